@@ -93,7 +93,7 @@ describe('an iteration', () => {
 });
 
 describe('a subscriber', () => {
-  it('is told the value now, and every later one until it stops', () => {
+  it('gets the present value, and every later one until it ends', () => {
     const latest = quiet<number>();
     const seen: number[] = [];
     latest.set(1);
@@ -105,7 +105,7 @@ describe('a subscriber', () => {
     expect(seen).toEqual([1, 2]);
   });
 
-  it('that throws harms nobody, and is told again the next time', () => {
+  it('that throws disturbs no other, and gets the next value', () => {
     const failures: unknown[] = [];
     const latest = new ValueStream<number>((error) => failures.push(error));
     const seen: number[] = [];
@@ -119,7 +119,7 @@ describe('a subscriber', () => {
     expect(failures).toEqual([new Error('at 1'), new Error('at 2')]);
   });
 
-  it('is told nothing more once another one has stopped it', () => {
+  it('gets nothing more after another one has ended it', () => {
     const latest = quiet<number>();
     const seen: number[] = [];
     latest.subscribe(() => stop());
@@ -128,7 +128,7 @@ describe('a subscriber', () => {
     expect(seen).toEqual([]);
   });
 
-  it('is told nothing after the end', () => {
+  it('gets nothing after the end', () => {
     const latest = quiet<number>();
     const seen: number[] = [];
     latest.subscribe((value) => seen.push(value));

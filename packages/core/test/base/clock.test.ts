@@ -65,7 +65,7 @@ describe("the system's clock", () => {
   });
 });
 
-describe('chance', () => {
+describe('random numbers', () => {
   it('as a fraction is from 0 to 1, which it never is', () => {
     expect([fraction(always(0)), fraction(always(1)) < 1, fraction(always(0.5))]).toEqual([0, true, 0.5]);
   });

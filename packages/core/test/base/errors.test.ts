@@ -18,7 +18,7 @@ describe('an error of this SDK', () => {
     expect(new IncumbentError('STALE_TERM', 'text').details).toEqual({});
   });
 
-  it('is told by its code, over several copies of this package', () => {
+  it('is recognised by its code, also from another copy of this package', () => {
     const copied = Object.assign(new Error('from another copy'), { code: 'TIMEOUT', details: {}, outcome: 'unknown' });
     expect(isIncumbentError(copied)).toBe(true);
     expect(isIncumbentError(copied, 'TIMEOUT', 'UNREACHABLE')).toBe(true);

@@ -93,10 +93,10 @@ describe('an event', () => {
 });
 
 describe('a life of a member', () => {
-  it('is told in order: session, queue, election, end, release', async () => {
+  it('emits its events in order: session, queue, election, end, release', async () => {
     const world = new World();
     const member = world.member('a');
-    const leadership = await world.run(member.election(NAME).campaign());
+    const leadership = await world.elect(member);
     await world.run(leadership.resign());
     await world.run(member.close());
     expect(world.events.all.map(({ message }) => message)).toEqual([
@@ -133,7 +133,7 @@ describe('a life of a member', () => {
   it('goes on although a subscriber of its channels throws, which Node raises as an uncaught exception', async () => {
     const world = new World();
     subscribe('ended', () => raise(new Error('the subscriber failed')));
-    const leadership = await world.run(world.member('a').election(NAME).campaign());
+    const leadership = await world.elect(world.member('a'));
     const caught = await uncaughtDuring(() => world.run(leadership.resign()));
     expect(caught).toMatchObject([{ message: 'the subscriber failed' }]);
     expect(world.queue()).toEqual([]);

@@ -11,7 +11,7 @@ describe('an option that cannot be used', () => {
       expect(invalidOption('n', value, 'a number')).toBeInstanceOf(TypeError);
   });
 
-  it('is named, shown, and told what is allowed', () => {
+  it('is named and shown, with what is allowed', () => {
     expect(invalidOption('ttlMs', 5, 'more').message).toBe('ttlMs is 5: it must be more');
     expect(invalidOption('ttlMs', 5n, 'more').message).toBe('ttlMs is 5n: it must be more');
     expect(invalidOption('x', true, 'c').message).toBe('x is true: it must be c');

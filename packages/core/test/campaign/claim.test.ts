@@ -1,4 +1,4 @@
-/** What a candidate makes of its turn: it claims, looks what came of that, and leaves. */
+/** The transitions of a candidate that claims, confirms the result, or leaves. */
 
 import { describe, expect, it } from 'vitest';
 import { next } from '../../src/campaign/machine.ts';
@@ -61,16 +61,16 @@ describe('claiming', () => {
       notSwapped([3, other]),
       wait({ for: 'ahead', key: other.key, position: 0, next: false }),
     ],
-    ['refused by a newer term, it looks again', claiming, notSwapped([1, termOf(5n, late)]), looking],
-    ['refused by one of those ahead, who has moved, it looks again', claiming, notSwapped([4, touched(late)]), looking],
+    ['refused by a newer term, it reads the queue again', claiming, notSwapped([1, termOf(5n, late)]), looking],
+    ['refused by one of those ahead, who has moved, it reads the queue again', claiming, notSwapped([4, touched(late)]), looking],
     [
-      'refused because its entry has changed, it looks why',
+      'refused because its entry has changed, it reads why',
       claiming,
       notSwapped([2, named(me, 4n)]),
       { ...confirming, entry: named(me, 4n) },
     ],
     [
-      'refused because its entry is gone, it looks whether a handover elected it',
+      'refused because its entry is gone, it reads whether a handover elected it',
       claiming,
       notSwapped([2, undefined]),
       confirmGone(removedExit),
@@ -113,8 +113,8 @@ describe('confirming', () => {
       withdraw({ unknownOutcome: true, exit: removedExit }),
     ],
     ['even if the term was read before', { ...confirming, gone: true }, read(theirs, record), { phase: 'out', exit: orphaned }],
-    ['not elected, it looks again, in unknownOutcome', confirming, read(theirs), { ...looking, unknownOutcome: true }],
-    ['not elected where nothing is there, it looks again', confirming, read(), { ...looking, unknownOutcome: true }],
+    ['not elected, it reads the queue again, with an unknown outcome', confirming, read(theirs), { ...looking, unknownOutcome: true }],
+    ['not elected where nothing is there, it reads the queue again', confirming, read(), { ...looking, unknownOutcome: true }],
     ['not elected, and leaving: it removes its entry', leaving, read(theirs, leaderOf(5n, other)), withdraw({ unknownOutcome: true })],
     ['not elected, and its entry gone: it is out', confirmGone(stopped), read(theirs), out],
     ['not elected, and its entry taken away: it is out', { ...confirming, gone: true }, read(theirs), { phase: 'out', exit: removedExit }],
@@ -138,9 +138,9 @@ describe('confirming', () => {
     ],
     ['a read that failed is made again', confirming, unknown, pausing(confirming)],
     ['a newer handover is taken in', confirming, { type: 'handedOver', entry: named(me, 4n) }, { ...confirming, entry: named(me, 4n) }],
-    ['stopped, it still looks first', confirming, stop, leaving],
-    ['stopped with its entry gone, it looks first', confirmGone(removedExit), stop, confirmGone(removedExit)],
-    ['removed, it looks first', confirming, gone, confirmGone(removedExit)],
+    ['stopped, it still reads first', confirming, stop, leaving],
+    ['stopped with its entry gone, it reads first', confirmGone(removedExit), stop, confirmGone(removedExit)],
+    ['removed, it reads first', confirming, gone, confirmGone(removedExit)],
     ['removed while it leaves, it leaves', leaving, gone, confirmGone(stopped)],
     ['a fatal error ends it', confirming, fatal, { phase: 'out', exit: failedExit }],
   ]);
@@ -151,7 +151,7 @@ describe('withdrawing', () => {
   table([
     ['its entry deleted, it is out', withdrawing, swapped, out],
     [
-      'its entry deleted with a claim in unknownOutcome, it looks whether that was applied',
+      'its entry deleted with a claim of unknown outcome, it reads whether that was applied',
       withdraw({ unknownOutcome: true }),
       swapped,
       confirmGone(stopped),
@@ -162,7 +162,7 @@ describe('withdrawing', () => {
       { type: 'enqueued', entry: me },
       withdraw({ unknownOutcome: true }),
     ],
-    ['its entry gone already, it looks whether it was elected', withdrawing, notSwapped([0, undefined]), confirmGone(stopped)],
+    ['its entry gone already, it reads whether it was elected', withdrawing, notSwapped([0, undefined]), confirmGone(stopped)],
     ['its entry changed, it deletes what is there', withdrawing, notSwapped([0, touched(me)]), withdraw({ entry: touched(me) })],
     [
       'its entry named by a handover, it may be the leader',
@@ -172,7 +172,7 @@ describe('withdrawing', () => {
     ],
     ['a try that failed is made again', withdrawing, unknown, pausing(withdrawing)],
     ['a search that failed is made again', searching, refused, pausing(searching)],
-    ['removed, it looks whether it was elected', withdrawing, gone, confirmGone(stopped)],
+    ['removed, it reads whether it was elected', withdrawing, gone, confirmGone(stopped)],
     ['stopped after an error, it is stopped', withdraw({ exit: failedExit }), stop, withdrawing],
     ['a fatal error ends it', withdrawing, fatal, { phase: 'out', exit: failedExit }],
   ]);

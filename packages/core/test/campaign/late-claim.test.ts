@@ -9,7 +9,7 @@ import { CANDIDATES, LEADER, NAME, World } from '../support/world.ts';
 it('is learned of by whoever waits for a leader’s record to go, though it has taken that record’s place before a watch could tell', async () => {
   const world = new World();
   const storeA = world.connect();
-  await world.run(world.member('a', {}, storeA).election(NAME).campaign());
+  await world.elect(world.member('a', {}, storeA));
   // Its process dies, and an operator deletes its entry: the record stands until the lease ends.
   storeA.link.cutOff();
   world.server.deleteKey(world.server.keys().find((key) => key.startsWith(`${CANDIDATES}/a`))!);
@@ -27,7 +27,7 @@ it('is learned of by whoever waits for a leader’s record to go, though it has 
   await world.pass(5_000);
   expect([late === undefined, b.state]).toEqual([false, 'pending']);
 
-  // Its connection hangs, so that its watch is told nothing of what comes between the two records.
+  // Its connection hangs, so its watch shows no state between the two records.
   storeB.link.stall();
   await world.until(() => !world.server.keys().includes(LEADER), 'the end of the lease');
   const applied = await world.run(world.connect().compareAndSwap(late!, { timeoutMs: 1_000 }));

@@ -1,4 +1,7 @@
-/** Whoever stands right behind the leader learns how its term ended by a watch, or by a read: on some stores the two answer in any order. */
+/**
+ * The candidate right behind the leader learns from a watch or from a read how the leader's term
+ * ended. On some stores either of them may come first.
+ */
 
 import { describe, expect, it } from 'vitest';
 import type { Entry, KeyWatchOptions, Leadership, Store } from '../../src/index.ts';
@@ -7,13 +10,13 @@ import { relay } from '../support/relay.ts';
 import { track, type Tracked } from '../support/track.ts';
 import { CANDIDATES, NAME, TERM, type World } from '../support/world.ts';
 
-type What = 'read' | 'word';
+type What = 'read' | 'event';
 
-/** A store that can hold back its next answer about the term, and its next word that the term has ended. */
-class ManagedLeadership {
+/** A store that can delay the next answer to a read of the term, and the next event of its end. */
+class DelayingStore {
   readonly store: Store;
   readonly #next = new Set<What>();
-  readonly #gates = { read: Promise.withResolvers<void>(), word: Promise.withResolvers<void>() };
+  readonly #gates = { read: Promise.withResolvers<void>(), event: Promise.withResolvers<void>() };
   /** How often the term was read, and whether each read had to be fresh. */
   readonly reads: (boolean | undefined)[] = [];
 
@@ -30,11 +33,11 @@ class ManagedLeadership {
     });
   }
 
-  hold(what: What): void {
+  delay(what: What): void {
     this.#next.add(what);
   }
 
-  let(what: What): void {
+  release(what: What): void {
     this.#gates[what].resolve();
   }
 
@@ -44,82 +47,82 @@ class ManagedLeadership {
 
   async *#watchTerm(behind: Store, options: KeyWatchOptions): AsyncGenerator<Entry | undefined, void, undefined> {
     for await (const term of behind.watch(TERM, options)) {
-      if (term !== undefined && new TextDecoder().decode(term.value).includes('"ended"')) await this.#pass('word');
+      if (term !== undefined && new TextDecoder().decode(term.value).includes('"ended"')) await this.#pass('event');
       yield term;
     }
   }
 }
 
-interface Scene {
+interface Asking {
   readonly world: World;
-  readonly held: ManagedLeadership;
+  readonly delaying: DelayingStore;
   readonly next: Tracked<Leadership>;
   /** Its entry's key. */
   readonly own: string;
 }
 
-/** The leader has resigned. The next one has been told that its entry has gone, and asks for the term. */
-async function asks(): Promise<Scene> {
+/** The leader has resigned. The next one has seen the end of its entry, and reads the term. */
+async function asks(): Promise<Asking> {
   const { world, leadership } = await led();
-  const held = new ManagedLeadership(world.connect());
-  const next = track(world.member('b', {}, held.store).election(NAME).campaign());
+  const delaying = new DelayingStore(world.connect());
+  const next = track(world.member('b', {}, delaying.store).election(NAME).campaign());
   await world.pass(20);
   const own = world.server.keys().find((key) => key.startsWith(`${CANDIDATES}/b`)) ?? '';
-  held.reads.length = 0;
-  held.hold('read');
-  held.hold('word');
+  delaying.reads.length = 0;
+  delaying.delay('read');
+  delaying.delay('event');
   await world.run(leadership.resign());
   await world.pass(20);
-  expect([held.reads, next.state]).toEqual([[false], 'pending']);
-  return { world, held, next, own };
+  expect([delaying.reads, next.state]).toEqual([[false], 'pending']);
+  return { world, delaying, next, own };
 }
 
-describe('whoever is next, and asks for the term', () => {
-  it('goes by the answer, which need not be fresh', async () => {
-    const { world, held, next } = await asks();
-    held.let('read');
+describe('the next candidate, which reads the term', () => {
+  it('uses the answer, which need not be fresh', async () => {
+    const { world, delaying, next } = await asks();
+    delaying.release('read');
     await world.pass(20);
     expect(next.value?.term).toBe(2n);
-    held.let('word');
+    delaying.release('event');
     await world.close();
     world.expectNothingLeft();
   });
 
-  it("goes by the watch's word, where that comes first, and does not mind the answer", async () => {
-    const { world, held, next } = await asks();
-    held.let('word');
+  it('uses the event of the watch if that comes first, and ignores the answer', async () => {
+    const { world, delaying, next } = await asks();
+    delaying.release('event');
     await world.pass(20);
     expect(next.value?.term).toBe(2n);
-    held.let('read');
+    delaying.release('read');
     await world.pass(20);
     expect(next.value?.isValid()).toBe(true);
     await world.close();
     world.expectNothingLeft();
   });
 
-  it.each(['read', 'word'] as const)('hears meanwhile that its own entry was deleted, and joins again (%s)', async (first) => {
-    const { world, held, next, own } = await asks();
+  it.each(['read', 'event'] as const)('joins again if its own entry was deleted meanwhile (%s)', async (first) => {
+    const { world, delaying, next, own } = await asks();
     world.server.deleteKey(own);
     await world.pass(20);
-    held.let(first);
+    delaying.release(first);
     await world.pass(5_000);
     expect(next.value?.term).toBe(2n);
     expect(world.queue()).toEqual(['b']);
     expect(world.server.keys()).not.toContain(own);
-    held.let('read');
-    held.let('word');
+    delaying.release('read');
+    delaying.release('event');
     await world.close();
     world.expectNothingLeft();
   });
 
-  it('is refused where what it was told is so no more, and looks again', async () => {
-    const { world, held, next } = await asks();
+  it('is refused if the term has changed since, and reads again', async () => {
+    const { world, delaying, next } = await asks();
     world.server.deleteKey(TERM);
-    held.let('word');
+    delaying.release('event');
     await world.pass(5_000);
     // The terms begin anew where their key was deleted.
     expect([next.value?.term, next.value?.isValid()]).toEqual([1n, true]);
-    held.let('read');
+    delaying.release('read');
     await world.close();
     world.expectNothingLeft();
   });

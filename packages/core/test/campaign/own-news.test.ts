@@ -1,4 +1,4 @@
-/** What becomes of a candidate's own entry in the moment in which its wait ends. */
+/** A candidate's own entry that changes at the moment in which its wait ends. */
 
 import { expect, it } from 'vitest';
 import type { Entry, KeyWatchOptions, Store } from '../../src/index.ts';
@@ -19,10 +19,10 @@ function lateBy(microtasks: number, member: string, store: Store): Store {
 }
 
 it.each(Array.from({ length: 24 }, (_, index) => index))(
-  'that was deleted with the one ahead of it, and told of %i microtasks later, is made again',
+  'that was deleted together with the one ahead, and whose event comes %i microtasks later, is created again',
   async (microtasks) => {
     const world = new World();
-    await world.run(world.member('leader').election(NAME).campaign());
+    await world.elect(world.member('leader'));
     const p = track(world.member('p').election(NAME).campaign());
     await world.pass(20);
     const b = track(

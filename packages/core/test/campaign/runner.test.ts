@@ -111,7 +111,7 @@ describe('a claim of which nobody knows', () => {
     const member = world.member('a', {}, store);
     await world.run(member.group('g').join());
     store.link.dropReplies(1, { verbs: ['compareAndSwap'], how });
-    const leadership = await world.run(member.election(NAME).campaign());
+    const leadership = await world.elect(member);
     expect([leadership.term, leadership.isValid()]).toEqual([1n, true]);
     await world.pass(5 * TTL_MS);
     expect(leadership.isValid()).toBe(true);

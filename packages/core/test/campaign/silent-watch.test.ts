@@ -1,25 +1,32 @@
-/** Watches that have gone silent without a word, while calls go through: one server hangs, and another one answers. */
+/** Watches that silently stop while calls succeed: one server hangs, and another one answers. */
 
+import type { MemoryStore } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
-import type { ElectionObserver } from '../../src/index.ts';
-import { track } from '../support/track.ts';
+import type { ElectionObserver, Leadership } from '../../src/index.ts';
+import { track, type Tracked } from '../support/track.ts';
 import { CANDIDATES, LEADER, NAME, TTL_MS, World } from '../support/world.ts';
 
-/** How long after the lease's end the next one in line finds out by itself: a look each three ttls, or a quarter later. */
+/** The longest time until the next candidate notices by a check: three ttls and a quarter. */
 const NOTICED_MS = 3.75 * TTL_MS + 1_000;
 
-/** A read each 15 s, or a quarter later; then twice the time of a call, as the watch is begun again. */
+/** A read every 15 s and a quarter at most; then two calls, because the watch is restarted. */
 const SEEN_MS = 1.25 * 15_000 + 2 * 5_000;
+
+/** A candidate `b` that waits behind the leader. Its watches go silent. */
+async function silenced(world: World): Promise<{ readonly store: MemoryStore; readonly next: Tracked<Leadership> }> {
+  const store = world.connect();
+  const next = track(world.member('b', {}, store).election(NAME).campaign());
+  await world.pass(5_000);
+  store.link.stallWatches();
+  return { store, next };
+}
 
 describe('a candidate whose watches have gone silent', () => {
   it('is elected when the leader’s lease has ended', async () => {
     const world = new World();
     const leader = world.connect();
-    await world.run(world.member('a', {}, leader).election(NAME).campaign());
-    const store = world.connect();
-    const next = track(world.member('b', {}, store).election(NAME).campaign());
-    await world.pass(5_000);
-    store.link.stallWatches();
+    await world.elect(world.member('a', {}, leader));
+    const { next } = await silenced(world);
     leader.link.cutOff();
     await world.until(() => !world.server.keys().includes(LEADER), 'the end of the lease');
     await world.until(() => next.state === 'resolved', 'the next leader', NOTICED_MS, 10);
@@ -27,22 +34,16 @@ describe('a candidate whose watches have gone silent', () => {
 
   it('learns that a handover has made it the leader', async () => {
     const world = new World();
-    const a = await world.run(world.member('a').election(NAME).campaign());
-    const store = world.connect();
-    const next = track(world.member('b', {}, store).election(NAME).campaign());
-    await world.pass(5_000);
-    store.link.stallWatches();
+    const a = await world.elect(world.member('a'));
+    const { next } = await silenced(world);
     await world.run(a.handover('b'));
     await world.until(() => next.state === 'resolved', 'the next leader', NOTICED_MS, 10);
   });
 
   it('reads again soon where the reads of one look failed', async () => {
     const world = new World();
-    const a = await world.run(world.member('a').election(NAME).campaign());
-    const store = world.connect();
-    const next = track(world.member('b', {}, store).election(NAME).campaign());
-    await world.pass(5_000);
-    store.link.stallWatches();
+    const a = await world.elect(world.member('a'));
+    const { store, next } = await silenced(world);
     store.link.dropRequests(2, { verbs: ['read'] });
     await world.run(a.handover('b'));
     // The time of a call, a quarter of a ttl, and a short wait; and not another ttl.
@@ -51,11 +52,8 @@ describe('a candidate whose watches have gone silent', () => {
 
   it('learns that its entry was deleted, and joins again', async () => {
     const world = new World();
-    await world.run(world.member('a').election(NAME).campaign());
-    const store = world.connect();
-    void track(world.member('b', {}, store).election(NAME).campaign());
-    await world.pass(5_000);
-    store.link.stallWatches();
+    await world.elect(world.member('a'));
+    await silenced(world);
     world.server.deleteKey(world.server.keys().find((key) => key.startsWith(`${CANDIDATES}/b`))!);
     await world.until(() => world.queue().includes('b'), 'another entry', NOTICED_MS, 10);
   });
@@ -65,7 +63,7 @@ describe('a candidate whose watches have gone silent', () => {
     const noticedMs = (10 * 1.25 + (1 + 12 / 2)) * TTL_MS + 1_000;
     const world = new World();
     const others = Array.from({ length: 12 }, () => world.connect());
-    await world.run(world.member('m0', {}, others[0]).election(NAME).campaign());
+    await world.elect(world.member('m0', {}, others[0]));
     for (const [i, store] of others.entries()) if (i > 0) void track(world.member(`m${i}`, {}, store).election(NAME).campaign());
     await world.until(() => world.queue().length === 12, 'all are in the queue');
     const store = world.connect();
@@ -81,7 +79,7 @@ describe('a candidate whose watches have gone silent', () => {
 describe('a candidate that waits', () => {
   it('asks for no more than two keys in three ttls', async () => {
     const world = new World();
-    await world.run(world.member('a').election(NAME).campaign());
+    await world.elect(world.member('a'));
     void track(world.member('b').election(NAME).campaign());
     await world.pass(5_000);
     const before = world.server.requests.read;
@@ -92,11 +90,11 @@ describe('a candidate that waits', () => {
 });
 
 describe('a leader whose watches have gone silent', () => {
-  /** It leads, with somebody behind it; then its watches are silent, and an operator deletes these of its keys. */
+  /** A leader with a candidate behind it. Its watches go silent; then an operator deletes its keys. */
   async function deposed(...keys: readonly string[]) {
     const world = new World();
     const store = world.connect();
-    const leader = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    const leader = await world.elect(world.member('a', {}, store));
     const next = track(world.member('b').election(NAME).campaign());
     await world.pass(5_000);
     store.link.stallWatches();
@@ -104,7 +102,7 @@ describe('a leader whose watches have gone silent', () => {
     return { world, store, leader, next };
   }
 
-  it('does not learn that both its keys were deleted, and believes beside the next one until a guarded write is refused', async () => {
+  it('does not notice that both its keys were deleted, and is valid beside the next one until a guarded write is refused', async () => {
     const { world, leader, next } = await deposed(LEADER, `${CANDIDATES}/a`);
     await world.until(() => next.state === 'resolved', 'the next leader', 100);
     await world.pass(100 * TTL_MS);
@@ -144,7 +142,7 @@ describe('a leader whose watches have gone silent', () => {
 describe('an observer whose watch has gone silent', () => {
   it('sees the next leader all the same, and those that follow once the watch is back', async () => {
     const world = new World();
-    const a = await world.run(world.member('a').election(NAME).campaign());
+    const a = await world.elect(world.member('a'));
     const b = track(world.member('b').election(NAME).campaign());
     const store = world.connect();
     const observer = world.observer({}, store);
@@ -162,7 +160,7 @@ describe('an observer whose watch has gone silent', () => {
 
   it('says that it does not know, where reads fail, too', async () => {
     const world = new World();
-    await world.run(world.member('a').election(NAME).campaign());
+    await world.elect(world.member('a'));
     const store = world.connect();
     const seen = observe(world.observer({}, store));
     await world.until(() => seen.at(-1) === 'a', 'the first leader');

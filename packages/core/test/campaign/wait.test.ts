@@ -1,4 +1,4 @@
-/** How a candidate comes to its turn: it joins, looks, and waits. */
+/** The transitions of a candidate until it claims: it joins, reads the queue, and waits. */
 
 import { describe, expect, it } from 'vitest';
 import { next, start, WATCH_WINDOW } from '../../src/campaign/machine.ts';
@@ -111,7 +111,7 @@ describe('looking', () => {
       claim(5n, termOf(4n, other, { ...successor(me), first: true })),
     ],
     [
-      'the successor claims with its entry as it is named, where its watch has told that',
+      'the successor claims with its changed entry, if its watch has shown that',
       looking,
       { type: 'looked', queue: [other, me], term: termOf(4n, other, successor(me)), own: named(me, 4n) },
       { ...claim(5n, termOf(4n, other, successor(me)), [], false), entry: named(me, 4n) },
@@ -162,7 +162,7 @@ describe('looking', () => {
       looked(undefined, termOf(4n, other, { reason: 'resigned' }, true)),
       claim(5n, termOf(4n, other, { reason: 'resigned' }, true)),
     ],
-    ['after one that led before its turn, it sees the queue', after, looked(undefined, termThen), looking],
+    ['after one that led out of order, it reads the queue', after, looked(undefined, termThen), looking],
     ['and after one that never led, while another did', after, looked(undefined, termOf(4n, late, undefined, true)), looking],
     ['and where no term was ever issued', after, looked(undefined, undefined), looking],
     ['but a successor comes before', after, looked(undefined, termOf(4n, other, successor(late), true)), forSuccessor],
@@ -176,9 +176,9 @@ describe('looking', () => {
       withdraw({ unknownOutcome: true }),
     ],
     ['a fatal error removes its entry', looking, fatal, withdraw({ exit: failedExit })],
-    ['removed, it looks whether a handover elected it', looking, gone, confirmGone(removedExit)],
+    ['removed, it reads whether a handover elected it', looking, gone, confirmGone(removedExit)],
     [
-      'removed in unknownOutcome, it looks whether it was elected before',
+      'removed after an unknown outcome, it reads whether it was elected',
       { ...looking, unknownOutcome: true },
       gone,
       confirmGone(removedExit),
@@ -226,38 +226,43 @@ describe('waiting', () => {
   const handed = termOf(5n, me);
   const woke = (term: Entry): CandidateEvent => ({ type: 'woke', term });
   table([
-    ['when the one right before it has gone, it looks whether that led', behind, { type: 'woke' }, { ...looking, after: other.key }],
+    ['when the one right ahead has gone, it reads whether that led', behind, { type: 'woke' }, { ...looking, after: other.key }],
     [
-      'told that this one led as the first and gave its term up, it claims the next at once',
+      'if the watch shows that the one ahead led as the first and gave its term up, it claims at once',
       behind,
       woke(termOf(4n, other, { reason: 'resigned' }, true)),
       claim(5n, termOf(4n, other, { reason: 'resigned' }, true)),
     ],
     [
-      'told that it gave up a term that it had before its turn, it looks at the queue',
+      'if the watch shows that the one ahead led out of order and gave its term up, it reads the queue',
       behind,
       woke(termOf(4n, other, { reason: 'resigned' })),
       looking,
     ],
     [
-      'told of its term, and of no end, it looks: it may have been lost',
+      'if the watch shows its term without an end, it reads the queue: the term may have been lost',
       behind,
       woke(termOf(4n, other, undefined, true)),
       { ...looking, after: other.key },
     ],
     [
-      'told of a successor, it looks what has become of it',
+      'if the watch shows a successor, it reads the queue',
       behind,
       woke(termOf(4n, other, successor(late), true)),
       { ...looking, after: other.key },
     ],
     [
-      'told of the end of another term, it looks',
+      'if the watch shows the end of another term, it reads the queue',
       behind,
       woke(termOf(4n, late, { reason: 'resigned' }, true)),
       { ...looking, after: other.key },
     ],
-    ['told of a term that it cannot read, it looks', behind, woke(entryOf(keys.term, 'hello')), { ...looking, after: other.key }],
+    [
+      'if the watch shows an unreadable term, it reads the queue',
+      behind,
+      woke(entryOf(keys.term, 'hello')),
+      { ...looking, after: other.key },
+    ],
     [
       'a unknownOutcome goes along into that claim',
       { ...behind, unknownOutcome: true },
@@ -265,17 +270,12 @@ describe('waiting', () => {
       { ...claim(5n, given), unknownOutcome: true },
     ],
     [
-      'when anybody else ahead has gone, it looks again',
+      'when any other entry ahead has gone, it reads the queue again',
       { ...behind, wait: { for: 'ahead', key: late.key, position: 0, next: false } },
       { type: 'woke' },
       looking,
     ],
-    [
-      'when the slow look-round is due, it looks at the queue: whoever is right before it may lead by now',
-      behind,
-      { type: 'due' },
-      looking,
-    ],
+    ['when the slow check is due, it reads the queue: the one ahead may lead by now', behind, { type: 'due' }, looking],
     ['when claim timeout is over, it passes the queue', behind, { type: 'claimTimedOut' }, { ...looking, passed: 'queue' }],
     ['when the successor has gone, its time is over', forSuccessor, { type: 'woke' }, { ...looking, passed: { successorOf: 4n } }],
     [
@@ -285,25 +285,25 @@ describe('waiting', () => {
       { ...looking, passed: { successorOf: 4n } },
     ],
     [
-      'named by a handover, and told that the term is its own, it looks whether it still leads',
+      'named by a handover, with a watched term of its own, it reads whether it still leads',
       behind,
       { type: 'handedOver', entry: named(me, 5n), term: handed },
       { ...confirming, entry: named(me, 5n), term: handed },
     ],
     [
-      'named by a handover, and told of a term that another has, or had, it looks at both',
+      'named by a handover, with a watched term of another member, it reads both keys',
       behind,
       { type: 'handedOver', entry: named(me, 5n), term: termOf(5n, other) },
       { ...confirming, entry: named(me, 5n) },
     ],
     [
-      'named by a handover, and told of a term of its own that is over, it looks at both',
+      'named by a handover, with a watched term of its own that is over, it reads both keys',
       behind,
       { type: 'handedOver', entry: named(me, 5n), term: termOf(5n, me, { reason: 'steppedDown' }) },
       { ...confirming, entry: named(me, 5n) },
     ],
     [
-      'named by a handover, it looks whether it is elected',
+      'named by a handover, it reads whether it is elected',
       behind,
       { type: 'handedOver', entry: named(me, 4n) },
       { ...confirming, entry: named(me, 4n) },
@@ -317,9 +317,9 @@ describe('waiting', () => {
     ['a watch that cannot go on is begun again', behind, refused, pausing(looking)],
     ['stopped, it removes its entry', behind, stop, withdraw()],
     ['a fatal error removes its entry', behind, fatal, withdraw({ exit: failedExit })],
-    ['removed, it looks whether a handover elected it', behind, gone, confirmGone(removedExit)],
+    ['removed, it reads whether a handover elected it', behind, gone, confirmGone(removedExit)],
     [
-      'removed in unknownOutcome, it looks whether it was elected before',
+      'removed after an unknown outcome, it reads whether it was elected',
       { ...behind, unknownOutcome: true },
       gone,
       confirmGone(removedExit),

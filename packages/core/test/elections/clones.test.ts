@@ -1,4 +1,4 @@
-/** Two copies of one leader, as a cloned machine or a process snapshot makes them: same member, same incarnation, same lease. */
+/** Two copies of a leader, as from a cloned machine: same member id, incarnation and lease. */
 
 import { describe, expect, it } from 'vitest';
 import { Fence } from '../../src/index.ts';
@@ -10,7 +10,7 @@ import { LEADER, NAME, TTL_MS, World } from '../support/world.ts';
 const SEED = 7;
 
 /**
- * The copy has the member id, the incarnation (by the same chance) and the lease of the original, and
+ * The copy has the member id, the incarnation (from the same random numbers) and the lease of the original, and
  * a link of its own. It finds the original's keys in the store and takes them for its own.
  */
 async function copies() {
@@ -36,7 +36,7 @@ async function copies() {
 const put = (key: string) => ({ key, expect: null, put: new Uint8Array() });
 
 describe('two copies of a leader', () => {
-  it('both believe in one term, by one lease that both renew', async () => {
+  it('are both valid in one term, by one lease that both renew', async () => {
     const { world, original, copy } = await copies();
     await world.pass(100 * TTL_MS);
     expect([original.isValid(), copy.isValid()]).toEqual([true, true]);
@@ -79,7 +79,7 @@ describe('two copies of a leader', () => {
 
   it('both stop where a new process takes their member id', async () => {
     const { world, original, copy } = await copies();
-    const next = await world.run(world.member('a', { onDuplicate: 'replace' }).election(NAME).campaign());
+    const next = await world.elect(world.member('a', { onDuplicate: 'replace' }));
     expect([(await original.ended).reason, (await copy.ended).reason]).toEqual(['replaced', 'replaced']);
     expect(next.term).toBe(2n);
   });

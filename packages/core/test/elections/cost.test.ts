@@ -1,4 +1,4 @@
-/** What an election costs its store, counted where the requests arrive. Renewals are the price of the lease, and left out. */
+/** The number of requests that elections make, as their store counts them, without renewals. */
 
 import type { Message, Requests } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
@@ -29,7 +29,7 @@ class Race {
     );
   }
 
-  /** Called with every message that is sent: also with the answer to the very request that made the leader's key go. */
+  /** Called for every message, also for the answer to the request that deleted the leader's key. */
   #travel(_?: Message): number {
     if (this.leader !== undefined && this.#atGone === undefined && !this.world.server.keys().includes(LEADER))
       this.#atGone = this.#requests();
@@ -88,13 +88,13 @@ describe.each([2, 100, 500])('a failover among %i candidates takes the store at 
     expect(await made.cost(made.now())).toBe(2);
   });
 
-  it('when the leader resigns: whoever is next in line is told how its term ended, and the term is swapped', async () => {
+  it('when the leader resigns: the watch of the next candidate shows how the term ended, and the term is swapped', async () => {
     const made = await race(candidates);
     void made.leader.resign();
     expect(await made.cost()).toBe(1);
   });
 
-  it('when the leader resigns, on a store that does not tell: the term is read, and swapped', async () => {
+  it('when the leader resigns, on a store whose watches carry no values: the term is read, and swapped', async () => {
     const made = await race(candidates, {}, silent);
     void made.leader.resign();
     expect(await made.cost()).toBe(2);
@@ -281,7 +281,7 @@ describe('a thousand elections of one member', () => {
   });
 });
 
-/** Counts the calls of elections that have begun and not ended; the session's own are never queued behind those. */
+/** Counts the running calls of elections. Calls of the session never wait for those. */
 class InFlight {
   most = 0;
   #now = 0;

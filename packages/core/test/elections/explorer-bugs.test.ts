@@ -1,4 +1,4 @@
-/** Planted bugs, each of which the exploration must find: else it would not find the next one that nobody has planted. */
+/** The explorer finds each of these planted bugs. */
 
 import { describe, expect, it } from 'vitest';
 import { bugs } from '../support/explore/bugs.ts';

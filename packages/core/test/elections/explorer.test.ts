@@ -1,7 +1,8 @@
 /**
- * Everything that may happen to two or three candidates, enumerated: the real transitions and the real swaps, over a store of a few lines whose
- * answers may be lost and whose writes may be applied late, with an operator who deletes a key and callers who stop. After every step: no two
- * believe, no term is issued twice or falls; and from every state, once all calm down, nobody is stuck and nothing is left.
+ * Explores every order of events among two or three candidates: the real transitions and swaps, on a
+ * small store. Answers may be lost, writes applied late, keys deleted by an operator, campaigns
+ * aborted. After every step at most one candidate leads, and terms rise. From every state, once all
+ * faults end, somebody leads and nothing is left behind.
  */
 
 import { describe, expect, it } from 'vitest';

@@ -15,7 +15,7 @@ describe.each([
   it.each(PHASES)("the next one leads when the leader's own lease has ended, and not before it has stopped (%d)", async (phase) => {
     const world = new World();
     const store = world.connect();
-    const leader = await world.run(world.member('a', { ttlMs }, store).election(NAME).campaign());
+    const leader = await world.elect(world.member('a', { ttlMs }, store));
     const next = track(world.member('b', { ttlMs: nextMs }).election(NAME).campaign());
     await world.pass(2 * LONG_MS + (phase * ttlMs) / 3);
     store.link.cutOff();
@@ -36,7 +36,7 @@ it.each([
 ])('a dead candidate ahead with a ttl of $aheadMs ms costs a candidate with $ownMs ms its own claim timeout at most', async (ttls) => {
   const world = new World();
   const dead = world.connect();
-  const leader = await world.run(world.member('a', { ttlMs: SHORT_MS }, dead).election(NAME).campaign());
+  const leader = await world.elect(world.member('a', { ttlMs: SHORT_MS }, dead));
   void track(world.member('b', { ttlMs: ttls.aheadMs }, dead).election(NAME).campaign());
   await world.until(() => world.queue().length === 2, 'one ahead');
   const last = track(world.member('c', { ttlMs: ttls.ownMs }).election(NAME).campaign());

@@ -4,10 +4,10 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import { type Change, type Member, StoreError } from '../../src/index.ts';
-import { denied, relay, timeout } from '../support/relay.ts';
+import { type Change, type Leadership, type Member, type Store, StoreError } from '../../src/index.ts';
+import { denied, Permission, relay, timeout } from '../support/relay.ts';
 import { quiet } from '../support/track.ts';
-import { CANDIDATES, LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
+import { CANDIDATES, LEADER, NAME, TERM, TTL_MS, World, type WorldOptions } from '../support/world.ts';
 
 const put = (change: Change | undefined, key: string): boolean => change !== undefined && change.key === key && 'put' in change;
 const isClaim = (changes: readonly Change[]): boolean => put(changes[0], LEADER) && changes[0]?.expect === null;
@@ -15,6 +15,29 @@ const isClaim = (changes: readonly Change[]): boolean => put(changes[0], LEADER)
 /** Joins a group, so that the member keeps its session after its campaign. */
 async function stayAlive(world: World, member: Member): Promise<void> {
   await world.run(member.group('g').join());
+}
+
+/** `a` leads, and keeps its session after its leadership. */
+async function leaderThatStays(options: WorldOptions = {}): Promise<{ readonly world: World; readonly leader: Leadership }> {
+  const world = new World(options);
+  const a = world.member('a');
+  await stayAlive(world, a);
+  return { world, leader: await world.elect(a) };
+}
+
+/**
+ * `a` leads, and `b`, whose session outlives its campaign, joins the queue. Aborting `caller` ends
+ * the campaign of `b`.
+ */
+async function candidateBehindLeader(
+  world: World,
+  store: Store,
+): Promise<{ readonly leader: Leadership; readonly caller: AbortController; readonly asB: Promise<Leadership> }> {
+  const b = world.member('b', {}, store);
+  await stayAlive(world, b);
+  const leader = await world.elect(world.member('a'));
+  const caller = new AbortController();
+  return { leader, caller, asB: quiet(b.election(NAME).campaign({ signal: caller.signal })) };
 }
 
 /** Whether a new candidate is elected within three ttls and some. */
@@ -36,15 +59,11 @@ describe('an election goes on', () => {
         return entry;
       },
     });
-    const b = world.member('b', {}, store);
-    await stayAlive(world, b);
-    const leader = await world.elect(world.member('a'));
-    const giveUp = new AbortController();
     const gate = Promise.withResolvers<void>();
-    const asB = quiet(b.election(NAME).campaign({ signal: giveUp.signal }));
+    const { leader, caller, asB } = await candidateBehindLeader(world, store);
     await world.until(() => world.queue().includes('b'));
     holds.push(gate.promise);
-    giveUp.abort();
+    caller.abort();
     await world.settles(asB, 10);
     await world.run(leader.handover('b'));
     expect(world.json(LEADER)).toMatchObject({ memberId: 'b' });
@@ -71,17 +90,13 @@ describe('an election goes on', () => {
         return link.compareAndSwap(changes, options);
       },
     });
-    const b = world.member('b', {}, store);
-    await stayAlive(world, b);
-    const leader = await world.elect(world.member('a'));
-    const giveUp = new AbortController();
-    const asB = quiet(b.election(NAME).campaign({ signal: giveUp.signal }));
+    const { leader, caller, asB } = await candidateBehindLeader(world, store);
     await world.until(() => world.queue().includes('b'));
     await world.run(leader.handover('b'));
     await world.until(() => claims === 2);
     await world.run(Promise.resolve(late?.()));
     expect(world.json(LEADER)).toMatchObject({ memberId: 'b' });
-    giveUp.abort();
+    caller.abort();
     await world.settles(asB, 10);
     await world.pass(TTL_MS);
     expect(await goesOn(world)).toBe(true);
@@ -101,15 +116,11 @@ describe('an election goes on', () => {
         return entry;
       },
     });
-    const b = world.member('b', {}, store);
-    await stayAlive(world, b);
-    const leader = await world.elect(world.member('a'));
-    const giveUp = new AbortController();
-    const asB = quiet(b.election(NAME).campaign({ signal: giveUp.signal }));
+    const { leader, caller, asB } = await candidateBehindLeader(world, store);
     await world.until(() => calls === 2);
     await world.run(leader.handover('b'));
     expect(world.json(LEADER)).toMatchObject({ memberId: 'b' });
-    giveUp.abort();
+    caller.abort();
     await world.settles(asB, 10);
     gate.resolve();
     await world.pass(TTL_MS);
@@ -119,25 +130,14 @@ describe('an election goes on', () => {
 
   it('after a withdrawal that was refused for a while, and a handover to the entry that it left', async () => {
     const world = new World();
-    const link = world.connect();
-    let refusing = false;
-    const store = relay(link, {
-      compareAndSwap: async (changes, options) => {
-        if (refusing) throw denied();
-        return link.compareAndSwap(changes, options);
-      },
-    });
-    const b = world.member('b', {}, store);
-    await stayAlive(world, b);
-    const leader = await world.elect(world.member('a'));
-    const giveUp = new AbortController();
-    const asB = quiet(b.election(NAME).campaign({ signal: giveUp.signal }));
+    const permission = new Permission(world.connect());
+    const { leader, caller, asB } = await candidateBehindLeader(world, permission.store);
     await world.until(() => world.queue().includes('b'));
     await world.pass(20);
-    refusing = true;
-    giveUp.abort();
+    permission.denied = true;
+    caller.abort();
     await world.settles(asB, 50);
-    refusing = false;
+    permission.denied = false;
     await world.run(leader.handover().catch(() => {}));
     await world.pass(40 * TTL_MS);
     expect(await goesOn(world)).toBe(true);
@@ -167,10 +167,7 @@ describe('an election goes on', () => {
   });
 
   it("when the successor's record is too large for the store", async () => {
-    const world = new World({ maxValueBytes: 1_000 });
-    const a = world.member('a');
-    await stayAlive(world, a);
-    const leader = await world.elect(a);
+    const { world, leader } = await leaderThatStays({ maxValueBytes: 1_000 });
     // A version that does not check its value before it joins: it knows of no limit.
     const link = world.connect();
     const b = world.member('b', {}, relay(link, { capabilities: { ...link.capabilities, maxValueBytes: 2 ** 20 } }));
@@ -182,10 +179,7 @@ describe('an election goes on', () => {
   });
 
   it("when the successor's entry cannot be read", async () => {
-    const world = new World();
-    const a = world.member('a');
-    await stayAlive(world, a);
-    const leader = await world.elect(a);
+    const { world, leader } = await leaderThatStays();
     const other = world.connect();
     const at = { monotonicMs: world.clock.monotonic(), wallMs: world.clock.wall() };
     const lease = await world.run(other.grantLease(60 * TTL_MS, { at, timeoutMs: 100 }));
@@ -198,10 +192,7 @@ describe('an election goes on', () => {
   });
 
   it("after somebody has put what cannot be read in the place of the leader's record, and taken it away again", async () => {
-    const world = new World();
-    const a = world.member('a');
-    await stayAlive(world, a);
-    const leader = await world.elect(a);
+    const { world, leader } = await leaderThatStays();
     world.server.put(LEADER, new TextEncoder().encode('hello'));
     await world.run(leader.released);
     world.server.deleteKey(LEADER);
@@ -209,7 +200,7 @@ describe('an election goes on', () => {
     expect(await goesOn(world)).toBe(true);
   });
 
-  it('when the successor is told by nothing but the record: the change of its entry never arrives', async () => {
+  it('when only the record shows the handover to the successor: the change of its entry never arrives', async () => {
     const world = new World();
     const link = world.connect();
     // A watch on its own entry that lags for ever after its first state; the one on the entry ahead works.

@@ -1,4 +1,4 @@
-/** Every `elected` that telemetry tells is followed by one `ended`. */
+/** Every event `elected` is followed by one event `ended`. */
 
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../../src/index.ts';
@@ -8,7 +8,7 @@ import { unpaired } from '../support/pairs.ts';
 import { relay } from '../support/relay.ts';
 import { LEADER, NAME, TTL_MS, World } from '../support/world.ts';
 
-it('a claim whose answer comes after the deadline of its session is not told as elected', async () => {
+it('a claim whose answer comes after the deadline of its session emits no elected', async () => {
   const world = new World();
   const clock = new PausableClock(world.clock);
   const link = world.connect();
@@ -34,7 +34,7 @@ it('a claim whose answer comes after the deadline of its session is not told as 
   expect(world.events.about('elected').map(({ term }) => term)).toEqual(['2']);
 });
 
-it('a leadership whose session ends while its election is told ends, and is told to have ended', async () => {
+it('a leadership whose session ends while elected is emitted ends, and emits ended', async () => {
   const world = new World();
   const events = new Events();
   const info = (fields: object, message: string): void => {
@@ -45,14 +45,14 @@ it('a leadership whose session ends while its election is told ends, and is told
   };
   const logger = { debug: () => {}, info, warn: (...event: Parameters<Events['warn']>) => events.warn(...event), error: () => {} };
   const member = world.member('a', { logger });
-  await world.run(member.election(NAME).campaign());
+  await world.elect(member);
   await world.close();
   expect(unpaired(events.all)).toEqual([]);
   expect(events.about('elected')).not.toHaveLength(0);
 });
 
 describe('what counts as a pair', () => {
-  const told = (message: string, fields: object) => ({
+  const event = (message: string, fields: object) => ({
     level: 'info' as const,
     message,
     fields: { election: 'e', term: '1', memberId: 'a', incarnation: 'x', ...fields },
@@ -60,15 +60,15 @@ describe('what counts as a pair', () => {
 
   it('is one begin and one end of one process, also where another process had the same term', () => {
     const other = { memberId: 'b', incarnation: 'y' };
-    const events = [told('elected', {}), told('leadership ended', {}), told('elected', other), told('leadership ended', other)];
+    const events = [event('elected', {}), event('leadership ended', {}), event('elected', other), event('leadership ended', other)];
     expect(unpaired(events)).toEqual([]);
   });
 
   it.each([
-    ['a leadership that begins twice', [told('elected', {}), told('elected', {}), told('leadership ended', {})]],
-    ['a leadership that ends twice', [told('elected', {}), told('leadership ended', {}), told('leadership ended', {})]],
-    ['a leadership that never ends', [told('elected', {})]],
-    ['an end that another process tells', [told('elected', {}), told('leadership ended', { incarnation: 'y' })]],
+    ['a leadership that begins twice', [event('elected', {}), event('elected', {}), event('leadership ended', {})]],
+    ['a leadership that ends twice', [event('elected', {}), event('leadership ended', {}), event('leadership ended', {})]],
+    ['a leadership that never ends', [event('elected', {})]],
+    ['an end that another process emits', [event('elected', {}), event('leadership ended', { incarnation: 'y' })]],
   ])('is not %s', (_, events) => {
     expect(unpaired(events)).not.toEqual([]);
   });

@@ -20,7 +20,7 @@ import { seeded } from '../support/random.ts';
 import { relay } from '../support/relay.ts';
 import { NAME, TERM, World } from '../support/world.ts';
 
-interface Seat {
+interface Participant {
   readonly id: string;
   readonly i: number;
   readonly store: MemoryStore;
@@ -57,7 +57,7 @@ async function run({
   const world = new World({ assignableLease, revisionsSurviveDeletion });
   const random = seeded(seed);
   const under = (n: number): number => random.u32() % n;
-  const held = new Set<Leadership>();
+  const leaderships = new Set<Leadership>();
   let highest = 0n;
   let calm = false;
   let over = false;
@@ -65,8 +65,8 @@ async function run({
   const now = (): number => world.clock.monotonic();
   const sleep = (ms: number): Promise<void> => new Promise((resolve) => void world.clock.schedule(ms, resolve));
   const look = (): void => {
-    const believers = [...held].filter((one) => one.isValid());
-    if (believers.length > 1) problems.push(`${now()}: ${believers.map((b) => `${b.memberId}@${b.term}`).join(' and ')} believe`);
+    const valid = [...leaderships].filter((one) => one.isValid());
+    if (valid.length > 1) problems.push(`${now()}: ${valid.map((b) => `${b.memberId}@${b.term}`).join(' and ')} are valid`);
   };
   /** Calls that fail take a moment: see 'an aborted campaign does not block the event loop'. */
   const slowToFail = (store: Store): Store => {
@@ -84,17 +84,17 @@ async function run({
       list: slow((...a) => store.list(...a)),
     });
   };
-  const sit = (id: string, i: number, onDuplicate: OnDuplicate = 'wait'): Seat => {
+  const join = (id: string, i: number, onDuplicate: OnDuplicate = 'wait'): Participant => {
     const store = world.server.connect({ latencyMs: () => 1 + (random.u32() % 5) });
     const clock = new PausableClock(world.clock);
     const member = new Member(slowToFail(store), { memberId: id, ttlMs: TTL_MS, clock, random: seeded(random.u32()), onDuplicate });
     return { id, store, clock, member, i, crashed: false };
   };
-  const seats = ['a', 'b', 'c', 'd'].slice(0, 2 + under(3)).map((id, i) => sit(id, i));
-  const all = [...seats];
+  const participants = ['a', 'b', 'c', 'd'].slice(0, 2 + under(3)).map((id, i) => join(id, i));
+  const all = [...participants];
   const work = async (leadership: Leadership, mine: Random): Promise<void> => {
-    held.add(leadership);
-    void leadership.ended.then(() => held.delete(leadership));
+    leaderships.add(leadership);
+    void leadership.ended.then(() => leaderships.delete(leadership));
     look();
     if (leadership.term <= highest) problems.push(`${now()}: term ${leadership.term} after ${highest}`);
     highest = leadership.term;
@@ -109,11 +109,11 @@ async function run({
       if (dice === 4) throw new Error('work');
     }
   };
-  const take = async (seat: Seat): Promise<void> => {
-    const { member, i, id } = seat;
+  const take = async (participant: Participant): Promise<void> => {
+    const { member, i, id } = participant;
     const mine = seeded(random.u32());
     const election = member.election(NAME, { succession: priority ? byPriority(i) : firstComeFirstServed(), value: { id } });
-    while (!over && !seat.crashed) {
+    while (!over && !participant.crashed) {
       const giveUp = new AbortController();
       if (!calm && mine.u32() % 2 === 0) world.clock.schedule(mine.u32() % 5_000, () => giveUp.abort());
       try {
@@ -127,27 +127,27 @@ async function run({
       await sleep(1 + (mine.u32() % 300));
     }
   };
-  const runs = seats.map(take);
+  const runs = participants.map(take);
   /** The process stops for ever, and its link with it; another one starts under its name. */
   const restart = (at: number): void => {
-    const former = seats[at];
+    const former = participants[at];
     if (former === undefined) return;
     former.crashed = true;
     former.clock.pause();
     former.store.link.cutOff();
-    const seat = sit(former.id, former.i);
-    seats[at] = seat;
-    all.push(seat);
-    runs.push(take(seat));
+    const participant = join(former.id, former.i);
+    participants[at] = participant;
+    all.push(participant);
+    runs.push(take(participant));
   };
   /** Another process takes the id, while the former one runs on. */
   const takeOver = (at: number): void => {
-    const former = seats[at];
+    const former = participants[at];
     if (former === undefined) return;
-    const seat = sit(former.id, former.i, 'replace');
-    seats[at] = seat;
-    all.push(seat);
-    runs.push(take(seat));
+    const participant = join(former.id, former.i, 'replace');
+    participants[at] = participant;
+    all.push(participant);
+    runs.push(take(participant));
   };
   /** Everything but the term, and the entry of whom it names: who deletes that, and cannot tell its leader, makes two of them. */
   const meddle = (): void => {
@@ -167,11 +167,11 @@ async function run({
     await world.pass(10);
     look();
     if (operator && under(300) === 0) meddle();
-    if (takeovers && under(600) === 0) takeOver(under(seats.length));
+    if (takeovers && under(600) === 0) takeOver(under(participants.length));
     if (under(60) !== 0) continue;
-    const seat = seats[under(seats.length)];
-    if (seat === undefined) continue;
-    const { link } = seat.store;
+    const participant = participants[under(participants.length)];
+    if (participant === undefined) continue;
+    const { link } = participant.store;
     const dice = under(pauses ? 12 : 9);
     if (dice === 0) link.cutOff();
     else if (dice === 1) link.refuse();
@@ -182,11 +182,11 @@ async function run({
     else if (dice === 6 && hold.length > 0) link.holdWrites(...hold);
     else if (dice === 7) link.delay(under(300));
     else if (dice === 8) link.release();
-    else if (dice === 9) seat.clock.pause();
-    else if (dice === 10) seat.clock.resume();
-    else if (dice === 11) restart(seats.indexOf(seat));
+    else if (dice === 9) participant.clock.pause();
+    else if (dice === 10) participant.clock.resume();
+    else if (dice === 11) restart(participants.indexOf(participant));
     if (under(2) === 0) {
-      const other = seats[under(seats.length)];
+      const other = participants[under(participants.length)];
       other?.clock.resume();
       other?.store.link.heal();
     }

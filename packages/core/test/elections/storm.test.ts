@@ -7,7 +7,7 @@ describe.each([
   ['where a lease can be assigned', {}],
   ['where it cannot, and revisions restart', { assignableLease: false, revisionsSurviveDeletion: false }],
 ] as const)('in a storm, %s', (_, options) => {
-  it.each(seeds)('two never believe, terms rise, somebody leads afterwards, and nothing is left: seed %i', async (seed) => {
+  it.each(seeds)('at most one is valid, terms rise, one leads afterwards, and nothing is left: seed %i', async (seed) => {
     const storm = new Storm(seed, options);
     await storm.rage(120);
     await storm.calm();

@@ -97,7 +97,7 @@ const records: FuzzTarget = {
     fc.tuple(payload, fc.oneof(fc.constant(0n), term)).map(([value, floor]) => writeCandidate(value, floor)),
     fc.record({ incarnation: text, ttlMs: fc.integer({ min: 1 }) }).map(writeMember),
     fc.record({ ...identity, payload }).map(writeGroup),
-    fc.tuple(payload, term).map(([value, mark]) => writeHandoverTerm(entryOf('k', writeCandidate(value, 0n)), mark)),
+    fc.tuple(payload, term).map(([value, handoverTerm]) => writeHandoverTerm(entryOf('k', writeCandidate(value, 0n)), handoverTerm)),
   ),
   words: [
     '"v":1',

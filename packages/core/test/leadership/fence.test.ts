@@ -31,7 +31,7 @@ describe('a fence', () => {
     expect(() => fence.admit(8n)).not.toThrow();
   });
 
-  it('admits the terms that follow the highest that an election can be told of', () => {
+  it('admits the terms after the highest one that can be reported to an election', () => {
     const fence = new Fence();
     for (const term of [2n ** 61n, 2n ** 61n + 1n, 2n ** 62n]) fence.admit(term);
     expect(new Fence({ highest: 2n ** 62n }).highest).toBe(fence.highest);

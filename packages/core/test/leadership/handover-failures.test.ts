@@ -1,7 +1,7 @@
 /** Handovers whose calls fail, or whose watches lag. */
 
 import { describe, expect, it } from 'vitest';
-import type { Change } from '../../src/index.ts';
+import type { Change, Leadership, Member } from '../../src/index.ts';
 import { relay, timeout } from '../support/relay.ts';
 import { quiet } from '../support/track.ts';
 import { LEADER, NAME, World } from '../support/world.ts';
@@ -9,18 +9,22 @@ import { LEADER, NAME, World } from '../support/world.ts';
 const isHandover = (changes: readonly Change[]): boolean =>
   changes.length === 4 && changes[0]?.key === LEADER && 'put' in changes[0] && changes[0].expect !== null;
 
+/** Hands over to a member that has just joined the queue. */
+async function handedTo(world: World, leadership: Leadership, member: Member): Promise<Leadership> {
+  const next = quiet(member.election(NAME).campaign());
+  await world.until(() => world.queue().includes(member.memberId));
+  await world.pass(50);
+  await world.run(leadership.handover(member.memberId));
+  return world.run(next);
+}
+
 describe('a handover', () => {
   it('can follow a handover', async () => {
     const world = new World();
     const first = await world.elect(world.member('a'));
-    const asB = world.member('b').election(NAME).campaign();
-    await world.until(() => world.queue().includes('b'));
-    await world.run(first.handover('b'));
-    const second = await world.run(asB);
-    const asC = world.member('c').election(NAME).campaign();
-    await world.until(() => world.queue().includes('c'));
-    await world.run(second.handover('c'));
-    expect((await world.run(asC)).term).toBe(3n);
+    const second = await handedTo(world, first, world.member('b'));
+    const third = await handedTo(world, second, world.member('c'));
+    expect(third.term).toBe(3n);
   });
 
   it('can follow a handover that the successor noticed by a read instead of its watch', async () => {
@@ -37,15 +41,9 @@ describe('a handover', () => {
       }
     }
     const first = await world.elect(world.member('a'));
-    const asB = world.member('b', {}, store).election(NAME).campaign();
-    await world.until(() => world.queue().includes('b'));
-    await world.pass(50);
-    await world.run(first.handover('b'));
-    const second = await world.run(asB);
-    const asC = quiet(world.member('c').election(NAME).campaign());
-    await world.until(() => world.queue().includes('c'));
-    await world.run(second.handover('c'));
-    expect((await world.run(asC)).term).toBe(3n);
+    const second = await handedTo(world, first, world.member('b', {}, store));
+    const third = await handedTo(world, second, world.member('c'));
+    expect(third.term).toBe(3n);
   });
 
   it('that was applied late has not failed', async () => {

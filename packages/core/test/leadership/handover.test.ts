@@ -71,9 +71,7 @@ describe.each([
   });
 
   it('whose answer is lost has happened once', async () => {
-    const world = new World(options);
-    const store = world.connect();
-    const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    const { world, store, leadership } = await led(options);
     const next = await behind(world, 'b');
     store.link.dropReplies(1, { verbs: ['compareAndSwap'], how: 'reset' });
     await world.run(leadership.handover());
@@ -82,9 +80,7 @@ describe.each([
   });
 
   it('takes with it what was published last, although nobody knew whether it was', async () => {
-    const world = new World(options);
-    const store = world.connect();
-    const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    const { world, store, leadership } = await led(options);
     const next = await behind(world, 'b');
     store.link.dropReplies(1, { verbs: ['compareAndSwap'] });
     track(leadership.publish({ n: 1 }));
@@ -107,7 +103,7 @@ describe.each([
       },
     });
     const member = world.member('a', {}, store);
-    const leadership = await world.run(member.election(NAME).campaign());
+    const leadership = await world.elect(member);
     const other = await world.run(member.election('other').campaign());
     await behind(world, 'b');
     await expect(world.run(leadership.handover('b'))).rejects.toMatchObject({ code: 'HANDOVER_FAILED' });
@@ -122,7 +118,7 @@ describe.each([
     expect(leadership.isValid()).toBe(true);
   });
 
-  it('to the next in succession asks for two of the queue, whatever its length; and for all only where neither can be told', async () => {
+  it('to the next in succession lists two entries of the queue, and all only if neither can be read', async () => {
     const world = new World(options);
     const lists: (number | undefined)[] = [];
     const store = world.connect();
@@ -130,7 +126,7 @@ describe.each([
       if (how.before === undefined) lists.push(how.first);
       return store.list(prefix, how);
     };
-    const a = await world.run(world.member('a', {}, relay(store, { list })).election(NAME).campaign());
+    const a = await world.elect(world.member('a', {}, relay(store, { list })));
     world.server.put(`${CANDIDATES}/n~i~1~fifo~`, bytes('{"v":2}'));
     const [b, c] = [await behind(world, 'b'), await behind(world, 'c')];
     await world.run(a.handover());

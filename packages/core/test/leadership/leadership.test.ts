@@ -14,9 +14,7 @@ describe('a leadership', () => {
   });
 
   it('is suspect while a renewal is overdue, and valid again after it', async () => {
-    const world = new World();
-    const store = world.connect();
-    const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    const { world, store, leadership } = await led();
     store.link.refuse();
     await world.pass(5_000);
     expect([leadership.state, leadership.isValid()]).toEqual(['suspect', true]);
@@ -53,9 +51,7 @@ describe('resigning', () => {
   });
 
   it('is tried until it is certain, while the store cannot be reached', async () => {
-    const world = new World();
-    const store = world.connect();
-    const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    const { world, store, leadership } = await led();
     store.link.refuse();
     const resigning = track(leadership.resign());
     await world.pass(3_000);
@@ -66,9 +62,7 @@ describe('resigning', () => {
   });
 
   it.each(['timeout', 'reset'] as const)('whose answer is lost (%s) is not done twice to the one who follows', async (how) => {
-    const world = new World();
-    const store = world.connect();
-    const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    const { world, store, leadership } = await led();
     const next = await behind(world, 'b');
     store.link.dropReplies(1, { verbs: ['compareAndSwap'], how });
     await world.run(leadership.resign());
@@ -99,7 +93,7 @@ describe('a watch that lags or cannot go on', () => {
       watch: (key, options) => (refusing ? failing(denied()) : behindStore.watch(key, options)),
     });
     refusing = true;
-    const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    const leadership = await world.elect(world.member('a', {}, store));
     await world.pass(3 * TTL_MS);
     expect(leadership.isValid()).toBe(true);
     refusing = false;

@@ -27,8 +27,8 @@ function entryOf(world: World): unknown {
   return world.json(TERM)?.['entry'];
 }
 
-describe.each(Object.entries(losses))('when %s', (_, [strike, reasons]) => {
-  it('belief ends, then the signal aborts, then it is told, then the work drains, and only then the keys go', async () => {
+describe.each(Object.entries(losses))('when %s', (_, [lose, reasons]) => {
+  it('isValid() is false, then the signal aborts, then the event is emitted, then the work drains, then the keys go', async () => {
     const led_ = await led();
     const { world, leadership } = led_;
     const takesEntry = reasons.includes('entryDeleted');
@@ -39,7 +39,7 @@ describe.each(Object.entries(losses))('when %s', (_, [strike, reasons]) => {
     });
     void leadership.ended.then(() => steps.push('ended'));
     void leadership.released.then(() => steps.push('released'));
-    strike(led_);
+    lose(led_);
     await world.pass(1_000);
     expect(steps).toEqual(['abort, not valid', 'ended', `stopped, entry ${takesEntry ? 0 : 1}`, 'released']);
     expect(world.queue()).toEqual([]);
@@ -49,7 +49,7 @@ describe.each(Object.entries(losses))('when %s', (_, [strike, reasons]) => {
     const led_ = await led();
     const { world, leadership } = led_;
     await world.pass(4_000);
-    strike(led_);
+    lose(led_);
     await world.pass(600);
     const end: LeadershipEnd = await leadership.ended;
     expect(reasons).toContain(end.reason);
@@ -63,7 +63,7 @@ describe.each(Object.entries(losses))('when %s', (_, [strike, reasons]) => {
 });
 
 describe('the drain', () => {
-  it('lasts for the whole of drainMs where nobody tells of any work, and ends at once when resign gives its word', async () => {
+  it('lasts for all of drainMs if no work was passed in, and ends at once with resign()', async () => {
     for (const word of [false, true]) {
       const { world, leadership } = await led();
       const released = track(leadership.released);
@@ -76,7 +76,7 @@ describe('the drain', () => {
     }
   });
 
-  it('takes no time where leadership is given up and nobody told of any work', async () => {
+  it('takes no time if the leadership is given up and no work was passed in', async () => {
     const { world, leadership } = await led();
     expect(await world.timed(leadership.resign())).toBe(0);
   });
@@ -106,7 +106,7 @@ describe('the drain', () => {
   it("never goes beyond the lease's own end, less the margin", async () => {
     const world = new World();
     const store = world.connect();
-    const leadership = await world.run(world.member('a', { drainMs: 2_000 }, store).election(NAME).campaign());
+    const leadership = await world.elect(world.member('a', { drainMs: 2_000 }, store));
     const released = track(leadership.released);
     leadership.waitUntil(new Promise(() => {}));
     store.link.cutOff();
@@ -116,7 +116,7 @@ describe('the drain', () => {
     expect(world.events.about('did not stop').length).toBe(1);
   });
 
-  it('of work that was told of and is over is no word of the rest: lost, it lasts for the whole of drainMs', async () => {
+  it('of a loss lasts for all of drainMs although the work that was passed in has stopped', async () => {
     const { world, leadership } = await led();
     leadership.waitUntil(Promise.resolve());
     await world.pass(10);
@@ -126,7 +126,7 @@ describe('the drain', () => {
     expect(released.state).toBe('pending');
   });
 
-  it('of lead ends at once when the work gives its word by resigning, also after a loss', async () => {
+  it('of lead ends at once when the work resigns, also after a loss', async () => {
     const { world, member, leadership } = await led();
     await world.run(leadership.resign());
     let tookMs = Number.NaN;
@@ -147,7 +147,7 @@ describe('the drain', () => {
 });
 
 describe('an abort listener that throws', () => {
-  it('harms no leadership: the order of the loss is kept, and the process is told by Node', async () => {
+  it('does not change the order of the loss, and Node raises the error', async () => {
     const { world, leadership } = await led();
     const caught = await uncaughtDuring(async () => {
       leadership.signal.addEventListener('abort', () => {
@@ -173,7 +173,7 @@ describe('a leadership that is past its deadline when its end is asked for', () 
     const world = new World();
     const clock = new PausableClock(world.clock);
     const member = world.member('a', { clock });
-    const leadership = await world.run(member.election(NAME).campaign());
+    const leadership = await world.elect(member);
     clock.pause();
     await world.pass(TTL_MS);
     const ending = way === 'resign' ? leadership.resign() : member.close();

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { bytes, led } from '../support/led.ts';
 import { relay } from '../support/relay.ts';
 import { track } from '../support/track.ts';
-import { CANDIDATES, LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
+import { CANDIDATES, LEADER, TERM, TTL_MS, World } from '../support/world.ts';
 
 describe('guard and swap', () => {
   it('write, all or nothing, while the term is the last one', async () => {
@@ -25,11 +25,11 @@ describe('guard and swap', () => {
     expect(world.server.keys()).not.toContain('work/1');
   });
 
-  it('are refused once another has the term, whatever this process believes', async () => {
+  it('are refused once another member has the term, although isValid() is still true', async () => {
     const { world, member, leadership } = await led();
     await world.run(leadership.resign());
     const stale = leadership.guard();
-    const second = await world.run(member.election(NAME).campaign());
+    const second = await world.elect(member);
     const zombie = world.connect();
     const put = { key: 'work/1', expect: null, put: bytes('x') };
     expect(await world.run(zombie.compareAndSwap([stale, put], { timeoutMs: 100 }))).toMatchObject({ swapped: false });
@@ -80,9 +80,7 @@ describe('guard and swap', () => {
   });
 
   it('pass an abort and an unknown outcome on to the caller', async () => {
-    const world = new World();
-    const store = world.connect();
-    const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    const { world, store, leadership } = await led();
     const change = { key: 'work/1', expect: null, put: bytes('x') };
     await expect(leadership.swap([change], { signal: AbortSignal.abort(new Error('no')) })).rejects.toThrow('no');
     store.link.dropReplies(1, { verbs: ['compareAndSwap'], how: 'reset' });
@@ -99,9 +97,7 @@ describe('publishing', () => {
   });
 
   it.each(['timeout', 'reset'] as const)('resolves when it is certain, although the answer was lost (%s)', async (how) => {
-    const world = new World();
-    const store = world.connect();
-    const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    const { world, store, leadership } = await led();
     store.link.dropReplies(1, { verbs: ['compareAndSwap'], how });
     await world.run(Promise.all([leadership.publish({ n: 1 }), leadership.publish({ n: 2 })]));
     expect(world.json(LEADER)).toMatchObject({ value: { n: 2 } });
@@ -117,32 +113,28 @@ describe('publishing', () => {
   });
 
   it('is tried again when neither the write nor the look at it was answered', async () => {
-    const world = new World();
-    const store = world.connect();
-    const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    const { world, store, leadership } = await led();
     store.link.dropReplies(2, { verbs: ['compareAndSwap', 'read'], how: 'reset' });
     await world.run(leadership.publish({ n: 1 }));
     expect([leadership.isValid(), world.json(LEADER)]).toMatchObject([true, { value: { n: 1 } }]);
   });
 
-  const strikes: Readonly<Record<string, (world: World) => void>> = {
+  const faults: Readonly<Record<string, (world: World) => void>> = {
     recordDeleted: (world) => void world.server.deleteKey(LEADER),
     recordReplaced: (world) => world.put(LEADER, { v: 1, term: '9', memberId: 'x', incarnation: 'i', entry: 'e' }),
   };
-  it.each(Object.entries(strikes))('notices what the watch has not told yet: %s', async (reason, strike) => {
+  it.each(Object.entries(faults))('notices what the watch has not shown yet: %s', async (reason, injectFault) => {
     const world = new World();
     const behindStore = world.connect();
     const store = relay(behindStore, { watch: silent });
-    const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
-    strike(world);
+    const leadership = await world.elect(world.member('a', {}, store));
+    injectFault(world);
     await expect(world.run(leadership.publish({ n: 1 }))).rejects.toMatchObject({ code: 'LEADERSHIP_ENDED', details: { reason } });
     expect(leadership.isValid()).toBe(false);
   });
 
   it('that fails is among the errors that explain a loss', async () => {
-    const world = new World();
-    const store = world.connect();
-    const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    const { world, store, leadership } = await led();
     store.link.dropReplies(1, { verbs: ['compareAndSwap'], how: 'reset' });
     await expect(world.run(leadership.swap([{ key: 'work/1', expect: null, put: bytes('x') }]))).rejects.toMatchObject({
       outcome: 'unknown',
@@ -152,9 +144,7 @@ describe('publishing', () => {
   });
 
   it.each(['publish', 'swap'] as const)('that its caller gave up is not among them: %s', async (verb) => {
-    const world = new World();
-    const store = world.connect();
-    const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    const { world, store, leadership } = await led();
     store.link.holdWrites('compareAndSwap');
     const caller = new AbortController();
     const { signal } = caller;
@@ -168,9 +158,7 @@ describe('publishing', () => {
   });
 
   it('is not undone by an earlier try that is applied late', async () => {
-    const world = new World();
-    const store = world.connect();
-    const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    const { world, store, leadership } = await led();
     store.link.holdWrites('compareAndSwap');
     const first = track(leadership.publish({ n: 1 }));
     await world.pass(2_600);
@@ -183,9 +171,7 @@ describe('publishing', () => {
   });
 
   it('rejects with LEADERSHIP_ENDED when leadership ends meanwhile, and leaves nothing behind', async () => {
-    const world = new World();
-    const store = world.connect();
-    const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    const { world, store, leadership } = await led();
     store.link.holdWrites('compareAndSwap');
     const publishing = track(leadership.publish({ n: 1 }));
     await world.pass(10);
@@ -202,7 +188,7 @@ describe('publishing', () => {
     const world = new World();
     const store = world.connect();
     const member = world.member('a', {}, store);
-    const leadership = await world.run(member.election(NAME).campaign());
+    const leadership = await world.elect(member);
     if (what === 'no store') store.link.refuse();
     else store.link.holdWrites('compareAndSwap');
     const publishing = [1, 2].map((n) => track(leadership.publish({ n })));
@@ -225,9 +211,7 @@ describe('publishing', () => {
   });
 
   it('rejects with the reason of its signal, also while it is its turn to wait', async () => {
-    const world = new World();
-    const store = world.connect();
-    const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    const { world, store, leadership } = await led();
     store.link.refuse();
     const caller = new AbortController();
     const first = track(leadership.publish({ n: 1 }));

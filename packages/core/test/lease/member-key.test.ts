@@ -10,7 +10,7 @@ async function former(
 ): Promise<{ readonly world: World; readonly first: Leadership; readonly cut: () => void }> {
   const world = new World();
   const store = world.connect();
-  const first = await world.run(world.member('a', options, store).election(NAME).campaign());
+  const first = await world.elect(world.member('a', options, store));
   return { world, first, cut: () => store.link.cutOff() };
 }
 
@@ -42,7 +42,7 @@ describe('a member', () => {
     const store = world.connect();
     store.link.dropReplies(1, { verbs: ['compareAndSwap'], how: 'reset' });
     store.link.dropRequests(1, { verbs: ['revokeLease'], how: 'reset' });
-    const leadership = await world.run(world.member('a', {}, store).election(NAME).campaign());
+    const leadership = await world.elect(world.member('a', {}, store));
     expect(world.clock.monotonic()).toBeLessThan(TTL_MS);
     expect(leadership.isValid()).toBe(true);
   });
@@ -163,18 +163,18 @@ describe('a process that replaces', () => {
     expect(again.value?.isValid()).toBe(true);
   });
 
-  it('leads no sooner than the lease of one that cannot be told would have ended', async () => {
+  it('leads no sooner than the lease of an unreachable process would have ended', async () => {
     const { world, first, cut } = await former();
     cut();
     const again = track(restarted(world, 'replace'));
     for (let passed = 0; passed < 2 * TTL_MS; passed += 10) {
       await world.pass(10);
-      expect(again.value?.isValid() === true && first.isValid(), `both believe after ${passed} ms`).toBe(false);
+      expect(again.value?.isValid() === true && first.isValid(), `both are valid after ${passed} ms`).toBe(false);
     }
     expect(again.value?.term).toBe(2n);
   });
 
-  it('is not replaced in its turn by the one that could not be told, when that comes back', async () => {
+  it('is not replaced by the unreachable process when that comes back', async () => {
     const world = new World();
     const store = world.connect();
     const old = track(
@@ -262,7 +262,7 @@ describe("a member's key", () => {
     await world.pass(TTL_MS);
     expect((await leadership.ended).reason).toBe('replaced');
     expect((await other).isValid()).toBe(true);
-    await expect(world.run(first.election(NAME).campaign())).rejects.toMatchObject({ code: 'DUPLICATE_MEMBER' });
+    await expect(world.elect(first)).rejects.toMatchObject({ code: 'DUPLICATE_MEMBER' });
     await world.close();
   });
 });

@@ -4,7 +4,7 @@ import { TestCluster } from '@incumbent/memory';
 
 import { Member, type LeaseTimes, type ReapedMember, type Reaper } from '../../src/index.ts';
 
-/** Writes down what it is told. */
+/** Records the calls that it gets. */
 class Notes implements Reaper {
   readonly log: string[] = [];
   readonly times: LeaseTimes[] = [];
@@ -50,7 +50,7 @@ describe('a member with a reaper', () => {
     const { store, options } = cluster.process('a');
     const member = new Member(store, { ...options, ttlMs: 10_000, drainMs: 2_000, reaper });
     const leadership = await cluster.run(member.election('jobs').campaign());
-    const times = reaper.times.at(-1) ?? expect.unreachable('it was told of no times');
+    const times = reaper.times.at(-1) ?? expect.unreachable('it got no times');
     const now = options.clock?.monotonic() ?? Number.NaN;
     expect(times.safeUntil - now).toBeCloseTo(leadership.remainingMs() + 2_000);
     expect(times.overBy - now).toBeGreaterThanOrEqual(10_000);

@@ -263,7 +263,7 @@ describe('what a session tells', () => {
   });
 });
 
-/** Just after a pulse of the session: so that the next one is late by `ms` less the time between two. */
+/** Blocks just after a clock check, so that the next check is late by `ms` less its interval. */
 async function blockFor(clock: PausableClock, world: World, ms: number): Promise<void> {
   clock.pause();
   await world.pass(ms);

@@ -35,7 +35,7 @@ describe('a lost session', () => {
   it('has its lease revoked after the drains, and not before', async () => {
     const world = new World();
     const member = world.member('a', { drainMs: 2_000 });
-    const leadership = await world.run(member.election(NAME).campaign());
+    const leadership = await world.elect(member);
     leadership.waitUntil(after(world, 1_500 + 500));
     const lease = world.leaseOf('a');
     const isLive = (): boolean => world.server.leases().some(({ id }) => id === lease);
@@ -51,7 +51,7 @@ describe('a lost session', () => {
   it('whose lease the store has ended is not revoked again', async () => {
     const world = new World();
     const member = world.member('a');
-    await world.run(member.election(NAME).campaign());
+    await world.elect(member);
     world.server.expireLease(world.leaseOf('a'));
     await world.pass(TTL_MS);
     expect(world.server.requests.revokeLease).toBe(0);

@@ -53,7 +53,7 @@ describe('a store that wants few keys by one lease', () => {
     expect(world.server.leases().length).toBe(1);
   });
 
-  it('has an election where it began, however often it is held', async () => {
+  it('keeps an election where it began', async () => {
     const { world, member } = scene();
     for (let i = 0; i < 5; i += 1) {
       const [leadership] = await leading(world, member, ['1']);
@@ -165,7 +165,7 @@ describe('a further lease', () => {
   });
 });
 
-/** Campaigns again as soon as the leadership held now is over. */
+/** Campaigns again as soon as the present leadership is over. */
 async function campaignAgain(member: Member, name: string): Promise<Leadership> {
   const election = member.election(name);
   await election.leadership?.released;

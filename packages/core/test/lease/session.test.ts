@@ -117,7 +117,7 @@ describe('once false, never true again', () => {
     expect(ends).toMatchObject([{ reason: 'clockJump' }]);
   });
 
-  it('an end that is told again is told once', async () => {
+  it('a second end has no effect', async () => {
     const { ends, session, world } = unanswered();
     session.end('memberClosed');
     session.end('leaseExpired');
@@ -127,17 +127,17 @@ describe('once false, never true again', () => {
     expect(world.clock.timers).toBe(0);
   });
 
-  it('whoever asks to be told after the end is told at once', async () => {
+  it('a listener that comes after the end is called at once', async () => {
     const { session } = unanswered();
     session.end('memberClosed');
-    let told: unknown;
+    let reason: unknown;
     session.onEnd((end) => {
-      told = end.reason;
+      reason = end.reason;
     });
-    expect(told).toBe('memberClosed');
+    expect(reason).toBe('memberClosed');
   });
 
-  it('who has cancelled is not told', async () => {
+  it('a listener that was cancelled is not called', async () => {
     const { session } = unanswered();
     session.onEnd(() => expect.unreachable())();
     session.end('memberClosed');

@@ -138,7 +138,7 @@ describe('the durations of a member', () => {
     expect(Math.floor(longestDrainMs({}, { name: 'slow', capabilities: slow }))).toBe(2_043);
   });
 
-  it('leave time for a second try even when chance makes the wait before it the longest', () => {
+  it('leave time for a second try even with the longest random delay before it', () => {
     check(
       fc.property(fc.integer({ min: 10, max: 9_000 }), fc.integer({ min: 5, max: 9_000 }), (renewEveryMs, retryEveryMs) => {
         const options = { ttlMs: 10_000, renewEveryMs, retryEveryMs };

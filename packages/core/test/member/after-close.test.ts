@@ -36,7 +36,7 @@ describe('nothing outlives a close', () => {
     const world = new World();
     const store = world.connect();
     const member = world.member('a', {}, store);
-    await world.run(member.election(NAME).campaign());
+    await world.elect(member);
     store.link[fault]();
     await world.run(member.close());
     await world.pass();
@@ -64,7 +64,7 @@ describe('no call outlives a close', () => {
 
   it.each(['close', 'shutdown'] as const)('not a revocation, nor a withdrawal (%s)', async (way) => {
     const world = new World();
-    await world.run(world.member('leader').election(NAME).campaign());
+    await world.elect(world.member('leader'));
     const before = world.clock.timers;
     const store = world.connect();
     const member = world.member('a', {}, store);
@@ -101,7 +101,7 @@ describe('no call outlives a close', () => {
     const world = new World();
     const store = world.connect();
     const member = world.member('a', {}, store);
-    await world.run(member.election(NAME).campaign());
+    await world.elect(member);
     store.link.stall();
     const tookMs = await world.timed(member.shutdown({ timeoutMs: 50 }));
     await world.pass();

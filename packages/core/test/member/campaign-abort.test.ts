@@ -9,7 +9,7 @@ describe('a campaign that is aborted at any moment', () => {
   /** What may be the matter meanwhile. */
   const scenes: Readonly<Record<string, (world: World) => Promise<unknown>>> = {
     'of a lone candidate': async () => {},
-    'behind a leader': async (world) => world.run(world.member('leader').election(NAME).campaign()),
+    'behind a leader': async (world) => world.elect(world.member('leader')),
     'behind a leader that has gone': async (world) =>
       world.run(
         world

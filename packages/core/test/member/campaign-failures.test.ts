@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { type Change, StoreError } from '../../src/index.ts';
-import { denied, relay, timeout } from '../support/relay.ts';
+import { Permission, relay, timeout } from '../support/relay.ts';
 import { quiet } from '../support/track.ts';
 import { CANDIDATES, LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
 
@@ -63,18 +63,6 @@ describe('a campaign', () => {
     await expect(world.run(election.campaign())).rejects.toMatchObject({ code: 'DUPLICATE_MEMBER' });
   });
 
-  it("of another election does not reject with the reason of this one's abort", async () => {
-    const world = new World();
-    const link = world.connect({ latencyMs: 20 });
-    const a = world.member('a', {}, link);
-    const giveUp = new AbortController();
-    const first = quiet(a.election('one').campaign({ signal: giveUp.signal }));
-    await world.pass(50);
-    giveUp.abort(new Error('the first one was given up'));
-    await expect(world.run(first)).rejects.toThrow('the first one was given up');
-    await expect(world.run(a.election('two').campaign())).resolves.toMatchObject({ memberId: 'a' });
-  });
-
   it('does not read without a pause when the term key is gone while it confirms its claim', async () => {
     const world = new World();
     const link = world.connect();
@@ -124,17 +112,11 @@ describe('a claim of unknown outcome', () => {
 describe('a session that lives for weeks', () => {
   it('removes the orphans of fifty failed campaigns, and never the entry that it leads with', async () => {
     const world = new World();
-    const link = world.connect();
-    let refusing = true;
-    const store = relay(link, {
-      compareAndSwap: async (changes, options) => {
-        if (refusing && isClaim(changes)) throw denied();
-        return link.compareAndSwap(changes, options);
-      },
-    });
-    const election = world.member('a', {}, store).election(NAME);
+    const permission = new Permission(world.connect(), isClaim);
+    permission.denied = true;
+    const election = world.member('a', {}, permission.store).election(NAME);
     for (let i = 0; i < 50; i += 1) await expect(world.run(election.campaign())).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
-    refusing = false;
+    permission.denied = false;
     const leadership = await world.run(election.campaign());
     await world.pass(100 * TTL_MS);
     expect(leadership.isValid()).toBe(true);

@@ -12,7 +12,7 @@ describe('closing', () => {
   it('ends leaderships, campaigns and groups, and leaves nothing', async () => {
     const world = new World();
     const [a, b] = [world.member('a'), world.member('b')];
-    const leadership = await world.run(a.election(NAME).campaign());
+    const leadership = await world.elect(a);
     const other = track(a.election('other').lead(async ({ ended }) => void (await ended)));
     await world.run(a.group('g').join());
     const waiting = track(b.election(NAME).campaign());
@@ -52,7 +52,7 @@ describe('closing', () => {
     const member = world.member('a', {}, store);
     const leader = world.member('leader');
     await world.run(leader.election('led').campaign());
-    await world.run(member.election(NAME).campaign());
+    await world.elect(member);
     track(member.election('led').campaign());
     await world.run(member.group('g').join());
     await world.pass(100);
@@ -164,7 +164,7 @@ describe('shutdown', () => {
   it('without handover resigns them all', async () => {
     const world = new World();
     const [a, b] = [world.member('a'), world.member('b')];
-    const leadership = await world.run(a.election(NAME).campaign());
+    const leadership = await world.elect(a);
     const next = track(b.election(NAME).campaign());
     await world.pass(20);
     await world.run(a.shutdown({ handover: false }));
@@ -177,7 +177,7 @@ describe('shutdown', () => {
     const world = new World();
     const store = world.connect();
     const member = world.member('a', {}, store);
-    await world.run(member.election(NAME).campaign());
+    await world.elect(member);
     store.link[fault]();
     expect(await world.timed(member.shutdown({ timeoutMs: 3_000 }))).toBeLessThanOrEqual(3_000);
     await world.pass(2 * TTL_MS);
@@ -208,7 +208,7 @@ describe('shutdown', () => {
   it('may be called again, and after close, and takes no more than its own time', async () => {
     const world = new World();
     const member = world.member('a');
-    await world.run(member.election(NAME).campaign());
+    await world.elect(member);
     await world.run(Promise.all([member.shutdown(), member.shutdown({ timeoutMs: 10 }), member.close()]));
     await world.run(member.shutdown());
     world.expectNothingLeft();

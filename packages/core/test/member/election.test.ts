@@ -7,7 +7,7 @@ import { CANDIDATES, LEADER, NAME, TERM, TTL_MS, World } from '../support/world.
 /** A world in which another member leads, and stays alive. */
 async function led(): Promise<{ readonly world: World; readonly leader: Leadership }> {
   const world = new World();
-  const leader = await world.run(world.member('leader').election(NAME).campaign());
+  const leader = await world.elect(world.member('leader'));
   return { world, leader };
 }
 
@@ -131,7 +131,7 @@ describe('campaign', () => {
   ])('rejects, and leaves no entry, where the %s was written by somebody else: %s', async (_, key, value, code) => {
     const world = new World();
     world.put(key, value);
-    await expect(world.run(world.member('a').election(NAME).campaign())).rejects.toMatchObject({ code });
+    await expect(world.elect(world.member('a'))).rejects.toMatchObject({ code });
     await world.pass(1_000);
     expect(world.queue()).toEqual([]);
     world.server.deleteKey(key);
@@ -142,7 +142,7 @@ describe('campaign', () => {
   it('rejects with SUCCESSION_MISMATCH, and leaves no entry, in a queue that follows another order', async () => {
     const { world } = await led();
     world.server.put(`${CANDIDATES}/x~i~1~priority~5`, new TextEncoder().encode('{"v":1}'));
-    await expect(world.run(world.member('a').election(NAME).campaign())).rejects.toMatchObject({ code: 'SUCCESSION_MISMATCH' });
+    await expect(world.elect(world.member('a'))).rejects.toMatchObject({ code: 'SUCCESSION_MISMATCH' });
     await world.pass(1_000);
     expect(world.queue()).toEqual(['leader', 'x']);
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { StoreError, type Group, type GroupMember } from '../../src/index.ts';
-import { failing, relay } from '../support/relay.ts';
+import { denyFirst, relay } from '../support/relay.ts';
 import { track } from '../support/track.ts';
 import { TTL_MS, World } from '../support/world.ts';
 
@@ -82,13 +82,8 @@ describe('a group', () => {
   it('is watched again after the store has refused it for a while', async () => {
     const world = new World();
     const behind = world.connect();
-    let refused = 3;
-    const store = relay(behind, {
-      watchList: (prefix, options) => {
-        refused -= 1;
-        return refused < 0 ? behind.watchList(prefix, options) : failing(new StoreError('PERMISSION_DENIED', 'refused', 'no'));
-      },
-    });
+    const first = denyFirst(3);
+    const store = relay(behind, { watchList: (prefix, options) => first(() => behind.watchList(prefix, options)) });
     const views = shown(world.member('a', {}, store).group('g'));
     await world.pass(60_000);
     expect(views).toEqual([[]]);
@@ -185,9 +180,9 @@ it('a member that cannot stay in its group, as its id was taken, says so', async
   const late = world.member('a', { onDuplicate: 'replace' });
   await world.run(late.group('g').join());
   await world.pass(TTL_MS);
-  const [told, ...more] = world.events.about('this member has left its group, because joining it failed and would fail again');
+  const [event, ...more] = world.events.about('this member has left its group, because joining it failed and would fail again');
   expect(more).toEqual([]);
-  expect(told).toMatchObject({ group: 'g', err: expect.objectContaining({ code: 'DUPLICATE_MEMBER' }) });
+  expect(event).toMatchObject({ group: 'g', err: expect.objectContaining({ code: 'DUPLICATE_MEMBER' }) });
   await world.close();
   world.expectNothingLeft();
 });

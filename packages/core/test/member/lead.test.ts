@@ -3,7 +3,7 @@ import { Fence, type Leadership } from '../../src/index.ts';
 import { quiet, track } from '../support/track.ts';
 import { LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
 
-/** Work that runs until it is told to stop, and remembers the terms that it ran in. */
+/** Work that runs until its leadership ends, and records its terms. */
 function patient(terms: bigint[] = []): (leadership: Leadership) => Promise<void> {
   return async ({ term, ended }) => {
     terms.push(term);

@@ -30,7 +30,7 @@ describe('a member', () => {
     const world = new World();
     const store = world.connect();
     const member = world.member('a', {}, store);
-    const leadership = await world.run(member.election(NAME).campaign());
+    const leadership = await world.elect(member);
     expect(member.state).toBe('live');
     store.link.cutOff();
     await world.pass(7_000);
@@ -64,7 +64,7 @@ describe('a member', () => {
 it('what is written of a term survives its member', async () => {
   const world = new World();
   const member = world.member('a');
-  await world.run(member.election(NAME).campaign());
+  await world.elect(member);
   await world.run(member.close());
   expect(world.server.keys()).toEqual([TERM]);
   expect(world.json(TERM)).toMatchObject({ term: '1', memberId: 'a', ended: { reason: 'memberClosed' } });

@@ -1,16 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { StoreError } from '../../src/index.ts';
 import { OrphanCleaner } from '../../src/member/orphan-cleaner.ts';
 import { momentOf } from '../../src/base/clock.ts';
 import { LeaseSession } from '../../src/lease/session.ts';
 import { SessionScene } from '../support/session.ts';
 import { track, type Tracked } from '../support/track.ts';
-import { relay } from '../support/relay.ts';
+import { Permission } from '../support/relay.ts';
 import { LEADER, NAME, TTL_MS, World } from '../support/world.ts';
 import type { Leadership, Member } from '../../src/index.ts';
 import type { MemoryStore } from '@incumbent/memory';
 
-interface Haunted {
+interface Delayed {
   readonly world: World;
   readonly store: MemoryStore;
   readonly member: Member;
@@ -18,8 +17,8 @@ interface Haunted {
   readonly campaign: Tracked<Leadership>;
 }
 
-/** A member that keeps its session, whose enqueue is held at the server's door while its caller gives up. */
-async function haunted(): Promise<Haunted> {
+/** A member with a session, whose enqueue the server delays. The caller can abort the campaign. */
+async function delayedEnqueue(): Promise<Delayed> {
   const world = new World();
   const store = world.connect();
   const member = world.member('a', {}, store);
@@ -31,18 +30,18 @@ async function haunted(): Promise<Haunted> {
   return { world, store, member, caller, campaign };
 }
 
-/** Lets other calls of that kind pass, and holds back what is held. */
-function holdNothingMore(store: MemoryStore): void {
+/** Lets later calls pass. The delayed one stays delayed. */
+function delayNothingMore(store: MemoryStore): void {
   store.link.holdWrites('revokeLease');
 }
 
 describe('an enqueue that is applied after its caller gave up', () => {
   it('is removed while the session lives', async () => {
-    const { world, store, caller, campaign } = await haunted();
+    const { world, store, caller, campaign } = await delayedEnqueue();
     caller.abort();
     await world.pass(4_000);
     expect(campaign.state).toBe('rejected');
-    holdNothingMore(store);
+    delayNothingMore(store);
     await world.pass(6_000);
     store.link.release();
     expect(world.queue().length).toBe(1);
@@ -51,9 +50,9 @@ describe('an enqueue that is applied after its caller gave up', () => {
   });
 
   it('is removed also when it is applied after another try has led and resigned', async () => {
-    const { world, store, member, campaign } = await haunted();
+    const { world, store, member, campaign } = await delayedEnqueue();
     await world.pass(2_500);
-    holdNothingMore(store);
+    delayNothingMore(store);
     await world.pass(2_000);
     await world.run(campaign.value!.resign());
     store.link.release();
@@ -66,9 +65,9 @@ describe('an enqueue that is applied after its caller gave up', () => {
   });
 
   it('does no harm while its campaign goes on: the entry is the same one', async () => {
-    const { world, store, campaign } = await haunted();
+    const { world, store, campaign } = await delayedEnqueue();
     await world.pass(2_500);
-    holdNothingMore(store);
+    delayNothingMore(store);
     await world.pass(2_000);
     store.link.release();
     await world.pass(20 * TTL_MS);
@@ -76,11 +75,11 @@ describe('an enqueue that is applied after its caller gave up', () => {
   });
 
   it('and is handed the leadership, gives it back', async () => {
-    const { world, store, member, caller } = await haunted();
+    const { world, store, member, caller } = await delayedEnqueue();
     caller.abort();
     await world.pass(4_000);
-    holdNothingMore(store);
-    const leader = await world.run(world.member('b').election(NAME).campaign());
+    delayNothingMore(store);
+    const leader = await world.elect(world.member('b'));
     store.link.release();
     await world.run(leader.handover('a').catch(() => {}));
     const next = track(world.member('c').election(NAME).campaign());
@@ -91,7 +90,7 @@ describe('an enqueue that is applied after its caller gave up', () => {
   });
 
   it('goes with the session otherwise', async () => {
-    const { world, store, member, caller } = await haunted();
+    const { world, store, member, caller } = await delayedEnqueue();
     caller.abort();
     await world.pass(4_000);
     await world.run(member.close());
@@ -105,20 +104,15 @@ describe('an enqueue that is applied after its caller gave up', () => {
 describe('what a refused release has left', () => {
   it('is removed when the store allows it again, and the next one leads', async () => {
     const world = new World();
-    const behind = world.connect();
-    let refusing = false;
-    const store = relay(behind, {
-      compareAndSwap: (...call) =>
-        refusing ? Promise.reject(new StoreError('PERMISSION_DENIED', 'refused', 'no')) : behind.compareAndSwap(...call),
-    });
-    const member = world.member('a', {}, store);
-    const leadership = await world.run(member.election(NAME).campaign());
+    const permission = new Permission(world.connect());
+    const member = world.member('a', {}, permission.store);
+    const leadership = await world.elect(member);
     const next = track(world.member('b').election(NAME).campaign());
-    refusing = true;
+    permission.denied = true;
     await world.run(leadership.resign());
     await world.pass(TTL_MS);
     expect(next.state).toBe('pending');
-    refusing = false;
+    permission.denied = false;
     await world.pass(40 * TTL_MS);
     expect(next.value?.term).toBe(2n);
   });
@@ -128,51 +122,51 @@ describe('a cleanup', () => {
   interface Cleanup {
     readonly scene: SessionScene;
     readonly orphanCleaner: OrphanCleaner;
-    readonly looks: number[];
+    readonly runs: number[];
   }
 
   function cleanup(look: () => Promise<void> = async () => {}): Cleanup {
     const scene = new SessionScene();
     const orphanCleaner = new OrphanCleaner(scene.context);
-    const looks: number[] = [];
+    const runs: number[] = [];
     orphanCleaner.schedule('here', scene.session, async () => {
-      looks.push(scene.world.clock.monotonic() / TTL_MS);
+      runs.push(scene.world.clock.monotonic() / TTL_MS);
       await look();
     });
-    return { scene, orphanCleaner, looks };
+    return { scene, orphanCleaner, runs };
   }
 
-  it('looks at once, and then at growing intervals for as long as the session lives', async () => {
-    const { scene, looks } = cleanup();
+  it('runs at once, and then at growing intervals until the session ends', async () => {
+    const { scene, runs } = cleanup();
     await scene.pass(100 * TTL_MS);
-    expect(looks).toEqual([0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5, 63.5, 95.5]);
+    expect(runs).toEqual([0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5, 63.5, 95.5]);
   });
 
   it('ends with the session, and leaves no timer', async () => {
-    const { scene, looks } = cleanup();
+    const { scene, runs } = cleanup();
     await scene.pass(TTL_MS);
     scene.session.end('memberClosed');
     await scene.pass(0);
-    expect([scene.world.clock.timers, looks.length]).toEqual([0, 2]);
+    expect([scene.world.clock.timers, runs.length]).toEqual([0, 2]);
   });
 
-  it('goes on after a look that failed', async () => {
-    const { scene, looks } = cleanup(async () => Promise.reject(new Error('not now')));
+  it('goes on after a run that failed', async () => {
+    const { scene, runs } = cleanup(async () => Promise.reject(new Error('not now')));
     await scene.pass(2 * TTL_MS);
-    expect(looks.length).toBe(3);
+    expect(runs.length).toBe(3);
     expect(scene.world.events.about('tried again').length).toBe(3);
   });
 
-  it('at a place where there is one begins anew, and there is one still', async () => {
-    const { scene, orphanCleaner, looks } = cleanup();
+  it('replaces the cleanup of the same place', async () => {
+    const { scene, orphanCleaner, runs } = cleanup();
     await scene.pass(10 * TTL_MS);
     const again: number[] = [];
     orphanCleaner.schedule('here', scene.session, async () => void again.push(scene.world.clock.monotonic() / TTL_MS));
     await scene.pass(10 * TTL_MS);
-    expect([looks.length, again]).toEqual([5, [10, 10.5, 11.5, 13.5, 17.5]]);
+    expect([runs.length, again]).toEqual([5, [10, 10.5, 11.5, 13.5, 17.5]]);
   });
 
-  it('is over when its member closes, after the look that is under way', async () => {
+  it('is over when its member closes, after the present run', async () => {
     const look = Promise.withResolvers<void>();
     const { scene, orphanCleaner } = cleanup(() => look.promise);
     const closing = track(orphanCleaner.close());

@@ -31,7 +31,7 @@ describe('rebalancing', () => {
     expect(world.events.about('preferred')).toMatchObject([{ to: 'high', term: '1' }]);
   });
 
-  it('costs one request a turn at most, however many elections are led', async () => {
+  it('costs one request an interval at most, however many elections are led', async () => {
     const world = new World();
     const member = world.member('a', { rebalanceEveryMs: 1_000 });
     const names = Array.from({ length: 20 }, (_, i) => `e${i}`);
@@ -41,7 +41,7 @@ describe('rebalancing', () => {
     expect(world.server.requests.list - before).toBeLessThanOrEqual(10);
   });
 
-  it('goes on after a turn that failed', async () => {
+  it('goes on after a failed check', async () => {
     const world = new World();
     const store = world.connect();
     const leadership = await world.run(

@@ -54,7 +54,7 @@ describe.each([
     expect(await leadership.ended).toMatchObject({ reason: 'handover', lost: false });
   });
 
-  it('waits for the whole drain where nobody told whether there is work', async () => {
+  it('waits for the whole drain if no work was passed in', async () => {
     const { world, leadership } = await led(options);
     const next = await behind(world, 'b');
     await world.run(operator(world).requestHandover(1n, 'b'));
@@ -64,7 +64,7 @@ describe.each([
     expect(next.value?.term).toBe(2n);
   });
 
-  it('is told that there is no such candidate, and nothing is asked', async () => {
+  it('fails if there is no such candidate, and requests nothing', async () => {
     const { world, leadership } = await led(options);
     await behind(world, 'b');
     const before = world.json(LEADER);
@@ -92,7 +92,7 @@ describe.each([
   it('asks in vain where the successor went meanwhile: leadership goes on, and the request can be taken back', async () => {
     const world = new World(options);
     const leaderStore = world.connect();
-    const leadership = await world.run(world.member('a', {}, leaderStore).election(NAME).campaign());
+    const leadership = await world.elect(world.member('a', {}, leaderStore));
     const giveUp = new AbortController();
     track(world.member('b').election(NAME).campaign({ signal: giveUp.signal }));
     await world.pass(20);

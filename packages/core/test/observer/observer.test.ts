@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ElectionObserver, StoreError, type ElectionView } from '../../src/index.ts';
+import { ElectionObserver, type ElectionView, type Entry, type Store, StoreError } from '../../src/index.ts';
 import { relay } from '../support/relay.ts';
 import { track } from '../support/track.ts';
 import { LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
@@ -18,6 +18,15 @@ function shown(observer: ElectionObserver): string[] {
 function inShort(view: ElectionView<unknown>): string {
   if (view.state === 'leader') return [`${view.memberId} ${view.term}`, view.reason].filter(Boolean).join(' ');
   return view.state === 'vacant' ? `vacant ${view.term ?? ''} ${view.reason}` : 'unknown';
+}
+
+/** A store whose watches yield this state after each other one. */
+function alsoShowing(state: Entry | undefined, behind: Store): Store {
+  return relay(behind, {
+    async *watch(key, options) {
+      for await (const entry of behind.watch(key, options)) yield* [entry, state];
+    },
+  });
 }
 
 describe('an observer', () => {
@@ -88,11 +97,7 @@ describe('an observer', () => {
   it('does not take a state of before for the end of a term', async () => {
     const world = new World();
     const behind = world.connect();
-    const store = relay(behind, {
-      async *watch(key, options) {
-        for await (const entry of behind.watch(key, options)) yield* [entry, undefined];
-      },
-    });
+    const store = alsoShowing(undefined, behind);
     world.put(TERM, { v: 1, term: '2', memberId: 'm', incarnation: 'i', entry: 'e' });
     world.put(LEADER, leaderRecord(2));
     const views = shown(world.observer({}, store));
@@ -124,7 +129,7 @@ describe('an observer', () => {
   it('shows the handover of leadership, in one step or two', async () => {
     for (const assignableLease of [true, false]) {
       const world = new World({ assignableLease });
-      const leadership = await world.run(world.member('a').election(NAME).campaign());
+      const leadership = await world.elect(world.member('a'));
       track(world.member('b').election(NAME).campaign());
       await world.pass(20);
       const views = shown(world.observer());
@@ -147,11 +152,7 @@ describe('an older term', () => {
       revision: '1',
       order: 1n,
     };
-    const store = relay(behind, {
-      async *watch(key, options) {
-        for await (const entry of behind.watch(key, options)) yield* [entry, stale];
-      },
-    });
+    const store = alsoShowing(stale, behind);
     world.put(LEADER, leaderRecord(5));
     const views = shown(world.observer({}, store));
     await world.pass(100);
@@ -183,7 +184,7 @@ describe('an older term', () => {
 });
 
 describe('a store that cannot be reached', () => {
-  it('leaves no leader known for as long as it lasts, though one was told of in the turn in which it was lost', async () => {
+  it('shows no leader meanwhile, although a state came in the turn in which the connection was lost', async () => {
     const world = new World();
     const store = world.connect();
     world.put(LEADER, leaderRecord(2));

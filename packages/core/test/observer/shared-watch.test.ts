@@ -1,4 +1,4 @@
-/** Observers of one election, through one store, see it by one watch; each as if it were alone. */
+/** Observers of one election on one store share a watch. Each behaves as if it were alone. */
 
 import { describe, expect, it } from 'vitest';
 import { type Clock, StoreError, systemClock, type ElectionObserver, type ElectionView, type Entry, type Store } from '../../src/index.ts';
@@ -25,7 +25,7 @@ function shown(observer: ElectionObserver): string[] {
   return views;
 }
 
-/** A store whose watches tell, when they are told to, what the test says. */
+/** A store whose watches yield what the test says, when it says so. */
 class Puppet {
   readonly watches: ((entry: Entry | undefined) => void)[] = [];
   readonly store: Store;
@@ -172,7 +172,7 @@ describe('many observers', () => {
     expect(world.server.watches.opened).toBe(1);
   });
 
-  it('may be closed by one that is told before them, and are not told then', async () => {
+  it('may be closed by one that is called before them, and are not called then', async () => {
     const world = new World();
     const store = world.connect();
     const [one, other] = [world.observer({}, store), world.observer({}, store)];
@@ -184,7 +184,7 @@ describe('many observers', () => {
     expect(views).toEqual(['unknown', 'vacant undefined']);
   });
 
-  it('show that nothing is known though one of them, as it is told, is what makes that so', async () => {
+  it('show the state unknown, although a call of one of them causes it', async () => {
     const world = new World();
     const puppet = new Puppet(world.connect());
     const [one, other] = [world.observer({}, puppet.store), world.observer({}, puppet.store)];
@@ -202,7 +202,7 @@ describe('many observers', () => {
 });
 
 describe('a newcomer', () => {
-  /** One observer whose watch has told of term 1, and lags behind from then on. */
+  /** One observer whose watch has shown term 1, and lags from then on. */
   async function lagging(): Promise<{ world: World; puppet: Puppet; first: string[]; tell: (entry: Entry | undefined) => void }> {
     const world = new World();
     const puppet = new Puppet(world.connect({ latencyMs: () => 1 }), world.clock);
@@ -215,7 +215,7 @@ describe('a newcomer', () => {
     return { world, puppet, first, tell: puppet.watches[0]! };
   }
 
-  it('is told nothing older than its coming, though the watch has told nothing newer; and the others learn of it', async () => {
+  it('gets no state older than its subscription, although the watch lags; and the others get it too', async () => {
     const { world, puppet, first, tell } = await lagging();
     world.put(LEADER, leaderRecord(1, 'published later'));
     const late = leader(world);
@@ -232,7 +232,7 @@ describe('a newcomer', () => {
     expect([first, views]).toEqual([['unknown', 'leader 1', 'leader 2'], ['leader 2']]);
   });
 
-  it('reads again where the watch has told something meanwhile', async () => {
+  it('reads again if the watch has shown a state meanwhile', async () => {
     const { world, puppet, first, tell } = await lagging();
     const views = shown(world.observer({}, puppet.store));
     // The read has been served, and its answer is on its way.
@@ -244,7 +244,7 @@ describe('a newcomer', () => {
     expect([first.at(-1), views]).toEqual(['vacant 1', ['unknown', 'vacant 1']]);
   });
 
-  it('that comes while nothing is known is told why, and then what the others are told', async () => {
+  it('that comes while the state is unknown gets the cause, and then what the others get', async () => {
     const { world, puppet, first, tell } = await lagging();
     puppet.stale(new StoreError('CONNECTION_LOST', 'unknown', 'cut'));
     const observer = world.observer({}, puppet.store);
@@ -305,7 +305,7 @@ describe('a newcomer', () => {
     expect([first.at(-1), views.at(-1), puppet.watches.length]).toEqual(['vacant 1', 'vacant 1', 2]);
   });
 
-  it('is told, though the leader publishes faster than the store answers', async () => {
+  it('gets a state, although the leader publishes faster than the store answers', async () => {
     const { world, puppet } = await lagging();
     const ready = track(world.observer({}, puppet.store).ready);
     for (let n = 0; n < 20; n += 1) {
@@ -321,7 +321,7 @@ describe('a newcomer', () => {
     world.put(TERM, leaderRecord(1));
     world.server.deleteKey(LEADER);
     const before = puppet.reads;
-    // The first read for what the watch told, and the last of those for the newcomer.
+    // The first read for the watch's event, and the last of those for the newcomer.
     puppet.late = (nth) => ({ 1: 20, 5: 50 })[nth - before] ?? 0;
     tell(undefined);
     await world.pass();
@@ -337,7 +337,7 @@ describe('a newcomer', () => {
     ]);
   });
 
-  it('has the watch tried again at once where it had failed, and is told nothing of that', async () => {
+  it('makes a failed watch retry at once, and gets no event of that', async () => {
     const world = new World();
     const puppet = new Puppet(world.connect());
     puppet.refusing = new StoreError('PERMISSION_DENIED', 'refused', 'not yours');
@@ -353,7 +353,7 @@ describe('a newcomer', () => {
     expect([ready.state, observer.current.state, first.at(-1)]).toEqual(['resolved', 'vacant', 'vacant undefined']);
   });
 
-  it('that is closed as it is told that nothing is known does not keep the watch', async () => {
+  it('that is closed in the call that shows the state unknown does not keep the watch', async () => {
     const world = new World();
     const puppet = new Puppet(world.connect());
     const first = world.observer({}, puppet.store);
@@ -369,7 +369,7 @@ describe('a newcomer', () => {
     expect(puppet.open).toBe(0);
   });
 
-  it('that closes before it was told leaves nothing behind', async () => {
+  it('that closes before its first state leaves nothing behind', async () => {
     const { world, puppet } = await lagging();
     const observer = world.observer({}, puppet.store);
     const ready = track(observer.ready);

@@ -1,4 +1,4 @@
-/** A value that is too long for a record is refused before its candidate waits for its turn. */
+/** A value that is too long for a record is refused before its candidate joins the queue. */
 
 import { describe, expect, it } from 'vitest';
 import { ElectionAdmin, type ElectionOptions, type Entry } from '../../src/index.ts';
@@ -68,7 +68,7 @@ describe('a value that fits the entry in the queue but not the record of a leade
     expect([{ ...world.server.requests }, world.queue()]).toEqual([before, ['a']]);
   });
 
-  it('is not told in the error, as it may be a secret', async () => {
+  it('is not shown in the error, because it may be a secret', async () => {
     const { world } = await led({ maxValueBytes: LIMIT });
     const campaign = world.member('b').election(NAME, { value }).campaign();
     const error = await campaign.catch((reason: unknown) => reason);

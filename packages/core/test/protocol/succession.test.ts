@@ -7,7 +7,7 @@ import { check } from '../support/property.ts';
 
 const memberIds = fc.stringMatching(/^[A-Za-z0-9._-]{1,12}$/).filter((id) => id !== '.' && id !== '..');
 
-/** A queue as it may stand: some members twice, under two incarnations, and every order of joining once. */
+/** A queue in which some members are twice, with two incarnations. Every order occurs once. */
 function candidates(rank: fc.Arbitrary<string>): fc.Arbitrary<readonly Candidate[]> {
   const one = fc.record({ memberId: memberIds, incarnation: fc.constantFrom('i', 'j'), rank });
   return fc.array(one, { minLength: 1, maxLength: 12 }).map((queue) => queue.map((parts, at) => ({ ...parts, order: BigInt(at + 1) })));

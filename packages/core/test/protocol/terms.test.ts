@@ -60,7 +60,7 @@ describe('an election whose terms begin at the highest minTerm', () => {
     const { world, member, leadership } = await led();
     leadership.reportTerm(MAX_FLOOR);
     await world.run(leadership.released);
-    expect((await world.run(member.election(NAME).campaign())).term).toBe(MAX_FLOOR + 1n);
+    expect((await world.elect(member)).term).toBe(MAX_FLOOR + 1n);
   });
 });
 
@@ -84,7 +84,7 @@ describe('an election that has used up its terms', () => {
   ] as const)('passes no term on by a handover %s: leadership ends, and the successor is rejected', async (_, options, error) => {
     const world = new World(options);
     exhaust(world, MAX_TERM - 1n);
-    const leadership = await world.run(world.member('a').election(NAME).campaign());
+    const leadership = await world.elect(world.member('a'));
     expect(leadership.term).toBe(MAX_TERM);
     const next = await behind(world, 'b');
     const handover = track(leadership.handover('b'));
@@ -101,7 +101,7 @@ describe('an operator lowers the last term', () => {
     exhaust(world);
     expect(await world.run(operator(world).lowerTermUnsafely(MAX_TERM, 41n))).toBe(true);
     expect(world.json(TERM)).toMatchObject({ term: '41', kept: 'yes' });
-    expect((await world.run(world.member('a').election(NAME).campaign())).term).toBe(42n);
+    expect((await world.elect(world.member('a'))).term).toBe(42n);
   });
 
   it('of an election that is led: nobody else is elected before the leader has stopped', async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
-import { StoreError, type Store } from '../../src/index.ts';
+import type { Store } from '../../src/index.ts';
 import { KeyWatch } from '../../src/store/key-watch.ts';
 import { Telemetry } from '../../src/base/telemetry.ts';
 import { resolveTiming } from '../../src/lease/timing.ts';
-import { failing, relay } from '../support/relay.ts';
+import { denyFirst, relay } from '../support/relay.ts';
 import { World } from '../support/world.ts';
 
 describe('a watch on one key', () => {
@@ -39,13 +39,8 @@ describe('a watch on one key', () => {
   it('that cannot go on is begun again, for the store may allow tomorrow what it refuses today', async () => {
     const world = new World();
     const behind = world.connect();
-    let refused = 3;
-    const store = relay(behind, {
-      watch: (key, options) => {
-        refused -= 1;
-        return refused < 0 ? behind.watch(key, options) : failing(new StoreError('PERMISSION_DENIED', 'refused', 'no'));
-      },
-    });
+    const first = denyFirst(3);
+    const store = relay(behind, { watch: (key, options) => first(() => behind.watch(key, options)) });
     const watch = watchOf(world, store);
     await world.pass(10_000);
     expect(watch.take()).toEqual({ entry: undefined });
@@ -57,7 +52,7 @@ describe('a watch on one key', () => {
     expect([world.server.watches.open, world.clock.timers]).toEqual([0, 0]);
   });
 
-  it('that throws at once, or whose listener throws, is told of and begun again', async () => {
+  it('that throws at once, or whose listener throws, is reported and restarted', async () => {
     const world = new World();
     const behind = world.connect();
     const ended = vi.fn<() => void>();

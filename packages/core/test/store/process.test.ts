@@ -28,7 +28,7 @@ describe('what the kernel tells of a process', () => {
 });
 
 describe('the end of a process', () => {
-  it.each(['Z', 'X'])('is told by its state, %s', (state) => {
+  it.each(['Z', 'X'])('is the state %s', (state) => {
     expect(hasEnded(parseStat(statOf('node', state, '1')) ?? expect.unreachable('it is a text of the kernel'))).toBe(true);
   });
 

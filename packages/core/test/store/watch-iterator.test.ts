@@ -155,7 +155,7 @@ describe('a watch ends', () => {
 });
 
 describe('a state that can be vouched for no longer', () => {
-  it('is given to nobody, and told of once until there is another', async () => {
+  it('is not yielded, and reported once until there is another', async () => {
     const onStale = vi.fn<(cause: StoreError) => void>();
     const { states, watch } = await new Watched({ onStale }).iterate();
     watch.show(1);
@@ -173,17 +173,17 @@ describe('a state that can be vouched for no longer', () => {
     expect(onStale).toHaveBeenCalledTimes(2);
   });
 
-  it('is not given to whoever waited for it either, where it is lost in the turn in which it came', async () => {
-    const told: string[] = [];
-    const { states, watch } = await new Watched({ onStale: () => told.push('stale') }).iterate();
-    const next = states.next().then(({ value }) => told.push(value));
+  it('is not yielded to a waiting consumer either, if it is lost in the turn in which it came', async () => {
+    const results: string[] = [];
+    const { states, watch } = await new Watched({ onStale: () => results.push('stale') }).iterate();
+    const next = states.next().then(({ value }) => results.push(value));
     watch.show(1);
     watch.lose(LOST);
     await new Promise((resolve) => setImmediate(resolve));
-    expect(told).toEqual(['stale']);
+    expect(results).toEqual(['stale']);
     watch.show(2);
     await next;
-    expect(told).toEqual(['stale', '2']);
+    expect(results).toEqual(['stale', '2']);
   });
 
   it('ends the watch, where the caller throws at the news', async () => {

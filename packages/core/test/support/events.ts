@@ -1,4 +1,4 @@
-/** Remembers what a logger is told. */
+/** A logger that records its events. */
 
 import type { Logger } from '../../src/index.ts';
 

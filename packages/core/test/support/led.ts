@@ -1,5 +1,6 @@
 /** A leader, and others in the queue behind it. */
 
+import type { MemoryStore } from '@incumbent/memory';
 import type { Leadership, Member, MemberOptions } from '../../src/index.ts';
 import { track, type Tracked } from './track.ts';
 import { NAME, TTL_MS, World, type WorldOptions } from './world.ts';
@@ -9,6 +10,8 @@ export const DRAIN_MS = TTL_MS / 10;
 
 export interface Led {
   readonly world: World;
+  /** The leader's own connection, whose link can be broken. */
+  readonly store: MemoryStore;
   readonly member: Member;
   readonly leadership: Leadership;
 }
@@ -16,8 +19,9 @@ export interface Led {
 /** A member that leads. */
 export async function led(options: WorldOptions = {}, memberOptions: MemberOptions = {}): Promise<Led> {
   const world = new World(options);
-  const member = world.member('a', memberOptions);
-  return { world, member, leadership: await world.run(member.election(NAME).campaign()) };
+  const store = world.connect();
+  const member = world.member('a', memberOptions, store);
+  return { world, store, member, leadership: await world.elect(member) };
 }
 
 /** Another one in the queue. */

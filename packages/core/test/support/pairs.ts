@@ -1,21 +1,21 @@
-/** Checks that telemetry tells the end of every leadership whose beginning it has told, and no other end. */
+/** Checks that each event `elected` is followed by one event `ended`. */
 
 import type { LoggedEvent } from './events.ts';
 
 /**
- * Each leadership whose events are anything but one `elected` and then one `ended`. A leadership is one process's term of one
- * election. The process is part of its name because a test may delete the term key: the terms then begin anew, and two
- * processes may each be elected in term 1. That no term has two leaders otherwise is checked elsewhere.
+ * Returns each leadership whose events are not one `elected` and then one `ended`. A leadership is
+ * the term of one process in one election. The process is part of its name, because terms start
+ * again if a test deletes the key `term`.
  */
 export function unpaired(events: readonly LoggedEvent[]): readonly string[] {
-  const told = new Map<string, string[]>();
+  const emitted = new Map<string, string[]>();
   for (const { message, fields } of events) {
     if (message !== 'elected' && message !== 'leadership ended') continue;
     const { election, term, memberId, incarnation } = fields;
     const name = `${String(election)}, term ${String(term)} of ${String(memberId)} (${String(incarnation)})`;
-    told.set(name, [...(told.get(name) ?? []), message]);
+    emitted.set(name, [...(emitted.get(name) ?? []), message]);
   }
-  return [...told].flatMap(([name, messages]) =>
+  return [...emitted].flatMap(([name, messages]) =>
     messages.join() === 'elected,leadership ended' ? [] : [`${name}: ${messages.join(', ')}`],
   );
 }

@@ -1,4 +1,4 @@
-/** Chance that repeats itself. */
+/** Random numbers that repeat. */
 
 import type { Random } from '../../src/index.ts';
 

@@ -1,6 +1,6 @@
 /** A store in front of another one, with some of its methods replaced. */
 
-import { type Store, StoreError } from '../../src/index.ts';
+import { type Change, type Store, StoreError } from '../../src/index.ts';
 
 export type Calls = Pick<
   Store,
@@ -41,4 +41,28 @@ export function denied(): StoreError {
 /** A watch that fails at once. */
 export async function* failing(error: unknown): AsyncGenerator<never, void, undefined> {
   throw error;
+}
+
+/** A store that denies swaps, or those that `applies` selects, while `denied` is true. */
+export class Permission {
+  denied = false;
+  readonly store: Store;
+
+  constructor(behind: Store, applies: (changes: readonly Change[]) => boolean = () => true) {
+    this.store = relay(behind, {
+      compareAndSwap: async (changes, options) => {
+        if (this.denied && applies(changes)) throw denied();
+        return behind.compareAndSwap(changes, options);
+      },
+    });
+  }
+}
+
+/** Makes the first `times` watches fail as denied. */
+export function denyFirst(times: number): <T>(watch: () => AsyncIterable<T>) => AsyncIterable<T> {
+  let left = times;
+  return (watch) => {
+    left -= 1;
+    return left < 0 ? watch() : failing(denied());
+  };
 }

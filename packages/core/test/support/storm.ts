@@ -1,4 +1,4 @@
-/** Three members under faults that come by chance, the same ones for the same seed. */
+/** Three members under random faults. The same seed gives the same faults. */
 
 import type { MemoryStore } from '@incumbent/memory';
 import { expect } from 'vitest';
@@ -11,7 +11,7 @@ import { CANDIDATES, LEADER, NAME, TERM, World, type WorldOptions } from './worl
 const TTL_MS = 2_000;
 const STEP_MS = 20;
 
-interface Seat {
+interface Participant {
   readonly id: string;
   readonly store: MemoryStore;
   readonly clock: PausableClock;
@@ -24,33 +24,33 @@ export class Storm {
   readonly world: World;
   readonly terms: bigint[] = [];
   readonly #random: Random;
-  readonly #seats: Seat[] = [];
-  readonly #held = new Set<Leadership>();
+  readonly #participants: Participant[] = [];
+  readonly #leaderships = new Set<Leadership>();
   readonly #log: string[] = [];
 
   constructor(seed: number, options: WorldOptions) {
     this.#random = seeded(seed);
     this.world = new World(options);
-    for (const id of ['a', 'b', 'c']) this.#seats.push(this.#sit(id));
+    for (const id of ['a', 'b', 'c']) this.#participants.push(this.#join(id));
   }
 
-  /** Lets so many strokes fall, and looks all the while whether two believe. */
-  async rage(strokes: number): Promise<void> {
-    for (let stroke = 0; stroke < strokes; stroke += 1) {
-      this.#strike();
+  /** Injects this many faults. Checks all the time that at most one leadership is valid. */
+  async rage(count: number): Promise<void> {
+    for (let fault = 0; fault < count; fault += 1) {
+      this.#injectFault();
       await this.#pass(STEP_MS * (1 + (this.#random.u32() % 15)));
     }
   }
 
   /** Mends everything; then there is one leader within a while, and it leads on. */
   async calm(): Promise<void> {
-    for (const seat of this.#seats) {
-      seat.clock.resume();
-      seat.store.link.heal();
-      this.#begin(seat);
+    for (const participant of this.#participants) {
+      participant.clock.resume();
+      participant.store.link.heal();
+      this.#begin(participant);
     }
     await this.#pass(8 * TTL_MS);
-    expect(this.#believers().length, this.story('nobody leads')).toBe(1);
+    expect(this.#valid().length, this.story('nobody leads')).toBe(1);
   }
 
   async close(): Promise<void> {
@@ -67,51 +67,58 @@ export class Storm {
     return `${what}, after:\n${this.#log.join('\n')}`;
   }
 
-  #sit(id: string): Seat {
+  #join(id: string): Participant {
     const store = this.world.connect({ latencyMs: () => 1 + (this.#random.u32() % 5) });
     const clock = new PausableClock(this.world.clock);
     const member = this.world.member(id, { ttlMs: TTL_MS, clock }, store);
-    const seat = { id, store, clock, election: member.election(NAME), caller: new AbortController(), campaign: track(Promise.resolve()) };
-    this.#begin(seat);
-    return seat;
+    const participant = {
+      id,
+      store,
+      clock,
+      election: member.election(NAME),
+      caller: new AbortController(),
+      campaign: track(Promise.resolve()),
+    };
+    this.#begin(participant);
+    return participant;
   }
 
-  #begin(seat: Seat): void {
-    if (seat.campaign.state === 'pending' && !seat.caller.signal.aborted) return;
-    seat.caller = new AbortController();
-    seat.campaign = track(seat.election.lead((leadership) => this.#work(leadership), { signal: seat.caller.signal }));
+  #begin(participant: Participant): void {
+    if (participant.campaign.state === 'pending' && !participant.caller.signal.aborted) return;
+    participant.caller = new AbortController();
+    participant.campaign = track(participant.election.lead((leadership) => this.#work(leadership), { signal: participant.caller.signal }));
   }
 
   async #work(leadership: Leadership): Promise<void> {
     const last = this.terms.at(-1) ?? 0n;
     expect(leadership.term > last, this.story(`term ${leadership.term} after term ${last}`)).toBe(true);
     this.terms.push(leadership.term);
-    this.#held.add(leadership);
+    this.#leaderships.add(leadership);
     await leadership.ended;
-    this.#held.delete(leadership);
+    this.#leaderships.delete(leadership);
   }
 
-  #believers(): readonly Leadership[] {
-    return [...this.#held].filter((leadership) => leadership.isValid());
+  #valid(): readonly Leadership[] {
+    return [...this.#leaderships].filter((leadership) => leadership.isValid());
   }
 
   async #pass(ms: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += STEP_MS) {
       await this.world.pass(STEP_MS);
-      expect(this.#believers().length, this.story('two believe')).toBeLessThanOrEqual(1);
+      expect(this.#valid().length, this.story('two are valid')).toBeLessThanOrEqual(1);
     }
   }
 
-  #strike(): void {
-    const seat = this.#seats[this.#random.u32() % this.#seats.length]!;
-    const strokes = this.#strokes(seat);
-    const names = Object.keys(strokes);
+  #injectFault(): void {
+    const participant = this.#participants[this.#random.u32() % this.#participants.length]!;
+    const count = this.#faults(participant);
+    const names = Object.keys(count);
     const name = names[this.#random.u32() % names.length]!;
-    this.#log.push(`${this.world.clock.monotonic()} ${seat.id} ${name}`);
-    strokes[name]!();
+    this.#log.push(`${this.world.clock.monotonic()} ${participant.id} ${name}`);
+    count[name]!();
   }
 
-  #strokes({ store: { link }, clock, election, caller, ...seat }: Seat): Readonly<Record<string, () => void>> {
+  #faults({ store: { link }, clock, election, caller, ...participant }: Participant): Readonly<Record<string, () => void>> {
     return {
       'pause the process': () => {
         clock.pause();
@@ -131,7 +138,7 @@ export class Storm {
       'heal once more': () => link.heal(),
       'heal all': () => this.#healAll(),
       'heal all once more': () => this.#healAll(),
-      'begin all': () => this.#seats.forEach((other) => this.#begin(other)),
+      'begin all': () => this.#participants.forEach((other) => this.#begin(other)),
       'lose an answer': () => link.dropReplies(1),
       'lose the answer of a write': () => link.dropReplies(1, { verbs: ['compareAndSwap', 'enqueue'], how: 'reset' }),
       'lose a request': () => link.dropRequests(1, { how: 'reset' }),
@@ -140,18 +147,18 @@ export class Storm {
       'hold others': () => link.holdWrites('revokeLease'),
       release: () => link.release(),
       'give up': () => caller.abort(new Error('gave up')),
-      begin: () => this.#begin(this.#seats.find(({ id }) => id === seat.id)!),
+      begin: () => this.#begin(this.#participants.find(({ id }) => id === participant.id)!),
       resign: () => void election.leadership?.resign(),
       'hand over': () => void track(election.leadership?.handover() ?? Promise.resolve()),
       publish: () => void track(election.leadership?.publish({ at: this.world.clock.monotonic() }) ?? Promise.resolve()),
       'delete the record': () => void this.world.server.deleteKey(LEADER),
       'delete an entry': () => this.#deleteWaiting(),
-      'delete the member': () => void this.world.server.deleteKey(`members/${seat.id}`),
+      'delete the member': () => void this.world.server.deleteKey(`members/${participant.id}`),
     };
   }
 
   #healAll(): void {
-    for (const { store, clock } of this.#seats) {
+    for (const { store, clock } of this.#participants) {
       clock.resume();
       store.link.heal();
     }

@@ -1,4 +1,4 @@
-/** Catches what Node raises as an uncaught exception, as a process under test would see it, instead of failing the run. */
+/** Collects the uncaught exceptions that Node raises during a test, so that they do not fail it. */
 
 export async function uncaughtDuring(body: () => Promise<void>): Promise<readonly unknown[]> {
   const caught: unknown[] = [];

@@ -1,4 +1,4 @@
-/** Bugs in the transitions and swaps of an election, and the case in which the exploration must find each. */
+/** Planted bugs in the transitions and swaps, and the case in which the explorer must find each. */
 
 import type { CandidateState } from '../../../src/campaign/state.ts';
 import { byPriority, type Change, type Entry } from '../../../src/index.ts';
@@ -13,27 +13,27 @@ export interface Bug {
   readonly found: Case;
 }
 
-/** Where none is found by then, the case is too wide. */
+/** The most states to explore. If the bug is not found by then, the case is too large. */
 const MAX_STATES = 20_000;
 
-/** Stands in for a check that is left out: true always. */
+/** Replaces a check that is left out: it always holds. */
 const nothing: Change = { key: 'nothing', expect: null };
 
 function bug(name: string, about: string, found: Case, wrong: Partial<Machine>): Bug {
   return { name, about, found: { maxStates: MAX_STATES, ...found }, machine: { ...real, ...wrong } };
 }
 
-/** Only checked. */
+/** True for a change that only checks. */
 function untouched({ key, revision }: Entry): Change {
   return { key, expect: revision };
 }
 
-/** A claim without one of its checks, by its place. */
+/** A claim without one of its checks, by its index. */
 function claimWithout(place: number): Machine['claimChanges'] {
   return (...args) => real.claimChanges(...args).map((change, index) => (index === place ? nothing : change));
 }
 
-/** What a candidate does next, put right or wrong afterwards. */
+/** The transitions of a candidate, with their result changed. */
 function then(
   wrong: (before: CandidateState, after: CandidateState, event: Parameters<Machine['next']>[1]) => CandidateState,
 ): Machine['next'] {

@@ -1,4 +1,4 @@
-/** How many candidates there are, and what may happen to them. */
+/** The cases: the number of candidates, and what may happen to them. */
 
 import { firstComeFirstServed, type Succession } from '../../../src/index.ts';
 import { keys } from '../candidates.ts';
@@ -12,15 +12,15 @@ export interface Case {
   readonly candidates: number;
   readonly budget?: Partial<Budget>;
   readonly succession?: Succession;
-  /** A handover is one swap, and revisions survive deletion; else neither. */
+  /** True: a handover is one swap, and revisions survive deletion. False: neither. */
   readonly inOne?: boolean;
-  /** Where it is left unfinished: still breadth first, so everything up to some depth. */
+  /** The most states to explore. Breadth first, so everything up to some depth is covered. */
   readonly maxStates?: number;
 }
 
 const calm: Budget = { lost: 0, deleted: 0, stopped: 0, handovers: 0, timeouts: 0, expired: 0 };
 
-/** Throws {@link Broken} where a promise is broken. */
+/** Throws {@link Broken} if an invariant does not hold. */
 export function search(
   { candidates, budget = {}, succession = firstComeFirstServed(), inOne = true, maxStates = 100_000 }: Case,
   machine: Machine = real,

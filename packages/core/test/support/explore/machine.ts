@@ -1,4 +1,4 @@
-/** The pure parts of an election that are explored: the real ones, or, to see that the exploration finds it, some with a bug. */
+/** The pure functions that are explored: the real ones, or variants with a planted bug. */
 
 import { next } from '../../../src/campaign/machine.ts';
 import { claimChanges, handoverInOne, handoverInTwo, releaseChanges } from '../../../src/protocol/transactions.ts';

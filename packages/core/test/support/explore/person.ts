@@ -1,6 +1,6 @@
 /**
- * One member of the exploration: the real transitions of a campaign and of a release, and the call that each state asks for. What it does in
- * between, the drivers do in the same way; see `runner.ts` and `release.ts`.
+ * One member in the explorer: the real transitions of a campaign and of a release, and the call that
+ * each state makes. It does what the drivers do: see `campaign/runner.ts` and `leadership/release.ts`.
  */
 
 import { start } from '../../../src/campaign/machine.ts';
@@ -13,8 +13,8 @@ import { isRecordOf, type Remains } from '../../../src/protocol/transactions.ts'
 import type { Machine } from './machine.ts';
 import type { Shelf } from './shelf.ts';
 
-/** A call to the store. Reads that the drivers make one after the other are made one after the other. */
-/** The term, as somebody has been told of it. */
+/** A call to the store. Reads follow one another as in the drivers. */
+/** The term, as one member has seen it. */
 export interface Seen {
   readonly term: Entry | undefined;
 }
@@ -34,17 +34,17 @@ export type Call =
 export interface Person {
   readonly id: string;
   readonly attempt: number;
-  /** Undefined: it campaigns no more, and holds nothing. */
+  /** Undefined if it does not campaign any more, and holds nothing. */
   readonly state: CandidateState | undefined;
   readonly releaseState: ReleaseState | undefined;
-  /** The entry that its release is known by. */
+  /** The entry of the leadership that it releases. */
   readonly entryKey: Key;
-  /** What it has in flight. */
+  /** The call in flight. */
   readonly call: Call | undefined;
   readonly halted: boolean;
-  /** The session lives. */
+  /** True while its session lives. */
   readonly alive: boolean;
-  /** The names of its entries that may be made late. */
+  /** The names of its entries that the store may still create. */
   readonly enqueueUnknown: readonly string[];
 }
 
@@ -67,27 +67,27 @@ export function nameOf(person: Person, { rules, rankOf }: Setting): string {
   return writeName({ memberId: id, incarnation: id, attempt, succession: rules.succession.id, rank: rankOf(id) });
 }
 
-export function believes({ releaseState, alive }: Person): boolean {
+export function leads({ releaseState, alive }: Person): boolean {
   return alive && releaseState?.phase === 'leading';
 }
 
-/** What came of its call, as an event for whichever machine asked. `seen`: the term as a read shows it that may be stale. */
+/** Applies its call, and passes the result to its machine. `seen`: the term of a stale read. */
 export function answer(person: Person, call: Call, shelf: Shelf, setting: Setting, seen?: Seen): readonly [Shelf, Person] {
   const { keys } = setting.rules;
   switch (call.type) {
     case 'enqueue': {
       const key = `${keys.candidates}/${nameOf(person, setting)}`;
       const after = enqueue(person, shelf, setting);
-      return [after, told(person, { type: 'enqueued', entry: after.read(key)! }, setting)];
+      return [after, receive(person, { type: 'enqueued', entry: after.read(key)! }, setting)];
     }
     case 'list':
       return [shelf, { ...person, call: { type: 'lookTerm', queue: shelf.list(keys.candidates).map(withoutValue) } }];
     case 'lookTerm':
-      return [shelf, told(person, looked(person, call.queue, seen ?? { term: shelf.read(keys.term) }, shelf, setting), setting)];
+      return [shelf, receive(person, looked(person, call.queue, seen ?? { term: shelf.read(keys.term) }, shelf, setting), setting)];
     case 'readTerm':
       return [shelf, { ...person, call: { type: 'readLeader', term: shelf.read(keys.term) } }];
     case 'readLeader':
-      return [shelf, told(person, { type: 'read', term: call.term, leader: shelf.read(keys.leader) }, setting)];
+      return [shelf, receive(person, { type: 'read', term: call.term, leader: shelf.read(keys.leader) }, setting)];
     case 'readRemains':
       return [shelf, { ...person, call: { type: 'readRemainingLeader', term: shelf.read(keys.term), entry: shelf.read(person.entryKey) } }];
     case 'readRemainingLeader':
@@ -102,18 +102,18 @@ export function answer(person: Person, call: Call, shelf: Shelf, setting: Settin
     case 'swap': {
       const [after, result] = shelf.swap(call.changes);
       if (person.releaseState !== undefined)
-        return [after, releaseTold(person, { type: result.swapped ? 'swapped' : 'notSwapped' }, setting)];
+        return [after, receiveRelease(person, { type: result.swapped ? 'swapped' : 'notSwapped' }, setting)];
       const event: CandidateEvent = result.swapped
         ? { type: 'swapped', revisions: result.revisions, termValue: after.read(keys.term)?.value }
         : { type: 'notSwapped', failed: result.failed };
-      return [after, told(person, event, setting)];
+      return [after, receive(person, event, setting)];
     }
     default:
       return call satisfies never;
   }
 }
 
-/** Its own entry is as its watch knows it, where it had no need to list the queue. */
+/** Without a list of the queue, its own entry is the one that its watch last showed. */
 function looked(person: Person, queue: readonly Entry[] | undefined, { term }: Seen, shelf: Shelf, setting: Setting): CandidateEvent {
   const own = shelf.read(`${setting.rules.keys.candidates}/${nameOf(person, setting)}`);
   return queue === undefined ? { type: 'looked', queue, term, own } : { type: 'looked', queue, term };
@@ -125,16 +125,16 @@ export function enqueue(person: Person, shelf: Shelf, setting: Setting): Shelf {
   return shelf.put(key, fromUtf8.decode(writeCandidate(undefined, 0n)), leaseOf(person.id));
 }
 
-/** The call has ended as unknown. */
+/** Its call has failed with an unknown outcome. */
 export function lost(person: Person, setting: Setting): Person {
   const after =
     person.call?.type === 'enqueue' ? { ...person, enqueueUnknown: [...person.enqueueUnknown, nameOf(person, setting)] } : person;
   const event = { type: 'failed', unknown: true } as const;
-  return person.releaseState === undefined ? told(after, event, setting) : releaseTold(after, event, setting);
+  return person.releaseState === undefined ? receive(after, event, setting) : receiveRelease(after, event, setting);
 }
 
-/** A campaign learns of something, and goes on until it has a call in flight, waits, or is over. */
-export function told(person: Person, event: CandidateEvent, setting: Setting): Person {
+/** Passes an event to its campaign, which goes on until it makes a call, waits, or is over. */
+export function receive(person: Person, event: CandidateEvent, setting: Setting): Person {
   if (person.state === undefined) return person;
   const { machine, rules } = setting;
   let state = machine.next(person.state, event, rules);
@@ -148,10 +148,10 @@ export function told(person: Person, event: CandidateEvent, setting: Setting): P
   return state.phase === 'out' ? over(after, state.exit, setting) : { ...after, call: candidateCall(after, state, setting) };
 }
 
-/** Sweeps up what an operator has left of a handover to it; joins again, once, if its entry was taken away. */
+/** Releases an orphaned handover to it. Joins again, once, if its entry was deleted. */
 function over(person: Person, exit: Exit, setting: Setting): Person {
   if (exit.why === 'orphaned')
-    return releaseTold(
+    return receiveRelease(
       { ...person, releaseState: { phase: 'draining', successor: undefined, reason: 'resigned' }, entryKey: exit.entry.key },
       { type: 'drained' },
       setting,
@@ -189,18 +189,18 @@ function candidateCall(person: Person, state: CandidateState, { machine, rules }
   }
 }
 
-/** A leadership ends, and its drain is over at once. */
+/** Ends a leadership, whose drain takes no time. */
 export function ends(person: Person, reason: LeadershipEndReason, successor: Successor | undefined, setting: Setting): Person {
   const releaseState = setting.machine.transition(
     person.releaseState!,
     successor === undefined ? { type: 'end', reason } : { type: 'end', reason, successor },
   );
-  const drained = releaseTold({ ...person, releaseState }, { type: 'drained' }, setting);
+  const drained = receiveRelease({ ...person, releaseState }, { type: 'drained' }, setting);
   const remains = reason === 'recordDeleted' || drained.call?.type !== 'readRemains' ? undefined : knownRemains(drained, setting);
   return remains === undefined ? drained : remainsRead(drained, remains, setting);
 }
 
-/** What it wrote itself need not be read, where its leadership was not lost. */
+/** The keys that it knows without a read, if its leadership was not lost. */
 function knownRemains({ id, state }: Person, { rules: { keys } }: Setting): Remains | undefined {
   if (state?.phase !== 'elected' || state.won.termValue === undefined) return undefined;
   const { term, entry, termValue, leaderRevision, termRevision } = state.won;
@@ -212,7 +212,7 @@ function knownRemains({ id, state }: Person, { rules: { keys } }: Setting): Rema
   };
 }
 
-export function releaseTold(person: Person, event: ReleaseEvent, setting: Setting): Person {
+export function receiveRelease(person: Person, event: ReleaseEvent, setting: Setting): Person {
   const releaseState = setting.machine.transition(person.releaseState!, event);
   const after: Person = { ...person, releaseState, call: undefined };
   switch (releaseState.phase) {
@@ -225,7 +225,7 @@ export function releaseTold(person: Person, event: ReleaseEvent, setting: Settin
       const changes = setting.machine.releaseChanges(setting.rules.keys, person.entryKey, releaseState.remains, {
         reason: releaseState.reason,
       });
-      return changes.length === 0 ? releaseTold(after, { type: 'swapped' }, setting) : { ...after, call: { type: 'swap', changes } };
+      return changes.length === 0 ? receiveRelease(after, { type: 'swapped' }, setting) : { ...after, call: { type: 'swap', changes } };
     }
     case 'released':
       return person.state?.phase === 'out'
@@ -240,9 +240,9 @@ export function releaseTold(person: Person, event: ReleaseEvent, setting: Settin
 }
 
 function remainsRead(person: Person, remains: Remains, setting: Setting): Person {
-  if (person.releaseState?.phase !== 'handingOver') return releaseTold(person, { type: 'remains', remains }, setting);
+  if (person.releaseState?.phase !== 'handingOver') return receiveRelease(person, { type: 'remains', remains }, setting);
   const changes = handover(person.entryKey, remains, person.releaseState.successor, setting);
-  return changes === undefined ? releaseTold(person, { type: 'notSwapped' }, setting) : { ...person, call: { type: 'swap', changes } };
+  return changes === undefined ? receiveRelease(person, { type: 'notSwapped' }, setting) : { ...person, call: { type: 'swap', changes } };
 }
 
 function handover(
@@ -269,10 +269,10 @@ function checked(
   const successorHasTerm = term?.entry === successor.entry.key || term?.ended?.successor === successor.entry.key;
   const stillMine = term?.entry === person.entryKey && term.ended === undefined;
   const ready = stillMine && successorEntry !== undefined ? { ...successor, entry: successorEntry } : undefined;
-  return releaseTold(person, { type: 'checked', successorHasTerm, successor: ready }, setting);
+  return receiveRelease(person, { type: 'checked', successorHasTerm, successor: ready }, setting);
 }
 
-/** What the watches of a person that waits, or leads, would tell it now. */
+/** The event of a watch that a waiting or leading member would get now. */
 export function news(person: Person, shelf: Shelf, { rules: { keys } }: Setting): CandidateEvent | 'lost' | undefined {
   if (person.releaseState?.phase === 'leading') return holds(person, shelf, keys.leader) ? undefined : 'lost';
   if (person.state?.phase !== 'waiting') return undefined;
@@ -281,7 +281,7 @@ export function news(person: Person, shelf: Shelf, { rules: { keys } }: Setting)
   if (own === undefined) return { type: 'removed' };
   if (own.revision !== entry.revision) return { type: 'handedOver', entry: own };
   if (shelf.read(wait.key) === undefined) return { type: 'woke' };
-  // Whoever watches over a vacancy, or the record of whoever leads, sees a leader by its own entry.
+  // A watch of the leader's record shows who leads by the key of its entry.
   const watchesLeader = wait.for === 'leader' || (wait.for === 'ahead' && wait.position > 0);
   return watchesLeader && isRecordOf(shelf.read(keys.leader), entry.key) ? { type: 'woke' } : undefined;
 }
@@ -296,7 +296,7 @@ function withoutValue(entry: Entry): Entry {
 
 const noBytes = new Uint8Array();
 
-/** Tells states apart: all that decides what the person does next. */
+/** A key of everything that decides what the member does next. */
 export function keyOf(person: Person): string {
   const known = said.get(person);
   if (known !== undefined) return known;
@@ -316,7 +316,7 @@ function briefly(_: string, value: unknown): unknown {
   return value instanceof Uint8Array ? markIn(value) : value;
 }
 
-/** Of an entry's value only the term of a handover counts; other values are known by their revisions. */
+/** Of a value only the term of a handover matters. Revisions distinguish other values. */
 function markIn(value: Uint8Array): string {
   const text = fromUtf8.decode(value);
   return text.includes('marked') ? text : '';

@@ -1,4 +1,4 @@
-/** Breadth first over everything that may happen. */
+/** A breadth-first search over everything that may happen. */
 
 import { keyOf, type Model, type Rules } from './world.ts';
 
@@ -11,17 +11,17 @@ interface Node {
 export interface Found {
   readonly states: number;
   readonly moves: number;
-  /** Nothing was left out: every state that can be reached was. */
+  /** True if every reachable state was explored. */
   readonly exhausted: boolean;
   readonly elections: number;
   readonly deepest: number;
 }
 
-/** A promise is broken, or everybody is stuck: what, and the shortest way there. */
+/** An invariant does not hold, or all members are stuck. Has the shortest way to that state. */
 export class Broken extends Error {
   readonly what: string;
   readonly steps: readonly string[];
-  /** Explored until then. */
+  /** The number of states explored until then. */
   readonly states: number;
 
   constructor(what: string, steps: readonly string[], states: number) {
@@ -32,7 +32,7 @@ export class Broken extends Error {
   }
 }
 
-/** Throws {@link Broken} where a promise is broken or everybody is stuck. */
+/** Throws {@link Broken} if an invariant does not hold, or all members are stuck. */
 export function explore(rules: Rules, begin: Model, maxStates: number): Found {
   const seen = new Set([keyOf(begin)]);
   let layer: Node[] = [{ model: begin, from: undefined, what: 'the beginning' }];

@@ -1,6 +1,6 @@
 /**
- * A store small enough to enumerate: a map of keys, swaps that are all or nothing, leases that are known by who holds them. Never changed:
- * every write makes another one.
+ * A store that is small enough to enumerate: a map of keys, atomic swaps, and leases that are named
+ * after their members. Immutable: every write returns a new one.
  */
 
 import type { Change, Entry, Key, SwapResult } from '../../../src/index.ts';
@@ -16,7 +16,7 @@ const utf8 = new TextEncoder();
 const fromUtf8 = new TextDecoder();
 const encoded = new Map<string, Uint8Array>();
 
-/** The same bytes for the same text, so that entries can be compared and are cheap to make. */
+/** Returns the same bytes for the same text, so that entries are cheap to compare and to make. */
 function bytesOf(text: string): Uint8Array {
   const known = encoded.get(text);
   if (known !== undefined) return known;
@@ -27,7 +27,7 @@ function bytesOf(text: string): Uint8Array {
 
 export class Shelf {
   readonly rows: ReadonlyMap<Key, Row>;
-  /** How often each key has been written, deleted keys too where revisions survive deletion. */
+  /** The number of writes of each key, also of deleted ones if revisions survive deletion. */
   readonly #writes: ReadonlyMap<Key, number>;
   readonly #survive: boolean;
   readonly #created: number;
@@ -88,7 +88,7 @@ export class Shelf {
     return this.delete(...[...this.rows].flatMap(([key, row]) => (row.lease === lease ? [key] : [])));
   }
 
-  /** Tells states apart. */
+  /** A key of the whole state. */
   get key(): string {
     this.#key ??=
       [...this.rows]

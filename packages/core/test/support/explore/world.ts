@@ -1,4 +1,4 @@
-/** Everything that may happen next, and what must hold whatever has happened. */
+/** All possible next steps of a state, and the invariants that must hold in each state. */
 
 import type { Change, Entry } from '../../../src/index.ts';
 import { readLeader, readTerm, type TermRecord } from '../../../src/protocol/record.ts';
@@ -8,18 +8,18 @@ import * as people from './person.ts';
 import type { Call, Person, Seen, Setting } from './person.ts';
 import type { Shelf } from './shelf.ts';
 
-/** A call whose caller has given up, and that the store may apply at any time, or never. */
+/** A call of unknown outcome, which the store may apply at any time, or never. */
 interface Late {
   readonly by: string;
   readonly attempt: number;
   readonly call: Call;
 }
 
-/** How often each of the things may happen that need not happen. */
+/** How often each fault may happen. */
 export interface Budget {
-  /** Calls whose callers give up. */
+  /** Calls with a lost answer. */
   readonly lost: number;
-  /** Keys that an operator deletes: any but the term. */
+  /** Keys that an operator deletes, except the term. */
   readonly deleted: number;
   readonly stopped: number;
   readonly handovers: number;
@@ -32,9 +32,9 @@ export interface Model {
   readonly people: readonly Person[];
   readonly late: readonly Late[];
   readonly budget: Budget;
-  /** The highest term that anybody was elected with. */
+  /** The highest term of any leader so far. */
   readonly elected: bigint;
-  /** All states that the term has had, with the one in which there was none: what a stale read may show, or a watch that lags. */
+  /** All past states of the term, which a stale read or a lagging watch may show. */
   readonly terms: readonly Seen[];
 }
 
@@ -44,9 +44,9 @@ export type Move = readonly [what: string, then: Model];
 
 export class Rules {
   readonly #setting: Setting;
-  /** No claim ever times out. */
+  /** True if no claim times out. */
   readonly #neverTimesOut: boolean;
-  /** States that are known to come to rest. */
+  /** States from which everything is known to come to rest. */
   readonly #restful = new Set<string>();
 
   constructor(setting: Setting, { timeouts }: Budget) {
@@ -54,7 +54,7 @@ export class Rules {
     this.#neverTimesOut = timeouts === 0;
   }
 
-  /** All that may happen next. */
+  /** All possible next steps. */
   moves(model: Model): readonly Move[] {
     const all = [...model.people.flatMap((person) => this.#of(model, person)), ...this.#lateOnes(model), ...this.#operator(model)];
     return all.map(([what, then]) => [what, this.#remember(then)]);
@@ -65,34 +65,34 @@ export class Rules {
     return term?.revision === model.terms.at(-1)?.term?.revision ? model : { ...model, terms: [...model.terms, { term }] };
   }
 
-  /** What has gone wrong; undefined if nothing has. */
+  /** The invariant that does not hold, if there is one. */
   broken(before: Model, after: Model): string | undefined {
-    if (after.people.filter(people.believes).length > 1) return 'two believe at once';
+    if (after.people.filter(people.leads).length > 1) return 'two lead at once';
     const term = this.#term(after);
     if (term < this.#term(before)) return 'the term fell';
     if (this.#isOvertaken(before, after)) return 'somebody else was elected before the successor';
     if (term > 0n && term === this.#term(before) && this.#read(after)?.entry !== this.#read(before)?.entry)
       return `term ${term} was issued again`;
     for (const [at, person] of after.people.entries()) {
-      if (this.#isRobbed(person, before, after)) return `the record of ${person.id}, who believes, was taken away`;
+      if (this.#isRobbed(person, before, after)) return `the record of ${person.id}, who leads, was taken away`;
       if (person.state?.phase !== 'elected' || before.people[at]?.state?.phase === 'elected') continue;
       if (person.state.won.term <= before.elected)
         return `${person.id} was elected with term ${person.state.won.term}, which was issued before`;
-      if (!person.halted && !this.#entitled(after, person)) return `${person.id} believes without a record`;
+      if (!person.halted && !this.#entitled(after, person)) return `${person.id} leads without a record`;
     }
     return undefined;
   }
 
-  /** While the successor that a handover has named is there, nobody else claims, unless they time out. */
+  /** While the successor of a handover exists, no other member claims before its timeout. */
   #isOvertaken(before: Model, after: Model): boolean {
     const successor = this.#read(before)?.ended?.successor;
     if (!this.#neverTimesOut || successor === undefined || before.shelf.read(successor) === undefined) return false;
     return this.#term(after) > this.#term(before) && this.#read(after)?.entry !== successor;
   }
 
-  /** Nobody but an operator takes the record of somebody who leads: whoever ends a term ends belief in it first. */
+  /** Only an operator deletes the record of a member that leads. */
   #isRobbed(person: Person, before: Model, after: Model): boolean {
-    if (!people.believes(person) || after.budget.deleted < before.budget.deleted) return false;
+    if (!people.leads(person) || after.budget.deleted < before.budget.deleted) return false;
     return this.#isHeld(before, person) && !this.#isHeld(after, person);
   }
 
@@ -100,15 +100,15 @@ export class Rules {
     return isRecordOf(shelf.read(this.#setting.rules.keys.leader), entryKey);
   }
 
-  /** Whether the record says so. Somebody may have deleted it since the claim; then the entry still keeps others from claiming. */
+  /** True if the record is its own, or was deleted and its entry still blocks every claim. */
   #entitled({ shelf, budget }: Model, person: Person): boolean {
     const leader = shelf.read(this.#setting.rules.keys.leader);
     return budget.deleted === 0 || (leader !== undefined && readLeader(leader).entry === person.entryKey);
   }
 
   /**
-   * Lets everything come to rest, without any more mishaps: every call is answered, watches tell, leaders resign after a while. Undefined if it does,
-   * and leaves nothing behind.
+   * Lets everything come to rest without further faults: calls are answered, watches work, and
+   * leaders resign after a while. Undefined if that succeeds and leaves nothing behind.
    */
   stuck(model: Model): string | undefined {
     const passed: string[] = [];
@@ -128,27 +128,27 @@ export class Rules {
     return undefined;
   }
 
-  /** Calls first, then news, then the ends of leaderships; timeouts and the cleanup of late entries come last, as they do in time. */
+  /** Calls first, then events, then the ends of leaderships, then timeouts and cleanups. */
   #calmly(model: Model): Model | undefined {
     for (const person of model.people) if (person.call !== undefined) return this.#step(model, person, person.call);
     for (const person of model.people) {
-      const told = people.news(person, model.shelf, this.#setting);
-      if (told !== undefined) return this.#tell(model, person, told);
+      const news = people.news(person, model.shelf, this.#setting);
+      if (news !== undefined) return this.#deliver(model, person, news);
     }
-    for (const person of model.people) if (people.believes(person)) return this.#end(model, person);
+    for (const person of model.people) if (people.leads(person)) return this.#end(model, person);
     return this.#cleanUp(model) ?? this.#anyClaimTimeout(model);
   }
 
   #anyClaimTimeout(model: Model): Model | undefined {
     const waiting = model.people.find((person) => mayTimeOut(person) && !this.#seesLeader(model, person));
-    return waiting === undefined ? undefined : this.#tell(model, waiting, { type: 'claimTimedOut' });
+    return waiting === undefined ? undefined : this.#deliver(model, waiting, { type: 'claimTimedOut' });
   }
 
   #seesLeader({ shelf }: Model, { state }: Person): boolean {
     return state?.phase === 'waiting' && state.wait.for === 'ahead' && shelf.read(this.#setting.rules.keys.leader) !== undefined;
   }
 
-  /** An entry that a member has made and does not campaign with is removed, with whatever a handover has given to it. */
+  /** The orphan cleaner removes unused entries, and the leadership of a handover to one. */
   #cleanUp(model: Model): Model | undefined {
     const { machine, rules } = this.#setting;
     const { keys } = rules;
@@ -186,34 +186,34 @@ export class Rules {
     if (call !== undefined) moves.push([`${id} ${call.type}`, this.#step(model, person, call)], ...this.#staleReads(model, person, call));
     if (call !== undefined && isWrite(call) && budget.lost > 0)
       moves.push([`${id} gives ${call.type} up`, this.#lose(model, person, call)]);
-    const told = people.news(person, model.shelf, this.#setting);
-    if (told !== undefined)
+    const news = people.news(person, model.shelf, this.#setting);
+    if (news !== undefined)
       moves.push(
-        [`${id} is told: ${told === 'lost' ? told : told.type}`, this.#tell(model, person, told)],
-        ...this.#withTerm(model, person, told),
+        [`${id} sees: ${news === 'lost' ? news : news.type}`, this.#deliver(model, person, news)],
+        ...this.#withTerm(model, person, news),
       );
     if (mayTimeOut(person) && budget.timeouts > 0) {
-      moves.push([`${id} times out`, this.#tell(spend(model, 'timeouts'), person, { type: 'claimTimedOut' })]);
+      moves.push([`${id} times out`, this.#deliver(spend(model, 'timeouts'), person, { type: 'claimTimedOut' })]);
     }
     if (!person.halted && person.alive && person.state !== undefined && budget.stopped > 0)
       moves.push([`${id} is stopped`, this.#stop(model, person)]);
     if (person.alive && budget.expired > 0) moves.push([`the lease of ${id} ends`, this.#expire(model, person)]);
-    if (people.believes(person)) moves.push([`${id} resigns`, this.#end(model, person)], ...this.#handovers(model, person));
+    if (people.leads(person)) moves.push([`${id} resigns`, this.#end(model, person)], ...this.#handovers(model, person));
     return moves;
   }
 
-  /** When the one ahead has gone, the term may be read as it was: the claim upon it is refused then. */
+  /** After the end of the one ahead, a read of the term may be stale: its claim is refused. */
   #staleReads(model: Model, person: Person, call: Call): readonly Move[] {
     if (call.type !== 'lookTerm' || call.queue !== undefined) return [];
     return model.terms.map((seen) => [`${person.id} reads a stale ${seen.term?.revision}`, this.#step(model, person, call, seen)]);
   }
 
-  /** Whoever is next in line watches the term, too, which may lag as well. */
-  #withTerm(model: Model, person: Person, told: News): readonly Move[] {
-    if (told === 'lost' || (told.type !== 'woke' && told.type !== 'handedOver')) return [];
+  /** The next candidate also watches the term. That watch may lag too. */
+  #withTerm(model: Model, person: Person, news: News): readonly Move[] {
+    if (news === 'lost' || (news.type !== 'woke' && news.type !== 'handedOver')) return [];
     return model.terms.map(({ term }) => [
-      `${person.id} is told: ${told.type}, ${term?.revision}`,
-      this.#tell(model, person, { ...told, term }),
+      `${person.id} sees: ${news.type}, ${term?.revision}`,
+      this.#deliver(model, person, { ...news, term }),
     ]);
   }
 
@@ -233,12 +233,12 @@ export class Rules {
 
   #step(model: Model, person: Person, call: Call, seen?: Seen): Model {
     // Its own session lives, so it is the successor's lease that is gone.
-    if (this.#isRefused(model, call)) return replace(model, people.releaseTold(person, { type: 'refused' }, this.#setting));
+    if (this.#isRefused(model, call)) return replace(model, people.receiveRelease(person, { type: 'refused' }, this.#setting));
     const [shelf, after] = people.answer(person, call, model.shelf, this.#setting, seen);
     return replace({ ...model, shelf }, after);
   }
 
-  /** A swap that binds to a lease that is gone does nothing. */
+  /** A swap that binds a key to an ended lease has no effect. */
   #isRefused({ people: all }: Model, call: Call): boolean {
     if (call.type !== 'swap') return false;
     const dead = new Set(all.filter(({ alive }) => !alive).map(({ id }) => people.leaseOf(id)));
@@ -250,18 +250,18 @@ export class Rules {
     return replace({ ...spend(model, 'lost'), late }, people.lost(person, this.#setting));
   }
 
-  #tell(model: Model, person: Person, told: News): Model {
-    if (told === 'lost') return replace(model, people.ends(person, 'recordDeleted', undefined, this.#setting));
-    return replace(model, people.told(person, told, this.#setting));
+  #deliver(model: Model, person: Person, news: News): Model {
+    if (news === 'lost') return replace(model, people.ends(person, 'recordDeleted', undefined, this.#setting));
+    return replace(model, people.receive(person, news, this.#setting));
   }
 
-  /** A stop is seen between two calls; one that waits is woken by it, one that leads resigns. */
+  /** A stop takes effect between two calls. It ends a wait, and makes a leader resign. */
   #stop(model: Model, person: Person): Model {
     const halted = { ...person, halted: true };
     const spent = spend(model, 'stopped');
     if (person.releaseState?.phase === 'leading') return this.#end(replace(spent, halted), halted);
     if (person.state?.phase !== 'waiting') return replace(spent, halted);
-    return replace(spent, people.told(halted, { type: 'woke' }, this.#setting));
+    return replace(spent, people.receive(halted, { type: 'woke' }, this.#setting));
   }
 
   #expire(model: Model, person: Person): Model {
@@ -306,11 +306,11 @@ function replace(model: Model, person: Person): Model {
   return { ...model, people: all, elected: won > model.elected ? won : model.elected };
 }
 
-/** Tells models apart. */
+/** A key of the whole state. */
 export function keyOf({ shelf, people: all, late, budget, elected, terms }: Model): string {
-  const told = late.map(({ by, attempt, call }) => `${by}${attempt}${call.type === 'swap' ? describe(call.changes) : call.type}`);
+  const news = late.map(({ by, attempt, call }) => `${by}${attempt}${call.type === 'swap' ? describe(call.changes) : call.type}`);
   const seen = terms.map(({ term }) => `${term?.revision}${term && fromUtf8.decode(term.value)}`);
-  return [shelf.key, ...all.map(people.keyOf), told.join(), JSON.stringify(budget), elected, ...seen].join('\n');
+  return [shelf.key, ...all.map(people.keyOf), news.join(), JSON.stringify(budget), elected, ...seen].join('\n');
 }
 
 const fromUtf8 = new TextDecoder();
