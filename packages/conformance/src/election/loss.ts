@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { PausableClock } from '@incumbent/core/testing';
 import { intercept } from '../intercept.ts';
 import type { StoreCase } from '../case.ts';
-import { endOf, NAME } from './arena.ts';
+import { endOf, leaderAndNext, NAME } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
 const define = electionCasesOf('loss');
@@ -15,10 +15,7 @@ export const lossCases: readonly StoreCase[] = [
   define(
     'a leader that is cut off stops believing before the next one leads',
     async (arena) => {
-      const [a, b] = [await arena.faultyMember('a'), await arena.member('b')];
-      const first = await arena.campaign(a);
-      const next = arena.campaign(b);
-      await arena.queued(b, 'b');
+      const { a, first, next } = await leaderAndNext(arena, await arena.faultyMember('a'));
       await a.faults.cut();
       const end = await endOf(arena, first, arena.ttlMs + arena.harness.slackMs);
       assert.deepEqual([end.reason, end.lost], ['deadline', true]);
@@ -87,10 +84,7 @@ export const lossCases: readonly StoreCase[] = [
   define(
     'a paused leader does not believe past its deadline, not even in the first instant after waking',
     async (arena) => {
-      const [a, b] = [await arena.faultyMember('a'), await arena.member('b')];
-      const first = await arena.campaign(a);
-      const next = arena.campaign(b);
-      await arena.queued(b, 'b');
+      const { a, first, next } = await leaderAndNext(arena, await arena.faultyMember('a'));
       a.clock.pause();
       await a.faults.stall();
       const second = await next;
@@ -107,8 +101,7 @@ export const lossCases: readonly StoreCase[] = [
   define(
     'a revoked lease ends leadership when its owner notices, and it leads again',
     async (arena) => {
-      const { operator } = arena.harness;
-      assert.ok(operator !== undefined);
+      const { operator } = arena;
       const a = await arena.member('a');
       const first = await arena.campaign(a);
       const member = await a.store.read('members/a', { timeoutMs: arena.harness.timeoutMs });
@@ -125,12 +118,8 @@ export const lossCases: readonly StoreCase[] = [
   define(
     "the leader's deleted key is noticed; nobody leads before it has stopped; leadership is taken up again",
     async (arena) => {
-      const { operator } = arena.harness;
-      assert.ok(operator !== undefined);
-      const [a, b] = [await arena.member('a'), await arena.member('b')];
-      const first = await arena.campaign(a);
-      const next = arena.campaign(b);
-      await arena.queued(a, 'b');
+      const { operator } = arena;
+      const { a, first, next } = await leaderAndNext(arena, await arena.member('a'));
       await operator.deleteKey(`elections/${NAME}/leader`);
       assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'recordDeleted');
       assert.equal((await next).term, arena.term(2n));
@@ -144,12 +133,8 @@ export const lossCases: readonly StoreCase[] = [
   define(
     "a leader whose key is deleted while it is cut off is followed after its lease's end, and not before it has stopped",
     async (arena) => {
-      const { operator } = arena.harness;
-      assert.ok(operator !== undefined);
-      const [a, b] = [await arena.faultyMember('a'), await arena.member('b')];
-      const first = await arena.campaign(a);
-      const next = arena.campaign(b);
-      await arena.queued(b, 'b');
+      const { operator } = arena;
+      const { a, first, next } = await leaderAndNext(arena, await arena.faultyMember('a'));
       await a.faults.cut();
       await operator.deleteKey(`elections/${NAME}/leader`);
       assert.equal((await next).term, arena.term(2n));
@@ -163,8 +148,7 @@ export const lossCases: readonly StoreCase[] = [
   define(
     "the leader's deleted entry in the queue is noticed, and the next one follows",
     async (arena) => {
-      const { operator } = arena.harness;
-      assert.ok(operator !== undefined);
+      const { operator } = arena;
       const [a, b] = [await arena.member('a'), await arena.member('b')];
       const first = await arena.campaign(a);
       const [entry] = await a.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs });
@@ -181,12 +165,8 @@ export const lossCases: readonly StoreCase[] = [
   define(
     "a waiting candidate's deleted entry is noticed, and it joins again at the end",
     async (arena) => {
-      const { operator } = arena.harness;
-      assert.ok(operator !== undefined);
-      const [a, b] = [await arena.member('a'), await arena.member('b')];
-      const first = await arena.campaign(a);
-      const next = arena.campaign(b);
-      await arena.queued(a, 'b');
+      const { operator } = arena;
+      const { a, first, next } = await leaderAndNext(arena, await arena.member('a'));
       const entries = await a.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs });
       const mine = entries.find(({ name }) => name.startsWith('b~'));
       assert.ok(mine !== undefined);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 
 import type { FuzzTarget } from './target.ts';
 
-export interface FramesOptions extends Pick<FuzzTarget, 'inputs' | 'isRefusal'> {
+interface FramesOptions extends Pick<FuzzTarget, 'inputs' | 'isRefusal'> {
   /** Encodes one frame. */
   readonly frame: (content: Uint8Array) => Uint8Array;
   /** Opens a reader of a new stream. Its `push` yields the content of the frames that are complete. */
