@@ -185,11 +185,11 @@ export const lossCases: readonly StoreCase[] = [
     const [a, b] = [await arena.member('a'), await arena.member('b')];
     const timeoutMs = arena.harness.timeoutMs;
     const first = await arena.campaign(a);
-    const wedged = await arena.open();
+    const hung = await arena.open();
     const at = { monotonicMs: arena.now(), wallMs: arena.harness.clock.wall() };
-    const lease = await wedged.grantLease(wedged.capabilities.maxTtlMs < 60_000 ? wedged.capabilities.maxTtlMs : 60_000, { at, timeoutMs });
+    const lease = await hung.grantLease(hung.capabilities.maxTtlMs < 60_000 ? hung.capabilities.maxTtlMs : 60_000, { at, timeoutMs });
     const value = new TextEncoder().encode('{"v":1}');
-    await wedged.enqueue(`elections/${NAME}/candidates`, 'w~0~1~fifo~', value, lease.id, { timeoutMs });
+    await hung.enqueue(`elections/${NAME}/candidates`, 'w~0~1~fifo~', value, lease.id, { timeoutMs });
     const next = arena.campaign(b);
     await arena.queued(a, 'b');
     await first.resign();
@@ -198,9 +198,9 @@ export const lossCases: readonly StoreCase[] = [
     const claimTimeoutMs = 1.5 * arena.ttlMs;
     const tookMs = arena.now() - from;
     assert.ok(tookMs <= claimTimeoutMs + arena.soonMs, `took ${tookMs} ms, the claim timeout is ${claimTimeoutMs} ms`);
-    const names = (await wedged.list(`elections/${NAME}/candidates`, { timeoutMs })).map(({ name }) => name);
+    const names = (await hung.list(`elections/${NAME}/candidates`, { timeoutMs })).map(({ name }) => name);
     assert.ok(!names.includes('w~0~1~fifo~'), 'the entry is gone, and holds up nobody again');
-    await wedged.revokeLease(lease.id, { timeoutMs });
+    await hung.revokeLease(lease.id, { timeoutMs });
   }),
 
   define(
