@@ -338,7 +338,7 @@ describe('standing, in calm', () => {
   const members = (...ids: readonly string[]): WorldEvent => ({ type: 'groupMembers', process, ids });
   const standing = (keys: readonly string[], group: readonly string[]): WorldEvent => ({
     type: 'calmState',
-    seats: [{ process, keys, leases: 1 }],
+    members: [{ process, keys, leases: 1 }],
     group,
   });
   const logged: WorldEvent = { type: 'logged', process, message: 'another process holds this member id' };

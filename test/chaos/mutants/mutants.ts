@@ -1,16 +1,12 @@
 /** Bugs that somebody might make, and the faults under which a run finds each. */
 
+import type { PlantedBug } from '@incumbent/test-support/planted-bug';
+
 import type { StoreName } from '../site/site.ts';
 
-export interface Mutant {
-  readonly name: string;
-  /** What the bug is. */
-  readonly about: string;
-  /** The source, as a path under `packages/`, and the text in it, which is there once. */
-  readonly file: string;
-  readonly from: string;
-  readonly to: string;
+export interface Mutant extends PlantedBug {
   readonly store: StoreName;
+  /** The kinds of faults under which a run finds the bug. */
   readonly only: readonly string[];
 }
 

@@ -4,13 +4,12 @@ import assert from 'node:assert/strict';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkHistory } from '@incumbent/conformance';
 import { openStore } from 'incumbent';
 import { makeScratch, startRedis, until, type RedisServer } from '@incumbent/test-support';
-import { historyOf, now } from '../history.ts';
+import { now } from '../history.ts';
 import type { Check } from './check.ts';
 import { redisHost } from './hosts.ts';
-import { Onlooker, OBSERVER_MS, untruths } from './onlooker.ts';
+import { assertNothingLost, assertSucceeds, Onlooker, OBSERVER_MS } from './onlooker.ts';
 import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl } from './pair.ts';
 
 /** The default, as all timing of these members is. */
@@ -106,18 +105,8 @@ async function oneRun(index: number, random: () => number): Promise<Readonly<Rec
   // The new primary has had the leader's lease all along, so it could be renewed.
   assert.ok(least > 0, 'the new primary has lost the lease');
   await sleep(WATCHED_MS);
-  const ends = [...a.events, ...b.events].filter(({ event }) => event === 'ended' || event === 'gaveUp');
-  assert.deepEqual(ends, [], 'the leadership was lost');
-  a.sigterm();
-  await a.waitFor('closed', { withinMs: WAIT_MS });
-  await b.waitFor('elected', { withinMs: WAIT_MS });
-  await onlooker.sees('b', { orUnknown: true });
-  const shownUntil = now();
-  b.sigterm();
-  await b.waitFor('closed', { withinMs: WAIT_MS });
-  const events = [...historyOf(a, 'a', ELECTION), ...historyOf(b, 'b', ELECTION)];
-  assert.deepEqual(checkHistory(events, {}), []);
-  assert.deepEqual(untruths(onlooker.shown, events, shownUntil), []);
+  assertNothingLost(a, b);
+  await assertSucceeds(a, b, onlooker);
   return { [`${refusal.toLowerCase()}Ms`]: backMs };
 }
 

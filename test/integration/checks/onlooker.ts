@@ -1,9 +1,11 @@
 /** An observer of this process, and whether what it showed was true. */
 
+import assert from 'node:assert/strict';
+
 import { ElectionObserver, type ElectionView, type Store } from 'incumbent';
-import type { HistoryEvent } from '@incumbent/conformance';
-import { until } from '@incumbent/test-support';
-import { now } from '../history.ts';
+import { checkHistory, type HistoryEvent } from '@incumbent/conformance';
+import { until, type ScriptProcess } from '@incumbent/test-support';
+import { historyOf, now } from '../history.ts';
 import { ELECTION, WAIT_MS } from './pair.ts';
 
 /**
@@ -47,6 +49,29 @@ export class Onlooker implements AsyncDisposable {
     await this.#observer.close();
     await this.#store.close();
   }
+}
+
+/** No member has lost a leadership or given up a campaign. */
+export function assertNothingLost(...members: readonly ScriptProcess[]): void {
+  const ends = members.flatMap(({ events }) => events.filter(({ event }) => event === 'ended' || event === 'gaveUp'));
+  assert.deepEqual(ends, [], 'the leadership was lost');
+}
+
+/**
+ * The leader `a` shuts down, `b` succeeds it and shuts down, too. The histories of both keep every promise,
+ * and what the observer showed until `b` shut down was true.
+ */
+export async function assertSucceeds(a: ScriptProcess, b: ScriptProcess, onlooker: Onlooker): Promise<void> {
+  a.sigterm();
+  await a.waitFor('closed', { withinMs: WAIT_MS });
+  await b.waitFor('elected', { withinMs: WAIT_MS });
+  await onlooker.sees('b', { orUnknown: true });
+  const shownUntil = now();
+  b.sigterm();
+  await b.waitFor('closed', { withinMs: WAIT_MS });
+  const events = [...historyOf(a, 'a', ELECTION), ...historyOf(b, 'b', ELECTION)];
+  assert.deepEqual(checkHistory(events, {}), []);
+  assert.deepEqual(untruths(onlooker.shown, events, shownUntil), []);
 }
 
 interface Led {

@@ -16,7 +16,7 @@ import {
   type TelemetryEvent,
 } from '@incumbent/core';
 import { PausableClock } from '@incumbent/core/testing';
-import type { FaultKind, Faults, FaultyClient, StoreHarness } from '../harness.ts';
+import type { FaultKind, Faults, FaultyClient, Operator, StoreHarness } from '../harness.ts';
 import { checkHistory, type HistoryEvent, type HistoryRules } from '../history.ts';
 import { begun, sleep, until } from '../time.ts';
 
@@ -89,6 +89,12 @@ export class Arena {
   /** Enough for a few calls on a healthy link. */
   get soonMs(): number {
     return 4 * this.harness.timeoutMs + this.harness.slackMs;
+  }
+
+  /** Access to the store past every client, for a case that needs an operator. */
+  get operator(): Operator {
+    assert.ok(this.harness.operator !== undefined, 'a case that uses an operator must declare that need');
+    return this.harness.operator;
   }
 
   async member(memberId: string, options: MemberOptions = {}): Promise<TestMember> {
@@ -264,6 +270,19 @@ export class Arena {
       await sleep(this.harness.clock, Math.max(this.ttlMs / 50, 10));
     }
   }
+}
+
+/** `a` leads, and `b`, another member by default, waits next in line. */
+export async function leaderAndNext<A extends TestMember>(
+  arena: Arena,
+  a: A,
+  b?: TestMember,
+): Promise<{ readonly a: A; readonly first: Leadership; readonly next: Promise<Leadership> }> {
+  const waiting = b ?? (await arena.member('b'));
+  const first = await arena.campaign(a);
+  const next = arena.campaign(waiting);
+  await arena.queued(waiting);
+  return { a, first, next };
 }
 
 /** The end of a leadership, which must come in time. */

@@ -18,8 +18,7 @@ function refuses(what: string, key: string, text: string, code: ErrorCode): Stor
   return define(
     `${what} is refused with ${code}, and the candidate leaves no entry`,
     async (arena) => {
-      const { operator } = arena.harness;
-      assert.ok(operator !== undefined);
+      const { operator } = arena;
       await operator.put(key, encode(text));
       const a = await arena.member('a');
       await rejectsWith(a.member.election(NAME).campaign(), code);
@@ -98,8 +97,7 @@ export const identityCases: readonly StoreCase[] = [
   define(
     'a later minor version of the format is understood, and what it added is kept',
     async (arena) => {
-      const { operator } = arena.harness;
-      assert.ok(operator !== undefined);
+      const { operator } = arena;
       const term = `elections/${NAME}/term`;
       const old = {
         v: 1,

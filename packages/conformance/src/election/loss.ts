@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { PausableClock } from '@incumbent/core/testing';
 import { intercept } from '../intercept.ts';
 import type { StoreCase } from '../case.ts';
-import { endOf, NAME } from './arena.ts';
+import { endOf, leaderAndNext, NAME } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
 const define = electionCasesOf('loss');
@@ -15,10 +15,7 @@ export const lossCases: readonly StoreCase[] = [
   define(
     'a leader that is cut off stops believing before the next one leads',
     async (arena) => {
-      const [a, b] = [await arena.faultyMember('a'), await arena.member('b')];
-      const first = await arena.campaign(a);
-      const next = arena.campaign(b);
-      await arena.queued(b, 'b');
+      const { a, first, next } = await leaderAndNext(arena, await arena.faultyMember('a'));
       await a.faults.cut();
       const end = await endOf(arena, first, arena.ttlMs + arena.harness.slackMs);
       assert.deepEqual([end.reason, end.lost], ['deadline', true]);
@@ -87,10 +84,7 @@ export const lossCases: readonly StoreCase[] = [
   define(
     'a paused leader does not believe past its deadline, not even in the first instant after waking',
     async (arena) => {
-      const [a, b] = [await arena.faultyMember('a'), await arena.member('b')];
-      const first = await arena.campaign(a);
-      const next = arena.campaign(b);
-      await arena.queued(b, 'b');
+      const { a, first, next } = await leaderAndNext(arena, await arena.faultyMember('a'));
       a.clock.pause();
       await a.faults.stall();
       const second = await next;
@@ -107,8 +101,7 @@ export const lossCases: readonly StoreCase[] = [
   define(
     'a revoked lease ends leadership when its owner notices, and it leads again',
     async (arena) => {
-      const { operator } = arena.harness;
-      assert.ok(operator !== undefined);
+      const { operator } = arena;
       const a = await arena.member('a');
       const first = await arena.campaign(a);
       const member = await a.store.read('members/a', { timeoutMs: arena.harness.timeoutMs });
@@ -125,12 +118,8 @@ export const lossCases: readonly StoreCase[] = [
   define(
     "the leader's deleted key is noticed; nobody leads before it has stopped; leadership is taken up again",
     async (arena) => {
-      const { operator } = arena.harness;
-      assert.ok(operator !== undefined);
-      const [a, b] = [await arena.member('a'), await arena.member('b')];
-      const first = await arena.campaign(a);
-      const next = arena.campaign(b);
-      await arena.queued(a, 'b');
+      const { operator } = arena;
+      const { a, first, next } = await leaderAndNext(arena, await arena.member('a'));
       await operator.deleteKey(`elections/${NAME}/leader`);
       assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'recordDeleted');
       assert.equal((await next).term, arena.term(2n));
@@ -144,12 +133,8 @@ export const lossCases: readonly StoreCase[] = [
   define(
     "a leader whose key is deleted while it is cut off is followed after its lease's end, and not before it has stopped",
     async (arena) => {
-      const { operator } = arena.harness;
-      assert.ok(operator !== undefined);
-      const [a, b] = [await arena.faultyMember('a'), await arena.member('b')];
-      const first = await arena.campaign(a);
-      const next = arena.campaign(b);
-      await arena.queued(b, 'b');
+      const { operator } = arena;
+      const { a, first, next } = await leaderAndNext(arena, await arena.faultyMember('a'));
       await a.faults.cut();
       await operator.deleteKey(`elections/${NAME}/leader`);
       assert.equal((await next).term, arena.term(2n));
@@ -163,8 +148,7 @@ export const lossCases: readonly StoreCase[] = [
   define(
     "the leader's deleted entry in the queue is noticed, and the next one follows",
     async (arena) => {
-      const { operator } = arena.harness;
-      assert.ok(operator !== undefined);
+      const { operator } = arena;
       const [a, b] = [await arena.member('a'), await arena.member('b')];
       const first = await arena.campaign(a);
       const [entry] = await a.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs });
@@ -181,12 +165,8 @@ export const lossCases: readonly StoreCase[] = [
   define(
     "a waiting candidate's deleted entry is noticed, and it joins again at the end",
     async (arena) => {
-      const { operator } = arena.harness;
-      assert.ok(operator !== undefined);
-      const [a, b] = [await arena.member('a'), await arena.member('b')];
-      const first = await arena.campaign(a);
-      const next = arena.campaign(b);
-      await arena.queued(a, 'b');
+      const { operator } = arena;
+      const { a, first, next } = await leaderAndNext(arena, await arena.member('a'));
       const entries = await a.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs });
       const mine = entries.find(({ name }) => name.startsWith('b~'));
       assert.ok(mine !== undefined);
@@ -205,11 +185,11 @@ export const lossCases: readonly StoreCase[] = [
     const [a, b] = [await arena.member('a'), await arena.member('b')];
     const timeoutMs = arena.harness.timeoutMs;
     const first = await arena.campaign(a);
-    const wedged = await arena.open();
+    const hung = await arena.open();
     const at = { monotonicMs: arena.now(), wallMs: arena.harness.clock.wall() };
-    const lease = await wedged.grantLease(wedged.capabilities.maxTtlMs < 60_000 ? wedged.capabilities.maxTtlMs : 60_000, { at, timeoutMs });
+    const lease = await hung.grantLease(hung.capabilities.maxTtlMs < 60_000 ? hung.capabilities.maxTtlMs : 60_000, { at, timeoutMs });
     const value = new TextEncoder().encode('{"v":1}');
-    await wedged.enqueue(`elections/${NAME}/candidates`, 'w~0~1~fifo~', value, lease.id, { timeoutMs });
+    await hung.enqueue(`elections/${NAME}/candidates`, 'w~0~1~fifo~', value, lease.id, { timeoutMs });
     const next = arena.campaign(b);
     await arena.queued(a, 'b');
     await first.resign();
@@ -218,9 +198,9 @@ export const lossCases: readonly StoreCase[] = [
     const claimTimeoutMs = 1.5 * arena.ttlMs;
     const tookMs = arena.now() - from;
     assert.ok(tookMs <= claimTimeoutMs + arena.soonMs, `took ${tookMs} ms, the claim timeout is ${claimTimeoutMs} ms`);
-    const names = (await wedged.list(`elections/${NAME}/candidates`, { timeoutMs })).map(({ name }) => name);
+    const names = (await hung.list(`elections/${NAME}/candidates`, { timeoutMs })).map(({ name }) => name);
     assert.ok(!names.includes('w~0~1~fifo~'), 'the entry is gone, and holds up nobody again');
-    await wedged.revokeLease(lease.id, { timeoutMs });
+    await hung.revokeLease(lease.id, { timeoutMs });
   }),
 
   define(

@@ -128,8 +128,7 @@ export const observeCases: readonly StoreCase[] = [
   define(
     'a lower term is shown only as termReset, after it was confirmed',
     async (arena) => {
-      const { operator } = arena.harness;
-      assert.ok(operator !== undefined);
+      const { operator } = arena;
       const a = await arena.member('a');
       const first = await arena.campaign(a, { minTerm: 2n ** 61n });
       const observer = arena.observer(await arena.open());

@@ -15,7 +15,6 @@ import {
   leaseOf,
   NOTICE_MS,
   oneLeads,
-  operatorOf,
   queueOf,
   StandingCandidate,
   standInOrder,
@@ -33,7 +32,7 @@ const endings: Readonly<Record<string, (arena: Arena, candidate: TestMember, lea
 
 /** Everything of an election but the term, and, where a store has such a thing, the folders that held it. */
 async function wipe(arena: Arena, candidate: TestMember): Promise<void> {
-  const operator = operatorOf(arena);
+  const operator = arena.operator;
   const entries = await queueOf(arena, candidate);
   await Promise.allSettled([LEADER, ...entries.map(({ key }) => key)].map((key) => operator.deleteKey(key)));
   await Promise.allSettled([operator.deleteKey(CANDIDATES)]);
@@ -118,7 +117,7 @@ export const latchCases: readonly StoreCase[] = [
   define(
     'A08 whom it waits for vanishes while its own session begins anew: it is elected, with one entry (Curator TestLeaderLatch.testWatchedNodeDeletedOnReconnect)',
     async (arena) => {
-      const operator = operatorOf(arena);
+      const operator = arena.operator;
       const [a, b, c] = await standInOrder(arena, 'a', 'b', 'c');
       assert.ok(a !== undefined && b !== undefined && c !== undefined);
       await Promise.all([operator.expireLease(await leaseOf(arena, c.candidate)), b.candidate.member.close()]);
@@ -133,7 +132,7 @@ export const latchCases: readonly StoreCase[] = [
   define(
     'A10 leader and follower lose their sessions at the same time: in the end one leads, and each has one entry (Curator TestLeaderLatch.testResettingOfLeadershipAfterConcurrentLeadershipChange)',
     async (arena) => {
-      const operator = operatorOf(arena);
+      const operator = arena.operator;
       const standing = await standInOrder(arena, 'a', 'b');
       for (let round = 0; round < 3; round += 1) {
         const before = standing.flatMap(({ terms }) => terms).length;

@@ -6,7 +6,7 @@ import { intercept, type StoreCall } from '../intercept.ts';
 import type { StoreCase } from '../case.ts';
 import { NAME, type Arena } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
-import { idsInQueue, leaseOf, lost, NOTICE_MS, operatorOf, queueOf, standInOrder } from './standing-candidate.ts';
+import { idsInQueue, leaseOf, lost, NOTICE_MS, queueOf, standInOrder } from './standing-candidate.ts';
 
 const define = electionCasesOf('Curator');
 
@@ -49,7 +49,7 @@ export const selectorCases: readonly StoreCase[] = [
       assert.ok(a !== undefined && b !== undefined);
       const { leadership } = a;
       const lease = await leaseOf(arena, a.candidate);
-      await operatorOf(arena).expireLease(lease);
+      await arena.operator.expireLease(lease);
       await arena.until(() => leadership.signal.aborted, 'it is told', NOTICE_MS + arena.harness.slackMs);
       await arena.until(() => b.leads, 'b leads');
       await arena.until(async () => (await idsInQueue(arena, b.candidate)) === 'b a', 'a is behind it');

@@ -7,7 +7,7 @@ import type { StoreCase } from '../case.ts';
 import { endOf, NAME } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
 import { begun } from '../time.ts';
-import { LEADER, lost, operatorOf } from './standing-candidate.ts';
+import { LEADER, lost } from './standing-candidate.ts';
 
 const define = electionCasesOf('etcd');
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -54,7 +54,7 @@ export const etcdCases: readonly StoreCase[] = [
   define(
     "B09 what is not the leader's key is nobody's leadership (etcd TestResumeElection)",
     async (arena) => {
-      const operator = operatorOf(arena);
+      const operator = arena.operator;
       const strangers = [`elections/${NAME}/leader-of-old`, `elections/${NAME}2/leader`, `elections/${NAME}/notes`];
       const observer = arena.observer(await arena.open());
       await observer.ready;
@@ -99,7 +99,7 @@ export const etcdCases: readonly StoreCase[] = [
   define(
     "B15 the leader's key is written over by a stranger: it ends, publishes nothing over it, and the next one waits for the key to go (microsoft/etcd3 election.test)",
     async (arena) => {
-      const operator = operatorOf(arena);
+      const operator = arena.operator;
       const [a, b] = [await arena.member('a'), await arena.member('b')];
       const first = await arena.campaign(a, { value: 'one' });
       let elected = false;

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict';
 import { isIncumbentError, StoreError, type Entry, type LeaseId, type Leadership, type StoreErrorCode } from '@incumbent/core';
 import { NAME, type Arena, type TestMember } from '../election/arena.ts';
-import type { Operator } from '../harness.ts';
 import { begun } from '../time.ts';
 
 export const CANDIDATES: string = `elections/${NAME}/candidates`;
@@ -83,11 +82,6 @@ export async function queueOf(arena: Arena, { store }: Pick<TestMember, 'store'>
 /** Whose entries are in the queue, by the order of joining: a member with two entries is named twice. */
 export async function idsInQueue(arena: Arena, candidate: Pick<TestMember, 'store'>): Promise<string> {
   return (await queueOf(arena, candidate)).map(({ name }) => name.slice(0, name.indexOf('~'))).join(' ');
-}
-
-export function operatorOf({ harness: { operator } }: Arena): Operator {
-  assert.ok(operator !== undefined, 'the case names what it needs');
-  return operator;
 }
 
 /** The lease that a member lives by. */

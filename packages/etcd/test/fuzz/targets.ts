@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 
 import { isIncumbentError } from '@incumbent/core';
-import type { FuzzTarget } from '@incumbent/test-support/fuzz';
+import { framesTarget, type FuzzTarget } from '@incumbent/test-support/fuzz';
 import { Deframer, type Framing } from '@incumbent/network';
 import fc from 'fast-check';
 
@@ -102,33 +102,12 @@ const SHORT_FRAMING: Framing = {
   },
 };
 
-/**
- * The messages in a stream that comes in pieces of this length, up to the first that is refused.
- */
-function framesIn(stream: Uint8Array, pieceBytes: number): readonly string[] {
-  const deframer = new Deframer(SHORT_FRAMING);
-  const found: string[] = [];
-  try {
-    for (let at = 0; at < stream.length; at += pieceBytes)
-      for (const message of deframer.push(stream.subarray(at, at + pieceBytes))) found.push(Buffer.from(message).toString('hex'));
-  } catch (error) {
-    if (!isMalformed(error)) throw error;
-    found.push('refused');
-  }
-  return found;
-}
-
-const frames: FuzzTarget = {
-  name: 'frames',
+const frames = framesTarget({
   inputs: fc.array(fc.oneof(answer, fc.uint8Array({ maxLength: 20 })), { maxLength: 4 }).map((all) => Buffer.concat(all.map(frame))),
-  read: (input) => {
-    const whole = framesIn(input, input.length + 1);
-    for (const pieceBytes of [1, 3, 7]) assert.deepEqual(framesIn(input, pieceBytes), whole);
-    const sent = whole.filter((found) => found !== 'refused').map((hex) => frame(Buffer.from(hex, 'hex')));
-    assert.deepEqual(Buffer.concat(sent), Buffer.from(input.subarray(0, Buffer.concat(sent).length)));
-  },
+  frame,
+  open: () => new Deframer(SHORT_FRAMING),
   isRefusal: isMalformed,
-};
+});
 
 const versions: FuzzTarget = {
   name: 'versions',

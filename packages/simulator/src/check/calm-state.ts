@@ -77,8 +77,8 @@ export class CalmStateChecker implements Checker {
     }
   }
 
-  #standing({ seats, group }: Standing, atMs: number): void {
-    for (const { process, keys } of seats) {
+  #standing({ members, group }: Standing, atMs: number): void {
+    for (const { process, keys } of members) {
       const id = idOf(process);
       // One that is in no group any more, and campaigns no more, needs no session.
       const isFree = (this.#left.has(process) && this.#stoppedCampaigning.has(process)) || this.#doubled.has(process);

@@ -36,7 +36,7 @@ function nameOf(event: WorldEvent): string | undefined {
     case 'request':
       return undefined;
     case 'calmState':
-      return event.seats.some(({ leases }) => leases > 1) ? 'calmState: several leases' : 'calmState: one lease each';
+      return event.members.some(({ leases }) => leases > 1) ? 'calmState: several leases' : 'calmState: one lease each';
     case 'shown':
       return `shown: ${event.view.state}`;
     default:

@@ -36,7 +36,7 @@ export const triggers: readonly Trigger[] = [
 /** When: at a moment of world time, or so long after the nth time that something happened (0: at that very instant, before any answer leaves). */
 export type When = { readonly atMs: number } | { readonly on: Trigger; readonly nth: number; readonly afterMs: number };
 
-/** Whom: a seat by its id; whoever leads then, by the store; or the subject of the trigger. */
+/** The target: a process by its id, the current leader (`leader`), or the process that caused the trigger (`subject`). */
 export type Target = string;
 
 type Lasting = { readonly target: Target; readonly durationMs: number };

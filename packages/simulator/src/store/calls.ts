@@ -10,7 +10,7 @@ import type { RequestInfo, StoreOperation } from './shape.ts';
 /** How long it takes to find that nobody listens, in ms. */
 const REFUSED_AFTER_MS = 3;
 
-/** Faults that strike single calls. */
+/** Faults of single calls. */
 export interface CallFaults {
   /** Ms that a request waits at the store's door, long after its caller gave up, before it is applied; undefined: none. */
   holdMs(operation: StoreOperation): number | undefined;

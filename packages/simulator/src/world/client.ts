@@ -1,4 +1,4 @@
-/** One process's way to the store: its link, the faults that strike single calls of it, and its client. */
+/** One process's way to the store: its link, the faults of its single calls, and its client. */
 
 import { Link } from '../network/link.ts';
 import type { SimProcess } from '../time/process.ts';

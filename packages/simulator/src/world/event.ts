@@ -95,8 +95,8 @@ export type WorldEvent =
   | { readonly type: 'connectionsSilenced' }
   /** In calm, before the leader is deposed: what stands in the queue, and the term of the leader's record. */
   | { readonly type: 'queue'; readonly names: readonly string[]; readonly record: bigint | undefined }
-  /** Then, too: the keys that hang on the leases of each seat's process, and who is in the group. */
-  | { readonly type: 'calmState'; readonly seats: readonly MemberState[]; readonly group: readonly string[] }
+  /** Then, too: the keys that hang on the leases of each member's process, and who is in the group. */
+  | { readonly type: 'calmState'; readonly members: readonly MemberState[]; readonly group: readonly string[] }
   /** The usual program of a member has left its group for good; campaigns no more; is shown the members of its group; has published something. */
   | { readonly type: 'leftGroup'; readonly process: ProcessView }
   | { readonly type: 'stoppedCampaigning'; readonly process: ProcessView }

@@ -40,8 +40,8 @@ export class World implements ActorContext {
   readonly random: Stream;
   readonly #programs: Programs;
   readonly #listeners: readonly Listener[];
-  /** The latest start of each seat. */
-  readonly #seats = new Map<string, Actor>();
+  /** The latest start of each process id. */
+  readonly #latest = new Map<string, Actor>();
   readonly #starts = new Map<string, number>();
   readonly #all: Actor[] = [];
   readonly #repairs = new Set<() => void>();
@@ -92,9 +92,9 @@ export class World implements ActorContext {
     return this.#all;
   }
 
-  /** Those that run now, each seat's latest. */
-  get seated(): readonly Actor[] {
-    return [...this.#seats.values()].filter((actor) => !actor.over);
+  /** The processes that run now: the latest start of each id. */
+  get running(): readonly Actor[] {
+    return [...this.#latest.values()].filter((actor) => !actor.over);
   }
 
   emit(event: WorldEvent): void {
@@ -105,7 +105,7 @@ export class World implements ActorContext {
     if (event.type === 'elected' || event.type === 'aborted') this.#triggered(event.type, event.handle.process.name);
   }
 
-  /** Starts every seat, and lets loose what is planned by time. */
+  /** Starts every process, and schedules the faults that the plan has at fixed times. */
   begin(): void {
     this.emit({ type: 'phase', phase: 'storm' });
     const { members, observers } = this.shape;
@@ -119,9 +119,9 @@ export class World implements ActorContext {
   calmDown(): void {
     this.#stormy = false;
     for (const repair of [...this.#repairs]) repair();
-    for (const [id, actor] of this.#seats) if (actor.over) this.start(id);
-    // One whose id was taken stops by itself; whoever else is not the latest of its seat would wait for ever.
-    const elders = this.#all.filter((actor) => !actor.over && this.#seats.get(actor.memberId) !== actor);
+    for (const [id, actor] of this.#latest) if (actor.over) this.start(id);
+    // One whose id was taken stops by itself; whoever else is not the latest of its id would wait for ever.
+    const elders = this.#all.filter((actor) => !actor.over && this.#latest.get(actor.memberId) !== actor);
     const replaced = new Set(elders.filter(({ process }) => this.tracker.keepsReplacedSession(process.name)));
     for (const elder of elders) if (!replaced.has(elder)) elder.stop();
     const knownMs = this.server.downForMs + REPLACED_KNOWS_TTLS * this.shape.ttlMs;
@@ -135,7 +135,7 @@ export class World implements ActorContext {
     this.#tellQueue();
     this.#tellStanding();
     this.emit({ type: 'phase', phase: 'deposed' });
-    if (blindForMs !== undefined) for (const actor of this.seated) if (this.#isBlinded(actor)) this.#blind(actor, blindForMs);
+    if (blindForMs !== undefined) for (const actor of this.running) if (this.#isBlinded(actor)) this.#blind(actor, blindForMs);
     // The entry of whoever leads is as good: the record keeps others away for as long.
     const entry = blindForMs === undefined && this.seed % 4 === 0 ? this.tracker.holder?.entry : undefined;
     const records = this.server.state.all().flatMap(({ key }) => (key.endsWith('/leader') ? [key] : []));
@@ -145,7 +145,7 @@ export class World implements ActorContext {
   /** In calm: the connections that there are go silent, for good. */
   silenceConnections(): void {
     this.emit({ type: 'connectionsSilenced' });
-    for (const { client } of this.seated) client.link.silence();
+    for (const { client } of this.running) client.link.silence();
   }
 
   /** Crashes whoever leads, for good; in silence, or while a server is sick for so many ms, where the shape says so. */
@@ -157,7 +157,7 @@ export class World implements ActorContext {
     if (sickFailover !== undefined) this.#sicken(sickFailover, sickMs);
     if (!silentFailover) return;
     this.emit({ type: 'watchesSilenced' });
-    for (const { client } of this.seated) this.#silences.push(client.link.stallWatches());
+    for (const { client } of this.running) this.#silences.push(client.link.stallWatches());
   }
 
   #sicken(hung: HangMode, forMs: number): void {
@@ -185,7 +185,7 @@ export class World implements ActorContext {
     this.emit({ type: 'final', keys, leases: this.server.leases.all().length, watches: this.server.watches });
   }
 
-  /** Another start of a seat, or of a process of its own with its own program. */
+  /** Another start of a process id, or of a process of its own with its own program. */
   start(id: string, { program, takesOver = false }: { readonly program?: Program; readonly takesOver?: boolean } = {}): Actor {
     const starts = (this.#starts.get(id) ?? 0) + 1;
     this.#starts.set(id, starts);
@@ -193,28 +193,28 @@ export class World implements ActorContext {
     const actor = new Actor(this, { id, starts, rate: this.#rateOf(id), program: program ?? usual, takesOver });
     if (this.calm) actor.client.calm();
     this.#all.push(actor);
-    if (program === undefined) this.#seats.set(id, actor);
+    if (program === undefined) this.#latest.set(id, actor);
     return actor;
   }
 
-  /** Somebody sees to it that every seat is taken again. */
+  /** Somebody sees to it that every process id runs again. */
   over(actor: Actor): void {
-    if (this.#closing || this.#seats.get(actor.memberId) !== actor) return;
+    if (this.#closing || this.#latest.get(actor.memberId) !== actor) return;
     const usualMs = this.shape.ttlMs / 4;
     const afterMs = this.#stormy ? (actor.restartAfterMs ?? usualMs) : usualMs;
     this.repairAfter(afterMs, () => this.restart(actor.memberId));
   }
 
-  /** Starts a seat anew, if nothing runs there. */
+  /** Starts a process id again, unless it runs. */
   restart(id: string): void {
-    if (!this.#closing && this.#seats.get(id)?.over !== false) this.start(id);
+    if (!this.#closing && this.#latest.get(id)?.over !== false) this.start(id);
   }
 
   /** Who is meant, if it runs. */
   find(target: Target, subject: string | undefined): Actor | undefined {
     const id =
       target === 'subject' ? subject?.slice(0, subject.indexOf('#')) : target === 'leader' ? this.tracker.holder?.memberId : target;
-    const actor = id === undefined ? undefined : this.#seats.get(id);
+    const actor = id === undefined ? undefined : this.#latest.get(id);
     return actor?.over === false ? actor : undefined;
   }
 
@@ -261,12 +261,12 @@ export class World implements ActorContext {
 
   #tellStanding(): void {
     const [rows, leases] = [this.server.state.all(), this.server.leases.all()];
-    const seats = this.seated.flatMap(({ memberId, process }) => {
+    const members = this.running.flatMap(({ memberId, process }) => {
       const own = new Set(leases.flatMap(({ id, owner }) => (owner === process.name ? [id] : [])));
       const keys = rows.flatMap(({ key, lease }) => (lease !== undefined && own.has(lease) ? [key] : []));
       return memberId.startsWith('o') ? [] : [{ process, keys, leases: own.size }];
     });
-    this.emit({ type: 'calmState', seats, group: rows.flatMap(({ key }) => (key.startsWith('groups/') ? [nameIn(key)] : [])) });
+    this.emit({ type: 'calmState', members, group: rows.flatMap(({ key }) => (key.startsWith('groups/') ? [nameIn(key)] : [])) });
   }
 
   #isBlinded(actor: Actor): boolean {

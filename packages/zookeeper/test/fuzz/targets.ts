@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 
-import type { FuzzTarget } from '@incumbent/test-support/fuzz';
+import { framesTarget, type FuzzTarget } from '@incumbent/test-support/fuzz';
 import { Deframer } from '@incumbent/network';
 import fc from 'fast-check';
 
@@ -112,30 +112,11 @@ const records: FuzzTarget = {
  */
 const MAX_BYTES = 2 ** 16;
 
-/** The records in a stream that comes in pieces of this length, up to the first that is refused. */
-function framesIn(stream: Uint8Array, pieceBytes: number): readonly string[] {
-  const deframer = new Deframer(new RecordFraming(MAX_BYTES));
-  const found: string[] = [];
-  try {
-    for (let at = 0; at < stream.length; at += pieceBytes)
-      for (const one of deframer.push(stream.subarray(at, at + pieceBytes))) found.push(Buffer.from(one).toString('hex'));
-  } catch (error) {
-    if (!isMalformed(error)) throw error;
-    found.push('refused');
-  }
-  return found;
-}
-
-const frames: FuzzTarget = {
-  name: 'frames',
+const frames = framesTarget({
   inputs: fc.array(fc.oneof(record, fc.uint8Array({ maxLength: 20 })), { maxLength: 4 }).map((all) => Buffer.concat(all.map(frame))),
-  read: (input) => {
-    const whole = framesIn(input, input.length + 1);
-    for (const pieceBytes of [1, 3, 7]) assert.deepEqual(framesIn(input, pieceBytes), whole);
-    const sent = Buffer.concat(whole.filter((found) => found !== 'refused').map((hex) => frame(Buffer.from(hex, 'hex'))));
-    assert.deepEqual(sent, Buffer.from(input.subarray(0, sent.length)));
-  },
+  frame,
+  open: () => new Deframer(new RecordFraming(MAX_BYTES)),
   isRefusal: isMalformed,
-};
+});
 
 export const targets: readonly FuzzTarget[] = [records, frames];
