@@ -36,7 +36,13 @@ function isAlive(pid: number): boolean {
   }
 }
 
-async function spawnMember(url: string, id: string, fate = 'waits', ttlMs = TTL_MS, env: Record<string, string> = {}): Promise<ScriptProcess> {
+async function spawnMember(
+  url: string,
+  id: string,
+  fate = 'waits',
+  ttlMs = TTL_MS,
+  env: Record<string, string> = {},
+): Promise<ScriptProcess> {
   return spawnScript(MORTAL, { args: [url, id, String(ttlMs), fate], env });
 }
 

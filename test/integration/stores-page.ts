@@ -30,7 +30,10 @@ const rows: readonly (readonly [string, (capabilities: StoreCapabilities) => str
     ({ expiresOnExitWithinMs }) => (expiresOnExitWithinMs === undefined ? 'the same' : duration(expiresOnExitWithinMs)),
   ],
   ['handover', ({ assignableLease }) => (assignableLease ? 'one swap: the key is never absent' : 'two steps')],
-  ['an acknowledged renewal guarantees the ttl from', ({ renewalLag = 0 }) => (renewalLag === 0 ? 'its own sending' : 'the sending of the previous renewal')],
+  [
+    'an acknowledged renewal guarantees the ttl from',
+    ({ renewalLag = 0 }) => (renewalLag === 0 ? 'its own sending' : 'the sending of the previous renewal'),
+  ],
   [
     'a call that follows one to a silent server is answered within',
     ({ reconnectsWithinMs = 0 }) => (reconnectsWithinMs === 0 ? 'no server' : duration(reconnectsWithinMs)),

@@ -35,7 +35,8 @@ export class Monitor {
   constructor({ now = () => performance.now() }: MonitorOptions = {}) {
     this.#state = new State(now);
     for (const event of EVENTS) {
-      const listener = (message: unknown): void => this.#onEvent(event, typeof message === 'object' && message !== null ? { ...message } : {});
+      const listener = (message: unknown): void =>
+        this.#onEvent(event, typeof message === 'object' && message !== null ? { ...message } : {});
       diagnosticsChannel.subscribe(`incumbent:${event}`, listener);
       this.#stops.push(() => diagnosticsChannel.unsubscribe(`incumbent:${event}`, listener));
     }
