@@ -1,4 +1,7 @@
-/** A Fastify service whose processes elect one to do the background work: with health, metrics, logs, and an orderly end. */
+/**
+ * A Fastify service whose processes elect a leader for background work, with health, metrics, logs
+ * and shutdown.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fastify, type FastifyInstance } from 'fastify';

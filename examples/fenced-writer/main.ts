@@ -10,7 +10,10 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS fence (resource text PRIMARY KEY, term bigint NOT NULL);
   CREATE TABLE IF NOT EXISTS price (id bigserial PRIMARY KEY, term bigint NOT NULL, writer text NOT NULL, euros numeric NOT NULL)`;
 
-/** Takes the term if none above it has written, and locks the row until the transaction ends: so no later leader comes between this check and what it guards. */
+/**
+ * Takes the term if none above it has written, and locks the row until the transaction ends: so no
+ * later leader comes between this check and what it guards.
+ */
 const ADMIT = `
   INSERT INTO fence (resource, term) VALUES ('price', $1)
   ON CONFLICT (resource) DO UPDATE SET term = excluded.term WHERE fence.term <= excluded.term`;
@@ -32,7 +35,8 @@ await member
     while (leadership.isValid()) {
       console.log('calculates a price');
       await sleep(500);
-      // In between this process may have stood still, and another have been elected. Only the table can tell.
+      // Meanwhile this process may have been paused and another one elected. Only the table can
+      // detect that.
       await write(leadership, Math.round(Math.random() * 10_000) / 100);
     }
   })

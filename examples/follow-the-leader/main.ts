@@ -45,7 +45,10 @@ await store.close();
 server.close();
 server.closeAllConnections();
 
-/** What was asked for, at the leader. The path is taken alone: `//elsewhere.example` would send the client there. */
+/**
+ * The requested path at the leader. Only the path is used: `//elsewhere.example` would redirect the
+ * client there.
+ */
 function sameAt(leader: string, asked = '/'): string {
   const { pathname, search } = URL.parse(asked, leader) ?? new URL(leader);
   return Object.assign(new URL(leader), { pathname, search }).href;

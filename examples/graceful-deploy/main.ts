@@ -1,4 +1,7 @@
-/** A deployment: every process of a service is restarted, one after the other, and the work goes on. Prints how long it paused at most. */
+/**
+ * A deployment: every process of a service is restarted, one after the other, and the work goes on.
+ * Prints how long it paused at most.
+ */
 
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

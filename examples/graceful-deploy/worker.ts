@@ -1,4 +1,4 @@
-/** The service: whoever leads takes orders, one after the other, and stops in order when it is told to. */
+/** The service: the leader handles orders, one after the other, and shuts down on SIGTERM. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isIncumbentError, Member, openStore } from 'incumbent';

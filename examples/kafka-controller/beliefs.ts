@@ -1,10 +1,10 @@
-/** What a broker believes, asked all the time: whether it is the controller. */
+/** Samples `isValid()` all the time: whether this broker is valid as the controller. */
 
 import type { Leadership } from 'incumbent';
 import { now } from './events.ts';
 
 const ASK_EVERY_MS = 5;
-/** Every so many times, it is told. */
+/** A sample is reported after this many calls. */
 const TELL_EVERY = 10;
 
 export interface Belief {
@@ -18,14 +18,18 @@ interface Asked {
   readonly term: bigint;
   asked: number;
   /**
-   * The moments after the first yes was given and before the last one was asked for: what is told lies within what was believed, so that
-   * two beliefs that meet are two believers for certain, however slow the machine.
+   * The time after the first answer of true and the time before the last one was asked for. So the
+   * reported interval lies within the real one, and two overlapping intervals prove two valid
+   * controllers, however slow the machine is.
    */
   from?: number;
   to?: number;
 }
 
-/** Asks each leadership that this process ever held whether it stands: long after its end, too, for a stale yes is what must not be. */
+/**
+ * Calls `isValid()` of every leadership that this process ever had, even long after its end, to
+ * find a wrong true.
+ */
 export class Beliefs {
   readonly #all = new Map<Pick<Leadership, 'term' | 'isValid'>, Asked>();
   readonly #tell: (belief: Belief) => void;
@@ -37,7 +41,7 @@ export class Beliefs {
     this.#timer = setInterval(() => this.#round(), ASK_EVERY_MS);
   }
 
-  /** `leadership.isValid()`, put down; from now on it is asked all the time. */
+  /** Calls and records `leadership.isValid()`, from now on all the time. */
   ask(leadership: Pick<Leadership, 'term' | 'isValid'>): void {
     const belief = this.#all.get(leadership) ?? { term: leadership.term, asked: 0 };
     this.#all.set(leadership, belief);

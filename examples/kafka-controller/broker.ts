@@ -1,5 +1,6 @@
 /**
- * A broker: it joins the group, campaigns to be the controller, keeps replicas of partitions as the controller says, and serves clients and the other brokers.
+ * A broker: it joins the group of brokers, campaigns to be the controller, keeps the replicas that
+ * the controller assigns, and serves clients and the other brokers.
  */
 
 import { mkdirSync } from 'node:fs';
@@ -33,16 +34,16 @@ export interface BrokerOptions {
   readonly store: Store;
   readonly brokerId: string;
   readonly ttlMs: number;
-  /** Where its replicas are kept, over restarts. */
+  /** The folder of its replicas, which outlives restarts. */
   readonly folder: string;
-  /** Where it listens, if it can; 0 for any. */
+  /** The port to listen on, if it is free; 0 for any. */
   readonly port: number;
   readonly faults: Faults;
-  /** For whoever watches. */
+  /** Called with every event. */
   readonly tell: (told: Told) => void;
-  /** It is the controller: called before anything is done about it. */
+  /** Called when it has been elected controller, before it does anything. */
   readonly elected: (leadership: Leadership<Address>) => void;
-  /** Further routes: the page. */
+  /** Additional routes, such as the page. */
   readonly routes: (broker: Broker) => Routes;
 }
 
@@ -53,12 +54,12 @@ export class Broker {
   readonly election: Election<Address>;
   readonly observer: ElectionObserver<Address>;
   readonly replicas = new Map<string, Replica>();
-  /** Every partition, as the controller has told. */
+  /** Every partition, as the controller has sent it. */
   readonly partitions = new Map<string, Partition>();
   readonly #options: BrokerOptions;
   readonly #member: Member;
   readonly #server: Server;
-  /** Of controllers: the highest term that it has heard of. */
+  /** Rejects controllers with a term below the highest one that this broker has seen. */
   readonly #fence: Fence;
   readonly #urls = new Map<string, string>();
   #controller: Controller | undefined;
@@ -69,17 +70,21 @@ export class Broker {
     this.url = parts.url;
     this.observer = parts.observer;
     this.#server = parts.server;
-    // A fence's memory is its own: it begins with the term there is, lest a controller from before this start be taken for the one that leads.
+    // A new fence has seen no term. It starts with the present term, so that it rejects a
+    // controller from before this start.
     this.#fence = new Fence({ highest: parts.term });
     const { store, brokerId: memberId, ttlMs } = options;
     const shown = { value: { url: parts.url }, parse: addressShape };
     this.#member = new Member(store, { memberId, ttlMs });
     this.group = this.#member.group<Address>(GROUP, shown);
-    // The example runs on any store. A program names the weak one that it accepts: 'redis'.
+    // The example runs on any store. A real program names the weak store that it accepts: 'redis'.
     this.election = this.#member.election<Address>(ELECTION, { ...shown, acceptWeakStore: store.name });
   }
 
-  /** Resolves when the others see it. It campaigns until it is shut down; `finished` tells how that ended. */
+  /**
+   * Resolves when it has joined the group. It campaigns until it is shut down; `finished` settles
+   * then.
+   */
   static async start(options: BrokerOptions): Promise<{ readonly broker: Broker; readonly finished: Promise<void> }> {
     mkdirSync(options.folder, { recursive: true });
     const routes: Record<string, Handler> = {};
@@ -101,14 +106,17 @@ export class Broker {
     return this.#urls.get(broker);
   }
 
-  /** Controlled shutdown: its partitions get other leaders, the controller's office another holder, and then it ends. */
+  /**
+   * Controlled shutdown: moves its partitions to other leaders, hands the controller's election
+   * over, and ends.
+   */
   async shutDown(): Promise<void> {
     const { incarnation } = this.#member;
     try {
       if (this.#controller !== undefined) await this.#controller.shutDown({ incarnation });
       else await call(this.#controllerUrl('/shut-down'), '', { incarnation }, { reply: nothing, timeoutMs: CALL_TIMEOUT_MS });
     } catch {
-      // No controller now, or a slow one: then it is a crash as far as partitions are concerned, and those are provided for.
+      // There is no controller now, or it is slow. The partitions then move as after a crash.
     }
     await this.#member.shutdown();
     await this.observer.close();
@@ -117,7 +125,7 @@ export class Broker {
     for (const replica of this.replicas.values()) replica.close();
   }
 
-  /** Leads whenever it is elected. */
+  /** Works as the controller in every term in which it is elected. */
   async #campaign(): Promise<void> {
     try {
       await this.election.lead((leadership) => this.#control(leadership));
@@ -242,7 +250,7 @@ export class Broker {
     await leadership.handover(to);
   }
 
-  /** Passes on what a fence says, and tells of a refusal. */
+  /** Passes on the fence's result, and reports a rejection. */
   #admit<T>(by: Refuser, what: string, stale: bigint, admit: () => T): T {
     try {
       return admit();

@@ -1,4 +1,4 @@
-/** From the controller to one broker: how its partitions are, and who leads them. */
+/** Sends the state of partitions from the controller to one broker. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isIncumbentError } from 'incumbent';
@@ -7,15 +7,21 @@ import type { Partition } from './partitions.ts';
 const RETRY_EVERY_MS = 50;
 
 export interface ChannelOptions {
-  /** Tells the broker, with the controller's term; rejects with `STALE_TERM` when it has heard of a newer controller. */
+  /**
+   * Sends to the broker, with the controller's term. Rejects with `STALE_TERM` if the broker knows
+   * a newer controller.
+   */
   readonly tell: (partitions: Readonly<Record<string, Partition>>) => Promise<void>;
-  /** As it is now. */
+  /** The present state of the partition. */
   readonly stateOf: (partition: string) => Partition | undefined;
-  /** There is a newer controller. */
+  /** Called if the broker knows a newer controller. */
   readonly overtaken: (error: Error) => void;
 }
 
-/** Each change is told until it was heard, the latest state only. A request that was begun is not called back when the term ends: that is what fences are for. */
+/**
+ * Sends the latest state of each changed partition until the broker has answered. A request that
+ * has started continues after the end of the term; the broker's fence rejects it if it is stale.
+ */
 export class Channel {
   readonly #options: ChannelOptions;
   readonly #due = new Set<string>();
@@ -26,7 +32,7 @@ export class Channel {
     this.#options = options;
   }
 
-  /** Resolves when nothing is left to tell. */
+  /** Resolves when the broker has everything. */
   get told(): Promise<void> {
     return this.#told ?? Promise.resolve();
   }
@@ -40,7 +46,7 @@ export class Channel {
     this.#closed = true;
   }
 
-  // Whatever is marked before it has looked for the last time is told by this run; after that, by the next one.
+  // This run sends what is marked before its last check; the next run sends what is marked later.
   async #run(): Promise<void> {
     do {
       const names = [...this.#due];

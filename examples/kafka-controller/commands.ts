@@ -1,4 +1,4 @@
-/** What a broker's process and whoever has started it say to each other, over Node's channel between a parent and a child. */
+/** The messages between a broker's process and its parent, over Node's IPC channel. */
 
 import type { BrokerEvent } from './events.ts';
 import type { Moment } from './faults.ts';
@@ -7,27 +7,27 @@ import { oneOf, recordOf, type Shape, text } from './shapes.ts';
 export type Command =
   | { readonly type: 'cutOff' }
   | { readonly type: 'heal' }
-  /** Stop the process at the next such moment. */
+  /** Stops the process at the next such moment. */
   | { readonly type: 'stopBefore'; readonly moment: Moment }
-  /** Do not, after all. */
+  /** Withdraws that command. */
   | { readonly type: 'goOn' }
-  /** How things are, for the page. */
+  /** The present state, for the page. */
   | { readonly type: 'cluster'; readonly cluster: ClusterView };
 
 export type Report =
   | { readonly type: 'ready'; readonly url: string }
-  /** The next command has been done, in the order in which they came. */
+  /** The next command is done; commands are answered in order. */
   | { readonly type: 'obeyed' }
   | { readonly type: 'event'; readonly event: BrokerEvent }
-  /** What isValid() has said: see `beliefs.ts`. */
+  /** The samples of `isValid()`: see `beliefs.ts`. */
   | { readonly type: 'believed'; readonly term: bigint; readonly from: number; readonly to: number; readonly asked: number }
-  /** Somebody has pressed a button of the page. */
+  /** A button of the page was pressed. */
   | { readonly type: 'asked'; readonly request: PageRequest };
 
-/** What only whoever has started the processes knows. */
+/** State that only the parent process knows. */
 export interface ClusterView {
   readonly processes: readonly { readonly broker: string; readonly url: string; readonly state: 'running' | 'paused' | 'ended' }[];
-  /** What producers have sent. */
+  /** The messages of producers. */
   readonly load: { readonly on: boolean; readonly acknowledged: number; readonly slowestMs: number };
 }
 
@@ -35,7 +35,7 @@ export const actions = ['kill', 'start', 'pause', 'stopBeforeWrite', 'resume', '
 
 export interface PageRequest {
   readonly action: (typeof actions)[number];
-  /** Which broker it is about; empty for those that are about none. */
+  /** The broker's id; empty for events without a broker. */
   readonly broker: string;
 }
 
@@ -52,12 +52,15 @@ export function isReport(message: unknown): message is Report {
   return reports.includes(typeOf(message));
 }
 
-/** Both ends are ours, so that the type says the rest. */
+/** Checks the type only, because both ends are this program. */
 function typeOf(message: unknown): unknown {
   return typeof message === 'object' && message !== null && 'type' in message ? message.type : undefined;
 }
 
-/** To whoever has started this process, if anybody has. On its way when this returns: the next moment may bring a SIGKILL. */
+/**
+ * Sends to the parent process, if there is one. The kernel has the message when this returns, so a
+ * SIGKILL right after does not lose it.
+ */
 export function report(told: Report): void {
   process.send?.(told);
 }

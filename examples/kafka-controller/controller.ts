@@ -1,6 +1,8 @@
 /**
- * The controller, for one term: it sees brokers come and go, decides who keeps and who leads each partition, writes that to the store, and tells the brokers. One
- * event after the other, as in Kafka's. It remembers nothing that the store does not have, so that the next one goes on where this one stopped, wherever that was.
+ * The controller for one term: it watches the brokers, decides which brokers keep and lead each
+ * partition, writes that to the store, and sends it to the brokers. Like Kafka's controller it
+ * handles one event after the other. It keeps no state that is not in the store, so the next
+ * controller can continue wherever this one stops.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -30,16 +32,16 @@ import {
 
 const RETRY_EVERY_MS = 50;
 const READ_TIMEOUT_MS = 2_500;
-/** How often it sees to it that preferred replicas lead, and brokers keep their share. */
+/** How often it moves leadership to preferred replicas and balances brokers, in ms. */
 const BALANCE_EVERY_MS = 1_000;
-/** A broker that leaves is not kept longer by others that do not answer. */
+/** How long a leaving broker waits for other brokers to be informed, in ms. */
 const TOLD_WITHIN_MS = 1_000;
 
 export interface ControllerOptions {
   readonly leadership: Leadership<Address>;
   readonly store: Store;
   readonly brokers: Group<Address>;
-  /** Tells one broker; see {@link Channel}. */
+  /** Sends to one broker; see {@link Channel}. */
   readonly tell: (url: string, term: bigint, partitions: Readonly<Record<string, Partition>>) => Promise<void>;
 }
 
@@ -51,19 +53,24 @@ interface Broker {
 export class Controller {
   readonly #options: ControllerOptions;
   readonly #brokers = new Map<string, Broker>();
-  /** By their incarnations: a word of one that was restarted since may come late. */
+  /**
+   * Leaving brokers by incarnation, because a request of a broker's former process may arrive late.
+   */
   readonly #leaving = new Set<string>();
   #partitions = new Map<string, Partition>();
   readonly #revisions = new Map<string, Revision>();
   #last: Promise<unknown> = Promise.resolve();
-  /** The store may have what this controller does not know of. */
+  /** Whether the store may have changes that this controller does not know. */
   #inDoubt = true;
 
   constructor(options: ControllerOptions) {
     this.#options = options;
   }
 
-  /** For as long as it leads. Rejects when a write is refused, as another has been elected: `lead` takes that for what it is. */
+  /**
+   * Works until the leadership ends. Rejects when the store rejects a write because another
+   * controller was elected; `lead` expects that.
+   */
   async run(): Promise<void> {
     const { brokers, leadership } = this.#options;
     const { signal } = leadership;
@@ -88,7 +95,7 @@ export class Controller {
     await this.#event(() => this.#until(create));
   }
 
-  /** As the partition is then. */
+  /** Resolves with the partition after the change. */
   async alterIsr(request: AlterIsr): Promise<Partition> {
     return this.#event(async () => {
       if (this.#inDoubt) await this.#load();
@@ -99,7 +106,10 @@ export class Controller {
     });
   }
 
-  /** Before a broker stops: resolves when it leads nothing any more, as far as others can take over, and they know. */
+  /**
+   * Called before a broker stops. Resolves when other brokers lead its partitions, as far as they
+   * can, and know it.
+   */
   async shutDown({ incarnation }: { readonly incarnation: string }): Promise<void> {
     await this.#event(async () => {
       this.#leaving.add(incarnation);
@@ -156,14 +166,17 @@ export class Controller {
     return { live: this.#live, leaving: new Set(leaving) };
   }
 
-  /** Events wait for one another, so that each decides on what the one before has written. */
+  /** Handles events one by one, so that each decision uses the writes of the previous one. */
   async #event<T>(task: () => Promise<T>): Promise<T> {
     const done = this.#last.then(task);
     this.#last = done.catch(() => {});
     return done;
   }
 
-  /** Makes changes until there are none to make. Where nobody knows what came of one, it looks at the store, and decides again. */
+  /**
+   * Applies changes until none is needed. After an unknown outcome it reads the store and decides
+   * again.
+   */
   async #until(decide: (partitions: Partitions) => Partitions): Promise<void> {
     await this.#insist(async () => {
       if (this.#inDoubt) await this.#load();
@@ -171,7 +184,7 @@ export class Controller {
     });
   }
 
-  /** Again while the store is away, for as long as this controller leads. */
+  /** Retries while the store is unavailable, until the leadership ends. */
   async #insist(task: () => Promise<void>): Promise<void> {
     for (;;) {
       try {
@@ -184,7 +197,10 @@ export class Controller {
     }
   }
 
-  /** The fenced write: the store refuses it once another has been elected. Where it rejects, nobody may know what came of it. */
+  /**
+   * The fenced write: the store rejects it once another controller has been elected. After another
+   * error its outcome may be unknown.
+   */
   async #write(changes: Partitions): Promise<void> {
     const most = this.#options.store.capabilities.maxChanges - 1; // and the guard
     for (let names = [...changes.keys()]; names.length > 0; names = names.slice(most)) {

@@ -1,29 +1,37 @@
-/** What a broker tells of itself, to the page and to whoever has started it. Moments are in ms, on the one monotonic clock of the host. */
+/**
+ * The events of a broker, for the page and the parent process. Times are in ms on the host's
+ * monotonic clock.
+ */
 
 import type { Moment } from './faults.ts';
 
-/** Whose memory of terms refused something stale: the store's guard, a broker's fence for controllers, a replica's for partition leaders. */
+/**
+ * What rejected a stale term: the store's guard, a broker's fence for controllers, or a replica's
+ * fence for leaders.
+ */
 export type Refuser = 'store' | 'broker' | 'replica';
 
 export type Told =
-  /** It is the controller. */
+  /** It was elected controller. */
   | { readonly type: 'elected'; readonly term: bigint }
-  /** It is the controller no longer, and knows. */
+  /** It knows that it is not the controller any more. */
   | { readonly type: 'ended'; readonly term: bigint; readonly reason: string }
-  /** A controller has told it something, for the first time in this term: older ones are refused from now on. */
+  /** The first request of a controller in this term: from now on older controllers are rejected. */
   | { readonly type: 'heard'; readonly term: bigint }
-  /** It leads a partition from now on. */
+  /** It starts to lead a partition. */
   | { readonly type: 'leads'; readonly partition: string; readonly epoch: number }
-  /** It leads it no longer. */
+  /** It stops leading the partition. */
   | { readonly type: 'follows'; readonly partition: string; readonly epoch: number }
-  /** Something that carried `stale` was refused by whoever had seen `seen`. */
+  /** Something with the term `stale` was rejected, because `seen` had been seen. */
   | { readonly type: 'refused'; readonly by: Refuser; readonly what: string; readonly stale: bigint; readonly seen: bigint | undefined }
-  /** The process stands still from here on. */
+  /** The process is about to be paused. */
   | { readonly type: 'stopping'; readonly before: Moment; readonly term: bigint | undefined };
 
 export type BrokerEvent = Told & { readonly at: number };
 
-/** Now, on the clock that all processes of a host share: moments of different processes can be compared. */
+/**
+ * The time on the clock that all processes of the host share, so that their times can be compared.
+ */
 export function now(): number {
   return Number(process.hrtime.bigint()) / 1e6;
 }

@@ -1,4 +1,7 @@
-/** What the page and the tests do to a broker from inside: cut it off from the store and from everyone, and stop it at the worst moments. */
+/**
+ * Faults inside a broker: cuts it off from the store and the other brokers, and stops it at the
+ * worst moments.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isRetryable, type Store, StoreError, type SwapResult } from 'incumbent';
@@ -7,7 +10,7 @@ import { PARTITIONS } from './keys.ts';
 const ASK_AGAIN_EVERY_MS = 20;
 const ASK_AGAIN_FOR_MS = 10_000;
 
-/** A moment that no check can cover: all checks have said yes, and what they allowed has not been sent. */
+/** A moment after all checks have passed and before the checked message is sent. */
 export type Moment =
   /** Before a controller's write to the store. */
   | 'write'
@@ -15,9 +18,9 @@ export type Moment =
   | 'request';
 
 export interface FaultsOptions {
-  /** The process stops with this. */
+  /** Stops the process. */
   readonly stopping: (before: Moment) => void;
-  /** The store has refused what was written after such a stop. */
+  /** The store has rejected a write after such a stop. */
   readonly refused: () => void;
 }
 
@@ -47,12 +50,14 @@ export class Faults {
     this.#cut = undefined;
   }
 
-  /** Stops the process at the next such moment: SIGSTOP, until somebody sends SIGCONT. Undefined: at none. */
+  /**
+   * The moment at which the process stops itself next (SIGSTOP, until SIGCONT). Undefined for none.
+   */
   stopBefore(moment: Moment | undefined): void {
     this.#armed = moment;
   }
 
-  /** Whether the process stopped here, and has been woken. */
+  /** Whether the process was stopped here and has continued. */
   pass(moment: Moment): boolean {
     if (this.#armed !== moment) return false;
     this.#armed = undefined;
@@ -61,12 +66,12 @@ export class Faults {
     return true;
   }
 
-  /** Throws while it is cut off. */
+  /** @throws An error while the broker is cut off. */
   check(): void {
     if (this.isCutOff) throw new StoreError('UNREACHABLE', 'notSent', 'cut off');
   }
 
-  /** The store, as this broker reaches it. */
+  /** The store, which this broker cannot reach while it is cut off. */
   within(store: Store): Store {
     const through = async <T>(task: () => Promise<T>): Promise<T> => {
       this.check();
@@ -94,7 +99,10 @@ export class Faults {
     };
   }
 
-  /** The link to the store may have died in the pause. What it says is wanted, so it is asked until it answers: a stale write may be made any number of times. */
+  /**
+   * Retries until the store answers, because the connection may have died in the pause. A stale
+   * write can be repeated any number of times.
+   */
   async #late(write: () => Promise<SwapResult>): Promise<SwapResult> {
     const until = performance.now() + ASK_AGAIN_FOR_MS;
     for (;;) {

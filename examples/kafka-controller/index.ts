@@ -1,4 +1,4 @@
-/** `pnpm demo`: five brokers and their controller, and what happens when it is killed, paused, handed over and rolled. */
+/** `pnpm demo`: five brokers whose controller is killed, paused, handed over and restarted. */
 
 import { readArguments, USAGE } from './demo/arguments.ts';
 import { run } from './demo/run.ts';

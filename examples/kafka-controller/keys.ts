@@ -1,4 +1,4 @@
-/** What brokers share in the store, beside what the SDK keeps there. */
+/** The example's own keys in the store. */
 
 import type { Entry } from 'incumbent';
 import { type Partition, partitionShape } from './partitions.ts';
@@ -6,10 +6,10 @@ import { recordOf, term, text, type Shape } from './shapes.ts';
 
 export const ELECTION = 'kafka-controller';
 export const GROUP = 'kafka-brokers';
-/** Under it, one key a partition. */
+/** The prefix of the partitions' keys. */
 export const PARTITIONS = 'kafka/partitions';
 
-/** What a broker shows to the others. */
+/** What a broker publishes to the others. */
 export interface Address {
   readonly url: string;
 }

@@ -1,6 +1,8 @@
 /**
- * Leading one partition: messages go into the log and to the followers, and are acknowledged once everyone in sync has them. Who falls behind is dropped from the
- * in-sync set, who has caught up gets back in; either counts only when the controller has written it to the store.
+ * The leader of one partition: it writes messages to its log and sends them to the followers, and
+ * acknowledges a message once every in-sync replica has it. A follower that falls behind leaves the
+ * in-sync set, and one that has caught up joins it. A change of the set counts only when the
+ * controller has written it to the store.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,13 +11,16 @@ import type { Entry, Log, Position } from './log.ts';
 import type { AlterIsr, Partition } from './partitions.ts';
 import { Unavailable } from './wire.ts';
 
-/** So many replicas must be in sync for a message to be taken, as with Kafka's `min.insync.replicas`. */
+/** How many replicas must be in sync to accept messages, like Kafka's `min.insync.replicas`. */
 const MIN_IN_SYNC = 2;
-/** A follower that has not answered for so long is out of sync: longer than its lease, which tells sooner of one that has died. */
+/**
+ * A follower without an answer for so long is out of sync. Longer than the lease, which detects
+ * dead brokers sooner.
+ */
 const LAG_MS = 5_000;
 const RETRY_EVERY_MS = 50;
 const ENTRIES_AT_ONCE = 500;
-/** How long a producer waits to be acknowledged, at most. */
+/** How long a producer waits for an acknowledgement at most, in ms. */
 const ACKNOWLEDGED_WITHIN_MS = 5_000;
 
 /** What a leader sends to a follower. */
@@ -27,11 +32,16 @@ export interface Append {
   readonly committed: number;
 }
 
-/** How a leader reaches the others. Both reject with `STALE_TERM` where a newer leader is known. */
+/**
+ * The leader's requests to followers and the controller. Both reject with `STALE_TERM` after a
+ * newer leader.
+ */
 export interface Peers {
-  /** Undefined when the follower has it; otherwise the offset to try from next. */
+  /**
+   * Resolves with undefined if the follower has the entries, otherwise with the offset to try next.
+   */
   append(broker: string, request: Append): Promise<number | undefined>;
-  /** How the partition is, as far as the controller knows. */
+  /** The partition's state, as the controller has written it. */
   alterIsr(request: AlterIsr): Promise<Partition>;
 }
 
@@ -40,9 +50,9 @@ export interface LeaderOptions {
   readonly self: string;
   readonly log: Log;
   readonly peers: Peers;
-  /** As the follower that it was has heard. */
+  /** What it knew as a follower. */
   readonly committed: number;
-  /** A newer leader is known of. */
+  /** Called if a newer leader is known. */
   readonly deposed: (seen: bigint) => void;
 }
 
@@ -55,18 +65,20 @@ export class PartitionLeader {
   readonly epoch: number;
   readonly #options: LeaderOptions;
   readonly #over = new AbortController();
-  /** Each follower's replication, ended when it is no replica any more. */
+  /**
+   * The running replication to each follower; ended when the follower is not a replica any more.
+   */
   readonly #followers = new Map<string, AbortController>();
-  /** Up to where each follower's log is known to be this one. */
+  /** The offset up to which each follower's log is known to equal this one. */
   readonly #known = new Map<string, number>();
-  /** Who may be in sync already, for all that this leader knows: they are waited for, too. */
+  /** Replicas that may be in sync already. Acknowledgements wait for them too. */
   readonly #joining = new Set<string>();
   #partition: Partition;
   #committed: number;
   #waiting: readonly Waiting[] = [];
   #news = Promise.withResolvers<void>();
   #asks: Promise<void> = Promise.resolve();
-  /** The version that a wish was for of which nobody knows what came of it. */
+  /** The version of a requested change whose outcome is unknown. */
   #unanswered: number | undefined;
 
   constructor(partition: Partition, options: LeaderOptions) {
@@ -78,12 +90,14 @@ export class PartitionLeader {
     this.#advance();
   }
 
-  /** How many messages everyone in sync has: they can be read, and are never lost. */
+  /**
+   * The number of messages that all in-sync replicas have. They can be read, and are never lost.
+   */
   get committed(): number {
     return this.#committed;
   }
 
-  /** What the controller has written since, in the same epoch. */
+  /** Applies what the controller has written in the same epoch. */
   update(partition: Partition): void {
     if (partition.version <= this.#partition.version) return;
     this.#partition = partition;
@@ -93,7 +107,10 @@ export class PartitionLeader {
     this.#tell();
   }
 
-  /** Resolves with the first one's offset when everyone in sync has them; rejects with `Unavailable` where that is not so, or nobody knows. */
+  /**
+   * Resolves with the first message's offset when all in-sync replicas have the messages. Rejects
+   * with `Unavailable` if they do not, or if that is unknown.
+   */
   async produce(values: readonly string[]): Promise<number> {
     const { log } = this.#options;
     const { isr } = this.#partition;
@@ -109,7 +126,7 @@ export class PartitionLeader {
     return offset;
   }
 
-  /** What is not acknowledged by now is not acknowledged by this leader. */
+  /** Stops. Messages that are not acknowledged yet will not be acknowledged by this leader. */
   close(): void {
     this.#over.abort();
     for (const follower of this.#followers.values()) follower.abort();
@@ -133,7 +150,7 @@ export class PartitionLeader {
     }
   }
 
-  /** Committed is what everyone has who is in sync, or may be. */
+  /** A message is committed when every replica that is or may be in sync has it. */
   #advance(): void {
     const others = new Set([...this.#partition.isr, ...this.#joining]);
     others.delete(this.#options.self);
@@ -149,7 +166,7 @@ export class PartitionLeader {
     this.#news = Promise.withResolvers<void>();
   }
 
-  /** Keeps one follower's log like this one, until it is told to stop, or a newer leader is known of. */
+  /** Replicates to one follower until the signal aborts or a newer leader is known. */
   async #replicate(id: string, stop: AbortSignal): Promise<void> {
     const { log } = this.#options;
     let offset = log.end;
@@ -183,7 +200,9 @@ export class PartitionLeader {
     return peers.append(id, { partition, leaderEpoch: this.epoch, after, entries, committed: this.#committed });
   }
 
-  /** One wish at a time, each for the partition as it is then. Whether it was granted shows in `update`. */
+  /**
+   * Requests one change at a time, for the present partition. `update` shows whether it was made.
+   */
   async #ask(id: string, inSync: boolean): Promise<void> {
     this.#asks = this.#asks.then(async () => {
       const { isr, version } = this.#partition;
@@ -199,7 +218,7 @@ export class PartitionLeader {
   async #alterIsr(request: AlterIsr): Promise<void> {
     try {
       const answer = await this.#options.peers.alterIsr(request);
-      // Not granted, for certain; unless the same was wished before, and is on its way still.
+      // This request was certainly rejected; an earlier one for the same change may still arrive.
       if (answer.version === request.version && this.#unanswered !== request.version) this.#joining.clear();
       this.update(answer);
     } catch (error) {

@@ -1,6 +1,7 @@
 /**
- * One replica's messages, in order, each with the leader epoch that it was written in: in memory, and in a file that outlives the process. As by Kafka's defaults, nothing
- * is forced to the disk: what survives a crash of the machine is what other replicas have.
+ * One replica's messages in order, each with the leader epoch in which it was written, in memory
+ * and in a file that outlives the process. As by Kafka's defaults the file is not synced: after a
+ * crash of the machine, the other replicas have the messages.
  */
 
 import { closeSync, ftruncateSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
@@ -13,7 +14,7 @@ export interface Entry {
 
 export const entryShape: Shape<Entry> = recordOf<Entry>({ epoch: count, value: text });
 
-/** Where an entry belongs: after so many others, of which the last was written in this epoch. */
+/** A position in the log: the number of entries before it, and the epoch of the last of them. */
 export interface Position {
   readonly offset: number;
   /** 0 at the beginning. */
@@ -28,10 +29,10 @@ export class Log {
   readonly #path: string;
   readonly #file: number;
   readonly #entries: Entry[] = [];
-  /** Where in the file each entry ends. */
+  /** The end of each entry in the file, in bytes. */
   readonly #ends: number[] = [];
 
-  /** Opens the file, or makes it. Of a last line that was never finished nothing is kept. */
+  /** Opens or creates the file. Removes an incomplete last line. */
   constructor(path: string) {
     this.#path = path;
     this.#file = openSync(path, 'a+');
@@ -41,12 +42,12 @@ export class Log {
     ftruncateSync(this.#file, this.#ends.at(-1) ?? 0);
   }
 
-  /** How many entries there are: the offset of the next one. */
+  /** The number of entries, which is the offset of the next one. */
   get end(): number {
     return this.#entries.length;
   }
 
-  /** In the file when this returns. */
+  /** The entries are in the file when this returns. */
   append(entries: readonly Entry[]): void {
     if (entries.length === 0) return;
     const lines = entries.map((entry) => JSON.stringify(entry) + NEWLINE);
@@ -64,9 +65,10 @@ export class Log {
   }
 
   /**
-   * Puts a leader's entries where they belong; what stands there from other epochs goes. Undefined if it was possible; otherwise the offset to try from next,
-   * lower than this one: this log is shorter, or differs before it. (The consistency check of Raft, Ongaro and Ousterhout 2014, section 5.3; Kafka has the same
-   * by comparing epochs, KIP-101.)
+   * Writes a leader's entries at their position, and removes entries of other epochs there. Returns
+   * undefined if that was possible. Otherwise this log is shorter or differs before the position:
+   * returns the lower offset to try next. (The consistency check of Raft, Ongaro and Ousterhout
+   * 2014, section 5.3; Kafka compares epochs in the same way, KIP-101.)
    */
   replace(after: Position, entries: readonly Entry[]): number | undefined {
     if (after.offset > this.end) return this.end;

@@ -1,4 +1,7 @@
-/** The process of one broker: `node main.ts URL BROKER_ID TTL_MS FOLDER [PORT]`. SIGTERM is a controlled shutdown. */
+/**
+ * The process of one broker: `node main.ts URL BROKER_ID TTL_MS FOLDER [PORT]`. SIGTERM is a
+ * controlled shutdown.
+ */
 
 import { type Leadership, openStore } from 'incumbent';
 import { Beliefs } from './beliefs.ts';

@@ -1,4 +1,4 @@
-/** What goes over the wire, and its shapes. */
+/** The messages between brokers, and the checks of their shapes. */
 
 import type { Append } from './leader.ts';
 import { entryShape, positionShape } from './log.ts';
@@ -19,7 +19,7 @@ function namedPartitions(value: unknown): Readonly<Record<string, Partition>> {
   return Object.fromEntries(Object.entries(value).map(([name, partition]) => [nameShape(name), partitionShape(partition)]));
 }
 
-/** Partitions' names become keys, and names of files. */
+/** The names of partitions are used as keys and file names. */
 const nameShape: Shape<string> = (value) => {
   const name = text(value);
   if (/^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/.test(name)) return name;

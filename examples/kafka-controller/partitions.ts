@@ -1,25 +1,25 @@
 /**
- * What the controller decides, as pure functions: who keeps a partition, who leads it, who is in sync. Each takes the partitions as they are and
- * returns those that are to change, none when all is as it should be: so a decision can be made again, by this controller or the next one, from
- * whatever the last one has left.
+ * The controller's decisions as pure functions: which brokers keep a partition, which one leads it,
+ * which replicas are in sync. Each function takes the present partitions and returns those that
+ * must change, or none. So this controller or the next one can repeat a decision from any state.
  */
 
 import { Fence } from 'incumbent';
 import { count, listOf, orNull, recordOf, text, type Shape } from './shapes.ts';
 
-/** One partition as the store keeps it. Brokers go by their ids. */
+/** A partition as the store keeps it, with the ids of its brokers. */
 export interface Partition {
-  /** Who keeps it, the preferred leader first. While it moves: those who keep it still, too. */
+  /** The brokers that keep it, the preferred leader first. While it moves, also the former ones. */
   readonly replicas: readonly string[];
-  /** Who is to keep it when it has moved; null when it does not move. */
+  /** The brokers that keep it after its move; null if it does not move. */
   readonly target: readonly string[] | null;
-  /** Null when none of those in sync lives: it waits for one of them. */
+  /** Null while no in-sync replica is alive: the partition waits for one. */
   readonly leader: string | null;
-  /** One more with every leader: the partition's own generation clock. */
+  /** Incremented for every leader: the partition's own generation clock. */
   readonly leaderEpoch: number;
-  /** The in-sync set: each of them has every acknowledged message. Never empty. */
+  /** The in-sync set. Each member has every acknowledged message. Never empty. */
   readonly isr: readonly string[];
-  /** One more with every change. */
+  /** Incremented for every change. */
   readonly version: number;
 }
 
@@ -35,10 +35,10 @@ export const partitionShape: Shape<Partition> = recordOf<Partition>({
   version: count,
 });
 
-/** Who is there, as the controller knows it. */
+/** The brokers that the controller sees. */
 export interface Presence {
   readonly live: ReadonlySet<string>;
-  /** Those that are about to stop, and are to lead nothing any more. */
+  /** Brokers that are about to stop and must not lead. */
   readonly leaving: ReadonlySet<string>;
 }
 
@@ -48,7 +48,10 @@ export interface Topic {
   readonly replicationFactor: number;
 }
 
-/** The partitions of a new topic: leaders and followers spread over the brokers, each partition beginning one broker further on. */
+/**
+ * The partitions of a new topic, spread over the brokers: each partition starts one broker further
+ * on.
+ */
 export function createTopic({ topic, partitions, replicationFactor }: Topic, live: ReadonlySet<string>): Partitions {
   const brokers = [...live].toSorted();
   if (replicationFactor < 1 || replicationFactor > brokers.length)
@@ -60,12 +63,15 @@ export function createTopic({ topic, partitions, replicationFactor }: Topic, liv
   return new Map(fresh);
 }
 
-/** After a crash, a shutdown or a return: who cannot lead any more is replaced, and a move that has all it needs is completed. */
+/**
+ * After a crash, a shutdown or a return: replaces leaders that cannot lead, and completes moves
+ * that can complete.
+ */
 export function repair(partitions: Partitions, presence: Presence): Partitions {
   return changed(partitions, (partition) => withLeader(inSync(moved(partition, presence), presence), presence));
 }
 
-/** Every partition led by its preferred replica, if that is there and in sync. */
+/** Moves leadership to preferred replicas that are alive and in sync. */
 export function preferLeaders(partitions: Partitions, presence: Presence): Partitions {
   return changed(partitions, (partition) => {
     const [preferred] = partition.replicas;
@@ -73,7 +79,9 @@ export function preferLeaders(partitions: Partitions, presence: Presence): Parti
   });
 }
 
-/** What a partition's leader asks for: who is in sync now, if the partition still is as it was when the leader looked. */
+/**
+ * A leader's request for a new in-sync set, for the version of the partition that the leader knows.
+ */
 export interface AlterIsr {
   readonly partition: string;
   readonly leaderEpoch: number;
@@ -89,8 +97,9 @@ export const alterIsrShape: Shape<AlterIsr> = recordOf<AlterIsr>({
 });
 
 /**
- * None where the partition has changed meanwhile, and where somebody would get in who has died or is leaving. Throws `STALE_TERM` when a newer one leads. A wish for
- * what is so already is a change, too: after it, no older wish can be granted any more.
+ * Returns no change if the partition has changed meanwhile, or if a dead or leaving broker would
+ * join. Throws `STALE_TERM` if a newer leader leads. A request for the present set is a change too,
+ * because it makes all older requests invalid.
  */
 export function alterIsr(partitions: Partitions, { partition: name, leaderEpoch, version, isr }: AlterIsr, presence: Presence): Partitions {
   const partition = partitions.get(name);
@@ -103,8 +112,9 @@ export function alterIsr(partitions: Partitions, { partition: name, leaderEpoch,
 }
 
 /**
- * Partitions to move when there is a broker that keeps none: so many that each keeps as many as the others, or one more, always from who keeps most to who
- * keeps fewest. None while others are moving; and none because of a broker that is away: it may be back.
+ * The partitions to move to a broker that keeps none, from the brokers with most to those with
+ * fewest partitions, until the numbers differ by at most one. None while others move, and none
+ * because a broker is absent: it may return.
  */
 export function spread(partitions: Partitions, { live, leaving }: Presence): Partitions {
   if ([...partitions.values()].some(({ target }) => target !== null)) return new Map();
@@ -143,7 +153,7 @@ function isSame(a: Partition, b: Partition): boolean {
   return JSON.stringify(partitionShape(a)) === JSON.stringify(partitionShape(b));
 }
 
-/** A move is complete when all who are to keep it are in sync, and one of them can lead. */
+/** A move is complete when all new replicas are in sync and one of them can lead. */
 function moved(partition: Partition, presence: Presence): Partition {
   const { target, isr, leader } = partition;
   if (target === null || !target.every((id) => isr.includes(id))) return partition;
@@ -152,7 +162,10 @@ function moved(partition: Partition, presence: Presence): Partition {
   return { ...led(partition, leads), replicas: target, target: null, isr: target };
 }
 
-/** Who is gone or going is not waited for; but if that is everyone, all stay: any of them has everything, and nobody else may lead. */
+/**
+ * Removes dead and leaving brokers from the in-sync set; if that is all of them, keeps all, because
+ * only they have every message.
+ */
 function inSync(partition: Partition, { live, leaving }: Presence): Partition {
   const present = partition.isr.filter((id) => live.has(id));
   const staying = present.filter((id) => !leaving.has(id));

@@ -1,4 +1,7 @@
-/** One broker's replica of a partition: it leads or it follows, as the controller says and as newer leaders show. */
+/**
+ * One broker's replica of a partition: leader or follower, as the controller or a newer leader
+ * determines.
+ */
 
 import { Fence } from 'incumbent';
 import { type Append, PartitionLeader, type Peers } from './leader.ts';
@@ -9,17 +12,17 @@ import { Unavailable } from './wire.ts';
 export interface ReplicaOptions {
   readonly partition: string;
   readonly self: string;
-  /** Where its messages are kept. */
+  /** The file of its messages. */
   readonly path: string;
   readonly peers: Peers;
-  /** It leads from now on, or no longer: for whoever watches. */
+  /** Called when it starts or stops leading. */
   readonly changed: (leads: boolean, epoch: number) => void;
 }
 
 export class Replica {
   readonly #options: ReplicaOptions;
   readonly #log: Log;
-  /** The highest leader epoch it has heard of: an older leader is refused. */
+  /** Rejects leaders with an epoch below the highest one that it has seen. */
   readonly #fence = new Fence();
   #leader: PartitionLeader | undefined;
   #committed = 0;
@@ -45,7 +48,9 @@ export class Replica {
     return this.#leader?.committed ?? this.#committed;
   }
 
-  /** What the controller says. It may come late: a newer leader may have been heard of. */
+  /**
+   * Applies a message of the controller, which may be late: a newer leader may be known already.
+   */
   apply(partition: Partition): void {
     const epoch = BigInt(partition.leaderEpoch);
     if (epoch < this.#fence.highest) return;
@@ -59,7 +64,7 @@ export class Replica {
     changed(true, partition.leaderEpoch);
   }
 
-  /** A leader's messages. Throws `STALE_TERM` when a newer leader has been heard of. */
+  /** Applies a leader's messages. @throws `STALE_TERM` if a newer leader is known. */
   append({ leaderEpoch, after, entries, committed }: Append): number | undefined {
     this.#fence.admit(BigInt(leaderEpoch));
     if (this.#leader !== undefined && this.#leader.epoch < leaderEpoch) this.#stepDown();
@@ -74,7 +79,7 @@ export class Replica {
     return this.#leader;
   }
 
-  /** Committed messages only. */
+  /** Returns committed messages only. */
   read(from: number, limit: number): readonly string[] {
     const { committed } = this.leader;
     return this.#log.read(from, Math.max(0, Math.min(limit, committed - from))).map(({ value }) => value);
@@ -85,13 +90,13 @@ export class Replica {
     this.#log.close();
   }
 
-  /** It is no replica any more. */
+  /** To be called when the broker does not keep the partition any more. */
   remove(): void {
     this.#stepDown();
     this.#log.remove();
   }
 
-  /** It may be a former leadership of its own that hears so late of the one that it has now. */
+  /** The rejected leader may be a former leadership of this replica itself. */
   #depose(seen: bigint): void {
     if (seen > this.#fence.highest) this.#fence.admit(seen);
     if (this.#leader !== undefined && BigInt(this.#leader.epoch) < seen) this.#stepDown();

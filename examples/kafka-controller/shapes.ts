@@ -1,4 +1,7 @@
-/** Checks of data where it comes in: a shape is a function that returns the value as it should be, or throws a `TypeError` that says what is wrong. */
+/**
+ * Checks of incoming data. A shape is a function that returns the value with its type, or throws a
+ * `TypeError`.
+ */
 
 export type Shape<T> = (value: unknown) => T;
 
@@ -13,7 +16,7 @@ export const count: Shape<number> = (value) => {
   throw new TypeError(`expected a whole number from 0, got ${typeof value === 'number' ? value : typeof value}`);
 };
 
-/** Which JSON has no numbers for: a string of digits, from 1. */
+/** A bigint as a string of digits, from 1, because JSON has no bigint. */
 export const term: Shape<bigint> = (value) => {
   if (typeof value === 'string' && /^[1-9]\d{0,18}$/.test(value)) return BigInt(value);
   throw new TypeError('expected a term: a string of digits');

@@ -1,4 +1,7 @@
-/** The page, and what it shows: every broker serves it, and tells what it knows by server-sent events. The page asks them all. */
+/**
+ * Serves the page and its data. Every broker serves its own state as server-sent events; the page
+ * reads all of them.
+ */
 
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -11,18 +14,21 @@ import type { Address } from './keys.ts';
 import { type Handler, type Routes, Unavailable } from './wire.ts';
 
 const LOOK_EVERY_MS = 200;
-/** So often a page hears something, changed or not: it takes silence for a pause. */
+/**
+ * How often the page gets the state, changed or not, in ms. The page shows a silent broker as
+ * paused.
+ */
 const BEAT_MS = 1_000;
 const ASK_FOR_THE_QUEUE_EVERY_MS = 1_000;
-/** Of the past, so much is told. */
+/** How many past events the page gets. */
 const TERMS = 30;
 const REFUSALS = 30;
 
-/** When this broker learned who leads, or that nobody does. In ms since the epoch, as pages have it. */
+/** When this broker learned of the leader or the vacancy, in ms since the Unix epoch. */
 interface Reign {
   readonly at: number;
   readonly term: bigint | undefined;
-  /** Null for a vacancy. */
+  /** Null while nobody leads. */
   readonly broker: string | null;
   readonly reason: string | undefined;
 }
@@ -36,7 +42,7 @@ const files = {
 } as const;
 
 export class View {
-  /** What whoever has started the processes tells. */
+  /** The state from the parent process. */
   cluster: ClusterView | undefined;
   readonly #ask: ((request: PageRequest) => void) | undefined;
   readonly #pages = new Set<ServerResponse>();
@@ -47,7 +53,7 @@ export class View {
   #shown = '';
   #shownAt = 0;
 
-  /** `ask` passes on what a button asks for; undefined where nobody could do it. */
+  /** @param ask Passes on the command of a button; undefined without a parent process. */
   constructor(ask: ((request: PageRequest) => void) | undefined) {
     this.#ask = ask;
   }
@@ -101,7 +107,7 @@ export class View {
     this.#reigns.splice(0, this.#reigns.length - TERMS);
   }
 
-  /** There is no watch of the queue: a page that nobody looks at costs nothing. */
+  /** Reads the queue on demand, so that a page that nobody opens has no cost. */
   async #askForTheQueue({ election }: Broker): Promise<void> {
     if (this.#pages.size === 0) return;
     const candidates = await election.candidates().catch(() => undefined);

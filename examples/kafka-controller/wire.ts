@@ -1,17 +1,18 @@
 /**
- * How brokers and clients talk: JSON over HTTP, one request a call. What is refused for a term or an epoch that is too old is answered with the newer one:
- * a fence's `STALE_TERM` becomes status 409 here, and `STALE_TERM` again at the caller.
+ * The protocol of brokers and clients: JSON over HTTP, one request per call. A request with an old
+ * term or epoch is answered with the newer one: a fence's `STALE_TERM` becomes status 409, and
+ * `STALE_TERM` again at the caller.
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { IncumbentError, isIncumbentError } from 'incumbent';
 import { recordOf, term, type Shape } from './shapes.ts';
 
-/** No request is longer, in bytes. */
+/** The longest request, in bytes. */
 export const MAX_BODY_BYTES = 1_048_576;
 const HOST = '127.0.0.1';
 
-/** Somebody else can do it: the caller is sent there. */
+/** Another broker can do it: the caller is redirected there. */
 export class Elsewhere extends Error {
   readonly url: string;
 
@@ -21,16 +22,19 @@ export class Elsewhere extends Error {
   }
 }
 
-/** Nobody can do it now; it may go in a moment. */
+/** No broker can do it now; a retry may succeed. */
 export class Unavailable extends Error {}
 
-/** Answers one request: with what goes back as JSON, or by writing the response itself. */
+/** Handles one request: returns the JSON answer, or writes the response itself. */
 export type Handler = (body: unknown, exchange: { readonly request: IncomingMessage; readonly response: ServerResponse }) => unknown;
 
-/** By method and path: `POST /produce`. */
+/** Handlers by method and path, such as `POST /produce`. */
 export type Routes = Readonly<Record<string, Handler>>;
 
-/** Listens on the loopback address, on this port or, where that is taken, on any that is free; resolves with its URL. */
+/**
+ * Listens on the loopback address, on this port or, if it is used, on any free one. Resolves with
+ * the URL.
+ */
 export async function serve(routes: Routes, port = 0): Promise<{ readonly server: Server; readonly url: string }> {
   const server = createServer((request, response) => void answer(routes, request, response));
   await listen(server, port).catch(() => listen(server, 0));
@@ -48,7 +52,7 @@ function listen(server: Server, port: number): Promise<void> {
   return promise;
 }
 
-/** A page of somebody else's, open in the same browser, has no business here. */
+/** Rejects requests of other web pages in the same browser. */
 function isForeign({ headers }: IncomingMessage): boolean {
   const { origin, host } = headers;
   return host?.startsWith(`${HOST}:`) !== true || (origin !== undefined && !origin.startsWith(`http://${HOST}:`));
@@ -98,7 +102,7 @@ function end(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(json);
 }
 
-/** A request was answered, with a refusal that is none of those above. */
+/** The request was answered with another error. */
 export class Refused extends Error {
   readonly status: number;
 
@@ -111,8 +115,8 @@ export class Refused extends Error {
 const staleShape = recordOf({ seen: term });
 
 /**
- * Makes one call, following whoever it is sent to. Rejects with `STALE_TERM`, with {@link Unavailable}, with {@link Refused}; or, where nobody knows whether it was
- * heard, with what `fetch` says.
+ * Makes one call and follows redirects. Rejects with `STALE_TERM`, {@link Unavailable} or {@link
+ * Refused}; if it is unknown whether the request arrived, with the error of `fetch`.
  */
 export async function call<T>(
   url: string,

@@ -1,4 +1,4 @@
-/** A network cable to pull: while it is cut, nothing goes out and nothing comes in, and nobody is told. */
+/** A network that can be cut: then it drops all messages in both directions, without an error. */
 
 import type { Link, LinkOptions, Transport } from '@incumbent/peer';
 

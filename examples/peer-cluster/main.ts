@@ -1,6 +1,7 @@
 /**
- * `node main.ts [--algorithm NAME] [COMMAND …]`: five processes that elect among themselves, by `quorum` or by best effort. Commands come from the terminal; those that are given as arguments come first, one
- * after the other, each when the cluster has settled.
+ * `node main.ts [--algorithm NAME] [COMMAND …]`: five processes that elect among themselves, by
+ * `quorum` or by best effort. Commands come from the terminal; those that are given as arguments
+ * come first, one after the other, each when the cluster has settled.
  */
 
 import { mkdtemp, rm } from 'node:fs/promises';

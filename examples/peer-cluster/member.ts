@@ -1,4 +1,7 @@
-/** The process of one member: `node member.ts ALGORITHM MEMBER_ID a=HOST:PORT,b=… FOLDER`. It stands for election whenever it can, and tells what it knows. */
+/**
+ * The process of one member: `node member.ts ALGORITHM MEMBER_ID a=HOST:PORT,b=… FOLDER`. It stands
+ * for election whenever it can, and tells what it knows.
+ */
 
 import { PeerMember, TcpTransport, voteFile } from '@incumbent/peer';
 import { Cable } from './cut.ts';

@@ -1,12 +1,14 @@
-/** The job: whoever leads starts the next run, again and again. */
+/** The job: the leader starts one run after the other. */
 
 import { type Clock, type Leadership, Member, type MemberOptions, type Store, systemClock } from 'incumbent';
 
-/** Where runs are written: a table of a database, for example. */
+/** Where runs are recorded, such as a table of a database. */
 export interface RunTable {
-  /** The number of the last run; 0 before the first. Rejects with `STALE_TERM` when the table has seen a newer term. */
+  /**
+   * The number of the last run; 0 before the first. Rejects with `STALE_TERM` after a newer term.
+   */
   last(term: bigint): Promise<number>;
-  /** Starts a run; rejects likewise. */
+  /** Starts a run. Rejects with `STALE_TERM` after a newer term. */
   start(run: number, term: bigint): Promise<void>;
 }
 
@@ -28,14 +30,15 @@ export async function schedule(store: Store, table: RunTable, { everyMs = 1_000,
 
 async function lead(leadership: Leadership, table: RunTable, clock: Clock, everyMs: number): Promise<void> {
   while (leadership.isValid()) {
-    // Reading tells the table the term, too: from here on no older leader's run is accepted, not even one that is on its way.
+    // The read carries the term too: from here on the table rejects runs of older leaders, even
+    // those that are under way.
     const run = (await table.last(leadership.term)) + 1;
     await table.start(run, leadership.term);
     await pause(clock, everyMs, leadership.signal);
   }
 }
 
-/** Resolves after so long, or when the signal aborts; leaves no timer behind. */
+/** Resolves after `ms`, or when the signal aborts. Leaves no timer behind. */
 function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const over = (): void => {

@@ -27,7 +27,10 @@ await member
 await member.close();
 await store.close();
 
-/** Whether this run is to be made: it never was before, by whomever, and nobody can claim it after. */
+/**
+ * Claims the run. True if no process has claimed it before; no other process can claim it
+ * afterwards.
+ */
 async function claim(leadership: Leadership, run: number): Promise<boolean> {
   const last = await store.read(LAST_RUN, call);
   if (last !== undefined && Number(new TextDecoder().decode(last.value)) >= run) return false;

@@ -1,4 +1,7 @@
-/** A process that leads, has a reaper, and comes to some end. Started by `reaper.test.ts`. Arguments: the store's URL, the member's id, its ttl, what becomes of it. */
+/**
+ * A process that leads, has a reaper, and dies in a chosen way on SIGUSR2. Started by
+ * `reaper.test.ts`. Arguments: the store's URL, the member id, the ttl in ms, and the way.
+ */
 
 import { fork, spawn } from 'node:child_process';
 import cluster from 'node:cluster';
@@ -12,7 +15,7 @@ const PULSE = fileURLToPath(new URL('./pulse.ts', import.meta.url));
 
 const [url = 'memory:', memberId = 'm', ttlMs = '10000', fate = 'waits'] = process.argv.slice(2);
 
-function socketsOfMine(): readonly string[] {
+function ownSockets(): readonly string[] {
   return readdirSync('/proc/self/fd').filter((fd) => {
     try {
       return readlinkSync(`/proc/self/fd/${fd}`).startsWith('socket:');
@@ -23,15 +26,15 @@ function socketsOfMine(): readonly string[] {
 }
 
 const store = await openStore(url);
-const keeper = reaper();
-const member = new Member(store, { memberId, ttlMs: Number(ttlMs), reaper: keeper });
-const before = socketsOfMine();
+const shared = reaper();
+const member = new Member(store, { memberId, ttlMs: Number(ttlMs), reaper: shared });
+const before = ownSockets();
 for (const event of ['reaperReady', 'reaperLost', 'waiting'])
   diagnosticsChannel.subscribe(`incumbent:${event}`, (fields) =>
     emit(event, { pid: typeof fields === 'object' && fields !== null && 'pid' in fields ? fields.pid : undefined }),
   );
 process.once('SIGTERM', () => void close());
-process.on('SIGUSR2', act);
+process.on('SIGUSR2', die);
 
 async function close(): Promise<void> {
   await member.close();
@@ -39,22 +42,22 @@ async function close(): Promise<void> {
   await store.close();
 }
 
-// Its own end is told by what it emits.
+// Errors are expected; the events report how the process ends.
 member
   .election('mortal', { acceptWeakStore: store.name })
   .lead(work)
   .catch(() => {});
 
 async function work(leadership: Leadership): Promise<void> {
-  gather();
+  startChildren();
   emit('elected', { term: leadership.term });
   await leadership.ended;
   emit('ended');
   if (fate === 'has a group, and is stuck') await new Promise(() => {});
 }
 
-/** A process that goes on when this one has ended, unless it is killed: it tells so every few ms, and who it is. */
-function outlive(kind: string): void {
+/** Starts a child that survives this process and emits its name every few ms. */
+function startChild(kind: string): void {
   const args = ['--conditions=@incumbent/source', PULSE, kind];
   switch (kind) {
     case 'fork':
@@ -69,11 +72,11 @@ function outlive(kind: string): void {
   }
 }
 
-/** What it does when it is asked to. */
-function act(): void {
+/** Dies in the chosen way. */
+function die(): void {
   switch (fate) {
     case 'throws':
-      throw new Error('nobody catches this');
+      throw new Error('an uncaught error');
     case 'exits':
       process.exit(0);
     case 'fills its memory': {
@@ -81,7 +84,7 @@ function act(): void {
       for (;;) kept.push(Array.from({ length: 10_000 }, (_, index) => ({ index })));
     }
     case 'closes the pipe by mistake': {
-      const pipes = socketsOfMine().filter((fd) => !before.includes(fd));
+      const pipes = ownSockets().filter((fd) => !before.includes(fd));
       emit('closing', { pipes: pipes.length });
       for (const fd of pipes) closeSync(Number(fd));
       return;
@@ -90,18 +93,18 @@ function act(): void {
   }
 }
 
-/** What it has. */
-function gather(): void {
+/** Starts the children that the way of dying needs. */
+function startChildren(): void {
   switch (fate) {
     case 'has children':
-      for (const kind of ['fork', 'inherit', 'cluster']) outlive(kind);
+      for (const kind of ['fork', 'inherit', 'cluster']) startChild(kind);
       return;
     case 'has a group':
     case 'has a group, and is stuck': {
-      // A shell that leads it, and two below, one of which hears no SIGTERM.
+      // A shell as the group's first process, with two children, one of which ignores SIGTERM.
       const node = `"${process.execPath}" --conditions=@incumbent/source "${PULSE}"`;
       const shell = spawn('/bin/sh', ['-c', `${node} plain & ${node} deaf & wait`], { detached: true, stdio: 'inherit' });
-      keeper.bindGroup(shell.pid ?? 0);
+      shared.bindGroup(shell.pid ?? 0);
       return;
     }
     default:

@@ -1,4 +1,4 @@
-/** The page of all stores side by side: its table is what each open store says of itself. */
+/** Generates the table of docs/stores.md from the capabilities of open stores. */
 
 import { readFileSync } from 'node:fs';
 import type { StoreCapabilities } from '@incumbent/core';
@@ -7,43 +7,46 @@ export const PAGE: URL = new URL('../../docs/stores.md', import.meta.url);
 
 const [BEGIN, END] = ['<!-- capabilities: written by `pnpm stores` -->', '<!-- end -->'];
 
-/** A column: what it is called, and what the store says. */
+/** A column of the table: its title, and the store's capabilities. */
 export interface Column {
   readonly title: string;
   readonly capabilities: StoreCapabilities;
 }
 
-/** Many a ttl is 10 s. */
+/** The ttl of the table's examples: the default. */
 const TTL_MS = 10_000;
 
-/** What a member takes, whatever its store may grant. */
+/** The shortest and longest ttl that a member accepts on any store. */
 const [SHORTEST_MS, LONGEST_MS] = [250, 86_400_000];
 
 const rows: readonly (readonly [string, (capabilities: StoreCapabilities) => string])[] = [
-  ['linearizable', ({ linearizable }) => (linearizable ? 'yes' : '**no**: to be accepted by name')],
-  ['terms', ({ termSource }) => (termSource === 'counter' ? 'counted from 1' : "begin at the server's clock")],
+  ['linearizable', ({ linearizable }) => (linearizable ? 'yes' : '**no**: needs `acceptWeakStore`')],
+  ['terms', ({ termSource }) => (termSource === 'counter' ? 'counted from 1' : "start at the server's clock")],
   ['shortest ttl', ({ minTtlMs }) => duration(Math.max(minTtlMs, SHORTEST_MS))],
   ['longest ttl', ({ maxTtlMs }) => duration(Math.min(maxTtlMs, LONGEST_MS))],
-  [`a lease of ${duration(TTL_MS)} that nobody renews is gone within`, (capabilities) => duration(capabilities.expiresWithinMs(TTL_MS))],
+  [`a lease of ${duration(TTL_MS)} without renewals expires within`, (capabilities) => duration(capabilities.expiresWithinMs(TTL_MS))],
   [
-    'and when its process has died',
+    'and when its process has died, within',
     ({ expiresOnExitWithinMs }) => (expiresOnExitWithinMs === undefined ? 'the same' : duration(expiresOnExitWithinMs)),
   ],
-  ['handover', ({ assignableLease }) => (assignableLease ? 'one swap, the key never absent' : 'two steps')],
-  ['what an acknowledged renewal vouches from', ({ renewalLag = 0 }) => (renewalLag === 0 ? 'its own sending' : 'the renewal before it')],
+  ['handover', ({ assignableLease }) => (assignableLease ? 'one swap: the key is never absent' : 'two steps')],
   [
-    'a call after one to a silent server is answered within',
+    'an acknowledged renewal guarantees the ttl from',
+    ({ renewalLag = 0 }) => (renewalLag === 0 ? 'its own sending' : 'the sending of the previous renewal'),
+  ],
+  [
+    'a call that follows one to a silent server is answered within',
     ({ reconnectsWithinMs = 0 }) => (reconnectsWithinMs === 0 ? 'no server' : duration(reconnectsWithinMs)),
   ],
-  ['revisions after a key is made again', ({ revisionsSurviveDeletion }) => (revisionsSurviveDeletion ? 'new ones' : 'begin anew')],
+  ['revisions after a key is created again', ({ revisionsSurviveDeletion }) => (revisionsSurviveDeletion ? 'never repeat' : 'start again')],
   ['may end a lease that is being renewed', ({ endsEarly }) => endsEarly ?? 'no'],
-  ['changes of one swap', ({ maxChanges }) => count(maxChanges)],
-  ["of those, a leader's own", ({ maxChanges }) => count(maxChanges - 1)],
-  ['bytes of a value', ({ maxValueBytes }) => count(maxValueBytes)],
-  ['keys of one lease', ({ maxKeysPerLease }) => count(maxKeysPerLease)],
+  ['most changes of one swap', ({ maxChanges }) => count(maxChanges)],
+  ['of these, yours in `leadership.swap`', ({ maxChanges }) => count(maxChanges - 1)],
+  ['most bytes of a value', ({ maxValueBytes }) => count(maxValueBytes)],
+  ['most keys of one lease', ({ maxKeysPerLease }) => count(maxKeysPerLease)],
 ];
 
-/** The page with the table of these columns in the place of the one before. */
+/** The page with its table replaced by one of these columns. */
 export function pageOf(columns: readonly Column[]): string {
   const page = readFileSync(PAGE, 'utf8');
   const [before, after] = [page.indexOf(BEGIN), page.indexOf(END)];

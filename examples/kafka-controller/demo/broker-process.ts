@@ -78,7 +78,10 @@ export class BrokerProcess implements Life {
     return `${this.broker} ended by itself (${[this.#end.how, error].filter(Boolean).join('; ')})`;
   }
 
-  /** Resolves when it has been done, or never will be, as the process has ended. What reaches the broker by another way may overtake a command. */
+  /**
+   * Resolves when the broker has carried out the command, or when its process has ended. Requests
+   * over HTTP may overtake a command.
+   */
   async command(command: Command): Promise<void> {
     if (this.#closed) return;
     const done = Promise.withResolvers<void>();

@@ -1,4 +1,7 @@
-/** What is shown in the end: who was the controller when, what each act has cost, and whether the promises held. */
+/**
+ * The closing report: who was the controller when, what each act cost, and whether the guarantees
+ * held.
+ */
 
 import { heardOf } from './cluster.ts';
 import type { Act, History } from './history.ts';

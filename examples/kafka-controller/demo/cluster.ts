@@ -63,7 +63,10 @@ export class Cluster {
     return found;
   }
 
-  /** Has a broker do it, and waits until that is done. Throws when that is not so in time, and when a broker crashes meanwhile. */
+  /**
+   * Sends a command to a broker and waits until it is done. Throws if that takes too long or a
+   * broker crashes.
+   */
   async order(broker: string, command: Command, withinMs: number): Promise<void> {
     let isDone = false;
     void this.running(broker)
@@ -73,7 +76,10 @@ export class Cluster {
       throw new Error(`${broker} has not done ${command.type} within ${withinMs} ms`);
   }
 
-  /** The first event of this type, told from this position on; undefined when it does not come in time. Throws when a broker crashes meanwhile. */
+  /**
+   * The first event of this type at or after a position; undefined if it does not come in time.
+   * Throws if a broker crashes.
+   */
   async hear<T extends BrokerEvent['type']>(
     type: T,
     { withinMs, since, by }: { readonly withinMs: number; readonly since: number; readonly by?: string },
@@ -81,7 +87,10 @@ export class Cluster {
     return this.until(() => heardOf(this.heard.slice(since), type).find(({ broker }) => by === undefined || by === broker), withinMs);
   }
 
-  /** Looks until the condition answers; undefined when it has not in time. Throws when a broker crashes meanwhile. */
+  /**
+   * Polls until the condition returns a value; undefined if it does not in time. Throws if a broker
+   * crashes.
+   */
   async until<T>(
     condition: () => T | undefined | Promise<T | undefined>,
     withinMs: number,
@@ -97,8 +106,9 @@ export class Cluster {
   }
 
   /**
-   * Whether these partitions have a leader other than this broker, that has said so, and every broker but this one has heard of the controller that there is
-   * now: what an older one sends is refused by all of them.
+   * Whether these partitions have a leader other than this broker, that has said so, and every
+   * broker but this one has heard of the controller that there is now: what an older one sends is
+   * refused by all of them.
    */
   isLedBy({ than }: { readonly than: string }, partitions: ReadonlyMap<string, Partition>): boolean {
     const led = heardOf(this.heard, 'leads');

@@ -16,7 +16,10 @@ export interface Facts {
   readonly pauses: readonly Pause[];
 }
 
-/** The times of controllers: from being elected to the end of the term, of the process, or until it stood still. */
+/**
+ * The times of controllers, from the election to the end of the term, to the process's end, or to
+ * its pause.
+ */
 export function controllers(facts: Facts): readonly Span[] {
   const ended = heardOf(facts.heard, 'ended');
   return heardOf(facts.heard, 'elected').map(({ broker, event }) => {

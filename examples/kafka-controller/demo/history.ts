@@ -1,4 +1,7 @@
-/** What happened in a run: what the brokers told, what the producers got, and what the director did and saw. Moments are those of `events.ts`. */
+/**
+ * The history of a run: events of the brokers, answers to the producers, and actions of the demo.
+ * Times are those of `events.ts`.
+ */
 
 import type { BrokerEvent } from '../events.ts';
 
@@ -40,7 +43,10 @@ export interface Act {
 export interface Life {
   readonly broker: string;
   readonly from: number;
-  /** How the director ended it: `SIGKILL`, or `exit code 0` after SIGTERM; undefined while it is to live. */
+  /**
+   * How the demo ended it: `SIGKILL`, or `exit code 0` after SIGTERM; undefined while it should
+   * run.
+   */
   readonly due: string | undefined;
   /** When and how it ended. */
   readonly end: { readonly at: number; readonly how: string } | undefined;
@@ -76,6 +82,9 @@ export interface History {
   readonly messages: Messages;
   /** What a refused write would have put into the store: found there. */
   readonly effects: readonly string[];
-  /** Keys that the store still held when all were gone, but for the election's term; undefined while they are there. */
+  /**
+   * Keys left in the store after all brokers had ended, except the election's term; undefined
+   * before.
+   */
   readonly leftovers: readonly string[] | undefined;
 }

@@ -1,4 +1,6 @@
-/** Who was the controller when, as a picture: one lane for each broker, its time from left to right. */
+/**
+ * A picture of who was the controller when: one lane for each broker, with time from left to right.
+ */
 
 import type { History } from './history.ts';
 import { bad, quiet, who } from './screen.ts';

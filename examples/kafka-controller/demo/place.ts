@@ -1,4 +1,7 @@
-/** Where a run keeps its state: a folder of its own for the brokers' messages, and the store that was asked for, or a database in that folder. */
+/**
+ * The state of a run: a folder for the brokers' messages, and the requested store or a database in
+ * that folder.
+ */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

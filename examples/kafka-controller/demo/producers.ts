@@ -1,4 +1,7 @@
-/** Clients: they send messages without a pause, each until it is acknowledged; and read them back in the end. */
+/**
+ * Clients that send messages all the time, each until it is acknowledged, and read them back at the
+ * end.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../events.ts';
@@ -57,7 +60,10 @@ export class Producers {
     }
   }
 
-  /** Whoever gets no answer does not know: it is sent again, and may be there twice. Kafka's producers number their messages to prevent that. */
+  /**
+   * Without an answer the message is sent again, so it may be stored twice. Kafka's producers
+   * number messages to prevent that.
+   */
   async #send(partition: string, value: string, seed: number, stop: AbortSignal): Promise<void> {
     const from = now();
     for (let attempt = 0; !stop.aborted; attempt += 1) {

@@ -22,7 +22,10 @@ const LOADED: readonly string[] = Object.entries(TOPICS).flatMap(([topic, partit
 );
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 
-/** Runs it on the store of this URL, by default on one of its own, and returns the exit code. Never rejects. */
+/**
+ * Runs the demo on the store of this URL, by default a new SQLite file, and resolves with the exit
+ * code. Never rejects.
+ */
 export async function run({ url, serve, short }: Wanted): Promise<number> {
   const interrupt = new AbortController();
   let interrupted: number | undefined;

@@ -1,4 +1,6 @@
-/** How the demo speaks: lines on standard output, in colour where that is a terminal that wants any (`NO_COLOR` is obeyed). */
+/**
+ * Prints the demo's lines to standard output, with colours on a terminal unless `NO_COLOR` is set.
+ */
 
 import { styleText } from 'node:util';
 import { now } from '../events.ts';

@@ -1,4 +1,7 @@
-/** What every act of the story needs: who is the controller, how the partitions are, and how one controller follows another. */
+/**
+ * What every act of the demo needs: the controller, the partitions, and the wait for the next
+ * controller.
+ */
 
 import { Member, type CandidateView, type Election, type Store } from 'incumbent';
 import { decode, ELECTION, PARTITIONS } from '../keys.ts';
@@ -101,7 +104,10 @@ export class Stage {
     return new Map(entries.map((entry) => [entry.name, decode(entry).partition]));
   }
 
-  /** Waits until every partition is led by its preferred replica, all replicas are in sync, and nothing moves. */
+  /**
+   * Waits until every partition is led by its preferred replica, all replicas are in sync, and
+   * nothing moves.
+   */
   async settled(): Promise<void> {
     const isSettled = async (): Promise<true | undefined> => {
       const partitions = [...(await this.partitions()).values()];
@@ -113,7 +119,10 @@ export class Stage {
       throw new Error(`the partitions were not in order within ${START_WITHIN_MS / 1_000} s`);
   }
 
-  /** Waits until every partition has a leader other than this broker, and all others know the new controller. */
+  /**
+   * Waits until every partition has a leader other than this broker, and all others know the new
+   * controller.
+   */
   async ledBy(others: { readonly than: string }): Promise<void> {
     const isLed = async (): Promise<true | undefined> => (this.cluster.isLedBy(others, await this.partitions()) ? true : undefined);
     if ((await this.screen.during('partitions without a leader', this.cluster.until(isLed, this.limitMs, ASK_EVERY_MS))) === undefined)
@@ -125,7 +134,10 @@ export class Stage {
     return (await this.#candidates()).filter(({ leads }) => !leads).map(({ memberId }) => memberId);
   }
 
-  /** Waits for what an earlier demo may have left, if it was killed. Throws when it is somebody else's. */
+  /**
+   * Waits until keys of an earlier, killed demo have expired. Throws if the keys belong to somebody
+   * else.
+   */
   async untilFree(): Promise<void> {
     const free = this.cluster.until(async () => ((await this.#candidates()).length === 0 ? true : undefined), this.#expiryMs, ASK_EVERY_MS);
     if ((await this.screen.during('waiting for the leases of an earlier demo', free)) !== undefined) return;
@@ -158,7 +170,7 @@ export class Stage {
     return heard.broker;
   }
 
-  /** Puts an act down: what came of it, and what it has cost. Ends the story if nobody was elected in it. */
+  /** Records an act with its result and cost. Ends the demo if nobody was elected in it. */
   conclude(name: ActName, { controller, named, since, begun }: Expected): void {
     const ended = now();
     const facts = { heard: this.cluster.heard, lives: this.cluster.lives, pauses: this.pauses };

@@ -13,10 +13,16 @@ const DONE_WITHIN_MS = 15_000;
 /** Topics, each with so many partitions. */
 export const TOPICS: Readonly<Record<string, number>> = { orders: 6, payments: 4 };
 const OTHERS = BROKERS.length - 1;
-/** A topic that a paused controller is about to create: its write is refused, so that there never is one. */
+/**
+ * A topic that a paused controller is about to create. Its write is rejected, so the topic never
+ * exists.
+ */
 export const LATE_TOPIC = 'late';
 
-/** All acts, or up to the one in which a promise was broken so that the next cannot be played. Throws when a broker crashes. */
+/**
+ * Runs all acts, or stops after one whose failure makes the next impossible. Throws if a broker
+ * crashes.
+ */
 export async function play(stage: Stage, { producers, short }: { readonly producers: Producers; readonly short: boolean }): Promise<void> {
   const acts = short ? [kill, pauseBeforeWrite, handOver] : [kill, pauseBeforeWrite, pauseBeforeRequest, handOver, roll];
   try {
@@ -95,7 +101,7 @@ interface Paused {
   readonly term: bigint | undefined;
 }
 
-/** The controller is asked for a topic, and stops in the middle of that, until another one has been elected. */
+/** The controller is paused while it creates a topic, until another controller has been elected. */
 async function pause(stage: Stage, moment: Moment, topic: string): Promise<Paused> {
   const { cluster, screen, controller } = stage;
   const expected = expect(stage);

@@ -18,7 +18,10 @@ export async function partitionsOf(store: Store, topic: string): Promise<readonl
   return (await keysUnder(store, PARTITIONS)).filter((key) => key.startsWith(keyOf(`${topic}-`)));
 }
 
-/** All keys of this demo but the last term, which is never deleted; partitions are the job's, and may be there. */
+/**
+ * All keys of this demo except the last term, which is never deleted. Partitions are data and may
+ * stay.
+ */
 export async function findTraces(store: Store): Promise<readonly string[]> {
   const election = await keysUnder(store, `elections/${ELECTION}`);
   const members = await keysUnder(store, 'members');

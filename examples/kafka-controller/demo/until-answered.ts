@@ -7,8 +7,8 @@ const RETRY_EVERY_MS = 20;
 const WITHIN_MS = 10_000;
 
 /**
- * Asks again while the store, or a broker, is busy or away, for 10 s. Only for what may be done twice: a call whose outcome is unknown is made again,
- * too.
+ * Asks again while the store, or a broker, is busy or away, for 10 s. Only for what may be done
+ * twice: a call whose outcome is unknown is made again, too.
  */
 export async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
   const end = now() + WITHIN_MS;

@@ -1,4 +1,7 @@
-/** Whether the promises held, by what was told. Pure, so that it can be tried on histories in which they did not. */
+/**
+ * Decides from a history whether the guarantees held. Pure, so that tests can use histories in
+ * which they did not.
+ */
 
 import { heardOf } from './cluster.ts';
 import { leaderless } from './gaps.ts';

@@ -73,7 +73,10 @@ describe('a log', () => {
   });
 });
 
-/** Makes a follower's log as the leader's is, but for at most so many entries at once; gives the offsets that were tried. */
+/**
+ * Replicates the leader's log to a follower, at most so many entries at once; returns the tried
+ * offsets.
+ */
 function replicate(leader: Log, follower: Log, atOnce: number): readonly number[] {
   const tried = [leader.end];
   for (let offset = leader.end; ; tried.push(offset)) {

@@ -1,4 +1,4 @@
-/** The scheduler in worlds in which everything goes wrong: no run is started twice, and none is left out. */
+/** The scheduler in simulated worlds with faults: no run is started twice, and none is skipped. */
 
 import { simulate, type ProgramContext, SimulationError, type ProgramUnderTest } from '@incumbent/simulator';
 import { expect, it } from 'vitest';
@@ -28,7 +28,7 @@ it('starts every run once, in 1,000 stormy worlds', { timeout: 120_000 }, async 
   expect(counts.get('fault: pause')).toBeGreaterThan(1_000);
 });
 
-it('starts every run once when things go wrong as soon as one is elected', { timeout: 120_000 }, async () => {
+it('starts every run once when faults hit every new leader', { timeout: 120_000 }, async () => {
   await simulate(() => world(), { profile: 'adversarial', seeds: 200 });
 });
 
@@ -42,7 +42,10 @@ class UnfencedRuns extends Runs {
   }
 }
 
-/** It fences what is written, and not what the write is based on: a run that is on its way may land between the two. */
+/**
+ * Checks the term of writes, but not of reads: a delayed run may arrive between a read and its
+ * write.
+ */
 class HalfFencedRuns extends Runs {
   override last(): number {
     return this.rows.at(-1)?.run ?? 0;
@@ -51,8 +54,8 @@ class HalfFencedRuns extends Runs {
 
 it.each([
   ['no fence', UnfencedRuns],
-  ['a fence around writes alone', HalfFencedRuns],
-])('would start runs twice with %s; and simulation says so', { timeout: 120_000 }, async (_, Table) => {
+  ['a fence for writes only', HalfFencedRuns],
+])('starts runs twice with %s, which the simulation detects', { timeout: 120_000 }, async (_, Table) => {
   const found: unknown = await simulate(() => world(new Table())).catch((error: unknown) => error);
   expect(found).toBeInstanceOf(SimulationError);
   expect(found).toMatchObject({ message: expect.stringMatching(/the check passes: run \d+ was started in term \d+ after run \d+/) });

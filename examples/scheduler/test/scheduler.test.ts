@@ -1,4 +1,4 @@
-/** The scheduler on a store in memory and a clock that the test moves. */
+/** The scheduler on a store in memory and a manual clock. */
 
 import { TestCluster } from '@incumbent/memory';
 import { expect, it } from 'vitest';
@@ -26,7 +26,7 @@ it('starts a run every second', async () => {
   await cluster.run(scheduler.over);
 });
 
-it('goes on in another process when the lease of the first has ended', async () => {
+it('continues in another process when the lease of the first has expired', async () => {
   await using cluster = new TestCluster();
   const runs = new Runs();
   const schedulers = [start(cluster, 'a', runs), start(cluster, 'b', runs)];
@@ -39,7 +39,7 @@ it('goes on in another process when the lease of the first has ended', async () 
   await cluster.run(Promise.all(schedulers.map(({ over }) => over)));
 });
 
-it('is paused while it leads, and starts nothing when it wakes', async () => {
+it('starts no run after a pause during which another process was elected', async () => {
   await using cluster = new TestCluster();
   const runs = new Runs();
   const schedulers = [start(cluster, 'a', runs), start(cluster, 'b', runs)];

@@ -1,14 +1,17 @@
-/** Core's member, with a word for what it would have to be given: what people install brings its reaper along. */
+/** The `Member` of this package: that of `@incumbent/core`, which also accepts `reaper: true`. */
 
 import { Member as CoreMember, type MemberOptions as CoreMemberOptions, type Reaper, type Store } from '@incumbent/core';
 import { reaper as makeReaper } from '@incumbent/reaper';
 
 export interface MemberOptions extends Omit<CoreMemberOptions, 'reaper'> {
-  /** True: should this process die, this member's leases end at once, in place of at the end of their ttl. A small process of its own sees to that. Default false. */
+  /**
+   * With `true`, a small helper process revokes the member's leases as soon as this process has
+   * died, so the next leader starts within milliseconds instead of after the ttl. Default `false`.
+   */
   readonly reaper?: boolean | Reaper;
 }
 
-/** As `Member` of `@incumbent/core`, which takes no `true` for its reaper. */
+/** The `Member` of `@incumbent/core`, except that `reaper` may be a boolean. */
 export class Member extends CoreMember {
   constructor(store: Store, options: MemberOptions = {}) {
     super(store, coreOptions(options));
@@ -16,7 +19,7 @@ export class Member extends CoreMember {
 }
 
 function coreOptions(options: MemberOptions): CoreMemberOptions {
-  // What is no object is core's to refuse.
+  // Core rejects options that are not an object.
   if (typeof options !== 'object' || options === null) return options;
   const { reaper, ...rest } = options;
   if (reaper === undefined || reaper === false) return rest;

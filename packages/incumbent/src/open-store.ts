@@ -1,4 +1,7 @@
-/** Opens a store by its URL. Each adapter is a package of its own, loaded when its scheme is first used. */
+/**
+ * Opens a store by its URL. Each adapter is a package of its own, which is loaded when its scheme
+ * is first used.
+ */
 
 import { IncumbentError, type Store } from '@incumbent/core';
 import { invalidSecret, showUrl } from '@incumbent/core/adapter';
@@ -36,10 +39,16 @@ const adapters: ReadonlyMap<string, Adapter> = new Map([
 ]);
 
 /**
- * Opens the store that the URL names: `etcd://host:2379,host2:2379/my-app`, `zookeeper://…`, `consul://:token@host:8500/my-app`, `redis://…` and `valkey://…`, with an `s` for
- * TLS (`etcds:`, `rediss:`), `sqlite:./state.db` for the processes of one
- * host, `memory:` for tests and trials. Rejects with `UNKNOWN_SCHEME`; with `ADAPTER_MISSING`, which names the package to install; and as the
- * adapter's own `open…` does.
+ * Opens the store that the URL names, and loads its adapter:
+ *
+ * - `etcd://host:2379,host2:2379/my-app`, `zookeeper://host:2181/my-app`,
+ *   `consul://:token@host:8500/my-app`, `redis://user:password@host/my-app`, `valkey://…`; with an
+ *   `s` for TLS (`etcds:`, `rediss:`, …);
+ * - `sqlite:./state.db` for the processes of one host;
+ * - `memory:` for tests and trials.
+ *
+ * @throws `UNKNOWN_SCHEME`; `ADAPTER_MISSING`, with the package to install; and every error of the
+ *   adapter's own `open…` function.
  */
 export async function openStore(url: string): Promise<Store> {
   if (typeof url !== 'string') throw invalidSecret('url', url, 'a string');
@@ -47,7 +56,7 @@ export async function openStore(url: string): Promise<Store> {
   const adapter = adapters.get(scheme ?? '');
   if (adapter !== undefined) return load(adapter, url);
   const schemes = [...adapters.keys()].map((known) => `${known}:`).join(', ');
-  // What stands before a colon alone may be a user, or a token.
+  // Text before a colon without `//` may be a user or a token, so it is not shown.
   const unknown = /^([a-z][a-z0-9+.-]*):\/\//.exec(url)?.[1];
   const what = unknown === undefined ? 'without a scheme' : `of the scheme "${unknown}:"`;
   throw new IncumbentError('UNKNOWN_SCHEME', `openStore was given a URL ${what}, ${showUrl(url)}: it knows ${schemes}`, {
@@ -65,7 +74,7 @@ async function load(adapter: Adapter, url: string): Promise<Store> {
   }
 }
 
-/** The adapter itself cannot be found; not one of the modules that it imports. */
+/** Whether the adapter itself was not found, and not a module that it imports. */
 function isMissing(error: unknown, name: string): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false;
   return (error.code === 'ERR_MODULE_NOT_FOUND' || error.code === 'MODULE_NOT_FOUND') && error.message.includes(`'${name}'`);

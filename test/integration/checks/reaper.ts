@@ -1,4 +1,7 @@
-/** Leaders that die, and whose reapers see to it. */
+/**
+ * Measures how soon the next leader starts after a leader with a reaper was killed, and the
+ * reaper's memory.
+ */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -16,41 +19,42 @@ const TTL_MS = 10_000;
 const MEDIAN_MS = 150;
 const LONGEST_MS = 500;
 
-interface Kept {
+interface StartedMember {
   readonly id: string;
   readonly script: ScriptProcess;
   died?: number;
 }
 
-/** Two members that each have a reaper; the one that was killed is replaced by another. */
-class Line {
+/** Keeps two members running, each with a reaper: starts another one after a kill. */
+class MemberPair {
   readonly #url: string;
-  readonly #all: Kept[] = [];
+  readonly #all: StartedMember[] = [];
 
   constructor(url: string) {
     this.#url = url;
   }
 
-  get #living(): readonly Kept[] {
+  get #alive(): readonly StartedMember[] {
     return this.#all.filter(({ died }) => died === undefined);
   }
 
-  /** Resolves when one leads, one waits, and both have their reapers. */
+  /** Resolves when one member leads, the other waits, and both have reapers. */
   async complete(): Promise<void> {
-    while (this.#living.length < 2) {
+    while (this.#alive.length < 2) {
       const id = `m${this.#all.length}`;
       const script = await spawnMember(this.#url, id, TTL_MS, 0, { reaper: true });
       this.#all.push({ id, script });
       await script.waitFor('reaperReady', { withinMs: WAIT_MS });
-      if (this.#living.length === 1) await script.waitFor('elected', { withinMs: WAIT_MS });
+      if (this.#alive.length === 1) await script.waitFor('elected', { withinMs: WAIT_MS });
     }
-    // Nothing tells of a place in the queue; it is taken at once after the session.
+    // No event reports that the member has joined the queue; it joins right after the session
+    // opens.
     await sleep(1_000);
   }
 
-  /** From the moment before the kill to the other one being told that it leads, in ms. */
+  /** Resolves with the time from before the kill to the other member's election, in ms. */
   async killLeader(): Promise<number> {
-    const [leader, next] = this.#living;
+    const [leader, next] = this.#alive;
     assert.ok(leader !== undefined && next !== undefined);
     assert.equal(leader.script.events.at(-1)?.event, 'believed', 'the first one leads');
     const killedAt = now();
@@ -78,11 +82,11 @@ const METHOD =
   `Two processes with a reaper each, ttl ${TTL_MS} ms; the one that leads is killed at a random moment, and replaced. next: from the moment before the kill to the ` +
   'other one being told that it leads. Each leader has a reaper of its own, which does this once.';
 
-interface Place extends AsyncDisposable {
+interface OpenedStore extends AsyncDisposable {
   readonly url: string;
 }
 
-function reaperCheck(store: string, place: () => Promise<Place>): Check {
+function reaperCheck(store: string, place: () => Promise<OpenedStore>): Check {
   const times: number[] = [];
   return {
     name: `reaper-${store}`,
@@ -92,13 +96,13 @@ function reaperCheck(store: string, place: () => Promise<Place>): Check {
     parallel: 1,
     open: async () => {
       const opened = await place();
-      const line = new Line(opened.url);
+      const pair = new MemberPair(opened.url);
       return {
         run: async (_index, { random, isTimed }) => {
-          await line.complete();
+          await pair.complete();
           await sleep(random() * 1_000);
-          const nextMs = await line.killLeader();
-          line.check();
+          const nextMs = await pair.killLeader();
+          pair.check();
           times.push(nextMs);
           assert.ok(nextMs < (isTimed ? LONGEST_MS : TTL_MS / 2), `the next one led after ${nextMs} ms`);
           const median = times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
@@ -106,7 +110,7 @@ function reaperCheck(store: string, place: () => Promise<Place>): Check {
           return { figures: { nextMs } };
         },
         [Symbol.asyncDispose]: async () => {
-          await line.stop();
+          await pair.stop();
           await opened[Symbol.asyncDispose]();
         },
       };
@@ -114,8 +118,8 @@ function reaperCheck(store: string, place: () => Promise<Place>): Check {
   };
 }
 
-/** Where each kind of store is to be had for a while. */
-const places: Readonly<Record<Host['store'] | 'sqlite', () => Promise<Place>>> = {
+/** Starts a store of each kind, for the time of a check. */
+const places: Readonly<Record<Host['store'] | 'sqlite', () => Promise<OpenedStore>>> = {
   consul: () => placeOn(consulHost),
   etcd: () => placeOn(etcdHost),
   redis: () => placeOn(redisHost),
@@ -126,7 +130,7 @@ const places: Readonly<Record<Host['store'] | 'sqlite', () => Promise<Place>>> =
   zookeeper: () => placeOn(zookeeperHost),
 };
 
-async function placeOn(host: Host): Promise<Place> {
+async function placeOn(host: Host): Promise<OpenedStore> {
   const server = await host.start();
   return { url: storeUrl([server.url], freshNamespace(), host.store), [Symbol.asyncDispose]: () => server.stop() };
 }
@@ -142,7 +146,10 @@ export const reaperChecks: Readonly<Record<keyof typeof places, Check>> = {
 const MAX_MB = 15;
 const BARE = new URL('../bare.js', import.meta.url);
 
-/** What a process takes of the machine's memory, in MB: all that it has in memory; and of what it shares with others, its part alone. */
+/**
+ * A process's memory in MB: `rss` counts shared memory in full, `pss` counts the process's share of
+ * it.
+ */
 async function memoryOf(pid: number): Promise<{ readonly rss: number; readonly pss: number }> {
   const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1');
   const mb = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(rollup)?.[1]) / 1_024;

@@ -1,4 +1,4 @@
-/** `incumbent run`, as a process of its own. */
+/** `incumbent run` in a process of its own, paused while it leads. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,15 +18,15 @@ async function startRun(store: string, member: string): Promise<ScriptProcess> {
   return spawnScript(MAIN, { args, env: { INCUMBENT_STORE: store } });
 }
 
-/** When a program of this process last said that it lives, in ms. */
+/** The time of the last heartbeat of the process's programs, in ms. */
 function lastBeat(run: ScriptProcess): number {
   const beat = run.events.findLast(({ event }) => event === 'beat');
   return beat === undefined ? -Infinity : at(beat);
 }
 
-async function joined(run: ScriptProcess): Promise<void> {
+async function waitUntilWaiting(run: ScriptProcess): Promise<void> {
   await until(() => run.output.some((line) => line.includes('joined the queue') || line.includes('waits to lead')), {
-    what: 'the second one waits',
+    what: 'the second process waits',
     withinMs: WAIT_MS,
   });
 }
@@ -47,8 +47,8 @@ export const runPaused: Check = {
         await using a = await startRun(store, 'a');
         await a.waitFor('beat', { withinMs: WAIT_MS });
         await using b = await startRun(store, 'b');
-        await joined(b);
-        // Its candidacy is in the queue a moment after it says so.
+        await waitUntilWaiting(b);
+        // The candidate is in the queue a moment after the message.
         await sleep(1_000 + random() * TTL_MS * 0.4);
         const stoppedAt = now();
         a.sigstop();
@@ -59,7 +59,7 @@ export const runPaused: Check = {
         assert.deepEqual(
           groups.filter((id) => !groupIsGone(id)),
           [],
-          'something of its program lives on',
+          'a process of its group is still alive',
         );
         a.sigcont();
         return { figures: { marginMs, failoverMs: at(next) - stoppedAt } };

@@ -1,4 +1,4 @@
-/** The figures, each with what it is; for whichever system takes them. */
+/** The metrics with their names, kinds and help texts, for Prometheus and OpenTelemetry. */
 
 import type { Counter, Labels, Observed, State } from './state.ts';
 
@@ -7,18 +7,18 @@ interface Sample {
   readonly value: number;
 }
 
-/** Figures of one name. */
+/** The metrics of one name. */
 export interface Family {
-  /** In words, with points between. */
+  /** Words separated by dots; the exporters convert it. */
   readonly name: string;
   readonly kind: 'gauge' | 'counter';
-  /** Seconds, or a number of something. */
+  /** `s` for seconds; absent for counts. */
   readonly unit?: 's';
   readonly help: string;
   read(state: State): readonly Sample[];
 }
 
-/** How long acknowledged renewals took: the one figure that is a distribution. */
+/** The duration of acknowledged renewals, the only histogram. */
 export const renewals = {
   name: 'incumbent.session.renewal',
   help: 'How long acknowledged renewals of the lease took',
@@ -44,7 +44,7 @@ export const families: readonly Family[] = [
   {
     name: 'incumbent.stuck',
     kind: 'gauge',
-    help: 'How many terms of this member have ended whose work goes on all the same',
+    help: 'Terms of this member that have ended and whose work continues',
     read: (state) => [...state.parts.values()].map(({ labels, stuckSinceMs }) => ({ labels, value: stuckSinceMs.size })),
   },
   counted('incumbent.elected', 'Elections won', (state) => state.elected),
@@ -60,7 +60,7 @@ export const families: readonly Family[] = [
     name: 'incumbent.session.validity',
     kind: 'gauge',
     unit: 's',
-    help: 'How long this member may believe in its lease without another renewal',
+    help: 'How long this member may lead without another renewal',
     read: (state) =>
       [...state.leases.values()].map(({ labels, validUntilMs }) => ({ labels, value: seconds(Math.max(validUntilMs - state.nowMs, 0)) })),
   },
@@ -77,7 +77,7 @@ export const families: readonly Family[] = [
   {
     name: 'incumbent.observed',
     kind: 'gauge',
-    help: 'What an observer in this process sees: 1 for the state that the election is in',
+    help: 'What an observer in this process sees: 1 for the present state of the election',
     read: (state) =>
       [...state.observed.values()].flatMap(({ labels, state: now }) =>
         ['leader', 'vacant', 'unknown'].map((each) => ({ labels: { ...labels, state: each }, value: each === now ? 1 : 0 })),
@@ -94,14 +94,14 @@ export const families: readonly Family[] = [
     name: 'incumbent.vacancy',
     kind: 'gauge',
     unit: 's',
-    help: 'How long the election has been vacant by now, as an observer in this process sees it; 0 when it is not',
+    help: 'Length of the present vacancy, as an observer in this process sees it; 0 while somebody leads',
     read: (state) => [...state.observed.values()].map((seen) => ({ labels: seen.labels, value: seconds(vacantNowMs(seen, state)) })),
   },
   {
     name: 'incumbent.vacant',
     kind: 'counter',
     unit: 's',
-    help: 'How long the election has been vacant in all, as an observer in this process sees it',
+    help: 'Total length of all vacancies, as an observer in this process sees it',
     read: (state) =>
       [...state.observed.values()].map((seen) => ({ labels: seen.labels, value: seconds(seen.vacantMs + vacantNowMs(seen, state)) })),
   },

@@ -1,26 +1,31 @@
-/** Whether this process should be left alone, or started anew. */
+/** Whether this process is healthy, or should be restarted. */
 
 import type { Labels, State } from './state.ts';
 
-/** Something that a restart would mend. */
+/** A problem that a restart would fix. */
 export interface Problem {
   /**
-   * `renewalOverdue`: it leads, and its lease has not been renewed for longer than it should; if that goes on, it loses leadership by itself. `stuck`: its leadership has
-   * ended, and the work goes on past its drain: nothing but the end of the process is sure to stop that.
+   * `renewalOverdue`: the member leads, and its lease should have been renewed; without a renewal
+   * the leadership ends at its deadline. `stuck`: the leadership has ended, and its work continues
+   * past the drain; only the end of the process is sure to stop that work.
    */
   readonly problem: 'renewalOverdue' | 'stuck';
   readonly store: string;
   readonly election: string;
   readonly member: string;
-  /** For how long, in ms. */
+  /** How long the problem has lasted, in ms. */
   readonly forMs: number;
 }
 
 export interface Health {
-  /** There are no problems. Not to lead is none, and neither is a store that is away. */
+  /**
+   * Whether there are no problems. Not leading is no problem, nor is a store that is unavailable.
+   */
   readonly healthy: boolean;
   readonly problems: readonly Problem[];
-  /** The elections that are led here now, with their terms as text: JSON has no bigint. */
+  /**
+   * The elections that members of this process lead now. Terms are strings, as JSON has no bigint.
+   */
   readonly leads: readonly { readonly store: string; readonly election: string; readonly member: string; readonly term: string }[];
 }
 

@@ -8,7 +8,7 @@ interface Distribution {
   count: number;
 }
 
-/** How many durations were at most so long, in seconds. */
+/** Counts durations by upper bounds, in seconds. */
 export class Histogram {
   readonly #all = new Map<string, Distribution>();
 

@@ -1,6 +1,7 @@
 /**
- * What the members and observers of this process do, as health and as metrics, from the channels `incumbent:<event>` of `node:diagnostics_channel`. Nothing else in the SDK
- * knows of it, and a process without one pays nothing.
+ * Health and metrics of the members and observers of this process, from the channels
+ * `incumbent:<event>` of `node:diagnostics_channel`. A process without a monitor has no cost for
+ * it.
  */
 
 import diagnosticsChannel from 'node:diagnostics_channel';
@@ -22,9 +23,9 @@ export interface MonitorOptions {
   readonly now?: () => number;
 }
 
-/** Counts from when it is made: make it before the first member. */
+/** Counts events from its construction on: create it before the first member. */
 export class Monitor {
-  /** What `prometheus()` is, for the answer's header. */
+  /** The content type of `prometheus()`, for the response's header. */
   readonly contentType: string = 'text/plain; version=0.0.4; charset=utf-8';
   readonly #state: State;
   readonly #durations = new Histogram();
@@ -34,23 +35,27 @@ export class Monitor {
   constructor({ now = () => performance.now() }: MonitorOptions = {}) {
     this.#state = new State(now);
     for (const event of EVENTS) {
-      const listener = (message: unknown): void => this.#see(event, typeof message === 'object' && message !== null ? { ...message } : {});
+      const listener = (message: unknown): void =>
+        this.#onEvent(event, typeof message === 'object' && message !== null ? { ...message } : {});
       diagnosticsChannel.subscribe(`incumbent:${event}`, listener);
       this.#stops.push(() => diagnosticsChannel.unsubscribe(`incumbent:${event}`, listener));
     }
   }
 
-  /** For a liveness probe: whether a restart would mend something. */
+  /** For a liveness probe: whether a restart would fix a problem. */
   health(): Health {
     return healthOf(this.#state);
   }
 
-  /** All figures, as Prometheus scrapes them. */
+  /** All metrics, in the text format of Prometheus. */
   prometheus(): string {
     return prometheusText(this.#state, this.#durations);
   }
 
-  /** Gives the same figures to a `Meter` of OpenTelemetry, until the monitor is closed or the returned function is called. */
+  /**
+   * Reports the same metrics to a `Meter` of OpenTelemetry, until the monitor is closed or the
+   * returned function is called.
+   */
   instrument(meter: Meter): () => void {
     const instruments = instrument(this.#state, meter);
     this.#meters.add(instruments);
@@ -60,7 +65,7 @@ export class Monitor {
     };
   }
 
-  /** Listens no more. Idempotent. */
+  /** Unsubscribes from the channels and stops all meters. Idempotent. */
   close(): void {
     for (const stop of this.#stops.splice(0)) stop();
     for (const { stop } of this.#meters) stop();
@@ -71,8 +76,8 @@ export class Monitor {
     this.close();
   }
 
-  #see(event: TelemetryEvent, fields: Fields): void {
-    this.#state.see(event, fields);
+  #onEvent(event: TelemetryEvent, fields: Fields): void {
+    this.#state.record(event, fields);
     const { store, memberId, tookMs } = fields;
     if (event === 'sessionRenewed' && typeof tookMs === 'number')
       this.#renewed({ store: String(store), member: String(memberId) }, tookMs / 1_000);

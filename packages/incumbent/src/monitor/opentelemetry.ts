@@ -1,4 +1,6 @@
-/** For OpenTelemetry: a `Meter` of `@opentelemetry/api` fits; nothing of that is loaded here. */
+/**
+ * Metrics for OpenTelemetry. A `Meter` of `@opentelemetry/api` fits; this package does not load it.
+ */
 
 import { families, renewals } from './families.ts';
 import type { Labels, State } from './state.ts';
@@ -17,7 +19,7 @@ interface InstrumentOptions {
   readonly unit?: string;
 }
 
-/** What is needed of a `Meter`. */
+/** The part of OpenTelemetry's `Meter` that is used here. */
 export interface Meter {
   createObservableGauge(name: string, options: InstrumentOptions): Observable;
   createObservableCounter(name: string, options: InstrumentOptions): Observable;
@@ -27,7 +29,7 @@ export interface Meter {
   ): { record(value: number, attributes?: Labels): void };
 }
 
-/** Gives all figures to the meter. */
+/** Reports all metrics to the meter. */
 export function instrument(
   state: State,
   meter: Meter,
@@ -36,11 +38,11 @@ export function instrument(
     const { name, kind, help, unit } = family;
     const options = { description: help, ...(unit === undefined ? {} : { unit }) };
     const observable = kind === 'gauge' ? meter.createObservableGauge(name, options) : meter.createObservableCounter(name, options);
-    const tell = (result: Result): void => {
+    const report = (result: Result): void => {
       for (const { labels, value } of family.read(state)) result.observe(value, labels);
     };
-    observable.addCallback(tell);
-    return () => observable.removeCallback(tell);
+    observable.addCallback(report);
+    return () => observable.removeCallback(report);
   });
   const advice = { explicitBucketBoundaries: [...renewals.bounds] };
   const durations = meter.createHistogram(renewals.name, { description: renewals.help, unit: 's', advice });

@@ -1,4 +1,7 @@
-/** The text format of Prometheus, version 0.0.4: https://prometheus.io/docs/instrumenting/exposition_formats/ */
+/**
+ * The text format of Prometheus, version 0.0.4:
+ * https://prometheus.io/docs/instrumenting/exposition_formats/
+ */
 
 import { families, renewals, type Family } from './families.ts';
 import type { Histogram } from './histogram.ts';

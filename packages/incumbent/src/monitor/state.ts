@@ -1,29 +1,29 @@
-/** What the members and observers of this process have told on their channels, as it stands now. */
+/** The present state of this process's members and observers, from the events on their channels. */
 
 import type { TelemetryEvent } from '@incumbent/core';
 
-/** Who a figure is about. */
+/** The labels of a metric, such as the member and the election. */
 export type Labels = Readonly<Record<string, string>>;
 
-/** What one channel carries; unknown until it is looked at. */
+/** The fields of an event, whose types are checked when they are read. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A member's lease. Moments are of the monotonic clock, in ms. */
+/** A member's lease. Times are on the monotonic clock, in ms. */
 export interface Lease {
   readonly labels: Labels;
   /** When the last acknowledged renewal was sent. */
   renewedAtMs: number;
   validUntilMs: number;
-  /** Since when a renewal has been overdue. */
+  /** Since when a renewal is overdue; undefined if none is. */
   suspectSinceMs: number | undefined;
 }
 
-/** A member's part in one election. */
+/** A member's participation in one election. */
 export interface Part {
   readonly labels: Labels;
-  /** What it leads by. */
+  /** The term and the lease of its leadership; undefined if it does not lead. */
   leads: { readonly term: bigint; readonly lease: string } | undefined;
-  /** Since when its work has gone on past its drain, by the term. */
+  /** Terms whose work continues past the drain, and since when. */
   readonly stuckSinceMs: Map<bigint, number>;
 }
 
@@ -33,7 +33,7 @@ export interface Observed {
   state: string;
   term: bigint | undefined;
   sinceMs: number;
-  /** How long it was vacant, but for the present vacancy. */
+  /** The total length of all vacancies, without the present one. */
   vacantMs: number;
 }
 
@@ -71,13 +71,16 @@ export class State {
     return this.#now();
   }
 
-  /** The part's leadership, while its lease is certainly kept: what a process that stood still believed before is over by now. */
+  /**
+   * Whether the member leads and the store certainly keeps its lease. False after a pause of the
+   * process that outlasted the lease, even before the leadership's end is reported.
+   */
   isLeading({ leads }: Part): boolean {
     const lease = leads === undefined ? undefined : this.leases.get(leads.lease);
     return lease !== undefined && lease.validUntilMs > this.nowMs;
   }
 
-  see(event: TelemetryEvent, fields: Fields): void {
+  record(event: TelemetryEvent, fields: Fields): void {
     const [lease, member] = [leaseOf(fields), { store: textOf(fields, 'store'), member: textOf(fields, 'memberId') }];
     switch (event) {
       case 'joined':
@@ -163,7 +166,7 @@ export class State {
   }
 }
 
-/** Two stores may have leases of one id, and a process members on both. */
+/** A key for a lease. Its id is not enough: two stores of one process may use the same id. */
 function leaseOf(fields: Fields): string {
   return `${textOf(fields, 'incarnation')} ${textOf(fields, 'lease')}`;
 }
