@@ -111,7 +111,7 @@ class TextReader implements BodyReader {
 const codeOf = (character: string): number => character.charCodeAt(0);
 const [QUOTE, BACKSLASH, COMMA] = [codeOf('"'), codeOf('\\'), codeOf(',')];
 const [BRACE, BRACE_END, BRACKET, BRACKET_END] = [codeOf('{'), codeOf('}'), codeOf('['), codeOf(']')];
-const SPACES: ReadonlySet<number> = new Set([...' \t\r\n'].map(codeOf));
+const SPACES: ReadonlySet<number> = new Set([' ', '\t', '\r', '\n'].map(codeOf));
 
 /** Finds the items of a list in its bytes, however the bytes were cut into chunks. Keeps at most the item that is arriving. */
 export class ListReader implements BodyReader {
