@@ -18,9 +18,9 @@ const starts: Readonly<Record<Name, (options?: { readonly tls: 'server' }) => Pr
 
 /** What opening one store on another's server ends with: where that just ends the connection, or waits for more, no more can be known. */
 const told: readonly (readonly [Name, Name, string, RegExp])[] = [
-  ['consul', 'etcd', 'UNSUPPORTED', /is no Consul/],
-  ['consul', 'redis', 'UNREACHABLE', /is no Consul/],
-  ['consul', 'zookeeper', 'UNREACHABLE', /is no Consul/],
+  ['consul', 'etcd', 'UNSUPPORTED', /is not Consul/],
+  ['consul', 'redis', 'UNREACHABLE', /is not Consul/],
+  ['consul', 'zookeeper', 'UNREACHABLE', /is not Consul/],
   ['etcd', 'consul', 'UNSUPPORTED', /Protocol error/],
   ['etcd', 'redis', 'UNSUPPORTED', /Protocol error/],
   ['etcd', 'zookeeper', 'UNREACHABLE', /ended the connection at once/],
