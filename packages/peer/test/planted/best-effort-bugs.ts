@@ -3,14 +3,7 @@
 import { bug, type Bug } from './bug.ts';
 
 export const bestEffortBugs: readonly Bug[] = [
-  bug(
-    'bully',
-    'believesTooLong',
-    'a leader that stands is still valid',
-    'best-effort/leader.ts',
-    'forMs: validMs,',
-    'forMs: 9 * validMs,',
-  ),
+  bug('bully', 'believesTooLong', 'a leader that stands is still valid', 'best-effort/leader.ts', 'forMs: validMs,', 'forMs: 9 * validMs,'),
   bug('bully', 'noTakeover', 'the best one follows whoever leads', 'bully/bully.ts', 'preempts: true', 'preempts: false'),
   bug(
     'bully',
