@@ -1,8 +1,11 @@
-/** The list that all members of a group have. */
+/** Checks the list of members, which is the same for all members of a group. */
 
 import { checkName, invalidOption, invalidText } from '@incumbent/core/adapter';
 
-/** Returns the ids, if there are 1 to `most` of them, each a name, and each listed once. */
+/**
+ * Returns the member ids. Throws `INVALID_OPTION` or `INVALID_NAME` unless `members` lists 1 to
+ * `most` valid names, each once.
+ */
 export function checkMembers(members: unknown, most: number): readonly string[] {
   if (!Array.isArray(members) || members.length === 0 || members.length > most)
     throw invalidOption('members', members, `a list of 1 to ${most} member ids`);

@@ -1,6 +1,6 @@
 /**
- * Members in one process, for tests: a network whose links can be cut, and a storage that lasts as
- * long as its object.
+ * Runs several members in one process, for tests: a network whose links a test can cut, and a
+ * storage that keeps its data in memory.
  */
 
 import { type Clock, systemClock } from '@incumbent/core';
@@ -8,18 +8,23 @@ import { checkNumber } from '@incumbent/core/adapter';
 import type { DurableStorage } from './storage.ts';
 import type { Frame, Link, Receive, LinkOptions, Transport } from './transport.ts';
 
+/** The options of a `MemoryNetwork`. */
 export interface MemoryNetworkOptions {
-  /** How long a message takes, in ms. Default 1. */
+  /** The time from sending a frame to its delivery, in ms. 0 to 60,000. Default: 1. */
   readonly latencyMs?: number;
   readonly clock?: Clock;
   /**
-   * Of an open membership: the ids that everybody begins with, or what finds them; asked once for
-   * each member that opens. Default: none.
+   * For an open membership: the ids of the first members to contact, or a function that returns
+   * them. The network calls the function once for each member that opens a link. Default: none.
    */
   readonly seeds?: readonly string[] | (() => readonly string[] | Promise<readonly string[]>);
 }
 
-/** A network without a wire. One object for all members. */
+/**
+ * A transport between members of one process, for tests. All members of a group share one object.
+ * It delivers every frame after `latencyMs`, unless a test has cut the link. The constructor throws
+ * `INVALID_OPTION` if `latencyMs` is out of range.
+ */
 export class MemoryNetwork implements Transport {
   readonly #clock: Clock;
   readonly #latencyMs: number;
@@ -36,7 +41,7 @@ export class MemoryNetwork implements Transport {
   async open(options: LinkOptions): Promise<Link> {
     const { memberId, receive } = options;
     const seeds = options.members === 'open' ? await (typeof this.#seeds === 'function' ? this.#seeds() : this.#seeds) : [];
-    // The latest of one id gets what is sent to it, as with an address.
+    // A second link with the same id replaces the first, as a second process at one address does.
     const end = { receive };
     this.#members.set(memberId, end);
     if (options.members === 'open')
@@ -54,18 +59,21 @@ export class MemoryNetwork implements Transport {
     };
   }
 
-  /** Drops what one of them sends to the other from now on; the other way is a cut of its own. */
+  /**
+   * Drops every frame that `from` sends to `to`, until `heal()`. Frames from `to` to `from` still
+   * arrive.
+   */
   cut(from: string, to: string): void {
     this.#cuts.add(`${from} ${to}`);
   }
 
-  /** Drops whatever this member sends, and whatever is sent to it. */
+  /** Drops every frame that this member sends and every frame sent to it, until `heal()`. */
   isolate(memberId: string): void {
     this.cut(memberId, '*');
     this.cut('*', memberId);
   }
 
-  /** Ends every cut. */
+  /** Restores all links. */
   heal(): void {
     this.#cuts.clear();
   }
@@ -77,7 +85,8 @@ export class MemoryNetwork implements Transport {
 }
 
 /**
- * Remembers as long as it lives: a test that restarts a member gives the new one the same object.
+ * Keeps the durable data in memory, for tests. To restart a member with its vote, a test gives the
+ * new member the same object. The data are lost when the process ends.
  */
 export class MemoryStorage implements DurableStorage {
   #durable: unknown;

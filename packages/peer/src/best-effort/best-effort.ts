@@ -1,11 +1,11 @@
 /**
- * What elections by best effort have in common: a leader that says so by heartbeats, members that
- * hold it for dead when they have not heard it for a while, and what happens when two leaders meet.
- * How one is elected, each algorithm says in its own way.
+ * The part that all best-effort algorithms share. A leader sends heartbeats. A member that hears no
+ * heartbeat for the failure timeout assumes that the leader has failed. When two leaders meet, one
+ * of them steps down. Each algorithm adds its own way to elect a leader.
  *
- * In a connected, quiet group exactly one leads. Nothing keeps two from leading at once: a
- * partition makes a leader on each side, and so do messages that are lost or late. A round is one
- * more than the newest one that its leader had heard of: mostly, but not certainly, nobody else's.
+ * In a connected group without failures, exactly one member leads. Two members may lead at once
+ * after a partition, or when messages are lost or late. A leader's round is one more than the
+ * newest round that it knew, so rounds are usually, but not always, unique.
  */
 
 import type { Algorithm, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
@@ -16,6 +16,7 @@ import { bestOf } from './rank.ts';
 import type { BestEffortState } from './state.ts';
 import { StepContext, type Procedure } from './step-context.ts';
 
+/** An algorithm that may elect several leaders at once. It persists nothing. */
 export type BestEffortAlgorithm = Algorithm<'bestEffort', BestEffortState, BestEffortMessage, never> & {
   readonly members: readonly string[];
 };
@@ -48,8 +49,8 @@ export function bestEffort(name: string, how: Procedure): BestEffortAlgorithm {
 }
 
 /**
- * A ring's tokens are of as many sorts as there are members to begin with: one does not make way
- * for another's. What else is lost for a newer one is said again, or asked again.
+ * Each member may start a token on the ring, so tokens of different initiators must not replace
+ * each other. The algorithm repeats all other messages when they are lost.
  */
 function sortOf(message: BestEffortMessage): string {
   return 'initiator' in message ? `${message.type} ${message.initiator}` : message.type;
@@ -92,7 +93,8 @@ function takeStep(
   const step = new StepContext(how, state, input);
   endIfOver(step);
   notWhileAsleep(step);
-  // A message of a leader comes first: it may have been waiting.
+  // Handle the message before checking for silent leaders: a heartbeat may have waited while this
+  // process did not run.
   if (input.type === 'message') onMessage(step, input.from, input.message);
   if (input.type === 'command') onCommand(step, input.command);
   forgetSilent(step);
@@ -105,7 +107,7 @@ function onTime(step: StepContext): void {
   const { election, electAtMs } = step.state;
   if (election !== undefined && step.nowMs >= election.untilMs) return step.how.onTimeout(step);
   if (election !== undefined || electAtMs === undefined || step.nowMs < electAtMs) return undefined;
-  // Nobody has come forward: there is nobody to stand back for.
+  // No other member has become leader, so this member may campaign again.
   step.set({ electAtMs: undefined, standsBack: false });
   return step.how.begin(step);
 }
@@ -148,7 +150,10 @@ function onCommand(step: StepContext, command: Command): void {
   }
 }
 
-/** One that has listened for a while already, and knows of no leader, begins at once. */
+/**
+ * Starts campaigning. A member that has already listened for a leader and knows of none starts an
+ * election at once.
+ */
 function campaign(step: StepContext): void {
   const { leading, leaders, election, electAtMs } = step.state;
   step.set({ standing: true });
@@ -156,7 +161,10 @@ function campaign(step: StepContext): void {
     step.set({ electAtMs: step.nowMs + step.how.delayMs(step) });
 }
 
-/** Stands no more. A leadership is over when that is asked for. */
+/**
+ * Stops campaigning. While the member leads, this does nothing: the driver ends a leadership with
+ * the command `end`.
+ */
 function withdraw(step: StepContext): void {
   if (step.state.leading === undefined) step.set({ standing: false });
 }

@@ -1,5 +1,6 @@
 /**
- * Who leads, as far as a member has heard: whoever has not been heard for a while is held for dead.
+ * The failure detector. It records which leaders a member hears, and treats a leader as failed
+ * after the failure timeout without a heartbeat.
  */
 
 import { learn, withFailure } from './failures.ts';
@@ -10,8 +11,8 @@ import type { Heard } from './state.ts';
 import type { StepContext } from './step-context.ts';
 
 /**
- * Its own timer is late by more than a heartbeat's time: it was not the others that were silent. It
- * listens anew.
+ * A timer that fires more than one heartbeat interval late shows that this process was paused. The
+ * leaders may have sent heartbeats meanwhile, so the member restarts their failure timeouts.
  */
 export function notWhileAsleep(step: StepContext): void {
   const { wakeAtMs, leaders } = step.state;
@@ -22,8 +23,8 @@ export function notWhileAsleep(step: StepContext): void {
 }
 
 /**
- * Those that have been silent for too long. Where it was the last one, this member notices that
- * nobody leads.
+ * Removes the leaders that were silent for the failure timeout. If none is left, the member
+ * schedules an election.
  */
 export function forgetSilent(step: StepContext): void {
   const { rules, nowMs } = step;
@@ -36,14 +37,17 @@ export function forgetSilent(step: StepContext): void {
   }
 }
 
-/** This one leads no longer. */
+/** Removes a leader. If none is left, the member schedules an election. */
 function lose(step: StepContext, heard: Heard): void {
   step.set({ leaders: step.state.leaders.filter((one) => one !== heard), lost: heard });
   if (step.state.leaders.length === 0 && step.state.leading === undefined && step.state.election === undefined)
     step.set({ electAtMs: step.nowMs + step.how.delayMs(step) });
 }
 
-/** A leader says so itself. Of two leaders that meet, one stays: the other ends, and follows it. */
+/**
+ * A leader announces itself. If this member leads too, the leader with the lower precedence steps
+ * down and follows the other.
+ */
 export function onHeartbeat(step: StepContext, from: string, { round, weight, successors, failures }: Say<'heartbeat'>): void {
   learn(step, failures);
   hear(step, from, { id: from, round, weight, byItself: true, successors });
@@ -51,20 +55,21 @@ export function onHeartbeat(step: StepContext, from: string, { round, weight, su
     step.send(from, { type: 'heartbeatAnswer', round, standing: step.mayLead, failures: step.failuresToTell });
 }
 
-/** Somebody is said to lead: by itself, or by who has held the election. */
+/** A member announces a leader: itself, or the winner of the election that it ran. */
 export function onElected(step: StepContext, from: string, { round, leader, weight }: Say<'elected'>): void {
   if (leader === step.id) return step.state.leading === undefined ? becomeLeader(step, round) : undefined;
-  // What an election has come out with is newer than what was heard before; a former leader that
-  // lives will say so.
+  // The result of an election replaces older knowledge. A former leader that is still alive sends
+  // its next heartbeat soon.
   if (step.state.leaders.every((heard) => heard.round < round)) step.set({ leaders: [] });
   return hear(step, from, { id: leader, round, weight, byItself: leader === from, successors: [] });
 }
 
 /**
- * Who leads, or has heard a leader itself lately, says so to whoever asks in an election: it is the
- * one that asks who does not hear. Not so if that one goes before the leader, and takes over for
- * that. False where there is nothing to say. What is only hearsay does not count: a dead leader
- * would live on in it.
+ * Answers a member that runs an election although a leader exists. Returns true if this member
+ * leads, or has lately heard the leader itself. Then the member that asks has missed the leader's
+ * heartbeats. Returns false if this member knows only from others that the leader exists: otherwise
+ * members could keep announcing a failed leader to each other. Also returns false if the member
+ * that asks has precedence and takes over from the leader.
  */
 export function vouch(step: StepContext, to: string): boolean {
   const { leader, nowMs, rules, how } = step;
@@ -79,8 +84,8 @@ export function vouch(step: StepContext, to: string): boolean {
 }
 
 /**
- * It is elected by what others have found out. One that does not want to, or may not, says so; a
- * word of before means nothing any more.
+ * Another member's election has elected this member. The member ignores a result that is older than
+ * its last leadership. It refuses the leadership if it does not campaign or is not eligible.
  */
 export function becomeLeader(step: StepContext, round: number): void {
   if (!isAfter(round, step.state.ledRound)) return;
@@ -90,10 +95,11 @@ export function becomeLeader(step: StepContext, round: number): void {
 
 function hear(step: StepContext, from: string, claim: Omit<Heard, 'atMs'>): void {
   if (step.state.over.some(({ id, round }) => id === claim.id && round >= claim.round)) return;
-  // What this member knows of the other's failures counts, even if that one has forgotten them.
+  // Counts the failures that this member has recorded for the leader, even if the leader has
+  // forgotten them.
   const heard = { ...claim, weight: Math.min(claim.weight, step.standingOf(claim.id).weight), atMs: step.nowMs };
   if (step.state.leading !== undefined) {
-    // Nobody gives up on hearsay.
+    // A leader steps down only if the other leader announces itself.
     if (!claim.byItself || !goesBefore(step.rules, heard, step.own)) return tellLeading(step, from, step.own.weight);
     end(step, 'superseded');
   }
@@ -101,7 +107,8 @@ function hear(step: StepContext, from: string, claim: Omit<Heard, 'atMs'>): void
 }
 
 /**
- * This one leads. An election that is under way is over; unless this member goes before the leader.
+ * Follows this leader. A running election ends, unless this member has precedence and takes over
+ * from the leader.
  */
 export function follow(step: StepContext, heard: Heard): void {
   step.set({ leaders: [...step.state.leaders.filter(({ id }) => id !== heard.id), heard], electAtMs: undefined });
@@ -109,19 +116,20 @@ export function follow(step: StepContext, heard: Heard): void {
   else if (step.state.election === undefined) step.how.begin(step);
 }
 
-/** Whoever has said that it led says that it does no longer. */
+/** A leader announces the end of its leadership. */
 export function onResigned(step: StepContext, from: string, round: number): void {
   step.set({ over: [...step.state.over.filter(({ id }) => id !== from), { id: from, round, atMs: step.nowMs }] });
   const heard = step.state.leaders.find(({ id }) => id === from);
   if (heard === undefined || heard.round > round) return;
   lose(step, heard);
-  // Not all at once.
+  // Add a random delay so that the members do not all start an election at once.
   const { electAtMs } = step.state;
   if (electAtMs !== undefined) step.set({ electAtMs: electAtMs + step.random() * step.rules.heartbeatEveryMs });
 }
 
 /**
- * The election has come to nothing. Who stands tries again; who does not has nothing to wait for.
+ * Gives the election up. A member that campaigns tries again after the failure timeout. Any other
+ * member stops.
  */
 export function abandonElection(step: StepContext): void {
   const { standing } = step.state;

@@ -1,25 +1,26 @@
 /**
- * How often leaders have failed lately: one that fails again and again is not elected for its rank
- * alone. (The remedy that Petrov, "Database Internals", 2019, chapter 10, names for a bully that is
- * not well; the shape of it, a count that fades by halves, is ours.)
+ * Counts how often each leader has failed lately, so that a member that fails repeatedly is not
+ * elected for its rank alone. (Petrov, "Database Internals", 2019, chapter 10, names this remedy
+ * for an unstable highest-ranked member of the bully algorithm. The count with a half-life is our
+ * own design.)
  */
 
 import { MAX_FAILURES, type Failure } from './message.ts';
 import type { Fading } from './state.ts';
 
-/** Less of a count than this is forgotten. */
+/** Counts below this value are dropped. */
 const NOTHING = 0.1;
 
 /**
- * How many steps a member stands behind those that have not failed: as many as its failures lately,
- * the first one left out.
+ * How many levels the member ranks below members without failures: its recent failures, rounded up,
+ * minus one. The first failure costs nothing.
  */
 export function levelOf(forgiveMs: number | undefined, failures: readonly Fading[], id: string, nowMs: number): number {
   const failure = failures.find((one) => one.id === id);
   return failure === undefined || forgiveMs === undefined ? 0 : Math.max(Math.ceil(countOf(forgiveMs, failure, nowMs)) - 1, 0);
 }
 
-/** With one failure more: that of a leader of this round. What is known already is counted once. */
+/** Adds a failure of the leader of this round. A failure that is known already counts once. */
 export function withFailure(forgiveMs: number, failures: readonly Fading[], id: string, round: number, nowMs: number): readonly Fading[] {
   const before = failures.find((one) => one.id === id);
   if (before !== undefined && before.round >= round) return failures;
@@ -27,7 +28,7 @@ export function withFailure(forgiveMs: number, failures: readonly Fading[], id: 
   return [...failures.filter((one) => one.id !== id), { id, round, count: Math.min(count + 1, 1_000), atMs: nowMs }];
 }
 
-/** The part of a step that learns of failures. */
+/** The part of `StepContext` that `learn` needs. */
 export interface Learner {
   readonly how: { readonly forgiveMs: number | undefined };
   readonly nowMs: number;
@@ -36,8 +37,8 @@ export interface Learner {
 }
 
 /**
- * What another member tells of: of each member the newer failure counts, and of the same one the
- * higher count.
+ * Merges the failures that another member reports. For each leader, the later failure wins. For the
+ * same failure, the higher count wins.
  */
 export function learn(step: Learner, others: readonly Failure[]): void {
   const { how, nowMs, state } = step;
@@ -53,12 +54,12 @@ export function learn(step: Learner, others: readonly Failure[]): void {
   step.set({ failures: [...all.values()] });
 }
 
-/** What is worth telling of: the highest counts. */
+/** The failures to report to other members: the highest counts. */
 export function toTell(forgiveMs: number | undefined, failures: readonly Fading[], nowMs: number): readonly Failure[] {
   if (forgiveMs === undefined) return [];
   return (
     failures
-      // Rounded down, so that it fades even if members pass it to and fro.
+      // Round down: otherwise a count that members report back and forth would never reach zero.
       .map(({ id, round, ...rest }) => ({ id, round, count: Math.floor(1_000 * countOf(forgiveMs, rest, nowMs)) / 1_000 }))
       .filter(({ count }) => count >= NOTHING)
       .toSorted((a, b) => b.count - a.count)

@@ -1,8 +1,9 @@
 /**
- * What a leader is by best effort: one that says so. It believes from the sending of its newest
- * heartbeat for as long as whoever has heard that one keeps still, whether or not anybody has. So a
- * leader that stands still has ended when it wakes up; and one that is cut off from all others goes
- * on, while they elect another.
+ * The leader. Its leadership is valid for a fixed time from the sending of its newest heartbeat. A
+ * follower that receives this heartbeat starts no election during that time, but the leader does
+ * not wait for answers. So a leader whose process was paused has lost its leadership when the
+ * process resumes. A leader that a partition cuts off from all others stays leader, while the
+ * others elect another.
  */
 
 import type { Validity, PeerEndReason } from '../algorithm.ts';
@@ -14,8 +15,8 @@ import type { BestEffortState } from './state.ts';
 import type { Procedure, StepContext } from './step-context.ts';
 
 /**
- * Leads from now on. `round`: the one that an election has come out with; by default the next one.
- * Others are to be told, or have been.
+ * Becomes leader. `round` is the result of an election. Default: the next round. The caller informs
+ * the other members.
  */
 export function lead(step: StepContext, round: number = nextRound(step.state.round)): void {
   const { now, nowMs, rules } = step;
@@ -24,7 +25,7 @@ export function lead(step: StepContext, round: number = nextRound(step.state.rou
   step.elected();
 }
 
-/** Leads, and tells all others. */
+/** Becomes leader and informs all other members. */
 export function leadAndTell(step: StepContext): void {
   lead(step);
   const { round } = step.state;
@@ -32,8 +33,8 @@ export function leadAndTell(step: StepContext): void {
 }
 
 /**
- * Says to these that it still leads, and counts its belief from now on. Followers that have been
- * silent for long are forgotten.
+ * Sends a heartbeat to these members and extends the leadership's validity from now on. Removes the
+ * followers that have not answered for the failure timeout.
  */
 export function beat(step: StepContext, recipients: readonly string[], weight: number): void {
   const { leading } = step.state;
@@ -44,7 +45,7 @@ export function beat(step: StepContext, recipients: readonly string[], weight: n
   for (const id of recipients) tellLeading(step, id, weight);
 }
 
-/** Says to one member that it leads: belief does not count from there. */
+/** Sends a heartbeat to one member. This does not extend the leadership's validity. */
 export function tellLeading(step: StepContext, to: string, weight: number): void {
   const { leading } = step.state;
   if (leading === undefined) return;
@@ -65,13 +66,18 @@ export function onHeartbeatAnswer(step: StepContext, from: string, { standing, f
   step.set({ leading: { ...leading, followers: [...others, { id: from, standing, atMs: step.nowMs }] } });
 }
 
-/** Ends a leadership that has not said so itself for too long: it stood still. */
+/**
+ * Ends a leadership that is no longer valid: this process was paused and sent no heartbeat in time.
+ */
 export function endIfOver(step: StepContext): void {
   const { leading } = step.state;
   if (leading !== undefined && step.nowMs >= leading.announcedAt.monotonicMs + step.rules.validMs) end(step, 'deadline');
 }
 
-/** It was what it stood for. Whoever gives up of its own will lets others go before it. */
+/**
+ * Ends the leadership and the campaign. After a voluntary end, the member also lets other members
+ * lead first.
+ */
 export function end(step: StepContext, reason: PeerEndReason): void {
   const { leading, standsBack } = step.state;
   if (leading === undefined) return;
@@ -87,25 +93,34 @@ export function validityOf({ validMs, leaseMs }: Rules, { leading }: BestEffortS
   return { term: undefined, round: leading.round, from: leading.announcedAt, forMs: validMs, safeForMs: leaseMs };
 }
 
-/** Who would lead next, the best first: those that would, and have answered lately. */
+/**
+ * The possible successors, the best first: eligible followers that campaign and have answered
+ * lately.
+ */
 function successorsOf(how: Procedure, { leading, failures }: BestEffortState): readonly string[] {
   if (leading === undefined) return [];
   const { monotonicMs: lastMs } = leading.announcedAt;
-  // An answer takes a round trip, and one of them may be lost.
+  // An answer takes a round trip, and one answer may be lost.
   const sinceMs = lastMs - 2 * how.rules.heartbeatEveryMs - how.rules.answerTimeoutMs;
   const fit = leading.followers.filter(({ id, standing, atMs }) => standing && how.isEligible(id) && atMs >= sinceMs);
   const standings = fit.map(({ id }) => ({ id, weight: -levelOf(how.forgiveMs, failures, id, lastMs) }));
   return inOrder(how.rules, standings).map(({ id }) => id);
 }
 
-/** To whom leadership may go. Where a better one takes over anyway, only to the best of them. */
+/**
+ * The member to which the leadership may pass. If the algorithm lets a better member take over from
+ * a leader, only the best successor qualifies: otherwise it would take over again at once.
+ */
 export function successorOf(how: Procedure, state: BestEffortState, to: string | undefined): string | undefined {
   const [best, ...rest] = successorsOf(how, state);
   if (to === undefined || to === best) return best;
   return how.preempts ? undefined : rest.find((id) => id === to);
 }
 
-/** Whether this member goes before the leader that it hears, and takes over for that. */
+/**
+ * Whether this member has precedence over the leader that it hears, and the algorithm lets it take
+ * over for that reason.
+ */
 export function takesOver(step: StepContext): boolean {
   const { leader } = step;
   return step.how.preempts && step.mayLead && leader !== undefined && goesBefore(step.rules, step.own, leader);

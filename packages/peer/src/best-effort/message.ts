@@ -1,18 +1,18 @@
 /**
- * What members say to one another in elections by best effort: a few words that all of them have,
- * and those of each. Every message carries the newest round that its sender knows of, or speaks of.
+ * The messages of the best-effort algorithms: the common ones, and those of each algorithm. Every
+ * message carries the newest round that its sender knows, or the round that the message is about.
  */
 
 import { isCount, isRecord } from '../reading.ts';
 
 /**
- * How often a leader has failed lately; `round`: the one of its latest failure, so that what two
- * have noticed counts once.
+ * How often a leader has failed lately. `round` is the round of its latest failure: if two members
+ * report the same failure, it counts once.
  */
 export interface Failure {
   readonly id: string;
   readonly round: number;
-  /** Fading: half of it is forgiven after a while. */
+  /** Fades over time: half of it remains after `forgiveMs`. */
   readonly count: number;
 }
 
@@ -22,39 +22,35 @@ type CommonMessage =
       readonly type: 'heartbeat';
       readonly round: number;
       readonly weight: number;
-      /** Who is to lead next, the first one first; none where the algorithm names none. */
+      /** The leader's successors, the first one first. Empty if the algorithm names none. */
       readonly successors: readonly string[];
       readonly failures: readonly Failure[];
     }
-  /** I follow you. `standing`: and would lead. */
+  /** I follow you. `standing`: whether I campaign. */
   | { readonly type: 'heartbeatAnswer'; readonly round: number; readonly standing: boolean; readonly failures: readonly Failure[] }
-  /**
-   * This one leads this round: its sender, or whoever an election that its sender held has come out
-   * for.
-   */
+  /** `leader` leads this round. It is the sender, or the winner of the sender's election. */
   | { readonly type: 'elected'; readonly round: number; readonly leader: string; readonly weight: number }
-  /** I lead this round no longer. */
+  /** I do not lead this round any more. */
   | { readonly type: 'resigned'; readonly round: number }
   /**
-   * I lead this round no longer: lead the next one. `group`: who else is to be told, where that is
-   * not everybody.
+   * I do not lead this round any more. Lead the next one. `group`: the other members to inform, if
+   * not all of them.
    */
   | { readonly type: 'handover'; readonly round: number; readonly group: readonly string[] }
-  /** I have been asked, and am there. `standing`: and would lead. */
+  /** I received your question and am alive. `standing`: whether I campaign. */
   | { readonly type: 'alive'; readonly round: number; readonly standing: boolean; readonly weight: number };
 
 export type OwnMessage =
-  /** Bully: are you there? */
+  /** Bully: are you alive? */
   | { readonly type: 'election'; readonly round: number }
-  /** Bully: you are the best of those that are there. */
+  /** Bully: you are the best member that answered. Lead. */
   | { readonly type: 'grant'; readonly round: number }
-  /** Next in line: the leader is dead, and has named you. */
+  /** Next in line: the leader has failed, and named you as its successor. */
   | { readonly type: 'takeOver'; readonly round: number }
-  /** Candidate/ordinary: candidate, are you there? */
+  /** Candidate/ordinary: candidate, are you alive? */
   | { readonly type: 'poll'; readonly round: number }
   /**
-   * Ring, first time around: who is there? `live`: those that have said so, or the best of them
-   * only.
+   * Ring, first lap: who is alive? `live`: the members that would lead, or only the best of them.
    */
   | {
       readonly type: 'collect';
@@ -64,7 +60,7 @@ export type OwnMessage =
       readonly hops: number;
       readonly live: readonly string[];
     }
-  /** Ring, second time around: this one leads this round. */
+  /** Ring, second lap: `leader` leads this round. */
   | {
       readonly type: 'announce';
       readonly round: number;
@@ -73,28 +69,32 @@ export type OwnMessage =
       readonly hops: number;
       readonly leader: string;
     }
-  /** Ring: I have it, and pass it on. */
+  /** Ring: I received the token and will forward it. */
   | { readonly type: 'passed'; readonly round: number; readonly initiator: string; readonly attempt: number; readonly phase: RingPhase }
-  /** Invitation: join my group, which has so many members. */
+  /** Invitation: join my group. `size`: how many members it has. */
   | { readonly type: 'invite'; readonly round: number; readonly size: number }
-  /** Invitation: we join your group. `onward`: they had joined mine, and I have joined yours. */
+  /**
+   * Invitation: my group and I join your group. `onward`: the sender forwards members that joined
+   * its group after it had joined yours.
+   */
   | { readonly type: 'accept'; readonly round: number; readonly group: readonly string[]; readonly onward: boolean }
-  /** Invitation: I am in this one's group. */
+  /** Invitation: I am not in your group but in that of `leader`. */
   | { readonly type: 'redirect'; readonly round: number; readonly leader: string }
-  /** Invitation, to a group by its leader: we join this one's group. */
+  /** Invitation, from a former leader to its group: our group joins that of `leader`. */
   | { readonly type: 'moved'; readonly round: number; readonly leader: string };
 
 type RingPhase = 'collect' | 'announce';
+/** A message of one of the best-effort algorithms. Transports treat it as plain data. */
 export type BestEffortMessage = CommonMessage | OwnMessage;
 export type Say<T extends BestEffortMessage['type']> = Extract<BestEffortMessage, { type: T }>;
 
-/** More failures than these are not told of: a message must fit into a frame. */
+/** A message reports at most this many failures, so that it fits into a frame. */
 export const MAX_FAILURES = 16;
 
 /**
- * The last round. Rounds are hints, so they need not rise for ever: after the last one comes the
- * last one again, and every round that is said can be read. Only a false message takes a group
- * there.
+ * The highest round. The round after it is the same round again, so every message stays readable.
+ * Only a forged or corrupt message can bring a group this far; rounds are hints, so a repeated one
+ * does no harm.
  */
 const MAX_ROUND = 2 ** 52;
 
@@ -103,8 +103,8 @@ export function nextRound(round: number): number {
 }
 
 /**
- * Whether a word of that round comes after a leadership in the other. In the last round nobody can
- * tell.
+ * Whether a message of this round is newer than a leadership of the round `led`. In the highest
+ * round this is unknown, and the answer is true.
  */
 export function isAfter(round: number, led: number): boolean {
   return round > led || round === MAX_ROUND;
@@ -113,8 +113,8 @@ export function isAfter(round: number, led: number): boolean {
 type Ids = ReadonlyMap<string, unknown>;
 
 /**
- * The message that these data are, and nothing else of them; undefined: none, or one that names a
- * stranger.
+ * Reads a message and drops unknown fields. Undefined: the data are not a message, or the message
+ * names a member that is not listed.
  */
 export function readMessage(members: Ids, data: unknown): BestEffortMessage | undefined {
   if (!isRecord(data)) return undefined;

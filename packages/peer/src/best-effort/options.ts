@@ -1,63 +1,65 @@
-/** What the members of an election by best effort must agree on. */
+/** The options on which all members of a best-effort election must agree. */
 
 import { checkKnown, checkNumber, invalidOption, marginRatio } from '@incumbent/core/adapter';
 import { checkMembers } from '../members.ts';
 
-/** What all elections by best effort have. */
+/** The options that all best-effort algorithms share. All members must use the same. */
 export interface BestEffortOptions {
   /**
-   * The ids of all members, the best first: 1 to 255, together at most 2,000 characters; the same
-   * for all.
+   * The ids of all members, the best first; the same list for all members. 1 to 255 ids, together
+   * at most 2,000 characters.
    */
   readonly members: readonly string[];
   /**
-   * The time without a word of the leader after which it is held for dead, in ms: shorter finds a
-   * dead one sooner, and takes a slow one for dead more often. From 50 to 600,000. Default 1,000.
+   * The time without a heartbeat after which a member treats the leader as failed, in ms. A shorter
+   * time finds a failed leader sooner, but mistakes a slow leader for a failed one more often. 50
+   * to 600,000. Default: 1,000.
    */
   readonly failureTimeoutMs?: number;
   /**
-   * Time between the leader's heartbeats, in ms. From a fiftieth to a third of the failure timeout.
-   * Default a fifth of it.
+   * Time between the leader's heartbeats, in ms. A fiftieth to a third of `failureTimeoutMs`.
+   * Default: a fifth of it.
    */
   readonly heartbeatEveryMs?: number;
   /**
-   * How long whoever is asked in an election may take to answer before the others do without it, in
-   * ms: longer than a round trip. From a hundredth to half of the failure timeout. Default a fifth
-   * of it.
+   * How long an election waits for a member's answer, in ms. It should be longer than a round trip.
+   * A hundredth to half of `failureTimeoutMs`. Default: a fifth of it.
    */
   readonly answerTimeoutMs?: number;
   /**
-   * What the work gets to stop when leadership is lost, in ms. From 0 to a quarter of the failure
-   * timeout. Default a tenth of it.
+   * The time that the work has to stop after a loss, in ms. 0 to a quarter of `failureTimeoutMs`.
+   * Default: a tenth of it.
    */
   readonly drainMs?: number;
 }
 
 const known = ['members', 'failureTimeoutMs', 'heartbeatEveryMs', 'answerTimeoutMs', 'drainMs'];
 
-/** The options with their defaults, and what follows from them. */
+/** The checked options, and the values that follow from them. */
 export interface Rules {
   readonly members: readonly string[];
-  /** Where each member stands in the list: 0 is the best. */
+  /** The index of each member in `members`. 0 is the best. */
   readonly ranks: ReadonlyMap<string, number>;
   readonly failureTimeoutMs: number;
   readonly heartbeatEveryMs: number;
   readonly answerTimeoutMs: number;
-  /** How long after its sending a heartbeat keeps the others still. */
+  /**
+   * How long after the sending of a heartbeat no member that received it starts an election, in ms.
+   */
   readonly leaseMs: number;
-  /** The part of it in which the leader believes; the rest is for its work to stop. */
+  /** The part of `leaseMs` in which the leadership is valid. The work has the rest to stop. */
   readonly validMs: number;
-  /** What of it all must be the same everywhere. */
+  /** Everything that all members must agree on, as text. */
   readonly configuration: string;
 }
 
 const MAX_MEMBERS = 255;
 /**
- * A message may name all members, and so does the configuration that goes with it: together they
- * must fit into a frame.
+ * A message may name all members, and the configuration that goes with it names them again. Both
+ * must fit into one frame.
  */
 const MAX_CHARACTERS = 2_000;
-/** How far a clock's rate may be off. */
+/** How far the rate of any member's clock may be off: 1 %. */
 const CLOCK_ERROR_RATIO = 0.01;
 
 /** `own`: the names of the options that only this algorithm has. */
@@ -68,7 +70,8 @@ export function resolveRules(name: string, options: BestEffortOptions, own: read
   if (characters > MAX_CHARACTERS)
     throw invalidOption('members', members, `ids of ${MAX_CHARACTERS} characters together at most: these have ${characters}`);
   const failureTimeoutMs = checkNumber('failureTimeoutMs', options.failureTimeoutMs, 1_000, { min: 50, max: 600_000 });
-  // Divided, as whoever writes a third of it does: multiplied, the last digit may be another.
+  // Divide rather than multiply: a user who writes `timeout / 3` must get exactly the limit,
+  // without a rounding error.
   const part = (option: 'heartbeatEveryMs' | 'answerTimeoutMs', [least, most]: readonly [number, number], why: string): number =>
     checkNumber(option, options[option], failureTimeoutMs / 5, {
       min: failureTimeoutMs / least,

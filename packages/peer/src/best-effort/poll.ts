@@ -1,6 +1,4 @@
-/**
- * Asking members whether they are there: in the bully's election, and in that of ordinary members.
- */
+/** Asks members whether they are alive. The bully and the candidate/ordinary algorithms use it. */
 
 import type { Say } from './message.ts';
 import { inOrder, type Standing } from './rank.ts';
@@ -9,13 +7,16 @@ import type { StepContext } from './step-context.ts';
 
 export type Asking = Extract<Election, { kind: 'asking' }>;
 
-/** Waits for their answers for the answer timeout at most. */
+/** Asks these members, and waits for their answers for at most the answer timeout. */
 export function ask(step: StepContext, asked: readonly string[], type: 'election' | 'poll'): void {
   step.set({ election: { kind: 'asking', asked, answers: [], untilMs: step.nowMs + step.rules.answerTimeoutMs } });
   step.tell(asked, { type, round: step.state.round });
 }
 
-/** Undefined as long as others are waited for. */
+/**
+ * Records an answer. Returns the finished poll once all members have answered, and undefined
+ * before.
+ */
 export function onAnswer(step: StepContext, from: string, { standing, weight }: Say<'alive'>): Asking | undefined {
   const { election } = step.state;
   if (election?.kind !== 'asking' || !election.asked.includes(from)) return undefined;
@@ -25,13 +26,13 @@ export function onAnswer(step: StepContext, from: string, { standing, weight }: 
   return asking.answers.length === asking.asked.length ? asking : undefined;
 }
 
-/** Those that would lead, the best first; itself among them, if it would. */
+/** The members that could lead, the best first: those that campaign, this member included. */
 export function electable(step: StepContext, { answers }: Asking): readonly string[] {
   const all: readonly Standing[] = [...answers.filter(({ standing }) => standing), ...(step.mayLead ? [step.own] : [])];
   return inOrder(step.rules, all).map(({ id }) => id);
 }
 
-/** Says to who asks that it is there. */
+/** Tells the member that asks that this member is alive. */
 export function answer(step: StepContext, to: string): void {
   step.send(to, { type: 'alive', round: step.state.round, standing: step.mayLead, weight: step.own.weight });
 }

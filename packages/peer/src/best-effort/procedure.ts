@@ -1,7 +1,4 @@
-/**
- * What the algorithms that have one leader for all members, and tell all of them, do in the same
- * way.
- */
+/** The defaults of the algorithms in which one leader leads all members and informs all of them. */
 
 import { onHeartbeat } from './detector.ts';
 import { leadAndTell, beat } from './leader.ts';

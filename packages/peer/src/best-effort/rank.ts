@@ -1,24 +1,27 @@
 /**
- * Who goes before whom: an order that all members see in the same way, so that where two leaders
- * meet, one of them stays.
+ * The precedence of members. All members compute the same order, so that of two leaders that meet,
+ * exactly one stays leader.
  */
 
 import type { Rules } from './options.ts';
 
-/** A member as a leader, or as one that could be. */
+/** A leader, or a member that could become leader. */
 export interface Standing {
   readonly id: string;
-  /** What counts before the rank; more goes first. In most algorithms it is the same for all. */
+  /**
+   * Compared before the rank. The higher weight has precedence. Most algorithms give all members
+   * the same weight.
+   */
   readonly weight: number;
 }
 
-/** By weight, then by rank. */
+/** Whether `a` has precedence over `b`: by weight, then by rank. */
 export function goesBefore({ ranks }: Pick<Rules, 'ranks'>, a: Standing, b: Standing): boolean {
   if (a.weight !== b.weight) return a.weight > b.weight;
   return (ranks.get(a.id) ?? Infinity) < (ranks.get(b.id) ?? Infinity);
 }
 
-/** Undefined where there is none. */
+/** Undefined: the list is empty. */
 export function bestOf<T extends Standing>(rules: Pick<Rules, 'ranks'>, all: readonly T[]): T | undefined {
   return all.reduce<T | undefined>((best, one) => (best === undefined || goesBefore(rules, one, best) ? one : best), undefined);
 }

@@ -1,21 +1,21 @@
-/** One member of an election by best effort, as plain data. */
+/** The state of one member of a best-effort election, as plain data. */
 
 import type { Moment } from '@incumbent/core';
 import type { AlgorithmState } from '../algorithm.ts';
 import type { Failure, Say } from './message.ts';
 
-/** Somebody else who leads, as this member has heard it last. */
+/** Another leader, as this member knows it. */
 export interface Heard {
   readonly id: string;
   readonly round: number;
   readonly weight: number;
   readonly atMs: number;
-  /** Whether it has said so itself; else another member has. */
+  /** Whether the leader announced itself. False: another member announced it. */
   readonly byItself: boolean;
   readonly successors: readonly string[];
 }
 
-/** What a follower answered last. */
+/** A follower's last answer. */
 export interface Follower {
   readonly id: string;
   readonly standing: boolean;
@@ -24,32 +24,34 @@ export interface Follower {
 
 interface Leading {
   readonly round: number;
-  /** The sending of its newest heartbeat: belief counts from there. */
+  /** When the leader sent its newest heartbeats. Its leadership is valid from then on. */
   readonly announcedAt: Moment;
   readonly heartbeatAtMs: number;
   readonly followers: readonly Follower[];
 }
 
-/** Somebody that has been asked, and is there. */
+/** The answer of a member that is alive. */
 export interface Answer {
   readonly id: string;
   readonly standing: boolean;
   readonly weight: number;
 }
 
-/** An election that this member holds. */
+/** An election that this member runs. */
 export type Election = {
-  /** What happens then is the algorithm's. */
+  /** The end of the wait for answers. The algorithm decides what happens then. */
   readonly untilMs: number;
 } & (
   | { readonly kind: 'asking'; readonly asked: readonly string[]; readonly answers: readonly Answer[] }
-  /** The best of those that answered has been told so; `rest`: those after it. */
+  /** The best member that answered has been asked to lead. `rest`: the members after it. */
   | { readonly kind: 'granting'; readonly best: string; readonly rest: readonly string[] }
   | { readonly kind: 'line'; readonly asked: string; readonly rest: readonly string[] }
   | { readonly kind: 'ring'; readonly attempt: number }
 );
 
-/** A token of the ring that has been sent on, and is not yet known to have arrived. */
+/**
+ * A token of the ring that this member has forwarded and the next member has not acknowledged yet.
+ */
 export interface Passing {
   readonly token: Say<'collect'> | Say<'announce'>;
   readonly to: string;
@@ -60,40 +62,44 @@ export interface Fading extends Failure {
   readonly atMs: number;
 }
 
+/** The state of a member. Only its algorithm reads the fields. */
 export interface BestEffortState extends AlgorithmState {
   readonly memberId: string;
-  /** Whether it would lead. */
+  /** Whether the member campaigns. */
   readonly standing: boolean;
   /**
-   * It has given leadership up, and lets others go before it until it knows of no leader for a
-   * while.
+   * Whether the member has given up its leadership, and lets other members lead first. Ends when it
+   * knows of no leader for a while.
    */
   readonly standsBack: boolean;
-  /** The newest round that it knows of; 0: none. */
+  /** The newest round that this member knows. 0: none. */
   readonly round: number;
   readonly leading: Leading | undefined;
-  /** The newest round that it has led; 0: none. */
+  /** The newest round that this member has led. 0: none. */
   readonly ledRound: number;
   /**
-   * The leadership that it has given up or lost, until its work has stopped and others have been
-   * told.
+   * The leadership that has ended, until the work has stopped and the member has informed the
+   * others.
    */
   readonly led: { readonly round: number; readonly group: readonly string[] } | undefined;
-  /** Others that lead, and have been heard lately. */
+  /** The other leaders that this member has heard lately. */
   readonly leaders: readonly Heard[];
-  /** Those that have given up lately: what else comes of these rounds was said before. */
+  /**
+   * The leaders that have resigned lately. A message of such a round was sent before the
+   * resignation.
+   */
   readonly over: readonly { readonly id: string; readonly round: number; readonly atMs: number }[];
-  /** The leader that was lost last. */
+  /** The leader that failed or resigned last. */
   readonly lost: Heard | undefined;
-  /** When it begins an election, unless it hears a leader. */
+  /** When this member starts an election, unless it hears a leader. Undefined: never. */
   readonly electAtMs: number | undefined;
   readonly election: Election | undefined;
   readonly failures: readonly Fading[];
   /** Ring only. */
   readonly passing: readonly Passing[];
-  /** Ring only: the tokens that it has seen last. */
+  /** Ring only: the tokens that this member received last. */
   readonly seen: readonly string[];
-  /** Invitation only: when it invites others. */
+  /** Invitation only: when this leader next invites other members. */
   readonly inviteAtMs: number | undefined;
   readonly seed: number;
 }

@@ -1,6 +1,6 @@
 /**
- * One step in the making: the state so far, and what is to be said. It lives as long as the step,
- * so the step stays pure.
+ * The state and the outputs of one step while the algorithm computes it. It lives only during that
+ * step, so `step` stays pure.
  */
 
 import type { Moment } from '@incumbent/core';
@@ -12,39 +12,40 @@ import type { Rules } from './options.ts';
 import { bestOf, type Standing } from './rank.ts';
 import type { BestEffortState, Heard } from './state.ts';
 
-/** What each algorithm does in its own way. */
+/** The part in which the algorithms differ. */
 export interface Procedure {
   readonly rules: Rules;
-  /** The messages that it has besides those that all have. */
+  /** The algorithm's own messages, besides the common ones. */
   readonly speaks: readonly OwnMessage['type'][];
-  /** Whether a better one takes over from a leader that it hears. */
+  /** Whether a member with precedence takes over from a leader that it hears. */
   readonly preempts: boolean;
   /**
-   * After how long half of a leader's failures are forgiven, in ms; undefined: nobody counts them.
+   * The time in which half of a leader's failures are forgiven, in ms. Undefined: failures do not
+   * count.
    */
   readonly forgiveMs: number | undefined;
   /** How many successors a leader names. */
   readonly successors: number;
-  /** Who may be elected, of those that stand. */
+  /** Whether this member may be elected, if it campaigns. */
   isEligible(id: string): boolean;
-  /** How long a member listens for a leader when it has just started, in ms. */
+  /** How long a new member listens for a leader before its first election, in ms. */
   readonly listensMs: number;
-  /** How long it waits, once it knows of no leader, in ms. */
+  /** How long a member without a leader waits before it starts an election, in ms. */
   delayMs(step: StepContext): number;
-  /** Nobody leads, as far as it knows; or it goes before whoever does, where that counts. */
+  /** Starts an election. This member knows of no leader, or takes over from the leader. */
   begin(step: StepContext): void;
-  /** The time of its election is up. */
+  /** The election's time is over. */
   onTimeout(step: StepContext): void;
-  /** A member says that it leads. */
+  /** A leader announces itself. */
   onHeartbeat(step: StepContext, from: string, message: Say<'heartbeat'>): void;
   onMessage(step: StepContext, from: string, message: OwnMessage | Say<'alive'>): void;
-  /** A leader hands its leadership over to this member, which would lead. */
+  /** A leader hands its leadership over to this member, which campaigns. */
   onHandover(step: StepContext, from: string, message: Say<'handover'>): void;
-  /** A leader that has given up tells whom it concerns. */
+  /** The work of an ended leadership has stopped. Informs the members concerned. */
   release(step: StepContext, led: Led, to: string | undefined): void;
-  /** Whatever else it has to do by now, at the end of each step. */
+  /** Does everything else that is due, at the end of each step. */
   attend(step: StepContext): void;
-  /** When it has to, on the monotonic clock. */
+  /** When `attend` is due next, on the monotonic clock. */
   attendAtMs(state: BestEffortState): number | undefined;
 }
 
@@ -78,22 +79,22 @@ export class StepContext {
     return this.rules.members.filter((id) => id !== this.id);
   }
 
-  /** Whether it can be elected now. */
+  /** Whether this member can be elected now. */
   get mayLead(): boolean {
     return this.state.standing && !this.state.standsBack && this.how.isEligible(this.id);
   }
 
-  /** Whom it takes for the leader, itself left out. */
+  /** The best of the leaders that this member hears, itself excluded. */
   get leader(): Heard | undefined {
     return bestOf(this.rules, this.state.leaders);
   }
 
-  /** Where it stands itself. */
+  /** This member's own precedence. */
   get own(): Standing {
     return this.standingOf(this.id);
   }
 
-  /** Where a member stands as far as this one knows. */
+  /** A member's precedence, as far as this member knows. */
   standingOf(id: string): Standing {
     return { id, weight: -levelOf(this.how.forgiveMs, this.state.failures, id, this.nowMs) };
   }
@@ -122,7 +123,7 @@ export class StepContext {
     this.#outputs.push({ type: 'event', event: { type: 'ended', reason } });
   }
 
-  /** From 0, inclusive, to 1, exclusive. */
+  /** 0 to 1, 1 excluded. */
   random(): number {
     this.set({ seed: nextSeed(this.state.seed) });
     return randomOf(this.state.seed);

@@ -1,13 +1,13 @@
 /**
- * The highest rank wins. (Bully: Garcia-Molina, "Elections in a distributed computing system", IEEE
- * Transactions on Computers, 1982; in its modified form, Kordafshari et al., 2005, in which whoever
- * notices collects the answers and tells the best, so that the ranks between do not begin elections
- * of their own.)
+ * The highest-ranked live member wins. (Bully: Garcia-Molina, "Elections in a distributed computing
+ * system", IEEE Transactions on Computers, 1982. Modified bully: Kordafshari et al., 2005. The
+ * member that notices the failure collects the answers and informs the best member, so that the
+ * members ranked between them start no elections of their own.)
  *
- * By best effort: each part of a group that is divided has a leader. A member that goes before the
- * leader it hears takes over from it. So that one which fails again and again does not do so each
- * time that it comes back, failures count before the rank: from the second one within a while, it
- * goes behind all that have failed less.
+ * Best effort: under a partition, each part of the group elects a leader. A member with precedence
+ * over the leader that it hears takes over from it. Recent failures count before the rank:
+ * otherwise a highest-ranked member that fails repeatedly would take over each time it restarts.
+ * From its second recent failure on, a member ranks below all members with fewer failures.
  */
 
 import { bestEffort, type BestEffortAlgorithm } from '../best-effort/best-effort.ts';
@@ -15,7 +15,10 @@ import { procedureOf } from '../best-effort/procedure.ts';
 import { begin, onMessage, onTimeout } from './election.ts';
 import { resolveBullyRules, type BullyOptions } from './options.ts';
 
-/** The same for all members of a group. */
+/**
+ * Creates the algorithm. All members of a group must use the same options.
+ * @throws `INVALID_OPTION`, or `INVALID_NAME` for a member id.
+ */
 export function bully(options: BullyOptions): BestEffortAlgorithm {
   const { forgiveMs, ...rules } = resolveBullyRules('bully', options, []);
   return bestEffort('bully', procedureOf(rules, { speaks: ['election', 'grant'], preempts: true, forgiveMs, begin, onMessage, onTimeout }));

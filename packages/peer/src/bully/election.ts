@@ -1,6 +1,6 @@
 /**
- * The bully's election: whoever notices asks those above it, and tells the best of those that
- * answer, which tells all.
+ * The bully's election. The member that notices the leader's failure asks the members ranked above
+ * it, and grants the leadership to the best one that answers. That member informs all others.
  */
 
 import { abandonElection, vouch } from '../best-effort/detector.ts';
@@ -11,8 +11,8 @@ import { goesBefore } from '../best-effort/rank.ts';
 import type { StepContext } from '../best-effort/step-context.ts';
 
 /**
- * Asks those that go before it; who would not lead itself asks all. Where there is nobody to ask,
- * it leads.
+ * Asks the members that have precedence over this one. A member that cannot lead asks all others.
+ * If there is nobody to ask, this member leads.
  */
 export function begin(step: StepContext): void {
   const { rules, own } = step;
@@ -43,7 +43,9 @@ function choose(step: StepContext, asking: Asking): void {
   grant(step, electable(step, asking));
 }
 
-/** The best is told, and given time to tell all; then the next one. */
+/**
+ * Asks the best member to lead, and waits for its announcement. If none arrives, asks the next one.
+ */
 function grant(step: StepContext, [best, ...rest]: readonly string[]): void {
   if (best === undefined) return abandonElection(step);
   if (best === step.id) return leadAndTell(step);

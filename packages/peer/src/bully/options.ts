@@ -1,16 +1,17 @@
 import { checkNumber } from '@incumbent/core/adapter';
 import { resolveRules, type BestEffortOptions, type Rules } from '../best-effort/options.ts';
 
+/** The options of `bully`, on which all members must agree. */
 export interface BullyOptions extends BestEffortOptions {
   /**
-   * After how long half of a leader's failures are forgiven, in ms. From 1 to 10,000 times the
-   * failure timeout. Default 30 times. A leader that fails a second time within that goes behind
-   * all that have failed less.
+   * The time in which half of a leader's failures are forgiven, in ms. A leader that fails a second
+   * time within this time ranks below all members that have failed less. 1 to 10,000 times
+   * `failureTimeoutMs`. Default: 30 times.
    */
   readonly forgiveMs?: number;
 }
 
-/** `own`: the names of the options besides. */
+/** `own`: the names of the options that only this algorithm has. */
 export function resolveBullyRules(name: string, options: BullyOptions, own: readonly string[]): Rules & { readonly forgiveMs: number } {
   const rules = resolveRules(name, options, ['forgiveMs', ...own]);
   const { failureTimeoutMs } = rules;

@@ -1,13 +1,14 @@
 /**
- * A few candidates, of which one leads, and ordinary members, which see to it. (Candidate/ordinary:
- * Murshed and Allen, "Enhanced bully algorithm for leader node election in synchronous distributed
- * systems", Computers, 2012.) Whoever notices that the leader is dead waits for a while of its own,
- * then asks the candidates, chooses the best of those that answer, and tells all. The whiles differ
- * by more than an election takes, so mostly one member does it, and the others hear of it.
+ * Only candidates can lead; ordinary members can also run elections. (Candidate/ordinary: Murshed
+ * and Allen, "Enhanced bully algorithm for leader node election in synchronous distributed
+ * systems", Computers, 2012.) A member that notices the leader's failure waits for its own delay.
+ * Then it asks the candidates, chooses the best that answers, and informs all members. The delays
+ * differ by more than an election takes, so usually only one member runs an election, and the
+ * others receive its result.
  *
- * By best effort: each part of a group that is divided, and has a candidate in it, has a leader; a
- * part that has none has none. A better candidate that comes back follows whoever leads; but where
- * two leaders meet, the better one stays.
+ * Best effort: under a partition, each part of the group that contains a candidate elects a leader.
+ * A part without a candidate has no leader. A better candidate that returns follows the current
+ * leader. When two leaders meet, the better one stays leader.
  */
 
 import { checkNumber, invalidOption, invalidText } from '@incumbent/core/adapter';
@@ -17,21 +18,26 @@ import { procedureOf } from '../best-effort/procedure.ts';
 import { checkMembers } from '../members.ts';
 import { pollOf } from './polling.ts';
 
+/** The options of `candidateOrdinary`, on which all members must agree. */
 export interface CandidateOrdinaryOptions extends BestEffortOptions {
   /**
-   * Who may be elected: some of the members. The others are ordinary: they may campaign, and wait
-   * in vain.
+   * The ids of the members that may be elected: at least one of `members`. The other members are
+   * ordinary. If an ordinary member campaigns, it is never elected.
    */
   readonly candidates: readonly string[];
   /**
-   * By how much longer than the one before it a member waits with an election, in ms: ordinary ones
-   * by rank, then the candidates. Longer than the answer timeout, so that an election is over
-   * before the next one would begin; at most ten times it. Default 1.5 times.
+   * The difference between the delays of two members that follow each other, in ms. The delays rise
+   * from the best ordinary member to the worst, and then from the best candidate to the worst. The
+   * step exceeds `answerTimeoutMs`, so that one election ends before the next begins. 1.1 to 10
+   * times `answerTimeoutMs`. Default: 1.5 times.
    */
   readonly delayStepMs?: number;
 }
 
-/** The same for all members of a group. */
+/**
+ * Creates the algorithm. All members of a group must use the same options.
+ * @throws `INVALID_OPTION`, or `INVALID_NAME` for a member id.
+ */
 export function candidateOrdinary(options: CandidateOrdinaryOptions): BestEffortAlgorithm {
   const rules = resolveRules('candidateOrdinary', options, ['candidates', 'delayStepMs']);
   const { members, answerTimeoutMs } = rules;

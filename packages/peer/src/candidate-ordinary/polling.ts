@@ -1,4 +1,4 @@
-/** How a member finds out which candidate is to lead, and tells all. */
+/** Asks the candidates, chooses the leader, and informs all members. */
 
 import { follow, abandonElection, vouch } from '../best-effort/detector.ts';
 import { leadAndTell } from '../best-effort/leader.ts';
@@ -8,7 +8,7 @@ import type { Procedure, StepContext } from '../best-effort/step-context.ts';
 
 export function pollOf(candidates: readonly string[]): Pick<Procedure, 'begin' | 'onMessage' | 'onTimeout'> {
   return {
-    /** Asks all candidates but the one that has just died. */
+    /** Asks all candidates except the leader that has just failed. */
     begin: (step) => {
       const asked = candidates.filter((id) => id !== step.id && id !== step.state.lost?.id);
       step.set({ lost: undefined });
@@ -31,7 +31,7 @@ function onPoll(step: StepContext, from: string): void {
   if (!vouch(step, from)) answer(step, from);
 }
 
-/** The best one is the leader, and all are told so, itself among them. */
+/** Makes the best candidate the leader, and informs all members, the new leader included. */
 function choose(step: StepContext, asking: Asking): void {
   const [best] = electable(step, asking);
   if (best === undefined) return abandonElection(step);

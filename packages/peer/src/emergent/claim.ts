@@ -1,6 +1,7 @@
 /**
- * How the oldest one left comes to keep the list: it asks everybody first, takes the newest list
- * that anybody has, and rules only if nobody still follows whoever comes before it.
+ * How the next member in the order becomes coordinator after a failure. It asks all other members
+ * first, and adopts the newest list that any of them has. It becomes coordinator only if none of
+ * them still follows a member before it.
  */
 
 import { install } from './install.ts';
@@ -15,7 +16,7 @@ import { condemn, hear, isSuspect } from './watch.ts';
 
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
-/** Whether everybody that comes before it is missed. */
+/** Whether this member suspects all members before it in the order. */
 function isNext(step: StepContext, present: Present): boolean {
   const own = indexOf(present.list, step.state.memberId);
   return present.list.members.slice(0, own).every((_, i) => isSuspect(step, present, i));
@@ -31,8 +32,8 @@ export function startClaim(step: StepContext): void {
   if (present === undefined) return;
   const claim = state.claims + 1;
   const { list } = present;
-  // The coordinator that is missed is asked as well, but not waited for. Others may be missed for a
-  // while, and be there.
+  // Do not wait for the suspected coordinator, although the member asks it too. Wait for all
+  // others: a member that seems to have failed may still be alive.
   const awaited = list.members.filter((entry, i) => i > 0 && entry.memberId !== state.memberId).map(keyOf);
   step.set({ claims: claim });
   step.setRole({
@@ -76,8 +77,8 @@ export function onAnswer(step: StepContext, from: string, answer: In<'answer'>):
   const isBefore = list.members.slice(0, own).some((before) => keyOf(before) === answer.coordinator);
   const isOurs = isBefore || answer.coordinator === step.key;
   if (!isOurs) addStranger(step, entry);
-  // One that lives with others, by an older list than this, is not going to claim, and is in
-  // nobody's way who would.
+  // A member that follows another coordinator and has no newer list belongs to the other side of a
+  // partition. It will not claim the role on this side, so treat it as gone.
   if (isOurs || answer.list !== undefined) hear(step, indexOf(list, from));
   else condemn(step, indexOf(list, from));
   step.setRole({
@@ -91,7 +92,7 @@ export function onAnswer(step: StepContext, from: string, answer: In<'answer'>):
   if (step.present?.role.kind === 'claiming' && step.present.role.waitingFor.length === 0) conclude(step);
 }
 
-/** All have answered, or the time for it is over. */
+/** Ends the claim: all members have answered, or the answer timeout is over. */
 export function conclude(step: StepContext): void {
   const { present, state, nowMs } = step;
   if (present?.role.kind !== 'claiming') return;
@@ -99,8 +100,8 @@ export function conclude(step: StepContext): void {
   const { newest, isRefused, highest, agreed, waitingFor } = role;
   step.setRole({ kind: 'following' });
   if (newest.version > list.version) {
-    // It has been removed, or has missed a change, perhaps of who comes before it: so it asks
-    // again, by the newer list.
+    // The newer list may have removed this member or changed the members before it. So the member
+    // asks again, based on that list.
     if (entryOf(newest, state.memberId, state.incarnation) === undefined) return rejoin(step, undefined);
     install(step, newest);
     return claimIfNext(step);

@@ -1,4 +1,4 @@
-/** What the coordinator does: it lets in, it removes, and it sees to it that all know. */
+/** The coordinator. It alone adds and removes members, and sends the new list to all of them. */
 
 import type { Contact } from '../algorithm.ts';
 import { install } from './install.ts';
@@ -12,8 +12,8 @@ import { accuse, condemn, isSuspect } from './watch.ts';
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
 /**
- * Somebody asks to be let in. Many who ask while an update is under way are let in by one update
- * after it.
+ * A process asks to join. Processes that ask while an update is in progress join together with the
+ * next update.
  */
 export function onJoin(step: StepContext, from: string, { incarnation, address, standing }: In<'join'>): void {
   const { present } = step;
@@ -21,14 +21,14 @@ export function onJoin(step: StepContext, from: string, { incarnation, address, 
   const { role, list } = present;
   const joiner = { memberId: from, incarnation, address, standing };
   if (entryOf(list, from, incarnation) !== undefined) {
-    // It is in, and has not heard of it.
+    // The process is a member already, but has not received the list yet.
     if (role.pending?.joiners.includes(keyOf(joiner)) !== true) step.send(joiner, { type: 'update', list });
     return;
   }
   const former = indexOf(list, from);
   if (former >= 0 && !isSuspect(step, present, former)) {
-    // An old word, or a second process of that id: whoever is in is asked first, and if it is gone
-    // the next attempt succeeds.
+    // The message is old, or a second process uses this id. First check whether the current member
+    // is alive. If it is not, the next attempt to join succeeds.
     accuse(step, former);
     return;
   }
@@ -37,7 +37,7 @@ export function onJoin(step: StepContext, from: string, { incarnation, address, 
   review(step);
 }
 
-/** A member has the list of that version. */
+/** A member has acknowledged the list of this version. */
 export function onAck(step: StepContext, from: string, { incarnation, version }: In<'ack'>): void {
   const { present } = step;
   if (present?.role.kind !== 'coordinating' || present.role.pending === undefined) return;
@@ -54,21 +54,21 @@ export function onLeave(step: StepContext, from: string, { incarnation }: In<'le
   if (present?.role.kind !== 'coordinating') return;
   const { role, list } = present;
   const entry = entryOf(list, from, incarnation);
-  // Only a member can leave, and once: so there are no more of them than members.
+  // Only members can leave, each of them once. So this list is no longer than the list of members.
   if (entry === undefined || role.leaving.includes(keyOf(entry))) return;
   step.setRole({ ...role, leaving: [...role.leaving, keyOf(entry)] });
   review(step);
 }
 
-/** The time for acknowledgements may be over. */
+/** Completes the update if the time for acknowledgements is over. */
 export function onAckTimeout(step: StepContext): void {
   const { present, nowMs } = step;
   if (present?.role.kind === 'coordinating' && present.role.pending !== undefined && nowMs >= present.role.pending.untilMs) complete(step);
 }
 
 /**
- * Whoever has neither acknowledged nor been heard since is suspect. Those who joined are told; then
- * the next change.
+ * Ends the update. Suspects the members that have neither acknowledged it nor sent anything since.
+ * Sends the list to the new members, and starts the next change.
  */
 function complete(step: StepContext): void {
   const { present } = step;
@@ -82,7 +82,7 @@ function complete(step: StepContext): void {
   review(step);
 }
 
-/** Makes every change that is due, as one update. */
+/** Makes all changes that are due, as one update. */
 export function review(step: StepContext): void {
   const { present, rules, state, nowMs } = step;
   if (present?.role.kind !== 'coordinating') return;
@@ -90,7 +90,8 @@ export function review(step: StepContext): void {
   const missing = list.members.filter((_, i) => isSuspect(step, present, i));
   const missingSinceMs = missing.length === 0 ? undefined : (role.missingSinceMs ?? nowMs);
   step.setRole({ ...role, missingSinceMs });
-  // Of a split the others are missed one after the other: who counts must see all of it.
+  // After a partition, the members of the other side become suspect one after the other. A
+  // coordinator that counts a majority must wait until it has noticed all of them.
   const isSettled = !rules.majority || nowMs - (missingSinceMs ?? nowMs) >= rules.answerTimeoutMs;
   const failed = isSettled ? missing : [];
   const left = list.members.filter((entry) => role.leaving.includes(keyOf(entry)));
@@ -117,7 +118,10 @@ export function review(step: StepContext): void {
   publish(step, { members, lost, left: left.map(({ memberId }) => memberId) }, joiners.map(keyOf));
 }
 
-/** Whoever begins or ceases to stand does so as the youngest; then whoever joins. */
+/**
+ * A member that starts or stops campaigning becomes the youngest. New members follow, as the
+ * youngest of all.
+ */
 function aged(kept: readonly Entry[], changed: readonly Entry[], joiners: readonly Joiner[]): readonly Entry[] {
   let age = nextAge(kept);
   const stay = kept.map((entry) => (changed.includes(entry) ? { ...entry, standing: !entry.standing, age: age++ } : entry));
@@ -131,8 +135,8 @@ export function addLost(lost: readonly Contact[], failed: readonly Contact[]): r
 }
 
 /**
- * Makes a new list, and tells everybody in it but those who join, whose turn comes when the others
- * know.
+ * Creates a new list and sends it to all members in it except the new ones. The new members receive
+ * it when the others have acknowledged it.
  */
 export function publish(step: StepContext, revision: Omit<Revision, 'maker'>, joiners: readonly string[] = []): void {
   const { present, rules, nowMs } = step;
@@ -147,8 +151,8 @@ export function publish(step: StepContext, revision: Omit<Revision, 'maker'>, jo
   for (const entry of informed) step.send(entry, { type: 'update', list });
   const { role } = step.present ?? {};
   if (role?.kind !== 'coordinating') {
-    // Whoever has passed its place on does not wait for words of it, nor let those wait who were
-    // about to be informed.
+    // This member has passed the coordinator's role on, so it does not wait for acknowledgements.
+    // The new members must not wait either.
     for (const entry of list.members) if (newcomers.includes(keyOf(entry))) step.send(entry, { type: 'update', list });
     return;
   }
@@ -163,7 +167,10 @@ export function publish(step: StepContext, revision: Omit<Revision, 'maker'>, jo
   if (informed.length === 0) complete(step);
 }
 
-/** Gives its place to a member that stands, and is the youngest itself, or to the next one. */
+/**
+ * Passes the coordinator's role to the member `to`, which campaigns; this member becomes the
+ * youngest. Without `to`, the normal order applies.
+ */
 export function transferTo(step: StepContext, to: string | undefined): void {
   const { present, state } = step;
   if (present?.role.kind !== 'coordinating') return;
@@ -174,7 +181,10 @@ export function transferTo(step: StepContext, to: string | undefined): void {
   publish(step, { members: inOrder([...others, { ...successor, age: own.age }, { ...own, standing: false, age: nextAge(members) }]) });
 }
 
-/** Leaves for good: the others are told who is left. */
+/**
+ * Leaves the cluster for good. A coordinator sends the remaining list to all; any other member
+ * informs the coordinator.
+ */
 export function takeLeave(step: StepContext): void {
   const { present, rules, state } = step;
   if (present === undefined) return;

@@ -1,10 +1,12 @@
 /**
- * Whoever is the oldest coordinates: no election, but an order that all know. (The emergent leader
- * of peer-to-peer systems, as in JGroups, Akka and Hazelcast; Joshi, "Patterns of Distributed
- * Systems", 2023.) Members join by seeds, and are told of each other by versions of one list, which
- * the coordinator keeps; it alone lets in and removes. When it is missed the next oldest takes
- * over. Under a partition each side has a coordinator, and each believes; afterwards the smaller
- * side joins the larger one.
+ * The oldest member that campaigns coordinates and leads. There is no vote: all members know the
+ * same order. (The emergent leader of peer-to-peer systems, as in JGroups, Akka and Hazelcast;
+ * Joshi, "Patterns of Distributed Systems", 2023.) A new member finds the cluster through seeds.
+ * The coordinator keeps the list of members; it alone adds and removes members, and sends each new
+ * version to all. When the coordinator fails, the next oldest member takes over.
+ *
+ * Best effort: under a partition, each side has a coordinator of its own, and both may lead. After
+ * the partition, the smaller side joins the larger one.
  */
 
 import type { Algorithm, Validity, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
@@ -22,9 +24,13 @@ import { StepContext } from './step-context.ts';
 import { validityOf, viewOf } from './view.ts';
 import { forgive, isSuspect } from './watch.ts';
 
+/** A best-effort algorithm with an open membership. It persists nothing. */
 export type EmergentAlgorithm = Algorithm<'bestEffort', EmergentState, EmergentMessage, never>;
 
-/** The same for all members of a cluster. */
+/**
+ * Creates the algorithm. All members of a cluster must use the same options.
+ * @throws `INVALID_OPTION`, or `INVALID_NAME` for the cluster's name.
+ */
 export function emergent(options: EmergentOptions): EmergentAlgorithm {
   const rules = resolveRules(options);
   return {
@@ -174,7 +180,7 @@ function onCommand(step: StepContext, command: Command): void {
   }
 }
 
-/** The oldest other member that stands and is not missed. */
+/** The oldest other member that campaigns and is not suspect. */
 function successorOf(rules: Rules, state: EmergentState, to: string | undefined): string | undefined {
   if (state.leading === undefined || state.phase.kind !== 'present') return undefined;
   const { phase } = state;

@@ -1,11 +1,11 @@
-/** The end of a leadership. */
+/** Ends a leadership. */
 
 import type { PeerEndReason } from '../algorithm.ts';
 import type { StepContext } from './step-context.ts';
 
 /**
- * It stops believing, and stands no more. Whoever gives up keeps its place in the order until its
- * work has stopped, which `release` tells. Does nothing where it does not lead.
+ * Ends the leadership and the campaign. The member keeps its place in the order until the command
+ * `release` reports that its work has stopped. Does nothing if the member does not lead.
  */
 export function end(step: StepContext, reason: PeerEndReason): void {
   if (step.state.leading === undefined) return;
@@ -14,7 +14,7 @@ export function end(step: StepContext, reason: PeerEndReason): void {
   step.event({ type: 'ended', reason });
 }
 
-/** Whether it may have stood still, so that the others may have taken it for dead. */
+/** Whether this process may have been paused for so long that other members treat it as failed. */
 export function isStillness(reason: PeerEndReason): boolean {
   return reason === 'deadline' || reason === 'clockJump';
 }

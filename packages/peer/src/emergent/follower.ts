@@ -1,4 +1,4 @@
-/** What a member makes of what others say of the list. */
+/** How a member handles the lists of other members, and messages about them. */
 
 import { coordinatorOf, entryOf, indexOf, isNewer, keyOf, type List } from './list.ts';
 import { install } from './install.ts';
@@ -13,8 +13,8 @@ import { accuse, hear, isMissed, isSuspect, widen } from './watch.ts';
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
 /**
- * Sends heartbeats, and to the coordinator now and then the question for its list; on a ring
- * reports whom it misses.
+ * Sends heartbeats. From time to time, asks the coordinator for its list. If heartbeats go to some
+ * successors only, reports suspect members.
  */
 export function beat(step: StepContext): void {
   const { present, state, rules, now, nowMs } = step;
@@ -43,7 +43,10 @@ function pull(step: StepContext, from: string): void {
   step.set({ pullAtMs: nowMs + rules.pullEveryMs });
 }
 
-/** To whoever removes; if that one is missed itself, to all. */
+/**
+ * Reports to the coordinator, which removes members. If the coordinator itself is suspect, reports
+ * to all.
+ */
 function report(step: StepContext, present: Present): void {
   const { list, watch } = present;
   const { rules, nowMs, state } = step;
@@ -74,7 +77,8 @@ export function onHeartbeat(step: StepContext, from: string, message: In<'heartb
   const { list, role } = present;
   const index = entryOf(list, from, incarnation) === undefined ? -1 : indexOf(list, from);
   if (index < 0) {
-    // Whoever takes this member for its coordinator, and is not in its list, must join again.
+    // The sender follows this member as its coordinator, but is not in the list. It must join
+    // again.
     if (coordinator === step.key) step.send({ memberId: from, address: addressOf(present, from) }, { type: 'removed', incarnation });
     else if (role.kind === 'coordinating') addStranger(step, { memberId: from, address: addressOf(present, from) });
     return;
@@ -95,9 +99,9 @@ export function onHeartbeat(step: StepContext, from: string, message: In<'heartb
 }
 
 /**
- * A member has a list that the coordinator has never had, and that is no older than its own: one by
- * which somebody passed the place on to it, when it had claimed that already. What it keeps itself
- * holds.
+ * Replaces another member's list that is at least as new as the coordinator's own and that the
+ * coordinator has never received. This happens when a coordinator passes its role to a member that
+ * has already claimed it. The coordinator publishes its own list again under a higher version.
  */
 function outbid(step: StepContext, { version, maker }: Pick<List, 'version' | 'maker'>): void {
   const { present } = step;
@@ -119,8 +123,8 @@ export function onPull(step: StepContext, from: string, message: In<'pull'>): vo
   const { list } = present;
   const entry = entryOf(list, from, incarnation);
   if (entry === undefined) {
-    // A coordinator's word counts, whatever version of its own that one has, which it may never
-    // have had itself.
+    // A coordinator decides who is a member, even if the sender has a higher version that this
+    // coordinator has never received.
     const isCoordinator = present.role.kind === 'coordinating';
     if (isCoordinator || list.version >= version)
       step.send({ memberId: from, address: addressOf(present, from) }, { type: 'removed', incarnation });
@@ -137,14 +141,14 @@ export function onCurrent(step: StepContext, from: string, { incarnation }: In<'
   if (present !== undefined && entryOf(present.list, from, incarnation) !== undefined) hear(step, indexOf(present.list, from));
 }
 
-/** Only its coordinator's word for it counts. */
+/** The member accepts its removal only from its coordinator. */
 export function onRemoved(step: StepContext, from: string, { incarnation }: In<'removed'>): void {
   const { present, state } = step;
   if (present === undefined || incarnation !== state.incarnation || present.role.kind === 'coordinating') return;
   if (coordinatorOf(present.list).memberId === from) rejoin(step, undefined);
 }
 
-/** A list from a member that has it. Whoever has it from its coordinator says so. */
+/** Receives a list. Acknowledges it if its coordinator sent it. */
 export function onUpdate(step: StepContext, from: string, list: List): void {
   const { present, state } = step;
   if (entryOf(list, state.memberId, state.incarnation) === undefined) return;
@@ -163,23 +167,22 @@ export function onUpdate(step: StepContext, from: string, list: List): void {
 }
 
 /**
- * Whether its coordinator takes this member for its own, by a newer list of the same number. Two
- * that have passed their place on at once, after a split, may each have made one that names the
- * other.
+ * Whether this member's coordinator names this member as coordinator, in a newer list of the same
+ * version. After a partition, two coordinators may pass their roles on at once, each to the other.
  */
 function isCalled(step: StepContext, { list: own }: Present, from: string, list: List): boolean {
   const isOfOne = list.version === own.version && isNewer(list, own);
   return isOfOne && coordinatorOf(own).memberId === from && keyOf(coordinatorOf(list)) === step.key;
 }
 
-/** Keeps that list from now on, as the next version: versions rise. */
+/** Adopts that list and publishes it as the next version, because versions must rise. */
 function takeUp(step: StepContext, list: List): void {
   const next = { ...list, version: step.state.seenVersion + 1, maker: step.key };
   install(step, next);
   step.tellAll({ type: 'update', list: next });
 }
 
-/** It has been let in. */
+/** The member has joined. */
 function enter(step: StepContext, list: List): void {
   install(step, list);
   step.set({ pullAtMs: step.nowMs + step.random() * step.rules.pullEveryMs, strangers: [] });
@@ -187,9 +190,9 @@ function enter(step: StepContext, list: List): void {
 }
 
 /**
- * A newer list follows on this member's own where its coordinator says so, where that one has
- * passed its place on and is still there, or where this member misses it. Else somebody else has
- * claimed what is not his.
+ * Whether a newer list continues this member's own. It does if the coordinator sent it or still
+ * coordinates it, if the former coordinator is still in the list, or if this member suspects the
+ * coordinator. Otherwise another member has claimed the role without reason.
  */
 function isSuccessor(step: StepContext, present: Present, from: string, list: List): boolean {
   if (list.version <= present.list.version) return false;

@@ -1,4 +1,4 @@
-/** Takes a list for its own. */
+/** Adopts a list. */
 
 import { coordinatorOf, type List } from './list.ts';
 import type { Role } from './state.ts';
@@ -6,7 +6,10 @@ import type { StepContext } from './step-context.ts';
 import { membershipOf } from './view.ts';
 import { neighbours, watchOver } from './watch.ts';
 
-/** Of which this member is one. Whoever is the first in it keeps it from now on. */
+/**
+ * Adopts a list that contains this member. If this member is the first in it, it becomes the
+ * coordinator.
+ */
 export function install(step: StepContext, list: List): void {
   const { present, state, rules, nowMs } = step;
   const watch = watchOver(step, list);

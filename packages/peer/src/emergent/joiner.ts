@@ -1,6 +1,6 @@
 /**
- * How a member comes in: by asking seeds, or whoever it has been sent to; and how the first one
- * begins.
+ * How a process joins a cluster, through seeds or through members that it knows, and how the first
+ * process founds one.
  */
 
 import type { Contact } from '../algorithm.ts';
@@ -15,15 +15,15 @@ import { accuse } from './watch.ts';
 
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
-/** The transport has told of seeds: for the first time, or of others. */
+/** The transport reports seeds, for the first time or after a change. */
 export function onSeeds(step: StepContext, self: string, seeds: readonly Contact[]): void {
   step.set({ address: self, seeds });
   if (step.state.phase.kind === 'waiting') startJoin(step, [], undefined, undefined);
 }
 
 /**
- * Joins again, as the youngest: under a new incarnation, by which nothing that is held against the
- * former one counts.
+ * Joins again, as the youngest member and under a new incarnation. Messages about the former
+ * incarnation do not apply to the new one.
  */
 export function rejoin(step: StepContext, into: Contact | undefined): void {
   const { present, state } = step;
@@ -55,7 +55,7 @@ function unique(contacts: readonly Contact[]): readonly Contact[] {
 function attempt(step: StepContext, joining: Joining, only: Contact | undefined): void {
   const { state, rules, nowMs } = step;
   const contacts = only === undefined ? unique([...joining.contacts, ...state.seeds]) : [only];
-  // Those that begin together do not ask in step.
+  // Add a random time, so that processes that start together do not ask at the same times.
   const untilMs = nowMs + rules.answerTimeoutMs * (1 + step.random() / 4);
   step.set({ phase: { ...joining, attempt: joining.attempt + 1, untilMs, asked: [], isHeard: false, founders: [] } });
   for (const contact of contacts) ask(step, contact);
@@ -70,10 +70,10 @@ function ask(step: StepContext, contact: Contact): void {
 }
 
 /**
- * An attempt may be over. A seed founds a cluster where nobody has answered, and nobody with a
- * better right would found one. A former member founds one after its last attempt, whatever it has
- * heard: a coordinator that does not receive its questions may still probe it. The search then
- * finds the others.
+ * Checks whether this attempt is over. A seed founds a cluster if no member has answered and no
+ * seed with a lower id could found one. A former member founds a cluster after its last attempt in
+ * any case: a coordinator that does not receive its requests may still probe it. The search then
+ * finds the other members.
  */
 export function onAttempt(step: StepContext): void {
   const { phase, memberId } = step.state;
@@ -90,13 +90,14 @@ function isSeed({ state }: StepContext): boolean {
   return state.seeds.some(({ memberId }) => memberId === state.memberId);
 }
 
-/** A former member does not give up after its last attempt. */
+/** After its last attempt, a former member founds a cluster instead of giving up. */
 function mustFound({ rules }: StepContext, { attempt: attempts, former }: Joining): boolean {
   return former !== undefined && attempts >= rules.joinAttempts;
 }
 
 /**
- * With `majority`, a former member counts those of its last list: alone it is a minority of them.
+ * With `majority`, a former member counts the members of its last list. Alone, it is a minority of
+ * them.
  */
 function found(step: StepContext, { contacts, former }: Joining): void {
   const { memberId, address, incarnation, standing, seenVersion } = step.state;
@@ -109,14 +110,18 @@ function found(step: StepContext, { contacts, former }: Joining): void {
   step.set({ beatAt: step.now, beatAtMs: step.nowMs + step.rules.heartbeatEveryMs });
 }
 
-/** Somebody else asks to be let in, and this member keeps no list: it says who does. */
+/**
+ * Answers a process that asks to join. This member is not the coordinator, so it names the
+ * coordinator.
+ */
 export function onJoinElsewhere(step: StepContext, from: string, { incarnation, address }: In<'join'>): void {
   const { state, present } = step;
   const asker = { memberId: from, address };
   if (state.phase.kind === 'joining') return step.send(asker, { type: 'waiting', mayFound: isSeed(step) || mustFound(step, state.phase) });
   if (present === undefined) return undefined;
   const index = present.list.members.findIndex((entry) => entry.memberId === from);
-  // It seems to have begun anew; unless this word is an old one, its former self is gone.
+  // The process seems to have restarted. Check whether its former incarnation has gone: the message
+  // may also be an old one.
   if (index >= 0 && present.list.members[index]?.incarnation !== incarnation) accuse(step, index);
   const { memberId, address: at } = coordinatorOf(present.list);
   const canTell = present.role.kind === 'following' && memberId !== from;
@@ -128,7 +133,7 @@ export function onWaiting(step: StepContext, from: string, { mayFound: would }: 
   if (phase.kind === 'joining' && would) step.set({ phase: { ...phase, founders: [...phase.founders, from] } });
 }
 
-/** There is a cluster, and this is who lets in. */
+/** A member reports that a cluster exists, and names its coordinator. */
 export function onSought(step: StepContext, coordinator: Contact | undefined): void {
   const { phase } = step.state;
   if (phase.kind !== 'joining') return;

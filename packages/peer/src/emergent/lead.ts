@@ -1,4 +1,7 @@
-/** Whether this member leads: it keeps the list, it stands, and they are enough. */
+/**
+ * Decides whether this member leads: it is the coordinator, it campaigns, and there are enough
+ * members.
+ */
 
 import type { PeerEndReason } from '../algorithm.ts';
 import { startClaim } from './claim.ts';
@@ -7,28 +10,31 @@ import { coordinatorOf, isEnough } from './list.ts';
 import { end, isStillness } from './end.ts';
 import type { StepContext } from './step-context.ts';
 
-/** Begins or ends a leadership, as the state has it now. The last thing in each step. */
+/** Starts or ends the leadership according to the state. Runs last in each step. */
 export function settleLeadership(step: StepContext): void {
   const { present, state, rules, nowMs } = step;
   if (present?.role.kind !== 'coordinating') return end(step, 'merged');
   if (!isEnough(rules, present.list)) return end(step, 'notEnoughMembers');
   if (state.leading !== undefined || !state.standing || !coordinatorOf(present.list).standing || state.keepUntilMs > nowMs)
     return undefined;
-  // One leadership a round: a second one is told by another number.
+  // A second leadership needs a new round.
   if (present.list.round <= state.ledRound) publish(step, { members: present.list.members, anew: true });
   const round = step.present?.list.round;
   step.set({ leading: round, ledRound: round ?? state.ledRound });
   return step.event({ type: 'elected' });
 }
 
-/** Ends belief. Whoever may have stood still asks the others before it keeps the list again. */
+/**
+ * Ends the leadership. If this process may have been paused, it asks the other members before it
+ * coordinates again.
+ */
 export function endBy(step: StepContext, reason: PeerEndReason): void {
   if (step.state.leading === undefined) return;
   end(step, reason);
   if (isStillness(reason) && step.present?.role.kind === 'coordinating') startClaim(step);
 }
 
-/** What was not sent in time ends belief. */
+/** Ends the leadership if the member has not sent its heartbeats in time. */
 export function endIfOver(step: StepContext): void {
   const { state, rules, nowMs, present } = step;
   const sinceMs = nowMs - state.beatAt.monotonicMs;

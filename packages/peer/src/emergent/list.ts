@@ -1,6 +1,7 @@
 /**
- * The list of members: who is there, in which order they succeed one another, and who was lost.
- * Plain data, never changed; each change is a new version.
+ * The list of members: who belongs to the cluster, in which order they succeed each other, and
+ * which members were lost. A list is plain data and never changes; each change creates a new
+ * version.
  */
 
 import type { Contact } from '../algorithm.ts';
@@ -8,8 +9,8 @@ import type { Rules } from './options.ts';
 
 export interface Entry extends Contact {
   /**
-   * Drawn anew for each time that it joins: what a former one of the same id has said does not
-   * count for this one.
+   * Drawn at random each time that the member joins. Messages of a former incarnation do not apply
+   * to this one.
    */
   readonly incarnation: number;
   readonly age: number;
@@ -19,37 +20,40 @@ export interface Entry extends Contact {
 export interface List {
   readonly version: number;
   /**
-   * The key of whoever made this version. Somebody else may have made one of the same number: who
-   * passes its place on, and the one that had claimed it already.
+   * The key of the member that created this version. Two members can create the same version: a
+   * coordinator that passes its role on, and a member that has already claimed the role.
    */
   readonly maker: string;
-  /** The version since which its first member has been the first. */
+  /** The version since which the first member has been the first. */
   readonly round: number;
   /**
-   * In the order of succession: those that stand for election by age, then the others by age. The
-   * first one coordinates; if it stands, it leads.
+   * In the order of succession: members that campaign by age, then the others by age. The first
+   * member is the coordinator. It leads if it campaigns.
    */
   readonly members: readonly Entry[];
-  /** Those that failed, or were thought to: to be looked for. */
+  /** Members that failed or seemed to fail. The coordinator searches for them. */
   readonly lost: readonly Contact[];
-  /** With `majority`: this is the minority of those ids. Empty: it is no minority. */
+  /**
+   * With `majority`: the ids of which this list holds only a minority. Empty: the list holds a
+   * majority.
+   */
   readonly minorityOf: readonly string[];
 }
 
 /**
- * Whether the first one is the newer: by its number, and of one number by who made it. So all that
- * hear of both hold the same one for the newer.
+ * Whether the first list is newer. Compares the versions, then the makers. So all members that
+ * receive both lists agree on which one is newer.
  */
 export function isNewer(one: Pick<List, 'version' | 'maker'>, other: Pick<List, 'version' | 'maker'>): boolean {
   return one.version > other.version || (one.version === other.version && one.maker > other.maker);
 }
 
-/** An id and an incarnation: one stay of one member. */
+/** A member id and an incarnation: they identify one stay of a member in the cluster. */
 export function keyOf({ memberId, incarnation }: Pick<Entry, 'memberId' | 'incarnation'>): string {
   return `${memberId} ${incarnation}`;
 }
 
-/** Who keeps the list. No list is empty. */
+/** The member that keeps the list. No list is empty. */
 export function coordinatorOf(list: List): Entry {
   const [first] = list.members;
   if (first === undefined) throw new Error('a list without members');
@@ -69,8 +73,8 @@ export function nextAge(members: readonly Entry[]): number {
 }
 
 /**
- * Ages only order members. Only a false list has ages above this one: they begin anew at 1, as
- * higher ones could not be read.
+ * Ages only order the members. Only a forged list has a higher age. Then ages restart from 1,
+ * because members could not read higher ones.
  */
 const HIGHEST_AGE = 2 ** 52;
 
@@ -91,15 +95,17 @@ export interface Revision {
   readonly maker: string;
   readonly members: readonly Entry[];
   readonly lost?: readonly Contact[];
-  /** Ids that have left by themselves: nobody misses them. */
+  /**
+   * The ids of members that have left by themselves. They do not count when a majority is computed.
+   */
   readonly left?: readonly string[];
-  /** No version below this one. */
+  /** The lowest version that the new list may have. */
   readonly least?: number;
-  /** A new round, though the first member may be the same. */
+  /** Whether a new round starts, even if the first member stays the same. */
   readonly anew?: boolean;
 }
 
-/** The next version. */
+/** Creates the next version of a list. */
 export function revise(rules: Rules, list: List, revision: Revision): List {
   const { maker, members, lost = list.lost, left = [], least = 0, anew = false } = revision;
   const ordered = inOrder(withinAges(members));
@@ -119,8 +125,8 @@ export function revise(rules: Rules, list: List, revision: Revision): List {
 }
 
 /**
- * More than half of those that counted last are here; or half, the oldest among them. (Akka's keep-
- * majority.)
+ * Returns an empty list if more than half of the members that counted last are present, or exactly
+ * half including the oldest. Otherwise returns all of them. (Akka's keep-majority.)
  */
 function minorityOf(list: List, there: ReadonlySet<string>, left: readonly string[]): readonly string[] {
   const counted = list.minorityOf.length > 0 ? list.minorityOf : list.members.map(({ memberId }) => memberId);
@@ -132,10 +138,10 @@ function minorityOf(list: List, there: ReadonlySet<string>, left: readonly strin
 }
 
 /**
- * Of two lists whose coordinators know of each other, whether the first one's side is to join the
- * second one's: one that is a minority does, else the smaller one; of two of a size the one whose
- * coordinator's id comes later. A member that is in both counts for the newer list. Both sides find
- * the same.
+ * Whether the members of the first list must join those of the second, once their coordinators know
+ * of each other. A minority joins a majority. Otherwise the smaller side joins the larger one; of
+ * two equal sides, the one joins whose coordinator has the higher id. A member in both lists counts
+ * for the newer list only. Both sides compute the same result.
  */
 export function yields(ours: List, theirs: List): boolean {
   const [areWeFew, areTheyFew] = [ours.minorityOf.length > 0, theirs.minorityOf.length > 0];

@@ -1,4 +1,4 @@
-/** How the sides of a split find each other, and become one again. */
+/** How the sides of a partition find each other and merge. */
 
 import type { Contact } from '../algorithm.ts';
 import { onSought, rejoin } from './joiner.ts';
@@ -11,8 +11,8 @@ import { isSuspect } from './watch.ts';
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
 /**
- * The coordinator looks for those that it has lost, for seeds that are not with it, and for whoever
- * was heard of.
+ * The coordinator searches for members that it has lost, for seeds that are not members, and for
+ * other members that it has heard of.
  */
 export function searchIfDue(step: StepContext): void {
   const { present, state, rules, nowMs } = step;
@@ -25,13 +25,14 @@ export function searchIfDue(step: StepContext): void {
   sought.delete(state.memberId);
   const search = step.u32();
   for (const contact of sought.values()) step.send(contact, { type: 'probe', search, list });
-  // Not in step with the others', or two would for ever ask each other at once.
+  // Add a random time: otherwise two coordinators could probe each other at the same times for
+  // ever.
   step.set({ strangers: [], search, searchAtMs: nowMs + rules.searchEveryMs * (0.75 + step.random() / 2) });
 }
 
 /**
- * Whoever finds that it is to join asks in its turn: this question may be an old one, and an answer
- * to its own is not.
+ * A coordinator whose side must join sends a probe of its own: the received probe may be old, but
+ * an answer to its own probe is not.
  */
 export function onProbe(step: StepContext, from: string, { list, search }: In<'probe'>): void {
   const { present, state } = step;
@@ -44,17 +45,17 @@ export function onProbe(step: StepContext, from: string, { list, search }: In<'p
     if (yields(present.list, list)) step.send(theirs, { type: 'probe', search: state.search, list: present.list });
     else step.send(theirs, { type: 'invite', search, list: present.list });
   } else if (keyOf(ours) === keyOf(theirs)) {
-    // It is this member's own, and has lost it.
+    // The sender is this member's own coordinator, and has removed this member.
     if (list.version >= present.list.version && !list.members.some((entry) => keyOf(entry) === step.key)) rejoin(step, undefined);
   } else if (isSuspect(step, present, 0)) {
-    // Found by another one while its own is missed.
+    // Another coordinator has found this member while its own is suspect.
     rejoin(step, theirs);
   } else if (present.role.kind === 'following') {
     step.send(theirs, { type: 'seek', coordinator: { memberId: ours.memberId, address: ours.address } });
   }
 }
 
-/** The other side says that it is the larger one: so it is, if this one is no larger by now. */
+/** The other side claims to be the larger one. Check that it still is, and merge. */
 export function onInvite(step: StepContext, from: string, { list, search }: In<'invite'>): void {
   const { present } = step;
   const theirs = coordinatorOf(list);
@@ -63,14 +64,14 @@ export function onInvite(step: StepContext, from: string, { list, search }: In<'
 }
 
 /**
- * Whom a stranger is with: to be asked by the next search. At once, two that take each other for
- * their coordinator would send the question to and fro.
+ * Another member names its coordinator. The next search probes it. If this happened at once, two
+ * members that take each other for their coordinator would redirect the probe back and forth.
  */
 export function onStranger(step: StepContext, coordinator: Contact | undefined): void {
   if (step.present?.role.kind === 'coordinating' && coordinator !== undefined) addStranger(step, coordinator);
 }
 
-/** All leave, and join the others as the youngest. */
+/** All members of this side join the other side, as its youngest. */
 function merge(step: StepContext, into: Contact): void {
   const { memberId, address } = into;
   step.tellAll({ type: 'merge', incarnation: step.state.incarnation, into: { memberId, address } });

@@ -1,42 +1,43 @@
 /**
- * What members say to one another. Each message names the stay of its sender that it is of, so that
- * nothing of an earlier one is taken for it.
+ * The messages of the algorithm. Each message names its sender's incarnation, so that a message of
+ * a former incarnation is not mistaken for one of the current.
  */
 
 import type { Contact } from '../algorithm.ts';
 import type { Entry, List } from './list.ts';
 import { MAX_MEMBERS } from './options.ts';
 
+/** A message of the algorithm. Transports treat it as plain data. */
 export type EmergentMessage =
-  /** Let me in. */
+  /** Add me to the list. */
   | { readonly type: 'join'; readonly incarnation: number; readonly address: string; readonly standing: boolean }
-  /** I am asking to be let in myself; and whether I would found a cluster. */
+  /** I am joining too. `mayFound`: whether I might found a cluster. */
   | { readonly type: 'waiting'; readonly mayFound: boolean }
-  /** I am a member, and this is who lets in; undefined: nobody can just now. */
+  /** I am a member, and this is my coordinator. Undefined: it cannot add members at the moment. */
   | { readonly type: 'seek'; readonly coordinator: Contact | undefined }
-  /** The list. To whoever finds itself in it for the first time: you are let in. */
+  /** The list. A process that finds itself in it for the first time has joined. */
   | { readonly type: 'update'; readonly list: List }
   | { readonly type: 'ack'; readonly incarnation: number; readonly version: number }
   | {
       readonly type: 'heartbeat';
       readonly incarnation: number;
       readonly version: number;
-      /** Of that version. */
+      /** The maker of that version. */
       readonly maker: string;
-      /** The key of whoever coordinates, to its sender. */
+      /** The key of the sender's coordinator. */
       readonly coordinator: string;
-      /** Whether its sender would lead. */
+      /** Whether the sender campaigns. */
       readonly standing: boolean;
     }
-  /** My list is of this version: have you a newer one? */
+  /** My list has this version. Do you have a newer one? */
   | { readonly type: 'pull'; readonly incarnation: number; readonly version: number; readonly maker: string; readonly standing: boolean }
-  /** No: mine is no newer. */
+  /** No, my list is not newer. */
   | { readonly type: 'current'; readonly incarnation: number; readonly version: number }
-  /** You are not in my list. `incarnation`: yours. */
+  /** You are not in my list. `incarnation`: that of the receiver. */
   | { readonly type: 'removed'; readonly incarnation: number }
-  /** I miss these, by their keys. */
+  /** I suspect the members with these keys. */
   | { readonly type: 'missed'; readonly incarnation: number; readonly keys: readonly string[] }
-  /** Whoever comes before me seems to be gone: what do you know? */
+  /** All members before me seem to have failed. What do you know? */
   | { readonly type: 'ask'; readonly claim: number; readonly incarnation: number; readonly version: number }
   | {
       readonly type: 'answer';
@@ -44,16 +45,19 @@ export type EmergentMessage =
       readonly incarnation: number;
       readonly version: number;
       readonly coordinator: string;
-      /** Whether its sender misses that one as well. */
+      /** Whether the sender suspects that coordinator too. */
       readonly misses: boolean;
-      /** Where it is newer than that of whoever asked. */
+      /** The sender's list, if it is newer than that of the member that asked. */
       readonly list: List | undefined;
     }
-  /** I coordinate these: who are you with? */
+  /** I coordinate these members. Which coordinator do you follow? */
   | { readonly type: 'probe'; readonly search: number; readonly list: List }
-  /** So do I, and yours are to join mine. `search`: that of the probe which it answers. */
+  /**
+   * I am a coordinator too, and your members must join mine. `search`: the number of the probe that
+   * this message answers.
+   */
   | { readonly type: 'invite'; readonly search: number; readonly list: List }
-  /** We join that one's members: leave, and ask it to let you in. */
+  /** We join the cluster of `into`. Leave ours, and ask `into` to add you. */
   | { readonly type: 'merge'; readonly incarnation: number; readonly into: Contact }
   | { readonly type: 'leave'; readonly incarnation: number };
 
@@ -86,7 +90,10 @@ function readEntry(data: unknown): Entry | undefined {
   return isCount(incarnation) && isCount(age) && typeof standing === 'boolean' ? { ...contact, incarnation, age, standing } : undefined;
 }
 
-/** Undefined: it is no list of at most so many, or one of them is none of these. */
+/**
+ * Reads an array of `least` to `MAX_MEMBERS` items. Undefined: the data are not such an array, or
+ * one item is not valid.
+ */
 function readAll<T>(data: unknown, least: number, read: (item: unknown) => T | undefined): readonly T[] | undefined {
   if (!Array.isArray(data) || data.length < least || data.length > MAX_MEMBERS) return undefined;
   const items = data.map((item: unknown) => read(item)).filter((item) => item !== undefined);
@@ -117,7 +124,7 @@ function readList(data: unknown): List | undefined {
   return isOnce ? { version, maker, round, members, lost, minorityOf } : undefined;
 }
 
-/** The message that these data are, and nothing else of them; undefined: none. */
+/** Reads a message and drops unknown fields. Undefined: the data are not a message. */
 export function readMessage(data: unknown): EmergentMessage | undefined {
   if (!isRecord(data)) return undefined;
   const { type } = data;

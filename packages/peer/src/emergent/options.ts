@@ -1,65 +1,77 @@
-/** What the members of an open membership must agree on, and what follows from it. */
+/** The options on which all members of an open membership must agree. */
 
 import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption, type NumberRange } from '@incumbent/core/adapter';
 
+/** The options of `emergent`. All members of a cluster must use the same. */
 export interface EmergentOptions {
-  /** The cluster's name: members of another one are refused, and two clusters never merge. */
+  /**
+   * The name of the cluster. Members refuse messages of another cluster, and two clusters never
+   * merge.
+   */
   readonly cluster: string;
-  /** Time between heartbeats, in ms. From 20 to 60,000. Default 1,000. */
+  /** Time between heartbeats, in ms. 20 to 60,000. Default: 1,000. */
   readonly heartbeatEveryMs?: number;
   /**
-   * How long a member may be silent before it is suspected, in ms: with `phi` the pause that is
-   * never suspected. From 3 to 100 times `heartbeatEveryMs`. Default 5 times.
+   * How long a member may be silent before other members suspect it, in ms. With `phi`, a silence
+   * up to this long never makes a member suspect. 3 to 100 times `heartbeatEveryMs`. Default: 5
+   * times.
    */
   readonly failureTimeoutMs?: number;
   /**
-   * `timeout`: silence for `failureTimeoutMs`. `phi`: silence that is unlikely beyond it, by the
-   * heartbeats that came before (Hayashibara and others, SRDS 2004). Default `timeout`.
+   * `timeout`: a member is suspect after a silence of `failureTimeoutMs`. `phi`: a member is
+   * suspect when, beyond that time, its silence is unlikely by the intervals between its earlier
+   * heartbeats (Hayashibara et al., SRDS 2004). Default: `timeout`.
    */
   readonly detector?: 'timeout' | 'phi';
-  /** With `phi`: how unlikely, as a negative power of ten. From 1 to 16. Default 8. */
+  /**
+   * With `phi`: the suspicion level. At 8, the chance that a live member is silent for so long is
+   * 10⁻⁸. 1 to 16. Default: 8.
+   */
   readonly phiThreshold?: number;
   /**
-   * To whom heartbeats go: `all`, or to so many successors on the ring of all ids, 1 to 10; then
-   * whoever is missed is reported to the coordinator. n² or n × k messages a round. Default `all`.
+   * Where a member sends its heartbeats. `all`: to all other members, n² messages per interval. A
+   * number k from 1 to 10: to k successors on the ring of ids, n × k messages per interval; members
+   * report suspect members to the coordinator. Default: `all`.
    */
   readonly heartbeatsTo?: 'all' | number;
   /**
-   * How long an answer is waited for: of those who were told of a change, asked by a successor, or
-   * asked to be let in, in ms. From one to two fifths of `failureTimeoutMs`. Default two fifths.
+   * How long a member waits for answers, in ms: for acknowledgements of a change, for answers to a
+   * member that claims the coordinator's role, and for answers to a request to join. A fifth to two
+   * fifths of `failureTimeoutMs`. Default: two fifths.
    */
   readonly answerTimeoutMs?: number;
   /**
-   * How often each member asks the coordinator for the newest list, heartbeats or not, in ms. From
-   * `heartbeatEveryMs` to 100 times that. Default 5 times.
+   * How often each member asks the coordinator for the newest list, in ms. `heartbeatEveryMs` to
+   * 100 times that. Default: 5 times.
    */
   readonly pullEveryMs?: number;
   /**
-   * How often a coordinator looks for members that it has lost, and for seeds that are not with it,
-   * in ms. From `heartbeatEveryMs` to 1,000 times that. Default 5 times.
+   * How often a coordinator searches for lost members and for seeds that are not members, in ms.
+   * `heartbeatEveryMs` to 1,000 times that. Default: 5 times.
    */
   readonly searchEveryMs?: number;
   /**
-   * For how long a member that was lost is looked for, in ms. From 10 times `searchEveryMs` up.
-   * Default an hour.
+   * How long the coordinator searches for lost members after the last loss, in ms. 10 times
+   * `searchEveryMs` to 2^40. Default: an hour, but at least 10 times `searchEveryMs`.
    */
   readonly forgetAfterMs?: number;
   /**
-   * How often a member asks to be let in, an `answerTimeoutMs` apart, before it gives up with
-   * `JOIN_FAILED`. From 2 to 10,000. Default 30.
+   * How many times a member asks to join, each time waiting for about `answerTimeoutMs`, before it
+   * gives up with `JOIN_FAILED`. A former member does not give up. A whole number from 2 to 10,000.
+   * Default: 30.
    */
   readonly joinAttempts?: number;
-  /** With fewer members nobody leads. From 1 to 250. Default 1. */
+  /** The smallest cluster that may have a leader. A whole number from 1 to 250. Default: 1. */
   readonly minimumSize?: number;
   /**
-   * True: of the sides of a split only the one with more than half of the members leads; of two
-   * halves the one with the oldest. Whom they count are the members of the last list that had a
-   * majority. Default false.
+   * Whether only a majority may have a leader. After a partition, the side with more than half of
+   * the members leads; of two halves, the one with the oldest member. The members that count are
+   * those of the last list that held a majority. Default: false.
    */
   readonly majority?: boolean;
   /**
-   * What the work gets to stop when leadership is lost, in ms. From 0 to a quarter of
-   * `failureTimeoutMs`. Default a tenth of it.
+   * The time that the work has to stop after a loss, in ms. 0 to a quarter of `failureTimeoutMs`.
+   * Default: a tenth of it.
    */
   readonly drainMs?: number;
 }
@@ -69,19 +81,21 @@ const known = [
   ...['searchEveryMs', 'forgetAfterMs', 'joinAttempts', 'minimumSize', 'majority', 'drainMs'],
 ];
 
-/** A list of more has no room in a frame, whatever their names. */
+/** A longer list does not fit into a frame if its names and addresses have their maximum length. */
 export const MAX_MEMBERS = 250;
 const MAX_SUCCESSORS = 10;
 const HOUR_MS = 3_600_000;
-/** Of two clocks at their worst: the others' run fast, and the leader's slow. */
+/**
+ * The worst case of two clocks: the leader's runs slow, and those of the other members run fast.
+ */
 const CLOCK_MARGIN = 0.02;
 
-/** The options with their defaults, and what follows from them. */
+/** The checked options, and the values that follow from them. */
 export interface Rules {
   readonly heartbeatEveryMs: number;
   readonly failureTimeoutMs: number;
   readonly phiThreshold: number | undefined;
-  /** Undefined: all. */
+  /** Undefined: heartbeats go to all members. */
   readonly successors: number | undefined;
   readonly answerTimeoutMs: number;
   readonly pullEveryMs: number;
@@ -91,8 +105,8 @@ export interface Rules {
   readonly minimumSize: number;
   readonly majority: boolean;
   /**
-   * How long a leader believes, from the sending of its last heartbeats: nobody suspects it before,
-   * but that messages take their time.
+   * How long a leadership is valid after the sending of the leader's last heartbeats, in ms. Apart
+   * from the time that messages take, no other member suspects the leader earlier.
    */
   readonly validMs: number;
   readonly safeMs: number;

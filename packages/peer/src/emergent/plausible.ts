@@ -1,24 +1,27 @@
 /**
- * Which versions a member takes from others. A false one must not use up the versions that are
- * left.
+ * Decides which versions a member accepts from others. A forged version must not use up the
+ * versions that are left.
  */
 
 import type { EmergentMessage } from './message.ts';
 import type { EmergentState } from './state.ts';
 
-/** A version up to this one is taken from every member. */
+/** A member accepts every version up to this one. */
 const HIGHEST_TAKEN = 2 ** 52;
-/** Above that, so many changes may have been missed: at a change a second, those of 136 years. */
+/**
+ * Above that, a member accepts a version if it can have missed that many changes. With one change
+ * per second, this many take 136 years.
+ */
 const MOST_MISSED = 2 ** 32;
 /**
- * A member that joins knows no version. It takes a list that has risen by false versions, while
- * there is room above.
+ * A process that joins knows no version. It accepts a list whose version forged messages have
+ * raised, as long as enough versions are left above.
  */
 const HIGHEST_JOINED = 2 ** 52 + 2 ** 51;
 
 /**
- * The version that this message would raise its receiver to; undefined: none, as with a probe or an
- * invitation.
+ * The version to which this message would raise its receiver. Undefined: none, for example for a
+ * probe or an invitation.
  */
 function versionOf(message: EmergentMessage): number | undefined {
   switch (message.type) {
@@ -35,8 +38,8 @@ function versionOf(message: EmergentMessage): number | undefined {
 }
 
 /**
- * The version of this message, if changes of the list cannot have come to it; undefined: they can
- * have.
+ * The version of this message, if changes of the list cannot have reached it. Undefined: the
+ * version is plausible.
  */
 export function falseVersionOf({ phase, seenVersion }: EmergentState, message: EmergentMessage): number | undefined {
   const version = versionOf(message) ?? 0;

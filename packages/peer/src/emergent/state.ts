@@ -1,37 +1,37 @@
-/** One member, as plain data. */
+/** The state of one member, as plain data. */
 
 import type { Moment } from '@incumbent/core';
 import type { AlgorithmState, Contact } from '../algorithm.ts';
 import type { List } from './list.ts';
 
-/** What a member makes of another one's silence. */
+/** What a member knows about another member's heartbeats. */
 export interface Watched {
   readonly heardAtMs: number;
-  /** Silence for longer is suspect; infinite: it is not this member's to watch. */
+  /** A silence of this length makes the member suspect. Infinity: this member does not watch it. */
   readonly limitMs: number;
-  /** With `phi`: the times between its last heartbeats. */
+  /** With `phi`: the intervals between its last heartbeats. */
   readonly intervalsMs: readonly number[];
   /**
-   * Since when it is said to be gone: by another member, or as it did not acknowledge; until it is
-   * heard again.
+   * Since when the member is under suspicion, because another member reported it or it did not
+   * acknowledge an update. Undefined: it is not, or a message of it has arrived since.
    */
   readonly accusedAtMs: number | undefined;
-  /** Whether it would lead, as it said last. */
+  /** Whether the member campaigns, by its last message. */
   readonly standing: boolean;
 }
 
-/** An update that is not yet acknowledged by all. */
+/** An update that some members have not acknowledged yet. */
 export interface Pending {
   readonly version: number;
   readonly sentAtMs: number;
   readonly untilMs: number;
-  /** Keys of those whose word is missing. */
+  /** Keys of the members that have not acknowledged the update. */
   readonly waitingFor: readonly string[];
-  /** Keys of those who are told that they are let in when it is over. */
+  /** Keys of the new members. They receive the list when the update is complete. */
   readonly joiners: readonly string[];
 }
 
-/** Somebody who asks to be let in. */
+/** A process that asks to join. */
 export interface Joiner extends Contact {
   readonly incarnation: number;
   readonly standing: boolean;
@@ -41,22 +41,22 @@ interface Coordinating {
   readonly kind: 'coordinating';
   readonly pending: Pending | undefined;
   readonly joiners: readonly Joiner[];
-  /** Keys of members that have said that they leave. */
+  /** Keys of the members that have announced that they leave. */
   readonly leaving: readonly string[];
-  /** With `majority`: when it first missed somebody whom it has not removed yet. */
+  /** With `majority`: since when it has suspected a member that it has not removed yet. */
   readonly missingSinceMs: number | undefined;
 }
 
-/** It would rule, and asks everybody first. */
+/** This member claims the coordinator's role, and asks all other members first. */
 interface Claiming {
   readonly kind: 'claiming';
   readonly claim: number;
   readonly untilMs: number;
   readonly waitingFor: readonly string[];
-  /** Keys of those that stay with it. */
+  /** Keys of the members that will stay in the list. */
   readonly agreed: readonly string[];
   readonly isRefused: boolean;
-  /** The newest list that anybody has. */
+  /** The newest list that any member has. */
   readonly newest: List;
   readonly highest: number;
 }
@@ -66,11 +66,13 @@ export type Role = { readonly kind: 'following' } | Coordinating | Claiming;
 export interface Present {
   readonly kind: 'present';
   readonly list: List;
-  /** As many as the list has members, in its order. */
+  /** One entry per member of the list, in the list's order. */
   readonly watch: readonly Watched[];
-  /** Where in the list are those to whom it sends heartbeats. */
+  /** The indexes in the list of the members to which this one sends heartbeats. */
   readonly targets: readonly number[];
-  /** On a ring: since when it misses the coordinator. */
+  /**
+   * If heartbeats go to some successors only: since when this member has suspected the coordinator.
+   */
   readonly missingSinceMs: number | undefined;
   readonly role: Role;
 }
@@ -79,60 +81,66 @@ export interface Joining {
   readonly kind: 'joining';
   readonly attempt: number;
   readonly untilMs: number;
-  /** Whom it asks besides the seeds: whoever it has been a member with, or was sent to. */
+  /**
+   * The members to ask besides the seeds: former fellow members, and coordinators that other
+   * members have named.
+   */
   readonly contacts: readonly Contact[];
-  /** Ids that were asked in this attempt. */
+  /** Ids of the members asked in this attempt. */
   readonly asked: readonly string[];
-  /** Whether it has heard of a cluster in this attempt. */
+  /** Whether a cluster has answered in this attempt. */
   readonly isHeard: boolean;
-  /** Ids of those that would found one, in this attempt. */
+  /** Ids of the processes that might found a cluster, as heard in this attempt. */
   readonly founders: readonly string[];
   /**
-   * The list of its last stay; undefined: it has not been a member. A former member does not give
-   * up.
+   * The member's last list. Undefined: it has not been a member before. A former member does not
+   * give up.
    */
   readonly former: List | undefined;
 }
 
 type Phase = { readonly kind: 'waiting' } | Joining | Present;
 
+/** The state of a member. Only its algorithm reads the fields. */
 export interface EmergentState extends AlgorithmState {
   readonly memberId: string;
   readonly address: string;
   readonly seeds: readonly Contact[];
   readonly incarnation: number;
   readonly phase: Phase;
-  /** Whether it would lead. */
+  /** Whether the member campaigns. */
   readonly standing: boolean;
-  /** The round that it leads; undefined: it does not. */
+  /** The round that this member leads. Undefined: it does not lead. */
   readonly leading: number | undefined;
-  /** The last round that it led. */
+  /** The last round that this member led. */
   readonly ledRound: number;
-  /** It keeps its place until then, though it does not stand: its work may have to stop first. */
+  /**
+   * Until when the member keeps its place in the order although it does not campaign: its work may
+   * have to stop first.
+   */
   readonly keepUntilMs: number;
   /**
-   * For how long it keeps it after its work has stopped: whoever lost belief by standing still
-   * mostly stands again.
+   * How long the member keeps its place after its work has stopped, in ms. A member that lost its
+   * leadership because it was paused usually campaigns again.
    */
   readonly keepOnMs: number;
-  /** When it sent heartbeats last. */
+  /** When the member sent its last heartbeats. */
   readonly beatAt: Moment;
   readonly beatAtMs: number;
   readonly pullAtMs: number;
   readonly searchAtMs: number;
   /**
-   * The number of the search that is under way: an invitation that answers another one comes too
-   * late.
+   * The number of the current search. The member ignores an invitation that answers an earlier one.
    */
   readonly search: number;
-  /** Coordinators of others, or members of theirs, that it has heard of. */
+  /** Other coordinators, or their members, that this member has heard of. */
   readonly strangers: readonly Contact[];
-  /** When the list that it keeps lost somebody last. */
+  /** When the list that this coordinator keeps last lost a member. */
   readonly lostAtMs: number;
   readonly claims: number;
-  /** The newest version that it has seen. */
+  /** The newest version that this member has seen. */
   readonly seenVersion: number;
-  /** When it made a step last. */
+  /** When this member made its last step. */
   readonly stepAtMs: number;
   readonly seed: number;
 }

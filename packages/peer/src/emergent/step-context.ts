@@ -1,6 +1,6 @@
 /**
- * One step in the making: the state so far, and what is to be done. It lives as long as the step,
- * so the step stays pure.
+ * The state and the outputs of one step while the algorithm computes it. It lives only during that
+ * step, so `step` stays pure.
  */
 
 import type { Moment } from '@incumbent/core';
@@ -26,12 +26,12 @@ export class StepContext {
     return this.now.monotonicMs;
   }
 
-  /** What it is as a member; undefined: it is none. */
+  /** This member's part in the cluster. Undefined: it is not a member. */
   get present(): Present | undefined {
     return this.state.phase.kind === 'present' ? this.state.phase : undefined;
   }
 
-  /** Its own key, of this stay. */
+  /** This member's own key, with its current incarnation. */
   get key(): string {
     return keyOf(this.state);
   }
@@ -52,7 +52,7 @@ export class StepContext {
     this.#outputs.push({ type: 'send', to: to.memberId, at: to.address, message });
   }
 
-  /** To every other member. */
+  /** Sends a message to every other member. */
   tellAll(message: EmergentMessage): void {
     for (const entry of this.others()) this.send(entry, message);
   }
@@ -65,12 +65,12 @@ export class StepContext {
     this.#outputs.push({ type: 'event', event });
   }
 
-  /** Has seen a list of this version. */
+  /** Records that a list of this version exists. */
   seen(version: number): void {
     if (version > this.state.seenVersion) this.set({ seenVersion: version });
   }
 
-  /** 32 bits: splitmix, as its state is in the state. */
+  /** 32 random bits, by splitmix32: its whole state is one number of the member's state. */
   u32(): number {
     const seed = (this.state.seed + 0x9e3779b9) >>> 0;
     this.set({ seed });
@@ -79,7 +79,7 @@ export class StepContext {
     return (mixed ^ (mixed >>> 15)) >>> 0;
   }
 
-  /** From 0, inclusive, to 1, exclusive. */
+  /** 0 to 1, 1 excluded. */
   random(): number {
     return this.u32() / 2 ** 32;
   }

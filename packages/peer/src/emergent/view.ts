@@ -1,4 +1,4 @@
-/** What a member shows of its state. */
+/** What the application sees of a member's state. */
 
 import type { Validity, PeerMembership, PeerView } from '../algorithm.ts';
 import { coordinatorOf, isEnough, type List } from './list.ts';

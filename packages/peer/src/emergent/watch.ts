@@ -1,7 +1,8 @@
 /**
- * Who is taken to be gone. By default whoever was silent for a time; or, beyond that time,
- * whoever's silence is unlikely by the heartbeats before. (Hayashibara, Défago, Yared and Katayama:
- * "The φ accrual failure detector", SRDS 2004.)
+ * The failure detector. By default, a member is suspect after a silence of the failure timeout.
+ * With `phi`, it is suspect when, beyond that time, its silence is unlikely by the intervals
+ * between its earlier heartbeats. (Hayashibara, Défago, Yared and Katayama: "The φ accrual failure
+ * detector", SRDS 2004.)
  */
 
 import { keyOf, type List } from './list.ts';
@@ -10,13 +11,16 @@ import type { Present, Watched } from './state.ts';
 import type { StepContext } from './step-context.ts';
 
 /**
- * How many times between heartbeats are kept: a thousand in the paper, where they come ten times a
- * second and more.
+ * How many intervals between heartbeats a member remembers. The paper uses 1,000, for heartbeats
+ * that come 10 times per second or more often.
  */
 const WINDOW = 60;
 const LEAST_INTERVALS = 3;
 
-/** The watch over a new list: what is known of whoever stays is kept. */
+/**
+ * Watches the members of a new list. Keeps what is known of the members that were in the former
+ * list.
+ */
 export function watchOver({ rules, state, nowMs, present }: StepContext, list: List): readonly Watched[] {
   const before = new Map(present?.list.members.map((entry, i) => [keyOf(entry), present.watch[i]]));
   const sources = neighbours(rules, list, state.memberId, -1);
@@ -29,14 +33,14 @@ export function watchOver({ rules, state, nowMs, present }: StepContext, list: L
         ? rules.failureTimeoutMs + 2 * rules.pullEveryMs
         : Infinity;
     if (known !== undefined) return { ...known, limitMs, heardAtMs: known.limitMs === Infinity ? nowMs : known.heardAtMs };
-    // It may not know yet that it is let in.
+    // Allow more time: the new member may not know yet that it has joined.
     return { heardAtMs: nowMs + rules.answerTimeoutMs, limitMs, intervalsMs: [], accusedAtMs: undefined, standing: entry.standing };
   });
 }
 
 /**
- * Where in the list are those to whom a member sends heartbeats (`way` 1), or from whom it gets
- * them (−1).
+ * The indexes in the list of the members to which a member sends heartbeats (`way` 1), or from
+ * which it receives them (−1).
  */
 export function neighbours({ successors }: Rules, { members }: List, memberId: string, way: 1 | -1): readonly number[] {
   const others = members.flatMap((entry, i) => (entry.memberId === memberId ? [] : [i]));
@@ -48,16 +52,16 @@ export function neighbours({ successors }: Rules, { members }: List, memberId: s
 }
 
 /**
- * On a ring few watch each: whom nobody on this side of a split watches nobody here misses. So
- * where the coordinator is missed for long, and nobody has taken over, everybody sends heartbeats
- * to everybody, and watches everybody, until there is a new list.
+ * On a ring, only a few members watch each member. After a partition, a failed member may have no
+ * watcher left on this side. So if the coordinator stays suspect and no other member takes over,
+ * all members send heartbeats to all and watch all, until a new list arrives.
  */
 export function widen(step: StepContext): void {
   const { present, rules, nowMs, state } = step;
   if (present === undefined || rules.successors === undefined) return;
   const sinceMs = isSuspect(step, present, 0) ? (present.missingSinceMs ?? nowMs) : undefined;
   const isWide = present.targets.length === present.list.members.length - 1;
-  // It is there again: so the others send no more than they did.
+  // The coordinator is alive again: go back to the normal targets.
   if (sinceMs === undefined && present.missingSinceMs !== undefined)
     step.setPresent({ targets: neighbours(rules, present.list, state.memberId, 1), watch: watchOver(step, present.list) });
   step.setPresent({ missingSinceMs: sinceMs });
@@ -68,7 +72,7 @@ export function widen(step: StepContext): void {
   step.setPresent({ targets, watch });
 }
 
-/** A member was heard. `beat`: by a heartbeat. */
+/** A message of this member has arrived. `beat`: it was a heartbeat. */
 export function hear(
   step: StepContext,
   index: number,
@@ -91,8 +95,8 @@ export function hear(
 }
 
 /**
- * It is said to be gone: it is asked, and suspect if it does not answer. Whoever was heard just now
- * is there all the same.
+ * Another member reports that this one has failed. Asks it for a sign of life; if it does not
+ * answer in time, it is suspect. Ignores the report if a message of it has just arrived.
  */
 export function accuse(step: StepContext, index: number): void {
   const { present, nowMs, rules, state } = step;
@@ -104,7 +108,7 @@ export function accuse(step: StepContext, index: number): void {
   step.send(entry, { type: 'pull', incarnation: state.incarnation, version, maker, standing: state.standing });
 }
 
-/** It is gone. */
+/** Makes a member suspect at once. */
 export function condemn(step: StepContext, index: number): void {
   const { present, nowMs, rules } = step;
   const known = present?.watch[index];
@@ -113,8 +117,8 @@ export function condemn(step: StepContext, index: number): void {
 }
 
 /**
- * The time in which this process stood still does not count: what the others said meanwhile may lie
- * there unread.
+ * Ignores the time during which this process was paused: messages of other members may still wait
+ * to be read.
  */
 export function forgive(step: StepContext): void {
   const { present, nowMs, state, rules } = step;
@@ -135,7 +139,7 @@ export function isSuspect({ rules, nowMs, state }: StepContext, { list, watch }:
   return isCondemned || isMissed(rules, known, nowMs);
 }
 
-/** By this member's own watch. */
+/** Whether this member's own observations make the other one suspect. */
 export function isMissed({ phiThreshold, heartbeatEveryMs }: Rules, { heardAtMs, limitMs, intervalsMs }: Watched, nowMs: number): boolean {
   const silentMs = nowMs - heardAtMs;
   if (silentMs < limitMs) return false;
@@ -144,8 +148,8 @@ export function isMissed({ phiThreshold, heartbeatEveryMs }: Rules, { heardAtMs,
 }
 
 /**
- * −log₁₀ of the chance that a heartbeat takes longer than this, if times between heartbeats are
- * normally distributed; the normal distribution as a logistic one. (As Akka computes it.)
+ * −log₁₀ of the probability that a heartbeat takes longer than this, if the intervals are normally
+ * distributed. Uses a logistic approximation of the normal distribution, as Akka does.
  */
 function phi(silentMs: number, intervalsMs: readonly number[], leastDeviationMs: number): number {
   const mean = intervalsMs.reduce((sum, ms) => sum + ms, 0) / intervalsMs.length;

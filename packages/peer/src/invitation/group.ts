@@ -1,4 +1,4 @@
-/** A group: its leader, and those that have joined it. Only they hear its heartbeats. */
+/** A group: a leader and the members that have joined it. Only they receive its heartbeats. */
 
 import { abandonElection, becomeLeader } from '../best-effort/detector.ts';
 import { beat, lead } from '../best-effort/leader.ts';
@@ -6,17 +6,17 @@ import { nextRound, type Say } from '../best-effort/message.ts';
 import type { BestEffortState, Follower } from '../best-effort/state.ts';
 import type { Led, StepContext } from '../best-effort/step-context.ts';
 
-/** Those that follow this member; nobody, if it does not lead. */
+/** The members of this leader's group, itself excluded. Empty if this member does not lead. */
 export function followersOf({ state: { leading } }: StepContext): readonly string[] {
   return leading?.followers.map(({ id }) => id) ?? [];
 }
 
-/** How many its group has. */
+/** How many members the group has, the leader included. */
 export function sizeOf(step: StepContext): number {
   return followersOf(step).length + 1;
 }
 
-/** A group of its own. */
+/** Forms a new group that only this member belongs to. */
 export function begin(step: StepContext): void {
   if (step.mayLead) becomeLeader(step, nextRound(step.state.round));
   else abandonElection(step);
@@ -37,14 +37,14 @@ export function left(step: StepContext, id: string): void {
   if (leading !== undefined) step.set({ leading: { ...leading, followers: leading.followers.filter((one) => one.id !== id) } });
 }
 
-/** It is in this one's group from now on, and in no other. */
+/** Makes this member a follower of this leader only. */
 export function belong(step: StepContext, leader: string, round: number, size: number): void {
   step.set({ leaders: [{ id: leader, round, weight: size, atMs: step.nowMs, byItself: true, successors: [] }], electAtMs: undefined });
 }
 
 /**
- * Of its own leader it is heard; another one takes this member for one of its group, and is told
- * where it is.
+ * Answers its own leader. If another leader counts this member as a follower, tells that leader
+ * which group this member belongs to.
  */
 export function onHeartbeat(step: StepContext, from: string, { round, weight }: Say<'heartbeat'>): void {
   const { leader } = step;
@@ -54,14 +54,15 @@ export function onHeartbeat(step: StepContext, from: string, { round, weight }: 
   return step.send(from, { type: 'heartbeatAnswer', round, standing: step.mayLead, failures: [] });
 }
 
-/** The group is this member's now. */
+/** Takes over the group of the former leader. */
 export function onHandover(step: StepContext, from: string, { group }: Say<'handover'>): void {
   lead(step);
   joined(step, [from, ...group]);
 }
 
 /**
- * A group whose leader resigns is none any more; one that is handed over is told by whom it is led.
+ * Dissolves the group of a leader that resigns. After a handover, tells the group who its new
+ * leader is.
  */
 export function release(step: StepContext, { round, group }: Led, to: string | undefined): void {
   if (to === undefined) return step.tell(group, { type: 'resigned', round });
@@ -70,14 +71,14 @@ export function release(step: StepContext, { round, group }: Led, to: string | u
   return step.tell(rest, { type: 'moved', round, leader: to });
 }
 
-/** Heartbeats to the group, and, now and then, invitations to all others. */
+/** Sends heartbeats to the group and, from time to time, invitations to all other members. */
 export function attend(step: StepContext, inviteEveryMs: number): void {
   const { leading, inviteAtMs } = step.state;
   if (leading === undefined) return step.set({ inviteAtMs: undefined });
   if (step.nowMs >= leading.heartbeatAtMs) beat(step, followersOf(step), sizeOf(step));
   if (inviteAtMs !== undefined && step.nowMs < inviteAtMs) return undefined;
   const group = followersOf(step);
-  // Not in the moment in which it begins: all may begin at once.
+  // Skip the first time: all members may have started at once, and would all invite each other.
   if (inviteAtMs !== undefined)
     step.tell(
       step.others.filter((id) => !group.includes(id)),

@@ -1,13 +1,13 @@
 /**
- * Every member that stands leads a group of its own, and groups invite one another and merge: the
- * larger one's leader stays, so that fewer need be told; of two of a size, the one of the better
- * leader. (Invitation: Garcia-Molina, "Elections in a distributed computing system", IEEE
- * Transactions on Computers, 1982; the larger group as Petrov tells it, "Database Internals", 2019,
- * chapter 10.)
+ * Every member that campaigns first leads a group of its own. Leaders invite each other, and their
+ * groups merge. The leader of the larger group stays leader, so that fewer members change their
+ * leader. Of two groups of equal size, the one with the better-ranked leader wins. (Invitation:
+ * Garcia-Molina, "Elections in a distributed computing system", IEEE Transactions on Computers,
+ * 1982. The larger group wins: Petrov, "Database Internals", 2019, chapter 10.)
  *
- * There are many leaders by design: one a group, and as many groups at the start as there are
- * members that stand. In a connected, quiet cluster one is left. A leadership ends as `superseded`
- * when its group joins another.
+ * By design there are several leaders at first: as many as there are members that campaign. In a
+ * connected group without failures, one is left. A leadership ends as `superseded` when its group
+ * joins another.
  */
 
 import { checkNumber } from '@incumbent/core/adapter';
@@ -16,15 +16,20 @@ import { resolveRules, type BestEffortOptions } from '../best-effort/options.ts'
 import { attend, attendAtMs, begin, onHandover, onHeartbeat, release } from './group.ts';
 import { onMessage } from './merge.ts';
 
+/** The options of `invitation`, on which all members must agree. */
 export interface InvitationOptions extends BestEffortOptions {
   /**
-   * How often a leader invites those that are not in its group, in ms: after half to the whole of
-   * it, by chance. From a twentieth of the failure timeout to ten times it. Default half of it.
+   * How often a leader invites the members outside its group, in ms. Each interval is drawn at
+   * random from half of this value to all of it. A twentieth of `failureTimeoutMs` to 10 times
+   * that. Default: half of `failureTimeoutMs`.
    */
   readonly inviteEveryMs?: number;
 }
 
-/** The same for all members of a cluster. */
+/**
+ * Creates the algorithm. All members of a group must use the same options.
+ * @throws `INVALID_OPTION`, or `INVALID_NAME` for a member id.
+ */
 export function invitation(options: InvitationOptions): BestEffortAlgorithm {
   const rules = resolveRules('invitation', options, ['inviteEveryMs']);
   const { failureTimeoutMs } = rules;

@@ -1,4 +1,4 @@
-/** How two groups become one. */
+/** Merges two groups. */
 
 import { end } from '../best-effort/leader.ts';
 import type { OwnMessage, Say } from '../best-effort/message.ts';
@@ -22,8 +22,8 @@ export function onMessage(step: StepContext, from: string, message: OwnMessage |
 }
 
 /**
- * A leader of a smaller group joins with all of it, that of a larger one invites back; a follower
- * says whom it follows.
+ * Answers an invitation. The leader of the smaller group joins with its whole group. The leader of
+ * the larger group sends an invitation back. A follower names its leader.
  */
 function onInvite(step: StepContext, from: string, { size, round }: Say<'invite'>): void {
   const { leader } = step;
@@ -48,8 +48,9 @@ function invite(step: StepContext, to: string): void {
 }
 
 /**
- * Who leads no longer sends those that have joined it on, and tells the leader that it follows:
- * once, as that one may have joined another as well.
+ * Takes in the members that join. A member that no longer leads forwards them to its new leader.
+ * They are forwarded only once: that leader may have joined another group too, and two followers
+ * could forward them to each other for ever.
  */
 function onAccept(step: StepContext, from: string, { group, round, onward }: Say<'accept'>): void {
   const { leader } = step;
@@ -61,9 +62,9 @@ function onAccept(step: StepContext, from: string, { group, round, onward }: Say
 }
 
 /**
- * A member is in another group than this one thought, or its leader leads no longer. Who leads it
- * is not invited for that: all are, now and then, and two that take each other for their leader
- * would send this one to and fro.
+ * A member belongs to another group, or its leader no longer leads. Do not invite that leader now:
+ * the regular invitations reach all members, and two members that take each other for their leader
+ * would redirect this one back and forth.
  */
 function onRedirect(step: StepContext, from: string, to: string): void {
   if (step.state.leading === undefined) return;
@@ -71,7 +72,7 @@ function onRedirect(step: StepContext, from: string, to: string): void {
   if (to === step.id) joined(step, [from]);
 }
 
-/** Its own leader has joined another group, and this member with it. */
+/** This member's leader has joined another group, and this member joins it too. */
 function onMoved(step: StepContext, from: string, { leader, round }: Say<'moved'>): void {
   if (step.state.leading !== undefined || leader === step.id) return undefined;
   if (step.leader !== undefined && step.leader.id !== from) return undefined;

@@ -1,4 +1,4 @@
-/** Who follows a leader that has named its successors. */
+/** Finds the next leader among the successors that the failed leader has named. */
 
 import { vouch } from '../best-effort/detector.ts';
 import { leadAndTell } from '../best-effort/leader.ts';
@@ -7,7 +7,7 @@ import { answer } from '../best-effort/poll.ts';
 import type { StepContext } from '../best-effort/step-context.ts';
 import * as bully from '../bully/election.ts';
 
-/** Asks the first of those that the leader had named. */
+/** Asks the first successor that the leader has named. */
 export function begin(step: StepContext): void {
   const { lost } = step.state;
   callOn(step, lost?.successors ?? []);
@@ -22,7 +22,7 @@ export function onMessage(step: StepContext, from: string, message: OwnMessage |
   else if (election.asked === from) callOn(step, election.rest);
 }
 
-/** It is not there, or has not said that it leads: the next one. */
+/** The successor has not answered, or has not announced that it leads. Asks the next one. */
 export function onTimeout(step: StepContext): void {
   const { election } = step.state;
   if (election?.kind === 'line') callOn(step, election.rest);

@@ -1,4 +1,6 @@
-/** What goes around the ring: first who is there, then who leads. */
+/**
+ * The tokens on the ring. The first lap collects the live members, the second announces the leader.
+ */
 
 import { follow, abandonElection, onElected, becomeLeader, vouch } from '../best-effort/detector.ts';
 import { nextRound, type Say } from '../best-effort/message.ts';
@@ -6,15 +8,18 @@ import { bestOf, type Standing } from '../best-effort/rank.ts';
 import type { Procedure, StepContext } from '../best-effort/step-context.ts';
 import { onPassed, passToken, type Token } from './passing.ts';
 
-/** What goes around: the ids of all that would lead, or that of the best one only. */
+/**
+ * What a token collects. `live-set`: the ids of all live members that campaign. `maximum`: only the
+ * best of them.
+ */
 export type RingVariant = 'live-set' | 'maximum';
 
-/** Tokens that it remembers, so that one which comes twice is passed on once. */
+/** How many of the latest tokens a member remembers. It forwards a repeated token only once. */
 const MAX_SEEN = 64;
 
 /**
- * Sends a token around; it is lost if it is not back when every other member could have been dead,
- * twice over.
+ * Sends a token around the ring. The member gives it up after twice the time that the lap takes if
+ * every other member has failed.
  */
 export function begin(step: StepContext): void {
   const { rules, id } = step;
@@ -26,7 +31,7 @@ export function begin(step: StepContext): void {
   else passToken(step, { type: 'collect', round: step.state.round, initiator: id, attempt, hops: 1, live });
 }
 
-/** The token is lost, or nobody else is there. */
+/** The token was lost, or no other member is alive. */
 export function onTimeout(step: StepContext): void {
   abandonElection(step);
 }
@@ -47,19 +52,20 @@ function onCollect(step: StepContext, token: Say<'collect'>, variant: RingVarian
   const { initiator, hops, live } = token;
   if (initiator === step.id) return onReturn(step, token);
   if (vouch(step, initiator)) return undefined;
-  // Its own token finds out the same: of two, the better initiator's goes on. (Chang and Roberts.)
+  // This member's own token collects the same members. Of two tokens, only that of the better
+  // initiator continues. (Chang and Roberts.)
   if (election?.kind === 'ring' && isBetter(step, step.id, initiator)) return undefined;
   const known = step.mayLead && !live.includes(step.id) ? [...live, step.id] : live;
   return passToken(step, { ...token, hops: hops + 1, live: variant === 'live-set' ? known : bestOnly(step, known) });
 }
 
-/** Its own token is back. */
+/** This member's own token has returned. */
 export function onReturn(step: StepContext, token: Token): void {
   const { election } = step.state;
   if (token.type === 'collect' && election?.kind === 'ring' && election.attempt === token.attempt) conclude(step, token.live);
 }
 
-/** The best of those that are there leads, and all are told. */
+/** Makes the best live member the leader, and announces it to all members. */
 function conclude(step: StepContext, live: readonly string[]): void {
   const [leader] = bestOnly(step, live);
   if (leader === undefined) return abandonElection(step);

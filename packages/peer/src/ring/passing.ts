@@ -1,6 +1,6 @@
 /**
- * How a token gets from one member of the ring to the next that is alive: whoever does not
- * acknowledge it is skipped.
+ * Forwards a token to the next live member of the ring. A member that does not acknowledge the
+ * token is skipped.
  */
 
 import type { Say } from '../best-effort/message.ts';
@@ -9,14 +9,14 @@ import type { StepContext } from '../best-effort/step-context.ts';
 
 export type Token = Say<'collect'> | Say<'announce'>;
 
-/** To the next member of the ring. */
+/** Sends the token to the next member of the ring. */
 export function passToken(step: StepContext, token: Token): void {
   passTo(step, token, nextOf(step, step.id));
 }
 
 /**
- * Those that have not acknowledged in time are skipped. `onReturn`: all others were, and the token
- * is back.
+ * Skips the members that have not acknowledged a token in time. Calls `onReturn` if all other
+ * members were skipped, so that the token is back at this one.
  */
 export function passOnLate(step: StepContext, onReturn: (token: Token) => void): void {
   const late = step.state.passing.filter(({ untilMs }) => step.nowMs >= untilMs);

@@ -1,26 +1,26 @@
 /**
- * What is in a frame: JSON, read with suspicion. A message is plain data with bigints in it, so
- * inside it every string says what it is by its first character: `s` for a string, `n` for a
- * bigint.
+ * Encodes messages as JSON and decodes them with strict checks. A message is plain data that may
+ * contain bigints. So the first character of every encoded string tells its type: `s` for a string,
+ * `n` for a bigint.
  */
 
-/** A message, and the election that it belongs to. */
+/** A message, and the election to which it belongs. */
 export interface Packet {
   readonly election: string;
   readonly configuration: string;
   readonly message: unknown;
 }
 
-/** Messages are flat: three levels are in use. */
+/** Messages are shallow: they use three levels. */
 const MAX_DEPTH = 8;
 const BIGINT = /^n-?\d{1,40}$/;
 
-/** Throws a `TypeError` for what is no plain data: an algorithm's mistake. */
+/** Throws a `TypeError` if the message is not plain data. That is a defect of the algorithm. */
 export function encodePacket({ election, configuration, message }: Packet): Buffer {
   return Buffer.from(JSON.stringify({ election, configuration, message: tagged(message, MAX_DEPTH) }));
 }
 
-/** Undefined where these bytes are no packet. */
+/** Undefined: the bytes are not a valid packet. */
 export function decodePacket(bytes: Uint8Array): Packet | undefined {
   const data = decodeRecord(bytes);
   if (data === undefined) return undefined;
@@ -33,7 +33,7 @@ export function decodePacket(bytes: Uint8Array): Packet | undefined {
   }
 }
 
-/** The object that these bytes are, as JSON in UTF-8; undefined: none. */
+/** Decodes a JSON object in UTF-8. Undefined: the bytes are not one. */
 export function decodeRecord(bytes: Uint8Array): Readonly<Record<string, unknown>> | undefined {
   try {
     const data: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
@@ -59,7 +59,7 @@ function untagged(value: unknown, depth: number): unknown {
     if (value.startsWith('s')) return value.slice(1);
     if (BIGINT.test(value)) return BigInt(value.slice(1));
   }
-  // JSON can say -0, and is never made to.
+  // JSON can express -0, but no member sends it.
   if (value === 0) return 0;
   if (typeof value === 'boolean' || isFinite(value)) return value;
   return within(value, depth, untagged);
@@ -69,7 +69,7 @@ function isFinite(value: unknown): boolean {
   return typeof value === 'number' && Number.isFinite(value);
 }
 
-/** What is in a list or an object, each turned; what is undefined is left out. */
+/** Applies `step` to each item of an array or object. Drops undefined properties. */
 function within(value: unknown, depth: number, step: (value: unknown, depth: number) => unknown): unknown {
   if (depth > 0 && Array.isArray(value)) return value.map((item: unknown) => step(item, depth - 1));
   if (depth > 0 && isRecord(value))

@@ -1,6 +1,6 @@
 /**
- * A connection with a member that has proved who it is: messages, and now and then a question
- * whether the other one still listens.
+ * A connection with a member that has proved its id. It carries messages, and pings the other side
+ * to detect when it stops answering.
  */
 
 import type { Cancel, Clock } from '@incumbent/core';
@@ -11,24 +11,24 @@ import { SEAL_BYTES } from './seal.ts';
 import type { Wire } from './wire.ts';
 
 /**
- * The longest content of a frame, its kind included. A vote has about 300 bytes; a list of 250
- * members, as many lost, with the longest names and addresses, fits.
+ * The longest content of a frame, including the byte for its kind. A vote takes about 300 bytes. A
+ * list of 250 members and 250 lost members with names and addresses of maximum length fits.
  */
 export const CONTENT_BYTES = 262_144;
 
-/** What a content is, by its first byte. */
+/** The kinds of content, by the first byte. */
 const PACKET = 1;
 const PING = 2;
 const PONG = 3;
 
-/** So many keepalives without an answer, and the other one is taken to be gone. */
+/** The connection ends after this many pings without an answer. */
 export const SILENT_KEEPALIVES = 3;
 
 export interface ConnectionContext {
   readonly clock: Clock;
   readonly keepaliveMs: number;
   readonly outbox: Outbox;
-  /** A packet's bytes; what it throws ends the connection. */
+  /** Receives a packet's bytes. The connection ends if it throws. */
   readonly receive: (bytes: Buffer) => void;
 }
 
@@ -40,7 +40,7 @@ export class Connection {
   readonly #context: ConnectionContext;
   #tick: Cancel = () => {};
   #tickAtMs: number;
-  /** When the other side answered last. */
+  /** When the other side last answered. */
   #answeredAtMs: number;
 
   constructor(wire: Wire, handshake: Handshake, context: ConnectionContext) {
@@ -58,12 +58,12 @@ export class Connection {
     this.flush();
   }
 
-  /** Resolves with what ended it. */
+  /** Resolves with the reason when the connection ends. */
   get over(): Promise<unknown> {
     return this.#wire.over;
   }
 
-  /** Sends what waits, as far as the other side takes it. */
+  /** Sends waiting messages until the socket's buffer is full. */
   flush(): void {
     const { outbox, clock } = this.#context;
     while (!this.#wire.isFull) {
@@ -88,7 +88,8 @@ export class Connection {
       case PACKET:
         return receive(content.subarray(1));
       case PING:
-        // Whoever asks on and on, and does not read what it is answered, is not answered.
+        // Do not answer while the buffer is full: a peer that sends pings without reading the
+        // answers must not fill the memory.
         return this.#wire.isFull ? undefined : this.#send(PONG, content.subarray(1, 2));
       case PONG:
         this.#answeredAtMs = clock.monotonic();
@@ -107,7 +108,8 @@ export class Connection {
   #ask(): void {
     const { clock, keepaliveMs } = this.#context;
     const nowMs = clock.monotonic();
-    // This process stood still itself: answers may lie there unread, and nobody is to blame.
+    // This process was paused. The answers may still wait to be read, so do not blame the other
+    // side.
     if (nowMs - this.#tickAtMs > keepaliveMs) this.#answeredAtMs = this.#tickAtMs = nowMs;
     if (nowMs - this.#answeredAtMs > SILENT_KEEPALIVES * keepaliveMs)
       return this.end(new Refused('unresponsive', { from: this.memberId, forMs: Math.round(nowMs - this.#answeredAtMs) }));

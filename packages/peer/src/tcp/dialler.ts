@@ -1,4 +1,4 @@
-/** Connects to one member, and again whenever the connection is gone. */
+/** Connects to one member, and reconnects whenever the connection ends. */
 
 import type { Socket } from 'node:net';
 import type { Clock, Random } from '@incumbent/core';
@@ -18,21 +18,23 @@ export interface DiallerContext {
   readonly self: Self;
   readonly closing: AbortSignal;
   /**
-   * A socket on its way to the member. Resolves when bytes may be sent; it is destroyed when the
+   * Opens a socket to the member. Resolves when the socket can send. Destroys the socket when the
    * signal aborts.
    */
   readonly connect: (memberId: string, signal: AbortSignal) => Promise<Socket>;
   readonly refuse: (refused: Refused) => void;
-  /** Whether this side's connection with it is kept, where both dial. */
+  /**
+   * If both members dial each other, whether they keep the connection that this one has dialled.
+   */
   readonly isPreferred: (memberId: string) => boolean;
 }
 
-/** Until `closing` aborts. Never rejects. */
+/** Runs until `closing` aborts. Never rejects. */
 export async function keepConnected(neighbour: Neighbour, context: DiallerContext): Promise<void> {
   const { clock, random, closing, refuse, isPreferred } = context;
   const backoff = new Backoff(random, FIRST_MS, MOST_MS);
   while (!closing.aborted) {
-    // It may have dialled itself.
+    // The other member may have dialled this one.
     await orEnded(neighbour.disconnected(), closing);
     if (closing.aborted) return;
     const beganMs = clock.monotonic();
@@ -40,7 +42,8 @@ export async function keepConnected(neighbour: Neighbour, context: DiallerContex
       const { wire, handshake } = await dial(neighbour.memberId, context);
       await neighbour.connect(wire, handshake, isPreferred(neighbour.memberId)).over;
     } catch (error) {
-      // Whoever is not there yet, or no more, is nothing to tell of: who is connected is told.
+      // Do not report a member that cannot be reached: telemetry reports connections and their
+      // ends.
       if (error instanceof Refused) refuse(new Refused(error.reason, { ...error.facts, from: neighbour.memberId }));
     }
     if (clock.monotonic() - beganMs > MOST_MS) backoff.reset();
@@ -48,7 +51,7 @@ export async function keepConnected(neighbour: Neighbour, context: DiallerContex
   }
 }
 
-/** Resolves with the promise, or when the signal aborts. Never rejects. */
+/** Resolves when the promise resolves or the signal aborts. Never rejects. */
 async function orEnded(promise: Promise<void>, signal: AbortSignal): Promise<void> {
   await orAborted(promise, signal).catch(() => {});
 }

@@ -1,4 +1,4 @@
-/** With whom a transport is connected, and which of two dials. */
+/** Keeps the connections of a transport, and decides which of two members dials. */
 
 import type { Socket } from 'node:net';
 import { invalidOption, invalidText } from '@incumbent/core/adapter';
@@ -10,7 +10,7 @@ import { Neighbour, type NeighbourContext } from './neighbour.ts';
 import { Refused } from './refusal.ts';
 import type { Wire } from './wire.ts';
 
-/** What connects to a member that is there. */
+/** Opens a socket to a member at a known address. */
 type Connect = (memberId: string, endpoint: Endpoint, signal: AbortSignal) => Promise<Socket>;
 
 export interface DirectoryContext {
@@ -20,27 +20,33 @@ export interface DirectoryContext {
   readonly connect: Connect;
 }
 
-/** All methods but `begin` may be called before it. */
+/** Any method may be called before `begin`. */
 export interface Directory {
   readonly neighbours: Iterable<Neighbour>;
-  /** Throws where an election with this seat cannot be held on this transport. */
+  /** Throws if this transport cannot serve an election with these options. */
   admit(options: LinkOptions): void;
-  /** The port is open: the others may be dialled. Once. */
+  /** The transport's port is open, so dialling may start. Called once. */
   begin(): void;
-  /** An election with this seat has opened; returns what is called when it closes. */
+  /** An election has opened. The returned function must be called when it closes. */
   enter(options: LinkOptions): () => void;
-  /** Why whoever says to be this member is not let in; undefined: there is nothing against it. */
+  /**
+   * Why a process that claims this id, before proving it, is refused. Undefined: nothing speaks
+   * against it.
+   */
   claimed(from: string): Refused | undefined;
-  /** The same when it has proved it. */
+  /** The same, after the process has proved the id. */
   proved(from: string, incarnation: string): Refused | undefined;
   welcome(wire: Wire, handshake: Handshake): void;
-  /** To whom to send; undefined: nobody. `at`: where another member says that it is. */
+  /**
+   * The neighbour to which to send. Undefined: this member cannot be reached. `at`: its address, as
+   * another member has reported it.
+   */
   reach(to: string, at: string | undefined): Neighbour | undefined;
-  /** Resolves when nobody is dialled any more; the dialler's signal has aborted before. */
+  /** Resolves when all dialling has stopped. The caller aborts the dialler's signal first. */
   close(why: unknown): Promise<void>;
 }
 
-/** The members are known: of two the one whose id comes first dials. */
+/** All members are listed. Of two members, the one whose id sorts first dials. */
 export class ListedDirectory implements Directory {
   readonly #context: DirectoryContext;
   readonly #members: ReadonlyMap<string, Endpoint>;

@@ -1,9 +1,10 @@
 /**
- * How two members find out who the other is. The one that dialled says who it is and whom it wants;
- * the other one answers with who it is; then each proves that it knows the secret, the one that
- * dialled first, over all that was said, in which each has put a random number. So nothing of an
- * earlier connection is of use in a later one, and whoever does not know the secret gets nothing to
- * guess it by from a member that was dialled.
+ * The handshake in which two members prove their ids to each other. The dialling member sends its
+ * id and that of the member it wants. The listening member sends a challenge. Then each side proves
+ * that it knows the secret, the dialling side first. The proofs cover both earlier messages, which
+ * contain a random number of each side. So a message of an earlier connection cannot be replayed. A
+ * dialling process that does not know the secret receives nothing by which it could guess the
+ * secret offline.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -18,7 +19,7 @@ const NONCE_BYTES = 32;
 const INCARNATION_BYTES = 16;
 
 /**
- * How members trust one another. A member proves the first of its secrets, and accepts each of
+ * How members authenticate each other. A member proves the first of its secrets, and accepts all of
  * them.
  */
 export type Security =
@@ -26,15 +27,15 @@ export type Security =
   | { readonly kind: 'tls' }
   | { readonly kind: 'insecure' };
 
-/** Who this process is. */
+/** This process. */
 export interface Self {
   readonly memberId: string;
-  /** Of this process alone. */
+  /** Random, and different for each process. */
   readonly incarnation: string;
   readonly security: Security;
 }
 
-/** Who is at the other end, as far as the security goes. */
+/** The authenticated other side of a connection. */
 export interface Handshake {
   readonly memberId: string;
   readonly incarnation: string;
@@ -42,11 +43,11 @@ export interface Handshake {
   readonly ours: Seal;
 }
 
-/** What the one that was dialled says to it; each returns why not, or nothing. */
+/** The checks of the listening member. Each returns why it refuses the connection, or undefined. */
 export interface Doorkeeper {
-  /** To a claim that nobody has proved yet. */
+  /** Checks a claimed id before it is proved. */
   claimed(from: string, to: string): Refused | undefined;
-  /** When it is proved. */
+  /** Checks an id after it is proved. */
   proved(from: string, incarnation: string): Refused | undefined;
 }
 
@@ -62,8 +63,8 @@ export function newIncarnation(): string {
 }
 
 /**
- * The part of the one that has dialled. Rejects with a `Refused`, or with what ended the
- * connection.
+ * The dialling side of the handshake. Rejects with a `Refused`, or with the reason why the
+ * connection ended.
  */
 export async function introduce(wire: Wire, { memberId, incarnation, security }: Self, to: string): Promise<Handshake> {
   const hello = say({ type: 'hello', from: memberId, to, incarnation, nonce: nonce(), security: security.kind });
@@ -78,8 +79,8 @@ export async function introduce(wire: Wire, { memberId, incarnation, security }:
 }
 
 /**
- * The part of the one that was dialled. Rejects likewise; a refusal is told to the other side, if
- * that has said who it is.
+ * The listening side of the handshake. Rejects in the same way. If the other side has sent its id,
+ * it receives the reason of a refusal.
  */
 export async function receive(wire: Wire, self: Self, door: Doorkeeper): Promise<Handshake> {
   const hello = await wire.read();
@@ -104,12 +105,15 @@ export async function receive(wire: Wire, self: Self, door: Doorkeeper): Promise
   }
 }
 
-/** The secrets that a member accepts; one `undefined` where members share none. */
+/** The secrets that a member accepts. Holds one `undefined` if the members share none. */
 function secretsOf(security: Security): readonly [Uint8Array | undefined, ...Uint8Array[]] {
   return security.kind === 'secret' ? security.secrets : [undefined];
 }
 
-/** The keys that are derived from a secret; without one, nothing to prove, and nothing to seal. */
+/**
+ * The keys that the members derive from their secret. Without a secret, proofs are empty and frames
+ * are not sealed.
+ */
 class Keys {
   readonly #keys: SharedKeys | undefined;
 
@@ -146,7 +150,7 @@ function isHex(value: unknown, bytes: number): value is string {
   return typeof value === 'string' && value.length === 2 * bytes && /^[\da-f]*$/.test(value);
 }
 
-/** A word of this type. Throws `Refused`. */
+/** Reads a handshake message of this type. Throws `Refused`. */
 function expect(type: string, frame: Uint8Array): Readonly<Record<string, unknown>> {
   const words = decodeRecord(frame);
   if (words?.['type'] === 'refused') throw new Refused('refusedThere', { there: readReason(words['reason']) });
@@ -168,7 +172,9 @@ function readChallenge(frame: Uint8Array): { readonly incarnation: string } {
   return { incarnation };
 }
 
-/** Nobody has proved anything: a word that is not of ours is not passed on. */
+/**
+ * The other side has not proved its id, so do not pass on a reason that this version does not know.
+ */
 function readReason(reason: unknown): TcpRefusalReason | 'unknown' {
   return isReason(reason) ? reason : 'unknown';
 }

@@ -1,7 +1,4 @@
-/**
- * Another member, as this one knows it: what waits for it, and the one connection with it, if there
- * is one.
- */
+/** Another member: the messages that wait for it, and the connection with it, if there is one. */
 
 import type { Clock } from '@incumbent/core';
 import type { Telemetry } from '@incumbent/core/adapter';
@@ -20,7 +17,7 @@ export interface NeighbourContext {
   readonly refuse: (refused: Refused) => void;
 }
 
-/** Why a connection made way: the same process came again, as it had lost this one. */
+/** The other process has opened a new connection that replaces the old one. */
 const renewed = new Error('connected anew');
 
 export class Neighbour {
@@ -47,22 +44,22 @@ export class Neighbour {
   }
 
   /**
-   * Whether another process of that member is connected. One that is gone without a word is soon
-   * found out, and then its successor is let in.
+   * Whether another process with that member's id is connected. If that process has died silently,
+   * the keepalives find out soon, and its successor may connect.
    */
   isTakenBy(incarnation: string): boolean {
     return this.#connection !== undefined && this.#connection.incarnation !== incarnation;
   }
 
-  /** Resolves when there is no connection with it. */
+  /** Resolves when there is no connection with this member. */
   async disconnected(): Promise<void> {
     await this.#connection?.over;
   }
 
   /**
-   * From now on this is the connection with it, and is returned. Where both have dialled, both keep
-   * the same one of the two: that which is preferred; then the other one, which there is already,
-   * is returned.
+   * Makes this the connection with the member, and returns it. If both members have dialled each
+   * other, both keep the preferred connection. If that is the present one, closes the new one and
+   * returns the present one.
    */
   connect(wire: Wire, handshake: Handshake, isPreferred: boolean): Connection {
     const { clock, keepaliveMs, telemetry, receive } = this.#context;
@@ -72,7 +69,7 @@ export class Neighbour {
     }
     this.#connection?.end(renewed);
     this.#isPreferred = isPreferred;
-    // What was meant for a process that is gone is not for its successor.
+    // The member has restarted. The new process must not receive messages for the old one.
     if (this.#incarnation !== undefined && this.#incarnation !== handshake.incarnation) this.#outbox.clear();
     this.#incarnation = handshake.incarnation;
     const connection = new Connection(wire, handshake, {

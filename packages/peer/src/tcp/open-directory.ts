@@ -1,6 +1,6 @@
 /**
- * Members that come and go: whoever has something to say to another dials, and of two connections
- * both keep that which the one with the lower id has dialled.
+ * Connections of an open membership. A member dials any member to which it wants to send. If two
+ * members dial each other, both keep the connection that the one with the lower id has dialled.
  */
 
 import { invalidText, orAborted, sleep } from '@incumbent/core/adapter';
@@ -15,9 +15,9 @@ import { Refused } from './refusal.ts';
 import type { Directory, DirectoryContext } from './directory.ts';
 import type { Wire } from './wire.ts';
 
-/** A list of members is no longer; four of them may be with one transport. */
+/** Four times the longest list of members, in case one transport serves several clusters. */
 const MOST_NEIGHBOURS = 1_000;
-/** Whoever was not spoken with for so long is not dialled any more. */
+/** A member that has exchanged no message for this long is not dialled any more. */
 const IDLE_MS = 60_000;
 const DISCOVER_EVERY_MS = 5_000;
 
@@ -25,7 +25,7 @@ interface KnownMember {
   readonly neighbour: Neighbour;
   endpoint: Endpoint | undefined;
   usedAtMs: number;
-  /** Set while it is dialled whenever it is not connected. */
+  /** Set while the directory keeps the member connected. */
   dialling: { readonly stop: AbortController; readonly over: Promise<void> } | undefined;
 }
 
@@ -131,8 +131,8 @@ export class OpenDirectory implements Directory {
   }
 
   /**
-   * Asks who the seeds are, once where that is fixed, and forgets whoever was not spoken with for
-   * long. Never rejects.
+   * Asks for the seeds: once if they are fixed, otherwise every few seconds. Forgets members that
+   * have been idle for long. Never rejects.
    */
   async #discover(): Promise<void> {
     const { clock, closing } = this.#context.dialler;
@@ -151,7 +151,7 @@ export class OpenDirectory implements Directory {
   async #ask(find: () => Promise<ReadonlyMap<string, Endpoint>>): Promise<void> {
     const { closing } = this.#context.dialler;
     try {
-      // It is the application's, and may never answer: then the transport closes all the same.
+      // The application's function may never resolve. The transport must close anyway.
       const seeds = [...(await orAborted(find(), closing))].map(([memberId, endpoint]) => ({ memberId, address: endpointName(endpoint) }));
       if (JSON.stringify(seeds) === JSON.stringify(this.#seeds)) return;
       this.#seeds = seeds;
@@ -161,7 +161,7 @@ export class OpenDirectory implements Directory {
     }
   }
 
-  /** When `open` has resolved: what is said before has no way out yet. */
+  /** Call `found` only after `open` has resolved: before, the election cannot send. */
   #tell(found: Found): void {
     const seeds = this.#seeds;
     if (seeds === undefined) return;

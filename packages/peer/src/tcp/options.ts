@@ -1,4 +1,4 @@
-/** What a transport over TCP is made with, checked. */
+/** The options of a TCP transport, and their checks. */
 
 import { type Clock, type Logger, type Random, systemClock, systemRandom } from '@incumbent/core';
 import { checkKnown, checkLogger, checkName, checkNumber, invalidOption, invalidSecret, invalidText } from '@incumbent/core/adapter';
@@ -6,67 +6,76 @@ import { type Endpoint, endpointName, parseEndpoint } from '@incumbent/network';
 import type { Security } from './handshake.ts';
 import { checkPeerTls, type PeerTls } from './tls.ts';
 
+/**
+ * The options of a `TcpTransport`. They need either `members` or `seeds`, and exactly one of
+ * `secret`, `tls` and `insecure: true`.
+ */
 export interface TcpTransportOptions {
-  /** Who this process is: one of `members`, if they are listed, and the only process that is. */
+  /** The id of this process: one of `members`, if they are listed. No other process may have it. */
   readonly memberId: string;
   /**
-   * Where each member listens, this one included, as `host:port`; the port is 7400 if left out. The
-   * same for all members. This or `seeds`: with `members` nobody else is heard.
+   * The address at which each member listens, this one included, by member id: `host:port`. The
+   * port defaults to 7400. The same for all members. The transport accepts connections of these
+   * members only.
    */
   readonly members?: Readonly<Record<string, string>>;
   /**
-   * For members that come and go: where some of them listen, by their ids, likewise; or what finds
-   * that out, asked again every few seconds. Whoever knows the secret, or has a certificate of its
-   * id, is heard.
+   * For members that come and go: the addresses of some members, by member id, or a function that
+   * returns them. The transport calls the function every 5 s. The transport admits every process
+   * that proves the secret, or has a certificate for its id.
    */
   readonly seeds?: Seeds;
   /**
-   * With `seeds`: where the others reach this member, as `host:port`. Default: what `seeds` says of
-   * it.
+   * With `seeds`: the address at which other members reach this one, as `host:port`. Default: this
+   * member's address in `seeds`, if they are an object.
    */
   readonly address?: string;
   /**
-   * Where this member listens, if that is not its own address as the others know it: `0.0.0.0:7400`
-   * for every address of the machine.
+   * The address at which this member listens, as `host:port`. `0.0.0.0:7400` listens on all IPv4
+   * addresses of the machine. Default: the address at which other members reach this one.
    */
   readonly listen?: string;
   /**
-   * A secret that all members know and nobody else does: at least 16 random bytes (`openssl rand
-   * -hex 32`). Members prove it to each other and seal every message with it; messages can be read
-   * on the way. Whoever knows the secret can be any member.
+   * A secret that all members share and keep: at least 16 random bytes, for example from `openssl
+   * rand -hex 32`. Members prove to each other that they know it, and authenticate every message
+   * with it. Messages are not encrypted. A process that knows the secret can act as any member.
    *
-   * During a rotation, a list of two: this member proves the first one when it connects, and
-   * accepts both from members that connect to it.
+   * During a rotation, a list of two. This member proves the first one when it dials, and accepts
+   * both from members that dial it.
    */
   readonly secret?: PeerSecret | readonly PeerSecret[];
-  /** Certificates in its place: each member must have its own. */
+  /** Certificates instead of a secret. Each member needs its own. Messages are encrypted. */
   readonly tls?: PeerTls;
-  /** True: neither of the two. Whoever reaches the port can be any member. */
+  /** True: no security. A process that reaches the port can act as any member. Default: false. */
   readonly insecure?: boolean;
   /**
-   * How often a member asks another whether it still listens, in ms; three in a row without an
-   * answer end the connection, which is then made anew. From 50 to 60,000. Default 1,000.
+   * Time between pings on a connection, in ms. After about three pings without an answer, the
+   * connection ends and the transport reconnects. 50 to 60,000. Default: 1,000.
    */
   readonly keepaliveMs?: number;
   /**
-   * How long it may take until two members know who the other is, in ms: 100 to 60,000. Default
+   * The longest time for two members to authenticate each other, in ms. 100 to 60,000. Default:
    * 3,000.
    */
   readonly handshakeTimeoutMs?: number;
-  /** Anything with debug, info, warn and error: pino fits. */
+  /** Any object with debug, info, warn and error; a pino logger fits. Default: none. */
   readonly logger?: Logger;
-  /** For tests. */
+  /** For tests and simulation. */
   readonly clock?: Clock;
-  /** For tests: the jitter of reconnecting. Keys are made of better chance. */
+  /**
+   * For tests and simulation: the jitter of reconnecting. Keys and nonces always come from the
+   * system's secure source.
+   */
   readonly random?: Random;
 }
 
+/** A secret of at least 16 bytes. A string stands for its bytes in UTF-8. */
 export type PeerSecret = string | Uint8Array;
 
-/** Where members listen, by their ids. */
+/** The addresses of members as `host:port`, by member id, or a function that returns them. */
 export type Seeds = Readonly<Record<string, string>> | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
 
-/** Who may take part. */
+/** The members that may take part. */
 export type GroupOptions =
   | { readonly kind: 'listed'; readonly members: ReadonlyMap<string, Endpoint> }
   | {
@@ -97,7 +106,7 @@ const DEFAULT_PORT = 7_400;
 const LEAST_SECRET_BYTES = 16;
 const MOST_SECRETS = 2;
 
-/** Throws a `TypeError` or `RangeError` (`INVALID_OPTION`, `INVALID_NAME`). */
+/** Throws a `TypeError` or `RangeError` with the code `INVALID_OPTION` or `INVALID_NAME`. */
 export function resolveTcp(options: TcpTransportOptions): TcpSettings {
   checkKnown('TCP transport', options, known);
   const memberId = checkName('memberId', options.memberId);
@@ -116,7 +125,7 @@ export function resolveTcp(options: TcpTransportOptions): TcpSettings {
   };
 }
 
-/** And where this member is among them. */
+/** Returns the members that may take part, and this member's own address. */
 function companyOf(memberId: string, { members, seeds, address }: TcpTransportOptions): readonly [GroupOptions, Endpoint] {
   if ((members === undefined) === (seeds === undefined))
     throw invalidSecret(
@@ -144,7 +153,7 @@ function open(memberId: string, seeds: Seeds, address: string | undefined): read
   return [{ kind: 'open', seeds: find, isFixed: fixed !== undefined, address: endpointName(own) }, own];
 }
 
-/** Where somebody says that a member is; undefined: nowhere. */
+/** Reads the address that another member reports. Undefined: it is empty or not valid. */
 export function endpointOf(text: string): Endpoint | undefined {
   try {
     return text === '' ? undefined : parseEndpoint(text, DEFAULT_PORT);
@@ -160,8 +169,8 @@ function checkEndpoints(name: string, endpoints: unknown): ReadonlyMap<string, E
 }
 
 /**
- * One of the three, by name: nobody is to be without security because of a variable that was not
- * set.
+ * Requires exactly one of the three. A variable that was not set must not silently turn off
+ * security.
  */
 function securityOf({ secret, tls, insecure }: TcpTransportOptions): Security {
   if (insecure !== undefined && typeof insecure !== 'boolean') throw invalidOption('insecure', insecure, 'true or false');

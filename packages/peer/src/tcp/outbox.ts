@@ -1,8 +1,8 @@
 /**
- * What waits to be sent to one member, connected or not: of each sort the newest alone, as only
- * that counts. So it is bounded by how many sorts there are, and nothing that still counts is ever
- * dropped for want of room: a heartbeat makes way for the next one, a vote only for a later vote of
- * the same member.
+ * The messages that wait to be sent to one member, connected or not. It keeps only the newest
+ * message of each sort, because only that one counts. So the number of sorts limits its size, and
+ * it never drops a message that still counts: a heartbeat replaces an earlier heartbeat, a vote
+ * only an earlier vote of the same member.
  */
 
 interface Waiting {
@@ -14,7 +14,7 @@ export class Outbox {
   readonly #waiting = new Map<string, Waiting>();
   readonly #maxAgeMs: number;
 
-  /** What has waited for longer than `maxAgeMs` is not sent any more. */
+  /** A message that has waited for longer than `maxAgeMs` is not sent. */
   constructor(maxAgeMs: number) {
     this.#maxAgeMs = maxAgeMs;
   }
@@ -24,12 +24,12 @@ export class Outbox {
   }
 
   put(sort: string, content: Buffer, nowMs: number): void {
-    // To the end: it is said now.
+    // Move the message to the end: it is the newest.
     this.#waiting.delete(sort);
     this.#waiting.set(sort, { content, sinceMs: nowMs });
   }
 
-  /** The oldest; undefined: nothing waits. */
+  /** Removes and returns the oldest message. Undefined: none is waiting. */
   take(nowMs: number): Buffer | undefined {
     for (const [sort, { content, sinceMs }] of this.#waiting) {
       this.#waiting.delete(sort);

@@ -1,4 +1,6 @@
-/** Those that have connected and have not yet proved who they are: few, and not for long. */
+/**
+ * The incoming connections that have not proved an id yet. Their number and their time are limited.
+ */
 
 import type { Socket } from 'node:net';
 import type { Clock } from '@incumbent/core';
@@ -7,8 +9,8 @@ import { Refused } from './refusal.ts';
 import { Wire } from './wire.ts';
 
 /**
- * A member says who it is within milliseconds: beyond so many, the one that has waited longest
- * makes way, as it is the least likely to be one.
+ * A member authenticates within milliseconds. Above this limit, the connection that has waited
+ * longest is closed, as it is the least likely to be a member's.
  */
 const MOST_WAITING = 64;
 
@@ -18,13 +20,11 @@ export interface ReceptionContext {
   readonly self: Self;
   readonly door: Doorkeeper;
   /**
-   * By TLS resolves when it stands, with the socket that is within it; rejects with a `Refused`.
+   * Completes the TLS handshake, if there is one. Resolves with the socket inside it. Rejects with
+   * a `Refused`.
    */
   readonly secure: (socket: Socket) => Promise<Socket>;
-  /**
-   * Why somebody who says to be this member is not, by the certificate of the connection;
-   * undefined: there is nothing against it.
-   */
+  /** Why the certificate does not prove this id. Undefined: it does, or there is no TLS. */
   readonly vouch: (socket: Socket, memberId: string) => Refused | undefined;
   readonly welcome: (wire: Wire, handshake: Handshake) => void;
   readonly refuse: (refused: Refused) => void;
@@ -61,7 +61,7 @@ export class Reception {
       welcome(wire, handshake);
     } catch (error) {
       if (error instanceof Refused) refuse(new Refused(error.reason, { address, ...error.facts }));
-      // It may still be told why; for no longer than it had in all.
+      // The other side may still be reading the reason. It has the rest of its time limit for this.
       if (raw.closed) leave();
       else raw.once('close', leave);
     }

@@ -1,49 +1,48 @@
-/** Why a connection is refused or given up, as counted and told. */
+/** The reasons for which a connection or a message is refused, as counted and reported. */
 
-/** All of them, and 0: what a transport counts from. */
+/** All reasons, with the count 0. */
 export const noRefusals = {
-  /**
-   * More connections than fit were waiting to say who they are; the one that had waited longest
-   * made way.
-   */
+  /** Too many connections had not authenticated yet. The one that had waited longest was closed. */
   tooManyConnections: 0,
-  /** It did not say who it is in time. */
+  /** The other side did not authenticate in time. */
   handshakeTimeout: 0,
-  /** It speaks something else. */
+  /** The other side uses another protocol. */
   notThisProtocol: 0,
-  /** It speaks another version of this protocol. */
+  /** The other side uses another version of this protocol. */
   version: 0,
-  /**
-   * It goes by other means: one of the two by a secret, the other by certificates or by nothing.
-   */
+  /** The two sides use different kinds of security: a secret, certificates or none. */
   security: 0,
-  /** It says that it is a member that is not listed. */
+  /** The other side claims to be a member that is not listed. */
   unknownMember: 0,
-  /** It wanted to talk to another member, or it was not its part to connect, but this member's. */
+  /** The other side wanted another member, or this member should dial it instead. */
   wrongMember: 0,
-  /** It does not know the secret. */
+  /** The other side does not know the secret. */
   wrongSecret: 0,
-  /** Its certificate is not trusted, or is that of somebody else. */
+  /** The other side's certificate is not trusted, or belongs to another member. */
   certificate: 0,
-  /** Another process of that member id is connected, and lives. */
+  /** Another live process with this member id is connected. */
   duplicateMember: 0,
-  /** It announced more bytes than any message has; none of them was read. */
+  /**
+   * A frame's announced length exceeds the limit, or a message was too long to send. It was not
+   * read or sent.
+   */
   tooLarge: 0,
   /**
-   * What came was not sent by it on this connection, in this order, in this direction: changed,
-   * replayed, or sent back.
+   * The frame is not the next one that the other side sent on this connection: it was changed,
+   * replayed, reordered or reflected.
    */
   forged: 0,
-  /** It came whole, and is no message. */
+  /** The frame is authentic, but it is not a valid message. */
   malformed: 0,
-  /** A message of an election in which this process does not take part; the connection goes on. */
+  /** A message of an election that is not open in this process. The connection stays open. */
   unknownElection: 0,
-  /** It has not answered for three keepalives: gone without a word, or it does not read. */
+  /** The other side has not answered three pings: it has died silently, or does not read. */
   unresponsive: 0,
-  /** The other side refused this one, for the reason that is told with it. */
+  /** The other side refused this member, for the reason in `there`. */
   refusedThere: 0,
 };
 
+/** Why a transport refused or ended a connection, or refused a message on it. */
 export type TcpRefusalReason = keyof typeof noRefusals;
 
 export class Refused extends Error {

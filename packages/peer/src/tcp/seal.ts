@@ -1,8 +1,7 @@
 /**
- * What makes a frame the sender's own: HMAC-SHA-256 over the frame's number and its content, under
- * a key that is used for this connection and this direction alone. (HKDF: RFC 5869; HMAC: RFC
- * 2104.) A frame that is changed, left out, repeated, moved, or sent back to its sender has another
- * one.
+ * Authenticates frames by HMAC-SHA-256 over the frame's number and content. Each direction of each
+ * connection has its own key. (HKDF: RFC 5869; HMAC: RFC 2104.) So a frame that is changed,
+ * dropped, repeated, reordered or reflected to its sender is detected.
  */
 
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
@@ -10,26 +9,26 @@ import { Refused } from './refusal.ts';
 
 export const SEAL_BYTES = 32;
 
-/** Who of the two: the one that dialled, or the one that was dialled. */
+/** Which side of the connection: the one that dialled, or the one that listened. */
 export type Side = 'dialler' | 'listener';
 
-/** One direction of one connection. */
+/** Signs or verifies the frames of one direction of one connection. */
 export interface Seal {
-  /** What goes before the next content. */
+  /** Returns the bytes that precede the next content. */
   sign(content: Uint8Array): Uint8Array;
   /**
-   * The content of the next frame. Throws `Refused` where it is not the next that the other side
-   * has sealed.
+   * Returns the content of the next frame. Throws `Refused` unless the frame is the next one that
+   * the other side has sealed.
    */
   open(frame: Buffer): Buffer;
 }
 
-/** Where the connection itself vouches for what comes on it, or nobody does. */
+/** Used if TLS authenticates the frames, or if there is no security. */
 export const unsealed: Seal = { sign: () => new Uint8Array(), open: (frame) => frame };
 
 /**
- * What two that know the same secret derive from it, and from what they have said so far, which has
- * a random number from each of them.
+ * The keys that both sides derive from the secret and from the handshake so far, which contains a
+ * random number of each side.
  */
 export class SharedKeys {
   readonly #secret: Uint8Array;
@@ -42,14 +41,14 @@ export class SharedKeys {
     this.#transcript = hash.digest();
   }
 
-  /** That this side knows the secret, now. */
+  /** Proves that this side knows the secret now. */
   proof(side: Side): Buffer {
     return createHmac('sha256', this.#key(`proof of the ${side}`))
       .update(this.#transcript)
       .digest();
   }
 
-  /** For the frames that this side sends. */
+  /** The seal for the frames that this side sends. */
   seal(side: Side): Seal {
     return new HmacSeal(this.#key(`frames of the ${side}`));
   }
@@ -81,7 +80,7 @@ class HmacSeal implements Seal {
   }
 }
 
-/** In a time that does not tell where they differ. */
+/** Compares in constant time, so that the time reveals nothing about the difference. */
 export function isEqual(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }

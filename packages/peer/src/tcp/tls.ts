@@ -1,6 +1,6 @@
 /**
- * TLS between members: both have a certificate, of an authority that all of them trust, and its
- * name says which member it is.
+ * TLS between members. Both sides have a certificate from an authority that all members trust. The
+ * certificate's name says which member it belongs to.
  */
 
 import { isIP, type Socket } from 'node:net';
@@ -18,20 +18,24 @@ import {
 } from '@incumbent/network';
 import { Refused } from './refusal.ts';
 
+/**
+ * Certificates for TLS between members. All of them come from authorities that all members trust,
+ * and the name in each says which member it belongs to.
+ */
 export interface PeerTls extends Pick<TlsOptions, 'ca' | 'cert' | 'key'> {
-  /** Whom to trust, in PEM: the authority of the members' certificates, and no other. */
+  /** The authorities to trust, in PEM. No other authority is trusted. */
   readonly ca: NonNullable<TlsOptions['ca']>;
-  /** This member's certificate, in PEM: to be shown as a client and as a server. */
+  /** This member's certificate, in PEM. It must be valid both for clients and for servers. */
   readonly cert: NonNullable<TlsOptions['cert']>;
   readonly key: NonNullable<TlsOptions['key']>;
   /**
-   * The name that a member's certificate must have: one of its DNS names, or its common name if it
-   * has none; wildcards do not count. Default: the member's id.
+   * Returns the name that a member's certificate must have: one of its DNS names, or its common
+   * name if it has no DNS name. Wildcards do not match. Default: the member's id.
    */
   readonly nameOf?: (memberId: string) => string;
 }
 
-/** Throws a `TypeError` or `RangeError` (`INVALID_OPTION`). */
+/** Throws a `TypeError` or `RangeError` with the code `INVALID_OPTION`. */
 export function checkPeerTls(tls: PeerTls): void {
   if (typeof tls !== 'object' || tls === null) throw invalidSecret('tls', tls, 'an object with ca, cert and key');
   checkKnown('tls', tls, ['ca', 'cert', 'key', 'nameOf']);
@@ -49,10 +53,11 @@ export class TlsDoor {
   readonly #server: Server;
   readonly #waiting = new Map<string, PromiseWithResolvers<TLSSocket>>();
 
-  /** Throws where OpenSSL cannot read a certificate or a key. */
+  /** Throws if OpenSSL cannot read a certificate or a key. */
   constructor(tls: PeerTls) {
     this.#tls = tls;
-    // Whom Node would refuse it would end without saying why: so it is judged here.
+    // Node would close a connection with an untrusted certificate without giving the reason. So
+    // check the certificate here.
     this.#server = createServer({ ...certificatesOf(tls), requestCert: true, rejectUnauthorized: false });
     this.#server.on('secureConnection', (socket) => {
       const secured = this.#waiting.get(addressOf(socket));
@@ -64,8 +69,8 @@ export class TlsDoor {
   }
 
   /**
-   * Resolves with the socket within, the certificate trusted. Rejects with a `Refused`, or when the
-   * connection is over.
+   * Resolves with the socket inside TLS, once the other side's certificate is trusted. Rejects with
+   * a `Refused`, or when the connection ends.
    */
   async secure(raw: Socket): Promise<Socket> {
     const address = addressOf(raw);
@@ -82,8 +87,8 @@ export class TlsDoor {
   }
 
   /**
-   * The files of certificates may be renewed. While they cannot be used, the door shows the last
-   * ones that could.
+   * Reloads the certificate files, which may have been renewed. While they are not usable, keeps
+   * the last certificates that were.
    */
   #readAgain(): void {
     if (!readsFiles(this.#tls)) return;
@@ -93,10 +98,13 @@ export class TlsDoor {
   }
 }
 
-/** The dialling side. Resolves when TLS stands, whoever is at the other end. */
+/**
+ * The dialling side. Resolves when TLS is established. The caller checks which member is at the
+ * other end.
+ */
 export async function connectByTls({ host, port }: Endpoint, tls: PeerTls, signal: AbortSignal): Promise<TLSSocket> {
-  // Who it is, its certificate says; the name of its host is nobody's business. And nothing in the
-  // environment makes it trust anybody else.
+  // The certificate names the member, so do not check the host name. Pass all options explicitly,
+  // so that no environment variable adds a trusted authority.
   const servername = isIP(host) === 0 ? { servername: host } : {};
   const socket = connect({
     ...{ host, port, ...servername },
@@ -118,24 +126,24 @@ export async function connectByTls({ host, port }: Endpoint, tls: PeerTls, signa
   }
 }
 
-/** Why the certificate at the other end is not this member's; undefined: it is. */
+/** Why the other side's certificate is not that of this member. Undefined: it is. */
 export function judgeName(socket: TLSSocket, memberId: string, { nameOf = String }: PeerTls): Refused | undefined {
   const name = nameOf(memberId);
   const certificate = socket.getPeerX509Certificate();
   const shown = certificate?.checkHost(name, { subject: 'default', wildcards: false });
-  // The name as it stands there: letters count as they are, and ".name" stands for itself alone.
+  // Compare exactly: `checkHost` ignores case, and matches a name like ".name" to subdomains.
   if (shown === name) return undefined;
   return new Refused('certificate', { from: memberId, expected: name, shown: certificate?.subjectAltName ?? certificate?.subject });
 }
 
-/** What TLS itself has against the other end; what the system says is passed on. */
+/** Turns an error of TLS into a refusal. Returns other errors of the system unchanged. */
 function refusalOf(error: unknown): unknown {
   const facts = { tls: describeError(error) };
   if (isDistrust(error)) return new Refused('certificate', facts);
   return errorCode(error).startsWith('ERR_SSL') ? new Refused('notThisProtocol', facts) : error;
 }
 
-/** Of the other end: no other connection to this port has the same now. */
+/** The address of the other side. No two open connections to this port have the same one. */
 function addressOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

@@ -1,5 +1,5 @@
 /**
- * Members that reach each other over TCP: one port and one connection a pair, for any number of
+ * A transport over TCP. Members share one port and one connection per pair, for any number of
  * elections.
  */
 
@@ -22,11 +22,16 @@ import { connectByTls, judgeName, TlsDoor } from './tls.ts';
 import type { Wire } from './wire.ts';
 
 /**
- * This process's end of the network of a group. Of two members that are listed the one whose id
- * comes first connects to the other, and again whenever the connection is gone; of members that
- * come and go whoever has something to say. Both prove who they are before anything else is said;
- * only members are heard. The constructor does no I/O: the port is taken when the first election is
- * opened, and kept until `close`. It does not keep the process alive.
+ * Connects this process to the other members of its group. If members are listed, the one of two
+ * whose id sorts first dials, and reconnects whenever the connection ends. With an open membership,
+ * a member dials when it has a message to send. Both sides authenticate each other before they
+ * exchange messages, and only members are admitted. The constructor opens no port: the transport
+ * starts to listen when the first election opens, and stops at `close()`. It does not keep the
+ * process alive.
+ *
+ * The constructor throws `INVALID_OPTION` or `INVALID_NAME`. With `tls`, it also throws the
+ * system's error if it cannot read a certificate file, and OpenSSL's error if a certificate or key
+ * is not valid.
  */
 export class TcpTransport {
   readonly memberId: string;
@@ -79,9 +84,10 @@ export class TcpTransport {
   }
 
   /**
-   * The transport of one election: give it to the `PeerMember` of this process. Members hear each
-   * other in an election of the same name. `open` rejects with what the system says where the port
-   * cannot be taken; one election is open once at a time.
+   * Returns the transport of one election, for the `PeerMember` of this process. Members receive
+   * each other's messages if their elections have the same name. `open` rejects with the system's
+   * error if the port cannot be opened, and with a `TypeError` if the election is open already.
+   * @throws `INVALID_NAME`.
    */
   election(name: string): Transport {
     checkName('election', name);
@@ -89,21 +95,22 @@ export class TcpTransport {
   }
 
   /**
-   * How many connections, or messages on them, were refused, for each reason. Each goes to the
-   * channel `incumbent:connectionRefused`, and to the logger, now and then.
+   * How many connections and messages were refused, by reason. Telemetry reports the first refusal
+   * of each reason and then one in 1,000, to the channel `incumbent:connectionRefused` and to the
+   * logger.
    */
   get refused(): Readonly<Record<TcpRefusalReason, number>> {
     return this.#refusals.counts;
   }
 
-  /** The members that this one is connected with now. */
+  /** The ids of the members to which this one is connected now. */
   get connected(): readonly string[] {
     return [...this.#directory.neighbours].filter(({ isConnected }) => isConnected).map(({ memberId }) => memberId);
   }
 
   /**
-   * Ends every connection, and gives the port back. Close the members first: what they say at their
-   * end is still sent. Idempotent.
+   * Ends all connections and closes the port. Close the members first, so that their last messages
+   * are still sent. Repeated calls return when the first one is done. Never rejects.
    */
   async close(): Promise<void> {
     await keepAlive(this.#settings.clock, () => (this.#closed ??= this.#close()));
@@ -155,7 +162,7 @@ export class TcpTransport {
     await listening.promise;
     this.#server.off('error', listening.reject);
     if (this.#settings.security.kind === 'insecure') warnOfInsecurity(this.#settings.listen);
-    // Of a connection that could not be accepted: the next one may be.
+    // One connection could not be accepted. The next one may be.
     this.#server.on('error', () => {});
     this.#directory.begin();
   }
@@ -201,7 +208,7 @@ export class TcpTransport {
   }
 }
 
-/** A port that only this machine reaches is no cause for a warning. */
+/** Warns unless the port is open to this machine only. */
 function warnOfInsecurity(listen: Endpoint): void {
   if (isLoopback(listen)) return;
   emitWarning(

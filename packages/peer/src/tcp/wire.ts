@@ -1,7 +1,7 @@
 /**
- * Frames on a stream of bytes: a preface once, then for each frame its length in four bytes, and
- * it. Of what comes in, no more is kept than the longest frame and one piece as the system hands it
- * over: a length is judged before anything of its frame is waited for.
+ * Reads and writes frames on a stream of bytes. Each side sends a preface once, then frames: four
+ * bytes for the length, followed by the content. The reader checks the length before it waits for
+ * the content. So it never keeps more than the longest frame and one chunk from the system.
  */
 
 import type { Socket } from 'node:net';
@@ -23,7 +23,10 @@ export class Wire {
   #saidPreface = false;
   #isOver = false;
 
-  /** Of a socket that is connected. `maxBytes`: the longest frame that is taken. */
+  /**
+   * The socket must be connected. `maxBytes`: the length of the longest frame that the reader
+   * accepts.
+   */
   constructor(socket: Socket, maxBytes: number) {
     this.#socket = socket;
     this.#maxBytes = maxBytes;
@@ -34,23 +37,26 @@ export class Wire {
     socket.pause();
   }
 
-  /** Called when there is room again, after `isFull`. */
+  /** Called when the buffer has room again after `isFull`. */
   onDrain: () => void = () => {};
 
   /**
-   * Resolves with what ended it: a `Refused`, an error of the system, or whatever it was destroyed
-   * with. Never rejects.
+   * Resolves with the reason when the connection ends: a `Refused`, an error of the system, or the
+   * reason given to `destroy` or `end`. Never rejects.
    */
   get over(): Promise<unknown> {
     return this.#over.promise;
   }
 
-  /** Whether the other side takes less than is sent. */
+  /** Whether the socket's buffer is full, because the other side reads too slowly. */
   get isFull(): boolean {
     return this.#socket.writableNeedDrain;
   }
 
-  /** The next frame. Rejects when there will be none. One at a time. */
+  /**
+   * Resolves with the next frame. Rejects if the connection ends first. Only one call may wait at a
+   * time.
+   */
   async read(): Promise<Buffer> {
     const next = Promise.withResolvers<Buffer>();
     this.#listen((frame) => {
@@ -65,7 +71,10 @@ export class Wire {
     ]);
   }
 
-  /** Every frame from now on, of `maxBytes` at most; what `take` throws ends the connection. */
+  /**
+   * Passes every following frame of at most `maxBytes` to `take`. If `take` throws, the connection
+   * ends.
+   */
   stream(maxBytes: number, take: (frame: Buffer) => void): void {
     this.#maxBytes = maxBytes;
     this.#listen(take);
@@ -75,7 +84,7 @@ export class Wire {
     if (!this.#isOver) this.#socket.write(this.#framed(parts));
   }
 
-  /** Says this, and ends. */
+  /** Sends a last frame and ends the connection. */
   end(frame: Uint8Array, why: unknown): void {
     if (this.#isOver) return;
     this.#finish(why);
@@ -83,7 +92,7 @@ export class Wire {
     this.#socket.destroySoon();
   }
 
-  /** At once. Does nothing where it has ended, or is about to. */
+  /** Ends the connection at once. Does nothing if it has ended or is ending. */
   destroy(why: unknown): void {
     if (this.#isOver) return;
     this.#finish(why);
@@ -128,7 +137,8 @@ export class Wire {
     } catch (error) {
       this.destroy(error);
     }
-    // Nobody listens now: what comes stays with the system, and its sender waits.
+    // No reader is waiting, so leave further bytes in the system's buffer: flow control stops the
+    // sender.
     this.#socket.pause();
   }
 
@@ -144,7 +154,7 @@ export class Wire {
     return frame;
   }
 
-  /** Refuses at the first byte that differs. */
+  /** Refuses the connection at the first byte that differs. */
   #hearPreface(): boolean {
     const heard = this.#bytes.subarray(0, PREFACE.length);
     const isNamed = heard.subarray(0, VERSION_AT).equals(PREFACE.subarray(0, Math.min(heard.length, VERSION_AT)));
