@@ -24,9 +24,9 @@ const told: readonly (readonly [Name, Name, string, RegExp])[] = [
   ['etcd', 'consul', 'UNSUPPORTED', /Protocol error/],
   ['etcd', 'redis', 'UNSUPPORTED', /Protocol error/],
   ['etcd', 'zookeeper', 'UNREACHABLE', /ended the connection at once/],
-  ['redis', 'consul', 'UNSUPPORTED', /is no RESP/],
-  ['redis', 'etcd', 'UNREACHABLE', /before it had said anything/],
-  ['redis', 'zookeeper', 'UNREACHABLE', /before it had said anything/],
+  ['redis', 'consul', 'UNSUPPORTED', /does not speak RESP/],
+  ['redis', 'etcd', 'UNREACHABLE', /before it had answered/],
+  ['redis', 'zookeeper', 'UNREACHABLE', /before it had answered/],
   ['zookeeper', 'consul', 'UNREACHABLE', /accepted, and said nothing/],
   ['zookeeper', 'etcd', 'UNREACHABLE', /accepted, and said nothing/],
   ['zookeeper', 'redis', 'UNREACHABLE', /accepted, and said nothing/],
@@ -35,14 +35,14 @@ const told: readonly (readonly [Name, Name, string, RegExp])[] = [
 const overTls: readonly (readonly [Name, string, RegExp])[] = [
   ['consul', 'UNSUPPORTED', /wrong version number/],
   ['etcd', 'UNREACHABLE', /before TLS was agreed on/],
-  ['redis', 'UNREACHABLE', /no Redis, or speaks no TLS/],
+  ['redis', 'UNREACHABLE', /not Redis, or that expects no TLS/],
   ['zookeeper', 'UNREACHABLE', /before TLS was agreed on/],
 ];
 
 const withoutTls: readonly (readonly [Name, string, RegExp])[] = [
   ['consul', 'UNSUPPORTED', /HTTP request to an HTTPS server/],
   ['etcd', 'UNREACHABLE', /ended the connection at once/],
-  ['redis', 'UNREACHABLE', /as one does that expects TLS/],
+  ['redis', 'UNREACHABLE', /as a server does that expects TLS/],
   ['zookeeper', 'UNAVAILABLE', /ended the connection in place of opening a session/],
 ];
 
