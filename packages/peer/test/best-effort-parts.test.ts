@@ -1,4 +1,7 @@
-/** Options and messages of the elections by best effort: what is refused, and how. */
+/**
+ * The options and messages of the best-effort algorithms: which ones are refused, and with which
+ * error.
+ */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +12,7 @@ import { algorithmOf, names, type Name } from './best-effort/algorithms.ts';
 
 const members = ['a', 'b', 'c'];
 
-/** What a caller without types may pass. */
+/** Values that a caller without TypeScript may pass. */
 function any<T>(value: unknown): T {
   return value as T;
 }

@@ -1,4 +1,7 @@
-/** Single steps of the elections by best effort, and what must not come of a lossy link, a long sleep, or a message that comes twice. */
+/**
+ * Single steps of the best-effort algorithms under a lossy link, a long pause, or a repeated
+ * message.
+ */
 
 import { describe, expect, it } from 'vitest';
 import type { BestEffortAlgorithm, BestEffortMessage, BestEffortState } from '../src/index.ts';
@@ -17,7 +20,10 @@ function led(name: Name, options: Partial<Options> = {}): Stage {
 }
 
 describe('one link that loses everything', () => {
-  /** Who began to lead in twenty seconds in which one member did not hear the leader. */
+  /**
+   * The members that became leader within 20 s during which one member received nothing from the
+   * leader.
+   */
   function newLeaders(name: Name, deaf: string): readonly string[] {
     const stage = led(name);
     expect(stage.leaders).toEqual(['a']);
@@ -50,7 +56,7 @@ describe('one link that loses everything', () => {
   });
 });
 
-/** One member, step by step. */
+/** Runs one member step by step. */
 class One {
   readonly algorithm: BestEffortAlgorithm;
   readonly said: { readonly to: string; readonly message: BestEffortMessage }[] = [];

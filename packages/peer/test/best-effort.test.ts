@@ -1,4 +1,4 @@
-/** Elections by best effort, as who uses them sees them. */
+/** The best-effort algorithms through the public API. */
 
 import { Fence } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Members that are set up wrongly are reported as errors, and false terms end no elections. */
+/** A member reports wrongly configured members as errors, and forged terms end no leadership. */
 
 import { describe, expect, it } from 'vitest';
 import { quorum, type QuorumMessage, type Transport } from '../src/index.ts';
@@ -14,7 +14,10 @@ function reported(log: Log): readonly object[] {
   return log.lines.flatMap(({ message, fields }) => (message === MESSAGE ? [fields] : []));
 }
 
-/** A group of three that has a leader, whose members' logs are kept; and somebody who can say anything in a member's name. */
+/**
+ * A group of three that has a leader and whose logs are recorded, and a helper that sends any
+ * message in a member's name.
+ */
 class Scene {
   readonly group = new Group();
   readonly logs = new Map<string, Log>();
@@ -40,7 +43,7 @@ class Scene {
     return { leader, follower, third, term };
   }
 
-  /** Without taking that member's place in the network. */
+  /** Sends without replacing that member in the network. */
   async says(from: string, to: string, message: QuorumMessage, times = 1): Promise<void> {
     const frame = { configuration: quorum({ members: this.group.ids }).configuration, message };
     const receive = this.#receivers.get(to);

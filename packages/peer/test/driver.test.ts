@@ -1,4 +1,4 @@
-/** What a driver does with the steps of an algorithm, whatever that is: here, one that does what each message tells it to. */
+/** The driver, with a minimal algorithm that does what each message tells it to. */
 
 import { ManualClock } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** What docs/peer-elections.md says is what happens, and what the papers say. `test/stage/page.ts` writes it anew. */
+/**
+ * docs/peer-elections.md is up to date, and its message counts agree with the papers.
+ * `test/stage/page.ts` writes the page.
+ */
 
 import { describe, expect, it } from 'vitest';
 import type { Name } from './best-effort/algorithms.ts';

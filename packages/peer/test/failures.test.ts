@@ -1,4 +1,4 @@
-/** What fails around a member: its start, its transport, its application. */
+/** Failures of a member's start, of its transport and of its application. */
 
 import { describe, expect, it } from 'vitest';
 import { bully, PeerMember, type Position, type Transport } from '../src/index.ts';
@@ -12,7 +12,7 @@ describe('a member without a store', () => {
     const member = group.member('x', { storage });
     const reason = new Error('SIGTERM');
     await expect(member.campaign({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
-    // What is heard by nobody fails this run.
+    // An unhandled rejection fails this test run.
     await expect(member.campaign()).rejects.toThrow('the vote cannot be read');
   });
 

@@ -1,11 +1,11 @@
-/** What a leader can ask and tell its leadership, beyond whether it stands. */
+/** The methods of a leadership besides `isValid()`. */
 
 import { Fence } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
 import type { PeerLeadership } from '../src/index.ts';
 import { Group, logger, TestStorage } from './support.ts';
 
-/** `a` leads, the others vote; or stand as well. */
+/** `a` leads. The other members vote, or campaign too. */
 async function led(group: Group, othersStand = false): Promise<PeerLeadership<'quorum'>> {
   const [a, ...others] = group.ids.map((id) => group.member(id));
   await Promise.all(others.map((other) => other.start()));

@@ -1,4 +1,7 @@
-/** A member that starts with another list of members than it voted among warns, or does not start. */
+/**
+ * A member that starts with another list of members than the one it voted in: it warns or does not
+ * start.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { MemoryNetwork, MemoryStorage, PeerMember, quorum, type Vote } from '../src/index.ts';

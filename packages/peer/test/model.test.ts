@@ -1,4 +1,4 @@
-/** Everything that can happen to three members, in every order: see `explore/explore.ts`. */
+/** Exhaustive search over three members, in every order of events. See `explore/explore.ts`. */
 
 import { describe, expect, it } from 'vitest';
 import { explore } from './explore/explore.ts';

@@ -1,4 +1,4 @@
-/** What counts as a pair of events. */
+/** How `pairs.ts` pairs the events of leaderships. */
 
 import { describe, expect, it } from 'vitest';
 import { PairLogs } from './pairs.ts';

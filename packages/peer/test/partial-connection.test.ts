@@ -1,4 +1,4 @@
-/** Groups in which two members cannot reach one another, and both reach all others. */
+/** Groups in which two members cannot reach each other, while both reach all others. */
 
 import { describe, expect, it } from 'vitest';
 import { names, type Name } from './best-effort/algorithms.ts';
@@ -6,10 +6,10 @@ import { Group } from './best-effort/group.ts';
 import { Arena, FIVE } from './scenarios/arena.ts';
 
 const THREE: readonly string[] = ['a', 'b', 'c'];
-/** Five of the longest election timeouts. */
+/** Five times the longest election timeout. */
 const LATER_MS = 10_000;
 
-/** Of the elections by best effort, those that get a second leader where one member cannot reach the first. */
+/** The best-effort algorithms that elect a second leader when one member cannot reach the first. */
 const SPLITTING: ReadonlySet<Name> = new Set(['bully', 'nextInLine', 'invitation']);
 
 describe.each([

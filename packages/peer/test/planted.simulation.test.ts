@@ -1,4 +1,7 @@
-/** Planted bugs, each of which the worlds must find: else they would not find the next one that nobody has planted. */
+/**
+ * Plants bugs in the sources. The simulations must find each of them, which shows that they can
+ * find others.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { bugs } from './planted/bugs.ts';

@@ -1,4 +1,4 @@
-/** One member, step by step: what it says to what it hears. */
+/** One member of the quorum algorithm, step by step: its answer to each message. */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ const MEMBERS = ['a', 'b', 'c'];
 const HERE = { lastTerm: 1n, lastIndex: 5n };
 const BEHIND = { lastTerm: 1n, lastIndex: 4n };
 const AHEAD = { lastTerm: 2n, lastIndex: 0n };
-/** Long after the start, by its own clock. */
+/** A time long after the start, on its own clock. */
 const LATER = 10_000;
 
 type Act = { readonly type: 'tick' } | Pick<Extract<Input<QuorumMessage>, { type: 'command' }>, 'type' | 'command'>;
@@ -57,13 +57,13 @@ class One {
     return this;
   }
 
-  /** It stands, and asks for votes. */
+  /** The member campaigns and asks for votes. */
   asking(): this {
     this.command('campaign').after(3_000).does({ type: 'tick' });
     return this.hears('b', { type: 'preVoteAnswer', term: this.state.term, poll: this.state.polls, granted: true });
   }
 
-  /** It leads, and a majority has said so. */
+  /** The member leads, and a majority has answered its heartbeats. */
   leading(): this {
     this.asking().hears('b', { type: 'voteAnswer', term: this.state.term, granted: true });
     return this.hears('b', { type: 'heartbeatAnswer', term: this.state.term, round: 1, position: HERE, standing: true });

@@ -1,4 +1,7 @@
-/** Every round that a member says can be read by the others, whatever round it was told of; and leaders are elected all the same. */
+/**
+ * Every round that a member sends is readable by the others, whatever round it has received, and
+ * the group still elects a leader.
+ */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +10,7 @@ import { algorithmOf, names, type Name } from './best-effort/algorithms.ts';
 import { Stage } from './stage/stage.ts';
 
 const MEMBERS = ['a', 'b', 'c', 'd'];
-/** The highest round that is read. */
+/** The highest round that members accept. */
 const LAST = 2 ** 52;
 
 function algorithm(name: Name) {

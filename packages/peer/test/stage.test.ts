@@ -1,4 +1,7 @@
-/** The scenarios under packages/peer/scenarios are what happens. `test/stage/script.ts` writes them anew. */
+/**
+ * The scenarios in packages/peer/scenarios agree with what happens. `test/stage/script.ts` writes
+ * them.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { names } from './best-effort/algorithms.ts';

@@ -1,9 +1,9 @@
-/** Telemetry tells each leadership's beginning once, and then its end. */
+/** Telemetry reports the start of each leadership once, and then its end once. */
 
 import { describe, expect, it } from 'vitest';
 import { Group, logger, TestStorage } from './support.ts';
 
-/** Its writes take so long, in ms. */
+/** How long its writes take, in ms. */
 class SlowStorage extends TestStorage {
   readonly #group: Group;
   slowMs = 0;

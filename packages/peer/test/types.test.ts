@@ -1,4 +1,7 @@
-/** What a leadership is worth shows in its type: a fence takes one of a quorum, and no other, neither in type nor at run time. */
+/**
+ * The type of a leadership shows its guarantee: a fence accepts only the leadership of a quorum,
+ * both in the types and at run time.
+ */
 
 import { Fence } from '@incumbent/core';
 import { seeded } from '@incumbent/core/testing';

@@ -38,7 +38,7 @@ async function saved(...votes: readonly Vote[]): Promise<readonly Buffer[]> {
   return bytes;
 }
 
-/** The file with this in the place of the last vote, as if it had been saved. */
+/** Replaces the last vote in the file by this text, with a valid checksum. */
 function withBody(file: Buffer, body: string): Buffer {
   const start = file.readBigUInt64BE(8) > file.readBigUInt64BE(4_104) ? 0 : 4_096;
   const slot = Buffer.concat([file.subarray(start, start + 16), Buffer.from([0, body.length]), Buffer.from(body)]);

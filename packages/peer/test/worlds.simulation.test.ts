@@ -1,4 +1,7 @@
-/** Worlds by seed. `SIMULATION_SEEDS` says how many of each, `SIMULATION_START` from which one on; by default few, and always the same. */
+/**
+ * Simulations by seed. `SIMULATION_SEEDS` sets how many seeds each simulation runs,
+ * `SIMULATION_START` the first one. By default few seeds run, always the same.
+ */
 
 import { shrink } from '@incumbent/simulator';
 import { guarded } from '@incumbent/simulator/time';

@@ -1,4 +1,4 @@
-/** The elections by best effort, by name, with the same times each. */
+/** The best-effort algorithms by name, all with the same timeouts. */
 
 import {
   bully,

@@ -1,4 +1,7 @@
-/** What must hold of an election by best effort in every world, found out from outside. That two never believe is not among it: how often they do is counted. */
+/**
+ * What must hold in every world of a best-effort algorithm, checked from outside. Two leaders at
+ * once are allowed; the checks only count how often that happens.
+ */
 
 import type { BestEffortMessage } from '../../src/best-effort/message.ts';
 import { Checks, type Said } from '../simulation/checks.ts';

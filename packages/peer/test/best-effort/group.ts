@@ -1,4 +1,4 @@
-/** Members of an election by best effort in one process, on a clock that the test moves. */
+/** Several members of a best-effort algorithm in one process, on a manual clock. */
 
 import { seeded } from '@incumbent/core/testing';
 import { ManualClock } from '@incumbent/memory';

@@ -1,4 +1,4 @@
-/** A world of members that elect by best effort, as data: what a seed stands for. */
+/** The plan that a seed stands for, for a world of a best-effort algorithm. */
 
 import type { Stream } from '@incumbent/simulator/time';
 import { drawPlan, drawRates, usual } from '../simulation/draw.ts';

@@ -1,4 +1,7 @@
-/** A storm among members that elect by best effort, then calm, in which one leads, and all see it; then its leader dies, comes back, and gives up. */
+/**
+ * A world of a best-effort algorithm. After the storm, one member must lead and all must see it.
+ * Then the leader crashes, restarts and resigns.
+ */
 
 import type { BestEffortState } from '../../src/best-effort/state.ts';
 import { levelOf } from '../../src/best-effort/failures.ts';

@@ -1,4 +1,4 @@
-/** Members that come and go in one process, on a clock that the test moves; what they say can be heard, and lost. */
+/** An open membership in one process, on a manual clock. Tests can record and drop its messages. */
 
 import { isIncumbentError, type Cancel, type Clock } from '@incumbent/core';
 import { seeded } from '@incumbent/core/testing';

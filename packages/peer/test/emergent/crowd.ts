@@ -1,8 +1,7 @@
 /**
- * A hundred members over the memory transport, by seed: they join, some fail, the rest is split in three, each side finds its coordinator, and the sides merge. Run by the
- * driver that runs in production, on one clock.
- *
- * `node --conditions=@incumbent/source packages/peer/test/emergent/crowd.ts [first] [count]`
+ * A hundred members of an open membership over the memory transport, by seed. They join, some fail,
+ * a partition splits the rest in three, each side finds its coordinator, and the sides merge. Runs
+ * the production driver on one manual clock.
  */
 
 import { Scheduler, SimProcess, streamOf, type Stream } from '@incumbent/simulator/time';

@@ -1,4 +1,4 @@
-/** Members that come and go, on a clock that the test moves. */
+/** The emergent algorithm on a manual clock. */
 
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/emergent/list.ts';

@@ -1,4 +1,4 @@
-/** Whatever comes in is checked before it is believed. */
+/** Members check every incoming message before they use it. */
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';

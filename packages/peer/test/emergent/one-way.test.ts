@@ -1,4 +1,4 @@
-/** Members that send but do not receive, or receive but do not send. */
+/** Members that can send but not receive, or receive but not send. */
 
 import { describe, expect, it } from 'vitest';
 import { Cluster, type ClusterOptions } from './cluster.ts';

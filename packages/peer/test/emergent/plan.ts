@@ -1,4 +1,4 @@
-/** A world of members that come and go, as data: what a seed stands for. */
+/** The plan that a seed stands for, for a world of the emergent algorithm. */
 
 import type { Stream } from '@incumbent/simulator/time';
 import type { EmergentOptions } from '../../src/index.ts';

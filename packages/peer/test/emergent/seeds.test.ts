@@ -1,4 +1,4 @@
-/** What one seed cannot do, and two can. */
+/** Restarts of the only seed, and of one of two seeds. */
 
 import { describe, expect, it } from 'vitest';
 import { Cluster } from './cluster.ts';

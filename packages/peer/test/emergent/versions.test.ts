@@ -1,4 +1,4 @@
-/** False versions: the members go on, count on, and let others join. */
+/** Forged versions: the members keep running, use higher versions, and let others join. */
 
 import { describe, expect, it } from 'vitest';
 import { coordinatorOf, keyOf, revise, type List } from '../../src/emergent/list.ts';

@@ -1,4 +1,7 @@
-/** A storm among members that come and go, then calm, in which the sides must find together, stay as they are, and follow a dead coordinator. */
+/**
+ * A world of the emergent algorithm. After the storm, the sides must merge, stay stable, and
+ * replace a crashed coordinator.
+ */
 
 import { streamOf } from '@incumbent/simulator/time';
 import { emergent, type EmergentState } from '../../src/index.ts';

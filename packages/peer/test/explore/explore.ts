@@ -1,8 +1,9 @@
 /**
- * Everything that can happen to a few members, in every order, breadth first: over the real `step`, with what it persists kept, and what it says on its way
- * for ever, so that a message may come late, twice, or never. That there is one leader a term must rest on votes alone, so nothing else is left to rest on:
- * any timer may run out at any time, any promise is over at once, pre-votes come unasked, and heartbeats and refusals are left out. What rests on clocks is
- * for the simulation.
+ * Searches all orders of events of a few members, breadth first. It runs the real `step`, keeps
+ * what that persists, and keeps every message in transit for ever, so that a message may arrive
+ * late, twice or never. One leader per term must follow from the votes alone, so the search leaves
+ * out everything else: any timer may fire at any time, no promise lasts, pre-votes arrive without a
+ * request, and heartbeats and refusals are left out. The simulation covers what depends on clocks.
  */
 
 import { quorum } from '../../src/index.ts';

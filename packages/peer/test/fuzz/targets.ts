@@ -1,4 +1,4 @@
-/** What the fuzzer feeds to what reads the words of other members: frames, handshakes, messages; and to the vote file. */
+/** The fuzzer's targets: the decoders of frames, handshakes, messages and the vote file. */
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** What must hold of a vote in every world. */
+/** What must hold in every world of the quorum algorithm. */
 
 import type { AlgorithmState } from '../../src/index.ts';
 import type { QuorumMessage } from '../../src/quorum/message.ts';

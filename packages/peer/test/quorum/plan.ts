@@ -1,4 +1,4 @@
-/** A world of members that vote, as data: what a seed stands for. */
+/** The plan that a seed stands for, for a world of the quorum algorithm. */
 
 import type { Stream } from '@incumbent/simulator/time';
 import type { TieBreak } from '../../src/index.ts';

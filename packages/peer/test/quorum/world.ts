@@ -1,4 +1,7 @@
-/** A storm among members that vote, then calm, in which they must elect, leave the leader alone, and follow a dead one. */
+/**
+ * A world of the quorum algorithm. After the storm, the members must elect a leader, keep it, and
+ * replace it after a crash.
+ */
 
 import { quorum } from '../../src/index.ts';
 import type { Vote } from '../../src/quorum/message.ts';

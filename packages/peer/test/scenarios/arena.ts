@@ -1,4 +1,7 @@
-/** Members on a clock that the test moves, who lead whenever they can; what they believe is asked all the time. */
+/**
+ * Several members on a manual clock that campaign all the time. The arena keeps checking which of
+ * them lead.
+ */
 
 import { expect } from 'vitest';
 import type { PeerLeadership, PeerMember } from '../../src/index.ts';

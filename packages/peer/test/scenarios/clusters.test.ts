@@ -1,4 +1,7 @@
-/** What the suites of other implementations ask of whole clusters: hashicorp/raft, Apache Kafka, Hazelcast, TigerBeetle, Jepsen. */
+/**
+ * Scenarios of whole clusters from the test suites of hashicorp/raft, Apache Kafka, Hazelcast,
+ * TigerBeetle and Jepsen.
+ */
 
 import { seeded } from '@incumbent/core/testing';
 import { describe, expect, it } from 'vitest';

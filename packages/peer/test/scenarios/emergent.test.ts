@@ -1,4 +1,7 @@
-/** What the suites of Hazelcast, Akka and JGroups ask of members that come and go, under the ids of docs/scenarios.md. */
+/**
+ * Scenarios of open memberships from the test suites of Hazelcast, Akka and JGroups, under the ids
+ * of docs/scenarios.md.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { Cluster } from '../emergent/cluster.ts';

@@ -1,4 +1,7 @@
-/** What etcd-io/raft's own tests ask of votes (raft_test.go, raft_paper_test.go, node_test.go), asked anew. */
+/**
+ * Scenarios of votes from the tests of etcd-io/raft (raft_test.go, raft_paper_test.go,
+ * node_test.go), written anew.
+ */
 
 import { describe, expect, it } from 'vitest';
 import type { QuorumMessage } from '../../src/index.ts';

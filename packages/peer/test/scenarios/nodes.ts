@@ -1,10 +1,10 @@
 /**
- * Members step by step, after the verbs in which etcd-io/raft writes its transcripts: campaign, deliver, stabilize, tick, transfer. What happened is told as
- * facts, in words of our own: "1 leads 2" (node 1 leads term 2), "2 follows 2", "3 asks 1" (whether it would win, in term 1), "3 stands 2", "2 casts 3 2" and
- * "2 refuses 3 2" (a vote for 3 in term 2), "2 would 3" and "2 would not 3" (a pre-vote), "1 keeps 2 3" (term 2 and the vote for 3 are written down).
- *
- * Each node has a clock of its own, as a tick in a transcript is one node's. Three things are as they are here and not there: a candidate always asks first
- * (pre-vote), a leader that is heard is always protected (check quorum), and heartbeats stand in for appended entries.
+ * Runs members step by step, by the verbs of etcd-io/raft's transcripts: campaign, deliver,
+ * stabilize, tick, transfer. It records facts in a notation of our own. "1 leads 2": node 1 leads
+ * term 2. "2 follows 2": node 2 follows in term 2. "3 asks 1": node 3 asks whether it would win, in
+ * term 1. "3 stands 2": node 3 is a candidate in term 2. "2 casts 3 2" and "2 refuses 3 2": node 2
+ * answers the vote request of node 3 in term 2. "2 would 3" and "2 would not 3": the same for a
+ * pre-vote. "1 keeps 2 3": node 1 persists term 2 and its vote for node 3.
  */
 
 import {

@@ -1,6 +1,7 @@
 /**
- * What some of etcd-io/raft's transcripts (testdata/*.txt) tell of votes, as data: what is done, and the facts that follow, in the words of `nodes.ts`. Where this
- * election differs on purpose, the line says so.
+ * Some of etcd-io/raft's transcripts about votes (testdata/*.txt), as data: commands, and the facts
+ * that follow, in the notation of `nodes.ts`. Where this implementation differs by design, the line
+ * says so.
  */
 
 /** One line of what is done, as verbs and nodes; and the facts of it. */

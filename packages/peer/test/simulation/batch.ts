@@ -1,6 +1,7 @@
 /**
- * `node --conditions=@incumbent/source packages/peer/test/simulation/batch.ts ALGORITHM [first] [count]`: worlds by seed; tells how many, what happened in them, what did
- * not, and every one that broke a promise. With `--tell SEED`: one of them, as a timeline.
+ * `node --conditions=@incumbent/source packages/peer/test/simulation/batch.ts ALGORITHM [first]
+ * [count]`: runs worlds by seed. Prints how many ran, what happened in them, what did not happen,
+ * and each world that broke a promise. With `--tell SEED`: prints one world as a timeline.
  */
 
 import { isDeepStrictEqual } from 'node:util';

@@ -1,4 +1,7 @@
-/** What must hold in a world, found out from outside: by what is said, and by asking who believes. An algorithm's own checks say what that is. */
+/**
+ * Checks what must hold in a world from outside, by the messages and by asking members whether they
+ * lead. Each algorithm adds its own checks.
+ */
 
 import type { AlgorithmState, PeerMembership, Safety } from '../../src/index.ts';
 import type { Run } from './run.ts';

@@ -1,4 +1,7 @@
-/** What the clocks of a process have been through, so that nothing happens to them that no process could notice. */
+/**
+ * Records what has happened to the clocks of a process, so that the simulation causes no fault that
+ * a process cannot notice.
+ */
 
 /** One that was under way, or elects it, and one that reads the clocks. */
 const STEPS = 2;

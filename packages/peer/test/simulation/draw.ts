@@ -1,4 +1,4 @@
-/** Draws what goes wrong in a world. */
+/** Draws the faults of a world at random. */
 
 import { streamOf, type Stream } from '@incumbent/simulator/time';
 import type { Fault, Ground, Plan, FaultKind, Target, Trigger, When } from './faults.ts';

@@ -1,4 +1,4 @@
-/** A world of members that elect among themselves, as data: what a seed stands for. */
+/** The plan that a seed stands for: the members of a world and their faults, as data. */
 
 /** Whatever elects: who takes part, and what lies between them. */
 export interface Ground {

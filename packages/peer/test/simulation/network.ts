@@ -1,4 +1,7 @@
-/** What lies between the members of a world: it loses, delays, reorders, repeats, and is cut in every shape. */
+/**
+ * The network of a world. It loses, delays, reorders and repeats messages, and can be partitioned
+ * in any way.
+ */
 
 import type { Scheduler, Stream } from '@incumbent/simulator/time';
 import type { CutHow } from './faults.ts';

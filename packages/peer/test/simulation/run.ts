@@ -1,4 +1,6 @@
-/** One start of a member: its process and its driver, until it crashes; and what it does in office. */
+/**
+ * One run of a member: its process and its driver, until it crashes, and what it does as a leader.
+ */
 
 import { SimProcess, streamOf, type Scheduler, type Stream } from '@incumbent/simulator/time';
 import { Driver, type Ports } from '../../src/driver.ts';

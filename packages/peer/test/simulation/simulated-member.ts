@@ -1,4 +1,7 @@
-/** One seat of a world: a member that comes and goes, its disk, that stays, and its way into the network. */
+/**
+ * One member of a world, over all its restarts: its current process, its disk, and its link to the
+ * network.
+ */
 
 import { streamOf } from '@incumbent/simulator/time';
 import type { Written } from '../../src/driver.ts';

@@ -1,4 +1,7 @@
-/** What every simulation is: worlds by seed, and what came of each. */
+/**
+ * The types that all simulations share: a simulation runs worlds by seed and reports the outcome of
+ * each.
+ */
 
 import type { Violation } from './checks.ts';
 import type { Ground, Plan } from './faults.ts';

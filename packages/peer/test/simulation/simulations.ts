@@ -1,4 +1,4 @@
-/** Every simulation of members without a store, by name. */
+/** All simulations of members without a store, by name. */
 
 import { bestEffortSimulations } from '../best-effort/simulation.ts';
 import { emergentSimulation } from '../emergent/simulation.ts';

@@ -1,4 +1,7 @@
-/** What goes wrong in a world while it storms: faults at their times, or on the heels of what was just said. All that last are mended when it is over. */
+/**
+ * Causes the faults of a world during its storm, at set times or in response to an event. Ends all
+ * lasting faults when the storm is over.
+ */
 
 import type { Scheduler, Stream } from '@incumbent/simulator/time';
 import type { Safety } from '../../src/index.ts';

@@ -1,4 +1,4 @@
-/** A world from its first event to its last: a storm, then calm, in which an algorithm shows what it promises. */
+/** Runs one world: a storm of faults, then a calm in which the algorithm must keep its promises. */
 
 import { Livelock, Scheduler, streamOf, Trace, type Stream } from '@incumbent/simulator/time';
 import type { Algorithm, Safety } from '../../src/index.ts';

@@ -1,4 +1,7 @@
-/** What an election costs, by counting: the leader has crashed, and it is noticed by one member first, or by all at once. */
+/**
+ * Counts the messages of an election after the leader has crashed. Either one member notices the
+ * crash first, or all notice it at once.
+ */
 
 import { algorithmOf, type Name, type Options } from '../best-effort/algorithms.ts';
 import { Stage, type Line } from './stage.ts';

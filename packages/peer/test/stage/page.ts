@@ -1,4 +1,7 @@
-/** `node --conditions=@incumbent/source packages/peer/test/stage/page.ts`: writes docs/peer-elections.md, from what happens. A test checks that it is fresh. */
+/**
+ * `node --conditions=@incumbent/source packages/peer/test/stage/page.ts`: runs the elections and
+ * writes docs/peer-elections.md. A test checks that the page is up to date.
+ */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { names, type Name } from '../best-effort/algorithms.ts';

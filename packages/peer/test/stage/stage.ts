@@ -1,4 +1,7 @@
-/** Members that elect by best effort, over the real driver, on a network without faults but those that are asked for; and all that they say. */
+/**
+ * Members of a best-effort algorithm on the production driver, over a network that has only the
+ * faults that the caller asks for. Records all messages.
+ */
 
 import { Driver } from '../../src/driver.ts';
 import type { BestEffortAlgorithm, BestEffortMessage } from '../../src/index.ts';

@@ -1,4 +1,4 @@
-/** What happens on a stage, as lines to read. */
+/** Formats the events of a stage as lines of text. */
 
 import type { BestEffortMessage } from '../../src/index.ts';
 import type { Line } from './stage.ts';

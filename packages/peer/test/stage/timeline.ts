@@ -1,4 +1,7 @@
-/** Who leads, and whom the others follow, over time: a row for each member, a character for each step of time. */
+/**
+ * Draws who leads and whom the others follow over time: one row per member, one character per step
+ * of time.
+ */
 
 import { algorithmOf, type Name } from '../best-effort/algorithms.ts';
 import { Stage } from './stage.ts';

@@ -1,4 +1,4 @@
-/** Certificates for members, made by openssl. */
+/** Creates certificates for members, with openssl. */
 
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';

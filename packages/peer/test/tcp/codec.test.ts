@@ -1,4 +1,4 @@
-/** What is in a frame, and whatever else may be there. */
+/** Packets, and other bytes that may arrive in their place. */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

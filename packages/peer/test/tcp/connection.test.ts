@@ -1,4 +1,4 @@
-/** A connection on a clock that the test moves. */
+/** A connection on a manual clock. */
 
 import { ManualClock } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** Members that come and go, over real sockets, each with a port, a transport and a leader's work of its own. */
+/**
+ * An open membership over real sockets. Each member has a port, a transport and a leader's work of
+ * its own.
+ */
 
 import { freePort, LOOPBACK, until } from '@incumbent/test-support';
 import {

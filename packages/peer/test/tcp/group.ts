@@ -1,4 +1,4 @@
-/** Members that reach each other over TCP, on this machine's loopback address. */
+/** Several members over TCP, on the loopback address. */
 
 import { freePort, LOOPBACK, startProxy, until, type Proxy } from '@incumbent/test-support';
 import {

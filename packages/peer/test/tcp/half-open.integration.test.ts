@@ -1,4 +1,4 @@
-/** A connection whose other end is gone without a word. */
+/** A connection whose other side has disappeared without closing it. */
 
 import { until } from '@incumbent/test-support';
 import { expect, it } from 'vitest';

@@ -1,4 +1,7 @@
-/** What reaches a member's port and is none of its members, or none that behaves: refused with a reason, counted, and nobody who leads is disturbed. */
+/**
+ * Connections of strangers and of misbehaving members. The transport refuses them with a reason and
+ * counts them, and the leader keeps leading.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort, LOOPBACK } from '@incumbent/test-support';

@@ -1,4 +1,4 @@
-/** A port without security that others may reach is announced. */
+/** The transport warns about a port without security that other machines can reach. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '@incumbent/test-support';

@@ -1,4 +1,4 @@
-/** Members that come and go, over real sockets. */
+/** An open membership over real sockets. */
 
 import { freePort, LOOPBACK, makeScratch, until } from '@incumbent/test-support';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** The smaller parts of the transport: its seals, its outbox, its options. */
+/** The smaller parts of the transport: seals, outbox and options. */
 
 import { describe, expect, it } from 'vitest';
 import { TcpTransport, type TcpTransportOptions } from '../../src/index.ts';

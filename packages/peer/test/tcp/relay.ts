@@ -1,4 +1,7 @@
-/** What stands before the ports of members, and parts them: it reads who dials from the first words, and ends or refuses what crosses a cut. */
+/**
+ * A relay in front of each member's port that can partition them. It reads from the first message
+ * who dials, and ends or refuses connections that cross a partition.
+ */
 
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import { LOOPBACK } from '@incumbent/test-support';

@@ -1,4 +1,4 @@
-/** Certificates that are renewed while the members go on. */
+/** Certificates that are renewed while the members run. */
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

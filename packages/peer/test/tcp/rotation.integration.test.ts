@@ -1,4 +1,7 @@
-/** A secret that changes while the members go on: each is restarted once in each of three steps. */
+/**
+ * Rotation of the secret while the group runs, in three steps. Each step restarts every member
+ * once.
+ */
 
 import { until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** The secret that members share is shown by nothing: no transport, no error, no log, no event. */
+/** The shared secret appears in no transport, error, log or event. */
 
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { inspect } from 'node:util';

@@ -1,4 +1,4 @@
-/** Whoever connects to a member's port and says what it likes. */
+/** A client that connects to a member's port and sends arbitrary bytes. */
 
 import { connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';

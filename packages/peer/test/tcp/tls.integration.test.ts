@@ -1,4 +1,4 @@
-/** Members that know each other by their certificates. */
+/** Members that authenticate each other by certificates. */
 
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';

@@ -1,4 +1,4 @@
-/** Frames out of whatever comes: valid ones that were tampered with, and garbage. */
+/** Frames read from arbitrary bytes: valid frames that were tampered with, and garbage. */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
