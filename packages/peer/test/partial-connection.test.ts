@@ -24,7 +24,8 @@ describe.each([
         const leader = await arena.begin().leader();
         await arena.pass(LATER_MS);
         expect([leader.isValid(), arena.led.length]).toEqual([true, 1]);
-        // All see it but the one that it cannot reach, which knows of no leader, and does not raise the term.
+        // All see it but the one that it cannot reach, which knows of no leader, and does not raise
+        // the term.
         const unreached = [one, other].filter((id) => id !== leader.memberId && [one, other].includes(leader.memberId));
         for (const id of ids) expect(arena.sees(id), id).toBe(unreached.includes(id) ? undefined : leader.memberId);
         for (const id of unreached) expect([undefined, 0n, leader.term], id).toContain(arena.of(id).highestTerm);
@@ -53,7 +54,8 @@ describe.each([
     const leader = await arena.begin().leader();
     await arena.pass(500);
     const [first = '', second = '', third] = ids.filter((id) => id !== leader.memberId);
-    // Of three, one of the two is the leader that goes: any other two would be no majority without one another.
+    // Of three, one of the two is the leader that goes: any other two would be no majority without
+    // one another.
     arena.between(first, third === undefined ? leader.memberId : second);
     await arena.pass(500);
     await arena.clock.run(arena.of(leader.memberId).close());

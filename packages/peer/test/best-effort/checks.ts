@@ -44,7 +44,9 @@ export class BestEffortChecks extends Checks<'bestEffort'> {
     this.believers(all, atMs);
   }
 
-  /** Whoever has not said for a failure timeout that it leads does not believe it: it stood still. */
+  /**
+   * Whoever has not said for a failure timeout that it leads does not believe it: it stood still.
+   */
   override believers(all: readonly Best[], atMs: number): void {
     const valid = all.filter((one) => one.awake && one.isValid());
     if (valid.length > 1) this.count('two believe');

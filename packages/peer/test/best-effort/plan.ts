@@ -75,7 +75,10 @@ interface Times {
   readonly inviteEveryMs: number;
 }
 
-/** A few timeouts; and what an election of the algorithm may take, and take again, with so many members. */
+/**
+ * A few timeouts; and what an election of the algorithm may take, and take again, with so many
+ * members.
+ */
 function boundOf(name: Name, members: number, { failureTimeoutMs, answerTimeoutMs, delayStepMs, inviteEveryMs }: Times): number {
   const base = 6 * failureTimeoutMs;
   switch (name) {

@@ -31,7 +31,8 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     this.#stays('an undisturbed leader stays', () => this.pass(3 * unitMs));
     const dead = this.leader();
     if (dead === undefined || this.#electable(dead).length === 0) return;
-    // Whoever stands back for this leader does so no more when it is gone; and who goes behind others may be forgiven meanwhile, or was just now.
+    // Whoever stands back for this leader does so no more when it is gone; and who goes behind
+    // others may be forgiven meanwhile, or was just now.
     const isUnclear = this.seats.some((seat) => this.#standsBack(seat) || this.#level(dead, seat.id, 2 * unitMs) > 0);
     const next = isUnclear ? undefined : dead.run?.driver.successor(undefined);
     dead.crash(false);
@@ -75,7 +76,10 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     return views.size === 1 && believers.length === 1 && view.startsWith(`${believers[0]?.id} in `) ? view : undefined;
   }
 
-  /** Whoever leads now leads after that, in the same round; but with the bully the best leads, whose failures are forgiven. */
+  /**
+   * Whoever leads now leads after that, in the same round; but with the bully the best leads, whose
+   * failures are forgiven.
+   */
   #stays(promise: string | undefined, during: () => void): void {
     const before = this.#agreed();
     during();
@@ -90,7 +94,10 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     this.#bestLeads();
   }
 
-  /** After a quiet while all know who is there: the best of them is elected. An invitation has no such order. */
+  /**
+   * After a quiet while all know who is there: the best of them is elected. An invitation has no
+   * such order.
+   */
   #bestFollows(next: string | undefined): void {
     const now = this.leader()?.id;
     if (this.shape.name === 'bully' || this.shape.name === 'invitation' || next === undefined || now === next) return;
@@ -119,7 +126,10 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     return stateOf(seat).standsBack;
   }
 
-  /** How far a member goes behind others for its failures, as far as one of them knows; now, or as it was so long ago. */
+  /**
+   * How far a member goes behind others for its failures, as far as one of them knows; now, or as
+   * it was so long ago.
+   */
   #level(seat: Place, of: string, agoMs = 0): number {
     const nowMs = (seat.run?.process.monotonic() ?? 0) - agoMs;
     return levelOf(this.shape.options.forgiveMs, stateOf(seat).failures, of, nowMs);

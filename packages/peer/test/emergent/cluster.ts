@@ -88,7 +88,9 @@ export class Cluster implements AsyncDisposable {
     this.#network = new MemoryNetwork({ clock: this.clock, latencyMs: 1, seeds });
   }
 
-  /** A process of this id, which leads whenever it can; with `standing: false` it only takes part. */
+  /**
+   * A process of this id, which leads whenever it can; with `standing: false` it only takes part.
+   */
   start(id: string, { standing = true, ...options }: Partial<EmergentOptions> & { readonly standing?: boolean } = {}): Player {
     const clock = new SkewedClock(this.clock);
     const starts = (this.#starts.get(id) ?? 0) + 1;

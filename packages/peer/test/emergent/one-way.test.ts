@@ -7,7 +7,9 @@ const IDS = ['a', 'b', 'c', 'd'];
 const FAILURE_TIMEOUT_MS = 500;
 const JOIN_ATTEMPTS = 8;
 const CLUSTERS = 10;
-/** All are together again by then. With these options a search takes place every failure timeout. */
+/**
+ * All are together again by then. With these options a search takes place every failure timeout.
+ */
 const BOUND_MS = 4 * FAILURE_TIMEOUT_MS;
 
 /** A removed member makes its attempts to join within four failure timeouts. */
@@ -39,7 +41,10 @@ async function lossy(isLost: IsLost, lossMs: number, options: ClusterOptions): P
   return cluster;
 }
 
-/** What is wrong with them; undefined: all are in one list, whose coordinator alone leads, and nobody has given up. */
+/**
+ * What is wrong with them; undefined: all are in one list, whose coordinator alone leads, and
+ * nobody has given up.
+ */
 function problemOf(cluster: Cluster): string | undefined {
   const errors = IDS.flatMap((id) => cluster.of(id).error ?? []);
   const { members = [], coordinator } = cluster.membership('a') ?? {};

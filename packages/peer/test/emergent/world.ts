@@ -15,7 +15,10 @@ import type { Shape } from './plan.ts';
 
 type Best = Run<'bestEffort'>;
 
-/** In calm all agree by then, in failure timeouts: attempts to join that are spent in vain, a failure, a search, a merge, and a few that cross. */
+/**
+ * In calm all agree by then, in failure timeouts: attempts to join that are spent in vain, a
+ * failure, a search, a merge, and a few that cross.
+ */
 const BOUND = 20;
 
 /** Times of its outcome are in failure timeouts. */
@@ -88,7 +91,8 @@ export class EmergentWorld extends World<'bestEffort', Shape, EmergentChecks> {
   /** Nothing changes where nothing happens. */
   #quiet(forMs: number): void {
     if (this.checks.violations.length > 0) return;
-    // Somebody may still be about to stand again, or be taken for somebody by a message of long ago.
+    // Somebody may still be about to stand again, or be taken for somebody by a message of long
+    // ago.
     this.settle();
     this.pass(this.shape.failureTimeoutMs);
     const version = this.runs[0]?.membership?.version;

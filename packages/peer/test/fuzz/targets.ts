@@ -140,7 +140,10 @@ const said = fc.oneof(
   fc.record({ type: fc.constant('refused'), reason: fc.constantFrom('wrongSecret', 'security', 'constructor', '') }),
 );
 
-/** Rejects with why somebody who says these words, and does not know the secret, is not let in; resolves where it is. */
+/**
+ * Rejects with why somebody who says these words, and does not know the secret, is not let in;
+ * resolves where it is.
+ */
 async function meet(input: Uint8Array, part: 'dialler' | 'listener'): Promise<unknown> {
   const { socket } = line();
   const wire = new Wire(socket, HANDSHAKE_BYTES);

@@ -12,7 +12,10 @@ import { World } from '../simulation/world.ts';
 import { QuorumChecks } from './checks.ts';
 import type { Shape } from './plan.ts';
 
-/** In calm somebody leads by then, in longest election timeouts: a pause after the start, a promise, and a few split votes. */
+/**
+ * In calm somebody leads by then, in longest election timeouts: a pause after the start, a promise,
+ * and a few split votes.
+ */
 const BOUND = 15;
 
 /** Times of its outcome are in longest election timeouts. */
@@ -33,7 +36,8 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
     const readmit = outcast === undefined ? undefined : this.network.isolate(outcast, outcastHow);
     const termsBefore = this.seats.map(termOf);
     this.recoveredAfter = this.#untilLed('elected once a majority is connected', outcast);
-    // Promises of before, and late messages, are over; and whoever led until now by what a majority had said before the calm may lead no longer.
+    // Promises of before, and late messages, are over; and whoever led until now by what a majority
+    // had said before the calm may lead no longer.
     this.settle();
     this.#untilLed('elected once a majority is connected', outcast);
     this.#quiet('an undisturbed leader stays', 3 * maxMs, outcast);
@@ -64,7 +68,10 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
     return this.until(promise, BOUND * maxMs, maxMs / 20, missing) / maxMs;
   }
 
-  /** Whoever leads now leads still after a while; unless a member that was cut off while it asked for votes has a newer term. */
+  /**
+   * Whoever leads now leads still after a while; unless a member that was cut off while it asked
+   * for votes has a newer term.
+   */
   #quiet(promise: string, forMs: number, but: string | undefined): void {
     const leader = this.leader();
     if (leader === undefined) return this.checks.fail(promise, this.scheduler.nowMs, 'nobody leads');
@@ -78,13 +85,19 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
     return this.checks.fail(promise, this.scheduler.nowMs, `${leader.id} led term ${term}, and now ${this.leader()?.id ?? 'nobody'} leads`);
   }
 
-  /** In calm everybody sees who leads, and in which term: whoever had a newer one has told of it by now. */
+  /**
+   * In calm everybody sees who leads, and in which term: whoever had a newer one has told of it by
+   * now.
+   */
   #agree(): void {
     const views = this.seats.map((seat) => seat.view);
     if (new Set(views).size > 1) this.checks.fail('all see who leads', this.scheduler.nowMs, views.join(', '));
   }
 
-  /** It may have been about to raise the term when it was cut off; from then on nobody has encouraged it. */
+  /**
+   * It may have been about to raise the term when it was cut off; from then on nobody has
+   * encouraged it.
+   */
   #keptQuiet(outcast: string | undefined, termsBefore: readonly bigint[]): void {
     const seat = this.seats.find((one) => one.id === outcast);
     const [term, id] = seat === undefined ? [0n, ''] : [termOf(seat), seat.id];

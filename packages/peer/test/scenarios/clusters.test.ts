@@ -104,7 +104,8 @@ describe('hashicorp/raft', () => {
 
   it('D28 slow votes, sent or heard: one leader all the same (hashicorp/raft SlowSendVote, SlowRecvVote)', async () => {
     await using arena = new Arena(['a', 'b', 'c']);
-    // A tenth of a second for each word: half of an election timeout for one round of votes after the other.
+    // A tenth of a second for each word: half of an election timeout for one round of votes after
+    // the other.
     await using slow = new Arena(['a', 'b', 'c'], {}, { latencyMs: 100 });
     for (const one of [arena, slow]) {
       const leader = await one.begin().leader();
@@ -194,7 +195,8 @@ describe('TigerBeetle', () => {
     const leader = await arena.leader();
     await arena.pass(500);
     const [one = '', other = ''] = others(arena.ids, leader.memberId);
-    // The leader is gone for both, and they cannot hear each other: both stand, in vain, until they can.
+    // The leader is gone for both, and they cannot hear each other: both stand, in vain, until they
+    // can.
     arena.network.isolate(leader.memberId);
     arena.between(one, other);
     await arena.pass(10_000);
@@ -221,7 +223,8 @@ describe('Jepsen', () => {
     await using arena = new Arena(FIVE).begin();
     for (let round = 0; round < 6; round += 1) {
       await arena.leader(60_000);
-      // In a ring each hears its two neighbours on either side of it, turned by one each time, and nobody else.
+      // In a ring each hears its two neighbours on either side of it, turned by one each time, and
+      // nobody else.
       const ring = [...FIVE.slice(round % 5), ...FIVE.slice(0, round % 5)];
       for (const [i, id] of ring.entries()) if (round % 2 === 0 || i > 0) arena.between(id, ring[(i + 2) % 5]!);
       await arena.pass(8_000);

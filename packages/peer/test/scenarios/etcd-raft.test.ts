@@ -23,7 +23,8 @@ describe('an election', () => {
   const rows: readonly (readonly [nodes: number, dead: readonly string[], is: string])[] = [
     [3, [], 'leader 1'],
     [3, ['2'], 'leader 1'],
-    // There they are candidates in term 1; here a pre-vote comes first, as in their own rows with it.
+    // There they are candidates in term 1; here a pre-vote comes first, as in their own rows with
+    // it.
     [3, ['2', '3'], 'pre-candidate 0'],
     [4, ['2', '3'], 'pre-candidate 0'],
     [5, ['2', '3'], 'leader 1'],
@@ -57,7 +58,8 @@ describe('an election', () => {
     [5, { 2: false, 3: false }, false],
     [5, {}, false],
   ];
-  // One that is refused by a majority is a follower at once there, and waits for its timeout here: in neither does it lead, or ask again before.
+  // One that is refused by a majority is a follower at once there, and waits for its timeout here:
+  // in neither does it lead, or ask again before.
   it.each(answers)(
     'D10 of %i nodes in one round, by the votes %j: elected %s (etcd-io/raft TestLeaderElectionInOneRoundRPC)',
     (count, votes, wins) => {
@@ -139,7 +141,8 @@ describe('a request for a vote', () => {
       if (kind === 'candidate' || kind === 'leader') nodes.hears('1', '3', { type: 'preVoteAnswer', term: 3n, poll: 1, granted: true });
       if (kind === 'leader') nodes.hears('1', '3', { type: 'voteAnswer', term: 4n, granted: true });
       expect(nodes.is('1').split(' ')[0]).toBe(kind);
-      // A pre-candidate has not voted in the term that it asks for: it is the vote of its last one that counts.
+      // A pre-candidate has not voted in the term that it asks for: it is the vote of its last one
+      // that counts.
       const asked = kind === 'pre-candidate' ? 3n : term;
       nodes.drop().facts();
       nodes.hears('1', '2', ask(asked, { lastTerm: logTerm, lastIndex: index }));

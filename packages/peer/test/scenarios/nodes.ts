@@ -83,7 +83,10 @@ export class Nodes {
     return `${names[role.kind]} ${term}`;
   }
 
-  /** The facts since it was asked last, each once, in an order that does not depend on who was delivered to first. */
+  /**
+   * The facts since it was asked last, each once, in an order that does not depend on who was
+   * delivered to first.
+   */
   facts(): readonly string[] {
     const facts = [...new Set(this.#facts)].toSorted();
     this.#facts = [];
@@ -117,7 +120,10 @@ export class Nodes {
     return this;
   }
 
-  /** An election timeout passes for all of them, or those that are named: what they owed to a leader is over. */
+  /**
+   * An election timeout passes for all of them, or those that are named: what they owed to a leader
+   * is over.
+   */
   lapse(...ids: readonly string[]): this {
     for (const { id } of this.#all) if (ids.length === 0 || ids.includes(id)) this.of(id).nowMs += ELECTION_MS;
     return this;

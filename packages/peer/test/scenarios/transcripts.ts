@@ -49,7 +49,8 @@ export const transcripts: readonly Transcript[] = [
     nodes: 3,
     lines: [
       first,
-      // 1 and 2 have an entry that 3 has not. There nobody is bound by having heard a leader; here that must be over first.
+      // 1 and 2 have an entry that 3 has not. There nobody is bound by having heard a leader; here
+      // that must be over first.
       line('log 1 1 12; log 2 1 12; log 3 1 11; lapse 2 3; campaign 3; stabilize', '3 asks 1', '1 would not 3', '2 would not 3'),
       line('tick 1 200; stabilize', '3 follows 1'),
       line(
@@ -64,11 +65,13 @@ export const transcripts: readonly Transcript[] = [
     nodes: 3,
     lines: [
       first,
-      // There 2 raises its term to 2 in vain; here it asks first, so all terms from here on are lower by one.
+      // There 2 raises its term to 2 in vain; here it asks first, so all terms from here on are
+      // lower by one.
       line('campaign 2; stabilize', '2 asks 1', '1 would not 2', '3 would not 2'),
       // There it takes two timeouts, as it counts in whole ones.
       line('tick 1 1000; tick 1 1000', '1 follows 1'),
-      // Its heartbeats arrive late, and are followed: they are of a term that nobody has followed since.
+      // Its heartbeats arrive late, and are followed: they are of a term that nobody has followed
+      // since.
       line('stabilize', '2 follows 1'),
       // For 3 no time has passed: it is still bound.
       line('lapse 2; campaign 2; deliver 1; deliver 3', '2 asks 1', '1 would 2', '3 would not 2'),

@@ -7,8 +7,9 @@
 const STEPS = 2;
 
 /**
- * A wall clock that is set back hides as much of a sleep, unless the process has looked at its clocks in between. A leader looks at them with each step; and
- * what anybody believes counts from less than an election timeout ago.
+ * A wall clock that is set back hides as much of a sleep, unless the process has looked at its
+ * clocks in between. A leader looks at them with each step; and what anybody believes counts from
+ * less than an election timeout ago.
  */
 export class Clocks {
   readonly #apartMs: number;
@@ -35,7 +36,10 @@ export class Clocks {
     return true;
   }
 
-  /** Its wall clock is to be set back; false: it sleeps, or did just now; or has read its clocks in this very ms, which no clock does that ticks faster. */
+  /**
+   * Its wall clock is to be set back; false: it sleeps, or did just now; or has read its clocks in
+   * this very ms, which no clock does that ticks faster.
+   */
   setBack(nowMs: number): boolean {
     if (nowMs - this.#sleptAtMs < this.#apartMs || nowMs === this.#steppedAtMs) return false;
     this.#setBackAtMs = nowMs;

@@ -59,8 +59,9 @@ function drawOccasion(random: Stream, { unitMs }: Ground, triggers: readonly Tri
 }
 
 /**
- * Wall clocks that are set back by a heartbeat or so; and, where machines sleep, every second time just before a leader's does, so that what was vouched for before
- * is still believed. By chance of their own, so that no other fault is another for them.
+ * Wall clocks that are set back by a heartbeat or so; and, where machines sleep, every second time
+ * just before a leader's does, so that what was vouched for before is still believed. By chance of
+ * their own, so that no other fault is another for them.
  */
 function drawSetBacks(random: Stream, shape: Ground, { triggers }: Odds): readonly Fault[] {
   const count = random.pick([0, 1, 2, 4]);

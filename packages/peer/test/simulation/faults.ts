@@ -11,14 +11,20 @@ export interface Ground {
   /** The rate of each member's clock: off by the error that is allowed for, at most. */
   readonly rates: readonly number[];
   readonly latencyMs: readonly [min: number, max: number];
-  /** So much of all messages comes again, long after; and so it is with each second word of a leader that has given up. */
+  /**
+   * So much of all messages comes again, long after; and so it is with each second word of a leader
+   * that has given up.
+   */
   readonly echoes: number;
   readonly writeMs: number;
   /** Take part, and never lead. */
   readonly bystanders: readonly string[];
   /** How restless leaders are: 0 they lead for as long as they can. */
   readonly unrest: number;
-  /** Machines sleep, else wall clocks are set back by any time at any moment: both at once, within one round, nobody can notice. */
+  /**
+   * Machines sleep, else wall clocks are set back by any time at any moment: both at once, within
+   * one round, nobody can notice.
+   */
   readonly sleepy: boolean;
   readonly startWithinMs: number;
   readonly stormMs: number;
@@ -26,12 +32,18 @@ export interface Ground {
 
 export type CutHow = 'deaf' | 'mute' | 'both';
 
-/** Something that was just sent, cast or won; a fault can wait for it. The subject is whose doing it was. A message's type, `write`, or `elected`. */
+/**
+ * Something that was just sent, cast or won; a fault can wait for it. The subject is whose doing it
+ * was. A message's type, `write`, or `elected`.
+ */
 export type Trigger = string;
 
 export type When = { readonly atMs: number } | { readonly on: Trigger; readonly nth: number; readonly afterMs: number };
 
-/** `subject`: of the trigger; `leader`: whoever believes, or, where members come and go, one that coordinates them; else a member's id. */
+/**
+ * `subject`: of the trigger; `leader`: whoever believes, or, where members come and go, one that
+ * coordinates them; else a member's id.
+ */
 export type Target = string;
 
 /** All that last are over after `forMs`, and at the end of the storm. */

@@ -119,7 +119,8 @@ export class Run<S extends Safety> {
   #elected(): void {
     const { checks, scheduler, shape, calm, runs } = this.#world;
     checks.began(this.name, scheduler.nowMs);
-    // The answer came while the machine slept: its first look at the clocks ends it, and nobody is told.
+    // The answer came while the machine slept: its first look at the clocks ends it, and nobody is
+    // told.
     if (!this.isValid()) return checks.count('stillborn');
     this.#world.noted(`${this.name} elected in ${numberOf(this.view)}`);
     checks.count('elected');

@@ -16,7 +16,10 @@ export interface Outcome<G extends Ground = Ground> {
   /** Of all that happened, in order. */
   readonly hash: string;
   readonly events: number;
-  /** From the end of the storm, and from a leader's crash, until there was one again, in what the algorithm measures time by. */
+  /**
+   * From the end of the storm, and from a leader's crash, until there was one again, in what the
+   * algorithm measures time by.
+   */
   readonly recoveredAfter: number;
   readonly failedOverAfter: number;
 }

@@ -51,7 +51,8 @@ export class Weather<S extends Safety> {
     this.#counts.set(trigger, nth + 1);
     for (const fault of this.#waiting.get(`${trigger} ${nth}`) ?? []) {
       const afterMs = 'on' in fault.when ? fault.when.afterMs : 0;
-      // Not within the step that did it: before anything else happens, all the same, as messages take their time.
+      // Not within the step that did it: before anything else happens, all the same, as messages
+      // take their time.
       this.#site.scheduler.after(afterMs, () => this.#inject(fault, subject));
     }
   }

@@ -124,7 +124,10 @@ export abstract class World<S extends Safety, G extends Ground, C extends Checks
     this.pass(ECHO_UNITS * this.shape.unitMs);
   }
 
-  /** Asks every so many ms what is missing; undefined: nothing. Where that lasts for longer than `withinMs`, the promise is broken. How long it took, in ms. */
+  /**
+   * Asks every so many ms what is missing; undefined: nothing. Where that lasts for longer than
+   * `withinMs`, the promise is broken. How long it took, in ms.
+   */
   protected until(promise: string, withinMs: number, everyMs: number, missing: () => string | undefined): number {
     const sinceMs = this.scheduler.nowMs;
     for (;;) {

@@ -43,7 +43,8 @@ describe('a packet', () => {
         }
         const read = decodePacket(Uint8Array.from(bytes));
         if (read !== undefined) expect(decodePacket(encodePacket(read))).toEqual(read);
-        // What is well formed still has to be a message: that is the algorithm's to say, and it does not throw either.
+        // What is well formed still has to be a message: that is the algorithm's to say, and it
+        // does not throw either.
         quorum({ members: ['a'] }).readMessage(read?.message);
       }),
       { numRuns: 3_000 },

@@ -84,7 +84,10 @@ export class TcpCrowd implements AsyncDisposable {
     await member.close();
   }
 
-  /** Resolves with who leads them, once they are all the members there are, to each of them, in one version. */
+  /**
+   * Resolves with who leads them, once they are all the members there are, to each of them, in one
+   * version.
+   */
   async agreed(among: readonly Attendee[], withinMs: number): Promise<string> {
     const what = (): string =>
       among

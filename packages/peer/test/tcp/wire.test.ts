@@ -9,7 +9,10 @@ import { announced, framed, line, PREFACE, settled } from './stranger.ts';
 
 const MAX_BYTES = 100;
 
-/** Everything that comes out of these bytes, cut into pieces of these lengths; and what ended it, if anything did. */
+/**
+ * Everything that comes out of these bytes, cut into pieces of these lengths; and what ended it, if
+ * anything did.
+ */
 async function heard(
   bytes: Buffer,
   pieces: readonly number[],
