@@ -16,7 +16,7 @@ describe.each([
   ['three', THREE],
   ['five', FIVE],
 ])('quorum, among %s of which two cannot reach one another', (_name, ids) => {
-  it('elects one, which leads on undisturbed, whichever two they are', async () => {
+  it('elects one leader, which stays leader, whichever two they are', async () => {
     for (const [i, one] of ids.entries())
       for (const other of ids.slice(i + 1)) {
         await using arena = new Arena(ids);
@@ -32,7 +32,7 @@ describe.each([
       }
   });
 
-  it('keeps the leader that there is, be it one of the two or not', async () => {
+  it('keeps the current leader, whether it is one of the two or not', async () => {
     for (const isOneOfThem of [true, false]) {
       await using arena = new Arena(ids);
       const leader = await arena.begin().leader();
@@ -49,7 +49,7 @@ describe.each([
     }
   });
 
-  it('follows a leader that is gone with one of those that still reach a majority', async () => {
+  it('replaces a crashed leader by a member that still reaches a majority', async () => {
     await using arena = new Arena(ids);
     const leader = await arena.begin().leader();
     await arena.pass(500);
@@ -65,7 +65,7 @@ describe.each([
     expect([next.isValid(), arena.led.length]).toEqual([true, 2]);
   });
 
-  it('has no leader while no member reaches a majority, and one as soon as a member does', async () => {
+  it('has no leader while no member reaches a majority, and elects one as soon as a member does', async () => {
     await using arena = new Arena(ids);
     for (const one of ids) for (const other of ids) if (one < other) arena.between(one, other);
     arena.begin();
@@ -79,7 +79,7 @@ describe.each([
 });
 
 describe.each(names)('%s, among three of which two cannot reach one another', (name) => {
-  it('keeps the leader where that reaches both others, and all see it', async () => {
+  it('keeps a leader that reaches both others, and all see it', async () => {
     await using group = new Group(name, THREE).lead(...THREE);
     await group.clock.advance(6_000);
     const [leader = ''] = group.leaders;
@@ -90,7 +90,7 @@ describe.each(names)('%s, among three of which two cannot reach one another', (n
     expect([group.leaders, group.views]).toEqual([[leader], [leader, leader, leader]]);
   });
 
-  it(`has ${SPLITTING.has(name) ? 'two leaders' : 'one leader'} where a member does not reach the leader, and one after the heal`, async () => {
+  it(`has ${SPLITTING.has(name) ? 'two leaders' : 'one leader'} while a member does not reach the leader, and one after the heal`, async () => {
     await using group = new Group(name, THREE).lead(...THREE);
     await group.clock.advance(6_000);
     const [leader = ''] = group.leaders;

@@ -15,11 +15,11 @@ describe('a bug is found', { timeout: 600_000 }, () => {
     expect(promise, `nothing in ${worlds} worlds`).toBeDefined();
   });
 
-  it('but not one that does not fit the source any more', async () => {
+  it('a bug whose text is not in the source any more causes an error', async () => {
     await expect(find({ name: 'noSuchBug', on: 'quorum' }, 1)).rejects.toThrow('no such bug: noSuchBug');
   });
 
-  it('each by its own name', () => {
+  it('each bug has its own name', () => {
     expect(new Set(bugs.map(({ name }) => name)).size).toBe(bugs.length);
   });
 });

@@ -23,7 +23,7 @@ it("the README's program runs, with real clocks and real files, and leaves nothi
   rmSync(folder, { recursive: true });
 });
 
-it('so does that of members that come and go', async () => {
+it("the README's program for an open membership runs too", async () => {
   const home = join(import.meta.dirname, '..');
   const [, code = ''] = [...readFileSync(join(home, 'README.md'), 'utf8').matchAll(/```ts\n([^]*?)```/g)].map(([, block]) => block);
   // The members also use the next two ports.

@@ -45,7 +45,7 @@ const act = fc.record({
 });
 
 describe.each(names)('%s', (name) => {
-  it('says no round that cannot be read, whatever it hears', () => {
+  it('sends only readable rounds, whatever it receives', () => {
     const { start, step, readMessage } = algorithm(name);
     let last = 0;
     fc.assert(
@@ -73,7 +73,7 @@ describe.each(names)('%s', (name) => {
     expect(last).toBeGreaterThan(0);
   });
 
-  it('elects leaders after one false message has taken it to the last round', () => {
+  it('elects leaders after a forged message has raised its round to the highest one', () => {
     const stage = new Stage(algorithm(name), 1);
     for (const member of MEMBERS) stage.start(member);
     stage.until(() => stage.agree(MEMBERS), 60_000);

@@ -12,7 +12,7 @@ import { selfish } from './selfish.ts';
 import { Group } from './support.ts';
 
 describe('a leadership', () => {
-  it('of a quorum has a term, which a fence takes', async () => {
+  it('of a quorum has a term, which a fence accepts', async () => {
     await using group = new Group(['a']);
     const leadership = await group.clock.run(group.member('a').campaign());
     expectTypeOf(leadership).toEqualTypeOf<PeerLeadership<'quorum'>>();
@@ -23,7 +23,7 @@ describe('a leadership', () => {
     expect(fence.highest).toBe(1n);
   });
 
-  it('by best effort has a round, and no fence takes that', async () => {
+  it('by best effort has a round, which no fence accepts', async () => {
     const clock = new ManualClock();
     const transport = new MemoryNetwork({ clock });
     const options = { algorithm: selfish(['a', 'b']), transport, clock, random: seeded(1) };

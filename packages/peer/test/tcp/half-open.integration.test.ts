@@ -4,7 +4,7 @@ import { until } from '@incumbent/test-support';
 import { expect, it } from 'vitest';
 import { PATIENCE_MS, refusals, TcpGroup } from './group.ts';
 
-it('a half-open connection is given up by both sides, and made anew when it can be; the leader leads on', async () => {
+it('both sides end a half-open connection and reconnect when they can; the leader stays leader', async () => {
   // b connects to c through a proxy; whichever leads, a and it are a majority.
   await using group = await TcpGroup.make(['a', 'b', 'c'], { transport: { keepaliveMs: 300, handshakeTimeoutMs: 1_000 } });
   group.start('a');

@@ -42,14 +42,14 @@ async function started(memberId: string, options: Parameters<TcpGroup['transport
 }
 
 describe('a member over TCP refuses', () => {
-  it('who does not know the secret', async () => {
+  it('a process that does not know the secret', async () => {
     await using impostor = await started('a', { secret: 'what somebody thought it was' });
     await refusals(target, 'wrongSecret');
     await refusals(impostor, 'refusedThere');
     expect(impostor.connected).toEqual([]);
   });
 
-  it('to believe somebody who does not know the secret, and whom it connected to', async () => {
+  it('a process that it dialled and that does not know the secret', async () => {
     await using impostor = await started(ABSENT, {
       secret: 'what somebody thought it was',
       listen: `${LOOPBACK}:${group.ports.get(ABSENT)}`,
@@ -71,7 +71,7 @@ describe('a member over TCP refuses', () => {
     await refusals(stranger, 'refusedThere');
   });
 
-  it('one that is looking for another, or has no business to connect', async () => {
+  it('a process that wants another member, or a member that should not dial', async () => {
     const before = target.refused.wrongMember;
     await using _lost = await started(ABSENT, { members: { ...group.addresses, c: `${LOOPBACK}:${port}` } });
     await refusals(target, 'wrongMember', before + 1);
@@ -83,7 +83,7 @@ describe('a member over TCP refuses', () => {
     expect(group.of('a').transport.refused.wrongMember).toBe(wrongMember + 1);
   });
 
-  it('the second of two processes with one member id, until the first is gone', async () => {
+  it('the second of two processes with one member id, until the first has gone', async () => {
     using first = await accomplice(port, ABSENT, 'd');
     const { handshake, wire } = first;
     // It answers every question whether it still listens.
@@ -103,7 +103,7 @@ describe('a member over TCP refuses', () => {
     await expect.poll(() => second.connected, { timeout: 10_000 }).toContain('d');
   });
 
-  it('a frame of 2 GB, by its announcement alone', async () => {
+  it('a frame of 2 GB, before it reads the content', async () => {
     using stranger = new Stranger(port).say(PREFACE, announced(TWO_GB));
     await stranger.closed;
     await refusals(target, 'tooLarge');
@@ -116,7 +116,7 @@ describe('a member over TCP refuses', () => {
     expect(process.memoryUsage().rss - rss).toBeLessThan(200 * 2 ** 20);
   });
 
-  it('what speaks something else, or another version', async () => {
+  it('other protocols and other versions', async () => {
     for (const words of [
       'GET / HTTP/1.1\r\nHost: d\r\n\r\n',
       Buffer.alloc(64, 0xff),
@@ -134,7 +134,7 @@ describe('a member over TCP refuses', () => {
     expect(target.refused.version).toBe(1);
   });
 
-  it('a greeting that is none', async () => {
+  it('an invalid first message', async () => {
     const greetings = ['', '{}', '[]', 'null', '{"type":"hello"}', '{"type":"welcome"}', '\u0000\u0001', '"'.repeat(900)];
     for (const [i, greeting] of greetings.entries()) {
       using stranger = new Stranger(port).say(PREFACE, framed(greeting));
@@ -143,7 +143,7 @@ describe('a member over TCP refuses', () => {
     }
   });
 
-  it('who does not say in time who it is, however slowly it says so', async () => {
+  it('a process that does not authenticate in time, however slowly it sends', async () => {
     using silent = new Stranger(port);
     using slow = new Stranger(port);
     const beganMs = performance.now();
@@ -159,7 +159,7 @@ describe('a member over TCP refuses', () => {
     expect(performance.now() - beganMs).toBeLessThan(5_000);
   });
 
-  it('more who have not said who they are than fit; a member gets in all the same', async () => {
+  it('too many unauthenticated connections; a member can still connect', async () => {
     const strangers = Array.from({ length: 200 }, () => new Stranger(port));
     await refusals(target, 'tooManyConnections', 100);
     using member = await accomplice(port, ABSENT, 'd');
@@ -168,7 +168,7 @@ describe('a member over TCP refuses', () => {
     await Promise.all(strangers.map(({ closed }) => closed));
   });
 
-  it('what one of its members has not sent just then: replayed, reordered, changed, sent back', async () => {
+  it('frames that were replayed, reordered, changed or reflected', async () => {
     const ping = Buffer.of(2, 0);
     const attacks: readonly ((one: Awaited<ReturnType<typeof accomplice>>) => Promise<unknown> | unknown)[] = [
       ({ wire, handshake: { ours } }) => {
@@ -193,7 +193,7 @@ describe('a member over TCP refuses', () => {
     }
   });
 
-  it('a conversation that was overheard, played again', async () => {
+  it('a recorded conversation, replayed', async () => {
     using first = new Stranger(port);
     const said: Buffer[] = [];
     const write = first.socket.write.bind(first.socket);
@@ -207,7 +207,7 @@ describe('a member over TCP refuses', () => {
     expect(target.refused.wrongSecret).toBe(before + 1);
   });
 
-  it('what a member sends and no member would', async () => {
+  it('an invalid message from a member', async () => {
     const before = target.refused.malformed;
     const contents = [
       Buffer.of(9),
@@ -231,7 +231,7 @@ describe('a member over TCP refuses', () => {
     await expect.poll(() => group.of('d').member.refused.configuration, { timeout: 5_000 }).toBe(1);
   });
 
-  it('who does not read what it is told', async () => {
+  it('a process that does not read the answers', async () => {
     using member = await accomplice(port, ABSENT, 'd');
     member.stranger.socket.pause();
     // It goes on asking: that it speaks does not make it a listener.

@@ -24,7 +24,7 @@ async function warningsOf(host: string, security: Partial<TcpTransportOptions>):
 }
 
 describe('a transport without security', () => {
-  it('warns where others can reach its port', async () => {
+  it('warns if other machines can reach its port', async () => {
     expect(await warningsOf('0.0.0.0', { insecure: true })).toEqual([
       'INCUMBENT_PEERS_INSECURE: peer: 0.0.0.0:PORT is open without security: whoever reaches it can be any member. Give the transport a secret or tls',
     ]);
@@ -33,7 +33,7 @@ describe('a transport without security', () => {
   it.each([
     ['only this machine reaches it', '127.0.0.1', { insecure: true }],
     ['members share a secret', '0.0.0.0', SECURE],
-  ])('does not warn where %s', async (_, host, security) => {
+  ])('does not warn if %s', async (_, host, security) => {
     expect(await warningsOf(host, security)).toEqual([]);
   });
 });

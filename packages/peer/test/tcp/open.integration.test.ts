@@ -37,7 +37,7 @@ it('30 members join, lose three, are split in three by cut connections, and are 
   for (const other of leaders) if (other !== leader) expect(crowd.of(other)[0]!.ends).toContain('merged');
 });
 
-it('a seed that begins later is let in, and has begun nothing of its own', async () => {
+it('a seed that starts later joins, and founds no cluster of its own', async () => {
   await using crowd = new TcpCrowd(quick);
   await crowd.start('b', true);
   await crowd.agreed(crowd.of('b'), PATIENCE_MS);
@@ -46,7 +46,7 @@ it('a seed that begins later is let in, and has begun nothing of its own', async
   expect(crowd.of('a', 'b').flatMap(({ ends }) => ends)).toEqual([]);
 });
 
-it('two that dial each other keep one connection', async () => {
+it('two members that dial each other keep one connection', async () => {
   await using crowd = new TcpCrowd(quick);
   const ids = ['a', 'b', 'c', 'd'];
   for (const id of ids) await crowd.start(id, true);
@@ -56,7 +56,7 @@ it('two that dial each other keep one connection', async () => {
   expect(crowd.of('a')[0]!.transport.connected.toSorted()).toEqual(['b', 'c', 'd']);
 });
 
-it('whoever does not know the secret is not let in, nor a second process of an id, nor one of another cluster', async () => {
+it('a process without the secret, a second process with one id, and a process of another cluster cannot join', async () => {
   await using crowd = new TcpCrowd({ ...quick, joinAttempts: 4 });
   await crowd.start('a', true);
   await crowd.start('b');
@@ -76,7 +76,7 @@ it('whoever does not know the secret is not let in, nor a second process of an i
   await second.transport.close();
 });
 
-it('members know each other by certificates', async () => {
+it('members authenticate each other by certificates', async () => {
   const scratch = await makeScratch('peer-open-tls');
   const authority = await new Authority(scratch.path, 'ours').make();
   const certificates = new Map<string, PeerTls>();
@@ -92,7 +92,7 @@ it('members know each other by certificates', async () => {
   await scratch.remove();
 });
 
-it('a function that never says who the seeds are keeps nobody from closing', async () => {
+it('a `seeds` function that never resolves does not block `close()`', async () => {
   const port = await freePort();
   const seeds = (): Promise<never> => new Promise(() => {});
   const transport = new TcpTransport({ memberId: 'a', seeds, address: `${LOOPBACK}:${port}`, insecure: true });
@@ -102,7 +102,7 @@ it('a function that never says who the seeds are keeps nobody from closing', asy
   await transport.close();
 });
 
-it('seeds are found by a function that is asked again, and a member that comes back at another address', { timeout: 120_000 }, async () => {
+it('the `seeds` function is called again, and finds a member that returns at another address', { timeout: 120_000 }, async () => {
   await using crowd = new TcpCrowd(quick);
   let seeds: Record<string, string> = {};
   const more = { seeds: async () => seeds };

@@ -21,7 +21,7 @@ function textOf(pem: unknown): string {
   return pem;
 }
 
-it('members read renewed certificates, those that dial and those that are dialled', async () => {
+it('both dialling and listening members load renewed certificates', async () => {
   const fileOf = (id: string, part: string): string => join(scratch.path, `${id}.${part}.renewed`);
   const renew = async (name: string): Promise<void> => {
     const authority = await new Authority(scratch.path, name).make();

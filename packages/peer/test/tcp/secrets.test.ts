@@ -43,13 +43,13 @@ describe('the shared secret', () => {
     expect(showing([tracesOf(error)])).toEqual([]);
   });
 
-  it('is not shown by a transport', () => {
+  it('does not appear in an inspected transport', () => {
     const transport = new TcpTransport({ memberId: 'a', members, secret: SECRET });
     expect(showing([tracesOf(transport)])).toEqual([]);
     expect(tracesOf(transport)).not.toContain(Buffer.from(MARKER).toString('hex').match(/../g)?.join(' '));
   });
 
-  it('is in no event and no log of members that know different ones', async () => {
+  it('appears in no event and no log of members with different secrets', async () => {
     const heard: string[] = [];
     const listener = (message: unknown): void => void heard.push(tracesOf(message));
     const events: readonly TelemetryEvent[] = ['connectionRefused', 'messageRefused', 'peerConnected', 'peerDisconnected', 'peerFailed'];
