@@ -98,7 +98,7 @@ describe.each(names)('%s', (name) => {
     expect(group.leaders).toHaveLength(1);
     await group[Symbol.asyncDispose]();
     expect(group.leaders).toEqual([]);
-    // Their last words arrive nowhere.
+    // Their last messages are lost.
     await group.clock.advance(5);
     expect([group.clock.holds, group.clock.timers]).toEqual([0, 0]);
   });
@@ -140,7 +140,8 @@ describe('bully', () => {
     await expect(leadership!.handover('c')).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
     await group.clock.run(leadership!.handover('b'));
     await group.clock.advance(30_000);
-    // The former leader, better or not, stands back for as long as it hears one.
+    // Whether it ranks higher or not, the former leader does not campaign again while it hears a
+    // leader.
     expect(group.leaders).toEqual(['b']);
     await group.crash('b');
     await group.clock.advance(3_000);

@@ -183,7 +183,7 @@ describe('a driver', () => {
     const stage = new Stage();
     stage.order({ validity: stage.validity, outputs: [elected] });
     await stage.clock.advance(100);
-    // While it writes, the word that belief has ended waits; an answer that came before it is taken
+    // While the driver writes, the end of validity waits. It handles an answer that arrived earlier
     // first.
     stage.order({ outputs: [keep('1')] }).order({ validity: stage.validity, outputs: [] });
     expect(stage.driver.isValid()).toBe(false);

@@ -179,7 +179,8 @@ describe('a leader', () => {
     one.after(300).hears('b', { type: 'heartbeatAnswer', term: 1n, round: 1, position: HERE, standing: true });
     expect(one.events).toEqual(['elected']);
     expect(one.algorithm.validity(one.state)).toMatchObject({ term: 1n, from: { monotonicMs: sentAtMs } });
-    // The second was sent now; an answer to the first again says nothing new.
+    // The second heartbeat was sent now. A repeated answer to the first one does not extend
+    // validity.
     one.does({ type: 'tick' }).after(100).hears('b', { type: 'heartbeatAnswer', term: 1n, round: 1, position: HERE, standing: true });
     expect(one.algorithm.validity(one.state)).toMatchObject({ from: { monotonicMs: sentAtMs } });
   });
@@ -217,7 +218,7 @@ describe('a leader', () => {
     expect(one.algorithm.validity(one.state)).toBeUndefined();
     one.does({ type: 'command', command: { type: 'release', to: 'b' } });
     expect(one.said).toEqual([{ to: 'b', message: { type: 'handover', term: 1n } }]);
-    // Whoever votes for it after all does so too late.
+    // Votes that arrive after that are too late.
     one.hears('c', { type: 'voteAnswer', term: 1n, granted: true });
     expect(one.state.role.kind).toBe('following');
   });
@@ -274,7 +275,7 @@ describe('untrusted data', () => {
         const message = readMessage(data);
         if (message === undefined) return;
         expect(data).toMatchObject(message);
-        // And a member makes of it what it makes.
+        // The member must handle the message without an error.
         new One().hears('b', message);
       }),
       { numRuns: 2_000 },

@@ -30,7 +30,7 @@ describe('a leadership', () => {
     await using a = new PeerMember({ ...options, memberId: 'a' });
     await using b = new PeerMember({ ...options, memberId: 'b' });
     const leaderships = await clock.run(Promise.all([a.campaign(), b.campaign()]));
-    // Best effort: both believe.
+    // Best effort: both are valid.
     expect(leaderships.map((one) => one.isValid())).toEqual([true, true]);
     const [leadership] = leaderships;
     expect(a.safety).toBe('bestEffort');

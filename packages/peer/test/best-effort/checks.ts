@@ -13,7 +13,7 @@ type Best = Run<'bestEffort'>;
 export class BestEffortChecks extends Checks<'bestEffort'> {
   readonly #shape: Shape;
   readonly #elected: { readonly id: string; readonly atMs: number }[] = [];
-  /** When somebody said last that it leads. */
+  /** When a member last announced that it leads. */
   readonly #said = new Map<string, number>();
   readonly #rounds = new Map<string, number>();
 
@@ -45,7 +45,8 @@ export class BestEffortChecks extends Checks<'bestEffort'> {
   }
 
   /**
-   * Whoever has not said for a failure timeout that it leads does not believe it: it stood still.
+   * A leader that has sent no heartbeat for a failure timeout was paused, so its leadership must
+   * not be valid.
    */
   override believers(all: readonly Best[], atMs: number): void {
     const valid = all.filter((one) => one.awake && one.isValid());

@@ -55,7 +55,7 @@ export class EmergentChecks extends Checks<'bestEffort'> {
   }
 }
 
-/** Where a member can be reached. */
+/** The address of a member. */
 export function addressOf(memberId: string): string {
   return `at ${memberId}`;
 }

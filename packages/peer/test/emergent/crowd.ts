@@ -10,7 +10,7 @@ import { emergent, MemoryNetwork, type EmergentMessage, type EmergentOptions, ty
 
 export interface CrowdOutcome {
   readonly seed: number;
-  /** What was not as it was to be, and after which phase; empty: nothing. */
+  /** What went wrong, and after which phase. Empty: nothing. */
   readonly problems: readonly string[];
   readonly messages: number;
   /** How long each phase took, in failure timeouts. */
@@ -31,7 +31,7 @@ interface Member {
 
 const HEARTBEAT_MS = 100;
 const TIMEOUT_MS = 500;
-/** Each phase is over by then, in failure timeouts. */
+/** The longest time for each phase, in failure timeouts. */
 const BOUND = 30;
 
 export async function crowd(seed: number, size = 100, options: Partial<EmergentOptions> = {}): Promise<CrowdOutcome> {
@@ -143,7 +143,10 @@ class Crowd {
     for (const one of side) for (const two of other) this.#network.cut(one.id, two.id);
   }
 
-  /** Until each of these has one coordinator, which alone believes, and one version everywhere. */
+  /**
+   * Waits until each of these sides has one coordinator, which alone leads, and the same version
+   * everywhere.
+   */
   #until(phase: string, sides: readonly (readonly Member[])[]): number {
     const sinceMs = this.#scheduler.nowMs;
     while (this.#scheduler.nowMs < sinceMs + BOUND * TIMEOUT_MS) {

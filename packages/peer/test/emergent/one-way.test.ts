@@ -42,8 +42,8 @@ async function lossy(isLost: IsLost, lossMs: number, options: ClusterOptions): P
 }
 
 /**
- * What is wrong with them; undefined: all are in one list, whose coordinator alone leads, and
- * nobody has given up.
+ * What is wrong with the members. Undefined: all are in one list, only its coordinator leads, and
+ * no member has given up.
  */
 function problemOf(cluster: Cluster): string | undefined {
   const errors = IDS.flatMap((id) => cluster.of(id).error ?? []);

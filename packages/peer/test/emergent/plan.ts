@@ -47,7 +47,7 @@ function drawShape(random: Stream): Shape {
       drainMs,
     },
     failureTimeoutMs,
-    // Whoever is gone is missed after one timeout, and another leads after that.
+    // A crashed member is suspect after one timeout, and another one leads after that.
     unitMs: 2 * failureTimeoutMs,
     heartbeatEveryMs,
     drainMs,

@@ -8,7 +8,7 @@ import { Cluster } from './cluster.ts';
 import { One } from './one.ts';
 
 const LAST = Number.MAX_SAFE_INTEGER;
-/** A member that knows of lower ones takes this one, and none above. */
+/** A member that knows only lower versions accepts this one, but no higher one. */
 const HIGHEST = 2 ** 52 + 2 ** 32;
 
 const versions = [
@@ -21,7 +21,7 @@ const versions = [
 
 type Falsify = (incarnation: number, list: List) => EmergentMessage;
 
-/** What b says with a false version, and to whom. */
+/** The messages of b with an implausible version, and their receivers. */
 function lies(version: number): readonly (readonly [to: string, falsify: Falsify])[] {
   const maker = 'b 1';
   const beat: Falsify = (incarnation, list) => {
@@ -35,7 +35,7 @@ function lies(version: number): readonly (readonly [to: string, falsify: Falsify
   ];
 }
 
-/** Three members, the stay of b, and the newest list. */
+/** Three members, the key of b, and the newest list. */
 async function together(): Promise<{ readonly cluster: Cluster; readonly incarnation: number; readonly list: List }> {
   const cluster = new Cluster({ seeds: ['a', 'b', 'c'] });
   const lists: List[] = [];
@@ -121,13 +121,13 @@ describe('a list', () => {
   });
 });
 
-/** Of a alone, version 9. */
+/** A list of version 9 with a alone. */
 function listOfOne(): List {
   const members = [{ memberId: 'a', incarnation: 1, age: 1, address: '', standing: true }];
   return { version: 9, maker: 'a 1', round: 9, members, lost: [], minorityOf: [] };
 }
 
-/** One that has founded a cluster, and let b in. */
+/** A member that has founded a cluster and added b. */
 function coordinator(): One {
   const a = new One('a', ['a']);
   a.step(1_000, { type: 'tick' });
@@ -135,7 +135,7 @@ function coordinator(): One {
   return a;
 }
 
-/** The youngest of three, which misses the first and asks the second. */
+/** The youngest of three members. It suspects the first one and asks the second. */
 function claiming(): { readonly c: One; readonly claim: number } {
   const c = new One('c', ['a']);
   const first = coordinatorOf(listOfOne());

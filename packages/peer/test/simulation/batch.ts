@@ -17,15 +17,15 @@ export interface Batch {
   readonly failed: readonly Outcome[];
 }
 
-/** Of what these worlds must have met, what they have not; `all`: what happens seldom as well. */
+/** The events that 1,000 worlds must contain and these worlds lack. `all`: also the rare ones. */
 export function unmet({ always, seldom }: Simulation, counts: Batch['counts'], all: boolean): readonly string[] {
   return [...always, ...(all ? seldom : [])].filter((name) => counts[name] === undefined);
 }
 
-/** One seed in so many is run twice: it is the same run. */
+/** Every so many seeds, a world runs twice: both runs must be equal. */
 const REPLAY_ONE_IN = 100;
 
-/** Throws where a seed is another run the second time. */
+/** Throws if the second run of a seed differs. */
 export function runBatch(simulation: Simulation, first: number, count: number): Batch {
   const counts: Record<string, number> = {};
   const failed: Outcome[] = [];

@@ -24,7 +24,7 @@ export class Network {
     this.#latencyMs = latencyMs;
   }
 
-  /** `echo`: how likely it comes again, within so long. */
+  /** `echo`: the probability that the message arrives again, and within which time. */
   send(from: string, to: string, deliver: () => void, echo: { readonly chance: number; readonly withinMs: number }): void {
     if (this.#random.chance(echo.chance)) this.#scheduler.after(this.#random.below(echo.withinMs), deliver);
     for (const cut of this.#cuts) if (cut(from, to)) return;
@@ -44,7 +44,7 @@ export class Network {
     );
   }
 
-  /** As a split, but that one member hears both sides. */
+  /** Like a split, but one member reaches both sides. */
   bridge(side: readonly string[], over: string): () => void {
     return add(this.#cuts, (from, to) => from !== over && to !== over && side.includes(from) !== side.includes(to));
   }

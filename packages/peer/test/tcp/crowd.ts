@@ -76,7 +76,7 @@ export class TcpCrowd implements AsyncDisposable {
     return ids.map((id) => this.attendees.get(id)!);
   }
 
-  /** Gone without a word. */
+  /** Crashes a member. */
   async kill(id: string): Promise<void> {
     const { transport, member } = this.attendees.get(id)!;
     this.attendees.delete(id);

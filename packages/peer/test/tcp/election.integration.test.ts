@@ -12,7 +12,8 @@ describe('members over TCP', () => {
     const first = await group.leader();
     expect(first.isValid()).toBe(true);
     const { transport } = group.of(first.memberId);
-    // Nothing is said any more, as after a crash: not even that it has ended.
+    // From now on the process sends nothing, as after a crash: not even that its leadership has
+    // ended.
     await transport.close();
     group.members.delete(first.memberId);
     const next = (): boolean => [...group.members.values()].some(({ leadership }) => leadership?.isValid());

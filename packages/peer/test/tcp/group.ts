@@ -43,7 +43,7 @@ export class TcpGroup {
   readonly #options: TcpGroupOptions;
   readonly #closing: (() => Promise<void>)[] = [];
   readonly #logs = new PairLogs();
-  /** What stands before a member's port, for those that connect to it. */
+  /** The relay in front of a member's port. */
   readonly #proxies = new Map<string, Proxy>();
 
   private constructor(ports: ReadonlyMap<string, number>, options: TcpGroupOptions) {
@@ -74,7 +74,7 @@ export class TcpGroup {
     return Object.fromEntries(this.ids.map((id) => [id, `${LOOPBACK}:${this.#proxies.get(id)?.port ?? this.ports.get(id)}`]));
   }
 
-  /** From now on whoever is started connects to this member through it. */
+  /** From now on, members that are started dial this member through the relay. */
   async proxy(id: string): Promise<Proxy> {
     const proxy = await startProxy(`tcp://${LOOPBACK}:${this.ports.get(id)}`);
     this.#proxies.set(id, proxy);
@@ -133,7 +133,7 @@ export class TcpGroup {
     return this.members.get(id)!;
   }
 
-  /** Whoever leads, once all are connected and see it. */
+  /** Waits until all members are connected and see the leader, and returns it. */
   async leader(): Promise<PeerLeadership<'quorum'>> {
     const find = (): PeerLeadership<'quorum'> | undefined => {
       const all = [...this.members.values()];

@@ -12,7 +12,7 @@ import { refusals, TcpGroup } from './group.ts';
 import { accomplice, announced, framed, PREFACE, prove, Stranger } from './stranger.ts';
 
 const TWO_GB = 2 ** 31;
-/** Listed, and never started: whoever takes its part knows the secret. */
+/** A listed member that never starts. A test that plays its part knows the secret. */
 const ABSENT = '0';
 
 let group: TcpGroup;
@@ -60,7 +60,7 @@ describe('a member over TCP refuses', () => {
     stranger.listen().say(PREFACE, framed(JSON.stringify(hello)), framed(JSON.stringify({ type: 'proof', proof: '0'.repeat(64) })));
     await stranger.closed;
     expect(stranger.heard.toString()).toContain('"reason":"wrongSecret"');
-    // Nothing that could be made of the secret was said to it.
+    // The member sent nothing that depends on the secret.
     expect(stranger.heard.toString()).not.toContain('"proof"');
   });
 

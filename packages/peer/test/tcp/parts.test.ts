@@ -24,7 +24,7 @@ describe('a seal', () => {
     }
     expect(String(theirs.open(frames[1]!))).toBe('two');
     expect(() => keys().seal('listener').open(frames[0]!)).toThrow(forged);
-    // The same word twice has two seals.
+    // The same content sent twice has two different seals.
     expect(frames[1]!.equals(frames[2]!)).toBe(false);
     expect(unsealed.open(frames[0]!)).toBe(frames[0]);
   });

@@ -38,7 +38,7 @@ export class Relay implements AsyncDisposable {
     return new Map([...Map.groupBy(pairs, String)].map(([pair, all]) => [pair, all.length]));
   }
 
-  /** From now on nobody of one side reaches anybody of another. */
+  /** From now on, members of one side do not reach those of another. */
   part(sides: readonly (readonly string[])[]): void {
     this.#sides = sides;
     for (const { from, to, sockets } of this.#passages) if (this.#isCut(from, to)) for (const socket of sockets) socket.destroy();

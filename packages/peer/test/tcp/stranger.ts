@@ -11,7 +11,7 @@ export const PREFACE = Buffer.from('IncPeer1');
 
 export class Stranger implements Disposable {
   readonly socket: Socket;
-  /** All that it was told. */
+  /** All bytes received. */
   heard: Buffer = Buffer.alloc(0);
   readonly closed: Promise<void>;
 

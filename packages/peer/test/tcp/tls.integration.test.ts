@@ -91,7 +91,8 @@ describe('members over TLS', () => {
     const bare = connect({ port: group.ports.get('c')!, host: LOOPBACK, rejectUnauthorized: false }).on('error', () => {});
     await once(bare.resume(), 'close');
     await refusals(target, 'certificate', count + 1);
-    // Nor do they believe whom they connect to: one by another name, one of another authority.
+    // They also refuse a member that they dial if its certificate has another name or another
+    // authority.
     await using misled = await tryAs('0', { tls: await ours.certify('0'), members: { ...group.addresses, b: group.addresses['c']! } });
     await refusals(misled, 'certificate');
     await using distrustful = await tryAs('0', { tls: await theirs.certify('0') });
