@@ -44,11 +44,11 @@ export class Nodes {
   readonly #nodes = new Map<string, Node>();
   readonly #dead = new Set<string>();
   readonly #cuts = new Set<string>();
-  /** On their way, oldest first. */
+  /** The messages in transit, oldest first. */
   waiting: Envelope[] = [];
   #facts: string[] = [];
 
-  /** Nodes 1 to n that have run for long, and whose promises are over. */
+  /** Creates the nodes 1 to n. They have run for long, so no promise binds them. */
   constructor(count: number, durable: Readonly<Record<string, Partial<Vote>>> = {}, options: Partial<QuorumOptions> = {}) {
     const members = Array.from({ length: count }, (_, i) => String(i + 1));
     this.algorithm = quorum({ members, electionTimeoutMinMs: ELECTION_MS, ...options });
@@ -58,7 +58,7 @@ export class Nodes {
       this.#nodes.set(id, { id, state, nowMs: 100 * ELECTION_MS, position: { lastTerm: 0n, lastIndex: 0n }, kept });
       this.#step(id, { type: 'command', command: { type: 'campaign' } });
     }
-    // Nobody's timer goes off by itself.
+    // No timer fires by itself.
     for (const node of this.#all) this.#rest(node);
   }
 
@@ -84,8 +84,7 @@ export class Nodes {
   }
 
   /**
-   * The facts since it was asked last, each once, in an order that does not depend on who was
-   * delivered to first.
+   * The facts since the last call, each once. Their order does not depend on the order of delivery.
    */
   facts(): readonly string[] {
     const facts = [...new Set(this.#facts)].toSorted();
@@ -99,7 +98,7 @@ export class Nodes {
     return this;
   }
 
-  /** Its election timeout is over. */
+  /** Its election timeout expires. */
   campaign(id: string): this {
     const node = this.of(id);
     if (!node.state.standing) this.#step(id, { type: 'command', command: { type: 'campaign' } });
@@ -109,7 +108,7 @@ export class Nodes {
     return this;
   }
 
-  /** So long passes for it alone; its heartbeats are sent, its timer does not go off. */
+  /** Time passes for this node only. It sends its heartbeats, but its timer does not fire. */
   tick(id: string, ms: number = ELECTION_MS): this {
     const node = this.of(id);
     for (let passed = 0; passed < ms; passed += 100) {
@@ -121,15 +120,15 @@ export class Nodes {
   }
 
   /**
-   * An election timeout passes for all of them, or those that are named: what they owed to a leader
-   * is over.
+   * An election timeout passes for all nodes, or for the named ones. Their promises to a leader
+   * expire.
    */
   lapse(...ids: readonly string[]): this {
     for (const { id } of this.#all) if (ids.length === 0 || ids.includes(id)) this.of(id).nowMs += ELECTION_MS;
     return this;
   }
 
-  /** Whatever waits for it, and nothing that comes of it. */
+  /** Delivers the messages that wait for it, but none that follow from them. */
   deliver(id: string): this {
     const due = this.waiting.filter(({ to }) => to === id);
     this.waiting = this.waiting.filter(({ to }) => to !== id);
@@ -137,7 +136,7 @@ export class Nodes {
     return this;
   }
 
-  /** Until nothing is on its way. */
+  /** Delivers messages until none is in transit. */
   stabilize(): this {
     for (let left = 10_000; this.waiting.length > 0; left -= 1) {
       if (left === 0) throw new Error('they talk on and on');
@@ -164,7 +163,7 @@ export class Nodes {
     return this;
   }
 
-  /** Nothing passes between the two. */
+  /** Cuts the link between the two. */
   cut(a: string, b: string): this {
     this.#cuts.add(`${a} ${b}`).add(`${b} ${a}`);
     return this;
@@ -175,7 +174,7 @@ export class Nodes {
     return this;
   }
 
-  /** Hands over; false: there is no such heir, and nothing has happened. */
+  /** Hands over. False: that node cannot be the successor, and nothing has happened. */
   transfer(from: string, to: string | undefined): boolean {
     const successor = this.algorithm.successor(this.of(from).state, to);
     if (successor === undefined) return false;
@@ -212,7 +211,7 @@ export class Nodes {
 
   #changed(id: string, before: QuorumState, { role, term }: QuorumState): void {
     const words = { leading: 'leads', following: 'follows', voting: 'stands', polling: 'asks' } as const;
-    // Of a node that won at once both are told.
+    // If a node wins at once, both facts are recorded.
     if (role.kind === 'leading' && before.role.kind !== 'voting') this.#facts.push(`${id} stands ${term}`);
     this.#facts.push(`${id} ${words[role.kind]} ${term}`);
   }

@@ -22,7 +22,7 @@ export function textOf(name: string): string {
   return readFileSync(new URL(name, FOLDER), 'utf8');
 }
 
-/** The text with what follows from its commands now. */
+/** The text, with the current results of its commands. */
 export function play(text: string): string {
   const [played, lines]: [Played, string[]] = [new Played(), []];
   for (const line of text.split('\n')) {

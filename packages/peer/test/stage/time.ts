@@ -36,7 +36,7 @@ export class StageTime implements Clock {
     };
   }
 
-  /** To the next thing that is due, but no further than this. */
+  /** Advances to the next timer that is due, but not beyond this time. */
   step(untilMs: number): boolean {
     const [next] = this.#due;
     if (next === undefined || next.atMs > untilMs) {

@@ -43,8 +43,7 @@ describe('a packet', () => {
         }
         const read = decodePacket(Uint8Array.from(bytes));
         if (read !== undefined) expect(decodePacket(encodePacket(read))).toEqual(read);
-        // What is well formed still has to be a message: that is the algorithm's to say, and it
-        // does not throw either.
+        // The algorithm decides whether well-formed data are a message. It must not throw either.
         quorum({ members: ['a'] }).readMessage(read?.message);
       }),
       { numRuns: 3_000 },

@@ -11,7 +11,7 @@ import { framed, line, PREFACE, settled } from './stranger.ts';
 const PING = framed(Buffer.of(2, 0));
 const PONG = framed(Buffer.of(3, 0));
 
-/** A process that can stand still: then its timers are late. */
+/** A clock that can pause, so that its timers fire late. */
 class StoppableClock extends ManualClock {
   #stoodMs = 0;
 

@@ -21,7 +21,7 @@ export interface Attendee {
   readonly transport: TcpTransport;
   readonly member: PeerMember<'bestEffort'>;
   leadership: PeerLeadership<'bestEffort'> | undefined;
-  /** The reasons of the leaderships that it held and that are over. */
+  /** The reasons for which its leaderships have ended. */
   readonly ends: string[];
 }
 
@@ -38,7 +38,10 @@ export class TcpCrowd implements AsyncDisposable {
     this.#security = security;
   }
 
-  /** `isSeed`: everybody who begins later knows where it is. It leads whenever it can. */
+  /**
+   * Starts a member that campaigns all the time. `isSeed`: members that start later know its
+   * address.
+   */
   async start(
     id: string,
     isSeed = false,
@@ -46,7 +49,7 @@ export class TcpCrowd implements AsyncDisposable {
     more: Partial<TcpTransportOptions> = {},
   ): Promise<Attendee> {
     const port = await freePort();
-    // What is within TLS no relay reads.
+    // A relay cannot read what TLS encrypts.
     const isPlain = this.#security(id).tls === undefined;
     const address = `${LOOPBACK}:${isPlain ? await this.relay.before(id, port) : port}`;
     if (isSeed) this.#seeds[id] = address;
@@ -85,8 +88,8 @@ export class TcpCrowd implements AsyncDisposable {
   }
 
   /**
-   * Resolves with who leads them, once they are all the members there are, to each of them, in one
-   * version.
+   * Resolves with the leader, once all live members have each other, and nobody else, in one
+   * version of the list.
    */
   async agreed(among: readonly Attendee[], withinMs: number): Promise<string> {
     const what = (): string =>

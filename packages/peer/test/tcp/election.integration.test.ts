@@ -56,7 +56,7 @@ describe('members over TCP', () => {
     expect(transports.map(({ connected }) => connected.length)).toEqual([2, 2, 2]);
     await leaderships[0]!.resign();
     expect(leaderships.slice(1).every((leadership) => leadership.isValid())).toBe(true);
-    // One that began sooner has spoken to some that had not begun.
+    // A member that started first has sent messages to members that had not started.
     for (const { refused } of transports) expect({ ...refused, unknownElection: 0 }).toEqual(noRefusals);
   });
 

@@ -17,7 +17,7 @@ const ABSENT = '0';
 
 let group: TcpGroup;
 let leader: PeerLeadership<'quorum'>;
-/** Every other member connects to it. */
+/** Every other member dials it. */
 let target: TcpTransport;
 let port: number;
 
@@ -34,7 +34,7 @@ afterEach(async () => {
   expect((await group.leader()).term).toBe(leader.term);
 });
 
-/** A transport on a port of its own, that opens an election. */
+/** Starts a transport on a port of its own, and opens an election. */
 async function started(memberId: string, options: Parameters<TcpGroup['transport']>[1] = {}): Promise<TcpTransport> {
   const transport = group.transport(memberId, { listen: `${LOOPBACK}:${await freePort()}`, ...options });
   await transport.election('controller').open({ memberId, members: [memberId], receive: () => {} });
@@ -86,7 +86,7 @@ describe('a member over TCP refuses', () => {
   it('the second of two processes with one member id, until the first has gone', async () => {
     using first = await accomplice(port, ABSENT, 'd');
     const { handshake, wire } = first;
-    // It answers every question whether it still listens.
+    // The member answers every ping.
     wire.stream(10_000, (frame) => {
       const content = handshake.theirs.open(frame);
       if (content[0] !== 2) return;
@@ -107,7 +107,7 @@ describe('a member over TCP refuses', () => {
     using stranger = new Stranger(port).say(PREFACE, announced(TWO_GB));
     await stranger.closed;
     await refusals(target, 'tooLarge');
-    // And from one of its members likewise.
+    // The same, from a listed member.
     using member = await accomplice(port, ABSENT, 'd');
     const { rss } = process.memoryUsage();
     member.stranger.say(announced(TWO_GB - 1), Buffer.alloc(100_000));
@@ -223,7 +223,7 @@ describe('a member over TCP refuses', () => {
       await member.stranger.closed;
       await refusals(target, 'malformed', before + i + 1);
     }
-    // Of an election's own language the election is the judge.
+    // The algorithm of the election decides whether the content is a message.
     using member = await accomplice(port, ABSENT, 'd');
     const packet = { election: 'controller', configuration: 'none of ours', message: { type: 'heartbeat', term: 99n, round: 1 } };
     const content = Buffer.concat([Buffer.of(1), encodePacket(packet)]);
@@ -234,7 +234,7 @@ describe('a member over TCP refuses', () => {
   it('a process that does not read the answers', async () => {
     using member = await accomplice(port, ABSENT, 'd');
     member.stranger.socket.pause();
-    // It goes on asking: that it speaks does not make it a listener.
+    // The member keeps sending pings. That does not show that it reads the answers.
     const asking = setInterval(() => member.wire.write(member.handshake.ours.sign(Buffer.of(2, 0)), Buffer.of(2, 0)), 50);
     const before = target.refused.unresponsive;
     await refusals(target, 'unresponsive', before + 1);

@@ -18,7 +18,7 @@ async function warningsOf(host: string, security: Partial<TcpTransportOptions>):
   const port = await freePort();
   await using transport = new TcpTransport({ memberId: 'a', members: { a: `${host}:${port}` }, ...security });
   await transport.election('controller').open({ memberId: 'a', members: ['a'], receive: () => {} });
-  // Node tells of a warning one tick later.
+  // Node emits a warning one tick later.
   await new Promise((resolve) => setImmediate(resolve));
   return warnings.map((warning) => warning.replace(String(port), 'PORT'));
 }

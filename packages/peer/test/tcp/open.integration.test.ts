@@ -11,10 +11,10 @@ const PATIENCE_MS = 60_000;
 const quick = { cluster: 'orders', heartbeatEveryMs: 250, failureTimeoutMs: 2_500, searchEveryMs: 500, joinAttempts: 60 };
 
 it('30 members join, lose three, are split in three by cut connections, and are one again', { timeout: 300_000 }, async () => {
-  // Thirty in one process, on a busy machine.
+  // Thirty members in one process may be slow on a busy machine.
   await using crowd = new TcpCrowd({ ...quick, heartbeatEveryMs: 400, failureTimeoutMs: 8_000, heartbeatsTo: 3 });
   const ids = Array.from({ length: 30 }, (_, i) => `m${String(i).padStart(2, '0')}`);
-  // Of two seeds that begin together either may be the first, where the machine is slow.
+  // If two seeds start together on a slow machine, either may found the cluster.
   await crowd.start('m00', true);
   await crowd.agreed(crowd.of('m00'), PATIENCE_MS);
   for (const id of ids.slice(1)) await crowd.start(id, id === 'm01');
@@ -27,7 +27,7 @@ it('30 members join, lose three, are split in three by cut connections, and are 
   const sides = [0, 1, 2].map((part) => rest.filter((_, i) => i % 3 === part));
   crowd.relay.part(sides);
   const leaders = await Promise.all(sides.map((side) => crowd.agreed(crowd.of(...side), PATIENCE_MS)));
-  // Best effort: each side has its own.
+  // Best effort: each side has a leader of its own.
   expect(new Set(leaders).size).toBe(3);
   expect(sides.every((side, i) => side.includes(leaders[i]!))).toBe(true);
 
@@ -85,7 +85,7 @@ it('members authenticate each other by certificates', async () => {
     await using crowd = new TcpCrowd(quick, (id) => ({ tls: certificates.get(id === 'x' ? 'c' : id)! }));
     for (const id of ['a', 'b', 'c']) await crowd.start(id, id === 'a');
     expect(await crowd.agreed(crowd.of('a', 'b', 'c'), PATIENCE_MS)).toBe('a');
-    // By a certificate of another member's.
+    // With the certificate of another member.
     await crowd.start('x');
     await refusals(crowd.of('a')[0]!.transport, 'certificate');
   }

@@ -20,7 +20,7 @@ export class Relay implements AsyncDisposable {
   readonly #passages = new Set<Passage>();
   #sides: readonly (readonly string[])[] = [];
 
-  /** Resolves with the port to dial in place of that one. */
+  /** Resolves with the port to dial instead of that one. */
   async before(memberId: string, port: number): Promise<number> {
     const server = createServer((socket) => this.#enter(socket, memberId, port));
     this.#servers.push(server);
@@ -32,7 +32,7 @@ export class Relay implements AsyncDisposable {
     return address.port;
   }
 
-  /** How many connections there are between each two, by their ids. */
+  /** How many connections there are between each two members, by their ids. */
   get passages(): ReadonlyMap<string, number> {
     const pairs = [...this.#passages].map(({ from, to }) => [from, to].toSorted().join(' '));
     return new Map([...Map.groupBy(pairs, String)].map(([pair, all]) => [pair, all.length]));

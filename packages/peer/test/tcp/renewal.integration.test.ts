@@ -43,7 +43,7 @@ it('both dialling and listening members load renewed certificates', async () => 
   };
   await renew('first');
   await using group = await TcpGroup.elected(['a', 'b'], { security: filesOf });
-  // Of the two, a dials.
+  // Of the two members, a dials.
   await renew('second');
   await restart(group, 'b');
   await renew('third');

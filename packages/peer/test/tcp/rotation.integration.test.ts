@@ -27,7 +27,7 @@ describe('the secret of members', () => {
 
   it('is refused by a member that does not know it yet', async () => {
     await using group = await TcpGroup.make(['a', 'b']);
-    // Of the two, a connects to b, and proves the first secret of its list.
+    // Of the two members, a dials b, and proves the first secret of its list.
     group.start('a', { secret: [NEW, OLD] });
     const { transport } = group.start('b', { secret: OLD });
     await refusals(transport, 'wrongSecret');

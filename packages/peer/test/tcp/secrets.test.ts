@@ -103,7 +103,7 @@ const votes: OptionTable<QuorumOptions> = {
   tieBreak: 'described',
 };
 
-/** Nothing is opened: the options are checked, and kept. */
+/** The transport only checks and stores its options. It opens nothing. */
 const makers: readonly (readonly [string, OptionTable<Record<string, unknown>>, (options: object) => unknown])[] = [
   ['TcpTransport', transport, (options) => new TcpTransport({ memberId: 'a', members: { a: 'one:1' }, secret: SECRET, ...options })],
   [

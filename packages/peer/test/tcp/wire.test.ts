@@ -10,8 +10,8 @@ import { announced, framed, line, PREFACE, settled } from './stranger.ts';
 const MAX_BYTES = 100;
 
 /**
- * Everything that comes out of these bytes, cut into pieces of these lengths; and what ended it, if
- * anything did.
+ * All frames read from these bytes, which arrive in pieces of these lengths, and the reason why the
+ * connection ended, if it did.
  */
 async function heard(
   bytes: Buffer,
