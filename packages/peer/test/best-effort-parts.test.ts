@@ -1,4 +1,7 @@
-/** Options and messages of the elections by best effort: what is refused, and how. */
+/**
+ * The options and messages of the best-effort algorithms: which ones are refused, and with which
+ * error.
+ */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -9,13 +12,13 @@ import { algorithmOf, names, type Name } from './best-effort/algorithms.ts';
 
 const members = ['a', 'b', 'c'];
 
-/** What a caller without types may pass. */
+/** Values that a caller without TypeScript may pass. */
 function any<T>(value: unknown): T {
   return value as T;
 }
 
-describe('a bad option is refused where it is written, by name, value and range', () => {
-  it.each(names)('%s: those that all have', (name) => {
+describe('an invalid option throws an error that names the option, its value and the range', () => {
+  it.each(names)('%s: options that all algorithms have', (name) => {
     const make = (options: object) => (): unknown => algorithmOf(name, any({ members, candidates: members, ...options }));
     expect(make({ members: [], candidates: ['a'] })).toThrow('members is an array of 0: it must be a list of 1 to 255 member ids');
     expect(make({ members: ['a', 'a'] })).toThrow('members is "a": it must be listed once');
@@ -29,7 +32,7 @@ describe('a bad option is refused where it is written, by name, value and range'
     expect(make({ failureTimeoutMs: 200, heartbeatEveryMs: 200 / 3 })).not.toThrow();
   });
 
-  it('and those of each', () => {
+  it('options that only one algorithm has', () => {
     expect(() => bully({ members, forgiveMs: 1 })).toThrow('forgiveMs is 1: it must be a number from 1000 to 10000000');
     expect(() => nextInLine({ members, successors: 0 })).toThrow('successors is 0: it must be a number from 1 to 16');
     expect(() => candidateOrdinary(any({ members }))).toThrow('candidates is undefined: it must be a list of some of the members');
@@ -41,21 +44,21 @@ describe('a bad option is refused where it is written, by name, value and range'
     );
   });
 
-  it('an option of another election is none of this one', () => {
+  it('an algorithm refuses the options of another algorithm', () => {
     expect(() => ring(any({ members, forgiveMs: 1_000 }))).toThrow('there is no ring option "forgiveMs"');
   });
 });
 
-describe('a message is checked before it is believed', () => {
+describe('a message is checked before it is used', () => {
   const heartbeat = { type: 'heartbeat', round: 1, weight: 0, successors: ['b'], failures: [{ id: 'c', round: 1, count: 0.5 }] };
   const collect = { type: 'collect', round: 1, initiator: 'a', attempt: 7, hops: 1, live: ['a'] };
 
-  it('as it is said, and nothing else of it', () => {
+  it('a valid message is read, and unknown fields are dropped', () => {
     expect(bully({ members }).readMessage({ ...heartbeat, more: 1 })).toEqual(heartbeat);
     expect(ring({ members }).readMessage(collect)).toEqual(collect);
   });
 
-  it('one of another election is none', () => {
+  it('a message of another algorithm is refused', () => {
     expect(bully({ members }).readMessage(collect)).toBeUndefined();
     expect(ring({ members }).readMessage({ type: 'election', round: 1 })).toBeUndefined();
   });
@@ -74,7 +77,7 @@ describe('a message is checked before it is believed', () => {
     expect(bully({ members }).readMessage(message)).toBeUndefined();
   });
 
-  it('whatever else may come is none, and does no harm', () => {
+  it('any other data are refused without an error', () => {
     const algorithms = names.map((name) => algorithmOf(name, { members, candidates: members }));
     fc.assert(
       fc.property(fc.anything({ withBigInt: true, withMap: true, withNullPrototype: true }), (data) => {
@@ -105,7 +108,7 @@ describe('a message is checked before it is believed', () => {
     }
   });
 
-  it('members with other options refuse each other; the time between heartbeats is their own', () => {
+  it('members with different options refuse each other, except for the heartbeat interval', () => {
     const { configuration } = bully({ members });
     expect(bully({ members, heartbeatEveryMs: 100 }).configuration).toBe(configuration);
     expect(bully({ members: ['b', 'a', 'c'] }).configuration).not.toBe(configuration);

@@ -1,4 +1,7 @@
-/** Single steps of the elections by best effort, and what must not come of a lossy link, a long sleep, or a message that comes twice. */
+/**
+ * Single steps of the best-effort algorithms under a lossy link, a long pause, or a repeated
+ * message.
+ */
 
 import { describe, expect, it } from 'vitest';
 import type { BestEffortAlgorithm, BestEffortMessage, BestEffortState } from '../src/index.ts';
@@ -17,7 +20,10 @@ function led(name: Name, options: Partial<Options> = {}): Stage {
 }
 
 describe('one link that loses everything', () => {
-  /** Who began to lead in twenty seconds in which one member did not hear the leader. */
+  /**
+   * The members that became leader within 20 s during which one member received nothing from the
+   * leader.
+   */
   function newLeaders(name: Name, deaf: string): readonly string[] {
     const stage = led(name);
     expect(stage.leaders).toEqual(['a']);
@@ -32,15 +38,15 @@ describe('one link that loses everything', () => {
     expect(newLeaders(name, 'd')).toEqual([]);
   });
 
-  it.each(['candidateOrdinary', 'ring'] as const)('%s: neither to the second best', (name) => {
+  it.each(['candidateOrdinary', 'ring'] as const)('%s: makes no second leader, even if it leads to the second best', (name) => {
     expect(newLeaders(name, 'b')).toEqual([]);
   });
 
-  it.each(['bully', 'nextInLine'] as const)('%s: but to the second best, who would ask the leader only, or nobody', (name) => {
+  it.each(['bully', 'nextInLine'] as const)('%s: makes the second best a second leader: it asks only the leader, or nobody', (name) => {
     expect(new Set(newLeaders(name, 'b'))).toEqual(new Set(['b']));
   });
 
-  it('whoever asks is told by those that hear the leader that it lives', () => {
+  it('members that hear the leader answer a member that runs an election', () => {
     const stage = led('nextInLine');
     stage.lose((from, to) => from === 'a' && to === 'c');
     stage.pass(3_000);
@@ -50,7 +56,7 @@ describe('one link that loses everything', () => {
   });
 });
 
-/** One member, step by step. */
+/** Runs one member step by step. */
 class One {
   readonly algorithm: BestEffortAlgorithm;
   readonly said: { readonly to: string; readonly message: BestEffortMessage }[] = [];
@@ -108,7 +114,7 @@ describe('a follower', () => {
     expect(one.view).toBeUndefined();
   });
 
-  it('that was itself asleep blames nobody, and listens anew', () => {
+  it('that was paused restarts the failure timeouts of its leaders', () => {
     const one = new One('bully', 'b').hear('a', heartbeat);
     one.types();
     one.tickAt(5_000);
@@ -118,7 +124,7 @@ describe('a follower', () => {
     expect(one.types()).toEqual(['election a']);
   });
 
-  it('vouches for a leader that it has heard itself, and lately, to whoever asks', () => {
+  it('announces its leader to a member that runs an election, if it has lately heard the leader itself', () => {
     const ask = (one: One): readonly string[] => {
       one.types();
       return one.hear('c', { type: 'takeOver', round: 1 }).types();
@@ -131,26 +137,26 @@ describe('a follower', () => {
     expect(ask(hearsay)).toEqual(['alive c', 'elected a', 'elected c', 'elected d']);
   });
 
-  it('follows whom an election has come out for, and the former leader again if that one lives', () => {
+  it('follows the winner of an election, and the former leader again if it is still alive', () => {
     const one = new One('nextInLine', 'c').hear('a', heartbeat).hear('b', { type: 'elected', round: 2, leader: 'b', weight: 0 });
     expect(one.view).toBe('b');
     expect(one.hear('a', heartbeat).view).toBe('a');
   });
 
-  it('does not hear what a leader said before it gave up', () => {
+  it('ignores heartbeats that a leader sent before it resigned', () => {
     const one = new One('ring', 'c').hear('a', heartbeat).hear('a', { type: 'resigned', round: 1 });
     expect(one.hear('a', heartbeat).view).toBeUndefined();
     expect(one.hear('a', { ...heartbeat, round: 2 }).view).toBe('a');
   });
 
-  it('with the bully, that goes before the leader it hears takes over', () => {
+  it('of the bully algorithm takes over from a leader if it has precedence', () => {
     const one = new One('bully', 'a').hear('c', heartbeat);
     expect(one.view).toBe('a');
     expect(one.types()).toEqual(['elected b', 'elected c', 'elected d']);
     expect(new One('nextInLine', 'a').hear('c', heartbeat).view).toBe('c');
   });
 
-  it('that knows of failures which a leader has forgotten goes before it', () => {
+  it('takes over from a leader that has forgotten its failures', () => {
     const failures = [{ id: 'a', round: 7, count: 1.9 }];
     const one = new One('bully', 'b').hear('c', { ...heartbeat, failures });
     expect(one.types()).toContain('elected c');
@@ -166,7 +172,7 @@ describe('a ring', () => {
   it.each([
     ['live-set', ['d', 'c']],
     ['maximum', ['c']],
-  ] as const)('%s: passes a token on, with itself in it', (variant, live) => {
+  ] as const)('%s: adds itself to a token and forwards it', (variant, live) => {
     const one = new One('ring', 'c', { variant }).hear('d', token);
     expect(one.said).toEqual([
       { type: 'send', to: 'd', message: { type: 'passed', round: 1, initiator: 'd', attempt: 7, phase: 'collect' } },
@@ -174,12 +180,12 @@ describe('a ring', () => {
     ]);
   });
 
-  it('passes a token that comes twice on once, and acknowledges both', () => {
+  it('forwards a repeated token once, and acknowledges it twice', () => {
     const one = new One('ring', 'c').hear('d', token).hear('d', token);
     expect(one.types()).toEqual(['passed d', 'collect b', 'passed d']);
   });
 
-  it('skips whoever does not acknowledge in time', () => {
+  it('skips a member that does not acknowledge in time', () => {
     const one = new One('ring', 'c').hear('d', token);
     one.types();
     one.tickAt(200);
@@ -189,11 +195,11 @@ describe('a ring', () => {
     expect(one.types()).toEqual([]);
   });
 
-  it('a token goes around no more than once', () => {
+  it('a token takes at most one lap', () => {
     expect(new One('ring', 'c').hear('d', { ...token, hops: 5 }).types()).toEqual(['passed d']);
   });
 
-  it("a token does not make way for another initiator's", () => {
+  it('a token does not replace the token of another initiator', () => {
     const { sortOf } = new One('ring', 'c').algorithm;
     expect(sortOf(token)).not.toBe(sortOf({ ...token, initiator: 'b' }));
     expect(sortOf(token)).toBe(sortOf({ ...token, attempt: 8 }));
@@ -201,7 +207,7 @@ describe('a ring', () => {
 });
 
 describe('candidate/ordinary', () => {
-  it('each waits longer than the one before it: ordinary members by rank, then candidates', () => {
+  it('delays rise from the first to the last ordinary member by rank, and then over the candidates', () => {
     const options = { candidates: ['a', 'c'], answerTimeoutMs: 100, delayStepMs: 150 };
     const waits = MEMBERS.map((id) => new One('candidateOrdinary', id, options).state.electAtMs! - 1_000);
     expect(waits).toEqual([300, 0, 450, 150]);
@@ -209,7 +215,7 @@ describe('candidate/ordinary', () => {
 });
 
 describe('a group', () => {
-  it('two of which take each other for their leader does not send a third to and fro: where links repeat what they carry, that grew without end', () => {
+  it('whose two members take each other for their leader does not redirect a third one without end', () => {
     const alone = new One('invitation', 'a').tickAt(1);
     expect(alone.view).toBe('a');
     const before = alone.said.length;

@@ -1,4 +1,4 @@
-/** Elections by best effort, as who uses them sees them. */
+/** The best-effort algorithms through the public API. */
 
 import { Fence } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { Group } from './best-effort/group.ts';
 const THREE = ['a', 'b', 'c'];
 
 describe.each(names)('%s', (name) => {
-  it('one leads, all see it, and another follows it when it is gone', async () => {
+  it('one member leads, all see it, and another succeeds it after a crash', async () => {
     await using group = new Group(name, THREE).lead(...THREE);
     await group.clock.advance(6_000);
     const [first = ''] = group.leaders;
@@ -21,7 +21,7 @@ describe.each(names)('%s', (name) => {
     expect(group.views).toEqual([...group.leaders, ...group.leaders]);
   });
 
-  it('its leadership has a round and no term, and a fence does not take it', async () => {
+  it('its leadership has a round and no term, and a fence does not accept it', async () => {
     await using group = new Group(name, THREE).lead('a', 'b', 'c');
     await group.clock.advance(6_000);
     const { term, round } = group.led.at(-1)!;
@@ -33,7 +33,7 @@ describe.each(names)('%s', (name) => {
     expect(() => new Fence().admit(round)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
   });
 
-  it('only who campaigns is elected; the others take part', async () => {
+  it('elects only members that campaign; the others take part', async () => {
     await using group = new Group(name, THREE);
     await Promise.all([group.member('a').start(), group.member('c').start()]);
     group.lead('b');
@@ -42,7 +42,7 @@ describe.each(names)('%s', (name) => {
     expect(group.views).toEqual(['b', 'b', 'b']);
   });
 
-  it('a leader that stands still does not believe when it wakes up', async () => {
+  it('the leadership of a paused leader is not valid when its process resumes', async () => {
     await using group = new Group(name, THREE).lead(...THREE);
     await group.clock.advance(6_000);
     const leadership = group.led.findLast((one) => one.isValid())!;
@@ -51,7 +51,7 @@ describe.each(names)('%s', (name) => {
     expect(await leadership.ended).toMatchObject({ reason: 'clockJump', lost: true });
   });
 
-  it('a leader that is cut off goes on, the others elect another, and of the two one stays', async () => {
+  it('a leader that is cut off stays leader, the others elect another, and one of the two remains after the heal', async () => {
     await using group = new Group(name, THREE).lead(...THREE);
     await group.clock.advance(6_000);
     const [first = ''] = group.leaders;
@@ -66,7 +66,7 @@ describe.each(names)('%s', (name) => {
     expect(await Promise.all(ended.map(async (one) => (await one.ended).reason))).toContain('superseded');
   });
 
-  it('a leader that hands over is followed by its heir at once', async () => {
+  it('after a handover the successor leads at once', async () => {
     await using group = new Group(name, THREE).lead(...THREE);
     await group.clock.advance(6_000);
     const leadership = group.led.findLast((one) => one.isValid())!;
@@ -79,7 +79,7 @@ describe.each(names)('%s', (name) => {
     expect(group.leaders).toEqual([successor]);
   });
 
-  it('nobody to hand over to is told, and leadership goes on', async () => {
+  it('a handover without a successor fails, and the leadership continues', async () => {
     await using group = new Group(name, THREE);
     await group.member('b').start();
     group.lead('a');
@@ -90,7 +90,7 @@ describe.each(names)('%s', (name) => {
     expect(leadership.isValid()).toBe(true);
   });
 
-  it('after a resignation somebody leads soon, and closing leaves nothing behind', async () => {
+  it('after a resignation another member soon leads, and closed members leave nothing behind', async () => {
     const group = new Group(name, THREE).lead(...THREE);
     await group.clock.advance(6_000);
     await group.clock.run(group.led.findLast((one) => one.isValid())!.resign());
@@ -98,12 +98,12 @@ describe.each(names)('%s', (name) => {
     expect(group.leaders).toHaveLength(1);
     await group[Symbol.asyncDispose]();
     expect(group.leaders).toEqual([]);
-    // Their last words arrive nowhere.
+    // Their last messages are lost.
     await group.clock.advance(5);
     expect([group.clock.holds, group.clock.timers]).toEqual([0, 0]);
   });
 
-  it('one member alone leads', async () => {
+  it('a group of one member has a leader', async () => {
     await using group = new Group(name, ['a']).lead('a');
     await group.clock.advance(3_000);
     expect(group.leaders).toEqual(['a']);
@@ -113,7 +113,7 @@ describe.each(names)('%s', (name) => {
 });
 
 describe('bully', () => {
-  it('the best takes over when it is back; one that fails again and again does not, until it is forgiven', async () => {
+  it('the best member takes over when it returns; one that fails repeatedly does not, until its failures are forgiven', async () => {
     await using group = new Group('bully', THREE, { forgiveMs: 20_000 }).lead(...THREE);
     await group.clock.advance(4_000);
     expect(group.leaders).toEqual(['a']);
@@ -133,14 +133,15 @@ describe('bully', () => {
     expect(group.leaders).toEqual(['a']);
   });
 
-  it('hands over to the best of the others only: a better one would take over at once', async () => {
+  it('hands over only to the best other member: a better one would take over at once', async () => {
     await using group = new Group('bully', THREE).lead(...THREE);
     await group.clock.advance(4_000);
     const [leadership] = group.led;
     await expect(leadership!.handover('c')).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
     await group.clock.run(leadership!.handover('b'));
     await group.clock.advance(30_000);
-    // The former leader, better or not, stands back for as long as it hears one.
+    // Whether it ranks higher or not, the former leader does not campaign again while it hears a
+    // leader.
     expect(group.leaders).toEqual(['b']);
     await group.crash('b');
     await group.clock.advance(3_000);
@@ -149,7 +150,7 @@ describe('bully', () => {
 });
 
 describe('candidateOrdinary', () => {
-  it('elects candidates only, and none where there is none', async () => {
+  it('elects only candidates, and nobody if no candidate is alive', async () => {
     await using group = new Group('candidateOrdinary', THREE, { candidates: ['b'] }).lead(...THREE);
     await group.clock.advance(6_000);
     expect(group.leaders).toEqual(['b']);
@@ -163,7 +164,7 @@ describe('candidateOrdinary', () => {
 });
 
 describe('ring', () => {
-  it.each(['live-set', 'maximum'] as const)('%s: the best of those that are there', async (variant) => {
+  it.each(['live-set', 'maximum'] as const)('%s: elects the best live member', async (variant) => {
     await using group = new Group('ring', ['a', 'b', 'c', 'd'], { variant }).lead('b', 'c', 'd');
     await group.clock.advance(10_000);
     expect(group.leaders).toEqual(['b']);

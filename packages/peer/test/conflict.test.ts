@@ -1,4 +1,4 @@
-/** Members that are set up wrongly are reported as errors, and false terms end no elections. */
+/** A member reports wrongly configured members as errors, and forged terms end no leadership. */
 
 import { describe, expect, it } from 'vitest';
 import { quorum, type QuorumMessage, type Transport } from '../src/index.ts';
@@ -14,7 +14,10 @@ function reported(log: Log): readonly object[] {
   return log.lines.flatMap(({ message, fields }) => (message === MESSAGE ? [fields] : []));
 }
 
-/** A group of three that has a leader, whose members' logs are kept; and somebody who can say anything in a member's name. */
+/**
+ * A group of three that has a leader and whose logs are recorded, and a helper that sends any
+ * message in a member's name.
+ */
 class Scene {
   readonly group = new Group();
   readonly logs = new Map<string, Log>();
@@ -40,7 +43,7 @@ class Scene {
     return { leader, follower, third, term };
   }
 
-  /** Without taking that member's place in the network. */
+  /** Sends without replacing that member in the network. */
   async says(from: string, to: string, message: QuorumMessage, times = 1): Promise<void> {
     const frame = { configuration: quorum({ members: this.group.ids }).configuration, message };
     const receive = this.#receivers.get(to);
@@ -59,14 +62,14 @@ class Scene {
 }
 
 describe('two leaders of one term', () => {
-  it('are reported by the leader that hears the other one', async () => {
+  it('are reported by a leader that receives a message of the other', async () => {
     await using scene = new Scene();
     const { leader, follower, term } = await scene.led();
     await scene.says(follower, leader, { type: 'heartbeat', term, round: 1 });
     expect(scene.log(leader)).toEqual([expect.objectContaining({ code: 'TWO_LEADERS', from: follower, leader, term: String(term) })]);
   });
 
-  it('are reported by a follower that hears both', async () => {
+  it('are reported by a follower that receives messages of both', async () => {
     await using scene = new Scene();
     const { leader, follower, third, term } = await scene.led();
     await scene.says(third, follower, { type: 'heartbeat', term, round: 1 });
@@ -84,14 +87,14 @@ describe('two leaders of one term', () => {
     expect(scene.log(leader)).toMatchObject([{ code: 'TWO_LEADERS', from: follower, leader }]);
   });
 
-  it('are reported once, and then now and then', async () => {
+  it('are reported once, and then only for one message in many', async () => {
     await using scene = new Scene();
     const { leader, follower, term } = await scene.led();
     await scene.says(follower, leader, { type: 'heartbeat', term, round: 1 }, 500);
     expect(scene.log(leader)).toHaveLength(1);
   });
 
-  it('are not reported where there are none: over failovers, handovers and restarts', async () => {
+  it('are never reported during failovers, handovers and restarts', async () => {
     await using scene = new Scene();
     const { leader } = await scene.led();
     const { group } = scene;
@@ -105,7 +108,7 @@ describe('two leaders of one term', () => {
   });
 });
 
-it('a word in the own name of a member is reported, and refused', async () => {
+it("a message under the receiver's own id is reported and refused", async () => {
   await using scene = new Scene();
   const { leader, term } = await scene.led();
   await scene.says(leader, leader, { type: 'heartbeat', term, round: 1 });
@@ -114,7 +117,7 @@ it('a word in the own name of a member is reported, and refused', async () => {
 });
 
 describe('a false term', () => {
-  it('is plausible up to the highest that can be reported and some elections, or above that as far from what is known', () => {
+  it('is accepted up to the highest reportable term plus some elections, or as far above the newest known term', () => {
     expect([2n ** 61n, 2n ** 61n + 2n ** 32n].map((term) => isPlausible(term, 0n))).toEqual([true, true]);
     expect([2n ** 61n + 2n ** 32n + 1n, 2n ** 62n, MAX_TERM].map((term) => isPlausible(term, 7n))).toEqual([false, false, false]);
     expect(isPlausible(2n ** 62n + 2n ** 32n, 2n ** 62n)).toBe(true);
@@ -122,7 +125,7 @@ describe('a false term', () => {
   });
 
   it.each(['stale', 'heartbeat', 'resigned', 'handover'] as const)(
-    'of 2^63 - 1 by a message "%s" is reported, and elections go on',
+    'of 2^63 - 1 in a message "%s" is reported, and elections go on',
     async (type) => {
       await using scene = new Scene();
       const { leader, follower, third } = await scene.led();
@@ -141,7 +144,7 @@ describe('a false term', () => {
     },
   );
 
-  it('as high as can be taken leaves room for elections', async () => {
+  it('that is the highest acceptable one leaves room for elections', async () => {
     await using scene = new Scene();
     const { leader, follower, third } = await scene.led();
     const term = 2n ** 61n + 2n ** 32n;
@@ -153,7 +156,7 @@ describe('a false term', () => {
     expect([leader, follower, third].flatMap((id) => scene.log(id))).toEqual([]);
   });
 
-  it('that a vote file has, the highest of all, stands for no election, and says nothing that cannot be read', async () => {
+  it('with the highest number, read from a vote file, makes the member neither campaign nor send unreadable messages', async () => {
     await using group = new Group(['x']);
     const member = group.member('x');
     await group.storages.get('x')?.save({ memberId: 'x', term: MAX_TERM, votedFor: undefined });

@@ -1,4 +1,4 @@
-/** What a driver does with the steps of an algorithm, whatever that is: here, one that does what each message tells it to. */
+/** The driver, with a minimal algorithm that does what each message tells it to. */
 
 import { ManualClock } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
@@ -94,7 +94,7 @@ class Stage {
 }
 
 describe('a driver', () => {
-  it('says and tells nothing of a step before what it persists is durable, and takes no other step meanwhile', () => {
+  it('takes no output of a step into effect, and takes no other step, until the persisted data are durable', () => {
     const stage = new Stage();
     const { validity } = stage;
     stage.order({ validity, outputs: [say('1'), elected, keep('1')] }).order({ outputs: [say('2')] });
@@ -105,7 +105,7 @@ describe('a driver', () => {
     expect(stage.driver.isValid()).toBe(true);
   });
 
-  it('ends validity before it persists, and tells so', () => {
+  it('ends validity before it persists, and reports the end', () => {
     const stage = new Stage().order({ outputs: [] });
     stage.order({ validity: stage.validity, outputs: [elected] }).order({ validity: undefined, outputs: [say('2'), ended, keep('2')] });
     expect(stage.done).toEqual(['elected', 'ended: newerTerm', 'keeps 2']);
@@ -116,7 +116,7 @@ describe('a driver', () => {
     ['before a sleep', [-80, 0], 80],
     ['after a sleep', [0, -80], 80],
     ['and nobody slept', [0, -80], 0],
-  ])('does not believe for longer when the wall clock is set back %s', async (_, [before = 0, after = 0], sleptMs) => {
+  ])('does not extend validity when the wall clock is set back %s', async (_, [before = 0, after = 0], sleptMs) => {
     const stage = new Stage();
     stage.order({ validity: stage.validity, outputs: [elected] });
     await stage.clock.advance(10);
@@ -132,7 +132,7 @@ describe('a driver', () => {
     expect(Math.round(stage.driver.remainingMs())).toBe(100 - 20 - sleptMs);
   });
 
-  it('is valid as long as ever after it was vouched for, whatever the wall clock did before', async () => {
+  it('grants the full validity after a majority has answered, even if the wall clock has changed before', async () => {
     const stage = new Stage();
     stage.order({ validity: stage.validity, outputs: [elected] });
     await stage.clock.advance(10);
@@ -143,7 +143,7 @@ describe('a driver', () => {
     expect(stage.driver.remainingMs()).toBe(100);
   });
 
-  it('ends there and then when it cannot persist', async () => {
+  it('ends at once when it cannot persist', async () => {
     const stage = new Stage().order({ wakeAtMs: 10, outputs: [say('1'), keep('1')] }).order({ outputs: [say('2')] });
     stage.written(new Error('no space left on device'));
     expect(stage.done).toEqual(['keeps 1', 'failed']);
@@ -153,7 +153,7 @@ describe('a driver', () => {
     expect(stage.clock.timers).toBe(0);
   });
 
-  it('ticks when the algorithm wants, once', async () => {
+  it('ticks once at the time that the algorithm asks for', async () => {
     const stage = new Stage().order({ wakeAtMs: 50, outputs: [] });
     await stage.clock.advance(49);
     expect(stage.done).toEqual([]);
@@ -164,7 +164,7 @@ describe('a driver', () => {
     expect(stage.done).toEqual(['said tick']);
   });
 
-  it('ends a validity that is over by either clock, once, and has the algorithm know', async () => {
+  it('ends validity once when either clock passes the deadline, and informs the algorithm', async () => {
     for (const [reason, pass] of [
       ['deadline', (stage: Stage) => stage.clock.advance(100)],
       ['clockJump', async (stage: Stage) => stage.clock.advanceWall(100)],
@@ -179,11 +179,12 @@ describe('a driver', () => {
     }
   });
 
-  it('does not believe again in what has ended, whatever the algorithm still thinks', async () => {
+  it('does not make an ended leadership valid again, even if the algorithm does', async () => {
     const stage = new Stage();
     stage.order({ validity: stage.validity, outputs: [elected] });
     await stage.clock.advance(100);
-    // While it writes, the word that belief has ended waits; an answer that came before it is taken first.
+    // While the driver writes, the end of validity waits. It handles an answer that arrived earlier
+    // first.
     stage.order({ outputs: [keep('1')] }).order({ validity: stage.validity, outputs: [] });
     expect(stage.driver.isValid()).toBe(false);
     stage.written();
@@ -191,7 +192,7 @@ describe('a driver', () => {
     expect(stage.done.filter((what) => what.startsWith('ended'))).toEqual(['ended: deadline']);
   });
 
-  it('knows how late its timers were since it was vouched for', async () => {
+  it('reports how late its timers have been since a majority last answered', async () => {
     const stage = new Stage();
     stage.order({ validity: stage.validity, wakeAtMs: 10, outputs: [elected] });
     expect(stage.driver.loopBlockedMs).toBe(0);
@@ -205,7 +206,7 @@ describe('a driver', () => {
     expect(stage.driver.loopBlockedMs).toBe(0);
   });
 
-  it('drops messages, and no commands, when too many wait', () => {
+  it('drops messages, but never commands, when its queue is full', () => {
     const stage = new Stage().order({ outputs: [keep('1')] });
     for (let i = 0; i < 1_500; i += 1) stage.order({ outputs: [say('more')] });
     stage.driver.command({ type: 'withdraw' });
@@ -215,7 +216,7 @@ describe('a driver', () => {
     expect(stage.done.at(-1)).toBe('said withdraw');
   });
 
-  it('does nothing once it is stopped', async () => {
+  it('does nothing after it has stopped', async () => {
     const stage = new Stage().order({ wakeAtMs: 10, outputs: [keep('1'), say('1')] });
     stage.driver.stop();
     stage.written();

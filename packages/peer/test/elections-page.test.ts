@@ -1,11 +1,14 @@
-/** What docs/peer-elections.md says is what happens, and what the papers say. `test/stage/page.ts` writes it anew. */
+/**
+ * docs/peer-elections.md is up to date, and its message counts agree with the papers.
+ * `test/stage/page.ts` writes the page.
+ */
 
 import { describe, expect, it } from 'vitest';
 import type { Name } from './best-effort/algorithms.ts';
 import { costOf } from './stage/count.ts';
 import { page, written } from './stage/page.ts';
 
-it('the page of the elections by best effort is fresh', { timeout: 60_000 }, () => {
+it('the page of the best-effort algorithms is up to date', { timeout: 60_000 }, () => {
   expect(page()).toBe(written());
 });
 
@@ -22,11 +25,11 @@ describe('the messages of an election of n members', () => {
     expect(measured).toEqual(sizes.map(formula));
   });
 
-  it('bully: where all notice at once, about n²', () => {
+  it('bully: about n² if all members notice the crash at once', () => {
     for (const n of sizes) expect(costOf('bully', n, undefined).messages / n ** 2).toBeCloseTo(1, 0);
   });
 
-  it.each(['nextInLine', 'candidateOrdinary', 'ring'] as const)('%s: where all notice at once, no more than 3n', (name) => {
+  it.each(['nextInLine', 'candidateOrdinary', 'ring'] as const)('%s: at most 3n if all members notice the crash at once', (name) => {
     for (const n of sizes) expect(costOf(name, n, undefined).messages).toBeLessThanOrEqual(3 * n);
   });
 });

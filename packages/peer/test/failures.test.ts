@@ -1,18 +1,18 @@
-/** What fails around a member: its start, its transport, its application. */
+/** Failures of a member's start, of its transport and of its application. */
 
 import { describe, expect, it } from 'vitest';
 import { bully, PeerMember, type Position, type Transport } from '../src/index.ts';
 import { Group, TestStorage } from './support.ts';
 
 describe('a member without a store', () => {
-  it('leaves no start that fails with nobody to hear of it, when a campaign is given up before', async () => {
+  it('causes no unhandled rejection if its start fails after the campaign was aborted', async () => {
     await using group = new Group(['x']);
     const storage = new TestStorage();
     storage.load = async () => Promise.reject(new Error('the vote cannot be read'));
     const member = group.member('x', { storage });
     const reason = new Error('SIGTERM');
     await expect(member.campaign({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
-    // What is heard by nobody fails this run.
+    // An unhandled rejection fails this test run.
     await expect(member.campaign()).rejects.toThrow('the vote cannot be read');
   });
 
@@ -32,7 +32,7 @@ describe('a member without a store', () => {
     await group.clock.run(member.close());
   });
 
-  it('can be closed where its position cannot be told any more', async () => {
+  it('can be closed after its position has become unknown', async () => {
     await using group = new Group(['x']);
     let isWell = true;
     const position = (): Position => (isWell ? { lastTerm: 0n, lastIndex: 0n } : expect.unreachable('the database is closed'));
@@ -43,7 +43,7 @@ describe('a member without a store', () => {
     expect(await leadership.ended).toMatchObject({ reason: 'memberClosed', lost: false });
   });
 
-  it('leaves no timer where its transport does not open', async () => {
+  it('leaves no timer behind if its transport does not open', async () => {
     await using group = new Group(['x']);
     const transport: Transport = { open: async () => Promise.reject(new Error('the port is taken')) };
     const member = new PeerMember({ memberId: 'x', algorithm: bully({ members: ['x', 'y'] }), transport, clock: group.clock });

@@ -1,11 +1,11 @@
-/** What a leader can ask and tell its leadership, beyond whether it stands. */
+/** The methods of a leadership besides `isValid()`. */
 
 import { Fence } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
 import type { PeerLeadership } from '../src/index.ts';
 import { Group, logger, TestStorage } from './support.ts';
 
-/** `a` leads, the others vote; or stand as well. */
+/** `a` leads. The other members vote, or campaign too. */
 async function led(group: Group, othersStand = false): Promise<PeerLeadership<'quorum'>> {
   const [a, ...others] = group.ids.map((id) => group.member(id));
   await Promise.all(others.map((other) => other.start()));
@@ -32,7 +32,7 @@ describe('a leadership', () => {
     expect(await leadership.ended).toMatchObject({ reason: 'deadline', lost: true, loopBlockedMs: 0 });
   });
 
-  it('is not reported where the vote was written too late for it: neither its beginning nor its end', async () => {
+  it('reports neither its start nor its end if the vote was written too late for it', async () => {
     await using group = new Group(['a']);
     const storage = new TestStorage();
     const log = logger();
@@ -51,7 +51,7 @@ describe('a leadership', () => {
     expect(member.leadership?.isValid()).toBe(true);
   });
 
-  it('ends as termBehind when a fence has seen a newer term, and the next one is newer still, whoever leads', async () => {
+  it('ends as termBehind when a fence has seen a newer term, and the next leadership has a term newer than that', async () => {
     await using group = new Group();
     const leadership = await led(group, true);
     const fence = new Fence({ highest: 40n });
@@ -67,7 +67,7 @@ describe('a leadership', () => {
     fence.admit(term!);
   });
 
-  it('remembers the term that was seen over a restart', async () => {
+  it('remembers the term that a fence has seen across a restart', async () => {
     await using group = new Group(['a']);
     const leadership = await led(group);
     leadership.reportTerm(40n);
@@ -76,7 +76,7 @@ describe('a leadership', () => {
     expect(again.term).toBe(41n);
   });
 
-  it('is not disturbed by a term that is no newer, nor by what is none', async () => {
+  it('ignores a reported term that is not newer, and refuses an invalid one', async () => {
     await using group = new Group(['a']);
     const leadership = await led(group);
     leadership.reportTerm(leadership.term);
@@ -92,7 +92,7 @@ describe('a leadership', () => {
 });
 
 describe('a member that shuts down', () => {
-  it('hands over to one that campaigns, after its work has stopped', async () => {
+  it('hands over to a member that campaigns, after its work has stopped', async () => {
     await using group = new Group();
     const [a, ...others] = group.ids.map((id) => group.member(id));
     await Promise.all(others.map((other) => other.start()));
@@ -113,7 +113,7 @@ describe('a member that shuts down', () => {
     expect(group.clock.monotonic() - beganMs).toBeLessThan(50);
   });
 
-  it('resigns where nobody else campaigns, or where it is told to', async () => {
+  it('resigns if no other member campaigns, or with `handover: false`', async () => {
     for (const handover of ['next', false] as const) {
       await using group = new Group();
       const leadership = await led(group, handover === false);

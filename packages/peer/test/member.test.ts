@@ -48,7 +48,7 @@ describe('members without a store', () => {
     expect(leadership.isValid()).toBe(true);
   });
 
-  it('a leader that is cut off stops believing before another is elected, and a fence knows the newer term', async () => {
+  it('a leader that is cut off is no longer valid when another is elected, and a fence knows the newer term', async () => {
     await using group = new Group();
     const members = group.ids.map((id) => group.member(id));
     const { first, others } = await elect(group, members);
@@ -63,7 +63,7 @@ describe('members without a store', () => {
     expect(() => first.assertValid()).toThrow(expect.objectContaining({ code: 'LEADERSHIP_ENDED' }));
   });
 
-  it('a leader that stood still is not told a stale true, whether its clock stood or not', async () => {
+  it('isValid() is false for a leader whose machine slept, even if its monotonic clock stood still', async () => {
     await using group = new Group();
     const { first } = await elect(
       group,
@@ -77,7 +77,7 @@ describe('members without a store', () => {
     expect(await first.ended).toMatchObject({ reason: 'clockJump', lost: true });
   });
 
-  it('a leader that resigns is followed much sooner than one that is lost', async () => {
+  it('a leader that resigns is succeeded much sooner than one that crashes', async () => {
     await using group = new Group();
     const { first, others } = await elect(
       group,
@@ -91,7 +91,7 @@ describe('members without a store', () => {
     expect(second.term).toBeGreaterThan(first.term);
   });
 
-  it('a handover goes to the member that is named, at once, and validity ends before it is told', async () => {
+  it('a handover goes at once to the named member, which is informed after validity has ended', async () => {
     await using group = new Group(['a', 'b', 'c', 'd', 'e']);
     const { first, others } = await elect(
       group,
@@ -110,7 +110,7 @@ describe('members without a store', () => {
     expect(await first.ended).toMatchObject({ reason: 'handover', lost: false });
   });
 
-  it('a handover to nobody leaves leadership as it is', async () => {
+  it('a handover without a possible successor leaves the leadership as it is', async () => {
     await using group = new Group();
     const [a, b, c] = group.ids.map((id) => group.member(id));
     await Promise.all([b!.start(), c!.start()]);
@@ -121,7 +121,7 @@ describe('members without a store', () => {
     expect(leadership.isValid()).toBe(true);
   });
 
-  it('the data decide: who lacks some is not elected, nor handed over to', async () => {
+  it('a member whose data are behind is not elected and receives no handover', async () => {
     await using group = new Group();
     const at = (lastIndex: bigint) => (): { lastTerm: bigint; lastIndex: bigint } => ({ lastTerm: 1n, lastIndex });
     const members = [
@@ -135,7 +135,7 @@ describe('members without a store', () => {
     await expect(first.handover('a')).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
   });
 
-  it('the higher in rank is elected, where that is the rule and both are needed', async () => {
+  it('the higher-ranked of two candidates is elected, with `highest-rank`', async () => {
     for (const best of ['a', 'b']) {
       await using group = new Group([best, best === 'a' ? 'b' : 'a'], { tieBreak: 'highest-rank' });
       for (let term = 1n; term <= 5n; term += 1n) {
@@ -151,7 +151,7 @@ describe('members without a store', () => {
     }
   });
 
-  it('a member that restarts remembers its term, and keeps still for a while', async () => {
+  it('a member that restarts remembers its term, and votes for nobody for a while', async () => {
     await using group = new Group();
     const { first } = await elect(
       group,
@@ -167,7 +167,7 @@ describe('members without a store', () => {
 });
 
 describe('a peer member', () => {
-  it('leads with work, and campaigns again when it is lost', async () => {
+  it('runs the work while it leads, and campaigns again after a loss', async () => {
     await using group = new Group();
     const [a, b, c] = group.ids.map((id) => group.member(id));
     await Promise.all([b!.start(), c!.start()]);
@@ -189,13 +189,13 @@ describe('a peer member', () => {
     expect(new Set(terms).size).toBe(3);
   });
 
-  it('resigns when the work throws, and rejects with that', async () => {
+  it('resigns when the work throws, and rejects with its error', async () => {
     await using group = new Group(['a']);
     const led = group.member('a').lead(() => Promise.reject(new Error('the work')));
     await expect(group.clock.run(led)).rejects.toThrow('the work');
   });
 
-  it('waits for work that aborts its caller in its first breath', async () => {
+  it('waits for work that aborts the signal of its caller at once', async () => {
     await using group = new Group(['a']);
     const caller = new AbortController();
     let stopped = false;
@@ -212,7 +212,7 @@ describe('a peer member', () => {
     expect(stopped).toBe(true);
   });
 
-  it('gives up by its signal: the campaign, and the leadership', async () => {
+  it('ends the campaign and the leadership when the signal aborts', async () => {
     await using group = new Group();
     const [a, b, c] = group.ids.map((id) => group.member(id));
     const stop = new AbortController();
@@ -241,7 +241,7 @@ describe('a peer member', () => {
     expect(a!.leadership).toBeUndefined();
   });
 
-  it('campaigns once at a time, and no more once it is closed', async () => {
+  it('refuses a second campaign, and any campaign after it is closed', async () => {
     await using group = new Group();
     const member = group.member('a');
     const campaign = member.campaign();
@@ -254,7 +254,7 @@ describe('a peer member', () => {
     expect(group.clock.holds).toBe(0);
   });
 
-  it('shows every change of who leads, and ends quietly', async () => {
+  it('shows every change of leader, and ends without an error', async () => {
     await using group = new Group();
     const members = group.ids.map((id) => group.member(id));
     const seen: PeerView<'quorum'>[] = [];
@@ -273,7 +273,7 @@ describe('a peer member', () => {
     expect(await views.next()).toEqual({ done: true, value: undefined });
   });
 
-  it('ends where its vote cannot be written down, and says nothing more', async () => {
+  it('ends if its vote cannot be saved, and sends no more messages', async () => {
     await using group = new Group();
     const log = logger();
     const a = group.member('a', { logger: log });
@@ -293,7 +293,7 @@ describe('a peer member', () => {
     expect(a.current).toEqual({ state: 'unknown' });
   });
 
-  it('does not believe, nor ask for votes, before its own vote is durable', async () => {
+  it('neither leads nor asks for votes before its own vote is durable', async () => {
     await using group = new Group(['x']);
     const member = group.member('x');
     await member.start();
@@ -346,7 +346,7 @@ describe('a peer member', () => {
     await expect(thief.start()).rejects.toMatchObject({ code: 'FOREIGN_DATA' });
   });
 
-  it('says what is wrong with its options', () => {
+  it('names the option that is wrong', () => {
     const algorithm = quorum({ members: ['a', 'b', 'c'] });
     const transport = new MemoryNetwork();
     const invalid = expect.objectContaining({ code: 'INVALID_OPTION' });

@@ -1,4 +1,7 @@
-/** A member that starts with another list of members than it voted among warns, or does not start. */
+/**
+ * A member that starts with another list of members than the one it voted in: it warns or does not
+ * start.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { MemoryNetwork, MemoryStorage, PeerMember, quorum, type Vote } from '../src/index.ts';
@@ -24,13 +27,13 @@ function change(former: readonly string[] | undefined, members: readonly string[
 
 const abc = ['a', 'b', 'c'];
 
-describe('a member that voted among others', () => {
+describe('a member that voted in another list of members', () => {
   it.each([
     ['one more', abc, ['a', 'b', 'c', 'd']],
     ['one fewer', abc, ['a', 'b']],
     ['one fewer of five', ['a', 'b', 'c', 'd', 'e'], ['a', 'b', 'c', 'd']],
     ['itself alone before', ['a'], ['a', 'b']],
-  ])('warns of %s, and starts', async (_, former, members) => {
+  ])('warns about %s, and starts', async (_, former, members) => {
     const { start, warnings } = change(former, members);
     await start();
     expect(warnings()).toMatchObject([{ former, members }]);
@@ -41,7 +44,7 @@ describe('a member that voted among others', () => {
     ['two more', abc, ['a', 'b', 'c', 'd', 'e']],
     ['two fewer of five', ['a', 'b', 'c', 'd', 'e'], abc],
     ['quite others', abc, ['a', 'x', 'y']],
-  ])('does not start with %s: a majority of each may have nobody in common', async (_, former, members) => {
+  ])('does not start with %s: two majorities may have no member in common', async (_, former, members) => {
     const { start } = change(former, members);
     await expect(start()).rejects.toMatchObject({ code: 'MEMBERS_CHANGED', details: { former, members } });
   });
@@ -50,14 +53,14 @@ describe('a member that voted among others', () => {
     ['the same list', abc, abc],
     ['the same list in another order', abc, ['c', 'a', 'b']],
     ['a vote that does not say', undefined, abc],
-  ])('says nothing of %s', async (_, former, members) => {
+  ])('does not warn about %s', async (_, former, members) => {
     const { start, warnings } = change(former, members);
     await start();
     expect(warnings()).toEqual([]);
   });
 });
 
-it('the list is kept with each vote', async () => {
+it('each vote is saved with the list of members', async () => {
   await using group = new Group();
   const campaigns = group.ids.map((id) => group.member(id).campaign());
   for (const campaign of campaigns) campaign.catch(() => {});

@@ -1,9 +1,9 @@
-/** Everything that can happen to three members, in every order: see `explore/explore.ts`. */
+/** Exhaustive search over three members, in every order of events. See `explore/explore.ts`. */
 
 import { describe, expect, it } from 'vitest';
 import { explore } from './explore/explore.ts';
 
-describe('there is one leader a term, in every order of events, of three members', { timeout: 120_000 }, () => {
+describe('three members elect at most one leader per term, in every order of events', { timeout: 120_000 }, () => {
   it.each([
     { maxTerm: 1, crashes: 1, handovers: 0, states: 100 },
     { maxTerm: 2, crashes: 0, handovers: 0, states: 1_000 },
@@ -22,7 +22,7 @@ describe('there is one leader a term, in every order of events, of three members
     expect(found.broken).toBeUndefined();
   });
 
-  it('but not where votes are not written down: seven steps are enough then, and fewer are not', () => {
+  it('without durable votes, seven steps lead to two leaders, and fewer do not', () => {
     const { broken } = explore({ members: 3, maxTerm: 1, crashes: 1, handovers: 0, forgetful: true, maxStates: 100_000 });
     expect(broken?.what).toBe('ac lead one term');
     expect(broken?.steps).toEqual([

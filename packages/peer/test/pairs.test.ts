@@ -1,11 +1,11 @@
-/** What counts as a pair of events. */
+/** How `pairs.ts` pairs the events of leaderships. */
 
 import { describe, expect, it } from 'vitest';
 import { PairLogs } from './pairs.ts';
 import { logger } from './support.ts';
 
 describe('the events of a leadership', () => {
-  it('are a pair where one elected is followed by one ended, in each process', () => {
+  it('are a pair if one elected is followed by one ended, in each process', () => {
     const logs = new PairLogs();
     for (const log of [logs.of('a'), logs.of('a'), logs.of('b')]) {
       log.info({ term: '1' }, 'elected');
@@ -22,7 +22,7 @@ describe('the events of a leadership', () => {
     ['that never ends', ['elected']],
     ['that never began', ['leadership ended']],
     ['that ends first', ['leadership ended', 'elected']],
-  ])('are no pair for one %s', (_, messages) => {
+  ])('are not a pair for one %s', (_, messages) => {
     const logs = new PairLogs();
     const log = logs.of('a');
     for (const message of messages) log.info({ term: '1' }, message);
@@ -30,14 +30,14 @@ describe('the events of a leadership', () => {
     expect(() => logs.check()).toThrow('no pair');
   });
 
-  it('are no pair across two processes', () => {
+  it('are not a pair across two processes', () => {
     const logs = new PairLogs();
     logs.of('a').info({ term: '1' }, 'elected');
     logs.of('a').warn({ term: '1' }, 'leadership ended');
     expect(logs.unpaired).toHaveLength(2);
   });
 
-  it('reach the logger that the test gave', () => {
+  it('reach the logger that the test passed', () => {
     const log = logger();
     new PairLogs().of('a', log).warn({ term: '1' }, 'leadership ended');
     expect(log.lines).toEqual([{ message: 'leadership ended', fields: { term: '1' } }]);

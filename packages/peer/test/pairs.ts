@@ -1,4 +1,7 @@
-/** Checks that telemetry reports the end of every leadership whose beginning it has reported, and no other end. */
+/**
+ * Checks that telemetry reports the end of every leadership whose beginning it has reported, and no
+ * other end.
+ */
 
 import type { Logger } from '@incumbent/core';
 import { expect } from 'vitest';
@@ -28,7 +31,10 @@ export class PairLogs {
     return { debug: pass('debug'), info: pass('info'), warn: pass('warn'), error: pass('error') };
   }
 
-  /** Each leadership whose events are anything but one `elected` and then one `ended`. Call it after all members have closed. */
+  /**
+   * Each leadership whose events are anything but one `elected` and then one `ended`. Call it after
+   * all members have closed.
+   */
   get unpaired(): readonly string[] {
     return this.#processes.flatMap(({ memberId, events }) =>
       [...events].flatMap(([name, messages]) =>

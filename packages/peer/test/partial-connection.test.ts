@@ -1,4 +1,4 @@
-/** Groups in which two members cannot reach one another, and both reach all others. */
+/** Groups in which two members cannot reach each other, while both reach all others. */
 
 import { describe, expect, it } from 'vitest';
 import { names, type Name } from './best-effort/algorithms.ts';
@@ -6,17 +6,17 @@ import { Group } from './best-effort/group.ts';
 import { Arena, FIVE } from './scenarios/arena.ts';
 
 const THREE: readonly string[] = ['a', 'b', 'c'];
-/** Five of the longest election timeouts. */
+/** Five times the longest election timeout. */
 const LATER_MS = 10_000;
 
-/** Of the elections by best effort, those that get a second leader where one member cannot reach the first. */
+/** The best-effort algorithms that elect a second leader when one member cannot reach the first. */
 const SPLITTING: ReadonlySet<Name> = new Set(['bully', 'nextInLine', 'invitation']);
 
 describe.each([
   ['three', THREE],
   ['five', FIVE],
 ])('quorum, among %s of which two cannot reach one another', (_name, ids) => {
-  it('elects one, which leads on undisturbed, whichever two they are', async () => {
+  it('elects one leader, which stays leader, whichever two they are', async () => {
     for (const [i, one] of ids.entries())
       for (const other of ids.slice(i + 1)) {
         await using arena = new Arena(ids);
@@ -24,14 +24,15 @@ describe.each([
         const leader = await arena.begin().leader();
         await arena.pass(LATER_MS);
         expect([leader.isValid(), arena.led.length]).toEqual([true, 1]);
-        // All see it but the one that it cannot reach, which knows of no leader, and does not raise the term.
+        // All see it but the one that it cannot reach, which knows of no leader, and does not raise
+        // the term.
         const unreached = [one, other].filter((id) => id !== leader.memberId && [one, other].includes(leader.memberId));
         for (const id of ids) expect(arena.sees(id), id).toBe(unreached.includes(id) ? undefined : leader.memberId);
         for (const id of unreached) expect([undefined, 0n, leader.term], id).toContain(arena.of(id).highestTerm);
       }
   });
 
-  it('keeps the leader that there is, be it one of the two or not', async () => {
+  it('keeps the current leader, whether it is one of the two or not', async () => {
     for (const isOneOfThem of [true, false]) {
       await using arena = new Arena(ids);
       const leader = await arena.begin().leader();
@@ -48,12 +49,13 @@ describe.each([
     }
   });
 
-  it('follows a leader that is gone with one of those that still reach a majority', async () => {
+  it('replaces a crashed leader by a member that still reaches a majority', async () => {
     await using arena = new Arena(ids);
     const leader = await arena.begin().leader();
     await arena.pass(500);
     const [first = '', second = '', third] = ids.filter((id) => id !== leader.memberId);
-    // Of three, one of the two is the leader that goes: any other two would be no majority without one another.
+    // Of three, one of the two is the leader that goes: any other two would be no majority without
+    // one another.
     arena.between(first, third === undefined ? leader.memberId : second);
     await arena.pass(500);
     await arena.clock.run(arena.of(leader.memberId).close());
@@ -63,7 +65,7 @@ describe.each([
     expect([next.isValid(), arena.led.length]).toEqual([true, 2]);
   });
 
-  it('has no leader while no member reaches a majority, and one as soon as a member does', async () => {
+  it('has no leader while no member reaches a majority, and elects one as soon as a member does', async () => {
     await using arena = new Arena(ids);
     for (const one of ids) for (const other of ids) if (one < other) arena.between(one, other);
     arena.begin();
@@ -77,7 +79,7 @@ describe.each([
 });
 
 describe.each(names)('%s, among three of which two cannot reach one another', (name) => {
-  it('keeps the leader where that reaches both others, and all see it', async () => {
+  it('keeps a leader that reaches both others, and all see it', async () => {
     await using group = new Group(name, THREE).lead(...THREE);
     await group.clock.advance(6_000);
     const [leader = ''] = group.leaders;
@@ -88,7 +90,7 @@ describe.each(names)('%s, among three of which two cannot reach one another', (n
     expect([group.leaders, group.views]).toEqual([[leader], [leader, leader, leader]]);
   });
 
-  it(`has ${SPLITTING.has(name) ? 'two leaders' : 'one leader'} where a member does not reach the leader, and one after the heal`, async () => {
+  it(`has ${SPLITTING.has(name) ? 'two leaders' : 'one leader'} while a member does not reach the leader, and one after the heal`, async () => {
     await using group = new Group(name, THREE).lead(...THREE);
     await group.clock.advance(6_000);
     const [leader = ''] = group.leaders;

@@ -1,4 +1,7 @@
-/** Planted bugs, each of which the worlds must find: else they would not find the next one that nobody has planted. */
+/**
+ * Plants bugs in the sources. The simulations must find each of them, which shows that they can
+ * find others.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { bugs } from './planted/bugs.ts';
@@ -12,11 +15,11 @@ describe('a bug is found', { timeout: 600_000 }, () => {
     expect(promise, `nothing in ${worlds} worlds`).toBeDefined();
   });
 
-  it('but not one that does not fit the source any more', async () => {
+  it('a bug whose text is not in the source any more causes an error', async () => {
     await expect(find({ name: 'noSuchBug', on: 'quorum' }, 1)).rejects.toThrow('no such bug: noSuchBug');
   });
 
-  it('each by its own name', () => {
+  it('each bug has its own name', () => {
     expect(new Set(bugs.map(({ name }) => name)).size).toBe(bugs.length);
   });
 });

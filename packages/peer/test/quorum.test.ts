@@ -1,4 +1,4 @@
-/** One member, step by step: what it says to what it hears. */
+/** One member of the quorum algorithm, step by step: its answer to each message. */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ const MEMBERS = ['a', 'b', 'c'];
 const HERE = { lastTerm: 1n, lastIndex: 5n };
 const BEHIND = { lastTerm: 1n, lastIndex: 4n };
 const AHEAD = { lastTerm: 2n, lastIndex: 0n };
-/** Long after the start, by its own clock. */
+/** A time long after the start, on its own clock. */
 const LATER = 10_000;
 
 type Act = { readonly type: 'tick' } | Pick<Extract<Input<QuorumMessage>, { type: 'command' }>, 'type' | 'command'>;
@@ -57,13 +57,13 @@ class One {
     return this;
   }
 
-  /** It stands, and asks for votes. */
+  /** The member campaigns and asks for votes. */
   asking(): this {
     this.command('campaign').after(3_000).does({ type: 'tick' });
     return this.hears('b', { type: 'preVoteAnswer', term: this.state.term, poll: this.state.polls, granted: true });
   }
 
-  /** It leads, and a majority has said so. */
+  /** The member leads, and a majority has answered its heartbeats. */
   leading(): this {
     this.asking().hears('b', { type: 'voteAnswer', term: this.state.term, granted: true });
     return this.hears('b', { type: 'heartbeatAnswer', term: this.state.term, round: 1, position: HERE, standing: true });
@@ -78,7 +78,7 @@ const answered = (one: One): boolean | undefined => {
 };
 
 describe('a vote', () => {
-  it('is given once a term, again to whoever has it, and written down', () => {
+  it('is given once per term, repeated to the same candidate, and persisted', () => {
     const one = new One();
     expect(answered(one.hears('b', vote(1n)))).toBe(true);
     expect(one.kept).toEqual({ memberId: 'a', term: 1n, votedFor: 'b', members: MEMBERS });
@@ -88,20 +88,20 @@ describe('a vote', () => {
     expect(one.kept).toEqual({ memberId: 'a', term: 2n, votedFor: 'c', members: MEMBERS });
   });
 
-  it('is remembered over a restart', () => {
+  it('is remembered across a restart', () => {
     expect(answered(new One({ term: 4n, votedFor: 'b' }).hears('c', vote(4n)))).toBe(false);
     expect(answered(new One({ term: 4n, votedFor: 'b' }).hears('b', vote(4n)))).toBe(true);
     expect(answered(new One({ term: 4n, votedFor: undefined }).hears('c', vote(4n)))).toBe(true);
   });
 
-  it('is not given to whoever lacks data, and raises the term all the same', () => {
+  it('is not given to a candidate whose data are behind, but the request raises the term', () => {
     const one = new One();
     expect(answered(one.hears('b', vote(1n, BEHIND)))).toBe(false);
     expect(one.state.term).toBe(1n);
     expect(answered(one.hears('b', vote(1n, AHEAD)))).toBe(true);
   });
 
-  it('is not given for one longest election timeout after the start', () => {
+  it('is not given during the longest election timeout after the start', () => {
     const one = new One({ term: 1n });
     one.nowMs = 1_999;
     expect(answered(one.hears('b', vote(2n)))).toBe(false);
@@ -120,7 +120,7 @@ describe('a vote', () => {
     expect(answered(one.after(1).hears('c', vote(9n)))).toBe(true);
   });
 
-  it('is given past that where the leader has asked the candidate to stand; but only in the next term', () => {
+  it('is given within that time after a handover by the leader, but only in the next term', () => {
     const one = new One().hears('b', { type: 'heartbeat', term: 3n, round: 1 });
     expect(one.hears('c', vote(3n, HERE, true)).said).toEqual([{ to: 'c', message: { type: 'voteAnswer', term: 3n, granted: false } }]);
     expect(answered(one.hears('c', vote(4n, HERE, true)))).toBe(true);
@@ -155,7 +155,7 @@ describe('a candidate', () => {
     expect(one.state.role.kind).toBe('leading');
   });
 
-  it('that is better by rank refuses, and asks itself', () => {
+  it('that has a better rank refuses its vote, and campaigns itself', () => {
     const rank = { tieBreak: 'highest-rank' } as const;
     const better = new One({}, rank).command('campaign');
     expect(better.hears('b', preVote(0n)).said.map(({ message }) => message.type)).toEqual(['preVoteAnswer', 'preVote', 'preVote']);
@@ -165,26 +165,27 @@ describe('a candidate', () => {
     expect(answered(new One({}, rank, 'b').command('campaign').hears('a', preVote(0n)))).toBe(true);
   });
 
-  it('follows whoever leads its term', () => {
+  it('follows the leader of its term', () => {
     const one = new One().asking().hears('c', { type: 'heartbeat', term: 1n, round: 1 });
     expect(one.state.role).toEqual({ kind: 'following', leader: 'c' });
   });
 });
 
 describe('a leader', () => {
-  it('is valid from the sending of the round that a majority has answered', () => {
+  it('is valid from the sending of the heartbeats that a majority has answered', () => {
     const one = new One().asking().hears('b', { type: 'voteAnswer', term: 1n, granted: true });
     const sentAtMs = one.nowMs;
     expect(one.algorithm.validity(one.state)).toBeUndefined();
     one.after(300).hears('b', { type: 'heartbeatAnswer', term: 1n, round: 1, position: HERE, standing: true });
     expect(one.events).toEqual(['elected']);
     expect(one.algorithm.validity(one.state)).toMatchObject({ term: 1n, from: { monotonicMs: sentAtMs } });
-    // The second was sent now; an answer to the first again says nothing new.
+    // The second heartbeat was sent now. A repeated answer to the first one does not extend
+    // validity.
     one.does({ type: 'tick' }).after(100).hears('b', { type: 'heartbeatAnswer', term: 1n, round: 1, position: HERE, standing: true });
     expect(one.algorithm.validity(one.state)).toMatchObject({ from: { monotonicMs: sentAtMs } });
   });
 
-  it('is valid for the shortest election timeout less the margin and the drain, and no longer', () => {
+  it('is valid for the shortest election timeout minus the margin and the drain, and no longer', () => {
     const one = new One().leading();
     const { forMs, safeForMs, from } = one.algorithm.validity(one.state)!;
     expect(safeForMs).toBeCloseTo(1_000 * (1 - 0.02 / 1.01));
@@ -194,7 +195,7 @@ describe('a leader', () => {
     expect(one.algorithm.validity(one.state)).toBeUndefined();
   });
 
-  it('gives up at a newer term in any message but a request that it refuses', () => {
+  it('steps down at a newer term in any message, except in a vote request that it refuses', () => {
     for (const message of [
       { type: 'stale', term: 7n },
       { type: 'heartbeat', term: 7n, round: 1 },
@@ -209,7 +210,7 @@ describe('a leader', () => {
       expect(new One().leading().hears('c', message).state).toMatchObject({ term: 1n, role: { kind: 'leading' } });
   });
 
-  it('says nothing of its end before it has ended', () => {
+  it('does not announce its end before it has ended', () => {
     const one = new One().leading().does({ type: 'command', command: { type: 'release', to: 'b' } });
     expect(one.said).toEqual([]);
     one.does({ type: 'command', command: { type: 'end', reason: 'handover' } });
@@ -217,12 +218,12 @@ describe('a leader', () => {
     expect(one.algorithm.validity(one.state)).toBeUndefined();
     one.does({ type: 'command', command: { type: 'release', to: 'b' } });
     expect(one.said).toEqual([{ to: 'b', message: { type: 'handover', term: 1n } }]);
-    // Whoever votes for it after all does so too late.
+    // Votes that arrive after that are too late.
     one.hears('c', { type: 'voteAnswer', term: 1n, granted: true });
     expect(one.state.role.kind).toBe('following');
   });
 
-  it('says nothing of its end once there is a newer term', () => {
+  it('does not announce its end once there is a newer term', () => {
     const one = new One()
       .leading()
       .hears('c', { type: 'stale', term: 2n })
@@ -234,7 +235,7 @@ describe('a leader', () => {
 describe('a handover', () => {
   const handover = (term: bigint): QuorumMessage => ({ type: 'handover', term });
 
-  it('is taken up at once, in the next term', () => {
+  it('starts a campaign at once, in the next term', () => {
     const one = new One({ term: 3n }).command('campaign').hears('b', { type: 'heartbeat', term: 3n, round: 1 }).hears('b', handover(3n));
     expect(one.said.map(({ message }) => message)).toEqual([vote(4n, HERE, true), vote(4n, HERE, true)]);
     expect(one.kept).toEqual({ memberId: 'a', term: 4n, votedFor: 'a', members: MEMBERS });
@@ -246,15 +247,15 @@ describe('a handover', () => {
     expect(one.state.term).toBe(4n);
   });
 
-  it('is nothing to a member that does not stand', () => {
+  it('does nothing to a member that does not campaign', () => {
     expect(new One({ term: 3n }).hears('b', handover(3n)).said).toEqual([]);
   });
 });
 
-describe('what came from elsewhere', () => {
+describe('untrusted data', () => {
   const { readMessage, readDurable } = quorum({ members: ['a'] });
 
-  it('is a message of this algorithm, or none, whatever it is', () => {
+  it('are a valid message or refused without an error', () => {
     const term = fc.oneof(fc.bigInt({ min: -1n, max: 2n ** 65n }), fc.anything());
     const type = fc.constantFrom(
       'preVote',
@@ -274,14 +275,14 @@ describe('what came from elsewhere', () => {
         const message = readMessage(data);
         if (message === undefined) return;
         expect(data).toMatchObject(message);
-        // And a member makes of it what it makes.
+        // The member must handle the message without an error.
         new One().hears('b', message);
       }),
       { numRuns: 2_000 },
     );
   });
 
-  it('is a vote, or is refused', () => {
+  it('are a valid vote or refused with an error', () => {
     const kept = { memberId: 'a', term: 3n, votedFor: undefined };
     expect(readDurable(kept)).toEqual(kept);
     expect(readDurable({ ...kept, members: MEMBERS })).toEqual({ ...kept, members: MEMBERS });

@@ -13,7 +13,8 @@ it("the README's program runs, with real clocks and real files, and leaves nothi
   const inReadme = [':7401', ':7402', ':7403'];
   expect(code.match(/:\d+/g)).toEqual(inReadme);
   const ports = await Promise.all(inReadme.map(() => freePort()));
-  // In one go: a free port may contain one of the README's.
+  // The ports are replaced in one pass, because a free port may contain a port of the README as
+  // text.
   const moved = code.replaceAll(/:\d+/g, (port) => `:${ports[inReadme.indexOf(port)]}`).replace('./votes-of-', `${folder}/votes-of-`);
   expect(moved).not.toContain('./votes-of-');
   const options = ['--conditions=@incumbent/source', '--input-type=module-typescript', '--eval', moved];
@@ -22,10 +23,10 @@ it("the README's program runs, with real clocks and real files, and leaves nothi
   rmSync(folder, { recursive: true });
 });
 
-it('so does that of members that come and go', async () => {
+it("the README's program for an open membership runs too", async () => {
   const home = join(import.meta.dirname, '..');
   const [, code = ''] = [...readFileSync(join(home, 'README.md'), 'utf8').matchAll(/```ts\n([^]*?)```/g)].map(([, block]) => block);
-  // The two ports after it are taken as well.
+  // The members also use the next two ports.
   const base = await freePort();
   expect(code).toContain('emergent({');
   const there = code.replaceAll(/742[12]/g, (port) => String(base + Number(port) - 7421));

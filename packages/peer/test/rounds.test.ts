@@ -1,4 +1,7 @@
-/** Every round that a member says can be read by the others, whatever round it was told of; and leaders are elected all the same. */
+/**
+ * Every round that a member sends is readable by the others, whatever round it has received, and
+ * the group still elects a leader.
+ */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +10,7 @@ import { algorithmOf, names, type Name } from './best-effort/algorithms.ts';
 import { Stage } from './stage/stage.ts';
 
 const MEMBERS = ['a', 'b', 'c', 'd'];
-/** The highest round that is read. */
+/** The highest round that members accept. */
 const LAST = 2 ** 52;
 
 function algorithm(name: Name) {
@@ -42,7 +45,7 @@ const act = fc.record({
 });
 
 describe.each(names)('%s', (name) => {
-  it('says no round that cannot be read, whatever it hears', () => {
+  it('sends only readable rounds, whatever it receives', () => {
     const { start, step, readMessage } = algorithm(name);
     let last = 0;
     fc.assert(
@@ -70,7 +73,7 @@ describe.each(names)('%s', (name) => {
     expect(last).toBeGreaterThan(0);
   });
 
-  it('elects leaders after one false message has taken it to the last round', () => {
+  it('elects leaders after a forged message has raised its round to the highest one', () => {
     const stage = new Stage(algorithm(name), 1);
     for (const member of MEMBERS) stage.start(member);
     stage.until(() => stage.agree(MEMBERS), 60_000);

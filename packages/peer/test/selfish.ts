@@ -1,4 +1,7 @@
-/** The least that is an algorithm, to see that the frame carries more than votes: whoever stands leads, for a second, and tells nobody. */
+/**
+ * A minimal algorithm, which shows that the driver can run more than votes: each member that
+ * campaigns leads for one second and sends nothing.
+ */
 
 import type { Algorithm, AlgorithmState, Validity } from '../src/index.ts';
 

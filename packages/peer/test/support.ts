@@ -1,4 +1,4 @@
-/** Members in one process, on a clock that the test moves. */
+/** Several members in one process, on a manual clock. */
 
 import type { Logger } from '@incumbent/core';
 import { seeded } from '@incumbent/core/testing';
@@ -6,11 +6,11 @@ import { ManualClock } from '@incumbent/memory';
 import { MemoryNetwork, MemoryStorage, PeerMember, quorum, type PeerMemberOptions, type QuorumOptions } from '../src/index.ts';
 import { PairLogs } from './pairs.ts';
 
-/** Votes can be made to fail, or to take for ever, or for so long. */
+/** A storage whose writes can fail, hang or take a given time. */
 export class TestStorage extends MemoryStorage {
   failure: Error | undefined;
   stalled = false;
-  /** How long a write takes, on the test's clock. */
+  /** How long a write takes, in ms on the manual clock. */
   slow: { readonly clock: ManualClock; readonly writeMs: number } | undefined;
 
   override async save(durable: unknown): Promise<void> {
@@ -46,7 +46,10 @@ export class Group {
     this.#options = options;
   }
 
-  /** A process of this id; another one with the same storage, if there was one before. */
+  /**
+   * Starts a process with this id. It uses the storage of the former process with this id, if there
+   * was one.
+   */
   member(memberId: string, options: Partial<PeerMemberOptions<'quorum'>> = {}): PeerMember<'quorum'> {
     const storage = this.storages.get(memberId) ?? new TestStorage();
     this.storages.set(memberId, storage);
@@ -70,7 +73,7 @@ export class Group {
   }
 }
 
-/** Keeps what is logged. */
+/** Records log entries. */
 export function logger(): Logger & { readonly lines: { readonly message: string; readonly fields: object }[] } {
   const lines: { message: string; fields: object }[] = [];
   const log = (fields: object, message: string): void => void lines.push({ message, fields });

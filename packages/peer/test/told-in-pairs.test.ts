@@ -1,9 +1,9 @@
-/** Telemetry tells each leadership's beginning once, and then its end. */
+/** Telemetry reports the start of each leadership once, and then its end once. */
 
 import { describe, expect, it } from 'vitest';
 import { Group, logger, TestStorage } from './support.ts';
 
-/** Its writes take so long, in ms. */
+/** How long its writes take, in ms. */
 class SlowStorage extends TestStorage {
   readonly #group: Group;
   slowMs = 0;
@@ -23,25 +23,22 @@ class SlowStorage extends TestStorage {
 const words = ['elected', 'leadership ended', 'leadership released'];
 
 describe('the telemetry of a member without a store', () => {
-  it.each([['x'], ['a', 'b', 'c']])(
-    'says nothing of a leadership whose time is over when its vote is written down (%s, …)',
-    async (...ids) => {
-      await using group = new Group(ids);
-      const storage = new SlowStorage(group);
-      const log = logger();
-      const [first = '', ...others] = ids;
-      const member = group.member(first, { storage, logger: log });
-      await Promise.all(others.map((id) => group.member(id).start()));
-      storage.slowMs = 60_000;
-      const giveUp = new AbortController();
-      const campaign = member.campaign({ signal: giveUp.signal });
-      campaign.catch(() => {});
-      await group.clock.advance(90_000);
-      storage.slowMs = 0;
-      const leadership = await group.clock.run(campaign);
-      await group.clock.run(leadership.resign());
-      const told = log.lines.flatMap(({ message }) => (words.includes(message) ? [message] : []));
-      expect(told).toEqual(words);
-    },
-  );
+  it.each([['x'], ['a', 'b', 'c']])('does not report a leadership that is over before its vote is saved (%s, …)', async (...ids) => {
+    await using group = new Group(ids);
+    const storage = new SlowStorage(group);
+    const log = logger();
+    const [first = '', ...others] = ids;
+    const member = group.member(first, { storage, logger: log });
+    await Promise.all(others.map((id) => group.member(id).start()));
+    storage.slowMs = 60_000;
+    const giveUp = new AbortController();
+    const campaign = member.campaign({ signal: giveUp.signal });
+    campaign.catch(() => {});
+    await group.clock.advance(90_000);
+    storage.slowMs = 0;
+    const leadership = await group.clock.run(campaign);
+    await group.clock.run(leadership.resign());
+    const told = log.lines.flatMap(({ message }) => (words.includes(message) ? [message] : []));
+    expect(told).toEqual(words);
+  });
 });

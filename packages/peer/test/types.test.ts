@@ -1,4 +1,7 @@
-/** What a leadership is worth shows in its type: a fence takes one of a quorum, and no other, neither in type nor at run time. */
+/**
+ * The type of a leadership shows its guarantee: a fence accepts only the leadership of a quorum,
+ * both in the types and at run time.
+ */
 
 import { Fence } from '@incumbent/core';
 import { seeded } from '@incumbent/core/testing';
@@ -9,7 +12,7 @@ import { selfish } from './selfish.ts';
 import { Group } from './support.ts';
 
 describe('a leadership', () => {
-  it('of a quorum has a term, which a fence takes', async () => {
+  it('of a quorum has a term, which a fence accepts', async () => {
     await using group = new Group(['a']);
     const leadership = await group.clock.run(group.member('a').campaign());
     expectTypeOf(leadership).toEqualTypeOf<PeerLeadership<'quorum'>>();
@@ -20,14 +23,14 @@ describe('a leadership', () => {
     expect(fence.highest).toBe(1n);
   });
 
-  it('by best effort has a round, and no fence takes that', async () => {
+  it('by best effort has a round, which no fence accepts', async () => {
     const clock = new ManualClock();
     const transport = new MemoryNetwork({ clock });
     const options = { algorithm: selfish(['a', 'b']), transport, clock, random: seeded(1) };
     await using a = new PeerMember({ ...options, memberId: 'a' });
     await using b = new PeerMember({ ...options, memberId: 'b' });
     const leaderships = await clock.run(Promise.all([a.campaign(), b.campaign()]));
-    // Best effort: both believe.
+    // Best effort: both are valid.
     expect(leaderships.map((one) => one.isValid())).toEqual([true, true]);
     const [leadership] = leaderships;
     expect(a.safety).toBe('bestEffort');

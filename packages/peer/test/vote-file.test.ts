@@ -38,7 +38,7 @@ async function saved(...votes: readonly Vote[]): Promise<readonly Buffer[]> {
   return bytes;
 }
 
-/** The file with this in the place of the last vote, as if it had been saved. */
+/** Replaces the last vote in the file by this text, with a valid checksum. */
 function withBody(file: Buffer, body: string): Buffer {
   const start = file.readBigUInt64BE(8) > file.readBigUInt64BE(4_104) ? 0 : 4_096;
   const slot = Buffer.concat([file.subarray(start, start + 16), Buffer.from([0, body.length]), Buffer.from(body)]);
@@ -50,7 +50,7 @@ function withBody(file: Buffer, body: string): Buffer {
 }
 
 describe('a vote file', () => {
-  it('is written by whoever reads it before that acts on it: what it read may not have reached the disk', async () => {
+  it('is written again after it was read, because what was read may not have reached the disk', async () => {
     const [before] = await saved(voteOf(7n));
     expect(await loaded()).toEqual(voteOf(7n));
     const after = await readFile(path);
@@ -62,14 +62,14 @@ describe('a vote file', () => {
     expect(await loaded()).toEqual(voteOf(7n));
   });
 
-  it('has the members that were voted among, as many and as long as they may be', async () => {
+  it('has room for the largest list of members', async () => {
     const members = Array.from({ length: 15 }, (_, i) => `${i}`.padStart(2, '0').padEnd(128, 'm'));
     const vote: Vote = { memberId: members[0] ?? '', term: 2n ** 63n - 1n, votedFor: members[14], members };
     await saved(vote, vote);
     expect(await loaded()).toEqual(vote);
   });
 
-  it('has no vote before the first', async () => {
+  it('has no vote before the first save', async () => {
     expect(await loaded()).toBeUndefined();
     expect(await loaded()).toBeUndefined();
   });
@@ -86,7 +86,7 @@ describe('a vote file', () => {
     expect(await loaded()).toEqual(voteOf(2n ** 63n - 1n));
   });
 
-  it('has the vote before or the new one wherever a crash cuts the write, and nothing else', async () => {
+  it('has the former or the new vote, and nothing else, wherever a crash cuts the write', async () => {
     for (const last of [1n, 2n, 3n]) {
       const [before, after] = (await saved(voteOf(last), voteOf(last + 100n))) as [Buffer, Buffer];
       const seen = new Set<bigint | undefined>();
@@ -103,7 +103,7 @@ describe('a vote file', () => {
     }
   });
 
-  it('has the vote before or the new one when a crash leaves the bytes in any order', async () => {
+  it('has the former vote if a crash loses any byte of the new one', async () => {
     const [before, after] = (await saved(voteOf(7n), voteOf(8n))) as [Buffer, Buffer];
     const changed = [...after.keys()].filter((i) => before[i] !== after[i]);
     expect(changed.length).toBeGreaterThan(20);
@@ -115,7 +115,7 @@ describe('a vote file', () => {
     }
   });
 
-  it('goes on after a torn write, and forgets nothing that comes then', async () => {
+  it('keeps later votes after a torn write', async () => {
     await saved(voteOf(3n));
     const before = await readFile(path);
     await saved(voteOf(4n));
@@ -126,7 +126,7 @@ describe('a vote file', () => {
     expect(await loaded()).toEqual(voteOf(5n));
   });
 
-  it('refuses a file in which neither vote can be read, rather than forget one', async () => {
+  it('refuses a file in which neither vote is readable, rather than forget a vote', async () => {
     await saved(voteOf(3n));
     for (const garbage of [Buffer.alloc(0), Buffer.alloc(8_192), Buffer.from('hello'), (await readFile(path)).map((byte) => byte ^ 1)]) {
       await writeFile(path, garbage);
@@ -135,7 +135,7 @@ describe('a vote file', () => {
   });
 
   it.each(['hello', '{"term":', '[]', 'null', '{"memberId":"a","term":1}'])(
-    'refuses a body that is no vote, though its checksum is right: %s',
+    'refuses a body that is not a vote, even if its checksum is right: %s',
     async (body) => {
       await saved(voteOf(3n));
       await writeFile(path, withBody(await readFile(path), body));
@@ -143,7 +143,7 @@ describe('a vote file', () => {
     },
   );
 
-  it('refuses a number after which there is none', async () => {
+  it('refuses the highest number, which has no successor', async () => {
     await saved(voteOf(3n));
     const numbered = withBody(await readFile(path), '');
     numbered.writeBigUInt64BE(2n ** 64n - 1n, 8);
@@ -151,7 +151,7 @@ describe('a vote file', () => {
     await expect(loaded()).rejects.toMatchObject({ code: 'CORRUPT' });
   });
 
-  it('never makes a vote of a file in which any one byte has changed', async () => {
+  it('never returns a wrong vote from a file in which one byte has changed', async () => {
     await saved(voteOf(3n));
     await saved(voteOf(4n));
     const whole = await readFile(path);
@@ -173,7 +173,7 @@ describe('a vote file', () => {
     expect(await readFile(precious, 'utf8')).toBe('as it was');
   });
 
-  it('says what the file system says', async () => {
+  it('rejects with the error of the file system', async () => {
     path = join(folder, 'no/such/folder/vote');
     await expect(loaded()).rejects.toMatchObject({ code: 'ENOENT' });
     await expect(voteFile(join(folder, 'unloaded')).save(voteOf(1n))).rejects.toThrow('loaded before');

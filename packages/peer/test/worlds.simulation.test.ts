@@ -1,4 +1,7 @@
-/** Worlds by seed. `SIMULATION_SEEDS` says how many of each, `SIMULATION_START` from which one on; by default few, and always the same. */
+/**
+ * Simulations by seed. `SIMULATION_SEEDS` sets how many seeds each simulation runs,
+ * `SIMULATION_START` the first one. By default few seeds run, always the same.
+ */
 
 import { shrink } from '@incumbent/simulator';
 import { guarded } from '@incumbent/simulator/time';
@@ -21,14 +24,14 @@ describe.each(simulations)('$name', { timeout: 600_000 }, (simulation) => {
     expect(recoveredAfter).toBeLessThan(15);
   });
 
-  it('the machine has no part in it: its clocks and its chance throw while a world runs', () => {
+  it('a world uses neither the clocks nor the random numbers of the machine', () => {
     guarded(() => {
       for (let seed = 1; seed <= 20; seed += 1) simulation.run(seed);
     });
   });
 });
 
-it('a world that breaks a promise can be made smaller: the faults are data', async () => {
+it('a world that breaks a promise can be reduced, because its faults are data', async () => {
   const plan = [1, 2, 3, 4, 5, 6, 7, 8, 9].map(planOf).find(({ faults }) => faults.length > 5)!;
   const isStruck = async (smaller: Plan<Shape>): Promise<boolean> => (new QuorumWorld(smaller).run().counts.get('struck crash') ?? 0) > 0;
   const crashing = {

@@ -11,6 +11,7 @@ import { checkMembers } from '../members.ts';
  */
 export type TieBreak = 'first-asked' | 'highest-rank';
 
+/** The options of `quorum`, on which all members must agree. */
 export interface QuorumOptions {
   /**
    * The ids of all members, 1 to 15; the same list for all members. An election needs a majority

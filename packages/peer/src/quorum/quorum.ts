@@ -24,8 +24,8 @@ import { onPreVote, onVote } from './voter.ts';
 export type QuorumAlgorithm = Algorithm<'quorum', QuorumState, QuorumMessage, Vote>;
 
 /**
- * Creates the algorithm. All members of a group must use the same options. @throws
- * `INVALID_OPTION`.
+ * Creates the algorithm. All members of a group must use the same options.
+ * @throws `INVALID_OPTION`, or `INVALID_NAME` for a member id.
  */
 export function quorum(options: QuorumOptions): QuorumAlgorithm {
   const rules = resolveRules(options);

@@ -1,4 +1,4 @@
-/** The elections by best effort, by name, with the same times each. */
+/** The best-effort algorithms by name, all with the same timeouts. */
 
 import {
   bully,
@@ -19,7 +19,7 @@ export const names = ['bully', 'nextInLine', 'candidateOrdinary', 'invitation', 
 
 export type Name = (typeof names)[number];
 
-/** What only some of them have; what an algorithm does not have is left out. */
+/** Options that only some algorithms have. An algorithm's unknown options are left out. */
 export interface Options extends BestEffortOptions {
   readonly forgiveMs?: BullyOptions['forgiveMs'];
   readonly successors?: NextInLineOptions['successors'];
@@ -47,7 +47,7 @@ export function algorithmOf(name: Name, all: Options): BestEffortAlgorithm {
   }
 }
 
-/** Without those that are undefined. */
+/** Drops undefined options. */
 function given<T extends object>(options: T): { readonly [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;
 }

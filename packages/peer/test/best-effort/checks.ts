@@ -1,4 +1,7 @@
-/** What must hold of an election by best effort in every world, found out from outside. That two never believe is not among it: how often they do is counted. */
+/**
+ * What must hold in every world of a best-effort algorithm, checked from outside. Two leaders at
+ * once are allowed; the checks only count how often that happens.
+ */
 
 import type { BestEffortMessage } from '../../src/best-effort/message.ts';
 import { Checks, type Said } from '../simulation/checks.ts';
@@ -10,7 +13,7 @@ type Best = Run<'bestEffort'>;
 export class BestEffortChecks extends Checks<'bestEffort'> {
   readonly #shape: Shape;
   readonly #elected: { readonly id: string; readonly atMs: number }[] = [];
-  /** When somebody said last that it leads. */
+  /** When a member last announced that it leads. */
   readonly #said = new Map<string, number>();
   readonly #rounds = new Map<string, number>();
 
@@ -41,7 +44,10 @@ export class BestEffortChecks extends Checks<'bestEffort'> {
     this.believers(all, atMs);
   }
 
-  /** Whoever has not said for a failure timeout that it leads does not believe it: it stood still. */
+  /**
+   * A leader that has sent no heartbeat for a failure timeout was paused, so its leadership must
+   * not be valid.
+   */
   override believers(all: readonly Best[], atMs: number): void {
     const valid = all.filter((one) => one.awake && one.isValid());
     if (valid.length > 1) this.count('two believe');

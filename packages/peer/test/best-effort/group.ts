@@ -1,4 +1,4 @@
-/** Members of an election by best effort in one process, on a clock that the test moves. */
+/** Several members of a best-effort algorithm in one process, on a manual clock. */
 
 import { seeded } from '@incumbent/core/testing';
 import { ManualClock } from '@incumbent/memory';
@@ -9,7 +9,7 @@ import { algorithmOf, type Name, type Options } from './algorithms.ts';
 export class Group {
   readonly clock = new ManualClock();
   readonly network = new MemoryNetwork({ clock: this.clock });
-  /** Every leadership, in the order in which they began. */
+  /** All leaderships, in the order in which they started. */
   readonly led: PeerLeadership<'bestEffort'>[] = [];
   readonly #members = new Map<string, PeerMember<'bestEffort'>>();
   readonly #name: Name;
@@ -22,7 +22,7 @@ export class Group {
     this.#options = { members, ...options };
   }
 
-  /** A process of this id, which does nothing yet. */
+  /** A process with this id that does not campaign yet. */
   member(memberId: string): PeerMember<'bestEffort'> {
     this.#starts += 1;
     const algorithm = algorithmOf(this.#name, this.#options);
@@ -38,7 +38,7 @@ export class Group {
     return member;
   }
 
-  /** It leads whenever it can. */
+  /** Campaigns all the time. */
   lead(...ids: readonly string[]): this {
     for (const id of ids) {
       const work = async (leadership: PeerLeadership<'bestEffort'>): Promise<void> => {
@@ -69,7 +69,7 @@ export class Group {
     return this.led.filter((leadership) => leadership.isValid()).map(({ memberId }) => memberId);
   }
 
-  /** Whom each of those that run takes for the leader. */
+  /** The leader that each running member sees. */
   get views(): readonly (string | undefined)[] {
     return [...this.#members.values()].map(({ current }) => (current.state === 'leader' ? current.memberId : undefined));
   }

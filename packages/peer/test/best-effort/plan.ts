@@ -1,4 +1,4 @@
-/** A world of members that elect by best effort, as data: what a seed stands for. */
+/** The plan that a seed stands for, for a world of a best-effort algorithm. */
 
 import type { Stream } from '@incumbent/simulator/time';
 import { drawPlan, drawRates, usual } from '../simulation/draw.ts';
@@ -8,9 +8,9 @@ import type { Name, Options } from './algorithms.ts';
 export interface Shape extends Ground {
   readonly name: Name;
   readonly options: Options & Required<Pick<Options, 'failureTimeoutMs' | 'answerTimeoutMs' | 'candidates'>>;
-  /** In calm nobody comes after that, in ms. */
+  /** In calm, exactly one member must lead within this time, in ms. */
   readonly boundMs: number;
-  /** How the leader of calm gives up at the end. */
+  /** How the leader gives up at the end of the calm. */
   readonly farewell: 'resigns' | 'handsOver';
 }
 
@@ -52,7 +52,7 @@ function drawShape(name: Name, random: Stream): Shape {
     heartbeatEveryMs,
     drainMs,
     rates: drawRates(random, members, 0.01 * random.pick([0, 0.9, 0.99])),
-    // There and back, with clocks at their worst, is shorter than the answer timeout.
+    // A round trip, even with the worst clocks, is shorter than the answer timeout.
     latencyMs: random.pick([
       [0, 2],
       [1, answerTimeoutMs / 5],
@@ -75,7 +75,9 @@ interface Times {
   readonly inviteEveryMs: number;
 }
 
-/** A few timeouts; and what an election of the algorithm may take, and take again, with so many members. */
+/**
+ * A few timeouts, plus the time that an election and its repetition may take with so many members.
+ */
 function boundOf(name: Name, members: number, { failureTimeoutMs, answerTimeoutMs, delayStepMs, inviteEveryMs }: Times): number {
   const base = 6 * failureTimeoutMs;
   switch (name) {

@@ -1,4 +1,4 @@
-/** Members that elect by best effort, in worlds by seed: a simulation for each algorithm. */
+/** The simulation of each best-effort algorithm. */
 
 import { strikesOf, usual } from '../simulation/draw.ts';
 import type { Simulation } from '../simulation/simulation.ts';

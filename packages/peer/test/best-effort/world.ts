@@ -1,4 +1,7 @@
-/** A storm among members that elect by best effort, then calm, in which one leads, and all see it; then its leader dies, comes back, and gives up. */
+/**
+ * A world of a best-effort algorithm. After the storm, one member must lead and all must see it.
+ * Then the leader crashes, restarts and resigns.
+ */
 
 import type { BestEffortState } from '../../src/best-effort/state.ts';
 import { levelOf } from '../../src/best-effort/failures.ts';
@@ -12,7 +15,7 @@ import type { Shape } from './plan.ts';
 
 type Place = SimulatedMember<'bestEffort'>;
 
-/** Times of its outcome are in failure timeouts. */
+/** The times in its outcome are in failure timeouts. */
 export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks> {
   constructor(plan: Plan<Shape>, note?: Note) {
     super(plan, algorithmOf(plan.shape.name, plan.shape.options), new BestEffortChecks(plan.shape), note);
@@ -22,21 +25,23 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     const { unitMs } = this.shape;
     this.rage();
     this.recoveredAfter = this.#untilOne('one leads in calm');
-    // What was under way when it became calm is over.
+    // Everything that was in progress when the calm began is over.
     this.settle();
     this.#untilOne('one leads in calm');
     this.#stays('an undisturbed leader stays', () => this.pass(3 * unitMs));
     const dead = this.leader();
     if (dead === undefined || this.#electable(dead).length === 0) return;
-    // Whoever stands back for this leader does so no more when it is gone; and who goes behind others may be forgiven meanwhile, or was just now.
+    // When this leader crashes, members that let it lead first campaign again. Failures that count
+    // against other members may be forgiven meanwhile, or may have been forgiven just now.
     const isUnclear = this.seats.some((seat) => this.#standsBack(seat) || this.#level(dead, seat.id, 2 * unitMs) > 0);
     const next = isUnclear ? undefined : dead.run?.driver.successor(undefined);
     dead.crash(false);
     this.failedOverAfter = this.#untilOne('a crashed leader is followed');
     this.#bestFollows(next);
-    // Those that have just been found are in the leader's group by then.
+    // By then, members that have just been found have joined the leader's group.
     this.pass(unitMs);
-    // Alone, whoever comes back is as good a leader of a group of one.
+    // Of two members, the remaining one leads a group of one. The group of the returning member is
+    // as good, so either may win.
     const isAlone = this.shape.name === 'invitation' && this.seats.length === 2;
     this.#stays(isAlone ? undefined : 'who comes back disturbs nobody', () => {
       dead.start();
@@ -45,7 +50,7 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     this.#giveUp();
   }
 
-  /** Of those that are up, who could lead, this one left out. */
+  /** The live members that could lead, except this one. */
   #electable(but: Place): readonly Place[] {
     const { name, options, bystanders } = this.shape;
     const isEligible = (id: string): boolean =>
@@ -53,7 +58,7 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     return this.seats.filter((seat) => seat !== but && seat.up && isEligible(seat.id));
   }
 
-  /** Exactly one believes, and all see the same. In failure timeouts. */
+  /** Waits until exactly one member leads and all see it. Returns the time in failure timeouts. */
   #untilOne(promise: string): number {
     const { boundMs, unitMs } = this.shape;
     const missing = (): string | undefined => {
@@ -63,7 +68,7 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     return this.until(promise, boundMs, unitMs / 20, missing) / unitMs;
   }
 
-  /** Who leads, if all that are up see it, and nobody else believes. */
+  /** The leader, if all live members see it and no other member leads. */
   #agreed(): string | undefined {
     const up = this.seats.filter((seat) => seat.up);
     const views = new Set(up.map(({ view }) => view));
@@ -72,7 +77,10 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     return views.size === 1 && believers.length === 1 && view.startsWith(`${believers[0]?.id} in `) ? view : undefined;
   }
 
-  /** Whoever leads now leads after that, in the same round; but with the bully the best leads, whose failures are forgiven. */
+  /**
+   * The current leader must keep leading in the same round. With the bully, the best member must
+   * lead whose failures are forgiven.
+   */
   #stays(promise: string | undefined, during: () => void): void {
     const before = this.#agreed();
     during();
@@ -87,20 +95,26 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     this.#bestLeads();
   }
 
-  /** After a quiet while all know who is there: the best of them is elected. An invitation has no such order. */
+  /**
+   * After a quiet time, all members know who is alive, so they elect the best. The invitation
+   * algorithm has no such order.
+   */
   #bestFollows(next: string | undefined): void {
     const now = this.leader()?.id;
     if (this.shape.name === 'bully' || this.shape.name === 'invitation' || next === undefined || now === next) return;
     this.checks.fail('the best follows', this.scheduler.nowMs, `${now}, not ${next}`);
   }
 
-  /** Nobody would go before the leader, as far as it knows itself, but those that stand back. */
+  /**
+   * No member may rank above the leader by its own knowledge, except members that let others lead
+   * first.
+   */
   #bestLeads(): void {
     const leader = this.leader();
     if (leader === undefined) return;
     const better = this.#electable(leader).find((seat) => this.#isBetter(seat, leader.id));
     if (better === undefined) return;
-    // It has been forgiven just now, and will take over.
+    // Its failures have just been forgiven, so it will take over.
     this.pass(2 * this.shape.unitMs);
     if (this.leader() === leader) this.checks.fail('the best leads', this.scheduler.nowMs, `${leader.id}, not ${better.id}`);
   }
@@ -116,13 +130,19 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     return stateOf(seat).standsBack;
   }
 
-  /** How far a member goes behind others for its failures, as far as one of them knows; now, or as it was so long ago. */
+  /**
+   * By how many levels a member's failures lower its rank, as another member knows: now, or some
+   * time ago.
+   */
   #level(seat: Place, of: string, agoMs = 0): number {
     const nowMs = (seat.run?.process.monotonic() ?? 0) - agoMs;
     return levelOf(this.shape.options.forgiveMs, stateOf(seat).failures, of, nowMs);
   }
 
-  /** The leader resigns, and somebody leads again; or hands over, and the heir leads. */
+  /**
+   * The leader resigns, and a member must lead again. Or it hands over, and the successor must
+   * lead.
+   */
   #giveUp(): void {
     const leader = this.leader();
     if (leader?.run === undefined) return;
@@ -132,11 +152,12 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     leader.run.driver.end(successor === undefined ? 'resigned' : 'handover');
     leader.run.driver.command({ type: 'release', to: successor });
     leader.run.driver.command({ type: 'campaign' });
-    // It is told, and stops believing, at once; what others saw takes a while.
+    // The leadership ends at once. The other members see that a little later.
     this.pass(Math.max(this.shape.unitMs / 2, 10 * this.shape.latencyMs[1]));
     this.#untilOne('who gives up is followed');
     if (successor === undefined) return;
-    // With the bully one that has just been forgiven may have taken over from the heir.
+    // With the bully, a member whose failures have just been forgiven may have taken over from the
+    // successor.
     const hasLed = this.checks.electedSince(sinceMs).includes(successor);
     const now = this.leader()?.id;
     if (this.shape.name === 'bully' ? !hasLed : now !== successor)
@@ -144,7 +165,7 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
   }
 }
 
-/** Of a member that is up. */
+/** The state of a live member. */
 function stateOf({ id, run: one }: Place): BestEffortState {
   if (one === undefined) throw new RangeError(`${id} is down`);
   return one.driver.state as BestEffortState;

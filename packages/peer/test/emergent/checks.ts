@@ -1,4 +1,7 @@
-/** What must hold of members that come and go in every world. That two never believe is not among it: how often they do is counted. */
+/**
+ * What must hold in every world of the emergent algorithm. Two leaders at once are allowed; the
+ * checks only count how often that happens.
+ */
 
 import type { EmergentState, PeerMembership } from '../../src/index.ts';
 import { Checks, type Said } from '../simulation/checks.ts';
@@ -52,7 +55,7 @@ export class EmergentChecks extends Checks<'bestEffort'> {
   }
 }
 
-/** Where a member can be reached. */
+/** The address of a member. */
 export function addressOf(memberId: string): string {
   return `at ${memberId}`;
 }

@@ -1,4 +1,4 @@
-/** Members that come and go in one process, on a clock that the test moves; what they say can be heard, and lost. */
+/** An open membership in one process, on a manual clock. Tests can record and drop its messages. */
 
 import { isIncumbentError, type Cancel, type Clock } from '@incumbent/core';
 import { seeded } from '@incumbent/core/testing';
@@ -24,14 +24,14 @@ export interface Player {
   readonly member: PeerMember<'bestEffort'>;
   readonly clock: SkewedClock;
   leadership: PeerLeadership<'bestEffort'> | undefined;
-  /** The reasons of the leaderships that are over. */
+  /** The reasons for which its leaderships have ended. */
   readonly ends: string[];
-  /** The code of what its work ended with. */
+  /** The code of the error with which its campaign ended. */
   error: string | undefined;
   crashed: boolean;
 }
 
-/** A clock whose wall time is somewhere else. */
+/** A clock with a different wall time. */
 class SkewedClock implements Clock {
   readonly #clock: Clock;
   offMs = 0;
@@ -59,11 +59,11 @@ class SkewedClock implements Clock {
 
 export interface ClusterOptions extends Partial<EmergentOptions> {
   readonly seeds?: readonly string[] | (() => readonly string[] | Promise<readonly string[]>);
-  /** Of the chance of its members. Default 0. */
+  /** The seed of the members' random numbers. Default: 0. */
   readonly chance?: number;
 }
 
-/** What happens: a message, lost or not, or something that a member shows. */
+/** An event: a message, lost or not, or something that a member reports. */
 export type Told = (what: string) => void;
 
 export class Cluster implements AsyncDisposable {
@@ -76,9 +76,9 @@ export class Cluster implements AsyncDisposable {
   readonly #links = new Map<string, Link>();
   readonly #starts = new Map<string, number>();
   readonly #logs = new PairLogs();
-  /** Messages of each type that were sent. */
+  /** The number of messages sent, by type. */
   readonly sent = new Map<string, number>();
-  /** Whether what one says to the other is lost. */
+  /** Whether the network drops a message. */
   isLost: (from: string, to: string, message: EmergentMessage) => boolean = () => false;
 
   constructor({ seeds = ['a'], chance = 0, ...options }: ClusterOptions = {}, told: Told = () => {}) {
@@ -88,7 +88,10 @@ export class Cluster implements AsyncDisposable {
     this.#network = new MemoryNetwork({ clock: this.clock, latencyMs: 1, seeds });
   }
 
-  /** A process of this id, which leads whenever it can; with `standing: false` it only takes part. */
+  /**
+   * Starts a process with this id that campaigns all the time. With `standing: false`, it only
+   * takes part.
+   */
   start(id: string, { standing = true, ...options }: Partial<EmergentOptions> & { readonly standing?: boolean } = {}): Player {
     const clock = new SkewedClock(this.clock);
     const starts = (this.#starts.get(id) ?? 0) + 1;
@@ -119,12 +122,12 @@ export class Cluster implements AsyncDisposable {
     return this.players.get(id)!;
   }
 
-  /** Says in that member's name what the member would not. */
+  /** Sends a message in that member's name. */
   says(from: string, to: string, message: EmergentMessage): void {
     this.#links.get(from)?.send(to, { configuration: this.#algorithm().configuration, message }, message.type);
   }
 
-  /** Gone without a word. */
+  /** Crashes a process. */
   crash(...ids: readonly string[]): void {
     for (const id of ids) {
       const player = this.of(id);
@@ -134,14 +137,14 @@ export class Cluster implements AsyncDisposable {
     }
   }
 
-  /** Ends as it should. */
+  /** Closes a member in the normal way. */
   async leave(...ids: readonly string[]): Promise<void> {
     const closing = ids.map((id) => this.of(id).member.shutdown());
     for (const id of ids) this.players.delete(id);
     await this.clock.run(Promise.all(closing));
   }
 
-  /** From now on nobody of one side hears anybody of another. */
+  /** Partitions the members: those of one side no longer receive messages of another. */
   split(...sides: readonly (readonly string[])[]): void {
     this.isLost = (from, to) => sides.some((side) => side.includes(from) !== side.includes(to));
   }
@@ -158,13 +161,15 @@ export class Cluster implements AsyncDisposable {
     return this.of(id).member.membership;
   }
 
-  /** The list that these have in common, as ids by age; or what each of them has. */
+  /**
+   * The list that these members share, as ids by age, or the list of each of them if they differ.
+   */
   list(...ids: readonly string[]): string {
     const lists = (ids.length === 0 ? [...this.players.keys()] : ids).map((id) => shown(this.membership(id)));
     return new Set(lists).size === 1 ? lists[0]! : lists.join(' | ');
   }
 
-  /** Who believes that it leads. */
+  /** The members that lead. */
   get leaders(): string {
     return [...this.players.values()]
       .filter(({ leadership }) => leadership?.isValid() === true)

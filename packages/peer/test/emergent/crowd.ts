@@ -1,8 +1,7 @@
 /**
- * A hundred members over the memory transport, by seed: they join, some fail, the rest is split in three, each side finds its coordinator, and the sides merge. Run by the
- * driver that runs in production, on one clock.
- *
- * `node --conditions=@incumbent/source packages/peer/test/emergent/crowd.ts [first] [count]`
+ * A hundred members of an open membership over the memory transport, by seed. They join, some fail,
+ * a partition splits the rest in three, each side finds its coordinator, and the sides merge. Runs
+ * the production driver on one manual clock.
  */
 
 import { Scheduler, SimProcess, streamOf, type Stream } from '@incumbent/simulator/time';
@@ -11,7 +10,7 @@ import { emergent, MemoryNetwork, type EmergentMessage, type EmergentOptions, ty
 
 export interface CrowdOutcome {
   readonly seed: number;
-  /** What was not as it was to be, and after which phase; empty: nothing. */
+  /** What went wrong, and after which phase. Empty: nothing. */
   readonly problems: readonly string[];
   readonly messages: number;
   /** How long each phase took, in failure timeouts. */
@@ -32,7 +31,7 @@ interface Member {
 
 const HEARTBEAT_MS = 100;
 const TIMEOUT_MS = 500;
-/** Each phase is over by then, in failure timeouts. */
+/** The longest time for each phase, in failure timeouts. */
 const BOUND = 30;
 
 export async function crowd(seed: number, size = 100, options: Partial<EmergentOptions> = {}): Promise<CrowdOutcome> {
@@ -144,7 +143,10 @@ class Crowd {
     for (const one of side) for (const two of other) this.#network.cut(one.id, two.id);
   }
 
-  /** Until each of these has one coordinator, which alone believes, and one version everywhere. */
+  /**
+   * Waits until each of these sides has one coordinator, which alone leads, and the same version
+   * everywhere.
+   */
   #until(phase: string, sides: readonly (readonly Member[])[]): number {
     const sinceMs = this.#scheduler.nowMs;
     while (this.#scheduler.nowMs < sinceMs + BOUND * TIMEOUT_MS) {

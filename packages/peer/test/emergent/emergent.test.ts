@@ -1,4 +1,4 @@
-/** Members that come and go, on a clock that the test moves. */
+/** The emergent algorithm on a manual clock. */
 
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/emergent/list.ts';
@@ -19,7 +19,7 @@ async function together(ids: readonly string[], options: ConstructorParameters<t
 }
 
 describe('one member', () => {
-  it('that keeps a list makes a newer one where somebody else has made one of that number', () => {
+  it('that coordinates publishes a newer list if another member has created the same version', () => {
     const a = new One('a', ['a']);
     a.step(1_000, { type: 'tick' });
     const [update] = a.hear(1_001, 'b', { type: 'join', incarnation: 7, address: 'at b', standing: false });
@@ -30,7 +30,7 @@ describe('one member', () => {
     expect(a.hear(1_200, 'b', { ...beat, maker: 'e 9' })).toMatchObject([{ type: 'update', list: { version: version + 1, maker } }]);
   });
 
-  it('whose coordinator takes it for its own, by a list as new, keeps it from now on', () => {
+  it('becomes coordinator if its coordinator names it in a list of the same version', () => {
     const c = new One('c', ['a']);
     const entry = (memberId: string, age: number, incarnation = 1): Entry => ({ memberId, incarnation, age, address: '', standing: true });
     const list = { version: 9, round: 1, lost: [], minorityOf: [] };
@@ -44,7 +44,7 @@ describe('one member', () => {
     expect(said).toMatchObject([{ type: 'update', list: { version: 10, members: [{ memberId: 'c' }, { memberId: 'a' }] } }]);
   });
 
-  it('is not sent to and fro between two that take each other for their coordinator: where links repeat what they carry, that grew without end', () => {
+  it('is not redirected without end between two members that take each other for their coordinator', () => {
     const a = new One('a', ['a']);
     a.step(1_000, { type: 'tick' });
     for (let i = 0; i < 10; i += 1) {
@@ -61,7 +61,7 @@ describe('one member', () => {
     expect(asked).toEqual(['probe c', 'probe b']);
   });
 
-  it('that misses its coordinator is not kept from claiming its place by one that has gone over to others', () => {
+  it('that suspects its coordinator can claim the role although another member follows another coordinator', () => {
     const c = new One('c', ['a']);
     const entry = (memberId: string, age: number, incarnation = 1): Entry => ({ memberId, incarnation, age, address: '', standing: true });
     const members = [entry('a', 1), entry('b', 2), entry('c', 3, c.incarnation)];
@@ -74,7 +74,7 @@ describe('one member', () => {
     expect(c.membership).toMatchObject({ coordinator: 'c', members: [{ memberId: 'c' }] });
   });
 
-  it('that founds a cluster after its stay in a large one names no more lost members than can be read', () => {
+  it('that founds a cluster after it left a large one lists no more lost members than others can read', () => {
     const c = new One('c', ['a']);
     const entries = Array.from({ length: 200 }, (_, i) => ({ memberId: `m${i}`, incarnation: 1, age: i + 3, address: '', standing: true }));
     const lost = Array.from({ length: 200 }, (_, i) => ({ memberId: `lost ${i}`, address: '' }));
@@ -91,7 +91,7 @@ describe('one member', () => {
 });
 
 describe('a member', () => {
-  it('shows who is there: by age, with the version and the coordinator, and when that changes', async () => {
+  it('shows the members by age, the version and the coordinator, and each change', async () => {
     await using cluster = await together(['a', 'b']);
     const seen: (PeerMembership | undefined)[] = [];
     const stop = new AbortController();
@@ -110,7 +110,7 @@ describe('a member', () => {
     expect(cluster.membership('a')).toEqual(seen[1]);
   });
 
-  it('that finds nobody to join gives up after so many attempts, and says so', async () => {
+  it('that finds no cluster gives up after `joinAttempts`, with an error', async () => {
     await using cluster = new Cluster({ seeds: ['nobody'], joinAttempts: 5 });
     const { member } = cluster.start('a');
     await cluster.pass(5 * 250);
@@ -120,7 +120,7 @@ describe('a member', () => {
     expect(() => member.assertEnoughMembers()).toThrow(expect.objectContaining({ code: 'NOT_ENOUGH_MEMBERS' }));
   });
 
-  it('finds the seeds by a function, and keeps asking them until they are there', async () => {
+  it('finds the seeds by a function, and keeps asking them until they answer', async () => {
     await using cluster = new Cluster({ seeds: async () => ['z'] });
     cluster.start('a');
     await cluster.pass(2_000);
@@ -130,7 +130,7 @@ describe('a member', () => {
     expect([cluster.list(), cluster.leaders]).toEqual(['z a', 'z']);
   });
 
-  it('of several seeds that begin together founds the cluster if its id comes first, and no other does', async () => {
+  it('with the lowest id of several seeds that start together founds the cluster, and no other does', async () => {
     await using cluster = new Cluster({ seeds: ['c', 'a', 'b'] });
     for (const id of ['b', 'c', 'a']) cluster.start(id);
     await cluster.pass(1_500);
@@ -138,7 +138,7 @@ describe('a member', () => {
     expect(cluster.sent.get('merge')).toBeUndefined();
   });
 
-  it('that does not campaign comes after all that do, and leads nobody', async () => {
+  it('that does not campaign comes after all members that do, and never leads', async () => {
     await using cluster = new Cluster();
     cluster.start('a', { standing: false });
     await cluster.pass(400);
@@ -149,7 +149,7 @@ describe('a member', () => {
     expect(cluster.of('a').member.current).toMatchObject({ state: 'leader', memberId: 'b' });
   });
 
-  it('that resigns or hands over is the youngest, and rounds rise', async () => {
+  it('that resigns or hands over becomes the youngest, and rounds rise', async () => {
     await using cluster = await together(['a', 'b', 'c']);
     await cluster.clock.run(cluster.of('a').leadership!.handover('c'));
     await cluster.pass(500);
@@ -164,14 +164,14 @@ describe('a member', () => {
     expect(cluster.of('b').leadership!.round).toBeGreaterThan(round);
   });
 
-  it('isValid for no longer after its last heartbeats than nobody may suspect it', async () => {
+  it('that leads is valid only as long after its last heartbeats as no other member may suspect it', async () => {
     await using cluster = await together(['a', 'b']);
     const leadership = cluster.of('a').leadership!;
     expect(leadership.remainingMs()).toBeLessThanOrEqual(500 * 0.98 - 50);
     expect(leadership.remainingMs()).toBeGreaterThan(500 * 0.98 - 50 - 101);
   });
 
-  it('that starts again under its id is let in as the youngest, though nobody has missed it', async () => {
+  it('that restarts under its id joins as the youngest, even if nobody has noticed the crash', async () => {
     await using cluster = await together(['a', 'b', 'c']);
     cluster.crash('b');
     cluster.start('b');
@@ -179,7 +179,7 @@ describe('a member', () => {
     expect(cluster.list()).toBe('a c b');
   });
 
-  it('is of no use to a transport with a list, nor a list to it', async () => {
+  it('refuses a transport with listed members, and such a transport refuses it', async () => {
     const transport = new MemoryNetwork();
     const listed = quorum({ members: ['a', 'b'] });
     expect(() => new PeerMember({ algorithm: listed, transport, memberId: 'z' })).toThrow('memberId');
@@ -197,7 +197,7 @@ describe('heartbeats', () => {
     [12, 3, 36],
     [24, 3, 72],
     [24, 5, 120],
-  ] as const)('of %i members to %s: %i a round', async (count, heartbeatsTo, expected) => {
+  ] as const)('of %i members to %s: %i messages per interval', async (count, heartbeatsTo, expected) => {
     const ids = Array.from({ length: count }, (_, i) => `m${String(i).padStart(2, '0')}`);
     await using cluster = new Cluster({ seeds: ['m00'], heartbeatsTo });
     for (const id of ids) cluster.start(id);
@@ -208,7 +208,7 @@ describe('heartbeats', () => {
     expect(cluster.sent.get('heartbeat')! - before).toBe(10 * expected);
   });
 
-  it('on a ring go to the next ids, and come from those before', () => {
+  it('on a ring go to the next ids and come from the previous ones', () => {
     const rules = resolveRules({ cluster: 'x', heartbeatsTo: 2 });
     const members = ['c', 'a', 'e', 'b', 'd'].map((memberId, i) => ({ memberId, address: '', incarnation: 1, age: i + 1, standing: true }));
     const list = { version: 1, maker: 'a 1', round: 1, members, lost: [], minorityOf: [] };
@@ -220,7 +220,7 @@ describe('heartbeats', () => {
     expect([of('a', -1), of('b', -1), of('d', -1)]).toEqual(['e d', 'a e', 'c b']);
   });
 
-  it('that one link of a ring loses remove nobody: the coordinator asks first', async () => {
+  it('lost on one link of a ring remove no member: the coordinator asks the member first', async () => {
     await using cluster = await together(['a', 'b', 'c', 'd', 'e'], { heartbeatsTo: 1 });
     cluster.isLost = (from, to) => from === 'c' && to === 'd';
     await cluster.pass(5_000);
@@ -234,20 +234,20 @@ describe('phi', () => {
   const silent = (ms: number, intervalsMs: readonly number[]): boolean =>
     isMissed(rules, { heardAtMs: 0, limitMs: 500, intervalsMs, accusedAtMs: undefined, standing: true }, ms);
 
-  it('suspects nobody within the pause that is allowed, and regular members soon after', () => {
+  it('suspects no member within the failure timeout, and a regular one soon after', () => {
     const regular = Array.from({ length: 20 }, (_, i) => 100 + (i % 2));
     expect(silent(499, regular)).toBe(false);
     expect(silent(610, regular)).toBe(false);
     expect(silent(700, regular)).toBe(true);
   });
 
-  it('gives those whose heartbeats come irregularly more time', () => {
+  it('gives members with irregular heartbeats more time', () => {
     const irregular = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? 20 : 300));
     expect(silent(700, irregular)).toBe(false);
     expect(silent(2_000, irregular)).toBe(true);
   });
 
-  it('goes by the pause alone for those whom it hardly knows', () => {
+  it('applies only the failure timeout to members with few known intervals', () => {
     expect([silent(499, [100]), silent(501, [100])]).toEqual([false, true]);
   });
 
@@ -259,16 +259,16 @@ describe('phi', () => {
   });
 });
 
-describe('a coordinator that is told of members that leave', () => {
+describe('a coordinator that receives messages of leaving members', () => {
   const leaves = (incarnation: number): EmergentMessage => ({ type: 'leave', incarnation });
 
-  it('remembers none that is no member, however many say so', () => {
+  it('ignores senders that are not members, however many there are', () => {
     const a = coordinator();
     for (let incarnation = 1; incarnation <= 300; incarnation += 1) a.hear(1_001, 'x', leaves(incarnation));
     expect(a.leaving).toEqual([]);
   });
 
-  it('removes a member that says so, of that stay only', () => {
+  it('removes a member that leaves, but only under its current incarnation', () => {
     const a = coordinator();
     a.hear(1_001, 'b', { type: 'join', incarnation: 7, address: 'at b', standing: false });
     expect(a.membership?.members.map(({ memberId }) => memberId)).toEqual(['a', 'b']);

@@ -1,4 +1,4 @@
-/** Whatever comes in is checked before it is believed. */
+/** Members check every incoming message before they use it. */
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -36,11 +36,11 @@ const messages = [
   { type: 'leave', incarnation: 7 },
 ];
 
-it.each(messages)('$type is read as it was said, and nothing else of it', (message) => {
+it.each(messages)('$type is read, and unknown fields are dropped', (message) => {
   expect(readMessage({ ...message, besides: 'nothing' })).toEqual(message);
 });
 
-it.each(messages)('$type with anything else in a place is none', (message) => {
+it.each(messages)('$type with an invalid field is refused', (message) => {
   for (const [name, value] of Object.entries(message)) {
     if (value === undefined || (message.type === 'seek' && name === 'coordinator')) continue;
     for (const wrong of [null, -1, 1.5, 'x'.repeat(301), {}, [null]])
@@ -48,7 +48,7 @@ it.each(messages)('$type with anything else in a place is none', (message) => {
   }
 });
 
-it('a list with a member twice, without any, or with too many is none', () => {
+it('a list without members, with too many members, or with one twice is refused', () => {
   const update = (members: readonly object[]): unknown => readMessage({ type: 'update', list: { ...list, members } });
   expect(update([entry])).toBeDefined();
   expect(update([])).toBeUndefined();
@@ -56,7 +56,7 @@ it('a list with a member twice, without any, or with too many is none', () => {
   expect(update(Array.from({ length: 251 }, (_, i) => ({ ...entry, memberId: `m${i}` })))).toBeUndefined();
 });
 
-it('of anything else none is made, and nothing is thrown', () => {
+it('any other data are refused without an error', () => {
   fc.assert(
     fc.property(fc.anything(), fc.constantFrom(...messages), (data, message) => {
       expect(readMessage(data)).toBeUndefined();

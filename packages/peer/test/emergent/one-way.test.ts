@@ -1,4 +1,4 @@
-/** Members that send but do not receive, or receive but do not send. */
+/** Members that can send but not receive, or receive but not send. */
 
 import { describe, expect, it } from 'vitest';
 import { Cluster, type ClusterOptions } from './cluster.ts';
@@ -7,7 +7,9 @@ const IDS = ['a', 'b', 'c', 'd'];
 const FAILURE_TIMEOUT_MS = 500;
 const JOIN_ATTEMPTS = 8;
 const CLUSTERS = 10;
-/** All are together again by then. With these options a search takes place every failure timeout. */
+/**
+ * All are together again by then. With these options a search takes place every failure timeout.
+ */
 const BOUND_MS = 4 * FAILURE_TIMEOUT_MS;
 
 /** A removed member makes its attempts to join within four failure timeouts. */
@@ -39,7 +41,10 @@ async function lossy(isLost: IsLost, lossMs: number, options: ClusterOptions): P
   return cluster;
 }
 
-/** What is wrong with them; undefined: all are in one list, whose coordinator alone leads, and nobody has given up. */
+/**
+ * What is wrong with the members. Undefined: all are in one list, only its coordinator leads, and
+ * no member has given up.
+ */
 function problemOf(cluster: Cluster): string | undefined {
   const errors = IDS.flatMap((id) => cluster.of(id).error ?? []);
   const { members = [], coordinator } = cluster.membership('a') ?? {};
@@ -53,7 +58,7 @@ describe.each([
   ['two seeds', ['a', 'b']],
 ])('a cluster with %s', (_, seeds) => {
   describe.each(losses)('of which %s', (__, isLost) => {
-    it.each(lengths)('for %s than attempts to join last is whole again soon after', async (___, lossMs) => {
+    it.each(lengths)('for %s than the attempts to join last is whole again soon after', async (___, lossMs) => {
       const problems: string[] = [];
       for (let chance = 1; chance <= CLUSTERS; chance += 1) {
         await using cluster = await lossy(isLost, lossMs, { seeds, chance });
@@ -67,23 +72,23 @@ describe.each([
   });
 });
 
-describe('members that their coordinator removed, and still probes,', () => {
+describe('members that their coordinator has removed and still probes', () => {
   const isDeaf: IsLost = (_, to) => to === 'a';
 
-  it('found a cluster of their own after their last attempt to join, though it does not receive their questions', async () => {
+  it('found a cluster of their own after their last attempt to join, although the coordinator does not receive their requests', async () => {
     await using cluster = await lossy(isDeaf, 12 * FAILURE_TIMEOUT_MS, {});
     expect(cluster.membership('a')?.members).toHaveLength(1);
     expect(cluster.list('b', 'c', 'd').split(' ').toSorted()).toEqual(['b', 'c', 'd']);
     expect(cluster.leaders.split(' ')).toHaveLength(2);
   });
 
-  it('lead with `majority` where they are one, as their coordinator does not', async () => {
+  it('have a leader with `majority` if they are one, because their coordinator does not lead', async () => {
     await using cluster = await lossy(isDeaf, 12 * FAILURE_TIMEOUT_MS, { majority: true });
     expect(cluster.leaders).toBe(cluster.membership('b')?.coordinator);
     expect(cluster.membership('a')?.isEnough).toBe(false);
   });
 
-  it('do not lead with `majority` where they are none', async () => {
+  it('have no leader with `majority` if they are a minority', async () => {
     const isOneUnheard: IsLost = (from, to) => from === 'c' && to === 'a';
     await using cluster = await lossy(isOneUnheard, 12 * FAILURE_TIMEOUT_MS, { majority: true });
     expect(cluster.list('c')).toBe('c');

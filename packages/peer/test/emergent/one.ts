@@ -1,4 +1,4 @@
-/** One member, step by step: what it says to another. */
+/** Runs one member step by step, and records what it sends to another. */
 
 import type { PeerConflict } from '../../src/algorithm.ts';
 import { resolveRules } from '../../src/emergent/options.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { emergent, type EmergentOptions } from '../../src/index.ts';
 
-describe('options that cannot be used are refused by name, value and range', () => {
+describe('an invalid option throws an error that names the option, its value and the range', () => {
   it.each<[Partial<EmergentOptions> & Record<string, unknown>, string]>([
     [{ cluster: 'no such name' }, 'cluster is "no such name"'],
     [{ heartbeatEveryMs: 10 }, 'heartbeatEveryMs is 10: it must be a number from 20 to 60000'],
@@ -26,7 +26,7 @@ describe('options that cannot be used are refused by name, value and range', () 
     );
   });
 
-  it('and flags that are none', () => {
+  it('flags must be booleans', () => {
     const majority: unknown = 'yes';
     expect(() => emergent({ cluster: 'orders', majority: majority as boolean })).toThrow(
       'majority is a string of 3 characters: it must be true or false',
@@ -35,7 +35,7 @@ describe('options that cannot be used are refused by name, value and range', () 
     expect(() => emergent({ cluster: 'orders', detector: detector as 'phi' })).toThrow('detector is a string of 5 characters');
   });
 
-  it('what must be the same everywhere is in the configuration, and nothing else', () => {
+  it('the configuration contains exactly the options on which members must agree', () => {
     const of = (options: Partial<EmergentOptions>): string => emergent({ cluster: 'orders', ...options }).configuration;
     for (const other of [
       { cluster: 'stock' },

@@ -1,4 +1,4 @@
-/** A world of members that come and go, as data: what a seed stands for. */
+/** The plan that a seed stands for, for a world of the emergent algorithm. */
 
 import type { Stream } from '@incumbent/simulator/time';
 import type { EmergentOptions } from '../../src/index.ts';
@@ -47,7 +47,7 @@ function drawShape(random: Stream): Shape {
       drainMs,
     },
     failureTimeoutMs,
-    // Whoever is gone is missed after one timeout, and another leads after that.
+    // A crashed member is suspect after one timeout, and another one leads after that.
     unitMs: 2 * failureTimeoutMs,
     heartbeatEveryMs,
     drainMs,

@@ -1,4 +1,4 @@
-/** What one seed cannot do, and two can. */
+/** Restarts of the only seed, and of one of two seeds. */
 
 import { describe, expect, it } from 'vitest';
 import { Cluster } from './cluster.ts';
@@ -15,7 +15,7 @@ async function together(seeds: readonly string[], chance = 0): Promise<Cluster> 
 }
 
 describe('the only seed', () => {
-  it('founds a second cluster when it restarts after the others missed it, until they find it', async () => {
+  it('founds a second cluster if it restarts after the others have removed it, until they find it', async () => {
     await using cluster = await together(['a']);
     cluster.crash('a');
     await cluster.pass(1_000);
@@ -27,7 +27,7 @@ describe('the only seed', () => {
     expect(cluster.of('a').ends).toEqual(['merged']);
   });
 
-  it('is soon in one cluster with the others when it restarts before they miss it', async () => {
+  it('soon rejoins the others if it restarts before they suspect it', async () => {
     for (let chance = 1; chance <= 10; chance += 1) {
       await using cluster = await together(['a'], chance);
       cluster.crash('a');
@@ -38,7 +38,7 @@ describe('the only seed', () => {
     }
   });
 
-  it('lets nobody join while it is down', async () => {
+  it('keeps new members from joining while it is down', async () => {
     await using cluster = await together(['a']);
     cluster.crash('a');
     cluster.start('d');
@@ -48,7 +48,7 @@ describe('the only seed', () => {
 });
 
 describe('of two seeds', () => {
-  it('one that restarts asks the other, and founds no second cluster', async () => {
+  it('one that restarts asks the other and founds no second cluster', async () => {
     await using cluster = await together(['a', 'b']);
     cluster.crash('a');
     await cluster.pass(1_000);
@@ -73,7 +73,7 @@ describe('of two seeds', () => {
     expect(second).toBeGreaterThan(0);
   });
 
-  it('one lets others join while the other is down', async () => {
+  it('one lets new members join while the other is down', async () => {
     await using cluster = await together(['a', 'b']);
     cluster.crash('a');
     cluster.start('d');

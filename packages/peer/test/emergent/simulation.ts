@@ -1,4 +1,4 @@
-/** Members that come and go, in worlds by seed. */
+/** The simulation of the emergent algorithm. */
 
 import { strikesOf } from '../simulation/draw.ts';
 import type { Simulation } from '../simulation/simulation.ts';

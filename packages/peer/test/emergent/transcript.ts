@@ -1,8 +1,8 @@
 /**
- * Transcripts: what is done to some members, and all that follows, as text. A line that begins with `>` does something; below it, indented, is what happened until the next
- * such line, in its order: messages, lists, leaderships. Heartbeats, and the questions and answers of the periodic pull, are left out. Other lines are prose.
- *
- * `node --conditions=@incumbent/source packages/peer/test/emergent/transcript.ts` writes them anew, to be read.
+ * Runs transcripts: texts that contain commands and everything that follows from them. A line that
+ * begins with `>` is a command. The indented lines below it list what happened until the next
+ * command, in order: messages, lists and leaderships. Heartbeats and the messages of the periodic
+ * pull are left out. All other lines are prose.
  */
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -6,7 +6,7 @@ it.each(transcripts())('%s tells what happens', async (name) => {
   expect(await replay(text)).toBe(text);
 });
 
-it('a transcript that tells something else is found out', async () => {
+it('a transcript with a wrong result fails', async () => {
   const [name = ''] = transcripts();
   const text = textOf(name);
   expect(text).toContain('leads round 1');

@@ -1,4 +1,4 @@
-/** False versions: the members go on, count on, and let others join. */
+/** Forged versions: the members keep running, use higher versions, and let others join. */
 
 import { describe, expect, it } from 'vitest';
 import { coordinatorOf, keyOf, revise, type List } from '../../src/emergent/list.ts';
@@ -8,7 +8,7 @@ import { Cluster } from './cluster.ts';
 import { One } from './one.ts';
 
 const LAST = Number.MAX_SAFE_INTEGER;
-/** A member that knows of lower ones takes this one, and none above. */
+/** A member that knows only lower versions accepts this one, but no higher one. */
 const HIGHEST = 2 ** 52 + 2 ** 32;
 
 const versions = [
@@ -21,7 +21,7 @@ const versions = [
 
 type Falsify = (incarnation: number, list: List) => EmergentMessage;
 
-/** What b says with a false version, and to whom. */
+/** The messages of b with an implausible version, and their receivers. */
 function lies(version: number): readonly (readonly [to: string, falsify: Falsify])[] {
   const maker = 'b 1';
   const beat: Falsify = (incarnation, list) => {
@@ -35,7 +35,7 @@ function lies(version: number): readonly (readonly [to: string, falsify: Falsify
   ];
 }
 
-/** Three members, the stay of b, and the newest list. */
+/** Three members, the key of b, and the newest list. */
 async function together(): Promise<{ readonly cluster: Cluster; readonly incarnation: number; readonly list: List }> {
   const cluster = new Cluster({ seeds: ['a', 'b', 'c'] });
   const lists: List[] = [];
@@ -51,7 +51,7 @@ async function together(): Promise<{ readonly cluster: Cluster; readonly incarna
   return { cluster, incarnation: list.members.find(({ memberId }) => memberId === 'b')!.incarnation, list };
 }
 
-describe.each(versions)('members of which one says %s', (_, version) => {
+describe.each(versions)('members of which one sends %s', (_, version) => {
   it.each(lies(version).map(([to, falsify]) => [falsify(0, listOfOne()).type, to, falsify] as const))(
     'by %s to %s go on, follow a coordinator that crashes, let others join, and merge after a split',
     async (__, to, falsify) => {
@@ -77,7 +77,7 @@ describe.each(versions)('members of which one says %s', (_, version) => {
   );
 });
 
-describe('a version that changes of the list cannot have come to', () => {
+describe('an implausible version', () => {
   it('is reported as an error', () => {
     const a = coordinator();
     const beat = { type: 'heartbeat', incarnation: 7, version: LAST, maker: 'b 7', coordinator: 'b 7', standing: true } as const;
@@ -86,7 +86,7 @@ describe('a version that changes of the list cannot have come to', () => {
     expect(a.membership?.version).toBe(2);
   });
 
-  it('is not taken by a claim, neither with a list nor without', () => {
+  it('is ignored by a claim, with or without a list', () => {
     const { c, claim } = claiming();
     const answer = { type: 'answer', claim, incarnation: 1, coordinator: 'a 1', misses: true } as const;
     c.hear(3_000, 'b', { ...answer, version: LAST, list: undefined });
@@ -94,7 +94,7 @@ describe('a version that changes of the list cannot have come to', () => {
     expect(c.conflicts.map(({ version }) => version)).toEqual([LAST, LAST]);
   });
 
-  it('is taken by a process that joins, while there is room above it', () => {
+  it('is accepted by a process that joins, if enough versions are left above it', () => {
     const join = (version: number): One => {
       const c = new One('c', ['a']);
       const [a] = listOfOne().members;
@@ -108,11 +108,11 @@ describe('a version that changes of the list cannot have come to', () => {
 });
 
 describe('a list', () => {
-  it('is none if its round is above its version', () => {
+  it('is refused if its round is above its version', () => {
     expect(readMessage({ type: 'update', list: { ...listOfOne(), round: 10 } })).toBeUndefined();
   });
 
-  it('begins its ages anew where the next one could not be read, in the same order', () => {
+  it('restarts its ages, in the same order, if the next age would be unreadable', () => {
     const [a] = listOfOne().members;
     const members = [LAST, LAST - 1, 5].map((age, i) => ({ ...a!, memberId: `m${i}`, age }));
     const list = revise(resolveRules({ cluster: 'x' }), listOfOne(), { maker: 'a 1', members });
@@ -121,13 +121,13 @@ describe('a list', () => {
   });
 });
 
-/** Of a alone, version 9. */
+/** A list of version 9 with a alone. */
 function listOfOne(): List {
   const members = [{ memberId: 'a', incarnation: 1, age: 1, address: '', standing: true }];
   return { version: 9, maker: 'a 1', round: 9, members, lost: [], minorityOf: [] };
 }
 
-/** One that has founded a cluster, and let b in. */
+/** A member that has founded a cluster and added b. */
 function coordinator(): One {
   const a = new One('a', ['a']);
   a.step(1_000, { type: 'tick' });
@@ -135,7 +135,7 @@ function coordinator(): One {
   return a;
 }
 
-/** The youngest of three, which misses the first and asks the second. */
+/** The youngest of three members. It suspects the first one and asks the second. */
 function claiming(): { readonly c: One; readonly claim: number } {
   const c = new One('c', ['a']);
   const first = coordinatorOf(listOfOne());

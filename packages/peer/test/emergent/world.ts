@@ -1,4 +1,7 @@
-/** A storm among members that come and go, then calm, in which the sides must find together, stay as they are, and follow a dead coordinator. */
+/**
+ * A world of the emergent algorithm. After the storm, the sides must merge, stay stable, and
+ * replace a crashed coordinator.
+ */
 
 import { streamOf } from '@incumbent/simulator/time';
 import { emergent, type EmergentState } from '../../src/index.ts';
@@ -12,16 +15,19 @@ import type { Shape } from './plan.ts';
 
 type Best = Run<'bestEffort'>;
 
-/** In calm all agree by then, in failure timeouts: attempts to join that are spent in vain, a failure, a search, a merge, and a few that cross. */
+/**
+ * In calm, all members must agree within this time, in failure timeouts. It allows for some failed
+ * attempts to join, a failure, a search, a merge, and a few of them at the same time.
+ */
 const BOUND = 20;
 
-/** Times of its outcome are in failure timeouts. */
+/** The times in its outcome are in failure timeouts. */
 export class EmergentWorld extends World<'bestEffort', Shape, EmergentChecks> {
   constructor(plan: Plan<Shape>, note?: Note) {
     super(plan, emergent(plan.shape.options), new EmergentChecks(plan.shape), note);
   }
 
-  /** It may stand before it has heard of any seeds, or after. */
+  /** The member may campaign before or after its transport reports seeds. */
   override begin(run: Best): void {
     const { driver, process } = run;
     const seeds = this.shape.seeds.map((memberId) => ({ memberId, address: addressOf(memberId) }));
@@ -29,7 +35,7 @@ export class EmergentWorld extends World<'bestEffort', Shape, EmergentChecks> {
     process.schedule(streamOf(this.seed, 'begin', run.name).below(4), () => super.begin(run));
   }
 
-  /** Whoever runs it starts it again. */
+  /** A supervisor restarts a process that has failed. */
   override failed(run: Best, why: string): void {
     super.failed(run, why);
     this.checks.failed(run.name, why, this.scheduler.nowMs);
@@ -48,7 +54,7 @@ export class EmergentWorld extends World<'bestEffort', Shape, EmergentChecks> {
     this.#failOver();
   }
 
-  /** One that takes itself for the coordinator, by chance the first. */
+  /** A member that considers itself the coordinator: the first one found. */
   override leader(): SimulatedMember<'bestEffort'> | undefined {
     return this.seats.find(({ run }) => run !== undefined && coordinates(run));
   }
@@ -60,13 +66,13 @@ export class EmergentWorld extends World<'bestEffort', Shape, EmergentChecks> {
     this.failedOverAfter = this.#untilAgreed('a crashed coordinator is followed');
   }
 
-  /** In failure timeouts. */
+  /** Returns the time in failure timeouts. */
   #untilAgreed(promise: string): number {
     const { failureTimeoutMs } = this.shape;
     return this.until(promise, BOUND * failureTimeoutMs, failureTimeoutMs / 10, () => this.#disagreement()) / failureTimeoutMs;
   }
 
-  /** What is not yet as it is to be; undefined: nothing. */
+  /** What the members do not agree on yet. Undefined: they agree. */
   #disagreement(): string | undefined {
     const { runs } = this;
     const lists = new Set(runs.map(({ membership }) => JSON.stringify(membership)));
@@ -82,10 +88,10 @@ export class EmergentWorld extends World<'bestEffort', Shape, EmergentChecks> {
     return views.size === 1 ? undefined : `views: ${[...views].join(', ')}`;
   }
 
-  /** Nothing changes where nothing happens. */
+  /** Without faults, nothing may change. */
   #quiet(forMs: number): void {
     if (this.checks.violations.length > 0) return;
-    // Somebody may still be about to stand again, or be taken for somebody by a message of long ago.
+    // First let pending campaigns start and old messages arrive.
     this.settle();
     this.pass(this.shape.failureTimeoutMs);
     const version = this.runs[0]?.membership?.version;

@@ -1,8 +1,9 @@
 /**
- * Everything that can happen to a few members, in every order, breadth first: over the real `step`, with what it persists kept, and what it says on its way
- * for ever, so that a message may come late, twice, or never. That there is one leader a term must rest on votes alone, so nothing else is left to rest on:
- * any timer may run out at any time, any promise is over at once, pre-votes come unasked, and heartbeats and refusals are left out. What rests on clocks is
- * for the simulation.
+ * Searches all orders of events of a few members, breadth first. It runs the real `step`, keeps
+ * what that persists, and keeps every message in transit for ever, so that a message may arrive
+ * late, twice or never. One leader per term must follow from the votes alone, so the search leaves
+ * out everything else: any timer may fire at any time, no promise lasts, pre-votes arrive without a
+ * request, and heartbeats and refusals are left out. The simulation covers what depends on clocks.
  */
 
 import { quorum } from '../../src/index.ts';
@@ -13,21 +14,21 @@ import type { QuorumState } from '../../src/quorum/state.ts';
 
 export interface Case {
   readonly members: number;
-  /** What goes further is not followed. */
+  /** States beyond these limits are not explored. */
   readonly maxTerm: number;
   readonly crashes: number;
   readonly handovers: number;
   /** A planted bug: nothing is persisted. */
   readonly forgetful?: boolean;
-  /** Where there are more, everything up to some depth is looked at. */
+  /** If there are more states, the search explores all of them up to some depth. */
   readonly maxStates: number;
 }
 
 export interface Found {
   readonly states: number;
-  /** Nothing was left out but what the case leaves out. */
+  /** True: the search left out nothing but what the limits exclude. */
   readonly complete: boolean;
-  /** In how many of them somebody has been elected. */
+  /** In how many states a member has been elected. */
   readonly led: number;
   readonly broken?: { readonly what: string; readonly steps: readonly string[] };
 }
@@ -35,9 +36,9 @@ export interface Found {
 interface World {
   readonly members: readonly QuorumState[];
   readonly kept: readonly (Vote | undefined)[];
-  /** Numbers of the messages that were ever sent, as bits. */
+  /** The numbers of all messages that were sent, as bits. */
   readonly sent: bigint;
-  /** Who was elected in each term; two of them break the promise. */
+  /** The members elected in each term. Two in one term break the promise. */
   readonly leaders: readonly string[];
   readonly crashes: number;
   readonly handovers: number;
@@ -127,7 +128,7 @@ class Rules {
     }
   }
 
-  /** Its timer runs out, and enough of the others would vote for it. */
+  /** Its timer fires, and enough other members would vote for it. */
   *#asks(world: World, id: string): Generator<readonly [by: string, World]> {
     let asking = world;
     for (const act of [{ type: 'tick' } as const, ...this.#ids.map((from) => ({ type: 'message', from }) as const)]) {
@@ -188,7 +189,7 @@ function put(world: World, i: number, state: QuorumState): World {
   return { ...world, members: world.members.with(i, timeless(state)) };
 }
 
-/** Every timer is about to run out, and every promise is over. */
+/** All timers are about to fire, and all promises have expired. */
 function timeless(state: QuorumState): QuorumState {
   return { ...state, seed: 0, polls: 0, wakeAtMs: 0, holdUntilMs: 0, promisedUntilMs: 0, electionAtMs: 0 };
 }

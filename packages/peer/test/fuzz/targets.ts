@@ -1,4 +1,4 @@
-/** What the fuzzer feeds to what reads the words of other members: frames, handshakes, messages; and to the vote file. */
+/** The fuzzer's targets: the decoders of frames, handshakes, messages and the vote file. */
 
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -94,7 +94,7 @@ const packets: FuzzTarget = {
 
 const MAX_FRAME_BYTES = 4_096;
 
-/** The frames in a stream that comes in pieces of this length, and why it ended. */
+/** The frames in a stream that arrives in pieces of this length, and why it ended. */
 async function framesIn(stream: Uint8Array, pieceBytes: number): Promise<readonly string[]> {
   const { socket } = line();
   const wire = new Wire(socket, MAX_FRAME_BYTES);
@@ -140,7 +140,10 @@ const said = fc.oneof(
   fc.record({ type: fc.constant('refused'), reason: fc.constantFrom('wrongSecret', 'security', 'constructor', '') }),
 );
 
-/** Rejects with why somebody who says these words, and does not know the secret, is not let in; resolves where it is. */
+/**
+ * Rejects with the reason why a stranger that sends these messages and does not know the secret is
+ * refused. Resolves if it is accepted.
+ */
 async function meet(input: Uint8Array, part: 'dialler' | 'listener'): Promise<unknown> {
   const { socket } = line();
   const wire = new Wire(socket, HANDSHAKE_BYTES);
@@ -175,7 +178,7 @@ const SLOT_BYTES = 4_096;
 const BODY_AT = 18;
 const vote = fc.record<Vote>({ memberId: id, term, votedFor: fc.option(id, { nil: undefined }), members: fc.array(id, { maxLength: 3 }) });
 
-/** A slot whose checksum is right, whatever its body. */
+/** A slot with a valid checksum and any body. */
 function slotOf(number: bigint, body: Uint8Array): Buffer {
   const slot = Buffer.alloc(SLOT_BYTES);
   slot.write('IncVote1');
@@ -189,7 +192,7 @@ function slotOf(number: bigint, body: Uint8Array): Buffer {
 
 const MAX_BODY_BYTES = 3_072;
 
-/** The file as bytes; and as two slots, whose bodies are the two halves of the input. */
+/** Uses the input once as the whole file, and once as the bodies of its two slots. */
 function filesOf(input: Uint8Array): readonly Uint8Array[] {
   const middle = Math.min(MAX_BODY_BYTES, Math.floor(input.length / 2));
   const halves = [input.subarray(0, middle), input.subarray(middle, middle + MAX_BODY_BYTES)];
@@ -223,7 +226,7 @@ const votes: FuzzTarget = {
   isRefusal: () => false,
 };
 
-/** What is read is written for good: read again, it is the same. */
+/** Reading writes the vote again, so a second read must return the same. */
 async function loadTwice(path: string): Promise<void> {
   const loaded: (Vote | undefined)[] = [];
   try {

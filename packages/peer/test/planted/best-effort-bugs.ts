@@ -1,4 +1,6 @@
-/** Bugs that somebody might make in the elections by best effort, each hunted in the worlds of one of them. */
+/**
+ * Bugs to plant in the best-effort algorithms. Each is hunted in the simulation of one algorithm.
+ */
 
 import { bug, type Bug } from './bug.ts';
 

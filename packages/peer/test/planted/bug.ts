@@ -1,14 +1,14 @@
-/** A bug that somebody might make: one line of the sources. */
+/** A bug to plant: a change of one piece of source text. */
 
 export interface Bug {
   readonly name: string;
-  /** What the bug is. */
+  /** What the bug does. */
   readonly about: string;
-  /** The file, under `src`, and the text in it, which is there once. */
+  /** The file under `src`, and the text to replace, which must occur in it exactly once. */
   readonly file: string;
   readonly from: string;
   readonly to: string;
-  /** The simulation in whose worlds it is hunted. */
+  /** The simulation that must find the bug. */
   readonly on: string;
 }
 

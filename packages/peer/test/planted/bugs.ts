@@ -1,4 +1,4 @@
-/** Every planted bug. The worlds must find each. */
+/** All bugs to plant. The simulations must find each of them. */
 
 import { bestEffortBugs } from './best-effort-bugs.ts';
 import type { Bug } from './bug.ts';

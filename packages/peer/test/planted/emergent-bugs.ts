@@ -1,4 +1,4 @@
-/** Bugs that somebody might make where members come and go. */
+/** Bugs to plant in the emergent algorithm. */
 
 import { bug as bugOf, type Bug } from './bug.ts';
 

@@ -1,4 +1,4 @@
-/** Puts one bug into a process of its own, and waits for it to be found. */
+/** Plants one bug in a process of its own, and waits until the simulation finds it. */
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -6,16 +6,19 @@ import { promisify } from 'node:util';
 import type { Bug } from './bug.ts';
 
 export interface Found {
-  /** How many worlds it took: the last one's seed. */
+  /** How many worlds were run: the seed of the last one. */
   readonly worlds: number;
-  /** Undefined: no promise was broken. */
+  /** Undefined: the simulation did not find the bug. */
   readonly promise?: string;
   readonly what?: string;
 }
 
 const [hook, hunt] = [import.meta.resolve('./hook.ts'), import.meta.resolve('./hunt.ts')];
 
-/** Tries so many worlds at most. Rejects where the bug does not fit the source any more. */
+/**
+ * Runs at most `most` worlds. Rejects if the text that the bug replaces is not in the source any
+ * more.
+ */
 export async function find({ name, on }: Pick<Bug, 'name' | 'on'>, most: number): Promise<Found> {
   const program = ['--import', hook, fileURLToPath(hunt), on, String(most)];
   const options = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', ...program];

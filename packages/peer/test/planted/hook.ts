@@ -1,4 +1,4 @@
-/** Loaded before everything else: plants a bug. */
+/** Loaded before all other modules: plants a bug. */
 
 import { bugs } from './bugs.ts';
 import { plant } from './plant.ts';

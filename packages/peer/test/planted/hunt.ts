@@ -1,4 +1,7 @@
-/** `hunt.ts ALGORITHM MOST`: runs worlds until one breaks a promise, and tells which, as one line of JSON. */
+/**
+ * `hunt.ts ALGORITHM MOST`: runs worlds until one breaks a promise, and prints which one as a line
+ * of JSON.
+ */
 
 import { simulationOf } from '../simulation/simulations.ts';
 import type { Found } from './find.ts';

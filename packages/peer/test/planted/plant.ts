@@ -1,9 +1,12 @@
-/** Changes one source file as it is read, by the name of a bug in `PLANTED`. */
+/** Changes one source file while Node loads it. `PLANTED` names the bug. */
 
 import { registerHooks } from 'node:module';
 import type { Bug } from './bug.ts';
 
-/** To be called before anything else is loaded. Throws where there is no such bug, or it does not fit the source any more. */
+/**
+ * Call it before any other module is loaded. Throws if there is no such bug, or if the text that it
+ * replaces is not in the source any more.
+ */
 export function plant(bugs: readonly Bug[]): void {
   const chosen = bugs.find(({ name }) => name === process.env['PLANTED']);
   if (chosen === undefined) throw new Error(`no such bug: ${process.env['PLANTED']}`);

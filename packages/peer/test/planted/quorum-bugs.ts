@@ -1,4 +1,4 @@
-/** Bugs that somebody might make in a vote, or in what runs any algorithm. */
+/** Bugs to plant in the quorum algorithm and in the driver. */
 
 import { bug as bugOf, type Bug } from './bug.ts';
 

@@ -1,6 +1,6 @@
 /**
- * `pnpm --filter @incumbent/peer planted [worlds]`: plants every bug, hunts it, and adds what it took to the evidence. Ends with a code other than 0
- * where one was not found.
+ * `pnpm --filter @incumbent/peer planted [worlds]`: plants every bug, hunts it, and records in the
+ * evidence how many worlds that took. Exits with a code other than 0 if a bug was not found.
  */
 
 import { append, spreadOf } from '../../../../test/integration/evidence/runs.ts';
@@ -12,7 +12,7 @@ import { find } from './find.ts';
 import { quorumBugs } from './quorum-bugs.ts';
 
 const most = Number(process.argv[2] ?? 6_000);
-/** By election: the most worlds that a bug of it took. */
+/** For each algorithm: the most worlds that one of its bugs took. */
 const longest = new Map<string, number>();
 
 for (const bug of [...quorumBugs, ...bestEffortBugs, ...emergentBugs]) {

@@ -1,4 +1,4 @@
-/** What must hold of a vote in every world. */
+/** What must hold in every world of the quorum algorithm. */
 
 import type { AlgorithmState } from '../../src/index.ts';
 import type { QuorumMessage } from '../../src/quorum/message.ts';
@@ -52,7 +52,7 @@ export class QuorumChecks extends Checks<'quorum'> {
     } else if (before !== id) this.fail('one leader per term', atMs, `${before} and ${id} lead term ${term}`);
   }
 
-  /** A member has begun to believe. */
+  /** A member has become leader. */
   override elected(id: string, self: Run<'quorum'>, all: readonly Run<'quorum'>[], atMs: number): void {
     if (self.term <= this.#newest) this.fail('terms rise', atMs, `${self.name} is elected in term ${self.term}, after ${this.#newest}`);
     else this.#newest = self.term;
@@ -62,7 +62,10 @@ export class QuorumChecks extends Checks<'quorum'> {
     this.believers(all, atMs);
   }
 
-  /** To be asked whenever somebody begins to believe, or wakes up: belief never comes back. */
+  /**
+   * Call it when a member becomes leader or resumes. A leadership that has ended must not be valid
+   * again.
+   */
   override believers(all: readonly Run<'quorum'>[], atMs: number): void {
     const names = all.filter((one) => one.awake && one.isValid()).map(({ name, term }) => `${name} in term ${term}`);
     if (names.length > 1) this.fail('one isValid', atMs, names.join(' and '));

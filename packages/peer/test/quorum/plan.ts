@@ -1,4 +1,4 @@
-/** A world of members that vote, as data: what a seed stands for. */
+/** The plan that a seed stands for, for a world of the quorum algorithm. */
 
 import type { Stream } from '@incumbent/simulator/time';
 import type { TieBreak } from '../../src/index.ts';
@@ -12,9 +12,9 @@ export interface Shape extends Ground {
   readonly tieBreak: TieBreak;
   /** How far each member's data reach. */
   readonly reach: readonly number[];
-  /** In calm it stays cut off for a while, and then returns. */
+  /** This member stays cut off for a while in calm, and then returns. */
   readonly outcast: string | undefined;
-  /** How the outcast is cut off: it hears nobody, nobody hears it, or both. */
+  /** How the member is cut off: it receives nothing, nobody receives its messages, or both. */
   readonly outcastHow: CutHow;
 }
 

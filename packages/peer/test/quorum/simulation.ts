@@ -1,4 +1,4 @@
-/** Members that vote, in worlds by seed. */
+/** The simulation of the quorum algorithm. */
 
 import { strikesOf, usual } from '../simulation/draw.ts';
 import type { Simulation } from '../simulation/simulation.ts';

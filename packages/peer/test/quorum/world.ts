@@ -1,4 +1,7 @@
-/** A storm among members that vote, then calm, in which they must elect, leave the leader alone, and follow a dead one. */
+/**
+ * A world of the quorum algorithm. After the storm, the members must elect a leader, keep it, and
+ * replace it after a crash.
+ */
 
 import { quorum } from '../../src/index.ts';
 import type { Vote } from '../../src/quorum/message.ts';
@@ -9,10 +12,13 @@ import { World } from '../simulation/world.ts';
 import { QuorumChecks } from './checks.ts';
 import type { Shape } from './plan.ts';
 
-/** In calm somebody leads by then, in longest election timeouts: a pause after the start, a promise, and a few split votes. */
+/**
+ * In calm, a member must lead within this time, in longest election timeouts. It allows for the
+ * wait after the start, the time for which followers vote for nobody, and a few split votes.
+ */
 const BOUND = 15;
 
-/** Times of its outcome are in longest election timeouts. */
+/** The times in its outcome are in longest election timeouts. */
 export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
   constructor(plan: Plan<Shape>, note?: Note) {
     const { members, electionTimeoutMinMs, electionTimeoutMaxMs, heartbeatEveryMs, drainMs, clockErrorRatio, tieBreak } = plan.shape;
@@ -30,7 +36,8 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
     const readmit = outcast === undefined ? undefined : this.network.isolate(outcast, outcastHow);
     const termsBefore = this.seats.map(termOf);
     this.recoveredAfter = this.#untilLed('elected once a majority is connected', outcast);
-    // Promises of before, and late messages, are over; and whoever led until now by what a majority had said before the calm may lead no longer.
+    // Let older promises and messages expire. A leader that is valid only by answers from before
+    // the calm may lose its leadership now.
     this.settle();
     this.#untilLed('elected once a majority is connected', outcast);
     this.#quiet('an undisturbed leader stays', 3 * maxMs, outcast);
@@ -51,7 +58,10 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
     this.failedOverAfter = this.#untilLed('a crashed leader is followed', leader.id);
   }
 
-  /** Somebody other than `but`; or it, if it still believes. In longest election timeouts. */
+  /**
+   * Waits until a member other than `but` leads, or `but` itself still does. Returns the time in
+   * longest election timeouts.
+   */
   #untilLed(promise: string, but: string | undefined): number {
     const { electionTimeoutMaxMs: maxMs } = this.shape;
     const missing = (): string | undefined => {
@@ -61,7 +71,10 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
     return this.until(promise, BOUND * maxMs, maxMs / 20, missing) / maxMs;
   }
 
-  /** Whoever leads now leads still after a while; unless a member that was cut off while it asked for votes has a newer term. */
+  /**
+   * The current leader must stay leader, unless a member that was cut off during its campaign has a
+   * newer term.
+   */
   #quiet(promise: string, forMs: number, but: string | undefined): void {
     const leader = this.leader();
     if (leader === undefined) return this.checks.fail(promise, this.scheduler.nowMs, 'nobody leads');
@@ -75,13 +88,19 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
     return this.checks.fail(promise, this.scheduler.nowMs, `${leader.id} led term ${term}, and now ${this.leader()?.id ?? 'nobody'} leads`);
   }
 
-  /** In calm everybody sees who leads, and in which term: whoever had a newer one has told of it by now. */
+  /**
+   * In calm, all members must see the same leader and term. By now, a member with a newer term has
+   * spread it.
+   */
   #agree(): void {
     const views = this.seats.map((seat) => seat.view);
     if (new Set(views).size > 1) this.checks.fail('all see who leads', this.scheduler.nowMs, views.join(', '));
   }
 
-  /** It may have been about to raise the term when it was cut off; from then on nobody has encouraged it. */
+  /**
+   * The member may have been about to raise the term once when it was cut off. After that, it must
+   * not raise it again.
+   */
   #keptQuiet(outcast: string | undefined, termsBefore: readonly bigint[]): void {
     const seat = this.seats.find((one) => one.id === outcast);
     const [term, id] = seat === undefined ? [0n, ''] : [termOf(seat), seat.id];
@@ -92,7 +111,7 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
   }
 }
 
-/** The newest term that it knows of; of what is on its disk, while it is down. */
+/** The newest term that it knows, or that is on its disk while it is down. */
 function termOf(seat: SimulatedMember<'quorum'>): bigint {
   return seat.run?.term ?? (seat.kept as Vote | undefined)?.term ?? 0n;
 }

@@ -1,4 +1,7 @@
-/** Members on a clock that the test moves, who lead whenever they can; what they believe is asked all the time. */
+/**
+ * Several members on a manual clock that campaign all the time. The arena keeps checking which of
+ * them lead.
+ */
 
 import { expect } from 'vitest';
 import type { PeerLeadership, PeerMember } from '../../src/index.ts';
@@ -7,11 +10,11 @@ import { Group } from '../support.ts';
 const STEP_MS = 20;
 
 export class Arena extends Group {
-  /** Every leadership, in the order in which they began. */
+  /** All leaderships, in the order in which they started. */
   readonly led: PeerLeadership<'quorum'>[] = [];
   readonly #believed = new Map<string, bigint>();
 
-  /** All of them, leading whenever they can. */
+  /** Starts all members. They campaign all the time. */
   begin(): this {
     for (const id of this.ids) this.lead(this.member(id));
     return this;
@@ -29,7 +32,10 @@ export class Arena extends Group {
     return this.led.filter((leadership) => leadership.isValid());
   }
 
-  /** Time passes; at no moment do two believe, and no term has two leaders. */
+  /**
+   * Advances the clock, and checks all the time that no two members lead at once and that no term
+   * has two leaders.
+   */
   async pass(ms: number): Promise<this> {
     for (let passed = 0; passed < ms; passed += STEP_MS) {
       await this.clock.advance(Math.min(STEP_MS, ms - passed));
@@ -51,7 +57,7 @@ export class Arena extends Group {
     expect(new Set(terms).size).toBe(terms.length);
   }
 
-  /** The one that leads, once it does. */
+  /** Waits for a leader, and returns it. */
   async leader(withinMs = 20_000): Promise<PeerLeadership<'quorum'>> {
     for (let passed = 0; passed < withinMs && this.believers.length === 0; passed += STEP_MS) await this.pass(STEP_MS);
     const [leader] = this.believers;
@@ -59,7 +65,7 @@ export class Arena extends Group {
     return leader;
   }
 
-  /** Nothing passes between the two sides. */
+  /** Cuts the two sides off from each other. */
   split(one: readonly string[], other: readonly string[]): void {
     for (const a of one) for (const b of other) this.between(a, b);
   }
@@ -69,7 +75,7 @@ export class Arena extends Group {
     this.network.cut(b, a);
   }
 
-  /** By id. */
+  /** Members by id. */
   of(id: string): PeerMember<'quorum'> {
     return this.members.findLast(({ memberId }) => memberId === id)!;
   }

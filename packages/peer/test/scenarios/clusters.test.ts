@@ -1,4 +1,7 @@
-/** What the suites of other implementations ask of whole clusters: hashicorp/raft, Apache Kafka, Hazelcast, TigerBeetle, Jepsen. */
+/**
+ * Scenarios of whole clusters from the test suites of hashicorp/raft, Apache Kafka, Hazelcast,
+ * TigerBeetle and Jepsen.
+ */
 
 import { seeded } from '@incumbent/core/testing';
 import { describe, expect, it } from 'vitest';
@@ -30,7 +33,7 @@ describe('hashicorp/raft', () => {
     await using arena = new Arena(['a', 'b', 'c']).begin();
     const leader = await arena.leader();
     await arena.pass(500);
-    // One of two followers is enough.
+    // One of two followers is enough for a majority.
     const [first = '', second = ''] = others(arena.ids, leader.memberId);
     arena.between(leader.memberId, first);
     await arena.pass(5_000);
@@ -68,14 +71,14 @@ describe('hashicorp/raft', () => {
     const second = await arena.leader();
     expect([second.memberId, second.term]).toEqual([named, first.term + 1n]);
     await arena.pass(500);
-    // Twice at once: the second finds no leadership.
+    // Two calls at once: the second finds no leadership.
     const once = second.handover();
     await expect(second.handover()).rejects.toMatchObject({ code: 'LEADERSHIP_ENDED' });
     await arena.clock.run(once);
     const third = await arena.leader();
     expect(third.memberId).not.toBe(named);
     await expect(second.handover()).rejects.toMatchObject({ code: 'LEADERSHIP_ENDED' });
-    // One that has not answered lately is no heir.
+    // A member that has not answered lately cannot be the successor.
     await arena.pass(500);
     const [silent = ''] = others(arena.ids, third.memberId);
     arena.between(third.memberId, silent);
@@ -101,7 +104,8 @@ describe('hashicorp/raft', () => {
 
   it('D28 slow votes, sent or heard: one leader all the same (hashicorp/raft SlowSendVote, SlowRecvVote)', async () => {
     await using arena = new Arena(['a', 'b', 'c']);
-    // A tenth of a second for each word: half of an election timeout for one round of votes after the other.
+    // Each message takes a tenth of a second. So two rounds of votes take half of an election
+    // timeout.
     await using slow = new Arena(['a', 'b', 'c'], {}, { latencyMs: 100 });
     for (const one of [arena, slow]) {
       const leader = await one.begin().leader();
@@ -127,7 +131,7 @@ describe('Apache Kafka', () => {
     const next = await arena.leader();
     expect(next.term).toBeGreaterThan(leader.term);
     await arena.clock.run(arena.of(next.memberId).close());
-    // Both start again on what they had written down.
+    // Both restart with their persisted votes.
     for (const { memberId } of [leader, next]) arena.lead(arena.member(memberId));
     await arena.pass(10_000);
     const last = await arena.leader();
@@ -161,7 +165,8 @@ describe('Hazelcast', () => {
     const leader = await arena.leader();
     await arena.pass(500);
     const [follower = ''] = others(arena.ids, leader.memberId);
-    // It hears the other follower, and not the leader: that one would not vote for it.
+    // The member receives messages of the other follower but not of the leader. The other follower
+    // would not vote for it.
     arena.between(leader.memberId, follower);
     await arena.pass(20_000);
     expect([leader.isValid(), arena.of(follower).highestTerm]).toEqual([true, leader.term]);
@@ -176,7 +181,7 @@ describe('Hazelcast', () => {
     await arena.pass(500);
     const [one = '', other = ''] = others(arena.ids, leader.memberId);
     for (const to of [leader.memberId, 'nobody']) await expect(leader.handover(to)).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
-    // Who follows has no leadership to hand over.
+    // A follower has no leadership to hand over.
     expect([arena.of(one).leadership, arena.of(other).leadership]).toEqual([undefined, undefined]);
     const [first, second] = await arena.clock.run(Promise.allSettled([leader.handover(one), leader.handover(other)]));
     expect([first.status, second.status]).toEqual(['fulfilled', 'rejected']);
@@ -191,7 +196,7 @@ describe('TigerBeetle', () => {
     const leader = await arena.leader();
     await arena.pass(500);
     const [one = '', other = ''] = others(arena.ids, leader.memberId);
-    // The leader is gone for both, and they cannot hear each other: both stand, in vain, until they can.
+    // Both have lost the leader and cannot reach each other. Both campaign in vain until they can.
     arena.network.isolate(leader.memberId);
     arena.between(one, other);
     await arena.pass(10_000);
@@ -199,7 +204,7 @@ describe('TigerBeetle', () => {
     arena.network.heal();
     const next = await arena.leader();
     await arena.pass(2_000);
-    // A fence has shown it a higher term; it is cut off with that, and comes back.
+    // A fence has shown a higher term to this member, which is then cut off and returns.
     next.reportTerm(next.term + 10n);
     arena.network.isolate(next.memberId);
     const third = await arena.leader();
@@ -218,7 +223,8 @@ describe('Jepsen', () => {
     await using arena = new Arena(FIVE).begin();
     for (let round = 0; round < 6; round += 1) {
       await arena.leader(60_000);
-      // In a ring each hears its two neighbours on either side of it, turned by one each time, and nobody else.
+      // In a ring, each member reaches only two neighbours on either side. The ring turns by one
+      // position each time.
       const ring = [...FIVE.slice(round % 5), ...FIVE.slice(0, round % 5)];
       for (const [i, id] of ring.entries()) if (round % 2 === 0 || i > 0) arena.between(id, ring[(i + 2) % 5]!);
       await arena.pass(8_000);

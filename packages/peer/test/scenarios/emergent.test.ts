@@ -1,9 +1,12 @@
-/** What the suites of Hazelcast, Akka and JGroups ask of members that come and go, under the ids of docs/scenarios.md. */
+/**
+ * Scenarios of open memberships from the test suites of Hazelcast, Akka and JGroups, under the ids
+ * of docs/scenarios.md.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { Cluster } from '../emergent/cluster.ts';
 
-/** Joined one after the other, so that their order is that of the alphabet. */
+/** The members join one after the other, so that they are in alphabetical order. */
 async function together(ids: readonly string[], options: ConstructorParameters<typeof Cluster>[0] = {}): Promise<Cluster> {
   const cluster = new Cluster(options);
   for (const id of ids) {
@@ -41,7 +44,7 @@ describe('as Hazelcast has it', () => {
 
   it('E04 of a claim by the younger, who alone misses the master, and the elder: it is refused, and nothing changes for the others', async () => {
     await using cluster = await together(['a', 'b', 'c', 'd']);
-    // b hears a no more, nor a b; c and d hear both.
+    // a and b no longer receive each other's messages; c and d receive those of both.
     cluster.isLost = (from, to) => (from === 'a' && to === 'b') || (from === 'b' && to === 'a');
     await cluster.pass(SOON_MS);
     expect(cluster.leaders).toBe('a');
@@ -54,7 +57,7 @@ describe('as Hazelcast has it', () => {
 
   it('E05 whoever takes over has the newest list first: it has missed that others joined', async () => {
     await using cluster = await together(['a', 'b', 'c']);
-    // b is told of nothing new, and the heartbeats that say so are lost as well.
+    // b receives no update, and the heartbeats with the newer version are lost too.
     cluster.isLost = (from, to, { type }) => to === 'b' && (type === 'update' || (type === 'heartbeat' && from !== 'a' && from !== 'c'));
     cluster.start('d');
     cluster.start('e');
@@ -134,7 +137,7 @@ describe('as Hazelcast has it', () => {
       await using cluster = await together(['a', 'b', 'c']);
       const before = cluster.membership('c');
       cluster.of('a').clock.offMs = minutes * 60_000;
-      // Asked just then: forward, it may have slept.
+      // Ask at once: after a step forward, the process may have slept.
       expect(cluster.leaders).toBe(minutes > 0 ? '' : 'a');
       await cluster.pass(5_000);
       expect([cluster.membership('c')?.members, cluster.leaders]).toEqual([before?.members, 'a']);
@@ -222,7 +225,7 @@ describe('as JGroups has it', () => {
     expect([cluster.list('a', 'b'), cluster.list('c', 'd'), cluster.leaders]).toEqual(['a b', 'c d', 'a c']);
     cluster.heal();
     await cluster.pass(SOON_MS);
-    // Of two sides of a size that stays whose coordinator has the lower id.
+    // Of two sides of equal size, the side whose coordinator has the lower id stays.
     expect([cluster.list().split(' ').slice(0, 2), cluster.leaders]).toEqual([['a', 'b'], 'a']);
   });
 
@@ -239,7 +242,7 @@ describe('as JGroups has it', () => {
 
   it('E21 members that disagree about who is there come to one list', async () => {
     await using cluster = await together(['a', 'b', 'c']);
-    // a takes b and c for lost, as it hears neither; both still follow it.
+    // a suspects b and c, because it receives nothing from them. Both still follow it.
     cluster.isLost = (_, to) => to === 'a';
     await cluster.pass(900);
     expect(cluster.list('a')).toBe('a');

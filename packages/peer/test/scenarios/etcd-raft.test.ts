@@ -1,4 +1,7 @@
-/** What etcd-io/raft's own tests ask of votes (raft_test.go, raft_paper_test.go, node_test.go), asked anew. */
+/**
+ * Scenarios of votes from the tests of etcd-io/raft (raft_test.go, raft_paper_test.go,
+ * node_test.go), written anew.
+ */
 
 import { describe, expect, it } from 'vitest';
 import type { QuorumMessage } from '../../src/index.ts';
@@ -8,7 +11,7 @@ const HERE = { lastTerm: 0n, lastIndex: 0n };
 const ask = (term: bigint, position = HERE): QuorumMessage => ({ type: 'vote', term, position, byHandover: false });
 const poll = (term: bigint, position = HERE): QuorumMessage => ({ type: 'preVote', term, poll: 1, position });
 
-/** 1 leads, and its heartbeats are heard. */
+/** Node 1 leads, and its heartbeats arrive. */
 function led(count = 3): Nodes {
   const nodes = new Nodes(count).campaign('1').stabilize();
   expect(nodes.leaders).toEqual(['1 1']);
@@ -20,7 +23,8 @@ describe('an election', () => {
   const rows: readonly (readonly [nodes: number, dead: readonly string[], is: string])[] = [
     [3, [], 'leader 1'],
     [3, ['2'], 'leader 1'],
-    // There they are candidates in term 1; here a pre-vote comes first, as in their own rows with it.
+    // In etcd-io/raft these are candidates in term 1. Here a pre-vote comes first, as in their own
+    // rows with pre-votes.
     [3, ['2', '3'], 'pre-candidate 0'],
     [4, ['2', '3'], 'pre-candidate 0'],
     [5, ['2', '3'], 'leader 1'],
@@ -54,7 +58,8 @@ describe('an election', () => {
     [5, { 2: false, 3: false }, false],
     [5, {}, false],
   ];
-  // One that is refused by a majority is a follower at once there, and waits for its timeout here: in neither does it lead, or ask again before.
+  // In etcd-io/raft, a candidate that a majority refuses becomes a follower at once. Here it waits
+  // for its timeout. In both cases it neither leads nor asks again before.
   it.each(answers)(
     'D10 of %i nodes in one round, by the votes %j: elected %s (etcd-io/raft TestLeaderElectionInOneRoundRPC)',
     (count, votes, wins) => {
@@ -71,7 +76,7 @@ describe('an election', () => {
   it('D13 of two that duel across a cut: one leads, and after the heal one leads still (etcd-io/raft TestDuelingCandidates, TestDuelingPreCandidates)', () => {
     const nodes = new Nodes(3).cut('1', '3').campaign('1').stabilize().campaign('3').stabilize();
     expect(nodes.is('1')).toBe('leader 1');
-    // 2 would not, and tells 3 of its term.
+    // Node 2 refuses, and informs node 3 of its term.
     expect(nodes.is('3')).toBe('follower 1');
     nodes.heal().campaign('3').stabilize();
     expect(nodes.leaders).toEqual(['1 1']);
@@ -104,7 +109,7 @@ describe('an election', () => {
     expect(Math.max(...all)).toBeLessThan(2 * ELECTION_MS);
     const tenths = Map.groupBy(all, (ms) => Math.floor((ms - ELECTION_MS) / 100));
     expect([...tenths.values()].every(({ length }) => length > 400 && length < 600)).toBe(true);
-    // In ticks of a tenth, as there: the two that are first draw the same one.
+    // In ticks of a tenth, as in etcd-io/raft: the first two draw the same timeout.
     const conflicts = rounds.filter((round) => {
       const [one = 0, other = 0] = round.map((ms) => Math.floor(ms / 100)).toSorted((a, b) => a - b);
       return one === other;
@@ -136,7 +141,7 @@ describe('a request for a vote', () => {
       if (kind === 'candidate' || kind === 'leader') nodes.hears('1', '3', { type: 'preVoteAnswer', term: 3n, poll: 1, granted: true });
       if (kind === 'leader') nodes.hears('1', '3', { type: 'voteAnswer', term: 4n, granted: true });
       expect(nodes.is('1').split(' ')[0]).toBe(kind);
-      // A pre-candidate has not voted in the term that it asks for: it is the vote of its last one that counts.
+      // A pre-candidate has not voted in the term for which it asks. Its last vote counts.
       const asked = kind === 'pre-candidate' ? 3n : term;
       nodes.drop().facts();
       nodes.hears('1', '2', ask(asked, { lastTerm: logTerm, lastIndex: index }));
@@ -161,7 +166,8 @@ describe('a request for a vote', () => {
       nodes.hears('1', '3', ask(9n));
       expect([nodes.is('1'), nodes.of('1').kept]).toMatchObject(['follower 9', { memberId: '1', term: 9n, votedFor: '3' }]);
     }
-    // A leader grants it there, too; here it keeps to its lease, as with their check quorum.
+    // In etcd-io/raft, a leader grants this too. Here it keeps its lease, as etcd-io/raft does with
+    // check quorum.
     const nodes = led().hears('1', '3', ask(9n));
     expect([nodes.is('1'), nodes.facts()]).toEqual(['leader 1', ['1 refuses 3 1']]);
     expect(nodes.tick('1').hears('1', '3', ask(9n)).is('1')).toBe('follower 9');
@@ -218,7 +224,8 @@ describe('a leader', () => {
     expect(nodes.stabilize().leaders).toEqual(['2 2']);
     nodes.log('3', 1n, 5n).campaign('1').tick('2', 200).stabilize();
     expect(nodes.transfer('2', '1')).toBe(true);
-    // A second one comes too late: it leads no longer. (There the later of two holds.)
+    // A second request comes too late, because the node no longer leads. (In etcd-io/raft, the
+    // later of two requests wins.)
     expect(nodes.transfer('2', '3')).toBe(false);
     expect(nodes.stabilize().leaders).toEqual(['1 3']);
   });

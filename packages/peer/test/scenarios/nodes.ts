@@ -1,10 +1,10 @@
 /**
- * Members step by step, after the verbs in which etcd-io/raft writes its transcripts: campaign, deliver, stabilize, tick, transfer. What happened is told as
- * facts, in words of our own: "1 leads 2" (node 1 leads term 2), "2 follows 2", "3 asks 1" (whether it would win, in term 1), "3 stands 2", "2 casts 3 2" and
- * "2 refuses 3 2" (a vote for 3 in term 2), "2 would 3" and "2 would not 3" (a pre-vote), "1 keeps 2 3" (term 2 and the vote for 3 are written down).
- *
- * Each node has a clock of its own, as a tick in a transcript is one node's. Three things are as they are here and not there: a candidate always asks first
- * (pre-vote), a leader that is heard is always protected (check quorum), and heartbeats stand in for appended entries.
+ * Runs members step by step, by the verbs of etcd-io/raft's transcripts: campaign, deliver,
+ * stabilize, tick, transfer. It records facts in a notation of our own. "1 leads 2": node 1 leads
+ * term 2. "2 follows 2": node 2 follows in term 2. "3 asks 1": node 3 asks whether it would win, in
+ * term 1. "3 stands 2": node 3 is a candidate in term 2. "2 casts 3 2" and "2 refuses 3 2": node 2
+ * answers the vote request of node 3 in term 2. "2 would 3" and "2 would not 3": the same for a
+ * pre-vote. "1 keeps 2 3": node 1 persists term 2 and its vote for node 3.
  */
 
 import {
@@ -44,11 +44,11 @@ export class Nodes {
   readonly #nodes = new Map<string, Node>();
   readonly #dead = new Set<string>();
   readonly #cuts = new Set<string>();
-  /** On their way, oldest first. */
+  /** The messages in transit, oldest first. */
   waiting: Envelope[] = [];
   #facts: string[] = [];
 
-  /** Nodes 1 to n that have run for long, and whose promises are over. */
+  /** Creates the nodes 1 to n. They have run for long, so no promise binds them. */
   constructor(count: number, durable: Readonly<Record<string, Partial<Vote>>> = {}, options: Partial<QuorumOptions> = {}) {
     const members = Array.from({ length: count }, (_, i) => String(i + 1));
     this.algorithm = quorum({ members, electionTimeoutMinMs: ELECTION_MS, ...options });
@@ -58,7 +58,7 @@ export class Nodes {
       this.#nodes.set(id, { id, state, nowMs: 100 * ELECTION_MS, position: { lastTerm: 0n, lastIndex: 0n }, kept });
       this.#step(id, { type: 'command', command: { type: 'campaign' } });
     }
-    // Nobody's timer goes off by itself.
+    // No timer fires by itself.
     for (const node of this.#all) this.#rest(node);
   }
 
@@ -83,7 +83,9 @@ export class Nodes {
     return `${names[role.kind]} ${term}`;
   }
 
-  /** The facts since it was asked last, each once, in an order that does not depend on who was delivered to first. */
+  /**
+   * The facts since the last call, each once. Their order does not depend on the order of delivery.
+   */
   facts(): readonly string[] {
     const facts = [...new Set(this.#facts)].toSorted();
     this.#facts = [];
@@ -96,7 +98,7 @@ export class Nodes {
     return this;
   }
 
-  /** Its election timeout is over. */
+  /** Its election timeout expires. */
   campaign(id: string): this {
     const node = this.of(id);
     if (!node.state.standing) this.#step(id, { type: 'command', command: { type: 'campaign' } });
@@ -106,7 +108,7 @@ export class Nodes {
     return this;
   }
 
-  /** So long passes for it alone; its heartbeats are sent, its timer does not go off. */
+  /** Time passes for this node only. It sends its heartbeats, but its timer does not fire. */
   tick(id: string, ms: number = ELECTION_MS): this {
     const node = this.of(id);
     for (let passed = 0; passed < ms; passed += 100) {
@@ -117,13 +119,16 @@ export class Nodes {
     return this;
   }
 
-  /** An election timeout passes for all of them, or those that are named: what they owed to a leader is over. */
+  /**
+   * An election timeout passes for all nodes, or for the named ones. Their promises to a leader
+   * expire.
+   */
   lapse(...ids: readonly string[]): this {
     for (const { id } of this.#all) if (ids.length === 0 || ids.includes(id)) this.of(id).nowMs += ELECTION_MS;
     return this;
   }
 
-  /** Whatever waits for it, and nothing that comes of it. */
+  /** Delivers the messages that wait for it, but none that follow from them. */
   deliver(id: string): this {
     const due = this.waiting.filter(({ to }) => to === id);
     this.waiting = this.waiting.filter(({ to }) => to !== id);
@@ -131,7 +136,7 @@ export class Nodes {
     return this;
   }
 
-  /** Until nothing is on its way. */
+  /** Delivers messages until none is in transit. */
   stabilize(): this {
     for (let left = 10_000; this.waiting.length > 0; left -= 1) {
       if (left === 0) throw new Error('they talk on and on');
@@ -158,7 +163,7 @@ export class Nodes {
     return this;
   }
 
-  /** Nothing passes between the two. */
+  /** Cuts the link between the two. */
   cut(a: string, b: string): this {
     this.#cuts.add(`${a} ${b}`).add(`${b} ${a}`);
     return this;
@@ -169,7 +174,7 @@ export class Nodes {
     return this;
   }
 
-  /** Hands over; false: there is no such heir, and nothing has happened. */
+  /** Hands over. False: that node cannot be the successor, and nothing has happened. */
   transfer(from: string, to: string | undefined): boolean {
     const successor = this.algorithm.successor(this.of(from).state, to);
     if (successor === undefined) return false;
@@ -206,7 +211,7 @@ export class Nodes {
 
   #changed(id: string, before: QuorumState, { role, term }: QuorumState): void {
     const words = { leading: 'leads', following: 'follows', voting: 'stands', polling: 'asks' } as const;
-    // Of a node that won at once both are told.
+    // If a node wins at once, both facts are recorded.
     if (role.kind === 'leading' && before.role.kind !== 'voting') this.#facts.push(`${id} stands ${term}`);
     this.#facts.push(`${id} ${words[role.kind]} ${term}`);
   }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Nodes } from './nodes.ts';
 import { transcripts } from './transcripts.ts';
 
-/** Does what one line of a transcript says. */
+/** Executes one line of a transcript. */
 function perform(nodes: Nodes, verbs: string): void {
   for (const phrase of verbs.split('; ')) {
     const [verb, id = '', ...rest] = phrase.split(' ');

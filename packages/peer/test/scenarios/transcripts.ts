@@ -1,9 +1,10 @@
 /**
- * What some of etcd-io/raft's transcripts (testdata/*.txt) tell of votes, as data: what is done, and the facts that follow, in the words of `nodes.ts`. Where this
- * election differs on purpose, the line says so.
+ * Some of etcd-io/raft's transcripts about votes (testdata/*.txt), as data: commands, and the facts
+ * that follow, in the notation of `nodes.ts`. Where this implementation differs by design, the line
+ * says so.
  */
 
-/** One line of what is done, as verbs and nodes; and the facts of it. */
+/** One line of commands, as verbs and nodes, and the facts that follow. */
 interface Line {
   readonly verbs: string;
   readonly facts: readonly string[];
@@ -19,7 +20,7 @@ function line(verbs: string, ...facts: readonly string[]): Line {
   return { verbs, facts };
 }
 
-/** Asking first is this election's own; there it is an option. */
+/** This implementation always asks first. In etcd-io/raft that is an option. */
 const first = line(
   'campaign 1; stabilize',
   '1 asks 0',
@@ -48,7 +49,8 @@ export const transcripts: readonly Transcript[] = [
     nodes: 3,
     lines: [
       first,
-      // 1 and 2 have an entry that 3 has not. There nobody is bound by having heard a leader; here that must be over first.
+      // Nodes 1 and 2 have an entry that node 3 lacks. In etcd-io/raft, a node that has heard a
+      // leader may vote at once. Here its promise must expire first.
       line('log 1 1 12; log 2 1 12; log 3 1 11; lapse 2 3; campaign 3; stabilize', '3 asks 1', '1 would not 3', '2 would not 3'),
       line('tick 1 200; stabilize', '3 follows 1'),
       line(
@@ -63,13 +65,15 @@ export const transcripts: readonly Transcript[] = [
     nodes: 3,
     lines: [
       first,
-      // There 2 raises its term to 2 in vain; here it asks first, so all terms from here on are lower by one.
+      // In etcd-io/raft, node 2 raises its term to 2 in vain. Here it asks first, so all terms from
+      // here on are lower by one.
       line('campaign 2; stabilize', '2 asks 1', '1 would not 2', '3 would not 2'),
-      // There it takes two timeouts, as it counts in whole ones.
+      // In etcd-io/raft this takes two timeouts, because it counts whole ones.
       line('tick 1 1000; tick 1 1000', '1 follows 1'),
-      // Its heartbeats arrive late, and are followed: they are of a term that nobody has followed since.
+      // Its heartbeats arrive late and are accepted: no node has followed another leader in their
+      // term since.
       line('stabilize', '2 follows 1'),
-      // For 3 no time has passed: it is still bound.
+      // No time has passed for node 3, so its promise still binds it.
       line('lapse 2; campaign 2; deliver 1; deliver 3', '2 asks 1', '1 would 2', '3 would not 2'),
       line(
         'stabilize',

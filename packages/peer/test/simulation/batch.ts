@@ -1,6 +1,7 @@
 /**
- * `node --conditions=@incumbent/source packages/peer/test/simulation/batch.ts ALGORITHM [first] [count]`: worlds by seed; tells how many, what happened in them, what did
- * not, and every one that broke a promise. With `--tell SEED`: one of them, as a timeline.
+ * `node --conditions=@incumbent/source packages/peer/test/simulation/batch.ts ALGORITHM [first]
+ * [count]`: runs worlds by seed. Prints how many ran, what happened in them, what did not happen,
+ * and each world that broke a promise. With `--tell SEED`: prints one world as a timeline.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -16,15 +17,15 @@ export interface Batch {
   readonly failed: readonly Outcome[];
 }
 
-/** Of what these worlds must have met, what they have not; `all`: what happens seldom as well. */
+/** The events that 1,000 worlds must contain and these worlds lack. `all`: also the rare ones. */
 export function unmet({ always, seldom }: Simulation, counts: Batch['counts'], all: boolean): readonly string[] {
   return [...always, ...(all ? seldom : [])].filter((name) => counts[name] === undefined);
 }
 
-/** One seed in so many is run twice: it is the same run. */
+/** Every so many seeds, a world runs twice: both runs must be equal. */
 const REPLAY_ONE_IN = 100;
 
-/** Throws where a seed is another run the second time. */
+/** Throws if the second run of a seed differs. */
 export function runBatch(simulation: Simulation, first: number, count: number): Batch {
   const counts: Record<string, number> = {};
   const failed: Outcome[] = [];

@@ -1,4 +1,7 @@
-/** What must hold in a world, found out from outside: by what is said, and by asking who believes. An algorithm's own checks say what that is. */
+/**
+ * Checks what must hold in a world from outside, by the messages and by asking members whether they
+ * lead. Each algorithm adds its own checks.
+ */
 
 import type { AlgorithmState, PeerMembership, Safety } from '../../src/index.ts';
 import type { Run } from './run.ts';
@@ -9,7 +12,7 @@ export interface Violation {
   readonly what: string;
 }
 
-/** All that a world knows of a message. */
+/** Everything that a world knows about a message. */
 export interface Said {
   readonly type: string;
 }
@@ -20,7 +23,7 @@ const PAIRS = 'each election ends once';
 export class Checks<S extends Safety> {
   readonly violations: Violation[] = [];
   readonly counts: Map<string, number> = new Map();
-  /** Names of the processes whose driver has reported an election, and not yet its end. */
+  /** Names of the processes whose driver has reported an election but not its end. */
   readonly #open = new Set<string>();
 
   count(what: string): void {
@@ -31,7 +34,7 @@ export class Checks<S extends Safety> {
     if (this.violations.length < MOST_VIOLATIONS) this.violations.push({ promise, atMs, what });
   }
 
-  /** A driver reports an election, also one that is over by now. */
+  /** A driver reports an election, even one that is over by now. */
   began(name: string, atMs: number): void {
     if (this.#open.has(name)) this.fail(PAIRS, atMs, `${name} was elected, and its last leadership has not ended`);
     this.#open.add(name);
@@ -42,12 +45,12 @@ export class Checks<S extends Safety> {
     if (!this.#open.delete(name)) this.fail(PAIRS, atMs, `${name} ended what had not begun`);
   }
 
-  /** A process has ended by itself: no leadership of it may be open. */
+  /** A process has ended by itself. It must have no open leadership. */
   stopped(name: string, atMs: number): void {
     if (this.#open.has(name)) this.fail(PAIRS, atMs, `${name} stopped, and its leadership has not ended`);
   }
 
-  /** A message has left a member; `at`: for that address. */
+  /** A member has sent a message. `at`: to that address. */
   sent(_from: string, _to: string, { type }: Said, _atMs: number, _at: string | undefined): void {
     this.count(`sent ${type}`);
   }
@@ -55,12 +58,12 @@ export class Checks<S extends Safety> {
   /** A member has made a step. */
   stepped(_id: string, _state: AlgorithmState, _atMs: number): void {}
 
-  /** A member has begun to believe. */
+  /** A member has become leader. */
   elected(_id: string, _self: Run<S>, _all: readonly Run<S>[], _atMs: number): void {}
 
-  /** Somebody has woken up: belief never comes back. */
+  /** A member has resumed. A leadership that has ended must not be valid again. */
   believers(_all: readonly Run<S>[], _atMs: number): void {}
 
-  /** A process has other members than before, in an open membership. */
+  /** The members of an open membership have changed for a process. */
   changed(_name: string, _before: PeerMembership | undefined, _after: PeerMembership | undefined, _atMs: number): void {}
 }

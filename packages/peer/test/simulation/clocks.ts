@@ -1,11 +1,15 @@
-/** What the clocks of a process have been through, so that nothing happens to them that no process could notice. */
+/**
+ * Records what has happened to the clocks of a process, so that the simulation causes no fault that
+ * a process cannot notice.
+ */
 
-/** One that was under way, or elects it, and one that reads the clocks. */
+/** One step may be in progress or elect the member; the next one reads the clocks. */
 const STEPS = 2;
 
 /**
- * A wall clock that is set back hides as much of a sleep, unless the process has looked at its clocks in between. A leader looks at them with each step; and
- * what anybody believes counts from less than an election timeout ago.
+ * A wall clock that is set back hides a sleep of the same length, unless the process reads its
+ * clocks in between. A leader reads them with each step. No leadership is valid for longer than an
+ * election timeout, so older sleeps do not matter.
  */
 export class Clocks {
   readonly #apartMs: number;
@@ -14,25 +18,31 @@ export class Clocks {
   #steppedAtMs = -Infinity;
   #steps = 0;
 
-  /** How long, by the monotonic clock, anybody believes at most. */
+  /** `apartMs`: the longest time for which a leadership is valid, on the monotonic clock. */
   constructor(apartMs: number) {
     this.#apartMs = apartMs;
   }
 
-  /** The process has made a step. All times are of its monotonic clock. */
+  /** The process has made a step. All times are on its monotonic clock. */
   stepped(nowMs: number, leads: boolean): void {
     this.#steppedAtMs = nowMs;
     if (leads) this.#steps += 1;
   }
 
-  /** It is to sleep; false: it has not noticed yet that its wall clock was set back. */
+  /**
+   * Asks whether the process may sleep. False: it has not noticed yet that its wall clock was set
+   * back.
+   */
   sleep(nowMs: number): boolean {
     if (this.#steps < STEPS && nowMs - this.#setBackAtMs < this.#apartMs) return false;
     this.#sleptAtMs = nowMs;
     return true;
   }
 
-  /** Its wall clock is to be set back; false: it sleeps, or did just now; or has read its clocks in this very ms, which no clock does that ticks faster. */
+  /**
+   * Asks whether the wall clock may be set back. False: the process sleeps or has just slept, or it
+   * has read its clocks in this millisecond, which a finer real clock would tell apart.
+   */
   setBack(nowMs: number): boolean {
     if (nowMs - this.#sleptAtMs < this.#apartMs || nowMs === this.#steppedAtMs) return false;
     this.#setBackAtMs = nowMs;

@@ -1,29 +1,35 @@
-/** Draws what goes wrong in a world. */
+/** Draws the faults of a world at random. */
 
 import { streamOf, type Stream } from '@incumbent/simulator/time';
 import type { Fault, Ground, Plan, FaultKind, Target, Trigger, When } from './faults.ts';
 
-/** `setBack` is drawn by itself. */
+/** `setBack` is drawn separately. */
 type Kind = Exclude<FaultKind['kind'], 'setBack'>;
 
-/** What may go wrong, and on the heels of what: the more often, the more often it is named. */
+/**
+ * The possible faults, and the events that trigger them. One that is named more often is drawn more
+ * often.
+ */
 export interface Odds {
   readonly kinds: readonly Kind[];
   readonly triggers: readonly Trigger[];
 }
 
-/** Whatever can go wrong for members that are listed. */
+/** All faults that members of a fixed list can meet. */
 export const usual: readonly Kind[] = [
   ...(['crash', 'crash', 'crash', 'pause', 'block', 'suspend', 'isolate', 'isolate'] as const),
   ...(['split', 'split', 'bridge', 'lossy', 'duplicating', 'slow', 'badDisk', 'wallJump', 'blip'] as const),
 ];
 
-/** How a world counts these, and set-backs. */
+/** How a world counts these faults and set-backs. */
 export function strikesOf(kinds: readonly Kind[]): readonly string[] {
   return [...new Set(kinds), 'setBack'].map((kind) => `struck ${kind}`);
 }
 
-/** The plan of a seed. `labels`: whose it is, where a seed is to be another world for each. */
+/**
+ * The plan of a seed. `labels`: distinguish the simulations for which one seed must draw different
+ * worlds.
+ */
 export function drawPlan<G extends Ground>(seed: number, labels: readonly string[], shapeOf: (random: Stream) => G, odds: Odds): Plan<G> {
   const random = streamOf(seed, 'plan', ...labels);
   const shape = shapeOf(random);
@@ -32,7 +38,7 @@ export function drawPlan<G extends Ground>(seed: number, labels: readonly string
   return { seed, shape, faults: [...faults, ...drawSetBacks(streamOf(seed, 'set back', ...labels), shape, odds)] };
 }
 
-/** Mostly short; at times longer than any promise. */
+/** Usually short, sometimes longer than any promise. */
 function lasting(random: Stream, { unitMs: max }: Ground): number {
   return 1 + random.below(random.pick([max / 8, max / 2, 1.5 * max, 4 * max]));
 }
@@ -59,8 +65,9 @@ function drawOccasion(random: Stream, { unitMs }: Ground, triggers: readonly Tri
 }
 
 /**
- * Wall clocks that are set back by a heartbeat or so; and, where machines sleep, every second time just before a leader's does, so that what was vouched for before
- * is still believed. By chance of their own, so that no other fault is another for them.
+ * Sets wall clocks back by about a heartbeat. If machines sleep, half of the set-backs come just
+ * before a leader's sleep, while earlier answers still keep it valid. These draws have random
+ * numbers of their own, so that they do not change the other faults.
  */
 function drawSetBacks(random: Stream, shape: Ground, { triggers }: Odds): readonly Fault[] {
   const count = random.pick([0, 1, 2, 4]);
@@ -129,7 +136,7 @@ function drawFaultKind(random: Stream, shape: Ground, target: Target, kinds: rea
   }
 }
 
-/** Any, or the worst there is: one clock is slow and all others are fast. */
+/** Random rates, or the worst case: one clock is slow and all others are fast. */
 export function drawRates(random: Stream, members: readonly string[], off: number): readonly number[] {
   const slow = random.chance(0.5) ? random.pick(members) : undefined;
   return members.map((id) => 1 + (slow === undefined ? random.pick([-off, 0, off]) : id === slow ? -off : off));

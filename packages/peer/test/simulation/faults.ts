@@ -1,24 +1,33 @@
-/** A world of members that elect among themselves, as data: what a seed stands for. */
+/** The plan that a seed stands for: the members of a world and their faults, as data. */
 
-/** Whatever elects: who takes part, and what lies between them. */
+/** The part of a plan that all algorithms share: the members and the network. */
 export interface Ground {
-  /** Ids by rank, the best first. */
+  /** The ids by rank, the best first. */
   readonly members: readonly string[];
-  /** The time that faults are measured by: what a member waits before it elects, at the longest. */
+  /**
+   * The unit for the lengths of faults: the longest time that a member waits before it starts an
+   * election.
+   */
   readonly unitMs: number;
   readonly heartbeatEveryMs: number;
   readonly drainMs: number;
-  /** The rate of each member's clock: off by the error that is allowed for, at most. */
+  /** The rate of each member's clock. It is off by at most the allowed error. */
   readonly rates: readonly number[];
   readonly latencyMs: readonly [min: number, max: number];
-  /** So much of all messages comes again, long after; and so it is with each second word of a leader that has given up. */
+  /**
+   * This part of all messages arrives a second time, much later. The same applies to every second
+   * message of a leader that has resigned.
+   */
   readonly echoes: number;
   readonly writeMs: number;
-  /** Take part, and never lead. */
+  /** These members take part but never campaign. */
   readonly bystanders: readonly string[];
-  /** How restless leaders are: 0 they lead for as long as they can. */
+  /** How often leaders give up. 0: they lead as long as they can. */
   readonly unrest: number;
-  /** Machines sleep, else wall clocks are set back by any time at any moment: both at once, within one round, nobody can notice. */
+  /**
+   * True: machines may sleep. False: wall clocks may be set back by any time at any moment. A
+   * process could not notice both at once within one round.
+   */
   readonly sleepy: boolean;
   readonly startWithinMs: number;
   readonly stormMs: number;
@@ -26,34 +35,40 @@ export interface Ground {
 
 export type CutHow = 'deaf' | 'mute' | 'both';
 
-/** Something that was just sent, cast or won; a fault can wait for it. The subject is whose doing it was. A message's type, `write`, or `elected`. */
+/**
+ * An event that triggers a fault: a message's type, `write` or `elected`. Its subject is the member
+ * that caused it.
+ */
 export type Trigger = string;
 
 export type When = { readonly atMs: number } | { readonly on: Trigger; readonly nth: number; readonly afterMs: number };
 
-/** `subject`: of the trigger; `leader`: whoever believes, or, where members come and go, one that coordinates them; else a member's id. */
+/**
+ * `subject`: the subject of the trigger. `leader`: a member that leads, or, in an open membership,
+ * one that coordinates. Otherwise a member's id.
+ */
 export type Target = string;
 
-/** All that last are over after `forMs`, and at the end of the storm. */
+/** Lasting faults end after `forMs`, and at the latest at the end of the storm. */
 export type FaultKind =
-  /** A write that is under way has come through, or has not. */
+  /** Crashes a member. A write in progress reaches the disk or is lost. */
   | { readonly kind: 'crash'; readonly target: Target; readonly forMs: number; readonly writeLost: boolean }
-  /** It ends as it should. */
+  /** Closes a member in the normal way. */
   | { readonly kind: 'leave'; readonly target: Target; readonly forMs: number }
-  /** It dies of a write that fails; the disk has it, or not. */
+  /** A write fails, which ends the member. The disk has the data or not. */
   | { readonly kind: 'badDisk'; readonly target: Target; readonly forMs: number; readonly writeLost: boolean }
   | { readonly kind: 'pause' | 'block' | 'suspend'; readonly target: Target; readonly forMs: number }
   | { readonly kind: 'isolate'; readonly target: Target; readonly how: CutHow; readonly forMs: number }
-  /** All others are restarted at once, while it is cut off. */
+  /** Restarts all other members at once, while this one is cut off. */
   | { readonly kind: 'blip'; readonly target: Target; readonly forMs: number }
-  /** Two sides that do not hear each other. */
+  /** Two sides that do not receive each other's messages. */
   | { readonly kind: 'split'; readonly side: readonly string[]; readonly oneWay: boolean; readonly forMs: number }
   /** Several sides. */
   | { readonly kind: 'shatter'; readonly sides: readonly (readonly string[])[]; readonly forMs: number }
-  /** Two sides, and one member that hears both. */
+  /** Two sides, and one member that reaches both. */
   | { readonly kind: 'bridge'; readonly side: readonly string[]; readonly target: Target; readonly forMs: number }
   | { readonly kind: 'lossy' | 'duplicating'; readonly part: number; readonly forMs: number }
-  /** So much of all messages takes so much longer. */
+  /** This part of all messages takes this much longer. */
   | { readonly kind: 'slow'; readonly part: number; readonly byMs: number; readonly forMs: number }
   | { readonly kind: 'wallJump'; readonly target: Target; readonly byMs: number }
   /** Backwards, where nobody sleeps so close to it that it could not be noticed. */

@@ -1,4 +1,7 @@
-/** What lies between the members of a world: it loses, delays, reorders, repeats, and is cut in every shape. */
+/**
+ * The network of a world. It loses, delays, reorders and repeats messages, and can be partitioned
+ * in any way.
+ */
 
 import type { Scheduler, Stream } from '@incumbent/simulator/time';
 import type { CutHow } from './faults.ts';
@@ -21,7 +24,7 @@ export class Network {
     this.#latencyMs = latencyMs;
   }
 
-  /** `echo`: how likely it comes again, within so long. */
+  /** `echo`: the probability that the message arrives again, and within which time. */
   send(from: string, to: string, deliver: () => void, echo: { readonly chance: number; readonly withinMs: number }): void {
     if (this.#random.chance(echo.chance)) this.#scheduler.after(this.#random.below(echo.withinMs), deliver);
     for (const cut of this.#cuts) if (cut(from, to)) return;
@@ -41,7 +44,7 @@ export class Network {
     );
   }
 
-  /** As a split, but that one member hears both sides. */
+  /** Like a split, but one member reaches both sides. */
   bridge(side: readonly string[], over: string): () => void {
     return add(this.#cuts, (from, to) => from !== over && to !== over && side.includes(from) !== side.includes(to));
   }

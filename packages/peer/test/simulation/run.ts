@@ -1,4 +1,6 @@
-/** One start of a member: its process and its driver, until it crashes; and what it does in office. */
+/**
+ * One run of a member: its process and its driver, until it crashes, and what it does as a leader.
+ */
 
 import { SimProcess, streamOf, type Scheduler, type Stream } from '@incumbent/simulator/time';
 import { Driver, type Ports } from '../../src/driver.ts';
@@ -7,31 +9,31 @@ import type { Checks } from './checks.ts';
 import { Clocks } from './clocks.ts';
 import type { Ground, Trigger } from './faults.ts';
 
-/** What a run needs of its world. */
+/** What a run needs from its world. */
 export interface RunWorld<S extends Safety> {
   readonly seed: number;
   readonly shape: Ground;
   readonly scheduler: Scheduler;
   readonly algorithm: Algorithm<S>;
   readonly checks: Checks<S>;
-  /** Of those members that are up. */
+  /** The members that are up. */
   readonly runs: readonly Run<S>[];
-  /** Leaders keep their place. */
+  /** Leaders do not give up. */
   readonly calm: boolean;
   /** How far the data of a member reach. */
   reachOf(id: string): bigint;
   happened(trigger: Trigger, subject: string): void;
   noted(what: string): void;
-  /** It does nothing any more. */
+  /** The process has stopped. */
   failed(run: Run<S>, why: string): void;
 }
 
 export interface RunContext<S extends Safety> extends Pick<Ports<S>, 'send' | 'persist'> {
   readonly id: string;
-  /** Which start of the member this is, from 1. */
+  /** The number of this start of the member, from 1. */
   readonly starts: number;
   readonly rate: number;
-  /** What is on its disk; undefined: nothing. */
+  /** The data on its disk. Undefined: none. */
   readonly kept: unknown;
   readonly world: RunWorld<S>;
 }
@@ -75,12 +77,12 @@ export class Run<S extends Safety> {
     });
   }
 
-  /** The member's id, and which start of it this is. */
+  /** The member's id and the number of this start. */
   get name(): string {
     return this.process.name;
   }
 
-  /** The newest term that it knows of. */
+  /** The newest term that it knows. */
   get term(): TermOf<S> {
     return this.driver.highestTerm;
   }
@@ -102,7 +104,7 @@ export class Run<S extends Safety> {
     return this.driver.isValid();
   }
 
-  /** Nothing of it runs any more. */
+  /** None of its code runs any more. */
   kill(): void {
     this.process.kill();
     this.driver.stop();
@@ -117,7 +119,8 @@ export class Run<S extends Safety> {
   #elected(): void {
     const { checks, scheduler, shape, calm, runs } = this.#world;
     checks.began(this.name, scheduler.nowMs);
-    // The answer came while the machine slept: its first look at the clocks ends it, and nobody is told.
+    // The answer arrived while the machine slept. The first reading of the clocks ends the
+    // leadership before the application learns of it.
     if (!this.isValid()) return checks.count('stillborn');
     this.#world.noted(`${this.name} elected in ${numberOf(this.view)}`);
     checks.count('elected');
@@ -147,7 +150,7 @@ export class Run<S extends Safety> {
     this.#world.noted(`${this.name} has ${membership === undefined ? 'left' : listOf(membership)}`);
   }
 
-  /** A fence has seen a newer term than this leader's, or one that is none. */
+  /** A fence reports a newer term than this leader's, or an invalid one. */
   #reportTerm(by: bigint): void {
     if (this.#world.calm || !this.isValid() || by === 0n || this.term === undefined) return;
     const seen = this.term + by;
@@ -155,7 +158,7 @@ export class Run<S extends Safety> {
     this.driver.command({ type: 'seen', term: seen });
   }
 
-  /** Resigns, or hands over where there is an heir; after its work has stopped. */
+  /** Resigns, or hands over if there is a successor, after the work has stopped. */
   #giveUp(handOver: boolean): void {
     const { calm, checks, scheduler, shape } = this.#world;
     if (calm || !this.isValid()) return;
@@ -173,7 +176,7 @@ export class Run<S extends Safety> {
   }
 }
 
-/** Which leadership a view is of, in words. */
+/** Describes the leadership that a view shows. */
 export function numberOf<S extends Safety>(view: PeerView<S>): string {
   if (view.state !== 'leader') return 'none';
   return view.term === undefined ? `round ${view.round}` : `term ${view.term}`;

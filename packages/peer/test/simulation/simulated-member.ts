@@ -1,4 +1,7 @@
-/** One seat of a world: a member that comes and goes, its disk, that stays, and its way into the network. */
+/**
+ * One member of a world, over all its restarts: its current process, its disk, and its link to the
+ * network.
+ */
 
 import { streamOf } from '@incumbent/simulator/time';
 import type { Written } from '../../src/driver.ts';
@@ -7,10 +10,10 @@ import type { Said } from './checks.ts';
 import type { Network } from './network.ts';
 import { numberOf, Run, type RunWorld } from './run.ts';
 
-/** How late a message may come again, in units of the ground. */
+/** How late a repeated message may arrive, in units of `unitMs`. */
 export const ECHO_UNITS = 4;
 
-/** What a seat needs of its world. */
+/** What a member needs from its world. */
 export interface MemberWorld<S extends Safety> extends RunWorld<S> {
   readonly network: Network;
   /** What a process does first. */
@@ -25,7 +28,7 @@ export class SimulatedMember<S extends Safety> {
   #starts = 0;
   #run: Run<S> | undefined;
   #disk: unknown;
-  /** A write that is under way. */
+  /** A write in progress. */
   #writing: { readonly durable: unknown; readonly done: (written: Written) => void } | undefined;
 
   constructor(id: string, world: MemberWorld<S>, rate: number) {
@@ -42,12 +45,12 @@ export class SimulatedMember<S extends Safety> {
     return this.#run;
   }
 
-  /** What is on its disk. */
+  /** The data on its disk. */
   get kept(): unknown {
     return this.#disk;
   }
 
-  /** Who leads, as far as it has heard. */
+  /** The leader that it sees. */
   get view(): string {
     const view = this.#run?.view;
     return view?.state === 'leader' ? `${view.memberId} in ${numberOf(view)}` : 'nobody';
@@ -84,7 +87,7 @@ export class SimulatedMember<S extends Safety> {
     });
   }
 
-  /** It is gone, without a word. A write under way has come through, or not. */
+  /** Crashes it. A write in progress has reached the disk or not. */
   crash(writeLost: boolean): void {
     const run = this.#run;
     if (run === undefined) return;
@@ -98,7 +101,7 @@ export class SimulatedMember<S extends Safety> {
     this.#run = undefined;
   }
 
-  /** It ends as a member does that is closed; one that stands still is killed. */
+  /** Closes it in the normal way. A paused process is killed instead. */
   leave(): void {
     const run = this.#run;
     if (run === undefined || !run.process.runs) return this.crash(false);
@@ -112,7 +115,7 @@ export class SimulatedMember<S extends Safety> {
     return this.crash(false);
   }
 
-  /** The write that is under way fails, or the next one would have: it dies of that. */
+  /** Makes the write in progress fail, or else the next one. This ends the process. */
   failWrite(writeLost: boolean): void {
     const { checks, scheduler } = this.#world;
     const [writing, run] = [this.#writing, this.#run];
@@ -126,7 +129,10 @@ export class SimulatedMember<S extends Safety> {
     return this.crash(writeLost);
   }
 
-  /** Stands still; returns what ends that. Undefined: it must not sleep now, or is down. */
+  /**
+   * Pauses the process, and returns the function that resumes it. Undefined: it must not sleep now,
+   * or is down.
+   */
   stand(state: 'paused' | 'blocked' | 'suspended'): (() => void) | undefined {
     const run = this.#run;
     if (run === undefined || (state === 'suspended' && !run.clocks.sleep(run.process.monotonic()))) return undefined;
@@ -140,7 +146,7 @@ export class SimulatedMember<S extends Safety> {
     };
   }
 
-  /** Its wall clock goes back. False: it must not now, or is down. */
+  /** Sets its wall clock back. False: it must not now, or is down. */
   setBack(byMs: number): boolean {
     const run = this.#run;
     if (run === undefined || !run.clocks.setBack(run.process.monotonic())) return false;

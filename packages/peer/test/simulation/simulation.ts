@@ -1,4 +1,7 @@
-/** What every simulation is: worlds by seed, and what came of each. */
+/**
+ * The types that all simulations share: a simulation runs worlds by seed and reports the outcome of
+ * each.
+ */
 
 import type { Violation } from './checks.ts';
 import type { Ground, Plan } from './faults.ts';
@@ -8,23 +11,26 @@ export type Note = (what: string, atMs: number) => void;
 export interface Outcome<G extends Ground = Ground> {
   readonly plan: Plan<G>;
   readonly violations: readonly Violation[];
-  /** What has happened, and how often. */
+  /** How often each event has happened. */
   readonly counts: ReadonlyMap<string, number>;
-  /** Of all that happened, in order. */
+  /** A hash of all events, in order. */
   readonly hash: string;
   readonly events: number;
-  /** From the end of the storm, and from a leader's crash, until there was one again, in what the algorithm measures time by. */
+  /**
+   * The time from the end of the storm, and from a leader's crash, until a member led again, in the
+   * algorithm's unit.
+   */
   readonly recoveredAfter: number;
   readonly failedOverAfter: number;
 }
 
 export interface Simulation {
   readonly name: string;
-  /** What holds in each world. */
+  /** The promises that hold in each world. */
   readonly claim: string;
-  /** What 1,000 worlds have met, whichever they are, or they show nothing. */
+  /** The events that any 1,000 worlds must contain. Otherwise they show nothing. */
   readonly always: readonly string[];
-  /** What happens in a few of 1,000. */
+  /** Events that happen in a few of 1,000 worlds. */
   readonly seldom: readonly string[];
   run(seed: number, note?: Note): Outcome;
 }

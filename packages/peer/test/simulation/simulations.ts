@@ -1,4 +1,4 @@
-/** Every simulation of members without a store, by name. */
+/** All simulations of members without a store, by name. */
 
 import { bestEffortSimulations } from '../best-effort/simulation.ts';
 import { emergentSimulation } from '../emergent/simulation.ts';
@@ -7,7 +7,7 @@ import type { Simulation } from './simulation.ts';
 
 export const simulations: readonly Simulation[] = [quorumSimulation, ...bestEffortSimulations, emergentSimulation];
 
-/** Throws a RangeError that names them all. */
+/** Throws a `RangeError` that lists all names. */
 export function simulationOf(name: string): Simulation {
   const found = simulations.find((one) => one.name === name);
   if (found !== undefined) return found;

@@ -1,4 +1,7 @@
-/** What goes wrong in a world while it storms: faults at their times, or on the heels of what was just said. All that last are mended when it is over. */
+/**
+ * Causes the faults of a world during its storm, at set times or in response to an event. Ends all
+ * lasting faults when the storm is over.
+ */
 
 import type { Scheduler, Stream } from '@incumbent/simulator/time';
 import type { Safety } from '../../src/index.ts';
@@ -6,13 +9,13 @@ import type { Fault, FaultKind, Target, Trigger } from './faults.ts';
 import type { Network } from './network.ts';
 import type { SimulatedMember } from './simulated-member.ts';
 
-/** What it strikes. */
+/** The world that the faults strike. */
 export interface Site<S extends Safety> {
   readonly scheduler: Scheduler;
   readonly network: Network;
   readonly seats: readonly SimulatedMember<S>[];
   readonly random: Stream;
-  /** Whom a fault means by `leader`. */
+  /** The member that a fault's target `leader` means. */
   leader(): SimulatedMember<S> | undefined;
   struck(kind: FaultKind['kind']): void;
 }
@@ -36,7 +39,7 @@ export class Weather<S extends Safety> {
       if ('atMs' in fault.when) this.#site.scheduler.at(fault.when.atMs, () => this.#inject(fault, undefined));
   }
 
-  /** Nothing strikes from now on. */
+  /** No fault strikes from now on. */
   end(): void {
     this.#over = true;
     for (const mend of [...this.#mends]) mend();
@@ -48,7 +51,8 @@ export class Weather<S extends Safety> {
     this.#counts.set(trigger, nth + 1);
     for (const fault of this.#waiting.get(`${trigger} ${nth}`) ?? []) {
       const afterMs = 'on' in fault.when ? fault.when.afterMs : 0;
-      // Not within the step that did it: before anything else happens, all the same, as messages take their time.
+      // Not within the step that triggers it, but before anything else happens, because messages
+      // take time.
       this.#site.scheduler.after(afterMs, () => this.#inject(fault, subject));
     }
   }
@@ -65,7 +69,7 @@ export class Weather<S extends Safety> {
     if ('forMs' in fault) this.#site.scheduler.after(fault.forMs, mend);
   }
 
-  /** Returns what mends it; undefined where there was nobody to strike. */
+  /** Returns the function that ends the fault. Undefined: the fault had no target. */
   #hit(strike: FaultKind, subject: string | undefined): (() => void) | undefined {
     const seat = 'target' in strike ? this.#find(strike.target, subject) : this.#site.seats[0];
     if (seat === undefined || !seat.up) return undefined;

@@ -1,4 +1,4 @@
-/** A world from its first event to its last: a storm, then calm, in which an algorithm shows what it promises. */
+/** Runs one world: a storm of faults, then a calm in which the algorithm must keep its promises. */
 
 import { Livelock, Scheduler, streamOf, Trace, type Stream } from '@incumbent/simulator/time';
 import type { Algorithm, Safety } from '../../src/index.ts';
@@ -20,7 +20,7 @@ export abstract class World<S extends Safety, G extends Ground, C extends Checks
   readonly seats: readonly SimulatedMember<S>[];
   readonly random: Stream;
   calm = false;
-  /** As in `Outcome`. */
+  /** See `Outcome`. */
   protected recoveredAfter = 0;
   protected failedOverAfter = 0;
   readonly #plan: Plan<G>;
@@ -43,7 +43,9 @@ export abstract class World<S extends Safety, G extends Ground, C extends Checks
     this.#weather = new Weather(faults, this);
   }
 
-  /** From its first event to its last. A world that does not come to an end has failed, too. */
+  /**
+   * Runs the world from its first event to its last. A world that does not finish has failed, too.
+   */
   run(): Outcome<G> {
     try {
       this.play();
@@ -60,7 +62,7 @@ export abstract class World<S extends Safety, G extends Ground, C extends Checks
     return this.seats.flatMap(({ run }) => run ?? []);
   }
 
-  /** Stands for election, unless it only votes. */
+  /** Campaigns, unless the member only votes. */
   begin({ process, driver }: Run<S>): void {
     if (!this.shape.bystanders.includes(process.id)) driver.command({ type: 'campaign' });
   }
@@ -92,14 +94,14 @@ export abstract class World<S extends Safety, G extends Ground, C extends Checks
     this.#note(`struck by ${kind}`, this.scheduler.nowMs);
   }
 
-  /** Whoever believes. */
+  /** The member that leads. */
   leader(): SimulatedMember<S> | undefined {
     return this.seats.find((seat) => seat.isValid);
   }
 
   protected abstract play(): void;
 
-  /** All start, and the storm passes; whoever is down then starts again. */
+  /** Starts all members and runs the storm. Then restarts the members that are down. */
   protected rage(): void {
     for (const seat of this.seats) this.scheduler.after(this.random.below(this.shape.startWithinMs), () => seat.start());
     this.#weather.begin();
@@ -119,12 +121,15 @@ export abstract class World<S extends Safety, G extends Ground, C extends Checks
     while (!over && this.scheduler.step());
   }
 
-  /** Until no message of before comes again. */
+  /** Waits until no old message can arrive again. */
   protected settle(): void {
     this.pass(ECHO_UNITS * this.shape.unitMs);
   }
 
-  /** Asks every so many ms what is missing; undefined: nothing. Where that lasts for longer than `withinMs`, the promise is broken. How long it took, in ms. */
+  /**
+   * Asks at regular intervals what is missing. Undefined: nothing. If something is still missing
+   * after `withinMs`, the promise is broken. Returns the time that it took, in ms.
+   */
   protected until(promise: string, withinMs: number, everyMs: number, missing: () => string | undefined): number {
     const sinceMs = this.scheduler.nowMs;
     for (;;) {

@@ -1,4 +1,7 @@
-/** What an election costs, by counting: the leader has crashed, and it is noticed by one member first, or by all at once. */
+/**
+ * Counts the messages of an election after the leader has crashed. Either one member notices the
+ * crash first, or all notice it at once.
+ */
 
 import { algorithmOf, type Name, type Options } from '../best-effort/algorithms.ts';
 import { Stage, type Line } from './stage.ts';
@@ -6,18 +9,18 @@ import { isPartOfElection } from './tell.ts';
 
 export interface Cost {
   readonly messages: number;
-  /** Message delays, one after the other, until all knew the leader. */
+  /** The number of successive message delays until all members knew the leader. */
   readonly rounds: number;
-  /** Answer timeouts that were waited for besides. */
+  /** The number of answer timeouts that passed in addition. */
   readonly answerTimeouts: number;
-  /** The whole of it, from the first message on, in failure timeouts. */
+  /** The whole election, from its first message on, in failure timeouts. */
   readonly failureTimeouts: number;
 }
 
 const LATENCY_MS = 1;
 const TIMES = { failureTimeoutMs: 10_000, heartbeatEveryMs: 2_000, answerTimeoutMs: 1_000 };
 
-/** The best ones: three of them, or two of three members. */
+/** The best members: three, or two of a group of three. */
 export function candidatesOf(members: readonly string[]): readonly string[] {
   return members.slice(0, members.length > 3 ? 3 : 2);
 }
@@ -35,7 +38,7 @@ function ledBy(name: Name, members: readonly string[], options: Partial<Options>
   return stage;
 }
 
-/** `first`: who notices before all others; undefined: all at once. */
+/** `first`: the member that notices before all others. Undefined: all notice at once. */
 export function costOf(name: Name, n: number, first: 'lowest' | 'ordinary' | undefined, options: Partial<Options> = {}): Cost {
   const members = membersOf(n);
   const stage = ledBy(name, members, options);
@@ -47,7 +50,7 @@ export function costOf(name: Name, n: number, first: 'lowest' | 'ordinary' | und
   stage.crash(leader);
   stage.until(() => stage.agree(stage.up), 100 * TIMES.failureTimeoutMs);
   const agreedMs = stage.nowMs;
-  // Whatever is still said of it counts, too.
+  // Later messages of this election count too.
   stage.pass(TIMES.failureTimeoutMs / 2);
   return count(stage.lines.slice(before), agreedMs);
 }

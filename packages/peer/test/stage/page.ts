@@ -1,4 +1,7 @@
-/** `node --conditions=@incumbent/source packages/peer/test/stage/page.ts`: writes docs/peer-elections.md, from what happens. A test checks that it is fresh. */
+/**
+ * `node --conditions=@incumbent/source packages/peer/test/stage/page.ts`: runs the elections and
+ * writes docs/peer-elections.md. A test checks that the page is up to date.
+ */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { names, type Name } from '../best-effort/algorithms.ts';
@@ -8,7 +11,7 @@ import { show, type Deed } from './timeline.ts';
 const PAGE: URL = new URL('../../../../docs/peer-elections.md', import.meta.url);
 const SIZES: readonly number[] = [3, 5, 9, 33, 129];
 
-/** What the papers say of the messages of an election. */
+/** What the papers say about the messages of an election. */
 const papers: Readonly<Record<Name, string>> = {
   bully: 'O(n²) at worst',
   nextInLine: 'O(n)',
@@ -108,7 +111,7 @@ function timeRow(name: Name): readonly string[] {
   return [`\`${name}\``, ...SIZES.map((n) => timeOf(first(name, n)))];
 }
 
-/** The bully's dead leader is asked, too: one that only was not heard would answer. */
+/** The bully also asks the crashed leader: a leader that was only unreachable would answer. */
 function timeOf({ rounds, answerTimeouts }: Cost): string {
   const delays = `${rounds} delays`;
   return answerTimeouts === 0 ? delays : `${answerTimeouts} answer timeout${answerTimeouts === 1 ? '' : 's'} + ${delays}`;

@@ -1,6 +1,7 @@
 /**
- * Scenarios as text: what is done, one command a line, and under each, indented, what followed. `node --conditions=@incumbent/source
- * packages/peer/test/stage/script.ts` plays all of packages/peer/scenarios anew, and writes down what follows now; a test plays them and compares.
+ * Scenarios as text: one command per line, and below it, indented, what followed. `node
+ * --conditions=@incumbent/source packages/peer/test/stage/script.ts` runs all scenarios in
+ * packages/peer/scenarios and rewrites their results. A test runs and compares them.
  */
 
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -21,7 +22,7 @@ export function textOf(name: string): string {
   return readFileSync(new URL(name, FOLDER), 'utf8');
 }
 
-/** The text with what follows from its commands now. */
+/** The text, with the current results of its commands. */
 export function play(text: string): string {
   const [played, lines]: [Played, string[]] = [new Played(), []];
   for (const line of text.split('\n')) {

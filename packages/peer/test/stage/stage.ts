@@ -1,4 +1,7 @@
-/** Members that elect by best effort, over the real driver, on a network without faults but those that are asked for; and all that they say. */
+/**
+ * Members of a best-effort algorithm on the production driver, over a network that has only the
+ * faults that the caller asks for. Records all messages.
+ */
 
 import { Driver } from '../../src/driver.ts';
 import type { BestEffortAlgorithm, BestEffortMessage } from '../../src/index.ts';
@@ -35,19 +38,19 @@ export class Stage {
     return this.up.filter((id) => this.#driver(id).isValid());
   }
 
-  /** Whom a member takes for the leader. */
+  /** The leader that a member sees. */
   sees(id: string): string | undefined {
     const view = this.algorithm.view(this.#driver(id).state as never);
     return view.state === 'leader' ? view.memberId : undefined;
   }
 
-  /** Whether of these exactly one leads, and all of them see it. */
+  /** Whether exactly one of these members leads and all of them see it. */
   agree(ids: readonly string[]): boolean {
     const leaders = this.leaders.filter((id) => ids.includes(id));
     return leaders.length === 1 && ids.every((id) => this.sees(id) === leaders[0]);
   }
 
-  /** It stands for election, whenever it has stopped leading. */
+  /** The member campaigns, and again after each leadership. */
   start(id: string): void {
     const { algorithm, time } = this;
     this.#starts += 1;
@@ -82,12 +85,12 @@ export class Stage {
     this.#driver(id).end('resigned');
   }
 
-  /** A member hears what no member has said. */
+  /** Delivers a message that no member has sent. */
   hears(id: string, from: string, message: BestEffortMessage): void {
     this.#driver(id).receive(from, message);
   }
 
-  /** What is lost from now on. */
+  /** Sets which messages are lost from now on. */
   lose(lost: (from: string, to: string) => boolean): void {
     this.#lost = lost;
   }
@@ -101,7 +104,7 @@ export class Stage {
     while (this.time.step(untilMs));
   }
 
-  /** Until it is so. Throws where it is not within so long. */
+  /** Waits until this is so. Throws if it takes longer than the limit. */
   until(isSo: () => boolean, withinMs: number): void {
     const untilMs = this.nowMs + withinMs;
     while (!isSo()) if (!this.time.step(untilMs)) throw new Error(`not after ${withinMs} ms`);

@@ -1,18 +1,18 @@
-/** What happens on a stage, as lines to read. */
+/** Formats the events of a stage as lines of text. */
 
 import type { BestEffortMessage } from '../../src/index.ts';
 import type { Line } from './stage.ts';
 
 type Said = Extract<Line, { type: 'said' }>;
 
-/** What is said all the time, or by the way, and is no part of an election. */
+/** Messages that are sent all the time and are not part of an election. */
 const SILENT: ReadonlySet<string> = new Set(['heartbeat', 'heartbeatAnswer', 'passed', 'resigned']);
 
 export function isPartOfElection({ message }: Said): boolean {
   return !SILENT.has(message.type);
 }
 
-/** Each with its time since then. What one says to several at once is one line. */
+/** Each line has its time since then. A message to several members at once is one line. */
 export function tell(lines: readonly Line[], sinceMs: number): readonly string[] {
   const shown = lines.filter((line) => line.type !== 'said' || isPartOfElection(line));
   const groups = Object.values(Object.groupBy(shown, (line, i) => keyOf(line, i)));

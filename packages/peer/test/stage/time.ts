@@ -1,4 +1,7 @@
-/** Time that passes when it is told to: all members share one clock, and what is due at one moment happens in the order in which it was planned. */
+/**
+ * A manual clock that all members share. Timers that are due at the same time run in the order in
+ * which they were scheduled.
+ */
 
 import type { Cancel, Clock } from '@incumbent/core';
 
@@ -33,7 +36,7 @@ export class StageTime implements Clock {
     };
   }
 
-  /** To the next thing that is due, but no further than this. */
+  /** Advances to the next timer that is due, but not beyond this time. */
   step(untilMs: number): boolean {
     const [next] = this.#due;
     if (next === undefined || next.atMs > untilMs) {

@@ -1,4 +1,7 @@
-/** Who leads, and whom the others follow, over time: a row for each member, a character for each step of time. */
+/**
+ * Draws who leads and whom the others follow over time: one row per member, one character per step
+ * of time.
+ */
 
 import { algorithmOf, type Name } from '../best-effort/algorithms.ts';
 import { Stage } from './stage.ts';
@@ -10,7 +13,7 @@ const TIMES = { failureTimeoutMs: 1_000, heartbeatEveryMs: 200, answerTimeoutMs:
 const STEP_MS = 100;
 const RULER_MS = 1_000;
 
-/** What is done to them, and when. */
+/** The commands, and their times. */
 export interface Deed {
   readonly atMs: number;
   readonly what: string;
@@ -19,7 +22,7 @@ export interface Deed {
 
 export interface Shown {
   readonly rows: readonly string[];
-  /** What is said from the first deed until the second. */
+  /** The messages between the first command and the second. */
   readonly said: readonly string[];
   readonly stage: Stage;
 }

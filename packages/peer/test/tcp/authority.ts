@@ -1,4 +1,4 @@
-/** Certificates for members, made by openssl. */
+/** Creates certificates for members, with openssl. */
 
 import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import type { PeerTls } from '../../src/index.ts';
 const run = promisify(execFile);
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
 
-/** An authority in a folder of its own. */
+/** Creates an authority in a new folder. */
 export class Authority {
   readonly #folder: string;
   readonly #name: string;
@@ -24,7 +24,7 @@ export class Authority {
     return this;
   }
 
-  /** A certificate with these DNS names; with none, its common name is the first. */
+  /** Creates a certificate with this common name and these DNS names. */
   async certify(
     commonName: string,
     names: readonly string[] = [],

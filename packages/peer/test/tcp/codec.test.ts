@@ -1,4 +1,4 @@
-/** What is in a frame, and whatever else may be there. */
+/** Packets, and other bytes that may arrive in their place. */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ const packet = fc.record({ election: fc.string(), configuration: fc.string(), me
 const vote = { type: 'vote', term: 7n, byHandover: false, position: { lastTerm: 2n ** 63n - 1n, lastIndex: 0n } };
 
 describe('a packet', () => {
-  it('comes back as it was', () => {
+  it('is decoded as it was encoded', () => {
     fc.assert(
       fc.property(packet, (one) => {
         expect(decodePacket(encodePacket(one))).toEqual(one);
@@ -31,7 +31,7 @@ describe('a packet', () => {
     );
   });
 
-  it('of anything else is none, and never throws', () => {
+  it('cannot be decoded from other bytes, and the decoder never throws', () => {
     const mutation = fc.tuple(fc.nat(), fc.nat(255), fc.constantFrom('set', 'insert', 'delete', 'cut'));
     fc.assert(
       fc.property(packet, fc.array(mutation, { minLength: 1, maxLength: 6 }), (one, mutations) => {
@@ -43,7 +43,7 @@ describe('a packet', () => {
         }
         const read = decodePacket(Uint8Array.from(bytes));
         if (read !== undefined) expect(decodePacket(encodePacket(read))).toEqual(read);
-        // What is well formed still has to be a message: that is the algorithm's to say, and it does not throw either.
+        // The algorithm decides whether well-formed data are a message. It must not throw either.
         quorum({ members: ['a'] }).readMessage(read?.message);
       }),
       { numRuns: 3_000 },
@@ -56,7 +56,7 @@ describe('a packet', () => {
     );
   });
 
-  it('is none where it is too deep, has numbers that are none, or strings that say not what they are', () => {
+  it('is refused if it is too deep, or has invalid numbers or untagged strings', () => {
     const around = (message: string): Buffer => Buffer.from(`{"election":"e","configuration":"c","message":${message}}`);
     expect(decodePacket(around('"sa"'))).toEqual({ election: 'e', configuration: 'c', message: 'a' });
     expect(decodePacket(around('-0'))?.message).toBe(0);
@@ -78,7 +78,7 @@ describe('a packet', () => {
     expect(decodePacket(Buffer.from('['.repeat(CONTENT_BYTES)))).toBeUndefined();
   });
 
-  it('of the largest group there can be fits into a frame', () => {
+  it('of the largest possible group fits into a frame', () => {
     const members = Array.from({ length: 15 }, (_, i) => String(i).padStart(128, 'm'));
     const { configuration } = quorum({ members, tieBreak: 'highest-rank' });
     expect(encodePacket({ election: 'e'.repeat(128), configuration, message: vote }).length).toBeLessThan(CONTENT_BYTES / 2);

@@ -1,4 +1,4 @@
-/** A connection on a clock that the test moves. */
+/** A connection on a manual clock. */
 
 import { ManualClock } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { framed, line, PREFACE, settled } from './stranger.ts';
 const PING = framed(Buffer.of(2, 0));
 const PONG = framed(Buffer.of(3, 0));
 
-/** A process that can stand still: then its timers are late. */
+/** A clock that can pause, so that its timers fire late. */
 class StoppableClock extends ManualClock {
   #stoodMs = 0;
 
@@ -57,7 +57,7 @@ function connected(): Connected {
 }
 
 describe('a connection', () => {
-  it('asks every keepalive whether the other side listens, and ends after three without an answer', async () => {
+  it('sends a ping per keepalive interval, and ends after three without an answer', async () => {
     const { clock, said, hear, why } = connected();
     for (let i = 0; i < 5; i += 1) {
       await clock.advance(1_000);
@@ -71,7 +71,7 @@ describe('a connection', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('is not content with a side that only asks', async () => {
+  it('ends if the other side sends pings but no answers', async () => {
     const { clock, hear, why } = connected();
     for (let i = 0; i < 4; i += 1) {
       await clock.advance(1_000);
@@ -80,7 +80,7 @@ describe('a connection', () => {
     expect(why()).toMatchObject({ reason: 'unresponsive' });
   });
 
-  it('blames nobody for the time in which its own process stood still', async () => {
+  it('does not count the time during which its own process was paused', async () => {
     const { clock, hear, why } = connected();
     await clock.advance(900);
     clock.stand(60_000);
@@ -91,7 +91,7 @@ describe('a connection', () => {
     expect(why()).toBeUndefined();
   });
 
-  it('answers, unless nobody reads the answers; and sends what waits when there is room', async () => {
+  it('answers pings unless the buffer is full, and sends waiting messages when it has room', async () => {
     const { said, hear, outbox, full } = connected();
     await hear(PING);
     expect(Buffer.concat(said)).toEqual(Buffer.concat([PREFACE, PONG]));

@@ -1,4 +1,7 @@
-/** Members that come and go, over real sockets, each with a port, a transport and a leader's work of its own. */
+/**
+ * An open membership over real sockets. Each member has a port, a transport and a leader's work of
+ * its own.
+ */
 
 import { freePort, LOOPBACK, until } from '@incumbent/test-support';
 import {
@@ -18,7 +21,7 @@ export interface Attendee {
   readonly transport: TcpTransport;
   readonly member: PeerMember<'bestEffort'>;
   leadership: PeerLeadership<'bestEffort'> | undefined;
-  /** The reasons of the leaderships that it held and that are over. */
+  /** The reasons for which its leaderships have ended. */
   readonly ends: string[];
 }
 
@@ -35,7 +38,10 @@ export class TcpCrowd implements AsyncDisposable {
     this.#security = security;
   }
 
-  /** `isSeed`: everybody who begins later knows where it is. It leads whenever it can. */
+  /**
+   * Starts a member that campaigns all the time. `isSeed`: members that start later know its
+   * address.
+   */
   async start(
     id: string,
     isSeed = false,
@@ -43,7 +49,7 @@ export class TcpCrowd implements AsyncDisposable {
     more: Partial<TcpTransportOptions> = {},
   ): Promise<Attendee> {
     const port = await freePort();
-    // What is within TLS no relay reads.
+    // A relay cannot read what TLS encrypts.
     const isPlain = this.#security(id).tls === undefined;
     const address = `${LOOPBACK}:${isPlain ? await this.relay.before(id, port) : port}`;
     if (isSeed) this.#seeds[id] = address;
@@ -73,7 +79,7 @@ export class TcpCrowd implements AsyncDisposable {
     return ids.map((id) => this.attendees.get(id)!);
   }
 
-  /** Gone without a word. */
+  /** Crashes a member. */
   async kill(id: string): Promise<void> {
     const { transport, member } = this.attendees.get(id)!;
     this.attendees.delete(id);
@@ -81,7 +87,10 @@ export class TcpCrowd implements AsyncDisposable {
     await member.close();
   }
 
-  /** Resolves with who leads them, once they are all the members there are, to each of them, in one version. */
+  /**
+   * Resolves with the leader, once all live members have each other, and nobody else, in one
+   * version of the list.
+   */
   async agreed(among: readonly Attendee[], withinMs: number): Promise<string> {
     const what = (): string =>
       among

@@ -7,12 +7,13 @@ import { noRefusals } from '../../src/tcp/refusal.ts';
 import { PATIENCE_MS, refusals, TcpGroup } from './group.ts';
 
 describe('members over TCP', () => {
-  it('elect one of them, and another when its process is gone', async () => {
+  it('elect a leader, and another one when its process has died', async () => {
     await using group = await TcpGroup.elected(['a', 'b', 'c']);
     const first = await group.leader();
     expect(first.isValid()).toBe(true);
     const { transport } = group.of(first.memberId);
-    // Nothing is said any more, as after a crash: not even that it has ended.
+    // From now on the process sends nothing, as after a crash: not even that its leadership has
+    // ended.
     await transport.close();
     group.members.delete(first.memberId);
     const next = (): boolean => [...group.members.values()].some(({ leadership }) => leadership?.isValid());
@@ -22,7 +23,7 @@ describe('members over TCP', () => {
     expect(await first.ended).toMatchObject({ reason: 'deadline', lost: true });
   });
 
-  it('are told of a resignation though the process ends right after it', async () => {
+  it('learn of a resignation even if the process exits right after it', async () => {
     const told = new Set<string>();
     const onMessage = (receiver: string, message: unknown): void => {
       if (isRecord(message) && message['type'] === 'resigned') told.add(receiver);
@@ -39,7 +40,7 @@ describe('members over TCP', () => {
     await until(next, { what: 'the next leader', withinMs: PATIENCE_MS });
   });
 
-  it('share one port and one connection a pair between elections, which know nothing of each other', async () => {
+  it('share one port and one connection per pair between independent elections', async () => {
     await using group = await TcpGroup.make(['a', 'b', 'c']);
     const transports = group.ids.map((id) => group.transport(id));
     const names = ['one', 'two', 'three'];
@@ -55,11 +56,11 @@ describe('members over TCP', () => {
     expect(transports.map(({ connected }) => connected.length)).toEqual([2, 2, 2]);
     await leaderships[0]!.resign();
     expect(leaderships.slice(1).every((leadership) => leadership.isValid())).toBe(true);
-    // One that began sooner has spoken to some that had not begun.
+    // A member that started first has sent messages to members that had not started.
     for (const { refused } of transports) expect({ ...refused, unknownElection: 0 }).toEqual(noRefusals);
   });
 
-  it('say so of an election in which one of them takes no part, and go on in the others', async () => {
+  it('count messages of an election that is not open, and keep the others running', async () => {
     await using group = await TcpGroup.elected(['a', 'b', 'c']);
     const leader = await group.leader();
     const lonely = group.member(group.of('a').transport, 'unheard');
@@ -68,7 +69,7 @@ describe('members over TCP', () => {
     expect(leader.isValid()).toBe(true);
   });
 
-  it('come together again after a cut, and after a restart of the one that is connected to', async () => {
+  it('reconnect after a partition, and after a restart of the listening member', async () => {
     await using group = await TcpGroup.make(['a', 'b', 'c']);
     const proxy = await group.proxy('c');
     for (const id of group.ids) group.start(id);
@@ -83,7 +84,7 @@ describe('members over TCP', () => {
     await group.leader();
   });
 
-  it('do not keep a process that has closed them waiting, nor leave a port taken', async () => {
+  it('neither keep the process alive nor the port in use after they are closed', async () => {
     await using group = await TcpGroup.elected(['a', 'b']);
     const { member, transport } = group.of('b');
     const beganMs = performance.now();
@@ -98,7 +99,7 @@ describe('members over TCP', () => {
 describe('a transport', () => {
   const nobody = (): void => {};
 
-  it('opens as its own member, among members that it knows, each election once', async () => {
+  it('opens each election once, for its own member id and for listed members', async () => {
     await using group = await TcpGroup.make(['a', 'b']);
     const transport = group.transport('a');
     const seat = { memberId: 'a', members: ['a', 'b'], receive: nobody };
@@ -118,7 +119,7 @@ describe('a transport', () => {
     expect(() => transport.election('no such name')).toThrow(expect.objectContaining({ code: 'INVALID_NAME' }));
   });
 
-  it('says what the system says of a port that is taken', async () => {
+  it("rejects with the system's error if the port is in use", async () => {
     await using group = await TcpGroup.make(['a', 'b']);
     const first = group.transport('a');
     const seat = { memberId: 'a', members: group.ids, receive: nobody };

@@ -1,4 +1,4 @@
-/** Members that reach each other over TCP, on this machine's loopback address. */
+/** Several members over TCP, on the loopback address. */
 
 import { freePort, LOOPBACK, startProxy, until, type Proxy } from '@incumbent/test-support';
 import {
@@ -21,7 +21,7 @@ export const PATIENCE_MS = 20_000;
 type Security = Partial<Pick<TcpTransportOptions, 'secret' | 'tls' | 'insecure'>>;
 
 export interface TcpGroupOptions {
-  /** What each member goes by; `SECRET` by default. */
+  /** The security of each member. Default: `SECRET`. */
   readonly security?: (memberId: string) => Security;
   readonly transport?: Partial<TcpTransportOptions>;
   readonly quorum?: Partial<QuorumOptions>;
@@ -32,7 +32,7 @@ export interface TcpGroupOptions {
 export interface TcpMember {
   readonly transport: TcpTransport;
   readonly member: PeerMember<'quorum'>;
-  /** As long as it leads. */
+  /** While it leads. */
   leadership: PeerLeadership<'quorum'> | undefined;
 }
 
@@ -43,7 +43,7 @@ export class TcpGroup {
   readonly #options: TcpGroupOptions;
   readonly #closing: (() => Promise<void>)[] = [];
   readonly #logs = new PairLogs();
-  /** What stands before a member's port, for those that connect to it. */
+  /** The relay in front of a member's port. */
   readonly #proxies = new Map<string, Proxy>();
 
   private constructor(ports: ReadonlyMap<string, number>, options: TcpGroupOptions) {
@@ -62,7 +62,7 @@ export class TcpGroup {
     return new TcpGroup(ports, options);
   }
 
-  /** All of them, of which one leads. */
+  /** Starts all members, and resolves when one leads. */
   static async elected(ids: readonly string[], options: TcpGroupOptions = {}): Promise<TcpGroup> {
     const group = await TcpGroup.make(ids, options);
     for (const id of ids) group.start(id);
@@ -74,7 +74,7 @@ export class TcpGroup {
     return Object.fromEntries(this.ids.map((id) => [id, `${LOOPBACK}:${this.#proxies.get(id)?.port ?? this.ports.get(id)}`]));
   }
 
-  /** From now on whoever is started connects to this member through it. */
+  /** From now on, members that are started dial this member through the relay. */
   async proxy(id: string): Promise<Proxy> {
     const proxy = await startProxy(`tcp://${LOOPBACK}:${this.ports.get(id)}`);
     this.#proxies.set(id, proxy);
@@ -82,7 +82,7 @@ export class TcpGroup {
     return proxy;
   }
 
-  /** Not yet open, and closed with the group. */
+  /** Creates a transport that is not open yet. It closes with the group. */
   transport(memberId: string, options: Partial<TcpTransportOptions> = {}): TcpTransport {
     const security = this.#options.security?.(memberId) ?? { secret: SECRET };
     const members = this.addresses;
@@ -92,7 +92,7 @@ export class TcpGroup {
     return transport;
   }
 
-  /** Leads whenever it can. */
+  /** Starts a member that campaigns all the time. */
   start(memberId: string, options: Partial<TcpTransportOptions> = {}): TcpMember {
     const transport = this.transport(memberId, options);
     const member = this.member(transport, 'controller');
@@ -133,7 +133,7 @@ export class TcpGroup {
     return this.members.get(id)!;
   }
 
-  /** Whoever leads, once all are connected and see it. */
+  /** Waits until all members are connected and see the leader, and returns it. */
   async leader(): Promise<PeerLeadership<'quorum'>> {
     const find = (): PeerLeadership<'quorum'> | undefined => {
       const all = [...this.members.values()];
@@ -153,7 +153,7 @@ export class TcpGroup {
   }
 }
 
-/** Waits until a transport has refused so many for that reason. */
+/** Waits until a transport has refused so many messages or connections for this reason. */
 export async function refusals(transport: TcpTransport, reason: TcpRefusalReason, count = 1): Promise<void> {
   const what = (): string => `${count} refused as ${reason} by ${transport.memberId}: ${JSON.stringify(transport.refused)}`;
   await until(() => transport.refused[reason] >= count, { what: reason, withinMs: PATIENCE_MS }).catch((cause: unknown) => {

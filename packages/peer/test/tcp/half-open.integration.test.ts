@@ -1,11 +1,11 @@
-/** A connection whose other end is gone without a word. */
+/** A connection whose other side has disappeared without closing it. */
 
 import { until } from '@incumbent/test-support';
 import { expect, it } from 'vitest';
 import { PATIENCE_MS, refusals, TcpGroup } from './group.ts';
 
-it('a half-open connection is given up by both sides, and made anew when it can be; the leader leads on', async () => {
-  // b connects to c through a proxy; whichever leads, a and it are a majority.
+it('both sides end a half-open connection and reconnect when they can; the leader stays leader', async () => {
+  // b dials c through a proxy. Whichever of them leads, it and a are a majority.
   await using group = await TcpGroup.make(['a', 'b', 'c'], { transport: { keepaliveMs: 300, handshakeTimeoutMs: 1_000 } });
   group.start('a');
   group.start('c');
@@ -16,7 +16,7 @@ it('a half-open connection is given up by both sides, and made anew when it can 
   const [b, c] = [group.of('b').transport, group.of('c').transport];
   await Promise.all([refusals(b, 'unresponsive'), refusals(c, 'unresponsive')]);
   expect([b.connected, c.connected]).toEqual([['a'], ['a']]);
-  // Who tries to connect meanwhile gives up in time, too.
+  // A dialling member must also give up in time meanwhile.
   await refusals(b, 'handshakeTimeout');
   expect(leader.isValid()).toBe(true);
   await proxy.heal();

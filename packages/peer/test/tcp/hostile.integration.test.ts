@@ -1,4 +1,7 @@
-/** What reaches a member's port and is none of its members, or none that behaves: refused with a reason, counted, and nobody who leads is disturbed. */
+/**
+ * Connections of strangers and of misbehaving members. The transport refuses them with a reason and
+ * counts them, and the leader keeps leading.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort, LOOPBACK } from '@incumbent/test-support';
@@ -9,12 +12,12 @@ import { refusals, TcpGroup } from './group.ts';
 import { accomplice, announced, framed, PREFACE, prove, Stranger } from './stranger.ts';
 
 const TWO_GB = 2 ** 31;
-/** Listed, and never started: whoever takes its part knows the secret. */
+/** A listed member that never starts. A test that plays its part knows the secret. */
 const ABSENT = '0';
 
 let group: TcpGroup;
 let leader: PeerLeadership<'quorum'>;
-/** Every other member connects to it. */
+/** Every other member dials it. */
 let target: TcpTransport;
 let port: number;
 
@@ -31,7 +34,7 @@ afterEach(async () => {
   expect((await group.leader()).term).toBe(leader.term);
 });
 
-/** A transport on a port of its own, that opens an election. */
+/** Starts a transport on a port of its own, and opens an election. */
 async function started(memberId: string, options: Parameters<TcpGroup['transport']>[1] = {}): Promise<TcpTransport> {
   const transport = group.transport(memberId, { listen: `${LOOPBACK}:${await freePort()}`, ...options });
   await transport.election('controller').open({ memberId, members: [memberId], receive: () => {} });
@@ -39,14 +42,14 @@ async function started(memberId: string, options: Parameters<TcpGroup['transport
 }
 
 describe('a member over TCP refuses', () => {
-  it('who does not know the secret', async () => {
+  it('a process that does not know the secret', async () => {
     await using impostor = await started('a', { secret: 'what somebody thought it was' });
     await refusals(target, 'wrongSecret');
     await refusals(impostor, 'refusedThere');
     expect(impostor.connected).toEqual([]);
   });
 
-  it('to believe somebody who does not know the secret, and whom it connected to', async () => {
+  it('a process that it dialled and that does not know the secret', async () => {
     await using impostor = await started(ABSENT, {
       secret: 'what somebody thought it was',
       listen: `${LOOPBACK}:${group.ports.get(ABSENT)}`,
@@ -57,7 +60,7 @@ describe('a member over TCP refuses', () => {
     stranger.listen().say(PREFACE, framed(JSON.stringify(hello)), framed(JSON.stringify({ type: 'proof', proof: '0'.repeat(64) })));
     await stranger.closed;
     expect(stranger.heard.toString()).toContain('"reason":"wrongSecret"');
-    // Nothing that could be made of the secret was said to it.
+    // The member sent nothing that depends on the secret.
     expect(stranger.heard.toString()).not.toContain('"proof"');
   });
 
@@ -68,7 +71,7 @@ describe('a member over TCP refuses', () => {
     await refusals(stranger, 'refusedThere');
   });
 
-  it('one that is looking for another, or has no business to connect', async () => {
+  it('a process that wants another member, or a member that should not dial', async () => {
     const before = target.refused.wrongMember;
     await using _lost = await started(ABSENT, { members: { ...group.addresses, c: `${LOOPBACK}:${port}` } });
     await refusals(target, 'wrongMember', before + 1);
@@ -80,10 +83,10 @@ describe('a member over TCP refuses', () => {
     expect(group.of('a').transport.refused.wrongMember).toBe(wrongMember + 1);
   });
 
-  it('the second of two processes with one member id, until the first is gone', async () => {
+  it('the second of two processes with one member id, until the first has gone', async () => {
     using first = await accomplice(port, ABSENT, 'd');
     const { handshake, wire } = first;
-    // It answers every question whether it still listens.
+    // The member answers every ping.
     wire.stream(10_000, (frame) => {
       const content = handshake.theirs.open(frame);
       if (content[0] !== 2) return;
@@ -100,11 +103,11 @@ describe('a member over TCP refuses', () => {
     await expect.poll(() => second.connected, { timeout: 10_000 }).toContain('d');
   });
 
-  it('a frame of 2 GB, by its announcement alone', async () => {
+  it('a frame of 2 GB, before it reads the content', async () => {
     using stranger = new Stranger(port).say(PREFACE, announced(TWO_GB));
     await stranger.closed;
     await refusals(target, 'tooLarge');
-    // And from one of its members likewise.
+    // The same, from a listed member.
     using member = await accomplice(port, ABSENT, 'd');
     const { rss } = process.memoryUsage();
     member.stranger.say(announced(TWO_GB - 1), Buffer.alloc(100_000));
@@ -113,7 +116,7 @@ describe('a member over TCP refuses', () => {
     expect(process.memoryUsage().rss - rss).toBeLessThan(200 * 2 ** 20);
   });
 
-  it('what speaks something else, or another version', async () => {
+  it('other protocols and other versions', async () => {
     for (const words of [
       'GET / HTTP/1.1\r\nHost: d\r\n\r\n',
       Buffer.alloc(64, 0xff),
@@ -131,7 +134,7 @@ describe('a member over TCP refuses', () => {
     expect(target.refused.version).toBe(1);
   });
 
-  it('a greeting that is none', async () => {
+  it('an invalid first message', async () => {
     const greetings = ['', '{}', '[]', 'null', '{"type":"hello"}', '{"type":"welcome"}', '\u0000\u0001', '"'.repeat(900)];
     for (const [i, greeting] of greetings.entries()) {
       using stranger = new Stranger(port).say(PREFACE, framed(greeting));
@@ -140,7 +143,7 @@ describe('a member over TCP refuses', () => {
     }
   });
 
-  it('who does not say in time who it is, however slowly it says so', async () => {
+  it('a process that does not authenticate in time, however slowly it sends', async () => {
     using silent = new Stranger(port);
     using slow = new Stranger(port);
     const beganMs = performance.now();
@@ -156,7 +159,7 @@ describe('a member over TCP refuses', () => {
     expect(performance.now() - beganMs).toBeLessThan(5_000);
   });
 
-  it('more who have not said who they are than fit; a member gets in all the same', async () => {
+  it('too many unauthenticated connections; a member can still connect', async () => {
     const strangers = Array.from({ length: 200 }, () => new Stranger(port));
     await refusals(target, 'tooManyConnections', 100);
     using member = await accomplice(port, ABSENT, 'd');
@@ -165,7 +168,7 @@ describe('a member over TCP refuses', () => {
     await Promise.all(strangers.map(({ closed }) => closed));
   });
 
-  it('what one of its members has not sent just then: replayed, reordered, changed, sent back', async () => {
+  it('frames that were replayed, reordered, changed or reflected', async () => {
     const ping = Buffer.of(2, 0);
     const attacks: readonly ((one: Awaited<ReturnType<typeof accomplice>>) => Promise<unknown> | unknown)[] = [
       ({ wire, handshake: { ours } }) => {
@@ -190,7 +193,7 @@ describe('a member over TCP refuses', () => {
     }
   });
 
-  it('a conversation that was overheard, played again', async () => {
+  it('a recorded conversation, replayed', async () => {
     using first = new Stranger(port);
     const said: Buffer[] = [];
     const write = first.socket.write.bind(first.socket);
@@ -204,7 +207,7 @@ describe('a member over TCP refuses', () => {
     expect(target.refused.wrongSecret).toBe(before + 1);
   });
 
-  it('what a member sends and no member would', async () => {
+  it('an invalid message from a member', async () => {
     const before = target.refused.malformed;
     const contents = [
       Buffer.of(9),
@@ -220,7 +223,7 @@ describe('a member over TCP refuses', () => {
       await member.stranger.closed;
       await refusals(target, 'malformed', before + i + 1);
     }
-    // Of an election's own language the election is the judge.
+    // The algorithm of the election decides whether the content is a message.
     using member = await accomplice(port, ABSENT, 'd');
     const packet = { election: 'controller', configuration: 'none of ours', message: { type: 'heartbeat', term: 99n, round: 1 } };
     const content = Buffer.concat([Buffer.of(1), encodePacket(packet)]);
@@ -228,10 +231,10 @@ describe('a member over TCP refuses', () => {
     await expect.poll(() => group.of('d').member.refused.configuration, { timeout: 5_000 }).toBe(1);
   });
 
-  it('who does not read what it is told', async () => {
+  it('a process that does not read the answers', async () => {
     using member = await accomplice(port, ABSENT, 'd');
     member.stranger.socket.pause();
-    // It goes on asking: that it speaks does not make it a listener.
+    // The member keeps sending pings. That does not show that it reads the answers.
     const asking = setInterval(() => member.wire.write(member.handshake.ours.sign(Buffer.of(2, 0)), Buffer.of(2, 0)), 50);
     const before = target.refused.unresponsive;
     await refusals(target, 'unresponsive', before + 1);

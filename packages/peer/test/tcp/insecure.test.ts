@@ -1,4 +1,4 @@
-/** A port without security that others may reach is announced. */
+/** The transport warns about a port without security that other machines can reach. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '@incumbent/test-support';
@@ -18,13 +18,13 @@ async function warningsOf(host: string, security: Partial<TcpTransportOptions>):
   const port = await freePort();
   await using transport = new TcpTransport({ memberId: 'a', members: { a: `${host}:${port}` }, ...security });
   await transport.election('controller').open({ memberId: 'a', members: ['a'], receive: () => {} });
-  // Node tells of a warning one tick later.
+  // Node emits a warning one tick later.
   await new Promise((resolve) => setImmediate(resolve));
   return warnings.map((warning) => warning.replace(String(port), 'PORT'));
 }
 
 describe('a transport without security', () => {
-  it('warns where others can reach its port', async () => {
+  it('warns if other machines can reach its port', async () => {
     expect(await warningsOf('0.0.0.0', { insecure: true })).toEqual([
       'INCUMBENT_PEERS_INSECURE: peer: 0.0.0.0:PORT is open without security: whoever reaches it can be any member. Give the transport a secret or tls',
     ]);
@@ -33,7 +33,7 @@ describe('a transport without security', () => {
   it.each([
     ['only this machine reaches it', '127.0.0.1', { insecure: true }],
     ['members share a secret', '0.0.0.0', SECURE],
-  ])('does not warn where %s', async (_, host, security) => {
+  ])('does not warn if %s', async (_, host, security) => {
     expect(await warningsOf(host, security)).toEqual([]);
   });
 });

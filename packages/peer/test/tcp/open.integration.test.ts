@@ -1,4 +1,4 @@
-/** Members that come and go, over real sockets. */
+/** An open membership over real sockets. */
 
 import { freePort, LOOPBACK, makeScratch, until } from '@incumbent/test-support';
 import { expect, it } from 'vitest';
@@ -11,10 +11,10 @@ const PATIENCE_MS = 60_000;
 const quick = { cluster: 'orders', heartbeatEveryMs: 250, failureTimeoutMs: 2_500, searchEveryMs: 500, joinAttempts: 60 };
 
 it('30 members join, lose three, are split in three by cut connections, and are one again', { timeout: 300_000 }, async () => {
-  // Thirty in one process, on a busy machine.
+  // Thirty members in one process may be slow on a busy machine.
   await using crowd = new TcpCrowd({ ...quick, heartbeatEveryMs: 400, failureTimeoutMs: 8_000, heartbeatsTo: 3 });
   const ids = Array.from({ length: 30 }, (_, i) => `m${String(i).padStart(2, '0')}`);
-  // Of two seeds that begin together either may be the first, where the machine is slow.
+  // If two seeds start together on a slow machine, either may found the cluster.
   await crowd.start('m00', true);
   await crowd.agreed(crowd.of('m00'), PATIENCE_MS);
   for (const id of ids.slice(1)) await crowd.start(id, id === 'm01');
@@ -27,7 +27,7 @@ it('30 members join, lose three, are split in three by cut connections, and are 
   const sides = [0, 1, 2].map((part) => rest.filter((_, i) => i % 3 === part));
   crowd.relay.part(sides);
   const leaders = await Promise.all(sides.map((side) => crowd.agreed(crowd.of(...side), PATIENCE_MS)));
-  // Best effort: each side has its own.
+  // Best effort: each side has a leader of its own.
   expect(new Set(leaders).size).toBe(3);
   expect(sides.every((side, i) => side.includes(leaders[i]!))).toBe(true);
 
@@ -37,7 +37,7 @@ it('30 members join, lose three, are split in three by cut connections, and are 
   for (const other of leaders) if (other !== leader) expect(crowd.of(other)[0]!.ends).toContain('merged');
 });
 
-it('a seed that begins later is let in, and has begun nothing of its own', async () => {
+it('a seed that starts later joins, and founds no cluster of its own', async () => {
   await using crowd = new TcpCrowd(quick);
   await crowd.start('b', true);
   await crowd.agreed(crowd.of('b'), PATIENCE_MS);
@@ -46,7 +46,7 @@ it('a seed that begins later is let in, and has begun nothing of its own', async
   expect(crowd.of('a', 'b').flatMap(({ ends }) => ends)).toEqual([]);
 });
 
-it('two that dial each other keep one connection', async () => {
+it('two members that dial each other keep one connection', async () => {
   await using crowd = new TcpCrowd(quick);
   const ids = ['a', 'b', 'c', 'd'];
   for (const id of ids) await crowd.start(id, true);
@@ -56,7 +56,7 @@ it('two that dial each other keep one connection', async () => {
   expect(crowd.of('a')[0]!.transport.connected.toSorted()).toEqual(['b', 'c', 'd']);
 });
 
-it('whoever does not know the secret is not let in, nor a second process of an id, nor one of another cluster', async () => {
+it('a process without the secret, a second process with one id, and a process of another cluster cannot join', async () => {
   await using crowd = new TcpCrowd({ ...quick, joinAttempts: 4 });
   await crowd.start('a', true);
   await crowd.start('b');
@@ -76,7 +76,7 @@ it('whoever does not know the secret is not let in, nor a second process of an i
   await second.transport.close();
 });
 
-it('members know each other by certificates', async () => {
+it('members authenticate each other by certificates', async () => {
   const scratch = await makeScratch('peer-open-tls');
   const authority = await new Authority(scratch.path, 'ours').make();
   const certificates = new Map<string, PeerTls>();
@@ -85,14 +85,14 @@ it('members know each other by certificates', async () => {
     await using crowd = new TcpCrowd(quick, (id) => ({ tls: certificates.get(id === 'x' ? 'c' : id)! }));
     for (const id of ['a', 'b', 'c']) await crowd.start(id, id === 'a');
     expect(await crowd.agreed(crowd.of('a', 'b', 'c'), PATIENCE_MS)).toBe('a');
-    // By a certificate of another member's.
+    // With the certificate of another member.
     await crowd.start('x');
     await refusals(crowd.of('a')[0]!.transport, 'certificate');
   }
   await scratch.remove();
 });
 
-it('a function that never says who the seeds are keeps nobody from closing', async () => {
+it('a `seeds` function that never resolves does not block `close()`', async () => {
   const port = await freePort();
   const seeds = (): Promise<never> => new Promise(() => {});
   const transport = new TcpTransport({ memberId: 'a', seeds, address: `${LOOPBACK}:${port}`, insecure: true });
@@ -102,7 +102,7 @@ it('a function that never says who the seeds are keeps nobody from closing', asy
   await transport.close();
 });
 
-it('seeds are found by a function that is asked again, and a member that comes back at another address', { timeout: 120_000 }, async () => {
+it('the `seeds` function is called again, and finds a member that returns at another address', { timeout: 120_000 }, async () => {
   await using crowd = new TcpCrowd(quick);
   let seeds: Record<string, string> = {};
   const more = { seeds: async () => seeds };

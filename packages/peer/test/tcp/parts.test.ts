@@ -1,4 +1,4 @@
-/** The smaller parts of the transport: its seals, its outbox, its options. */
+/** The smaller parts of the transport: seals, outbox and options. */
 
 import { describe, expect, it } from 'vitest';
 import { TcpTransport, type TcpTransportOptions } from '../../src/index.ts';
@@ -11,7 +11,7 @@ const keys = (secret = 'secret', ...said: readonly string[]): SharedKeys => new 
 describe('a seal', () => {
   const sealed = (mark: Uint8Array, content: string): Buffer => Buffer.concat([mark, bytes(content)]);
 
-  it('opens what the other side has sealed, in its order, once, and in its direction alone', () => {
+  it('opens the frames of the other side in order, once, and in one direction only', () => {
     const [ours, theirs] = [keys().seal('dialler'), keys().seal('dialler')];
     const frames = ['one', 'two', 'two'].map((content) => sealed(ours.sign(bytes(content)), content));
     expect(String(theirs.open(frames[0]!))).toBe('one');
@@ -24,12 +24,12 @@ describe('a seal', () => {
     }
     expect(String(theirs.open(frames[1]!))).toBe('two');
     expect(() => keys().seal('listener').open(frames[0]!)).toThrow(forged);
-    // The same word twice has two seals.
+    // The same content sent twice has two different seals.
     expect(frames[1]!.equals(frames[2]!)).toBe(false);
     expect(unsealed.open(frames[0]!)).toBe(frames[0]);
   });
 
-  it('is another for another secret, another conversation, and another purpose', () => {
+  it('differs for each secret, each conversation and each purpose', () => {
     const all = [
       keys('a', 'x'),
       keys('b', 'x'),
@@ -48,7 +48,7 @@ describe('a seal', () => {
 });
 
 describe('an outbox', () => {
-  it('keeps the newest of each sort, oldest first, however much is put', () => {
+  it('keeps the newest message of each sort, oldest first, however many are put', () => {
     const outbox = new Outbox(100);
     for (let round = 0; round < 10_000; round += 1) outbox.put('heartbeat', bytes(`heartbeat ${round}`), 0);
     outbox.put('vote', bytes('vote 1'), 0);
@@ -58,7 +58,7 @@ describe('an outbox', () => {
     expect([0, 0, 0, 0].map((now) => outbox.take(now)?.toString())).toEqual(['vote 1', 'heartbeat last', 'stale', undefined]);
   });
 
-  it('forgets what has waited for too long', () => {
+  it('drops messages that have waited for too long', () => {
     const outbox = new Outbox(100);
     outbox.put('vote', bytes('old'), 0);
     outbox.put('heartbeat', bytes('new'), 50);
@@ -88,7 +88,7 @@ describe('a transport over TCP', () => {
     await transport.close();
   });
 
-  it('goes by a secret, by certificates, or insecurely by that name; never by nothing', () => {
+  it('needs exactly one of a secret, certificates and `insecure: true`', () => {
     expect(refusal({ secret: undefined })).toContain('insecure: true, and whoever reaches the port can be any member');
     expect(refusal({ secret: undefined, insecure: false })).toContain('insecure: true');
     expect(refusal({ insecure: true })).toContain('one of them, and not more');

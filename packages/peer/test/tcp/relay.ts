@@ -1,4 +1,7 @@
-/** What stands before the ports of members, and parts them: it reads who dials from the first words, and ends or refuses what crosses a cut. */
+/**
+ * A relay in front of each member's port that can partition them. It reads from the first message
+ * who dials, and ends or refuses connections that cross a partition.
+ */
 
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import { LOOPBACK } from '@incumbent/test-support';
@@ -17,7 +20,7 @@ export class Relay implements AsyncDisposable {
   readonly #passages = new Set<Passage>();
   #sides: readonly (readonly string[])[] = [];
 
-  /** Resolves with the port to dial in place of that one. */
+  /** Resolves with the port to dial instead of that one. */
   async before(memberId: string, port: number): Promise<number> {
     const server = createServer((socket) => this.#enter(socket, memberId, port));
     this.#servers.push(server);
@@ -29,13 +32,13 @@ export class Relay implements AsyncDisposable {
     return address.port;
   }
 
-  /** How many connections there are between each two, by their ids. */
+  /** How many connections there are between each two members, by their ids. */
   get passages(): ReadonlyMap<string, number> {
     const pairs = [...this.#passages].map(({ from, to }) => [from, to].toSorted().join(' '));
     return new Map([...Map.groupBy(pairs, String)].map(([pair, all]) => [pair, all.length]));
   }
 
-  /** From now on nobody of one side reaches anybody of another. */
+  /** From now on, members of one side do not reach those of another. */
   part(sides: readonly (readonly string[])[]): void {
     this.#sides = sides;
     for (const { from, to, sockets } of this.#passages) if (this.#isCut(from, to)) for (const socket of sockets) socket.destroy();

@@ -1,4 +1,4 @@
-/** Certificates that are renewed while the members go on. */
+/** Certificates that are renewed while the members run. */
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,7 +21,7 @@ function textOf(pem: unknown): string {
   return pem;
 }
 
-it('members read renewed certificates, those that dial and those that are dialled', async () => {
+it('both dialling and listening members load renewed certificates', async () => {
   const fileOf = (id: string, part: string): string => join(scratch.path, `${id}.${part}.renewed`);
   const renew = async (name: string): Promise<void> => {
     const authority = await new Authority(scratch.path, name).make();
@@ -43,7 +43,7 @@ it('members read renewed certificates, those that dial and those that are dialle
   };
   await renew('first');
   await using group = await TcpGroup.elected(['a', 'b'], { security: filesOf });
-  // Of the two, a dials.
+  // Of the two members, a dials.
   await renew('second');
   await restart(group, 'b');
   await renew('third');

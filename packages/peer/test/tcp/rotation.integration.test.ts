@@ -1,4 +1,7 @@
-/** A secret that changes while the members go on: each is restarted once in each of three steps. */
+/**
+ * Rotation of the secret while the group runs, in three steps. Each step restarts every member
+ * once.
+ */
 
 import { until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
@@ -8,7 +11,7 @@ const OLD = 'the secret that all members knew';
 const NEW = 'the secret that all members will know';
 
 describe('the secret of members', () => {
-  it('changes in three steps, in each of which the members are restarted one by one', async () => {
+  it('rotates in three steps, each of which restarts the members one by one', async () => {
     await using group = await TcpGroup.elected(['a', 'b', 'c'], { security: () => ({ secret: OLD }) });
     for (const secret of [[OLD, NEW], [NEW, OLD], NEW]) {
       for (const id of group.ids) {
@@ -22,9 +25,9 @@ describe('the secret of members', () => {
     for (const { transport } of group.members.values()) expect(transport.refused.wrongSecret).toBe(0);
   });
 
-  it('is refused by a member that knows only the old one', async () => {
+  it('is refused by a member that does not know it yet', async () => {
     await using group = await TcpGroup.make(['a', 'b']);
-    // Of the two, a connects to b, and proves the first secret of its list.
+    // Of the two members, a dials b, and proves the first secret of its list.
     group.start('a', { secret: [NEW, OLD] });
     const { transport } = group.start('b', { secret: OLD });
     await refusals(transport, 'wrongSecret');

@@ -1,4 +1,4 @@
-/** The secret that members share is shown by nothing: no transport, no error, no log, no event. */
+/** The shared secret appears in no transport, error, log or event. */
 
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { inspect } from 'node:util';
@@ -43,13 +43,13 @@ describe('the shared secret', () => {
     expect(showing([tracesOf(error)])).toEqual([]);
   });
 
-  it('is not shown by a transport', () => {
+  it('does not appear in an inspected transport', () => {
     const transport = new TcpTransport({ memberId: 'a', members, secret: SECRET });
     expect(showing([tracesOf(transport)])).toEqual([]);
     expect(tracesOf(transport)).not.toContain(Buffer.from(MARKER).toString('hex').match(/../g)?.join(' '));
   });
 
-  it('is in no event and no log of members that know different ones', async () => {
+  it('appears in no event and no log of members with different secrets', async () => {
     const heard: string[] = [];
     const listener = (message: unknown): void => void heard.push(tracesOf(message));
     const events: readonly TelemetryEvent[] = ['connectionRefused', 'messageRefused', 'peerConnected', 'peerDisconnected', 'peerFailed'];
@@ -103,7 +103,7 @@ const votes: OptionTable<QuorumOptions> = {
   tieBreak: 'described',
 };
 
-/** Nothing is opened: the options are checked, and kept. */
+/** The transport only checks and stores its options. It opens nothing. */
 const makers: readonly (readonly [string, OptionTable<Record<string, unknown>>, (options: object) => unknown])[] = [
   ['TcpTransport', transport, (options) => new TcpTransport({ memberId: 'a', members: { a: 'one:1' }, secret: SECRET, ...options })],
   [

@@ -1,4 +1,4 @@
-/** Whoever connects to a member's port and says what it likes. */
+/** A client that connects to a member's port and sends arbitrary bytes. */
 
 import { connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
@@ -11,14 +11,14 @@ export const PREFACE = Buffer.from('IncPeer1');
 
 export class Stranger implements Disposable {
   readonly socket: Socket;
-  /** All that it was told. */
+  /** All bytes received. */
   heard: Buffer = Buffer.alloc(0);
   readonly closed: Promise<void>;
 
   constructor(port: number) {
     this.socket = connect({ host: LOOPBACK, port, noDelay: true });
     this.socket.on('error', () => {});
-    // Who does not read does not see the end either.
+    // A socket that is not read does not emit its end either.
     this.socket.resume();
     this.closed = new Promise((resolve) => this.socket.once('close', () => resolve()));
   }
@@ -40,7 +40,7 @@ export class Stranger implements Disposable {
   }
 }
 
-/** A frame's length, as announced. */
+/** Encodes a frame's length. */
 export function announced(bytes: number): Buffer {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(bytes);
@@ -63,7 +63,7 @@ export async function prove(
   return { wire, handshake: await introduce(wire, { memberId: from, incarnation: newIncarnation(), security }, to) };
 }
 
-/** A member that proves who it is, and then does as the test likes. */
+/** A member that authenticates and then sends what the test wants. */
 export async function accomplice(
   port: number,
   from: string,
@@ -74,7 +74,7 @@ export async function accomplice(
   return { stranger, ...(await prove(stranger, from, to)), [Symbol.dispose]: () => stranger[Symbol.dispose]() };
 }
 
-/** A socket by hand: what is pushed comes in. */
+/** A socket under the test's control. Pushed bytes arrive. */
 export function line(): { readonly socket: Socket; readonly said: Buffer[] } {
   const said: Buffer[] = [];
   const duplex = new Duplex({

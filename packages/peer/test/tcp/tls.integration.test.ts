@@ -1,4 +1,4 @@
-/** Members that know each other by their certificates. */
+/** Members that authenticate each other by certificates. */
 
 import { once } from 'node:events';
 import { isIPv6 } from 'node:net';
@@ -29,12 +29,12 @@ afterAll(() => scratch.remove());
 const security = (id: string): { readonly tls: PeerTls } => ({ tls: certificates.get(id)! });
 
 describe('members over TLS', () => {
-  it('elect one of them; their certificates have their ids', async () => {
+  it('elect a leader, with certificates for their ids', async () => {
     await using group = await TcpGroup.elected(['a', 'b', 'c'], { security });
     expect((await group.leader()).isValid()).toBe(true);
   });
 
-  it('tell each other the name of the host that they connect to (SNI), and no address', async () => {
+  it('send the host name that they dial (SNI), but no IP address', async () => {
     const names: unknown[] = [];
     const server = createServer(certificatesOf(await ours.certify('b')));
     server.on('secureConnection', (socket) => {
@@ -58,7 +58,7 @@ describe('members over TLS', () => {
     server.close();
   });
 
-  it('may have certificates of other names', async () => {
+  it('may have certificates for other names, with `nameOf`', async () => {
     const nameOf = (id: string): string => `${id}.members.example`;
     const named = new Map<string, PeerTls>();
     for (const id of ['a', 'b']) named.set(id, await ours.certify(nameOf(id), [nameOf(id)], nameOf));
@@ -66,7 +66,7 @@ describe('members over TLS', () => {
     expect((await group.leader()).isValid()).toBe(true);
   });
 
-  it('refuse who has another name, another authority, no certificate or no TLS; and the leader leads on', async () => {
+  it('refuse another name, another authority, no certificate and no TLS; the leader stays leader', async () => {
     await using group = await TcpGroup.make(['0', 'a', 'b', 'c'], { security, transport: { handshakeTimeoutMs: 1_000 } });
     for (const id of ['a', 'b', 'c']) group.start(id);
     const leader = await group.leader();
@@ -91,7 +91,8 @@ describe('members over TLS', () => {
     const bare = connect({ port: group.ports.get('c')!, host: LOOPBACK, rejectUnauthorized: false }).on('error', () => {});
     await once(bare.resume(), 'close');
     await refusals(target, 'certificate', count + 1);
-    // Nor do they believe whom they connect to: one by another name, one of another authority.
+    // They also refuse a member that they dial if its certificate has another name or another
+    // authority.
     await using misled = await tryAs('0', { tls: await ours.certify('0'), members: { ...group.addresses, b: group.addresses['c']! } });
     await refusals(misled, 'certificate');
     await using distrustful = await tryAs('0', { tls: await theirs.certify('0') });
@@ -105,14 +106,14 @@ describe('members over TLS', () => {
   });
 });
 
-describe('a member whose environment says that any certificate will do', () => {
+describe('a member whose environment turns off certificate checks', () => {
   const { NODE_TLS_REJECT_UNAUTHORIZED: before } = process.env;
   afterEach(() => {
     if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
     else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
   });
 
-  it('trusts nobody else all the same', async () => {
+  it('still refuses untrusted certificates', async () => {
     process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
     const untrusted = { ...(await theirs.certify('b', ['b'])), ca: certificates.get('a')!.ca };
     await using group = await TcpGroup.make(['a', 'b'], { security: (id) => (id === 'b' ? { tls: untrusted } : security(id)) });
@@ -122,13 +123,13 @@ describe('a member whose environment says that any certificate will do', () => {
   });
 });
 
-describe('members by another security', () => {
-  it('elect without any, if that is what they are told to', async () => {
+describe('members with another kind of security', () => {
+  it('elect a leader with `insecure: true`', async () => {
     await using group = await TcpGroup.elected(['a', 'b'], { security: () => ({ insecure: true }) });
     expect((await group.leader()).isValid()).toBe(true);
   });
 
-  it('do not talk to members that go by another', async () => {
+  it('refuse members with a different kind', async () => {
     await using group = await TcpGroup.make(['a', 'b'], { security: (id) => (id === 'a' ? { insecure: true } : { secret: SECRET }) });
     for (const id of group.ids) group.start(id);
     await refusals(group.of('b').transport, 'security');

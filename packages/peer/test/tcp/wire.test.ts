@@ -1,4 +1,4 @@
-/** Frames out of whatever comes: valid ones that were tampered with, and garbage. */
+/** Frames read from arbitrary bytes: valid frames that were tampered with, and garbage. */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,10 @@ import { announced, framed, line, PREFACE, settled } from './stranger.ts';
 
 const MAX_BYTES = 100;
 
-/** Everything that comes out of these bytes, cut into pieces of these lengths; and what ended it, if anything did. */
+/**
+ * All frames read from these bytes, which arrive in pieces of these lengths, and the reason why the
+ * connection ended, if it did.
+ */
 async function heard(
   bytes: Buffer,
   pieces: readonly number[],
@@ -36,7 +39,7 @@ const pieces = fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 40 });
 const contents = fc.array(fc.uint8Array({ maxLength: 60 }), { maxLength: 8 });
 
 describe('a wire', () => {
-  it('gives the frames as they were, in whatever pieces they come', async () => {
+  it('returns the frames unchanged, in whatever pieces they arrive', async () => {
     await fc.assert(
       fc.asyncProperty(contents, pieces, async (list, cuts) => {
         const { frames, why } = await heard(Buffer.concat([PREFACE, ...list.map(framed)]), cuts, (frame) => frame);
@@ -47,7 +50,7 @@ describe('a wire', () => {
     );
   });
 
-  it('gives what was sealed, in its order, up to the first frame that was tampered with, and nothing else', async () => {
+  it('returns sealed frames in order up to the first one that was tampered with, and no others', async () => {
     const mutation = fc.tuple(fc.nat(), fc.nat(255), fc.constantFrom('set', 'insert', 'delete', 'repeat', 'swap'));
     const seal = (): Seal => new SharedKeys(Buffer.from('secret'), [Buffer.from('said')]).seal('dialler');
     await fc.assert(
@@ -72,7 +75,7 @@ describe('a wire', () => {
     );
   });
 
-  it('takes nothing from garbage', async () => {
+  it('returns no frame from garbage', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 8, maxLength: 300 }), pieces, async (bytes, cuts) => {
         const { frames, why } = await heard(Buffer.from(bytes), cuts, (frame) => frame);
@@ -83,7 +86,7 @@ describe('a wire', () => {
     );
   });
 
-  it('judges a length before it waits for its frame', async () => {
+  it('checks a length before it waits for the content', async () => {
     for (const length of [MAX_BYTES + 1, 2 ** 31, 2 ** 32 - 1]) {
       const { why } = await heard(Buffer.concat([PREFACE, announced(length)]), [], (frame) => frame);
       expect(why).toMatchObject({ reason: 'tooLarge', facts: { announcedBytes: length } });
@@ -94,7 +97,7 @@ describe('a wire', () => {
     });
   });
 
-  it('leaves to the system what nobody asks for', async () => {
+  it('leaves bytes in the system while no reader is waiting', async () => {
     const { socket } = line();
     const wire = new Wire(socket, MAX_BYTES);
     socket.push(Buffer.concat([PREFACE, framed('one'), framed('two')]));
@@ -105,7 +108,7 @@ describe('a wire', () => {
     await expect(wire.read()).rejects.toThrow('the other side ended');
   });
 
-  it('says its preface once, and nothing after its end', async () => {
+  it('sends its preface once, and nothing after its end', async () => {
     const { socket, said } = line();
     const wire = new Wire(socket, MAX_BYTES);
     wire.write(Buffer.from('one'));
