@@ -95,7 +95,7 @@ export class WatchHub {
 
   async #created(subscription: Subscription, stream: WatchStream, signal: AbortSignal): Promise<Subscription> {
     const abort = (): void => subscription.cancel();
-    const late = setTimeout(() => this.#giveUp(subscription, stream), STEP_TIMEOUT_MS).unref();
+    const late = setTimeout(() => this.#abandon(subscription, stream), STEP_TIMEOUT_MS).unref();
     signal.addEventListener('abort', abort, { once: true });
     try {
       await subscription.created;
@@ -115,7 +115,7 @@ export class WatchHub {
    * stream ends, unless it has watches that the member has confirmed: those stay while the member
    * proves that it serves them.
    */
-  #giveUp(subscription: Subscription, stream: WatchStream): void {
+  #abandon(subscription: Subscription, stream: WatchStream): void {
     const error = new ExchangeError({ kind: 'timeout', sent: true }, `no answer within ${STEP_TIMEOUT_MS} ms`);
     subscription.end(error);
     if (stream.open !== undefined) this.#client.leave(stream.open.connection);

@@ -10,12 +10,6 @@ import { MAX_TERM } from './terms.ts';
 
 const FORMAT = 1;
 
-/**
- * Field names in the store that differ from the names in the code. Do not change these: members of
- * different versions read each other's records.
- */
-const WIRE = { successor: 'heir', handoverTerm: 'marked' } as const;
-
 type Json = Record<string, unknown>;
 
 /** A user's value as part of a record: JSON, or bytes in base64. */
@@ -226,7 +220,7 @@ export function writeTerm(record: Omit<TermRecord, 'raw'>, before: TermRecord | 
 }
 
 function writeEnd({ reason, successor, first }: TermEnd): Json {
-  return { reason, [WIRE.successor]: successor, first };
+  return { reason, successor, first };
 }
 
 /** Decoded records. At the end of a term, several functions decode the same entry. */
@@ -258,7 +252,7 @@ function parseTerm(entry: Entry): TermRecord {
 
 function readEnd(json: Json): TermEnd {
   const reason = typeof json['reason'] === 'string' ? json['reason'] : 'unknown';
-  const successor = json[WIRE.successor];
+  const { successor } = json;
   if (typeof successor !== 'string') return { reason };
   return { reason, successor, ...(json['first'] === true ? { first: true } : {}) };
 }
@@ -270,7 +264,7 @@ export function writeCandidate(payload: Payload, termFloor: bigint): Uint8Array 
 
 /** Encodes the same entry with the term of a handover to its candidate. */
 export function writeHandoverTerm(entry: Entry, term: bigint): Uint8Array {
-  return write({ ...readCandidate(entry).raw, [WIRE.handoverTerm]: String(term) });
+  return write({ ...readCandidate(entry).raw, handoverTerm: String(term) });
 }
 
 /** Encodes the same entry with an operator's request for a handover, or without one. */
@@ -284,7 +278,7 @@ export function readCandidate(entry: Entry): CandidateRecord {
   return {
     payload: payloadOf(json),
     termFloor: 'termFloor' in json ? termOf(entry, json, 'termFloor') : 0n,
-    ...(WIRE.handoverTerm in json ? { handoverTerm: termOf(entry, json, WIRE.handoverTerm) } : {}),
+    ...('handoverTerm' in json ? { handoverTerm: termOf(entry, json, 'handoverTerm') } : {}),
     ...('handTo' in json ? { handTo: text(entry, json, 'handTo') } : {}),
     raw: json,
   };

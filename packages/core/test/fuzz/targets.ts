@@ -33,7 +33,7 @@ const payload: fc.Arbitrary<Payload> = fc.oneof(
   fc.base64String().map((bytes) => ({ bytes })),
 );
 const identity = { memberId: text, incarnation: text };
-const ended = fc.oneof(fc.record({ reason: text }), fc.record({ reason: text, heir: text, first: fc.boolean() }));
+const ended = fc.oneof(fc.record({ reason: text }), fc.record({ reason: text, successor: text, first: fc.boolean() }));
 
 /** Bytes that a user's own codec takes as they are. */
 const bytes = payloadCodec<Uint8Array>({ codec: { encode: (value) => value, decode: (value) => value } });

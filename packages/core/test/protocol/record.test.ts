@@ -95,7 +95,7 @@ describe('a record that is written again', () => {
       }),
     );
     const future = readCandidate(entryOf('k', writeHandoverTerm(entryOf('k', { v: 1, future: true }), 3n)));
-    expect(future.raw).toEqual({ v: 1, future: true, marked: '3' });
+    expect(future.raw).toEqual({ v: 1, future: true, handoverTerm: '3' });
   });
 
   it('has the field names that other versions read', () => {
@@ -105,18 +105,18 @@ describe('a record that is written again', () => {
     const stored = { v: 1, term: '4', memberId: 'a', incarnation: 'i', entry: 'e', first: 'e' };
     expect(parsed(writeTerm({ ...holder, ended }, undefined))).toEqual({
       ...stored,
-      ended: { reason: 'handover', heir: 'f', first: true },
+      ended: { reason: 'handover', successor: 'f', first: true },
     });
     expect(parsed(writeTerm({ ...holder, ended: { reason: 'resigned' } }, undefined))).toEqual({
       ...stored,
       ended: { reason: 'resigned' },
     });
-    expect(readTerm(entryOf('k', { ...stored, ended: { reason: 'handover', heir: 'f' } })).ended).toEqual({
+    expect(readTerm(entryOf('k', { ...stored, ended: { reason: 'handover', successor: 'f' } })).ended).toEqual({
       reason: 'handover',
       successor: 'f',
     });
-    expect(parsed(writeHandoverTerm(entryOf('k', { v: 1 }), 3n))).toEqual({ v: 1, marked: '3' });
-    expect(readCandidate(entryOf('k', { v: 1, marked: '3' })).handoverTerm).toBe(3n);
+    expect(parsed(writeHandoverTerm(entryOf('k', { v: 1 }), 3n))).toEqual({ v: 1, handoverTerm: '3' });
+    expect(readCandidate(entryOf('k', { v: 1, handoverTerm: '3' })).handoverTerm).toBe(3n);
   });
 });
 
@@ -165,7 +165,7 @@ describe('what is no record', () => {
         incarnation: field,
         entry: field,
         ended: field,
-        marked: field,
+        handoverTerm: field,
         ttlMs: field,
         bytes: field,
       },

@@ -20,7 +20,7 @@ export function queued(member: string, order: number): Entry {
 
 /** The same entry after a handover to it. */
 export function named(entry: Entry, term: bigint): Entry {
-  return { ...entry, value: writeHandoverTerm(entry, term), revision: `${entry.revision}-marked` };
+  return { ...entry, value: writeHandoverTerm(entry, term), revision: `${entry.revision}-handed over` };
 }
 
 /** The same entry after somebody has changed it without marking it. */

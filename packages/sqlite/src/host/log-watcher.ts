@@ -38,9 +38,9 @@ export class LogWatcher implements ChangeNotifier {
         if (event === 'rename') this.stop();
         changed();
       });
-      this.#watcher.on('error', () => this.#giveUp());
+      this.#watcher.on('error', () => this.#pollOnly());
     } catch {
-      this.#giveUp();
+      this.#pollOnly();
     }
   }
 
@@ -50,7 +50,7 @@ export class LogWatcher implements ChangeNotifier {
   }
 
   /** The system allows no more watches, or there is no log. Polling goes on. */
-  #giveUp(): void {
+  #pollOnly(): void {
     this.stop();
     this.#isUnavailable = true;
   }

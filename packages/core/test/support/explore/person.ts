@@ -313,13 +313,13 @@ const said = new WeakMap<Person, string>();
 
 function briefly(_: string, value: unknown): unknown {
   if (typeof value === 'bigint') return `${value}`;
-  return value instanceof Uint8Array ? markIn(value) : value;
+  return value instanceof Uint8Array ? handoverTermIn(value) : value;
 }
 
 /** Of a value only the term of a handover matters. Revisions distinguish other values. */
-function markIn(value: Uint8Array): string {
+function handoverTermIn(value: Uint8Array): string {
   const text = fromUtf8.decode(value);
-  return text.includes('marked') ? text : '';
+  return text.includes('handoverTerm') ? text : '';
 }
 
 const fromUtf8 = new TextDecoder();
