@@ -5,7 +5,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fastify, type FastifyInstance } from 'fastify';
-import { isIncumbentError, type Leadership, Member, openStore } from 'incumbent';
+import { type Leadership, Member, openStore } from 'incumbent';
 import { Monitor } from 'incumbent/monitor';
 
 const [storeUrl = 'sqlite:./state.db', port = '0'] = process.argv.slice(2);
@@ -22,7 +22,6 @@ async function background(service: FastifyInstance, options: { readonly storeUrl
   const election = member.election('mailer');
 
   const leading = election.lead(work).catch((error: unknown) => {
-    if (isIncumbentError(error, 'MEMBER_CLOSED')) return;
     service.log.fatal(error, 'the election is over for this process');
     process.exitCode = 1;
     void service.close();

@@ -1,7 +1,7 @@
 /** A leader that writes to a PostgreSQL table, which takes nothing from a leader of the past. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isIncumbentError, type Leadership, Member, openStore } from 'incumbent';
+import { type Leadership, Member, openStore } from 'incumbent';
 import { Pool } from 'pg';
 
 const [storeUrl = 'sqlite:./state.db', databaseUrl = 'postgres://localhost/postgres'] = process.argv.slice(2);
@@ -27,22 +27,17 @@ await inTransaction(async (query) => {
 
 const store = await openStore(storeUrl);
 const member = new Member(store, { ttlMs: 3_000 });
-process.once('SIGTERM', () => void member.shutdown());
+member.shutdownOn('SIGTERM', 'SIGINT');
 
-await member
-  .election('price')
-  .lead(async (leadership) => {
-    while (leadership.isValid()) {
-      console.log('calculates a price');
-      await sleep(500);
-      // Meanwhile this process may have been paused and another one elected. Only the table can
-      // detect that.
-      await write(leadership, Math.round(Math.random() * 10_000) / 100);
-    }
-  })
-  .catch((error: unknown) => {
-    if (!isIncumbentError(error, 'MEMBER_CLOSED')) throw error; // SIGTERM
-  });
+await member.election('price').lead(async (leadership) => {
+  while (leadership.isValid()) {
+    console.log('calculates a price');
+    await sleep(500);
+    // Meanwhile this process may have been paused and another one elected. Only the table can
+    // detect that.
+    await write(leadership, Math.round(Math.random() * 10_000) / 100);
+  }
+});
 await member.close();
 await store.close();
 await database.end();

@@ -2,7 +2,7 @@
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { ElectionObserver, isIncumbentError, Member, openStore } from 'incumbent';
+import { ElectionObserver, Member, openStore } from 'incumbent';
 
 interface Address {
   readonly url: string;
@@ -27,18 +27,14 @@ const url = `http://127.0.0.1:${addressOf(server.address()).port}`;
 
 const member = new Member(store, { ttlMs: 5_000 });
 const election = member.election<Address>('counter', { value: { url } });
-process.once('SIGTERM', () => void member.shutdown());
+member.shutdownOn('SIGTERM', 'SIGINT');
 await observer.ready;
 console.log(url);
 
-await election
-  .lead(async (leadership) => {
-    count = 0; // what only the leader knows begins anew with it; a real service would read it from the store
-    await leadership.ended;
-  })
-  .catch((error: unknown) => {
-    if (!isIncumbentError(error, 'MEMBER_CLOSED')) throw error; // SIGTERM
-  });
+await election.lead(async (leadership) => {
+  count = 0; // what only the leader knows begins anew with it; a real service would read it from the store
+  await leadership.ended;
+});
 await member.close();
 await observer.close();
 await store.close();

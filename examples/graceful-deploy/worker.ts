@@ -1,25 +1,20 @@
 /** The service: the leader handles orders, one after the other, and shuts down on SIGTERM. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isIncumbentError, Member, openStore } from 'incumbent';
+import { Member, openStore } from 'incumbent';
 
 const [url = '', memberId = ''] = process.argv.slice(2);
 const store = await openStore(url);
 const member = new Member(store, { memberId, ttlMs: 5_000 });
-process.once('SIGTERM', () => void member.shutdown()); // hands over to the next in line, then closes
+member.shutdownOn('SIGTERM', 'SIGINT'); // hands over to the next in line, then closes
 process.once('disconnect', () => process.exit(1));
 
-await member
-  .election('orders')
-  .lead(async ({ term, signal }) => {
-    while (!signal.aborted) {
-      process.send?.({ order: process.hrtime.bigint(), term }); // the work: what takes long listens to the signal
-      await sleep(5);
-    }
-  })
-  .catch((error: unknown) => {
-    if (!isIncumbentError(error, 'MEMBER_CLOSED')) throw error; // SIGTERM
-  });
+await member.election('orders').lead(async ({ term, signal }) => {
+  while (!signal.aborted) {
+    process.send?.({ order: process.hrtime.bigint(), term }); // the work: what takes long listens to the signal
+    await sleep(5);
+  }
+});
 await member.close();
 await store.close();
 process.removeAllListeners('disconnect').disconnect();

@@ -127,11 +127,7 @@ export class Broker {
 
   /** Works as the controller in every term in which it is elected. */
   async #campaign(): Promise<void> {
-    try {
-      await this.election.lead((leadership) => this.#control(leadership));
-    } catch (error) {
-      if (!isIncumbentError(error, 'MEMBER_CLOSED')) throw error;
-    }
+    await this.election.lead((leadership) => this.#control(leadership));
   }
 
   async #control(leadership: Leadership<Address>): Promise<void> {

@@ -1,12 +1,12 @@
 /** One leader for each shard, spread evenly over the processes that run this. */
 
-import { isIncumbentError, Member, openStore, rendezvous } from 'incumbent';
+import { Member, openStore, rendezvous } from 'incumbent';
 
 const [url = 'sqlite:./state.db', shards = '16'] = process.argv.slice(2);
 const store = await openStore(url);
 // However many elections a member takes part in, it has one lease.
 const member = new Member(store, { ttlMs: 5_000, rebalanceEveryMs: 1_000 });
-process.once('SIGTERM', () => void member.shutdown());
+member.shutdownOn('SIGTERM', 'SIGINT');
 
 const mine = new Set<string>();
 const succession = rendezvous({ rebalance: true }); // each shard prefers a member of its own; a leader hands over to the preferred one
@@ -17,17 +17,13 @@ await member.close();
 await store.close();
 
 async function lead(name: string): Promise<void> {
-  try {
-    await member.election(name, { succession }).lead(async (leadership) => {
-      mine.add(name);
-      tell();
-      await leadership.ended; // the shard's work goes here, and listens to leadership.signal
-      mine.delete(name);
-      tell();
-    });
-  } catch (error) {
-    if (!isIncumbentError(error, 'MEMBER_CLOSED')) throw error; // SIGTERM
-  }
+  await member.election(name, { succession }).lead(async (leadership) => {
+    mine.add(name);
+    tell();
+    await leadership.ended; // the shard's work goes here, and listens to leadership.signal
+    mine.delete(name);
+    tell();
+  });
 }
 
 function tell(): void {

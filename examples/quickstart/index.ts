@@ -1,12 +1,11 @@
-import { isIncumbentError, Member, openStore } from 'incumbent';
+import { Member, openStore } from 'incumbent';
 
 const store = await openStore(process.argv[2] ?? 'memory:'); // or sqlite:./state.db, etcd://127.0.0.1:2379/my-app
 const member = new Member(store, { memberId: `broker-${process.pid}`, ttlMs: 5_000 });
 const controller = member.election('controller', { value: { pid: process.pid } });
+member.shutdownOn('SIGTERM', 'SIGINT'); // hands over to the next in line; lead then resolves
 
-process.once('SIGTERM', () => void member.shutdown()); // hands over to the next in line
-
-const leading = controller.lead(async (leadership) => {
+await controller.lead(async (leadership) => {
   console.log(`${member.memberId} leads in term ${leadership.term}`);
   for (const partition of ['p0', 'p1', 'p2']) {
     if (!leadership.isValid()) return; // synchronous, true only while nobody else can believe the same
@@ -16,8 +15,5 @@ const leading = controller.lead(async (leadership) => {
   }
 }); // returning resigns; a lost leadership aborts leadership.signal and campaigns again
 
-await leading.catch((error: unknown) => {
-  if (!isIncumbentError(error, 'MEMBER_CLOSED')) throw error; // SIGTERM
-});
 await member.close();
 await store.close();

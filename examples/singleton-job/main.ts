@@ -1,7 +1,7 @@
 /** A job that runs once a minute in the whole cluster, however many processes run this. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isIncumbentError, type Leadership, Member, openStore } from 'incumbent';
+import { type Leadership, Member, openStore } from 'incumbent';
 
 const [url = 'sqlite:./state.db', everyMs = '60000'] = process.argv.slice(2);
 const LAST_RUN = 'jobs/report/last';
@@ -9,21 +9,16 @@ const LAST_RUN = 'jobs/report/last';
 const store = await openStore(url);
 const member = new Member(store, { ttlMs: 5_000 });
 const call = { timeoutMs: member.timing.callTimeoutMs };
-process.once('SIGTERM', () => void member.shutdown());
+member.shutdownOn('SIGTERM', 'SIGINT');
 
-await member
-  .election('report')
-  .lead(async (leadership) => {
-    while (leadership.isValid()) {
-      const now = Date.now();
-      const due = Math.floor(now / Number(everyMs));
-      if (await claim(leadership, due)) console.log(`run ${due}, by ${member.memberId} in term ${leadership.term}`);
-      await sleep((due + 1) * Number(everyMs) - now, undefined, { signal: leadership.signal });
-    }
-  })
-  .catch((error: unknown) => {
-    if (!isIncumbentError(error, 'MEMBER_CLOSED')) throw error; // SIGTERM
-  });
+await member.election('report').lead(async (leadership) => {
+  while (leadership.isValid()) {
+    const now = Date.now();
+    const due = Math.floor(now / Number(everyMs));
+    if (await claim(leadership, due)) console.log(`run ${due}, by ${member.memberId} in term ${leadership.term}`);
+    await sleep((due + 1) * Number(everyMs) - now, undefined, { signal: leadership.signal });
+  }
+});
 await member.close();
 await store.close();
 

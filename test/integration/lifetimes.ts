@@ -1,6 +1,7 @@
 /** Small programs that end, or do not, by themselves. Started by `processes.test.ts`. */
 
-import { ElectionObserver, Member, openStore } from 'incumbent';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ElectionObserver, type Leadership, Member, openStore } from 'incumbent';
 import { emit } from '@incumbent/test-support/child';
 
 const [what = '', url = 'memory:'] = process.argv.slice(2);
@@ -11,6 +12,13 @@ const election = member.election('controller');
 async function leadOnce(): Promise<void> {
   const leadership = await election.campaign();
   await leadership.resign();
+}
+
+async function workUntilLost(leadership: Leadership): Promise<void> {
+  emit('leads');
+  await leadership.ended;
+  await sleep(300);
+  emit('stopped');
 }
 
 switch (what) {
@@ -52,6 +60,25 @@ switch (what) {
   case 'has a pending campaign':
     emit('there');
     void election.campaign();
+    break;
+  case 'leads in three elections':
+    member.shutdownOn('SIGTERM', 'SIGINT');
+    for (const name of ['a', 'b', 'c']) void member.election(name).lead(workUntilLost);
+    break;
+  case 'waits in two elections':
+    member.shutdownOn('SIGTERM');
+    void election.campaign();
+    void member.election('other').lead(workUntilLost);
+    emit('there');
+    break;
+  case 'has work that does not stop':
+    member.shutdownOn('SIGTERM', 'SIGINT');
+    void election.lead(async (leadership) => {
+      emit('leads');
+      await leadership.ended;
+      emit('lost');
+      await new Promise((_, reject) => setTimeout(reject, 600_000));
+    });
     break;
   case 'reads views':
     emit('there');

@@ -1,5 +1,6 @@
+import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { spawnScript, startEtcd, type EtcdServer, type ScriptProcess } from '@incumbent/test-support';
+import { spawnScript, startEtcd, until, type EtcdServer, type ScriptProcess } from '@incumbent/test-support';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freshNamespace, storeUrl } from './checks/pair.ts';
 
@@ -42,6 +43,39 @@ describe('processes', () => {
     await script.waitFor('there', { withinMs: EXITS_WITHIN_MS });
     await sleep(3_000);
     expect(script.running).toBe(true);
+  });
+
+  it('one that is asked to stop hands over or resigns all that it leads, once its work has stopped, and exits with 0', async () => {
+    await using script = await run('leads in three elections');
+    const told = (name: string): number => script.events.filter(({ event }) => event === name).length;
+    await until(() => told('leads') === 3, { what: 'it leads in all three' });
+    script.sigterm();
+    expect(await exitStatus(script)).toBe(0);
+    expect(told('stopped')).toBe(3);
+    expect(script.output).toEqual([]);
+  });
+
+  it('one that is asked to stop while nobody awaits its campaigns exits with 0', async () => {
+    const url = storeUrl([etcd.url], freshNamespace());
+    await using leader = await run('holds a leadership', url);
+    await leader.waitFor('there', { withinMs: EXITS_WITHIN_MS });
+    await using script = await run('waits in two elections', url);
+    await script.waitFor('there', { withinMs: EXITS_WITHIN_MS });
+    script.sigterm();
+    expect(await exitStatus(script)).toBe(0);
+    expect(script.output).toEqual([]);
+  });
+
+  it('one whose work does not stop ends at a second signal, but not at one that comes together with the first', async () => {
+    await using script = await run('has work that does not stop');
+    await script.waitFor('leads', { withinMs: EXITS_WITHIN_MS });
+    process.kill(script.pid, 'SIGINT');
+    script.sigterm();
+    await script.waitFor('lost', { withinMs: EXITS_WITHIN_MS });
+    await sleep(1_000);
+    expect(script.running).toBe(true);
+    script.sigterm();
+    expect(await exitStatus(script)).toBe(128 + constants.signals.SIGTERM);
   });
 
   it('one whose store dies under its lead neither crashes nor ends, and leads again when the store is back', async () => {

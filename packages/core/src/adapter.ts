@@ -4,7 +4,7 @@
  * only revokes leases stays small.
  */
 
-export { checkSignal, endQuietly, onAbort, orAborted } from './async/abort.ts';
+export { checkSignal, endQuietly, onAbort, orAborted, withHandled } from './async/abort.ts';
 export { Backoff } from './async/backoff.ts';
 export { Semaphore } from './async/semaphore.ts';
 export { keepAlive, sleep } from './async/sleep.ts';
@@ -42,5 +42,6 @@ export {
   withoutValue,
   type Part,
 } from './store/checks.ts';
+export { onStopSignal, type StopSignalContext } from './member/stop-signals.ts';
 export { hasEnded, moduleBeside, parseStat, processSpace, type Namespaces, type ProcessStat } from './store/process.ts';
 export { watchStates, type WatchController } from './store/watch-iterator.ts';

@@ -53,3 +53,4 @@ export { Group } from './member/group.ts';
 export type { GroupMember, GroupOptions } from './member/group.ts';
 export { Member } from './member/member.ts';
 export type { MemberOptions, ShutdownOptions } from './member/member.ts';
+export type { StopSignal } from './member/stop-signals.ts';

@@ -2,8 +2,8 @@
  * Runs a member's campaigns, one at a time, and keeps the leadership that the latest one has won.
  */
 
-import { type Clock, IncumbentError } from '@incumbent/core';
-import { keepAlive, orAborted, type Telemetry } from '@incumbent/core/adapter';
+import { type Clock, IncumbentError, isIncumbentError, type SignalOptions } from '@incumbent/core';
+import { checkSignal, keepAlive, orAborted, type Telemetry, withHandled } from '@incumbent/core/adapter';
 import type { Validity, PeerEndReason, Safety } from './algorithm.ts';
 import type { Driver } from './driver.ts';
 import { PeerLeadership } from './leadership.ts';
@@ -39,18 +39,23 @@ export class CampaignRunner<S extends Safety> {
   }
 
   /** Campaigns until elected. */
-  async campaign(signal: AbortSignal | undefined): Promise<PeerLeadership<S>> {
-    return this.#alone(signal, () => this.#elect(signal));
+  campaign(options: SignalOptions): Promise<PeerLeadership<S>> {
+    const elected = this.#campaignOnce(options);
+    // An orderly stop must not end a program that does not await its campaign.
+    return withHandled(elected, (error) => this.#isClosing(error));
   }
 
-  /** Campaigns and runs `work`, again and again, until work ends that still leads. */
-  async lead<T>(work: Work<S, T>, signal: AbortSignal | undefined): Promise<T> {
-    return this.#alone(signal, async () => {
-      for (;;) {
-        const done = await this.#leadOnce(work, await this.#elect(signal), signal);
-        if (done !== undefined) return done.value;
-      }
-    });
+  /**
+   * Campaigns and runs `work`, again and again, until work ends that still leads. Undefined if the
+   * member closes.
+   */
+  async lead<T>(work: Work<S, T>, signal: AbortSignal | undefined): Promise<T | undefined> {
+    try {
+      return await this.#alone(signal, () => this.#leadUntilDone(work, signal));
+    } catch (error) {
+      if (this.#isClosing(error)) return undefined;
+      throw error;
+    }
   }
 
   /**
@@ -122,6 +127,24 @@ export class CampaignRunner<S extends Safety> {
       this.#elected = undefined;
       over.resolve();
     }
+  }
+
+  async #campaignOnce(options: SignalOptions): Promise<PeerLeadership<S>> {
+    const signal = checkSignal(options);
+    return this.#alone(signal, () => this.#elect(signal));
+  }
+
+  async #leadUntilDone<T>(work: Work<S, T>, signal: AbortSignal | undefined): Promise<T> {
+    for (;;) {
+      const done = await this.#leadOnce(work, await this.#elect(signal), signal);
+      if (done !== undefined) return done.value;
+    }
+  }
+
+  /** True for the error with which everything rejects that an orderly end has interrupted. */
+  #isClosing(error: unknown): boolean {
+    const { closing } = this.#context;
+    return closing.aborted && error === closing.reason && isIncumbentError(error, 'MEMBER_CLOSED');
   }
 
   /** One leadership of `lead`. Undefined: campaign again. */

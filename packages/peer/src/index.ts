@@ -24,7 +24,7 @@ export type {
 export type { DurableStorage } from './storage.ts';
 export type { Found, Frame, Link, ListedLinkOptions, OpenLinkOptions, Receive, LinkOptions, Transport } from './transport.ts';
 export type { MemoryNetworkOptions } from './memory.ts';
-export type { PeerCallOptions, PeerMemberOptions } from './member.ts';
+export type { PeerMemberOptions } from './member.ts';
 export type { PeerLeadershipEnd } from './leadership.ts';
 export type { EmergentAlgorithm } from './emergent/emergent.ts';
 export type { EmergentMessage } from './emergent/message.ts';

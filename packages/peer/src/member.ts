@@ -1,6 +1,16 @@
 /** A process that takes part in an election among the members themselves. */
 
-import { type Cancel, type Clock, IncumbentError, type Logger, type Random, systemClock, systemRandom } from '@incumbent/core';
+import {
+  type Cancel,
+  type Clock,
+  IncumbentError,
+  type Logger,
+  type Random,
+  type SignalOptions,
+  type StopSignal,
+  systemClock,
+  systemRandom,
+} from '@incumbent/core';
 import {
   checkFunction,
   checkKnown,
@@ -10,6 +20,7 @@ import {
   keepAlive,
   invalidOption,
   invalidText,
+  onStopSignal,
   type ValueStream,
   Telemetry,
 } from '@incumbent/core/adapter';
@@ -51,10 +62,6 @@ export interface PeerMemberOptions<S extends Safety> {
   readonly clock?: Clock;
   /** For tests and simulation. */
   readonly random?: Random;
-}
-
-export interface PeerCallOptions {
-  readonly signal?: AbortSignal;
 }
 
 const known = ['algorithm', 'transport', 'memberId', 'storage', 'position', 'logger', 'clock', 'random'];
@@ -164,13 +171,14 @@ export class PeerMember<S extends Safety> {
   /**
    * Campaigns until elected. Keeps the process alive.
    *
-   * @throws The signal's reason when it aborts. `MEMBER_CLOSED` once the member is closed.
+   * @throws The signal's reason when it aborts. `MEMBER_CLOSED` when the member closes; a program
+   * that does not await the campaign then goes on, as this rejection counts as handled.
    * `ALREADY_CAMPAIGNING` while this member campaigns or leads. `VOTE_NOT_WRITTEN` if a vote could
    * not be saved, `POSITION_UNKNOWN` if `position` threw, `JOIN_FAILED` if there is no member to
    * join. The errors of `start`.
    */
-  async campaign(options: PeerCallOptions = {}): Promise<PeerLeadership<S>> {
-    return this.#campaigns.campaign(checkSignal(options));
+  campaign(options: SignalOptions = {}): Promise<PeerLeadership<S>> {
+    return this.#campaigns.campaign(options);
   }
 
   /**
@@ -178,11 +186,12 @@ export class PeerMember<S extends Safety> {
    * the leadership's signal aborts, the work is awaited, and the member campaigns again and calls
    * `work` again. When `work` returns, the member resigns and this resolves with its value. When it
    * throws, the member resigns and this rejects. When `signal` aborts, the work drains and the
-   * member resigns first.
+   * member resigns first. Resolves with undefined when the member closes, and if it has been
+   * closed.
    *
-   * @throws The errors of `work`, and those of `campaign`.
+   * @throws The errors of `work`, and those of `campaign` except for `MEMBER_CLOSED`.
    */
-  async lead<T>(work: (leadership: PeerLeadership<S>) => Promise<T> | T, options: PeerCallOptions = {}): Promise<T> {
+  async lead<T>(work: (leadership: PeerLeadership<S>) => Promise<T> | T, options: SignalOptions = {}): Promise<T | undefined> {
     checkFunction('work', work);
     return this.#campaigns.lead(work, checkSignal(options));
   }
@@ -191,12 +200,12 @@ export class PeerMember<S extends Safety> {
    * Yields the present view, and the latest view after every change. Ends without an error when the
    * signal aborts or the member closes. Keeps the process alive.
    */
-  async *views(options: PeerCallOptions = {}): AsyncGenerator<PeerView<S>, void, undefined> {
+  async *views(options: SignalOptions = {}): AsyncGenerator<PeerView<S>, void, undefined> {
     yield* this.#follow(this.#views.leaders, options);
   }
 
   /** The same for `membership`, which is always undefined if the members are listed. */
-  async *memberships(options: PeerCallOptions = {}): AsyncGenerator<PeerMembership | undefined, void, undefined> {
+  async *memberships(options: SignalOptions = {}): AsyncGenerator<PeerMembership | undefined, void, undefined> {
     yield* this.#follow(this.#views.memberships, options);
   }
 
@@ -221,13 +230,23 @@ export class PeerMember<S extends Safety> {
     return this.#views.leaders.subscribe(subscriber);
   }
 
+  /**
+   * Calls `shutdown()` when the process receives one of these signals, as `shutdownOn` of
+   * `@incumbent/core` does.
+   *
+   * @throws `INVALID_OPTION` for anything but the names of signals that ask a process to stop.
+   */
+  shutdownOn(...signals: readonly StopSignal[]): void {
+    onStopSignal(signals, { clock: this.#clock, closing: this.#closing.signal, stop: () => void this.shutdown() });
+  }
+
   /** Resigns and takes part no more. Idempotent. Takes as long as the drain, at most. */
   async close(): Promise<void> {
     await this.#over((leadership) => leadership.resignWhenDrained('memberClosed'));
   }
 
   /**
-   * For SIGTERM: hands the leadership over to the best candidate, or resigns if there is none, and
+   * Hands the leadership over to the best candidate, or resigns if there is none, and
    * closes. Idempotent. Takes as long as the drain, at most. `handover: false` is the same as
    * `close()`.
    */
@@ -242,7 +261,7 @@ export class PeerMember<S extends Safety> {
     await this.close();
   }
 
-  async *#follow<T>(latest: ValueStream<T>, options: PeerCallOptions): AsyncGenerator<T, void, undefined> {
+  async *#follow<T>(latest: ValueStream<T>, options: SignalOptions): AsyncGenerator<T, void, undefined> {
     const signal = checkSignal(options);
     await this.#start();
     const letGo = this.#clock.keepAlive();

@@ -1,4 +1,4 @@
-import { isIncumbentError, Member, openStore, type Leadership, type Store } from 'incumbent';
+import { Member, openStore, type Leadership, type Store } from 'incumbent';
 
 /** Long, as nothing is to be learnt of losses: a busy machine must not cost them all at once. */
 const TTL_MS = 30_000;
@@ -69,7 +69,7 @@ export class Participant {
       try {
         await member.election(name).lead((leadership) => this.#work(name, leadership), { signal });
       } catch (error) {
-        if (signal.aborted || isIncumbentError(error, 'MEMBER_CLOSED')) return;
+        if (signal.aborted) return;
         this.#complain(`${this.#memberId} ${name}: ${String(error)}`);
         return;
       }

@@ -1,7 +1,7 @@
 /** A member that stands for election for as long as a scenario lasts, and what the scenarios ask of the queue and of leases. */
 
 import assert from 'node:assert/strict';
-import { isIncumbentError, StoreError, type Entry, type LeaseId, type Leadership, type StoreErrorCode } from '@incumbent/core';
+import { StoreError, type Entry, type LeaseId, type Leadership, type StoreErrorCode } from '@incumbent/core';
 import { NAME, type Arena, type TestMember } from '../election/arena.ts';
 import { begun } from '../time.ts';
 
@@ -49,7 +49,7 @@ export class StandingCandidate {
     const reason = new Error('the scenario is over');
     this.#over.abort(reason);
     await this.#done.catch((error: unknown) => {
-      if (error !== reason && !isIncumbentError(error, 'MEMBER_CLOSED')) throw error;
+      if (error !== reason) throw error;
     });
   }
 }

@@ -77,6 +77,19 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | un
   }
 }
 
+/**
+ * Settles as `promise` does. If nobody handles a rejection that `isExpected` accepts, Node does not
+ * end the process for it.
+ */
+export function withHandled<T>(promise: Promise<T>, isExpected: (error: unknown) => boolean): Promise<T> {
+  const result = Promise.withResolvers<T>();
+  promise.then(result.resolve, (error: unknown) => {
+    if (isExpected(error)) result.promise.catch(() => {});
+    result.reject(error);
+  });
+  return result.promise;
+}
+
 /** Returns the signal of a call's options. Throws `INVALID_OPTION` if there are other options. */
 export function checkSignal(options: SignalOptions): AbortSignal | undefined {
   if (options instanceof AbortSignal) throw invalidOption('options', options, 'an object with the signal in it: { signal }');

@@ -1,6 +1,6 @@
 /** One member's part in an election: campaigns, leadership, and the queue. */
 
-import { checkSignal, onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
+import { checkSignal, onAbort, orAborted, type SignalOptions, withHandled } from '../async/abort.ts';
 import type { Semaphore } from '../async/semaphore.ts';
 import { sleep } from '../async/sleep.ts';
 import { IncumbentError } from '../base/errors.ts';
@@ -104,24 +104,22 @@ export class Election<V = unknown> {
    * Campaigns until this member is elected. Retries while the store is unreachable. Keeps the
    * process alive.
    *
-   * @throws The signal's reason if it aborts. `MEMBER_CLOSED`. `ALREADY_CAMPAIGNING` while a
-   *   campaign runs or a leadership is held. `INVALID_OPTION`, before any call to the store, if the
+   * @throws The signal's reason if it aborts. `MEMBER_CLOSED` when the member closes; a program
+   *   that does not await the campaign then goes on, as this rejection counts as handled.
+   *   `ALREADY_CAMPAIGNING` while a campaign runs or a leadership is held. `INVALID_OPTION`, before any call to the store, if the
    *   leader's record with this value exceeds the store's `maxValueBytes`. Errors that a retry does
    *   not solve: `UNAUTHENTICATED`, `PERMISSION_DENIED`, `FOREIGN_DATA`, `NEWER_FORMAT`,
    *   `DUPLICATE_MEMBER`, `SUCCESSION_MISMATCH`, `LEASE_TOO_SHORT`, `TERMS_EXHAUSTED`,
    *   `STORE_CLOSED`, and other errors for which `isRetryable` is false.
    */
-  async campaign(options: SignalOptions = {}): Promise<Leadership<V>> {
-    const signal = checkSignal(options);
-    const run = this.#begin(signal);
-    try {
-      const leadership = await this.#elect(signal);
-      // The caller's promise settles two turns from now, and goes first.
-      queueMicrotask(() => queueMicrotask(() => leadership.watch()));
-      return leadership;
-    } finally {
-      if (this.#run === run) this.#run = undefined;
-    }
+  campaign(options: SignalOptions = {}): Promise<Leadership<V>> {
+    const campaign = this.#campaign(options);
+    // An orderly stop must not end a program that does not await its campaigns.
+    const elected = withHandled(campaign, (error) => this.#isClosing(error));
+    // The caller's own steps after the campaign go first.
+    const watch = (leadership: Leadership<V>): void => queueMicrotask(() => queueMicrotask(() => leadership.watch()));
+    campaign.then(watch, () => {});
+    return elected;
   }
 
   /**
@@ -133,18 +131,21 @@ export class Election<V = unknown> {
    * lost (`termBehind`), and the member campaigns for a higher term. Aborting the signal drains the
    * work, resigns, and rejects.
    *
-   * @throws As `campaign` does, and as the work does.
+   * Resolves with undefined when the member closes, and if it has been closed.
+   *
+   * @throws As `campaign` does, except for `MEMBER_CLOSED`, and as the work does.
    */
-  async lead<T>(work: (leadership: Leadership<V>) => Promise<T> | T, options: SignalOptions = {}): Promise<T> {
+  async lead<T>(work: (leadership: Leadership<V>) => Promise<T> | T, options: SignalOptions = {}): Promise<T | undefined> {
     checkFunction('work', work);
     const signal = checkSignal(options);
-    const run = this.#begin(signal);
     const letGo = this.#context.clock.keepAlive();
     try {
-      return await leadUntilDone(this.#leadContext, work, () => this.#elect(signal), signal);
+      return await this.#running(signal, () => leadUntilDone(this.#leadContext, work, () => this.#elect(signal), signal));
+    } catch (error) {
+      if (this.#isClosing(error)) return undefined;
+      throw error;
     } finally {
       letGo();
-      if (this.#run === run) this.#run = undefined;
     }
   }
 
@@ -171,6 +172,27 @@ export class Election<V = unknown> {
   /** @internal Resolves when no campaign of this election has anything under way. */
   async settled(): Promise<void> {
     await this.#winding;
+  }
+
+  async #campaign(options: SignalOptions): Promise<Leadership<V>> {
+    const signal = checkSignal(options);
+    return this.#running(signal, () => this.#elect(signal));
+  }
+
+  /** True for the error with which everything rejects that the member's end has interrupted. */
+  #isClosing(error: unknown): boolean {
+    const { closing } = this.#context;
+    return closing.aborted && error === closing.reason;
+  }
+
+  /** Runs a call of `campaign` or `lead`. */
+  async #running<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> {
+    const run = this.#begin(signal);
+    try {
+      return await task();
+    } finally {
+      if (this.#run === run) this.#run = undefined;
+    }
   }
 
   /**

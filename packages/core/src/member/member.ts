@@ -19,6 +19,7 @@ import { Election, type ElectionContext, type ElectionOptions } from './election
 import { Group, type GroupOptions } from './group.ts';
 import { OrphanCleaner } from './orphan-cleaner.ts';
 import { Rebalancer } from './rebalancer.ts';
+import { onStopSignal, type StopSignal } from './stop-signals.ts';
 
 /** The options of a {@link Member}. */
 export interface MemberOptions extends TimingOptions {
@@ -173,7 +174,7 @@ export class Member {
   }
 
   /**
-   * Hands over or resigns every leadership, then closes the member. Call it on SIGTERM. Takes at
+   * Hands over or resigns every leadership, then closes the member. `lead` resolves. Takes at
    * most `timeoutMs`. Never rejects because of the store. Idempotent.
    *
    * @throws `INVALID_OPTION`.
@@ -188,6 +189,18 @@ export class Member {
     const begun = this.#closed;
     const closed = (this.#closed ??= this.#close(handover === 'next' ? handOver : resign, until));
     await keepAlive(this.#clock, () => (begun === undefined ? closed : this.#within(until, begun)));
+  }
+
+  /**
+   * Calls `shutdown()` when the process receives one of these signals, usually
+   * `shutdownOn('SIGTERM', 'SIGINT')`. The process then ends by itself if nothing else keeps it
+   * alive. A second signal ends it at once, unless it follows within half a second: npm and
+   * terminals may send one stop twice. Has no effect any more once the member is closed.
+   *
+   * @throws `INVALID_OPTION` for anything but the names of signals that ask a process to stop.
+   */
+  shutdownOn(...signals: readonly StopSignal[]): void {
+    onStopSignal(signals, { clock: this.#clock, closing: this.#closing.signal, stop: () => void this.shutdown() });
   }
 
   /**

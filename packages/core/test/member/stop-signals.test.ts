@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import type { Member } from '../../src/index.ts';
+import { NAME, World } from '../support/world.ts';
+
+/** Signals that the runner of the tests does not listen to. */
+const [FIRST, SECOND] = ['SIGUSR2', 'SIGBREAK'] as const;
+
+function listening(): number {
+  return process.listenerCount(FIRST) + process.listenerCount(SECOND);
+}
+
+/** A member that leads, with another one behind it. */
+async function leading(world: World): Promise<Member> {
+  const member = world.member('a');
+  await world.elect(member);
+  void world.member('b').election(NAME).campaign();
+  await world.until(() => world.queue().length === 2);
+  member.shutdownOn(FIRST, SECOND);
+  return member;
+}
+
+describe('shutdownOn', () => {
+  it('hands over and closes at the first signal', async () => {
+    const world = new World();
+    const member = await leading(world);
+    process.emit(FIRST, FIRST);
+    expect(member.state).toBe('closed');
+    await world.until(() => world.queue()[0] === 'b');
+    expect(world.events.about('leadership ended')).toMatchObject([{ memberId: 'a', reason: 'handover' }]);
+    await world.pass(500);
+    await world.close();
+  });
+
+  it('counts a signal that follows at once as the same, and leaves later ones their former effect', async () => {
+    const world = new World();
+    const member = await leading(world);
+    process.emit(FIRST, FIRST);
+    expect(listening()).toBe(2);
+    process.emit(SECOND, SECOND);
+    await world.pass(499);
+    expect(listening()).toBe(2);
+    await world.pass(1);
+    expect([listening(), member.state]).toEqual([0, 'closed']);
+    await world.close();
+  });
+
+  it('listens no longer once the member is closed', async () => {
+    const world = new World();
+    const member = await leading(world);
+    expect(listening()).toBe(2);
+    await world.run(member.close());
+    expect(listening()).toBe(0);
+    member.shutdownOn(FIRST);
+    expect(listening()).toBe(0);
+    await world.close();
+  });
+
+  it.each([[], ['SIGKILL'], ['SIGTERM', 'sigint'], [undefined], [15]])('refuses %j %j', (...signals) => {
+    const member = new World().member('a');
+    expect(() => Reflect.apply(member.shutdownOn, member, signals)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+    expect(listening()).toBe(0);
+  });
+});
