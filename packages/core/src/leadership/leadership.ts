@@ -14,6 +14,7 @@ import { checkFenced } from '../store/checks.ts';
 import type { CallOptions, Change, Entry, Key, ListOptions, SwapResult } from '../store/contract.ts';
 import type { KeyWatch } from '../store/key-watch.ts';
 import { Drain } from './drain.ts';
+import { explainEnd } from './explain-end.ts';
 import { type ElectionSpec, findSuccessor, handoverError, type LeaderQueue, preferredCandidate } from './handover.ts';
 import { LeaderRecordWriter } from './leader-record.ts';
 import { isLoss, isSurelyKept, type LeadershipEnd, type LeadershipEndReason, type ReleaseState, transition } from './release-machine.ts';
@@ -329,7 +330,7 @@ export class Leadership<V = unknown> {
     );
     const now = this.#context.clock.monotonic();
     const until = Math.min(now + this.#context.timing.drainMs, this.#session.safeUntil);
-    const end = { ...this.#explain(reason), drainMs: isSurelyKept(reason) ? Math.max(until - now, 0) : 0, ...facts };
+    const end = { ...this.#explain(reason), drainMs: isSurelyKept(reason) ? Math.max(Math.floor(until - now), 0) : 0, ...facts };
     this.#abort?.abort(this.#error(end));
     this.#end.resolve(end);
     this.#context.telemetry.emit('ended', { election: this.#spec.election, ...end });
@@ -367,9 +368,8 @@ export class Leadership<V = unknown> {
   }
 
   #error(end: LeadershipEnd): IncumbentError {
-    return new IncumbentError('LEADERSHIP_ENDED', `leadership of "${this.#spec.election}" in term ${this.term} ended: ${end.reason}`, {
-      details: { ...end },
-    });
+    const message = `leadership of "${this.#spec.election}" in term ${this.term} ended ${explainEnd(end)}`;
+    return new IncumbentError('LEADERSHIP_ENDED', message, { details: { ...end } });
   }
 
   #overtaken(reason: LeadershipEndReason): unknown {

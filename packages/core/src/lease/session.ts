@@ -11,6 +11,7 @@ import type { Telemetry } from '../base/telemetry.ts';
 import type { CallOptions, Lease, LeaseId, Store } from '../store/contract.ts';
 import type { KeyWatchContext } from '../store/key-watch.ts';
 import { Deadline } from './deadline.ts';
+import { LoopLag } from './loop-lag.ts';
 import type { ReaperMemberHandle, WatchedLease } from './reaper.ts';
 import { validMs, marginMs, oldestMs, RETRY_SPREAD, type Timing } from './timing.ts';
 
@@ -35,10 +36,9 @@ export interface SessionEnd {
   readonly reason: SessionEndReason;
   /** When the last acknowledged renewal was sent, by the wall clock, in ms since the epoch. */
   readonly lastRenewalAt: number;
-  /**
-   * The longest time that the event loop was blocked since then, as far as a timer could see, in
-   * ms.
-   */
+  /** How long before the end that renewal was sent, in whole ms, by the clock that shows more. */
+  readonly sinceRenewalMs: number;
+  /** The longest time that the event loop was blocked since then, in whole ms. */
   readonly loopBlockedMs: number;
   /** The store's errors since then, the latest last, at most 8. */
   readonly errors: readonly unknown[];
@@ -76,7 +76,7 @@ export class LeaseSession {
   #leaseGone = false;
   #renewing: Promise<boolean> | undefined;
   #errors: unknown[] = [];
-  #loopBlockedMs = 0;
+  readonly #loopLag: LoopLag;
 
   constructor(context: SessionContext, lease: Lease) {
     this.#context = context;
@@ -85,6 +85,7 @@ export class LeaseSession {
     this.#watched = context.reaper?.watch(lease.id);
     this.#ttlMs = lease.ttlMs;
     this.#validFrom = lease.validFrom;
+    this.#loopLag = new LoopLag(context.timing.ttlMs / CLOCK_CHECKS_PER_TTL, context.clock.monotonic());
     this.#deadline = new Deadline(context.clock, lease.validFrom, validMs(lease.ttlMs, context.timing));
     this.#tellReaper();
   }
@@ -93,7 +94,8 @@ export class LeaseSession {
   start(): void {
     this.#renewIn(this.#renewEveryMs() - this.#ageMs());
     this.#watchDeadline();
-    this.#checkClocksAfter(this.#clock.monotonic());
+    this.#loopLag.forget(this.#clock.monotonic());
+    this.#checkClocks();
   }
 
   /**
@@ -143,10 +145,13 @@ export class LeaseSession {
 
   /** The facts that explain a loss, as of now. */
   report(reason: SessionEndReason): SessionEnd {
+    const { monotonicMs, wallMs } = momentOf(this.#clock);
+    const { monotonicMs: sentMs, wallMs: lastRenewalAt } = this.#validFrom;
     return {
       reason,
-      lastRenewalAt: this.#validFrom.wallMs,
-      loopBlockedMs: Math.round(this.#loopBlockedMs),
+      lastRenewalAt: Math.round(lastRenewalAt),
+      sinceRenewalMs: Math.round(Math.max(monotonicMs - sentMs, wallMs - lastRenewalAt)),
+      loopBlockedMs: Math.round(this.#loopLag.longestMs(monotonicMs)),
       errors: [...this.#errors],
     };
   }
@@ -303,7 +308,7 @@ export class LeaseSession {
     if (!this.isValid()) return;
     if (validFrom.monotonicMs >= this.#validFrom.monotonicMs) this.#extendFrom(validFrom, ttlMs);
     this.#errors = [];
-    this.#loopBlockedMs = 0;
+    this.#loopLag.forget(this.#clock.monotonic());
     if (this.#suspect) this.#context.telemetry.emit('sessionRecovered', { lease: this.lease });
     this.#suspect = false;
     const tookMs = this.#clock.monotonic() - sent.monotonicMs;
@@ -327,14 +332,11 @@ export class LeaseSession {
    * Reads both clocks regularly, to notice a jump while nobody calls `isValid()`, and measures how
    * late its own timer is.
    */
-  #checkClocksAfter(before: number): void {
-    const everyMs = this.#context.timing.ttlMs / CLOCK_CHECKS_PER_TTL;
-    this.#in(everyMs, () => {
-      const now = this.#deadline.look().monotonicMs;
-      const lateMs = now - before - everyMs;
-      this.#loopBlockedMs = Math.max(this.#loopBlockedMs, lateMs);
+  #checkClocks(): void {
+    this.#in(this.#loopLag.everyMs, () => {
+      const lateMs = this.#loopLag.beat(this.#deadline.look().monotonicMs);
       if (lateMs > this.#context.timing.ttlMs / 10) this.#context.telemetry.emit('loopLag', { blockedMs: Math.round(lateMs) });
-      if (this.isValid()) this.#checkClocksAfter(now);
+      if (this.isValid()) this.#checkClocks();
     });
   }
 }

@@ -1,0 +1,57 @@
+/** Says in words why a leadership ended, for the message of its error. */
+
+import { isIncumbentError } from '../base/errors.ts';
+import type { LeadershipEnd } from './release-machine.ts';
+
+/** A shorter block of the event loop explains nothing, in ms. */
+const NOTABLE_BLOCK_MS = 100;
+
+/**
+ * The rest of the sentence "leadership of … ended". Example: "at its deadline: no renewal for
+ * 6.0 s; the event loop was blocked for 5.9 s".
+ */
+export function explainEnd(end: LeadershipEnd): string {
+  const cause = causeOf(end);
+  return end.lost ? [cause, ...circumstances(end)].join('; ') : cause;
+}
+
+function causeOf({ reason, sinceRenewalMs, seenTerm }: LeadershipEnd): string {
+  switch (reason) {
+    case 'deadline':
+      return `at its deadline: no renewal for ${seconds(sinceRenewalMs)}`;
+    case 'leaseExpired':
+      return `because the store ended its lease, which was last renewed ${seconds(sinceRenewalMs)} before`;
+    case 'clockJump':
+      return `because the machine was suspended or its clock was set forward: no renewal for ${seconds(sinceRenewalMs)} by that clock`;
+    case 'replaced':
+      return 'because another process took the member id';
+    case 'memberClosed':
+      return 'because its member was closed';
+    case 'resigned':
+      return 'because it resigned';
+    case 'handover':
+      return 'because it was handed over';
+    case 'recordDeleted':
+      return "because somebody deleted the leader's record";
+    case 'recordReplaced':
+      return 'because another member has been elected';
+    case 'entryDeleted':
+      return 'because somebody deleted its entry in the queue';
+    case 'termBehind':
+      return `because a fence has seen the newer term ${seenTerm}`;
+    default:
+      return reason satisfies never;
+  }
+}
+
+function circumstances({ loopBlockedMs, errors }: LeadershipEnd): readonly string[] {
+  const last = errors.findLast((error) => isIncumbentError(error));
+  return [
+    ...(loopBlockedMs < NOTABLE_BLOCK_MS ? [] : [`the event loop was blocked for ${seconds(loopBlockedMs)}`]),
+    ...(isIncumbentError(last) ? [`the store's last error was ${last.code}`] : []),
+  ];
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`;
+}
