@@ -1,6 +1,6 @@
 /** The SDK itself. `resign`: leadership.resign(); `handover`: leadership.handover(), to the next in succession. */
 
-import { ElectionObserver, isIncumbentError, Member, openStore, type Leadership } from 'incumbent';
+import { type ElectionOptions, ElectionObserver, isIncumbentError, Member, openStore, type Leadership } from 'incumbent';
 import { speak, start, type Contestant, type Held } from './speak.ts';
 
 const { url, ttlMs, mode } = start();
@@ -27,11 +27,11 @@ async function giveUp(leadership: Leadership): Promise<void> {
 
 const elections = new Set<string>();
 
-function options(member: Member, name: string): readonly [] | readonly [{ readonly acceptWeakStore: string }] {
+function options(member: Member, name: string): readonly [] | readonly [ElectionOptions<unknown>] {
   const key = `${member.memberId}/${name}`;
   if (elections.has(key)) return [];
   elections.add(key);
-  return [{ acceptWeakStore: store.name }];
+  return [store.capabilities.linearizable ? {} : { acceptWeakStore: store.name }];
 }
 
 const contestant: Contestant = {

@@ -10,7 +10,7 @@ import { type Election, ElectionObserver, Fence, type Group, isIncumbentError, t
 import { Controller } from './controller.ts';
 import type { Refuser, Told } from './events.ts';
 import type { Faults } from './faults.ts';
-import { type Address, addressShape, ELECTION, GROUP } from './keys.ts';
+import { acceptAnyStore, type Address, addressShape, ELECTION, GROUP } from './keys.ts';
 import type { Append, Peers } from './leader.ts';
 import {
   appendReplyShape,
@@ -77,8 +77,7 @@ export class Broker {
     const shown = { value: { url: parts.url }, parse: addressShape };
     this.#member = new Member(store, { memberId, ttlMs });
     this.group = this.#member.group<Address>(GROUP, shown);
-    // The example runs on any store. A real program names the weak store that it accepts: 'redis'.
-    this.election = this.#member.election<Address>(ELECTION, { ...shown, acceptWeakStore: store.name });
+    this.election = this.#member.election<Address>(ELECTION, { ...shown, ...acceptAnyStore(store) });
   }
 
   /**

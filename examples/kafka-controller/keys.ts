@@ -1,6 +1,6 @@
 /** The example's own keys in the store. */
 
-import type { Entry } from 'incumbent';
+import type { ElectionOptions, Entry, Store } from 'incumbent';
 import { type Partition, partitionShape } from './partitions.ts';
 import { recordOf, term, text, type Shape } from './shapes.ts';
 
@@ -15,6 +15,14 @@ export interface Address {
 }
 
 export const addressShape: Shape<Address> = recordOf<Address>({ url: text });
+
+/**
+ * The example runs on any store, also on one that is not linearizable. A real program names the
+ * weak store that it accepts: `acceptWeakStore: 'redis'`.
+ */
+export function acceptAnyStore({ name, capabilities }: Store): Pick<ElectionOptions<Address>, 'acceptWeakStore'> {
+  return capabilities.linearizable ? {} : { acceptWeakStore: name };
+}
 
 /** A partition, and the term of the controller that wrote it. */
 export interface PartitionRecord {

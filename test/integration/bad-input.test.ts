@@ -30,6 +30,11 @@ describe('bad input gets a clear error with its code', () => {
     });
   });
 
+  it.each(['MEMORY:', new URL('memory:shared')])('openStore(%s) opens, as text in capitals or as an object', async (url) => {
+    await using store = await openStore(url);
+    expect(store.name).toBe('memory');
+  });
+
   it('an unreachable store: UNREACHABLE, within the connect timeout', async () => {
     expect(await codeOf(openStore(`etcd://127.0.0.1:${await freePort()}/x?connectTimeoutMs=1000`))).toBe('UNREACHABLE');
   });

@@ -2,6 +2,7 @@
 
 import { Member, openStore } from 'incumbent';
 import { emit } from '@incumbent/test-support/child';
+import { weakStore } from '@incumbent/test-support/weak-store';
 
 const [url = 'memory:', memberId = 'many', ttlMs = '5000', count = '1000'] = process.argv.slice(2);
 
@@ -12,7 +13,7 @@ process.once('SIGTERM', () => void member.shutdown({ handover: false }).then(() 
 let led = 0;
 for (let i = 0; i < Number(count); i += 1) {
   void member
-    .election(`e${i}`, { acceptWeakStore: store.name })
+    .election(`e${i}`, weakStore(store))
     .lead(async (leadership) => {
       led += 1;
       if (led === Number(count)) emit('allLed');

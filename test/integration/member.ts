@@ -4,6 +4,7 @@ import diagnosticsChannel from 'node:diagnostics_channel';
 import { inspect } from 'node:util';
 import { Member, openStore, type Leadership } from 'incumbent';
 import { emit } from '@incumbent/test-support/child';
+import { weakStore } from '@incumbent/test-support/weak-store';
 import { emitTelemetry, tellWhileLeading } from './leading.ts';
 
 const [url = 'memory:', memberId = 'm', ttlMs = '5000', election = 'controller', stopMs = '20', reaper = ''] = process.argv.slice(2);
@@ -22,7 +23,7 @@ emitTelemetry();
 emit('ready', { endsEarly: store.capabilities.endsEarly });
 
 try {
-  await member.election(election, { acceptWeakStore: store.name }).lead(work);
+  await member.election(election, weakStore(store)).lead(work);
 } catch (error) {
   emit('gaveUp', { error: String(error) });
 }

@@ -10,6 +10,7 @@ import { closeSync, readdirSync, readlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Member, openStore, reaper, type Leadership } from 'incumbent';
 import { emit } from '@incumbent/test-support/child';
+import { weakStore } from '@incumbent/test-support/weak-store';
 
 const PULSE = fileURLToPath(new URL('./pulse.ts', import.meta.url));
 
@@ -44,7 +45,7 @@ async function close(): Promise<void> {
 
 // Errors are expected; the events report how the process ends.
 member
-  .election('mortal', { acceptWeakStore: store.name })
+  .election('mortal', weakStore(store))
   .lead(work)
   .catch(() => {});
 

@@ -4,7 +4,7 @@
  */
 
 import { Member, type CandidateView, type Election, type Store } from 'incumbent';
-import { decode, ELECTION, PARTITIONS } from '../keys.ts';
+import { acceptAnyStore, decode, ELECTION, PARTITIONS } from '../keys.ts';
 import { nothing } from '../messages.ts';
 import type { Partition } from '../partitions.ts';
 import { now } from '../events.ts';
@@ -58,7 +58,7 @@ export class Stage {
     this.#expiryMs = store.capabilities.expiresWithinMs(cluster.options.ttlMs);
     this.limitMs = this.#expiryMs + SLACK_MS;
     // A member that never campaigns has no lease, and may ask who does.
-    this.#election = new Member(store).election(ELECTION, { acceptWeakStore: store.name });
+    this.#election = new Member(store).election(ELECTION, acceptAnyStore(store));
   }
 
   /** The controller's process, as far as the brokers have told. */

@@ -30,7 +30,7 @@ const ORPHANS_MS = 500;
  * check, and `session` is `check`) and `UNSUPPORTED` (the server is not Consul).
  * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION` for an invalid URL or option.
  */
-export async function openConsul(urlOrOptions: string | ConsulOptions): Promise<Store> {
+export async function openConsul(urlOrOptions: string | URL | ConsulOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);
   const client = new Client(settings);
   const time = new CallTime(settings.clock, { timeoutMs: settings.connectTimeoutMs }, ExchangeError);

@@ -1,7 +1,7 @@
 /** Reads and checks the options of a store, from a URL or an object. */
 
 import type { Clock } from '@incumbent/core';
-import { checkNumber, checkOneOf, invalidSecret } from '@incumbent/core/adapter';
+import { checkNumber, checkOneOf, invalidSecret, isUrl, urlText } from '@incumbent/core/adapter';
 import {
   type Endpoint,
   given,
@@ -101,8 +101,8 @@ const VISIBLE = /^[\x21-\x7e]+$/;
  * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`, or the system's error if a
  * certificate file that a URL names cannot be read.
  */
-export async function readOptions(input: string | ConsulOptions): Promise<ConsulSettings> {
-  return settingsOf(typeof input === 'string' ? await readUrl(input) : input);
+export async function readOptions(input: string | URL | ConsulOptions): Promise<ConsulSettings> {
+  return settingsOf(isUrl(input) ? await readUrl(urlText(input)) : input);
 }
 
 function settingsOf(options: ConsulOptions): ConsulSettings {

@@ -45,3 +45,4 @@ export {
 export { onStopSignal, type StopSignalContext } from './member/stop-signals.ts';
 export { hasEnded, moduleBeside, parseStat, processSpace, type Namespaces, type ProcessStat } from './store/process.ts';
 export { watchStates, type WatchController } from './store/watch-iterator.ts';
+export { isUrl, urlText } from './store/url.ts';

@@ -20,7 +20,7 @@ import { EtcdStore } from './store.ts';
  * certificate) or `UNSUPPORTED` (the server is not etcd, or is older than 3.4).
  * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION` for invalid options.
  */
-export async function openEtcd(urlOrOptions: string | EtcdOptions): Promise<Store> {
+export async function openEtcd(urlOrOptions: string | URL | EtcdOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);
   const client = clientOf(settings);
   try {

@@ -1,6 +1,6 @@
 /** The options of the store and its URL, checked and with defaults. */
 
-import { checkKnown, checkNumber } from '@incumbent/core/adapter';
+import { checkKnown, checkNumber, isUrl, urlText } from '@incumbent/core/adapter';
 import {
   checkCredentials,
   type Connect,
@@ -88,8 +88,8 @@ const SHARED = {
  * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with the system's error for a
  * certificate file in the URL that cannot be read.
  */
-export async function readOptions(input: string | EtcdOptions): Promise<EtcdSettings> {
-  return settingsOf(typeof input === 'string' ? readUrl(input) : input);
+export async function readOptions(input: string | URL | EtcdOptions): Promise<EtcdSettings> {
+  return settingsOf(isUrl(input) ? readUrl(urlText(input)) : input);
 }
 
 function settingsOf(options: EtcdOptions): EtcdSettings {

@@ -4,7 +4,7 @@
  */
 
 import { IncumbentError, type Store } from '@incumbent/core';
-import { invalidSecret, showUrl } from '@incumbent/core/adapter';
+import { invalidSecret, isUrl, showUrl, urlText } from '@incumbent/core/adapter';
 
 interface Adapter {
   readonly package: string;
@@ -47,11 +47,18 @@ const adapters: ReadonlyMap<string, Adapter> = new Map([
  * - `sqlite:./state.db` for the processes of one host;
  * - `memory:` for tests and trials.
  *
+ * In a user and a password, write `@` as `%40`, `/` as `%2F`, `?` as `%3F`, `#` as `%23` and `%` as
+ * `%25`.
+ *
  * @throws `UNKNOWN_SCHEME`; `ADAPTER_MISSING`, with the package to install; and every error of the
  *   adapter's own `open…` function.
  */
-export async function openStore(url: string): Promise<Store> {
-  if (typeof url !== 'string') throw invalidSecret('url', url, 'a string');
+export async function openStore(url: string | URL): Promise<Store> {
+  if (!isUrl(url)) throw invalidSecret('url', url, 'a string or a URL');
+  return openText(urlText(url));
+}
+
+async function openText(url: string): Promise<Store> {
   const scheme = /^([a-z][a-z0-9+.-]*):/.exec(url)?.[1];
   const adapter = adapters.get(scheme ?? '');
   if (adapter !== undefined) return load(adapter, url);

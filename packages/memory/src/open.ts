@@ -1,6 +1,6 @@
 /** Opens a memory store by URL or options. Stores of one process share a server by its name. */
 
-import { checkKnown, checkName, invalidOption, invalidSecret, showUrl } from '@incumbent/core/adapter';
+import { checkKnown, checkName, invalidOption, invalidSecret, isUrl, showUrl, urlText } from '@incumbent/core/adapter';
 import { connectOptions, type ConnectOptions, type MemoryServerOptions } from './options.ts';
 import { MemoryServer, type MemoryStore } from './store.ts';
 
@@ -11,7 +11,7 @@ export interface MemoryOptions extends ConnectOptions {
   readonly server?: MemoryServerOptions;
 }
 
-const URL = /^memory:(?:\/\/)?(?:([^@:/?#]+)(?:\/([^?#]+))?)?$/;
+const SHAPE = /^memory:(?:\/\/)?(?:([^@:/?#]+)(?:\/([^?#]+))?)?$/;
 
 /** The servers with a name, as long as a store of that name is open. */
 const named = new Map<string, MemoryServer>();
@@ -24,15 +24,15 @@ const named = new Map<string, MemoryServer>();
  * @throws {TypeError | RangeError} `INVALID_OPTION`, also for options of a server that exists
  * already; `INVALID_NAME`
  */
-export async function openMemory(target: string | MemoryOptions = {}): Promise<MemoryStore> {
-  const options = typeof target === 'string' ? parse(target) : target;
+export async function openMemory(target: string | URL | MemoryOptions = {}): Promise<MemoryStore> {
+  const options = isUrl(target) ? parse(urlText(target)) : target;
   checkKnown('memory', options, ['name', 'server', ...connectOptions]);
   const { name, server, ...link } = options;
   return (name === undefined ? createServer(server) : sharedServer(name, server)).connect(link);
 }
 
 function parse(url: string): MemoryOptions {
-  const match = URL.exec(url);
+  const match = SHAPE.exec(url);
   if (match === null) throw invalidSecret('url', url, 'memory:, memory:name or memory:name/namespace', showUrl(url));
   const [, name, namespace] = match;
   if (name === undefined) return {};

@@ -44,6 +44,19 @@ describe('a URL', () => {
     );
   });
 
+  it.each(['shop://app:q1@w2@one', 'shop://app:q1/w2@one', 'shop://app:q1?w2@one', 'shop://app:q1#w2@one', 'shop://app:5%@one'])(
+    'says how to write a password, and does not show it: %s',
+    (text) => {
+      const hint = expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining('@ as %40, / as %2F') });
+      expect(() => read(text).user).toThrow(hint);
+      expect(() => read(text).user).not.toThrow(/q1|w2|5%@/);
+    },
+  );
+
+  it('says nothing of passwords where there is none', () => {
+    expect(() => read('shop://')).toThrow(expect.objectContaining({ message: expect.not.stringContaining('%40') }));
+  });
+
   it.each(['shop://one', 'shop://one/', 'shop://one?'])('may do without them: %s', (text) => {
     const url = read(text);
     expect(url).toMatchObject({ hosts: ['one'], namespace: '', user: undefined });

@@ -24,7 +24,7 @@ import { RedisStore } from './store.ts';
  * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`) for options that cannot be used,
  * and with the system's error if a file that the URL names cannot be read.
  */
-export async function openRedis(urlOrOptions: string | RedisOptions): Promise<Store> {
+export async function openRedis(urlOrOptions: string | URL | RedisOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);
   const { client, store } = createStore(settings);
   try {

@@ -1,7 +1,7 @@
 /** Reads and checks the options of a store, and its URL. */
 
 import type { Clock } from '@incumbent/core';
-import { checkKnown, checkNumber, invalidOption, invalidSecret } from '@incumbent/core/adapter';
+import { checkKnown, checkNumber, invalidOption, invalidSecret, invalidText, isUrl, urlText } from '@incumbent/core/adapter';
 import {
   type Connect,
   type Endpoint,
@@ -61,8 +61,8 @@ const known = ['endpoints', 'namespace', 'db', 'connectTimeoutMs', 'tls', 'crede
  * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with the system's error for a
  * certificate file that cannot be read.
  */
-export async function readOptions(input: string | RedisOptions): Promise<RedisSettings> {
-  return settingsOf(typeof input === 'string' ? await readUrl(input) : input);
+export async function readOptions(input: string | URL | RedisOptions): Promise<RedisSettings> {
+  return settingsOf(isUrl(input) ? await readUrl(urlText(input)) : input);
 }
 
 function settingsOf(options: RedisOptions): RedisSettings {
@@ -94,9 +94,13 @@ const SHAPE: StoreUrlShape = {
   example: 'redis://host:port/namespace, or rediss:// for TLS',
 };
 
+/** Other clients read `redis://host/0` as the number of a database. */
+const NO_DATABASE = 'a name that is not only digits: for a database write redis://host/my-app?db=0';
+
 /** Rejects if a file that the parameters `ca`, `cert` and `key` name cannot be read. */
 export async function readUrl(text: string): Promise<RedisOptions> {
   const url = new StoreUrl(text, SHAPE);
+  if (/^\d+$/.test(url.namespace)) throw invalidText('namespace', url.namespace, NO_DATABASE);
   return { endpoints: url.hosts, ...url.sharedOptions, ...given({ db: url.number('db'), credentials: credentialsIn(url) }) };
 }
 

@@ -27,6 +27,25 @@ describe('a URL', () => {
       expect(await readOptions(url)).toMatchObject({ namespace: 'incumbent', connectTimeoutMs: 5_000, db: 0, credentials: undefined });
   });
 
+  it.each(['redis://one/0', 'valkey://one/15?db=1'])(
+    'with a number for a namespace is refused, as other clients read a database there: %s',
+    async (url) => {
+      await expect(readOptions(url)).rejects.toMatchObject({
+        code: 'INVALID_OPTION',
+        message: expect.stringContaining('redis://host/my-app?db=0'),
+      });
+    },
+  );
+
+  it('may be an object, and have a scheme in capitals', async () => {
+    for (const url of ['REDIS://:secret@one:1/app', new URL('redis://:secret@one:1/app')])
+      expect(await readOptions(url)).toMatchObject({
+        endpoints: [{ host: 'one', port: 1 }],
+        namespace: 'app',
+        credentials: { password: 'secret' },
+      });
+  });
+
   it('may have a password alone', async () => {
     expect((await readOptions('redis://:secret@one')).credentials).toEqual({ password: 'secret' });
   });

@@ -32,7 +32,7 @@ import { SqliteStore } from './store.ts';
  * - `CORRUPT`: the file is damaged
  * @throws {TypeError | RangeError} `INVALID_OPTION`
  */
-export async function openSqlite(urlOrOptions: string | SqliteOptions): Promise<Store> {
+export async function openSqlite(urlOrOptions: string | URL | SqliteOptions): Promise<Store> {
   return openOn(await connector(), readHost(), readOptions(urlOrOptions));
 }
 

@@ -2,7 +2,17 @@
 
 import { resolve } from 'node:path';
 
-import { checkKnown, checkNumber, checkPath, invalidOption, invalidSecret, invalidText, showUrl } from '@incumbent/core/adapter';
+import {
+  checkKnown,
+  checkNumber,
+  checkPath,
+  invalidOption,
+  invalidSecret,
+  invalidText,
+  isUrl,
+  showUrl,
+  urlText,
+} from '@incumbent/core/adapter';
 
 export interface SqliteOptions {
   /**
@@ -52,8 +62,8 @@ const known = ['file', ...PARAMETERS];
  * Checks options, or a URL such as `sqlite:/var/lib/app/state.db?namespace=my-app`, and adds
  * defaults.
  */
-export function readOptions(input: string | SqliteOptions): SqliteSettings {
-  const options = typeof input === 'string' ? readUrl(input) : input;
+export function readOptions(input: string | URL | SqliteOptions): SqliteSettings {
+  const options = isUrl(input) ? readUrl(urlText(input)) : input;
   if (typeof options !== 'object' || options === null) throw invalidSecret('sqlite', options, 'a URL or an object of options');
   checkKnown('sqlite', options, known);
   const { moved = false, endsWithProcess = true } = options;

@@ -24,7 +24,7 @@ const SHORTEST_MS = 1;
  * (the server is not ZooKeeper), `PERMISSION_DENIED` (the namespace may not be created or read).
  * Rejects with a `TypeError` or `RangeError` with the code `INVALID_OPTION` for invalid options.
  */
-export async function openZookeeper(urlOrOptions: string | ZookeeperOptions): Promise<Store> {
+export async function openZookeeper(urlOrOptions: string | URL | ZookeeperOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);
   const { clock, connectTimeoutMs, namespace } = settings;
   const time = new CallTime(clock, { timeoutMs: connectTimeoutMs }, ExchangeError);

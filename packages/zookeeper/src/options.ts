@@ -1,7 +1,7 @@
 /** The options of a store: read from a URL or an object, and checked. */
 
 import type { Clock } from '@incumbent/core';
-import { checkOneOf, invalidSecret, systemRandom } from '@incumbent/core/adapter';
+import { checkOneOf, invalidSecret, isUrl, systemRandom, urlText } from '@incumbent/core/adapter';
 import {
   checkCredentials,
   type Connect,
@@ -85,8 +85,8 @@ const SERVER_TIMEOUT_MS = 2_000;
  * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with the system's error if a
  * file that the URL names cannot be read.
  */
-export async function readOptions(input: string | ZookeeperOptions): Promise<ZookeeperSettings> {
-  return settingsOf(typeof input === 'string' ? readUrl(input) : input);
+export async function readOptions(input: string | URL | ZookeeperOptions): Promise<ZookeeperSettings> {
+  return settingsOf(isUrl(input) ? readUrl(urlText(input)) : input);
 }
 
 /** How a client with these settings reaches the servers. */

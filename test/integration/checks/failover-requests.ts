@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '@incumbent/core';
 import { Member, openStore } from 'incumbent';
 import { until, ZookeeperRequests, type StoreService } from '@incumbent/test-support';
+import { weakStore } from '@incumbent/test-support/weak-store';
 import { openZookeeper } from '@incumbent/zookeeper';
 import { counting, type Counts } from '../counting-store.ts';
 import { unaryRequests } from '../etcd-metrics.ts';
@@ -119,7 +120,7 @@ const failoverRequests = ({ host, how, most, ttlMs, open, served }: Meter): Chec
         const members = Array.from({ length: candidates }, (_, i) => {
           const store = stores[i % stores.length];
           assert.ok(store !== undefined);
-          return { member: new Member(store, { memberId: `c${i}`, ttlMs }), options: { acceptWeakStore: store.name } };
+          return { member: new Member(store, { memberId: `c${i}`, ttlMs }), options: weakStore(store) };
         });
         // One of them looks on.
         const [watcher, ...others] = members.map(({ member, options }) => ({ member, election: member.election(ELECTION, options) }));

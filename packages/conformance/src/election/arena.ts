@@ -25,19 +25,19 @@ export const NAME = 'controller';
 
 /** Every election of its accepts a store that is not linearizable: what must hold on any store is what is asked here. */
 class WeakStoreMember extends Member {
-  readonly #acceptWeakStore: string;
+  readonly #weak: Pick<ElectionOptions<unknown>, 'acceptWeakStore'>;
   readonly #names = new Set<string>();
 
   constructor(store: Store, options: MemberOptions) {
     super(store, options);
-    this.#acceptWeakStore = store.name;
+    this.#weak = store.capabilities.linearizable ? {} : { acceptWeakStore: store.name };
   }
 
   override election<V = unknown>(name: string, options?: ElectionOptions<V>): Election<V> {
     // Options are those of the first call.
     const isFirst = !this.#names.has(name);
     this.#names.add(name);
-    return super.election(name, isFirst ? { acceptWeakStore: this.#acceptWeakStore, ...options } : options);
+    return super.election(name, isFirst ? { ...this.#weak, ...options } : options);
   }
 }
 

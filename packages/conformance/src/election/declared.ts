@@ -22,6 +22,7 @@ export const declaredCases: readonly StoreCase[] = [
     await using member = new Member(store, { memberId: 'a', ttlMs: arena.ttlMs, clock });
     const election = (name: string, options?: ElectionOptions<unknown>): unknown => member.election(name, options);
     if (store.capabilities.linearizable) {
+      assert.throws(() => election(NAME, { acceptWeakStore: store.name }), { code: 'INVALID_OPTION' });
       assert.doesNotThrow(() => election(NAME));
       return;
     }

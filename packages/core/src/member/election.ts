@@ -5,7 +5,7 @@ import type { Semaphore } from '../async/semaphore.ts';
 import { sleep } from '../async/sleep.ts';
 import { IncumbentError } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
-import { checkFunction, checkKnown } from '../base/validate.ts';
+import { checkFunction, checkKnown, invalidOption } from '../base/validate.ts';
 import { type CampaignResult, CampaignRunner } from '../campaign/runner.ts';
 import type { ElectionSpec } from '../leadership/handover.ts';
 import { Leadership, type ManagedLeadership } from '../leadership/leadership.ts';
@@ -38,6 +38,7 @@ export interface ElectionOptions<V> extends ValueOptions<V> {
   /**
    * The `name` of a store that is not linearizable, to accept its weaker guarantees: two members
    * may lead after a failover of its servers. Default: such a store is refused with `WEAK_STORE`.
+   * Leave it out for a linearizable store (`INVALID_OPTION`).
    */
   readonly acceptWeakStore?: string;
 }
@@ -344,7 +345,11 @@ export class Election<V = unknown> {
 }
 
 function checkStrength({ store }: ElectionContext, name: string, accepted: string | undefined): void {
-  if (store.capabilities.linearizable || accepted === store.name) return;
+  if (store.capabilities.linearizable) {
+    if (accepted === undefined) return;
+    throw invalidOption('acceptWeakStore', accepted, `left out: the store "${store.name}" is linearizable, and there is nothing to accept`);
+  }
+  if (accepted === store.name) return;
   throw new IncumbentError(
     'WEAK_STORE',
     `the store "${store.name}" is not linearizable: after a failover of its servers, two members may lead "${name}", or a term be issued twice. ` +

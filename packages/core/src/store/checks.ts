@@ -4,7 +4,7 @@
  */
 
 import { StoreError } from '../base/errors.ts';
-import { invalidOption, invalidSecret, invalidText } from '../base/validate.ts';
+import { checkKnown, invalidOption, invalidSecret, invalidText } from '../base/validate.ts';
 import type { CallOptions, Change, Entry, Key, StoreCapabilities } from './contract.ts';
 
 const PATH = /^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/;
@@ -72,8 +72,16 @@ export function checkFenced(changes: readonly Change[], { maxChanges }: StoreCap
   throw new StoreError('TOO_LARGE', 'refused', `${changes.length} changes in one swap of a leader: ${most} are allowed (${why})`);
 }
 
-/** Checks the types of a change, for callers without TypeScript. */
+/** The fields of each kind of change, by the field that only this kind has. */
+const CHANGE_FIELDS = { put: ['key', 'expect', 'put', 'lease'], delete: ['key', 'expect', 'delete'], check: ['key', 'expect'] };
+
+/**
+ * Checks the names and types of a change, for callers without TypeScript: a change with `value` in
+ * place of `put` would be a check, and would write nothing.
+ */
 function checkChange(change: Change): void {
+  checkKnown('change', change, CHANGE_FIELDS[kindOf(change)]);
+  if ('delete' in change && change.delete !== true) throw invalidOption('delete', change.delete, 'true, or left out');
   const { expect } = change;
   if (expect !== null && typeof expect !== 'string')
     throw invalidOption('expect', expect, 'a revision, or null for "there is no such key"');
@@ -82,6 +90,11 @@ function checkChange(change: Change): void {
   if (!(put instanceof Uint8Array)) throw invalidOption('put', put, 'a Uint8Array (new TextEncoder().encode(text))');
   if (lease !== undefined && lease !== null && typeof lease !== 'string')
     throw invalidOption('lease', lease, "the id of a lease, null, or 'keep'");
+}
+
+function kindOf(change: Change): keyof typeof CHANGE_FIELDS {
+  if ('put' in change) return 'put';
+  return 'delete' in change ? 'delete' : 'check';
 }
 
 /** A part of a list, as in `ListOptions`. */

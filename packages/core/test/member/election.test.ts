@@ -172,6 +172,11 @@ describe('an election', () => {
     expect(leadership.isValid()).toBe(true);
   });
 
+  it('refuses the acceptance of a weak store for a store that is linearizable', () => {
+    const invalid = expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining('is linearizable') });
+    expect(() => new World().member('a').election(NAME, { acceptWeakStore: 'memory' })).toThrow(invalid);
+  });
+
   it.each([
     ['an option that nobody reads', { sucession: 1 }, 'INVALID_OPTION'],
     ['a succession that is none', { succession: 'fifo' }, 'INVALID_OPTION'],

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { checkListing, someOf } from '../../src/adapter.ts';
+import { checkChanges, checkListing, isUrl, someOf, urlText } from '../../src/adapter.ts';
+import { checkFenced } from '../../src/store/checks.ts';
+import { World } from '../support/world.ts';
 
 describe('of a list', () => {
   it.each([
@@ -25,5 +27,46 @@ describe('of a list', () => {
   ])('%j may not: the error names it', (part, name) => {
     expect(() => checkListing(part)).toThrow(RangeError);
     expect(() => checkListing(part)).toThrow(name);
+  });
+});
+
+describe('the changes of a swap', () => {
+  const put = new Uint8Array();
+
+  it.each([
+    [{ key: 'a', expect: null, value: 1 }, 'value'],
+    [{ key: 'a', expect: null, put, del: true }, 'del'],
+    [{ key: 'a', expect: '1', put, delete: true }, 'delete'],
+    [{ key: 'a', expect: '1', lease: 'keep' }, 'lease'],
+    [{ key: 'a', expect: '1', delete: false }, 'delete'],
+  ])('%j is refused, with the field that is wrong', (change, field) => {
+    const { capabilities } = new World().server.connect();
+    for (const check of [
+      () => Reflect.apply(checkChanges, undefined, [[change]]),
+      () => Reflect.apply(checkFenced, undefined, [[change], capabilities]),
+    ])
+      expect(check).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringMatching(`\\b${field}\\b`) }));
+  });
+
+  it('may check, put or delete', () => {
+    expect(() =>
+      checkChanges([
+        { key: 'a', expect: null },
+        { key: 'b', expect: '1', put, lease: 'keep' },
+        { key: 'c', expect: '1', delete: true },
+      ]),
+    ).not.toThrow();
+  });
+});
+
+describe('a URL', () => {
+  it('may be text or an object, in either case', () => {
+    expect(['REDIS://Host/My-App', 'memory:A', new URL('ETCD://host:1/x'), 'no url'].map((url) => urlText(url))).toEqual([
+      'redis://Host/My-App',
+      'memory:A',
+      'etcd://host:1/x',
+      'no url',
+    ]);
+    expect([isUrl('x'), isUrl(new URL('memory:')), isUrl({}), isUrl(undefined)]).toEqual([true, true, false, false]);
   });
 });

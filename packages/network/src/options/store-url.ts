@@ -13,6 +13,9 @@ import { given, type Given, type SharedOptions, type UserCredentials } from './s
 const SHAPE =
   /^(?<scheme>[a-z]+):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@:/?#][^@/?#]*)(?:\/(?<namespace>[^@?#]*))?(?:\?(?<query>[^@#]*))?$/;
 
+/** Said where the credentials may be the reason why a URL cannot be read. */
+const ENCODING = 'in a user and a password, write @ as %40, / as %2F, ? as %3F, # as %23, and % as %25';
+
 /** The parameters of a URL with TLS. The first three are names of files. */
 const TLS_PARAMETERS = ['ca', 'cert', 'key', 'servername'];
 
@@ -43,7 +46,8 @@ export class StoreUrl {
     const parts = SHAPE.exec(url)?.groups;
     const scheme = parts?.['scheme'] ?? '';
     this.isSecure = secureSchemes.includes(scheme);
-    if (parts === undefined || !(this.isSecure || schemes.includes(scheme))) throw invalidSecret('url', url, example, showUrl(url));
+    if (parts === undefined || !(this.isSecure || schemes.includes(scheme)))
+      throw invalidSecret('url', url, url.includes('@') ? `${example}; ${ENCODING}` : example, showUrl(url));
     this.#shown = showUrl(url);
     this.hosts = (parts['hosts'] ?? '').split(',');
     this.namespace = namespaceIn(parts['namespace'] ?? '');
@@ -139,6 +143,6 @@ function decoded(what: string, text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw invalidSecret(what, text, 'percent-encoded');
+    throw invalidSecret(what, text, `percent-encoded: ${ENCODING}`);
   }
 }
