@@ -81,7 +81,8 @@ const CHANGE_FIELDS = { put: ['key', 'expect', 'put', 'lease'], delete: ['key', 
  */
 function checkChange(change: Change): void {
   checkKnown('change', change, CHANGE_FIELDS[kindOf(change)]);
-  if ('delete' in change && change.delete !== true) throw invalidOption('delete', change.delete, 'true, or left out');
+  const { delete: deletes = true }: { readonly delete?: unknown } = change;
+  if (deletes !== true) throw invalidOption('delete', deletes, 'true, or left out');
   const { expect } = change;
   if (expect !== null && typeof expect !== 'string')
     throw invalidOption('expect', expect, 'a revision, or null for "there is no such key"');
