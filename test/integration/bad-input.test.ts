@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ElectionObserver, Member, openStore } from 'incumbent';
-import { freePort, startEtcd, type EtcdServer } from '@incumbent/test-support';
+import { freePort, startEtcd, until, type EtcdServer } from '@incumbent/test-support';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freshNamespace, storeUrl } from './checks/pair.ts';
 
@@ -37,6 +37,37 @@ describe('bad input gets a clear error with its code', () => {
 
   it('an unreachable store: UNREACHABLE, within the connect timeout', async () => {
     expect(await codeOf(openStore(`etcd://127.0.0.1:${await freePort()}/x?connectTimeoutMs=1000`))).toBe('UNREACHABLE');
+  });
+
+  it('an unreachable store, with waitMs: opens when its server is there', async () => {
+    await using late = await startEtcd();
+    await late.kill();
+    const tries: unknown[] = [];
+    const opening = openStore(storeUrl([late.url], freshNamespace()), { waitMs: Infinity, onRetry: (error) => tries.push(error) });
+    await until(() => tries.length >= 2, { what: 'two tries have failed' });
+    expect(tries[0]).toMatchObject({ code: 'UNREACHABLE' });
+    await late.restart();
+    await using store = await opening;
+    expect(store.name).toBe('etcd');
+  });
+
+  it('an unreachable store, with waitMs: the last error when that is over, and the reason of a signal at once', async () => {
+    const url = `etcd://127.0.0.1:${await freePort()}/x`;
+    let tries = 0;
+    expect(await codeOf(openStore(url, { waitMs: 1_000, onRetry: () => (tries += 1) }))).toBe('UNREACHABLE');
+    expect(tries).toBeGreaterThan(0);
+    const caller = new AbortController();
+    const opening = openStore(url, { waitMs: 600_000, signal: caller.signal, onRetry: () => caller.abort(new Error('enough')) });
+    await expect(opening).rejects.toThrow('enough');
+  });
+
+  it('a store that a retry does not open: at once, also with waitMs', async () => {
+    expect(await codeOf(openStore('mongodb://localhost/x', { waitMs: Infinity }))).toBe('UNKNOWN_SCHEME');
+    expect(await codeOf(openStore(authUrl('alice', 'wrong'), { waitMs: Infinity }))).toBe('UNAUTHENTICATED');
+  });
+
+  it.each([{ waitMs: -1 }, { waitMs: 'long' }, { wait: 5 }, { onRetry: 5 }])('openStore with %j: INVALID_OPTION', async (options) => {
+    expect(await codeOf(Reflect.apply(openStore, undefined, ['memory:', options]))).toBe('INVALID_OPTION');
   });
 
   it('a server of another kind on the port: an error in bounded time, and not a hang', async () => {

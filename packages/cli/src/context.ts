@@ -1,6 +1,7 @@
 /** Everything that the command takes from outside, so that tests can replace it. */
 
 import type { Store } from '@incumbent/core';
+import type { OpenStoreOptions } from 'incumbent';
 
 import type { Printer } from './common/printer.ts';
 
@@ -15,5 +16,5 @@ export interface CliContext {
   /** Standard error: messages, and the log of `run`. */
   readonly err: Printer;
   /** Opens a store by its URL; the command closes it. */
-  readonly openStore: (url: string) => Promise<Store>;
+  readonly openStore: (url: string, options?: OpenStoreOptions) => Promise<Store>;
 }

@@ -61,7 +61,12 @@ describe('the exit code', () => {
     ['of a missing store file', 2, ['status', '--store-file', '/no/such/file'], 'the store file /no/such/file cannot be read: ENOENT'],
     ['of a missing store', 3, ['status', '--store', 'sqlite:/no/such/folder/state.db'], 'UNREACHABLE'],
     ['of an unreachable server', 3, ['leader', 'a', '--store', 'etcd://127.0.0.1:9/x?connectTimeoutMs=500'], '127.0.0.1:9'],
-    ['of run on a missing store', 125, [...run, '--store', 'sqlite:/no/such/folder/state.db', '--', 'true'], 'UNREACHABLE'],
+    [
+      'of run on a missing store',
+      125,
+      [...run, '--store-wait', '0', '--store', 'sqlite:/no/such/folder/state.db', '--', 'true'],
+      'UNREACHABLE',
+    ],
     ['of run on a store in memory', 125, [...run, '--store', 'memory:', '--', 'true'], 'belongs to this process alone'],
   ])('%s is %i', async (_, code, args, text) => {
     const result = await incumbent(

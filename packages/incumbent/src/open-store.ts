@@ -3,8 +3,9 @@
  * is first used.
  */
 
-import { IncumbentError, type Store } from '@incumbent/core';
-import { invalidSecret, isUrl, showUrl, urlText } from '@incumbent/core/adapter';
+import { setTimeout } from 'node:timers/promises';
+import { IncumbentError, isRetryable, type Store } from '@incumbent/core';
+import { checkFunction, checkKnown, checkNumber, invalidSecret, isUrl, showUrl, urlText } from '@incumbent/core/adapter';
 
 interface Adapter {
   readonly package: string;
@@ -38,6 +39,23 @@ const adapters: ReadonlyMap<string, Adapter> = new Map([
   ['zookeepers', zookeeper],
 ]);
 
+/** The options of {@link openStore}. */
+export interface OpenStoreOptions {
+  /**
+   * How long to try again while the store cannot be reached or cannot serve, in ms. From 0 to
+   * Infinity. Default 0: the first failure rejects.
+   */
+  readonly waitMs?: number;
+  /** Aborts the wait. An attempt under way goes on until it has an answer. */
+  readonly signal?: AbortSignal;
+  /** Called with the error of each attempt that is followed by another. */
+  readonly onRetry?: (error: unknown) => void;
+}
+
+/** The first pause between two attempts, in ms. It doubles with each further one. */
+const FIRST_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 5_000;
+
 /**
  * Opens the store that the URL names, and loads its adapter:
  *
@@ -50,12 +68,32 @@ const adapters: ReadonlyMap<string, Adapter> = new Map([
  * In a user and a password, write `@` as `%40`, `/` as `%2F`, `?` as `%3F`, `#` as `%23` and `%` as
  * `%25`.
  *
- * @throws `UNKNOWN_SCHEME`; `ADAPTER_MISSING`, with the package to install; and every error of the
- *   adapter's own `open…` function.
+ * @throws `UNKNOWN_SCHEME`; `ADAPTER_MISSING`, with the package to install; `INVALID_OPTION`; the
+ *   signal's reason; and every error of the adapter's own `open…` function, the last one after
+ *   `waitMs`.
  */
-export async function openStore(url: string | URL): Promise<Store> {
+export async function openStore(url: string | URL, options: OpenStoreOptions = {}): Promise<Store> {
   if (!isUrl(url)) throw invalidSecret('url', url, 'a string or a URL');
-  return openText(urlText(url));
+  checkKnown('openStore', options, ['waitMs', 'signal', 'onRetry']);
+  const { waitMs, signal, onRetry = () => {} } = options;
+  const endsAt = performance.now() + checkNumber('waitMs', waitMs, 0, { min: 0, max: Infinity });
+  checkFunction('onRetry', onRetry);
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+    signal?.throwIfAborted();
+    try {
+      return await openText(urlText(url));
+    } catch (error) {
+      const leftMs = endsAt - performance.now();
+      if (!isRetryable(error) || leftMs <= 0) throw error;
+      onRetry(error);
+      // Between 50 % and 100 %, so that processes that start together do not try together.
+      await sleep(Math.min(pauseMs * (1 - Math.random() / 2), leftMs), signal);
+    }
+  }
+}
+
+async function sleep(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+  await setTimeout(delayMs, undefined, signal === undefined ? {} : { signal }).catch(() => {});
 }
 
 async function openText(url: string): Promise<Store> {

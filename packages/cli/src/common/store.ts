@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 
 import { isIncumbentError, type Store } from '@incumbent/core';
 import { describeHidden, showUrl } from '@incumbent/core/adapter';
+import type { OpenStoreOptions } from 'incumbent';
 
 import { CliError, Exit, toCliError, usageError } from '../exit.ts';
 import type { CliContext } from '../context.ts';
@@ -55,9 +56,9 @@ function shownFile(file: string): string {
   return /[:@]/.test(file) ? `(${describeHidden(file)})` : file;
 }
 
-export async function openUrl(url: string, { openStore: open }: CliContext): Promise<Store> {
+export async function openUrl(url: string, { openStore: open }: CliContext, options: OpenStoreOptions = {}): Promise<Store> {
   try {
-    return await open(url);
+    return await open(url, options);
   } catch (error) {
     const { exitCode, message } = toCliError(error);
     const at = isIncumbentError(error) ? ` (${showUrl(url)})` : '';

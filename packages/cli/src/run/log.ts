@@ -28,6 +28,10 @@ export class RunLog {
     this.#verbosity = verbosity;
   }
 
+  waitingForStore(why: string): void {
+    this.#say('yellow', `waits for the store: ${why}`, true);
+  }
+
   campaigning(election: string, memberId: string, store: string): void {
     this.#say('cyan', `waits to lead "${election}" as "${memberId}" (${store})`);
   }

@@ -29,6 +29,8 @@ export interface RunOptions extends StoreOptions {
   readonly ttl?: number;
   readonly grace?: number;
   readonly stopTimeout: number;
+  /** In ms. Without it, `run` waits until the store can be reached. */
+  readonly storeWait?: number;
   readonly once?: boolean;
   readonly restart?: boolean;
   readonly healthPort?: HealthAddress;
@@ -43,6 +45,9 @@ export interface RunOptions extends StoreOptions {
  */
 const FIRST_RESTART_MS = 1_000;
 const LONGEST_RESTART_MS = 30_000;
+
+/** How often `run` says that it still waits for the store, in ms. */
+const SAY_EVERY_MS = 5_000;
 
 /** Resolves with the exit code: the program's own, or one of `Exit`. */
 export async function run(command: readonly string[], options: RunOptions, context: CliContext): Promise<number> {
@@ -97,11 +102,30 @@ class Supervisor {
     const url = storeUrl(this.#options, this.#context);
     if (url.startsWith('memory:')) throw usageError('a store in memory belongs to this process alone: no other process could take part');
     checkProgram(this.#command[0] ?? '', env['PATH']);
-    const store = await openUrl(withoutExitDetection(url), this.#context);
+    const store = await this.#openStore(withoutExitDetection(url));
+    if (store === undefined) return this.#signals.code;
     try {
       return await this.#runOnStore(store);
     } finally {
       await store.close();
+    }
+  }
+
+  /** Waits until the store can be reached. Undefined if a signal came first. */
+  async #openStore(url: string): Promise<Store | undefined> {
+    const { stopping } = this.#signals;
+    const waitMs = this.#options.storeWait ?? Infinity;
+    let lastMs = -Infinity;
+    const onRetry = (error: unknown): void => {
+      if (performance.now() - lastMs < SAY_EVERY_MS) return;
+      lastMs = performance.now();
+      this.#log.waitingForStore(toCliError(error).message);
+    };
+    try {
+      return await openUrl(url, this.#context, { waitMs, signal: stopping, onRetry });
+    } catch (error) {
+      if (stopping.aborted) return undefined;
+      throw error;
     }
   }
 

@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { groupIsGone } from '@incumbent/reaper';
 import { freePort, makeScratch, until, type Scratch, type ScriptProcess } from '@incumbent/test-support';
@@ -24,6 +26,25 @@ function signalsOf(run: ScriptProcess): readonly unknown[] {
 async function waitForSignal(run: ScriptProcess, name: string): Promise<void> {
   await run.waitFor(({ event, fields }) => event === 'signal' && fields['name'] === name, { withinMs: DEADLINE_MS });
 }
+
+describe('a store that is away at the start', () => {
+  it('is waited for, and run says so', async () => {
+    const folder = join(scratch.path, 'later');
+    await using run = await startRun(`sqlite:${join(folder, 'state.db')}`, 'a', programThat('exits', '0'));
+    await says(run, 'waits for the store: UNREACHABLE');
+    expect(run.running).toBe(true);
+    mkdirSync(folder);
+    await started(run);
+    expect(await run.exited).toBe(0);
+  });
+
+  it('is waited for until a signal', async () => {
+    await using run = await startRun(`sqlite:${join(scratch.path, 'never', 'state.db')}`, 'a', programThat('exits', '0'));
+    await says(run, 'waits for the store');
+    run.sigterm();
+    expect(await run.exited).toBe(128 + constants.signals.SIGTERM);
+  });
+});
 
 describe('a program', () => {
   it('gets its term, election and member in the environment, and keeps its arguments and output', async () => {

@@ -90,10 +90,13 @@ export function withHandled<T>(promise: Promise<T>, isExpected: (error: unknown)
   return result.promise;
 }
 
-/** Returns the signal of a call's options. Throws `INVALID_OPTION` if there are other options. */
-export function checkSignal(options: SignalOptions): AbortSignal | undefined {
+/**
+ * Returns the signal of a call's options. Throws `INVALID_OPTION` if there are options besides it and
+ * the `others`.
+ */
+export function checkSignal(options: SignalOptions, others: readonly string[] = []): AbortSignal | undefined {
   if (options instanceof AbortSignal) throw invalidOption('options', options, 'an object with the signal in it: { signal }');
-  checkKnown('call', options, ['signal']);
+  checkKnown('call', options, ['signal', ...others]);
   const { signal } = options;
   if (signal === undefined || signal instanceof AbortSignal) return signal;
   throw invalidOption('signal', signal, 'an AbortSignal');

@@ -21,7 +21,7 @@ import { checkFloor } from '../protocol/terms.ts';
 import type { MemberIdentity } from '../protocol/transactions.ts';
 import { payloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
 import type { Key } from '../store/contract.ts';
-import { type LeadContext, leadUntilDone } from './lead.ts';
+import { checkLeadOptions, type LeadContext, type LeadOptions, leadUntilDone } from './lead.ts';
 import { type OrphanCleaner, OwnEntries } from './orphan-cleaner.ts';
 
 /** The options of one member's part in an election. */
@@ -128,7 +128,8 @@ export class Election<V = unknown> {
    * leadership's signal, awaits the work, campaigns again, and calls `work` again with a new term.
    *
    * Work that returns resigns; this resolves with its value. Work that throws resigns; this rejects
-   * with its error. Work that throws a fence's `STALE_TERM` has met a newer term: the leadership is
+   * with its error, unless `retry` accepts the error, by default one of a store that was away: then
+   * the member campaigns again. Work that throws a fence's `STALE_TERM` has met a newer term: the leadership is
    * lost (`termBehind`), and the member campaigns for a higher term. Aborting the signal drains the
    * work, resigns, and rejects.
    *
@@ -136,12 +137,13 @@ export class Election<V = unknown> {
    *
    * @throws As `campaign` does, except for `MEMBER_CLOSED`, and as the work does.
    */
-  async lead<T>(work: (leadership: Leadership<V>) => Promise<T> | T, options: SignalOptions = {}): Promise<T | undefined> {
+  async lead<T>(work: (leadership: Leadership<V>) => Promise<T> | T, options: LeadOptions = {}): Promise<T | undefined> {
     checkFunction('work', work);
-    const signal = checkSignal(options);
+    const terms = checkLeadOptions(options);
+    const { signal } = terms;
     const letGo = this.#context.clock.keepAlive();
     try {
-      return await this.#running(signal, () => leadUntilDone(this.#leadContext, work, () => this.#elect(signal), signal));
+      return await this.#running(signal, () => leadUntilDone(this.#leadContext, work, () => this.#elect(signal), terms));
     } catch (error) {
       if (this.#isClosing(error)) return undefined;
       throw error;
@@ -270,11 +272,11 @@ export class Election<V = unknown> {
   }
 
   get #leadContext(): LeadContext {
-    const { telemetry, closing } = this.#context;
+    const { telemetry, closing, clock, random, timing } = this.#context;
     const workBegins = (work: Promise<unknown>): void => {
       this.#work = work;
     };
-    return { election: this.name, telemetry, closing, workBegins };
+    return { election: this.name, telemetry, closing, clock, random, timing, workBegins };
   }
 
   #entryName(attempt: number): string {

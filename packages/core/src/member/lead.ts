@@ -2,16 +2,36 @@
  * The loop of `lead`: runs the work once per term, until the work returns or its caller gives up.
  */
 
-import { onAbort, orAborted } from '../async/abort.ts';
-import { isIncumbentError } from '../base/errors.ts';
+import { checkSignal, endQuietly, onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
+import { Backoff } from '../async/backoff.ts';
+import { sleep } from '../async/sleep.ts';
+import type { Clock } from '../base/clock.ts';
+import { isIncumbentError, isRetryable } from '../base/errors.ts';
+import type { Random } from '../base/random.ts';
 import type { Telemetry } from '../base/telemetry.ts';
+import { checkFunction } from '../base/validate.ts';
 import type { Leadership } from '../leadership/leadership.ts';
+import type { Timing } from '../lease/timing.ts';
 import { MAX_FLOOR } from '../protocol/terms.ts';
+
+/** The options of `lead`. */
+export interface LeadOptions extends SignalOptions {
+  /**
+   * Which errors of the work are no reason to give up. After such an error the member resigns,
+   * emits `workFailed`, waits and campaigns again. The wait grows from `retryEveryMs` to 30 s, and
+   * starts anew when work has run for a ttl. Default `isRetryable`: the store was away, and the
+   * work's own calls to it failed. `false`: every error rejects `lead`.
+   */
+  readonly retry?: false | ((error: unknown) => boolean);
+}
 
 /** What the loop needs. */
 export interface LeadContext {
   readonly election: string;
   readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timing: Timing;
   /** Aborts when the member closes. */
   readonly closing: AbortSignal;
   /**
@@ -20,7 +40,24 @@ export interface LeadContext {
   readonly workBegins: (work: Promise<unknown>) => void;
 }
 
+/** The longest wait between two works that failed, in ms. */
+const MAX_WAIT_MS = 30_000;
+
 type Work<V, T> = (leadership: Leadership<V>) => Promise<T> | T;
+
+/** The options of one call of `lead`, with their defaults. */
+interface LeadTerms {
+  readonly signal: AbortSignal | undefined;
+  readonly retry: (error: unknown) => boolean;
+}
+
+/** Checks the options of `lead`, and adds the default. Throws `INVALID_OPTION`. */
+export function checkLeadOptions(options: LeadOptions): LeadTerms {
+  const signal = checkSignal(options, ['retry']);
+  const { retry = isRetryable } = options;
+  if (retry !== false) checkFunction('retry', retry);
+  return { signal, retry: retry === false ? () => false : retry };
+}
 
 /**
  * Resolves with the value of work that returned while it led. Rejects as that work threw, or as
@@ -30,21 +67,30 @@ export async function leadUntilDone<V, T>(
   context: LeadContext,
   work: Work<V, T>,
   elect: () => Promise<Leadership<V>>,
-  signal: AbortSignal | undefined,
+  { signal, retry }: LeadTerms,
 ): Promise<T> {
+  const { election, telemetry, clock, timing } = context;
+  const backoff = new Backoff(context.random, timing.retryEveryMs, MAX_WAIT_MS);
   for (;;) {
-    const done = await leadOnce(context, work, await elect(), signal);
-    if (done !== undefined) return done.value;
+    const leadership = await elect();
+    const startedMs = clock.monotonic();
+    const done = await leadOnce(context, work, leadership, signal);
+    if (clock.monotonic() - startedMs > timing.ttlMs) backoff.reset();
+    if (done === undefined) continue;
+    if (!('error' in done)) return done.value;
+    if (!retry(done.error)) throw done.error;
+    telemetry.emit('workFailed', { election, term: leadership.term, error: done.error });
+    await pause(context, backoff.next(), signal);
   }
 }
 
-/** Runs the work for one term. Undefined if the member has to campaign again. */
+/** Runs the work for one term. Undefined if the leadership has ended before the work. */
 async function leadOnce<V, T>(
   context: LeadContext,
   work: Work<V, T>,
   leadership: Leadership<V>,
   signal: AbortSignal | undefined,
-): Promise<{ readonly value: T } | undefined> {
+): Promise<Result<T> | undefined> {
   const stop = onAbort(signal, () => void leadership.resignWhenDrained());
   if (!leadership.isValid()) {
     // The leadership ended right after the election: do not start the work.
@@ -65,11 +111,21 @@ async function leadOnce<V, T>(
   stop();
   // Stuck work keeps this member from campaigning, but does not keep the caller from giving up.
   const settled = await unlessGivenUp(context, result, signal);
-  if (reason === 'resigned') return unwrap(settled);
+  if (reason === 'resigned') return settled;
   if ('error' in settled && !isEnd(settled.error)) {
     context.telemetry.emit('workFailed', { election: context.election, term: leadership.term, error: settled.error });
   }
   return undefined;
+}
+
+/** Waits. Rejects as soon as the caller gives up or the member closes. */
+async function pause({ clock, closing }: LeadContext, delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+  const over = new AbortController();
+  const stops = [signal, closing].map((each) => onAbort(each, () => endQuietly(over)));
+  await sleep(clock, delayMs, over.signal);
+  for (const stop of stops) stop();
+  signal?.throwIfAborted();
+  closing.throwIfAborted();
 }
 
 async function unlessGivenUp<T>({ closing }: LeadContext, promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -98,11 +154,6 @@ async function settle<V, T>(work: Work<V, T>, leadership: Leadership<V>): Promis
   } catch (error) {
     return { error };
   }
-}
-
-function unwrap<T>(result: Result<T>): { readonly value: T } {
-  if ('error' in result) throw result.error;
-  return result;
 }
 
 /** Work that rethrows the signal's reason has not failed. */
