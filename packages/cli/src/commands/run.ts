@@ -40,12 +40,7 @@ export function addRun({ root, context, end }: CommandParent): void {
         .argParser((text) => parseDuration('--stop-timeout', text))
         .default(30_000, '30s'),
     )
-    .addOption(
-      new Option(
-        '--store-wait <duration>',
-        'how long to wait at the start for a store that cannot be reached (default: until it is there)',
-      ).argParser((text) => parseDuration('--store-wait', text)),
-    )
+    .addOption(durationOption('--store-wait', 'how long to wait at the start for a store that cannot be reached', 'until it is there'))
     .option('--once', 'exit with 124 when leadership is lost (default: campaign again)')
     .option('--restart', 'campaign again when the program has ended, after 1s, then 2s, … up to 30s (default: exit)')
     .option(

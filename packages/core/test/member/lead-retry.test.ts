@@ -39,7 +39,7 @@ describe('lead', () => {
   it('waits longer after each failure of its work, and from anew after work that ran for a ttl', async () => {
     const { world, election } = alone();
     const starts: number[] = [];
-    quiet(
+    void quiet(
       election.lead(async ({ ended }) => {
         starts.push(world.clock.monotonic());
         if (starts.length === 6) await Promise.race([ended, after(world, 2 * TTL_MS)]);
