@@ -13,7 +13,7 @@ export { momentOf, systemClock } from './base/clock.ts';
 export { isIncumbentError, isRetryable, outcomeOf, StoreError } from './base/errors.ts';
 export { systemRandom } from './base/random.ts';
 export { describeHidden, showText, showUrl, withoutSecret } from './base/redact.ts';
-export { checkLogger, Telemetry } from './base/telemetry.ts';
+export { checkLogger, Telemetry, telemetryEvents } from './base/telemetry.ts';
 export {
   checkFunction,
   checkKnown,

@@ -56,11 +56,14 @@ export interface ScriptProcess extends AsyncDisposable {
 
 const OUTPUT_LINES = 200;
 
+/** Tests read the output of scripts. What members warn of has tests of its own. */
+const QUIET = ['--disable-warning=ExperimentalWarning', '--disable-warning=IncumbentWarning'];
+
 /** Starts a script, in TypeScript or not, on this process's Node, with the workspace's packages loaded from their sources. */
 export async function spawnScript(script: URL | string, options: SpawnOptions = {}): Promise<ScriptProcess> {
   const file = script instanceof URL ? fileURLToPath(script) : script;
   const sources = options.built === true ? [] : ['--conditions=@incumbent/source'];
-  const args = [...sources, '--disable-warning=ExperimentalWarning', file, ...(options.args ?? [])];
+  const args = [...sources, ...QUIET, file, ...(options.args ?? [])];
   // A runner's own Node options are not the script's.
   const { NODE_OPTIONS: _runner, ...inherited } = process.env;
   const process_ = await supervise(process.execPath, args, { env: { ...inherited, ...options.env }, stdout: 'pipe', stderr: 'pipe' });

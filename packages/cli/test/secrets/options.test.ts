@@ -224,6 +224,8 @@ const electionOptions: OptionTable<ElectionOptions<unknown>> = {
   succession: 'described',
   minTerm: 'described',
   acceptWeakStore: 'shown',
+  onElected: 'described',
+  onEnded: 'described',
 };
 
 type Store = Awaited<ReturnType<typeof openMemory>>;

@@ -8,7 +8,10 @@
 import diagnosticsChannel, { type Channel } from 'node:diagnostics_channel';
 import { invalidOption } from './validate.ts';
 
-/** The methods that pino, `console` and most loggers share. Errors that they throw are ignored. */
+/**
+ * The methods that pino, `console` and most loggers share. Errors that they throw are ignored. The
+ * fields include `event`, the name of the event.
+ */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -98,6 +101,9 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   seedsFailed: ['warn', 'could not find out who the seeds are; asked again'],
 };
 
+/** The names of all events. */
+export const telemetryEvents: readonly string[] = Object.keys(events);
+
 /** Kept here because Node looks a channel up by its name on each call. */
 const channels = new Map<TelemetryEvent, Channel>();
 
@@ -169,7 +175,7 @@ export class Telemetry {
 
   #log([level, text]: readonly [Level, string], event: TelemetryEvent, fields: TelemetryFields): void {
     try {
-      this.#logger?.[levelOf(level, event, fields)](loggable(fields), text);
+      this.#logger?.[levelOf(level, event, fields)]({ event, ...loggable(fields) }, text);
     } catch {
       // A logger that throws must not end a leadership.
     }

@@ -9,7 +9,7 @@ import { checkFunction, checkKnown, invalidOption } from '../base/validate.ts';
 import { type CampaignResult, CampaignRunner } from '../campaign/runner.ts';
 import type { ElectionSpec } from '../leadership/handover.ts';
 import { Leadership, type ManagedLeadership } from '../leadership/leadership.ts';
-import { releaseOrphan } from '../leadership/release-machine.ts';
+import { type LeadershipEnd, releaseOrphan } from '../leadership/release-machine.ts';
 import { release } from '../leadership/release.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import type { CandidateView } from '../observer/observer.ts';
@@ -41,6 +41,13 @@ export interface ElectionOptions<V> extends ValueOptions<V> {
    * Leave it out for a linearizable store (`INVALID_OPTION`).
    */
   readonly acceptWeakStore?: string;
+  /**
+   * Called when this member is elected, before `campaign` resolves and the work of `lead` begins.
+   * May be async; it is not awaited. An error goes to the event `subscriberFailed`.
+   */
+  onElected?(leadership: Leadership<V>): unknown;
+  /** Called when a leadership of this member has ended, in the same way. */
+  onEnded?(end: LeadershipEnd): unknown;
 }
 
 /** @internal What a member passes to its elections and groups. */
@@ -56,7 +63,7 @@ export interface ElectionContext extends SessionContext {
   readonly left: (leadership: ManagedLeadership) => void;
 }
 
-const known = ['value', 'succession', 'minTerm', 'acceptWeakStore', 'parse', 'codec'];
+const known = ['value', 'succession', 'minTerm', 'acceptWeakStore', 'onElected', 'onEnded', 'parse', 'codec'];
 
 /** A running call of `campaign` or `lead`. */
 interface Run {
@@ -73,6 +80,7 @@ export class Election<V = unknown> {
   readonly #context: ElectionContext;
   readonly #spec: ElectionSpec<V>;
   readonly #value: V | undefined;
+  readonly #callbacks: Pick<ElectionOptions<V>, 'onElected' | 'onEnded'>;
   #termFloor: bigint;
   #attempts = 0;
   #run: Run | undefined;
@@ -91,6 +99,7 @@ export class Election<V = unknown> {
     this.#spec = { election: name, keys: electionKeys(name), succession, codec };
     this.#entries = new OwnEntries(context, this.#spec.keys);
     this.#value = options.value;
+    this.#callbacks = checkCallbacks(options);
     codec.encode(options.value);
     this.#termFloor = checkFloor('minTerm', options.minTerm === undefined ? 1n : options.minTerm) - 1n;
     checkStrength(context, name, options.acceptWeakStore);
@@ -342,8 +351,26 @@ export class Election<V = unknown> {
       },
     });
     this.#context.took(leadership, session, this.#spec.succession);
+    this.#notify(() => this.#callbacks.onElected?.(leadership));
+    if (this.#callbacks.onEnded !== undefined) void leadership.ended.then((end) => this.#notify(() => this.#callbacks.onEnded?.(end)));
     return leadership;
   }
+
+  /** Runs a callback of the user, which may be an async function. */
+  #notify(callback: () => unknown): void {
+    const fail = (error: unknown): void => this.#context.telemetry.emit('subscriberFailed', { election: this.name, error });
+    try {
+      const result = callback();
+      if (result instanceof Promise) result.catch(fail);
+    } catch (error) {
+      fail(error);
+    }
+  }
+}
+
+function checkCallbacks<V>({ onElected, onEnded }: ElectionOptions<V>): Pick<ElectionOptions<V>, 'onElected' | 'onEnded'> {
+  for (const [name, callback] of Object.entries({ onElected, onEnded })) if (callback !== undefined) checkFunction(name, callback);
+  return { ...(onElected === undefined ? {} : { onElected }), ...(onEnded === undefined ? {} : { onEnded }) };
 }
 
 function checkStrength({ store }: ElectionContext, name: string, accepted: string | undefined): void {

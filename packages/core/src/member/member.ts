@@ -41,7 +41,7 @@ export interface MemberOptions extends TimingOptions {
    */
   readonly reaper?: Reaper;
   /** Gets the member's events: an object with debug, info, warn and error (pino). Default none. */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
   /** For tests and simulation. Default `systemClock`. */
   readonly clock?: Clock;
   /** For tests and simulation. Default `systemRandom`. */

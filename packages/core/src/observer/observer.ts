@@ -21,7 +21,7 @@ export interface ObserverOptions<V> extends ValueOptions<V> {
   /** The most that one read may take, in ms. From 10 to 60,000. Default 2,500. */
   readonly callTimeoutMs?: number;
   /** Gets the observer's events. Default none. */
-  readonly logger?: Logger;
+  readonly logger?: Logger | undefined;
   /** For tests and simulation. Default `systemClock`. */
   readonly clock?: Clock;
   /** For tests and simulation. Default `systemRandom`. */

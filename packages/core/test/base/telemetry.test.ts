@@ -26,7 +26,9 @@ describe('an event', () => {
     subscribe('elected', (message) => seen.push(message));
     new Telemetry(events, { memberId: 'a', store: 'memory' }).emit('elected', { term: 3n });
     expect(seen).toEqual([{ memberId: 'a', store: 'memory', term: 3n }]);
-    expect(events.all).toEqual([{ level: 'info', message: 'elected', fields: { memberId: 'a', store: 'memory', term: '3' } }]);
+    expect(events.all).toEqual([
+      { level: 'info', message: 'elected', fields: { event: 'elected', memberId: 'a', store: 'memory', term: '3' } },
+    ]);
   });
 
   it('comes to the logger as any logger can write it, and to the channel as it is', () => {

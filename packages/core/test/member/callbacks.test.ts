@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import type { LeadershipEnd } from '../../src/index.ts';
+import { LEADER, NAME, TTL_MS, World } from '../support/world.ts';
+
+describe('the callbacks of an election', () => {
+  it('are called when the member is elected, and when its leadership has ended', async () => {
+    const world = new World();
+    const calls: unknown[] = [];
+    const election = world.member('a').election(NAME, {
+      onElected: ({ term }) => calls.push(term),
+      onEnded: ({ term, reason }: LeadershipEnd) => calls.push(term, reason),
+    });
+    void election.lead(async ({ ended }) => void (await ended));
+    await world.pass(100);
+    expect(calls).toEqual([1n]);
+    world.server.deleteKey(LEADER);
+    await world.pass(TTL_MS);
+    expect(calls).toEqual([1n, 1n, 'recordDeleted', 2n]);
+    await world.close();
+    expect(calls.slice(4)).toEqual([2n, 'memberClosed']);
+    world.expectNothingLeft();
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('mine');
+      },
+    ],
+    [
+      'rejects',
+      async () => {
+        throw new Error('mine');
+      },
+    ],
+  ])('end no leadership where one %s: the error goes to an event', async (_, callback) => {
+    const world = new World();
+    const election = world.member('a').election(NAME, { onElected: callback, onEnded: callback });
+    const leadership = await world.run(election.campaign());
+    expect(leadership.isValid()).toBe(true);
+    await world.run(leadership.resign());
+    expect(world.events.about('a subscriber threw')).toMatchObject([
+      { election: NAME, err: { message: 'mine' } },
+      { election: NAME, err: { message: 'mine' } },
+    ]);
+    await world.close();
+  });
+
+  it('are refused if they are no functions', () => {
+    const member = new World().member('a');
+    expect(() => Reflect.apply(member.election, member, [NAME, { onElected: 5 }])).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTION' }),
+    );
+  });
+});

@@ -1,0 +1,71 @@
+/**
+ * What a process says about its elections when it has no logger: warnings of Node for what needs
+ * somebody's attention, and every event if the environment asks for it.
+ */
+
+import diagnosticsChannel from 'node:diagnostics_channel';
+import { debuglog, inspect } from 'node:util';
+import type { Logger, TelemetryEvent } from '@incumbent/core';
+import { telemetryEvents } from '@incumbent/core/adapter';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The warning of each event that has one: its code, and its text. */
+const WARNINGS: Partial<Record<TelemetryEvent, readonly [code: string, text: (fields: Fields) => string]>> = {
+  stuck: [
+    'INCUMBENT_STUCK',
+    ({ election, term }) =>
+      `the work of "${String(election)}" in term ${String(term)} did not stop within drainMs: it may still run while another member leads`,
+  ],
+  duplicateMember: [
+    'INCUMBENT_DUPLICATE_MEMBER',
+    ({ memberId, onDuplicate }) => `another process holds the member id "${String(memberId)}" (onDuplicate: '${String(onDuplicate)}')`,
+  ],
+  ended: [
+    'INCUMBENT_LEADERSHIP_LOST',
+    ({ election, term, reason, sinceRenewalMs, loopBlockedMs }) =>
+      `leadership of "${String(election)}" in term ${String(term)} was lost: ${String(reason)}; the last renewal was ${String(sinceRenewalMs)} ms before, ` +
+      `and the event loop was blocked for up to ${String(loopBlockedMs)} ms`,
+  ],
+  storeEndsEarly: [
+    'INCUMBENT_STORE_ENDS_EARLY',
+    ({ store, why }) => `the store "${String(store)}" may end a lease that is being renewed: ${String(why)}`,
+  ],
+};
+
+/** The warnings that this process has had: one per code and election. */
+const warned = new Set<string>();
+
+/**
+ * The logger of a member without one. It calls `process.emitWarning` once per process, code and
+ * election. Node's option `--disable-warning=INCUMBENT_…` hides a code.
+ */
+export const warningLogger: Logger = { debug: warn, info: warn, warn, error: warn };
+
+function warn(logged: object): void {
+  const fields: Fields = { ...logged };
+  const warning = isWarned(fields['event']) ? WARNINGS[fields['event']] : undefined;
+  if (warning === undefined || (fields['event'] === 'ended' && fields['lost'] !== true)) return;
+  const [code, text] = warning;
+  const key = `${code} ${String(fields['election'] ?? fields['store'])}`;
+  if (warned.has(key)) return;
+  warned.add(key);
+  process.emitWarning(text(fields), { type: 'IncumbentWarning', code });
+}
+
+function isWarned(event: unknown): event is TelemetryEvent {
+  return typeof event === 'string' && event in WARNINGS;
+}
+
+/**
+ * Prints every event of this process on standard error if the environment has `INCUMBENT_DEBUG=1` or
+ * `NODE_DEBUG=incumbent`. Called once, by the module that exports `Member`.
+ */
+export function printEventsIfAsked(): void {
+  if (process.env['INCUMBENT_DEBUG'] !== '1' && !debuglog('incumbent').enabled) return;
+  for (const event of telemetryEvents) {
+    diagnosticsChannel.subscribe(`incumbent:${event}`, (fields) => {
+      process.stderr.write(`incumbent ${event} ${inspect(fields, { breakLength: Infinity, depth: 4 })}\n`);
+    });
+  }
+}

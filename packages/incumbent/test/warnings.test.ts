@@ -1,0 +1,71 @@
+import { ManualClock, MemoryServer } from '@incumbent/memory';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { Member, type MemberOptions } from '../src/index.ts';
+
+const TTL_MS = 6_000;
+
+let clock: ManualClock;
+let server: MemoryServer;
+let warnings: Error[];
+const listen = (warning: Error): void => void warnings.push(warning);
+
+beforeEach(() => {
+  clock = new ManualClock();
+  server = new MemoryServer({ clock });
+  warnings = [];
+  process.on('warning', listen);
+});
+afterEach(() => {
+  process.off('warning', listen);
+});
+
+function member(memberId: string, options: MemberOptions = {}): Member {
+  return new Member(server.connect(), { memberId, ttlMs: TTL_MS, clock, ...options });
+}
+
+/** Node emits warnings in the next tick. */
+async function warned(): Promise<readonly unknown[]> {
+  await new Promise((resolve) => setImmediate(resolve));
+  return warnings.map((warning) => ('code' in warning ? warning.code : warning));
+}
+
+/** Leads, and loses the leadership while the work does not stop. */
+async function lose(election: string, options: MemberOptions): Promise<Member> {
+  const leader = member(`leader-of-${election}`, options);
+  void leader.election(election).lead(() => new Promise(() => {}));
+  await clock.advance(100);
+  server.deleteKey(`elections/${election}/leader`);
+  await clock.advance(TTL_MS);
+  return leader;
+}
+
+describe('a member without a logger', () => {
+  it('warns of a lost leadership and of work that does not stop, once for each election', async () => {
+    for (const election of ['first', 'first', 'second']) await clock.run((await lose(election, {})).close());
+    expect(await warned()).toEqual(['INCUMBENT_LEADERSHIP_LOST', 'INCUMBENT_STUCK', 'INCUMBENT_LEADERSHIP_LOST', 'INCUMBENT_STUCK']);
+    expect(warnings[0]).toMatchObject({
+      name: 'IncumbentWarning',
+      message: expect.stringContaining('leadership of "first" in term 1 was lost'),
+    });
+  });
+
+  it('warns of a member id that another process holds, and not of an orderly end', async () => {
+    const [first, second] = [member('same'), member('same')];
+    await clock.run(first.election('third').campaign());
+    void second.election('third').campaign();
+    await clock.advance(100);
+    await clock.run(first.shutdown());
+    await clock.run(second.shutdown());
+    expect(await warned()).toEqual(['INCUMBENT_DUPLICATE_MEMBER']);
+  });
+
+  it('warns of nothing that its logger gets', async () => {
+    const logged: unknown[] = [];
+    const log = (fields: object): void => void logged.push({ ...fields });
+    const leader = await lose('fourth', { logger: { debug: log, info: log, warn: log, error: log } });
+    await clock.run(leader.close());
+    expect(await warned()).toEqual([]);
+    expect(logged).toContainEqual(expect.objectContaining({ event: 'stuck', election: 'fourth' }));
+  });
+});
