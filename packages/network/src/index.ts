@@ -20,7 +20,7 @@ export { RetryGate } from './calls/retry-gate.ts';
 export { dial } from './connect/dial.ts';
 export { endpointName, isLoopback, parseEndpoint, parseEndpoints, type Endpoint } from './connect/endpoint.ts';
 export { openFirst, type OpenFirstOptions } from './connect/open-first.ts';
-export { connectSocket, type Connect, type SocketOptions } from './connect/socket.ts';
+export { connectSocket, type Connect, freeChunk, type SocketOptions } from './connect/socket.ts';
 export { certificatesOf, checkTls, readsFiles, type Pem, type PemFile, type TlsOptions } from './connect/tls.ts';
 export {
   checkSwapSize,

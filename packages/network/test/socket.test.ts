@@ -2,10 +2,11 @@
 
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { connectSocket, type Endpoint, judgeSocket } from '@incumbent/network';
+import { connectSocket, type Endpoint, freeChunk, judgeSocket } from '@incumbent/network';
 
 const servers: Server[] = [];
 const sockets: Socket[] = [];
@@ -88,5 +89,23 @@ describe('connecting', () => {
     const endpoint = await listen(createServer());
     await new Promise((resolve) => servers.pop()!.close(resolve));
     await expect(connectSocket(endpoint, {}, new AbortController().signal)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+  });
+});
+
+describe('freeing a chunk', () => {
+  it('gives back the memory of one that a socket of ours has emitted', async () => {
+    const endpoint = await listen(createServer((peer) => peer.write(new Uint8Array(100_000))));
+    const socket = await connectSocket(endpoint, {}, new AbortController().signal);
+    const chunk = await new Promise<Uint8Array>((resolve) => socket.once('data', resolve));
+    expect(chunk.length).toBeGreaterThan(0);
+    freeChunk(socket, chunk);
+    expect(chunk).toHaveLength(0);
+    socket.destroy();
+  });
+
+  it('leaves one of another stream to whoever made it', () => {
+    const chunk = new Uint8Array(100_000);
+    freeChunk(new PassThrough(), chunk);
+    expect(chunk).toHaveLength(100_000);
   });
 });

@@ -63,6 +63,18 @@ describe('a campaign', () => {
     await expect(world.run(election.campaign())).rejects.toMatchObject({ code: 'DUPLICATE_MEMBER' });
   });
 
+  it("of another election does not reject with the reason of this one's abort", async () => {
+    const world = new World();
+    const a = world.member('a', {}, world.connect({ latencyMs: 20 }));
+    const giveUp = new AbortController();
+    const first = quiet(a.election('one').campaign({ signal: giveUp.signal }));
+    // The session that both elections share is being opened.
+    await world.pass(50);
+    giveUp.abort(new Error('the first one was given up'));
+    await expect(world.run(first)).rejects.toThrow('the first one was given up');
+    await expect(world.run(a.election('two').campaign())).resolves.toMatchObject({ memberId: 'a' });
+  });
+
   it('does not read without a pause when the term key is gone while it confirms its claim', async () => {
     const world = new World();
     const link = world.connect();

@@ -61,10 +61,11 @@ export class ByteBuffer {
 /**
  * Frees the memory of a long answer at once: hostile servers send long answers faster than the
  * garbage collector runs. Every view of the answer becomes empty. Does nothing to an answer that is
- * a part of a larger buffer. A message of a `Deframer` is either in a buffer of its own or a
- * part of a chunk, so freeing it never takes a chunk from whoever made the stream.
+ * a part of a larger buffer, or shorter than `fromBytes`. A message of a `Deframer` is either in a
+ * buffer of its own or a part of a chunk, so freeing it never takes a chunk from whoever made the
+ * stream.
  */
-export function free(bytes: Uint8Array): void {
+export function free(bytes: Uint8Array, fromBytes: number = FREED_BYTES): void {
   const { buffer } = bytes;
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength && bytes.byteLength >= FREED_BYTES) buffer.transfer(0);
+  if (buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength && bytes.byteLength >= fromBytes) buffer.transfer(0);
 }

@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 
 import type { Endpoint } from './endpoint.ts';
 import { certificatesOf, type TlsOptions } from './tls.ts';
+import { free } from '../bytes/byte-buffer.ts';
 import { errorCode } from '../errors/verdict.ts';
 
 export interface SocketOptions {
@@ -19,6 +20,21 @@ export interface SocketOptions {
 
 /** Opens a byte stream to a server. The caller destroys a stream that opens after the abort. */
 export type Connect = (endpoint: Endpoint, signal: AbortSignal) => Duplex | Promise<Duplex>;
+
+/** The sockets that `connectSocket` has opened. Nobody else reads from them. */
+const ownSockets = new WeakSet<Duplex>();
+
+/** The garbage collector frees shorter chunks early enough. */
+const FREED_CHUNK_BYTES = 4_096;
+
+/**
+ * Frees the memory of a chunk that a stream has emitted, once all of its bytes were copied. The
+ * garbage collector would let 64 MiB of chunks collect first. Does nothing to a chunk of a stream
+ * that `connectSocket` has not opened: that chunk belongs to whoever made the stream.
+ */
+export function freeChunk(stream: Duplex, chunk: Uint8Array): void {
+  if (ownSockets.has(stream)) free(chunk, FREED_CHUNK_BYTES);
+}
 
 function openSocket(endpoint: Endpoint, { tls, protocols, probeAfterMs }: SocketOptions): Socket {
   const { host, port } = endpoint;
@@ -36,6 +52,7 @@ function openSocket(endpoint: Endpoint, { tls, protocols, probeAfterMs }: Socket
 export async function connectSocket(endpoint: Endpoint, options: SocketOptions, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();
   const socket = openSocket(endpoint, options);
+  ownSockets.add(socket);
   socket.unref();
   try {
     await ready(socket, options.tls === undefined ? 'connect' : 'secureConnect', signal);

@@ -3,7 +3,7 @@
 import type { Duplex } from 'node:stream';
 
 import type { Cancel, Clock } from '@incumbent/core';
-import { AnswersTooLarge, pace, type SharedAllowance } from '@incumbent/network';
+import { AnswersTooLarge, freeChunk, pace, type SharedAllowance } from '@incumbent/network';
 
 import { answeredWith, ExchangeError } from '../protocol/failure.ts';
 import { textOf } from '../protocol/replies.ts';
@@ -153,6 +153,9 @@ export class Connection {
     } catch (error) {
       const message = error instanceof AnswersTooLarge ? error.message : 'the server does not speak RESP';
       return this.#end(new ExchangeError({ kind: 'malformed' }, message, error));
+    } finally {
+      // The reader has copied it.
+      freeChunk(this.#stream, chunk);
     }
     this.#endIfRetired();
   }

@@ -1,6 +1,11 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+import { ManualClock } from '@incumbent/memory';
+import { connectSocket } from '@incumbent/network';
 import { describe, expect, it } from 'vitest';
 
-import type { Connection } from '../../src/client/connection.ts';
+import { Connection } from '../../src/client/connection.ts';
 import { toStoreError } from '../../src/errors.ts';
 import { bytesOf, textOf } from '../../src/protocol/replies.ts';
 import type { Reply } from '../../src/protocol/resp.ts';
@@ -32,6 +37,24 @@ describe('a connection', () => {
     const copy = (connection: Connection): Promise<Uint8Array> => connection.request(['GET'], (reply) => new Uint8Array(bytesOf(reply)));
     expect(await servers.clock.run(client.call(copy, CALL))).toHaveLength(length);
     client.close();
+  });
+
+  it('frees the memory of what a socket has received when it was copied', async () => {
+    const length = 1_000_000;
+    const server = createServer((peer) => peer.once('data', () => peer.end(bulk('a'.repeat(length)))));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const socket = await connectSocket({ host: '127.0.0.1', port }, {}, new AbortController().signal);
+    const chunks: { readonly chunk: Uint8Array; readonly bytes: number }[] = [];
+    socket.on('data', (chunk: Uint8Array) => chunks.push({ chunk, bytes: chunk.length }));
+    const connection = new Connection(socket, new ManualClock(), { onPush: () => {} });
+    connection.onGreeted();
+    expect(await connection.request(['GET'], (reply) => bytesOf(reply).length)).toBe(length);
+    expect(chunks.filter(({ chunk, bytes }) => bytes >= 4_096 && chunk.length > 0)).toEqual([]);
+    await connection.ended;
+    server.close();
   });
 
   it('that turns out to be to a replica leaves the outcome of requests in flight unknown', async () => {

@@ -26,8 +26,8 @@ export interface SessionConnectorOptions extends DialOptions {
    */
   readonly lasting?: boolean;
   /**
-   * Sends no pings, so that only requests keep the session. Default false: pings keep the session
-   * while this process lives.
+   * For a lease: sends no pings, so that only requests keep the session, and counts only complete
+   * replies as signs of life. Default false: pings keep the session while this process lives.
    */
   readonly quiet?: boolean;
 }

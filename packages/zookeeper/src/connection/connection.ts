@@ -28,8 +28,9 @@ export interface ConnectionOptions {
   readonly helloAtMs: number;
   readonly onEvent: (event: WatchEvent) => void;
   /**
-   * Sends no pings: only requests keep the session, and a dead link is found only while requests
-   * wait for their replies.
+   * For a lease. Sends no pings: only requests keep the session, and a dead link is found only
+   * while requests wait for their replies. Only complete records are signs of life: a reply that
+   * arrives slowly delays the next renewal as much as silence does.
    */
   readonly quiet: boolean;
 }
@@ -92,7 +93,8 @@ export class Connection {
     this.#sentAtMs = this.#heardAtMs;
     this.#cancelCheck = clock.schedule(this.#pingAfterMs, () => this.#check());
     void channel.ended.then((reason) => this.#end(reason));
-    channel.receive({ record: (record) => this.#onRecord(record), partial: () => this.#onPartialRecord() });
+    const record = (bytes: Uint8Array): void => this.#onRecord(bytes);
+    channel.receive(quiet ? { record } : { record, partial: () => this.#onPartialRecord() });
   }
 
   /** True once nothing more can be sent. */
@@ -120,7 +122,7 @@ export class Connection {
 
   /**
    * Whether a record is arriving: some of its bytes came within the last `withinMs`, and its first
-   * ones no more than 30 s ago.
+   * ones no more than 30 s ago. False on a quiet connection.
    */
   isReceiving(withinMs: number): boolean {
     return this.#recordSinceMs !== undefined && this.#clock.monotonic() - this.#heardAtMs <= withinMs;
@@ -141,8 +143,9 @@ export class Connection {
 
   /**
    * Call this when a request that was sent at `sentAtMs`, on the monotonic clock, got no reply in
-   * its time. Ends the connection if the server has sent nothing since then, and sends nothing
-   * within another 50 ms. The next call can then try another server while the session has time.
+   * its time. Ends the connection if the server has shown no sign of life since then, and shows
+   * none within another 50 ms. The next call can then try another server while the session has
+   * time.
    */
   leaveIfSilentSince(sentAtMs: number): void {
     if (this.over || this.#heardAtMs > sentAtMs || this.#cancelLastCheck !== undefined) return;

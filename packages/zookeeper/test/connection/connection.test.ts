@@ -2,9 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 
+import { frame } from '../../src/protocol/frame.ts';
+import { Writer } from '../../src/protocol/jute.ts';
 import { getData } from '../../src/protocol/nodes.ts';
 import { silent, type Peer } from '../support/fake-server.ts';
-import { answerSlowly, failureOf, SECOND, serving, write } from '../support/serving.ts';
+import { answerSlowly, failureOf, SECOND, serving, SYNCED, write } from '../support/serving.ts';
 
 describe('a server that', () => {
   it.each<readonly [string, (peer: Peer) => void]>([
@@ -140,6 +142,32 @@ describe('a link', () => {
     const call = failureOf(session.request(getData, { path: '/a' }, { timeoutMs: 300 * SECOND }));
     await world.clock.advance(40 * SECOND);
     expect(await call).toMatchObject({ code: 'CONNECTION_LOST', outcome: 'unknown' });
+    session.abandon();
+  });
+});
+
+describe('a link that keeps a lease', () => {
+  it.each([
+    ['stops in the middle of a reply', 1],
+    ['sends a reply one byte at a time', Infinity],
+  ])('is left after one failed call when its server %s', async (_, bytes) => {
+    const { world, session } = await serving(2, { quiet: true });
+    const slow = world.servers.find(({ peers }) => peers.length > 0)!;
+    slow.answer = ({ xid }, peer) => {
+      const reply = frame(new Writer().int(xid).long(1n).int(0).raw(SYNCED).finish());
+      const sendFrom = (at: number): void => {
+        if (at === Math.min(bytes, reply.length)) return;
+        world.clock.schedule(100, () => {
+          peer.raw(reply.subarray(at, at + 1));
+          sendFrom(at + 1);
+        });
+      };
+      sendFrom(0);
+    };
+    expect(await world.clock.run(failureOf(write(session)))).toMatchObject({ code: 'TIMEOUT', outcome: 'unknown' });
+    await world.clock.advance(51);
+    expect(world.eventNames.slice(1)).toEqual(['disconnected', expect.stringContaining('reattached')]);
+    expect(await world.clock.run(write(session))).toMatchObject({ zxid: 101n });
     session.abandon();
   });
 });

@@ -7,7 +7,7 @@ import { frame, Xid } from '../../src/protocol/frame.ts';
 import { Writer } from '../../src/protocol/jute.ts';
 import { closeSession, getData, sync, writeStat } from '../../src/protocol/nodes.ts';
 import type { Reply } from '../../src/protocol/operation.ts';
-import type { ZooKeeperSession } from '../../src/client/session.ts';
+import type { SessionOptions, ZooKeeperSession } from '../../src/client/session.ts';
 import { ok, World, type Answer } from './fake-server.ts';
 
 export const SECOND = 1_000;
@@ -29,10 +29,10 @@ export function counting(): Answer {
   };
 }
 
-export async function serving(servers = 1): Promise<{ world: World; session: ZooKeeperSession }> {
+export async function serving(servers = 1, options: Partial<SessionOptions> = {}): Promise<{ world: World; session: ZooKeeperSession }> {
   const world = new World(servers);
   for (const server of world.servers) server.answer = counting();
-  return { world, session: await world.open() };
+  return { world, session: await world.open(options) };
 }
 
 /** A call: a `sync`. */
