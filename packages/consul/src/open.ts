@@ -6,9 +6,10 @@ import type { Store } from '@incumbent/core';
 import { isIncumbentError } from '@incumbent/core/adapter';
 import { CallTime, isLoopback } from '@incumbent/network';
 
+import { CheckCleaner } from './check-cleaner.ts';
 import { Client } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
-import { openingFailed, toStoreError } from './errors.ts';
+import { mayHaveHappened, openingFailed, toStoreError } from './errors.ts';
 import { MIN_CHECK_TTL_MS } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import { readOptions, type ConsulOptions, type ConsulSettings } from './options.ts';
@@ -16,7 +17,9 @@ import { checkIdOf, deregisterCheck, findOrphans, registerCheck } from './protoc
 import { CONSISTENT, readKeys } from './protocol/kv.ts';
 import { ConsulStore } from './store.ts';
 
-/** How many checks of dead processes an opening removes, and how long it waits for that. */
+/** How long an opening waits for the list of the checks that dead processes have left. */
+const FIND_ORPHANS_MS = 2_000;
+/** How many of these checks an opening removes, and how long it waits for that. */
 const MAX_ORPHANS = 50;
 const ORPHANS_MS = 500;
 
@@ -33,13 +36,16 @@ const ORPHANS_MS = 500;
 export async function openConsul(urlOrOptions: string | URL | ConsulOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);
   const client = new Client(settings);
+  const cleaner = new CheckCleaner(client, settings.clock);
   const time = new CallTime(settings.clock, { timeoutMs: settings.connectTimeoutMs }, ExchangeError);
   try {
     await findConsul(client, new Namespace(settings.namespace), time);
-    return new ConsulStore(client, settings, await bindingOf(client, settings, time));
+    const bound = await bindingOf(client, cleaner, settings, time);
+    if (bound === 'check') await removeOrphans(client, time);
+    return new ConsulStore(client, settings, bound);
   } catch (error) {
-    // The caller does not wait for the connections to close.
-    void client.close();
+    // The caller does not wait for the removal of the check and for the connections to close.
+    void cleaner.close().then(() => client.close());
     throw toStoreError(error, 'open');
   }
 }
@@ -53,10 +59,15 @@ async function findConsul(client: Client, namespace: Namespace, time: CallTime):
   }
 }
 
-async function bindingOf(client: Client, { session, endpoint }: ConsulSettings, time: CallTime): Promise<'check' | 'ttl'> {
+async function bindingOf(
+  client: Client,
+  cleaner: CheckCleaner,
+  { session, endpoint }: ConsulSettings,
+  time: CallTime,
+): Promise<'check' | 'ttl'> {
   if (session === 'ttl' || (session === 'auto' && !isLoopback(endpoint))) return 'ttl';
   try {
-    await tryCheck(client, time);
+    await tryCheck(client, cleaner, time);
     return 'check';
   } catch (error) {
     if (session === 'auto' && isIncumbentError(toStoreError(error, 'open'), 'PERMISSION_DENIED', 'UNSUPPORTED')) return 'ttl';
@@ -64,13 +75,24 @@ async function bindingOf(client: Client, { session, endpoint }: ConsulSettings, 
   }
 }
 
-/** Registers a check and removes it, together with checks that dead processes have left. */
-async function tryCheck(client: Client, time: CallTime): Promise<void> {
+/** Registers a check and removes it. If that fails and the agent may have the check, the cleaner tries to remove it. */
+async function tryCheck(client: Client, cleaner: CheckCleaner, time: CallTime): Promise<void> {
   const id = checkIdOf(randomUUID());
-  await registerCheck(client, { id, name: 'incumbent', ttlMs: MIN_CHECK_TTL_MS }, time.left);
-  const orphans = await findOrphans(client, time.left);
-  await deregisterCheck(client, id, time.left);
-  // The store works without this removal. The number is limited because the agent limits its connections; the next opening removes more.
-  const some = orphans.slice(0, MAX_ORPHANS);
-  await Promise.allSettled(some.map((orphan) => deregisterCheck(client, orphan, { timeoutMs: Math.min(time.leftMs, ORPHANS_MS) })));
+  try {
+    await registerCheck(client, { id, name: 'incumbent', ttlMs: MIN_CHECK_TTL_MS }, time.left);
+    await deregisterCheck(client, id, time.left);
+  } catch (error) {
+    if (mayHaveHappened(error)) cleaner.schedule(id);
+    throw error;
+  }
+}
+
+/**
+ * Removes checks that dead processes have left. The store works without this, so no failure counts.
+ * The number is limited because the agent limits its connections; the next opening removes more.
+ */
+async function removeOrphans(client: Client, time: CallTime): Promise<void> {
+  const within = (ms: number): { readonly timeoutMs: number } => ({ timeoutMs: Math.max(Math.min(time.leftMs, ms), 1) });
+  const orphans = await findOrphans(client, within(FIND_ORPHANS_MS)).catch(() => []);
+  await Promise.allSettled(orphans.slice(0, MAX_ORPHANS).map((orphan) => deregisterCheck(client, orphan, within(ORPHANS_MS))));
 }

@@ -52,6 +52,40 @@ describe('checks', () => {
     expect(store.capabilities.minTtlMs).toBe(1_000);
   });
 
+  it('of other programs are not in the list that an opening reads, because they may be many and long', async () => {
+    const dead = { 'incumbent:dead': { Status: 'critical' } };
+    const long = Array.from({ length: 600 }, (_, i) => [`disk ${i}`, { Status: 'passing', Output: 'a,'.repeat(2_048) }]);
+    await using agent = await startFakeAgent((request) => {
+      if (request.path !== '/v1/agent/checks') return servesLeases(request);
+      return { body: request.query.has('filter') ? dead : { ...Object.fromEntries(long), ...dead } };
+    });
+    await using store = await openConsul({ endpoint: agent.endpoint });
+    expect(store.capabilities.minTtlMs).toBe(1_000);
+    expect(paths(agent, '/deregister/').at(-1)).toBe('/v1/agent/check/deregister/incumbent:dead');
+  });
+
+  it.each([
+    ['cannot be read', { body: 'no JSON' }],
+    ['is refused', { status: 403, body: 'Permission denied' }],
+    ['fails', 'reset'],
+  ] as const)('are used although their list %s', async (_, reaction) => {
+    await using agent = await startFakeAgent((request) => (request.path === '/v1/agent/checks' ? reaction : servesLeases(request)));
+    await using store = await openConsul({ endpoint: agent.endpoint });
+    expect(store.capabilities.minTtlMs).toBe(1_000);
+  });
+
+  it.each(['register', 'deregister'])('are removed by an opening that fails when it tries to %s one', async (verb) => {
+    let failures = 0;
+    await using agent = await startFakeAgent((request) => {
+      if (!request.path.includes(`/check/${verb}`) || failures > 0) return servesLeases(request);
+      failures += 1;
+      return 'reset';
+    });
+    await expect(openConsul({ endpoint: agent.endpoint })).rejects.toMatchObject({ code: 'CONNECTION_LOST' });
+    const removals = (): number => paths(agent, '/deregister/incumbent:').length;
+    await until(() => removals() === (verb === 'register' ? 1 : 2) || undefined, { what: 'the check is removed' });
+  });
+
   it('are not used if the agent does not allow them, unless the options require them', async () => {
     const forbids = (request: FakeRequest): FakeResponse | undefined =>
       request.path.startsWith('/v1/agent/') ? { status: 403, body: 'Permission denied' } : servesLeases(request);

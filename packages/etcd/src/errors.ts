@@ -168,3 +168,8 @@ function judgeExhaustion(reason: string): Verdict {
   // although etcd has applied it.
   return ['UNAVAILABLE', 'unknown'];
 }
+
+/** The error of an answer to a transaction that says nothing of one of its operations. */
+export function partMissing(): StoreError {
+  return new StoreError('STORE_FAILED', 'unknown', 'etcd Txn: the answer lacks a part');
+}

@@ -5,7 +5,8 @@ import { StoreError } from '@incumbent/core/adapter';
 
 import type { Client } from './client/client.ts';
 import { boundLease, leaseIdOf, type Namespace } from './namespace.ts';
-import { firstOf, txn, type KeyValue } from './protocol/kv.ts';
+import { txn, type KeyValue } from './protocol/kv.ts';
+import { firstOf } from './transactions.ts';
 
 export interface QueueEntry {
   readonly key: Key;

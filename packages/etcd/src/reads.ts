@@ -1,9 +1,10 @@
 /** Linearizable reads. Reads that are asked for at the same time are one request. */
 
 import type { CallOptions } from '@incumbent/core';
-import { isIncumbentError, StoreError, systemClock } from '@incumbent/core/adapter';
+import { isIncumbentError, systemClock } from '@incumbent/core/adapter';
 
 import type { Client } from './client/client.ts';
+import { partMissing } from './errors.ts';
 import { range, type RangeAnswer, type RangeRequest, txn } from './protocol/kv.ts';
 
 /** Far below the server's default for `--max-txn-ops`. */
@@ -71,7 +72,11 @@ export class Reads {
     const success = reads.map(({ request }) => ({ range: request }));
     try {
       const { ranges } = await this.#client.call(txn, { compare: [], success, failure: [] }, options);
-      for (const [index, { answer }] of reads.entries()) answer.resolve(ranges[index] ?? missing());
+      for (const [index, { answer }] of reads.entries()) {
+        const part = ranges[index];
+        if (part === undefined) throw partMissing();
+        answer.resolve(part);
+      }
     } catch (error) {
       const timeoutMs = endsAtMs - systemClock.monotonic();
       const alone = isOfTheBatch(error) && timeoutMs > 0;
@@ -89,8 +94,4 @@ export class Reads {
  */
 function isOfTheBatch(error: unknown): boolean {
   return isIncumbentError(error, 'PERMISSION_DENIED') || isIncumbentError(error, 'TOO_LARGE');
-}
-
-function missing(): never {
-  throw new StoreError('STORE_FAILED', 'unknown', 'etcd Txn: the answer lacks a part');
 }

@@ -3,8 +3,9 @@
 import type { CallOptions, Change, LeaseId, SwapResult } from '@incumbent/core';
 
 import type { Client } from './client/client.ts';
+import { partMissing } from './errors.ts';
 import { boundLease, modRevisionOf, revisionOf, type Namespace } from './namespace.ts';
-import { firstOf, txn, type Compare, type Operation, type TxnAnswer } from './protocol/kv.ts';
+import { txn, type Compare, type KeyValue, type Operation, type TxnAnswer } from './protocol/kv.ts';
 
 export async function compareAndSwap(
   client: Client,
@@ -43,6 +44,16 @@ function bindingOf(lease: LeaseId | 'keep' | null | undefined, creates: boolean)
   // etcd refuses to keep the lease of a key that does not exist.
   if (lease === 'keep' || lease === undefined) return creates ? 0n : 'keep';
   return lease === null ? 0n : boundLease(lease);
+}
+
+/**
+ * The key that the operation with this index has read. Undefined if there is no such key. Throws if
+ * the answer has no part for the operation, which does not mean that the key is absent.
+ */
+export function firstOf({ ranges }: TxnAnswer, index: number): KeyValue | undefined {
+  const answer = ranges[index];
+  if (answer === undefined) throw partMissing();
+  return answer.kvs[0];
 }
 
 function failedOf(namespace: Namespace, changes: readonly Change[], answer: TxnAnswer): Extract<SwapResult, { swapped: false }>['failed'] {

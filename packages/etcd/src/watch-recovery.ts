@@ -1,7 +1,7 @@
 /** When lost watches may start again. */
 
 import type { Clock, Random } from '@incumbent/core';
-import { Semaphore, sleep } from '@incumbent/core/adapter';
+import { orAborted, Semaphore, sleep } from '@incumbent/core/adapter';
 import { RetryGate } from '@incumbent/network';
 
 const MAX_RUNNING = 32;
@@ -22,16 +22,23 @@ export class WatchRecovery {
 
   /**
    * Runs `task` when one of the 32 places is free and no pause is left. Settles as the task does.
-   * If the signal aborts first, rejects with its reason as soon as a place is free.
+   * If the signal aborts before the task starts, rejects with its reason at once.
    */
-  run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    return this.#running.run(async () => {
+  async run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const place = Promise.withResolvers<void>();
+    const result = this.#running.run(async () => {
+      place.resolve();
       while (this.#gate.leftMs > 0 && !signal.aborted) await sleep(this.#clock, this.#gate.leftMs, signal);
       signal.throwIfAborted();
-      const result = await task();
+      const done = await task();
       this.#gate.reset();
-      return result;
+      return done;
     });
+    // Without a listener while the call waits for its place, which it may give up.
+    result.catch(() => {});
+    // Not the result: the result of a task that ends at the abort would be lost, with its watch.
+    await orAborted(place.promise, signal);
+    return result;
   }
 
   /** Starts a pause after a failure that the other watches would meet too. */

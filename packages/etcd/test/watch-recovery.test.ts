@@ -68,8 +68,9 @@ describe('lost watches', () => {
     const givenUp = recovery.run(() => expect.unreachable('it was given up'), stop.signal);
     const next = recovery.run(async () => 'next', signal);
     stop.abort('enough');
-    block.resolve();
+    // At once, although all places are taken.
     await expect(givenUp).rejects.toBe('enough');
+    block.resolve();
     expect(await next).toBe('next');
     await Promise.all(running);
     expect(clock.timers).toBe(0);

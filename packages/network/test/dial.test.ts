@@ -1,4 +1,5 @@
 import { PassThrough } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 
 import { dial } from '@incumbent/network';
@@ -37,6 +38,19 @@ describe('dialling one server', () => {
     const late = new PassThrough();
     opening.resolve(late);
     await expect.poll(() => late.destroyed).toBe(true);
+  });
+
+  it('rejects at an abort right after the stream has opened, and destroys the stream', async () => {
+    const stop = new AbortController();
+    const opening = Promise.withResolvers<PassThrough>();
+    const dialling = dial(() => opening.promise, ENDPOINT, stop.signal);
+    // So that the call is waiting for the stream.
+    await turn();
+    const stream = new PassThrough();
+    opening.resolve(stream);
+    queueMicrotask(() => queueMicrotask(() => stop.abort('enough')));
+    await expect(dialling).rejects.toBe('enough');
+    expect(stream.destroyed).toBe(true);
   });
 
   it('connects to nothing after an abort', async () => {

@@ -17,7 +17,7 @@ export type OnItem = (json: string) => void;
 const MAX_LIST_BYTES = MAX_ANSWER_BYTES / 2;
 /** The longest item of a list. The longest value that Consul accepts by default takes 0.7 MiB of it. */
 const MAX_ITEM_BYTES = 2 ** 20;
-/** The longest other body: the checks of an agent with thousands of them. */
+/** The longest other body. The checks of thousands of dead processes have about that. */
 const MAX_TEXT_BYTES = 2 * 2 ** 20;
 
 /** What an item takes in memory besides its own bytes. */

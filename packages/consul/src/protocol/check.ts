@@ -44,9 +44,15 @@ export async function deregisterCheck(client: Client, id: string, options: Attem
   await client.request({ method: 'PUT', path: pathOf('deregister', id), accept: [404] }, options);
 }
 
+/**
+ * The agent selects the checks: those of other programs may have many kB of output each. Every
+ * supported version of Consul can do that (1.5 was the first).
+ */
+const ORPHANS = { filter: `CheckID matches "^${PREFIX}" and Status == "critical"` } as const;
+
 /** The ids of this package's checks that nobody has passed in time. The sessions that were bound to them have ended. */
 export async function findOrphans(client: Client, options: AttemptOptions): Promise<readonly string[]> {
-  const { text } = await client.request({ method: 'GET', path: '/v1/agent/checks' }, options);
+  const { text } = await client.request({ method: 'GET', path: '/v1/agent/checks', query: ORPHANS }, options);
   const all = [...fields(parse(text))];
   return all.flatMap(([id, check]) => (id.startsWith(PREFIX) && optionalText(fields(check), 'Status') === 'critical' ? [id] : []));
 }

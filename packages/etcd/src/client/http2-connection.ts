@@ -265,6 +265,11 @@ async function openSocket(endpoint: Endpoint, { connect: open }: ConnectionOptio
 
 /** Starts HTTP/2 on the socket. Resolves when the server's settings have arrived. */
 function greet(socket: Duplex, endpoint: Endpoint, { secure }: ConnectionOptions, signal: AbortSignal): Promise<ClientHttp2Session> {
+  // The signal may abort in the moment in which the socket opens.
+  if (signal.aborted) {
+    socket.destroy();
+    return Promise.reject(signal.reason);
+  }
   const http2 = connect(`${secure ? 'https' : 'http'}://${endpointName(endpoint)}`, {
     createConnection: () => socket,
     maxSessionMemory: MAX_SESSION_MEMORY_MB,

@@ -60,11 +60,6 @@ export interface TxnAnswer {
   readonly ranges: readonly (RangeAnswer | undefined)[];
 }
 
-/** The key that the operation with this index has read. Undefined if there is no such key. */
-export function firstOf(answer: TxnAnswer, index: number): KeyValue | undefined {
-  return answer.ranges[index]?.kvs[0];
-}
-
 const SORT_ORDER = { ascending: 1n, descending: 2n } as const;
 const SORT_BY_CREATION = 2n;
 const COMPARE_CREATED = 1n;

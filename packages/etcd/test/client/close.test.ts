@@ -1,12 +1,13 @@
 /** A store that is closed in the moment in which its connection opens. */
 
 import type * as Http2 from 'node:http2';
-import { connect, type Socket } from 'node:net';
-import { SharedAllowance } from '@incumbent/network';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { type Connect, SharedAllowance } from '@incumbent/network';
 import { expect, it, vi } from 'vitest';
 
 import { Endpoints } from '../../src/client/endpoints.ts';
-import { ok, startFakeServer } from '../fake-server.ts';
+import { listen, ok, startFakeServer } from '../fake-server.ts';
 
 const opened = vi.hoisted(() => ({ tell: () => {} }));
 
@@ -22,22 +23,11 @@ it.each(Array.from({ length: 12 }, (_, turns) => turns))(
   async (turns) => {
     await using server = await startFakeServer(ok());
     const sockets: Socket[] = [];
-    const endpoints = new Endpoints(
-      [{ host: '127.0.0.1', port: server.port }],
-      {
-        connect: (endpoint) => {
-          const socket = connect(endpoint);
-          sockets.push(socket);
-          return socket;
-        },
-        secure: false,
-        keepalive: { intervalMs: 10_000, timeoutMs: 3_000 },
-        dialTimeoutMs: 5_000,
-        maxRequests: 1_000,
-        answers: new SharedAllowance(),
-      },
-      0,
-    );
+    const endpoints = endpointsOf(server.port, (endpoint) => {
+      const socket = connect(endpoint);
+      sockets.push(socket);
+      return socket;
+    });
     const closing = new Promise<void>((resolve, reject) => {
       opened.tell = () => void later(turns, () => endpoints.close()).then(resolve, reject);
     });
@@ -48,6 +38,29 @@ it.each(Array.from({ length: 12 }, (_, turns) => turns))(
     expect(connection?.usable ?? false).toBe(false);
   },
 );
+
+it.each(Array.from({ length: 12 }, (_, turns) => turns))(
+  'leaves no socket where it is closed %i turns after the socket to a silent server has opened',
+  async (turns) => {
+    const server = createServer(() => {});
+    const socket = connect({ host: '127.0.0.1', port: await listen(server) });
+    await once(socket, 'connect');
+    const opening = Promise.withResolvers<Socket>();
+    const endpoints = endpointsOf(1, () => opening.promise);
+    const connecting = Promise.resolve(endpoints.connection());
+    opening.resolve(socket);
+    await later(turns, () => endpoints.close());
+    await expect(connecting).rejects.toMatchObject({ failure: { kind: 'closed' } });
+    await expect.poll(() => socket.destroyed, { timeout: 10_000 }).toBe(true);
+    server.close();
+  },
+);
+
+function endpointsOf(port: number, open: Connect): Endpoints {
+  const keepalive = { intervalMs: 10_000, timeoutMs: 3_000 };
+  const options = { connect: open, secure: false, keepalive, dialTimeoutMs: 5_000, maxRequests: 1_000, answers: new SharedAllowance() };
+  return new Endpoints([{ host: '127.0.0.1', port }], options, 0);
+}
 
 async function later(turns: number, task: () => Promise<void>): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();

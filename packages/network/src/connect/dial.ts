@@ -27,7 +27,11 @@ export async function dial<Stream extends Duplex>(
     .then(() => connect(endpoint, signal))
     .then(onOpened, reject);
   try {
-    return await promise;
+    const stream = await promise;
+    // The signal may abort after the stream has opened, and before this continues.
+    if (signal.aborted) stream.destroy();
+    signal.throwIfAborted();
+    return stream;
   } finally {
     cancel();
   }
