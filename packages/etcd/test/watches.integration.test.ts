@@ -2,10 +2,10 @@
 
 import { isIncumbentError, type Entry, type Store } from '@incumbent/core';
 import { openEtcd } from '@incumbent/etcd';
-import { requireStore, startEtcd, startProxy, until, type EtcdServer, type Proxy } from '@incumbent/test-support';
+import { type EtcdServer, hostOf, type Proxy, requireStore, startEtcd, startProxy, until } from '@incumbent/test-support';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { hostOf, metricOf, watchersOf } from './harness.ts';
+import { metricOf, watchersOf } from './harness.ts';
 import { Recorder } from './recorder.ts';
 
 const WATCHES = 3_000;

@@ -14,11 +14,11 @@ interface Closeable {
   close(): Promise<void>;
 }
 
-/** What one case uses: a namespace, and the stores, proxies and sockets that are closed with the case. */
+/** What one case uses: a namespace, and the stores, proxies and sockets that end with the case. */
 export class CaseResources implements AsyncDisposable {
   readonly namespace: string = uniqueNamespace('case');
   readonly #stores: Closeable[] = [];
-  readonly #proxies: Proxy[] = [];
+  readonly #closing: (() => Promise<unknown>)[] = [];
   readonly #sockets: Socket[] = [];
 
   addStore<S extends Closeable>(store: S): S {
@@ -34,8 +34,13 @@ export class CaseResources implements AsyncDisposable {
   /** Starts a proxy in front of the server with this URL. */
   async startProxy(url: string): Promise<Proxy> {
     const proxy = await startProxy(url);
-    this.#proxies.push(proxy);
+    this.afterStores(() => proxy.close());
     return proxy;
+  }
+
+  /** Calls `close` at the end of the case, after all stores were closed. */
+  afterStores(close: () => Promise<unknown>): void {
+    this.#closing.push(close);
   }
 
   /** The sockets that are still open, as a line for `leaks` of a harness. */
@@ -46,7 +51,7 @@ export class CaseResources implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#stores.map((store) => store.close()));
-    await Promise.all(this.#proxies.map((proxy) => proxy.close()));
+    await Promise.all(this.#closing.map((close) => close()));
   }
 }
 
@@ -73,6 +78,17 @@ export function proxyFaults(proxy: Proxy): ProxyFaults {
     stall: async () => proxy.stall(),
     reset: async () => proxy.reset(),
     heal: () => proxy.heal(),
+  };
+}
+
+/** Gives each case a server of its own, which the case may kill. */
+export function withOwnServer<S extends AsyncDisposable, H extends object>(
+  start: () => Promise<S>,
+  harnessOn: (server: () => S) => UseHarness<H>,
+): UseHarness<H & { readonly server: S }> {
+  return async (body) => {
+    await using server = await start();
+    await harnessOn(() => server)((harness) => body({ ...harness, server }));
   };
 }
 

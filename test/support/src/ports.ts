@@ -13,6 +13,11 @@ export const LOOPBACK = '127.0.0.1';
 
 const given = new Set<number>();
 
+/** `host:port` of a URL. */
+export function hostOf(url: string): string {
+  return new URL(url).host;
+}
+
 /**
  * A TCP port of the loopback address on which nobody listens, and that this process has not been given before. Another process may take it
  * before its user does, so whoever binds it must be ready to try another one.
