@@ -6,7 +6,7 @@ import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conforma
 import { systemClock, type Store } from '@incumbent/core';
 import { openEtcd } from '@incumbent/etcd';
 import { hostOf, type Etcd } from '@incumbent/test-support';
-import { CaseResources, proxyFaults } from '@incumbent/test-support/conformance-harness';
+import { type CaseResources, harnessOf, proxyFaults } from '@incumbent/test-support/conformance-harness';
 
 import { startWatchRelay } from './watch-relay.ts';
 
@@ -23,10 +23,7 @@ function notHere(): Promise<void> {
 }
 
 export function etcdHarness(etcd: () => Etcd): UseHarness {
-  return async (body) => {
-    await using resources = new CaseResources();
-    await body(new EtcdCase(etcd(), resources).harness());
-  };
+  return harnessOf((resources) => new EtcdCase(etcd(), resources).harness());
 }
 
 class EtcdCase {
@@ -41,19 +38,17 @@ class EtcdCase {
   harness(): StoreHarness {
     const { namespace } = this.#resources;
     return {
+      ...this.#resources.common(),
       clock: systemClock,
       ttlMs: 2_000,
-      timeoutMs: 2_000,
       slackMs: 1_000,
       open: () => this.#open(this.#etcd.endpoints),
-      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'],
       faulty: (fault) => (fault === 'silenceWatches' ? this.#silenceable() : this.#faulty()),
       operator: {
         put: (key, value) => putRaw(this.#etcd, `${namespace}/${key}`, value),
         deleteKey: async (key) => this.#raw(['del', `${namespace}/${key}`]),
         expireLease: async (lease) => this.#raw(['lease', 'revoke', lease]),
       },
-      leaks: async () => this.#resources.openSockets(),
     };
   }
 

@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net';
 import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
 import { systemClock, type Store } from '@incumbent/core';
 import { hostOf, startRedis, type Redis } from '@incumbent/test-support';
-import { CaseResources, proxyFaults } from '@incumbent/test-support/conformance-harness';
+import { type CaseResources, harnessOf, proxyFaults } from '@incumbent/test-support/conformance-harness';
 import { describeOnServer } from '@incumbent/test-support/server-suite';
 
 import { openRedis } from '../src/index.ts';
@@ -26,10 +26,7 @@ export async function describeOnRedis(
 }
 
 export function redisHarness(redis: () => Redis): UseHarness {
-  return async (body) => {
-    await using resources = new CaseResources();
-    await body(new RedisCase(redis(), resources).harness());
-  };
+  return harnessOf((resources) => new RedisCase(redis(), resources).harness());
 }
 
 /** Opens a socket that does not keep the process alive. */
@@ -55,12 +52,10 @@ class RedisCase {
   harness(): StoreHarness {
     const tag = `{${this.#resources.namespace}}`;
     return {
+      ...this.#resources.common(),
       clock: systemClock,
       ttlMs: 1_000,
-      timeoutMs: 2_000,
-      slackMs: 1_500,
       open: () => this.#open(this.#redis.url),
-      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'],
       faulty: () => this.#faulty(),
       // As with redis-cli: no script publishes these changes.
       operator: {
@@ -68,7 +63,6 @@ class RedisCase {
         deleteKey: async (key) => void (await this.#operate('DEL', `${tag}/${key}`)),
         expireLease: (lease) => this.#expire(tag, lease),
       },
-      leaks: async () => this.#resources.openSockets(),
     };
   }
 

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
 import { systemClock, systemRandom, type Store } from '@incumbent/core';
 import { hostOf, type Zookeeper } from '@incumbent/test-support';
-import { CaseResources, proxyFaults } from '@incumbent/test-support/conformance-harness';
+import { type CaseResources, harnessOf, proxyFaults } from '@incumbent/test-support/conformance-harness';
 import { connectSocket, parseEndpoints, SharedAllowance } from '@incumbent/network';
 
 import { openZookeeper } from '../src/index.ts';
@@ -19,10 +19,7 @@ import { WatchSilence } from './support/watch-silence.ts';
 const CALL = { timeoutMs: 5_000 };
 
 export function zookeeperHarness(zookeeper: () => Zookeeper): UseHarness {
-  return async (body) => {
-    await using resources = new CaseResources();
-    await body(new ZookeeperCase(zookeeper(), resources).harness());
-  };
+  return harnessOf((resources) => new ZookeeperCase(zookeeper(), resources).harness());
 }
 
 class ZookeeperCase {
@@ -38,12 +35,9 @@ class ZookeeperCase {
 
   harness(): StoreHarness {
     return {
+      ...this.#resources.common(),
       clock: systemClock,
-      ttlMs: 2_000,
-      timeoutMs: 2_000,
-      slackMs: 1_500,
       open: () => this.#open(this.#zookeeper.endpoints),
-      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'],
       faulty: () => this.#faulty(),
       operator: {
         put: (key, value) => this.#put(this.#path(key), value),
@@ -51,7 +45,6 @@ class ZookeeperCase {
           void (await (await this.#session()).request(remove, { path: this.#path(key), version: ANY_VERSION }, CALL)),
         expireLease: (lease) => endSession(this.#sessionOptions(), this.#passwords.identity(lease), CALL),
       },
-      leaks: async () => this.#resources.openSockets(),
     };
   }
 

@@ -10,8 +10,24 @@ import type { Cluster } from './servers/types.ts';
 /** Makes a harness, runs `body` with it, and frees what the harness holds, whether the body succeeds or not. */
 export type UseHarness<H> = (body: (harness: H) => Promise<void>) => Promise<void>;
 
+/** The faults are those of {@link proxyFaults}, and `silenceWatches`. */
+const COMMON = {
+  ttlMs: 2_000,
+  timeoutMs: 2_000,
+  slackMs: 1_500,
+  offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'] as const,
+};
+
 interface Closeable {
   close(): Promise<void>;
+}
+
+/** Makes the harness of each case from the resources of that case. */
+export function harnessOf<H>(make: (resources: CaseResources) => H): UseHarness<H> {
+  return async (body) => {
+    await using resources = new CaseResources();
+    await body(make(resources));
+  };
 }
 
 /** What one case uses: a namespace, and the stores, proxies and sockets that end with the case. */
@@ -20,6 +36,11 @@ export class CaseResources implements AsyncDisposable {
   readonly #stores: Closeable[] = [];
   readonly #closing: (() => Promise<unknown>)[] = [];
   readonly #sockets: Socket[] = [];
+
+  /** The parts of a harness that most stores behind a proxy have in common. */
+  common() {
+    return { ...COMMON, leaks: async () => this.openSockets() };
+  }
 
   addStore<S extends Closeable>(store: S): S {
     this.#stores.push(store);
@@ -56,17 +77,7 @@ export class CaseResources implements AsyncDisposable {
 }
 
 /** The faults of a link that goes through a proxy, except `silenceWatches`, which depends on the store's protocol. */
-export interface ProxyFaults {
-  cut(): Promise<void>;
-  refuse(): Promise<void>;
-  dropNextReply(): Promise<void>;
-  dropRequests(): Promise<void>;
-  stall(): Promise<void>;
-  reset(): Promise<void>;
-  heal(): Promise<void>;
-}
-
-export function proxyFaults(proxy: Proxy): ProxyFaults {
+export function proxyFaults(proxy: Proxy) {
   return {
     cut: async () => proxy.blackhole(),
     refuse: async () => {
