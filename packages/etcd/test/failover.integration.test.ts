@@ -15,9 +15,8 @@ import {
   startProxy,
   until,
 } from '@incumbent/test-support';
+import { Recorder } from '@incumbent/test-support/recorder';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-
-import { Recorder } from './recorder.ts';
 
 const options = { timeoutMs: 1_000 };
 const KEEPALIVE = { intervalMs: 6_000, timeoutMs: 500 };

@@ -1,13 +1,13 @@
 /** How often a store polls its file for its watches, and what it reads. */
 
 import type { Entry } from '@incumbent/core';
+import type { Recorder } from '@incumbent/test-support/recorder';
 import { describe, expect, it, vi } from 'vitest';
 
 import { CHANGES_KEPT } from '../src/schema/schema.ts';
 import { log } from './fake-log-watcher.ts';
 import { pass } from './manual-time.ts';
 import { put, usePair } from './pair.ts';
-import type { Recorder } from './recorder.ts';
 import { CALL, LEASE_CALL, textOf } from './rig.ts';
 
 vi.mock('../src/host/log-watcher.ts', () => import('./fake-log-watcher.ts'));

@@ -1,11 +1,11 @@
 /** What SQLite's errors become, before a commit and at one, as callers of a store see it. */
 
 import type { Lease, Store } from '@incumbent/core';
+import { Recorder } from '@incumbent/test-support/recorder';
 import { describe, expect, it } from 'vitest';
 
 import { FaultyDisk, sqliteError } from './faulty-disk.ts';
 import { pass, stopTime } from './manual-time.ts';
-import { Recorder } from './recorder.ts';
 import { bytes, CALL, LEASE_CALL, textOf, useRig } from './rig.ts';
 import { Tap } from './tap.ts';
 

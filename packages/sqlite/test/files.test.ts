@@ -2,10 +2,10 @@
 
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Recorder } from '@incumbent/test-support/recorder';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { Connection } from '../src/schema/connection.ts';
-import { Recorder } from './recorder.ts';
 import { bytes, CALL, connectFile, LEASE_CALL, Rig, textOf } from './rig.ts';
 
 /** Long, for a busy machine. */

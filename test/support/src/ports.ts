@@ -43,6 +43,19 @@ export function listen(server: Server, port: number): Promise<void> {
   return promise;
 }
 
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Makes a server listen on any free port of the loopback address. */
+export async function listenAnywhere(server: Server): Promise<Address> {
+  await listen(server, 0);
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) throw new TypeError('a TCP server has a port');
+  return { host: address.address, port: address.port };
+}
+
 export function isAddressInUse(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
 }
