@@ -17,6 +17,14 @@ beforeEach(() => {
 });
 afterEach(() => rig[Symbol.dispose]());
 
+/** Creates a store, and changes its file with another program's SQL. */
+async function changeStore(sql: string): Promise<void> {
+  await (await rig.open()).close();
+  const other = rig.raw();
+  other.exec(sql);
+  other.close();
+}
+
 async function refusal(code: string, message: string): Promise<void> {
   const opening = rig.open();
   await expect(opening).rejects.toMatchObject({ name: 'StoreError', code, outcome: 'refused' });
@@ -67,10 +75,7 @@ describe('a file that is no store', () => {
   });
 
   it('a store of a later format is refused, with both formats, and left as it was', async () => {
-    await (await rig.open()).close();
-    const later = rig.raw();
-    later.exec('PRAGMA user_version = 3');
-    later.close();
+    await changeStore('PRAGMA user_version = 3');
     const before = folder();
     await refusal('UNSUPPORTED', `${rig.file} is of format 3, and this package knows format 2`);
     expect(folder()).toEqual(before);
@@ -146,10 +151,7 @@ describe('a damaged file', () => {
   });
 
   it('without its tables is reported, and the tables are not created again', async () => {
-    await (await rig.open()).close();
-    const other = rig.raw();
-    other.exec('DROP TABLE leases');
-    other.close();
+    await changeStore('DROP TABLE leases');
     await refusal('STORE_FAILED', 'no such table: leases');
   });
 

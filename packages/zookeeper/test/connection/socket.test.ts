@@ -31,33 +31,25 @@ async function openingFails(endpoint: Endpoint, tls?: TlsOptions): Promise<unkno
   return openSession(optionsFor(endpoint, tls), { timeoutMs: 5_000 }).catch((error: unknown) => toStoreError(error, 'open'));
 }
 
+function unreachable(reason: string): object {
+  return { code: 'UNREACHABLE', outcome: 'notSent', message: expect.stringContaining(reason) };
+}
+
 describe('a port', () => {
   it('on which nobody listens is unreachable', async () => {
     const endpoint = await listen(createServer());
     await new Promise((resolve) => servers.pop()!.close(resolve));
-    expect(await openingFails(endpoint)).toMatchObject({
-      code: 'UNREACHABLE',
-      outcome: 'notSent',
-      message: expect.stringContaining('ECONNREFUSED'),
-    });
+    expect(await openingFails(endpoint)).toMatchObject(unreachable('ECONNREFUSED'));
   });
 
   it('that accepts and sends nothing is reported as silent', async () => {
     const endpoint = await listen(createServer());
-    expect(await openingFails(endpoint)).toMatchObject({
-      code: 'UNREACHABLE',
-      outcome: 'notSent',
-      message: expect.stringContaining('said nothing for 300 ms'),
-    });
+    expect(await openingFails(endpoint)).toMatchObject(unreachable('said nothing for 300 ms'));
   });
 
   it('that accepts and sends nothing is reported as unreachable with TLS', async () => {
     const endpoint = await listen(createServer());
-    expect(await openingFails(endpoint, {})).toMatchObject({
-      code: 'UNREACHABLE',
-      outcome: 'notSent',
-      message: expect.stringContaining('not connected within 300 ms'),
-    });
+    expect(await openingFails(endpoint, {})).toMatchObject(unreachable('not connected within 300 ms'));
   });
 
   it('of an HTTP server is not ZooKeeper, in plain text and with TLS', async () => {
@@ -72,10 +64,6 @@ describe('a port', () => {
 
   it('that resets connections is unreachable', async () => {
     const endpoint = await listen(createServer((socket) => socket.once('data', () => socket.resetAndDestroy())));
-    expect(await openingFails(endpoint)).toMatchObject({
-      code: 'UNREACHABLE',
-      outcome: 'notSent',
-      message: expect.stringContaining('ECONNRESET'),
-    });
+    expect(await openingFails(endpoint)).toMatchObject(unreachable('ECONNRESET'));
   });
 });
