@@ -1,21 +1,8 @@
 /** A store with the defaults of its harness filled in, so that a case reads as what it claims. */
 
 import assert from 'node:assert/strict';
-import type {
-  CallOptions,
-  Change,
-  Clock,
-  Entry,
-  Key,
-  Lease,
-  LeaseId,
-  LeaseOptions,
-  ListOptions,
-  Renewal,
-  Revision,
-  Store,
-  SwapResult,
-} from '@incumbent/core';
+import type { Change, Clock, Entry, Key, Lease, LeaseId, Revision, Store, SwapResult } from '@incumbent/core';
+import type { CallOptions, LeaseOptions, ListOptions, Renewal } from '@incumbent/core/adapter';
 import type { StoreHarness } from './harness.ts';
 import { Watcher, type WatcherOptions } from './watcher.ts';
 

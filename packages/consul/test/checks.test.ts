@@ -16,20 +16,16 @@ import { openConsul } from '../src/index.ts';
 import {
   leaseCall,
   openOnFakeAgent,
+  paths,
   servesLeases,
   SESSION,
   startFakeAgent,
-  type FakeAgent,
   type FakeRequest,
   type FakeResponse,
 } from './fake-agent.ts';
 
 const TTL_MS = 2_000;
 const CALL = { timeoutMs: 2_000 };
-
-function paths(agent: FakeAgent, part: string): readonly string[] {
-  return agent.requests.map(({ path }) => path).filter((path) => path.includes(part));
-}
 
 describe('checks', () => {
   it('that dead processes have left are removed at opening; other checks, and checks that pass, are not', async () => {

@@ -122,6 +122,11 @@ export async function startFakeAgent(respond: Respond): Promise<FakeAgent> {
   return agent;
 }
 
+/** The paths of the requests that contain this part. */
+export function paths(agent: FakeAgent, part: string): readonly string[] {
+  return agent.requests.map(({ path }) => path).filter((path) => path.includes(part));
+}
+
 export function listen(server: NetServer): Promise<number> {
   return new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));

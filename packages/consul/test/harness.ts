@@ -4,7 +4,7 @@ import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conforma
 import { systemClock, type Store } from '@incumbent/core';
 import { connectSocket } from '@incumbent/network';
 import type { Consul } from '@incumbent/test-support';
-import { CaseResources, proxyFaults } from '@incumbent/test-support/conformance-harness';
+import { type CaseResources, harnessOf, proxyFaults } from '@incumbent/test-support/conformance-harness';
 
 import { openConsul } from '../src/index.ts';
 import { Operator } from './operator.ts';
@@ -23,10 +23,7 @@ interface Timing {
 const CHECK: Timing = { ttlMs: 2_000, session: 'check' };
 
 export function consulHarness(consul: () => Consul, timing: Timing = CHECK): UseHarness {
-  return async (body) => {
-    await using resources = new CaseResources();
-    await body(new ConsulCase(consul(), resources, timing).harness());
-  };
+  return harnessOf((resources) => new ConsulCase(consul(), resources, timing).harness());
 }
 
 class ConsulCase {
@@ -45,12 +42,10 @@ class ConsulCase {
   harness(): StoreHarness {
     const { namespace } = this.#resources;
     return {
+      ...this.#resources.common(),
       clock: systemClock,
       ttlMs: this.#timing.ttlMs,
-      timeoutMs: 2_000,
-      slackMs: 1_500,
       open: () => this.#open(this.#consul.url),
-      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'],
       faulty: () => this.#faulty(),
       operator: {
         put: (key, value) => this.#operator.put(`${namespace}/${key}`, value),

@@ -1,8 +1,17 @@
 import { readFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
-import { createServer, type AddressInfo, type Server } from 'node:net';
+import { createServer, type Server } from 'node:net';
 
-import { freePort, requireStore, startConsul, startProxy, uniqueNamespace, until, type ConsulServer } from '@incumbent/test-support';
+import {
+  freePort,
+  listenAnywhere,
+  requireStore,
+  startConsul,
+  startProxy,
+  uniqueNamespace,
+  until,
+  type ConsulServer,
+} from '@incumbent/test-support';
 import { systemClock, type Store } from '@incumbent/core';
 import { connectSocket, parseEndpoint } from '@incumbent/network';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -16,10 +25,8 @@ import { hostOf, openingFailure } from './opening.ts';
 const CALL = { timeoutMs: 5_000 };
 
 async function listen(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const { host, port } = await listenAnywhere(server);
+  return `${host}:${port}`;
 }
 
 describe('opening fails if the agent', () => {

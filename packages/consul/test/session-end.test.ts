@@ -5,14 +5,10 @@ import { ManualClock } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
 
 import { openConsul } from '../src/index.ts';
-import { leaseCall, openOnFakeAgent, servesLeases, SESSION, startFakeAgent, type FakeAgent, type FakeResponse } from './fake-agent.ts';
+import { leaseCall, openOnFakeAgent, paths, servesLeases, SESSION, startFakeAgent, type FakeResponse } from './fake-agent.ts';
 
 const TTL_MS = 2_000;
 const CALL = { timeoutMs: 2_000 };
-
-function paths(agent: FakeAgent, part: string): readonly string[] {
-  return agent.requests.map(({ path }) => path).filter((path) => path.includes(part));
-}
 
 describe('a session’s end', () => {
   it('is certain if a server with ACLs does not know the session, and a consistent read finds none', async () => {

@@ -7,11 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { systemClock, type Entry, type Moment, type Store } from '@incumbent/core';
 import { openEtcd, type EtcdOptions } from '@incumbent/etcd';
-import { makeScratch, requireStore, startEtcd, until, type EtcdServer, type Scratch } from '@incumbent/test-support';
+import { type EtcdServer, hostOf, makeScratch, requireStore, type Scratch, startEtcd, until } from '@incumbent/test-support';
+import { Recorder } from '@incumbent/test-support/recorder';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-
-import { hostOf } from './harness.ts';
-import { Recorder } from './recorder.ts';
 
 const options = { timeoutMs: 3_000 };
 const auth = { user: 'alice', password: 'wonder land?' };

@@ -1,26 +1,12 @@
-import { clusterCases, runCases, type UseHarness } from '@incumbent/conformance';
-import { clusterFaults, requireStore, startEtcdCluster, type EtcdCluster } from '@incumbent/test-support';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { clusterCases, runCases } from '@incumbent/conformance';
+import { startEtcdCluster } from '@incumbent/test-support';
+import { withClusterFaults } from '@incumbent/test-support/conformance-harness';
+import { describeOnServer } from '@incumbent/test-support/server-suite';
+import { describe, it } from 'vitest';
 
 import { etcdHarness } from './harness.ts';
 
-describe.runIf(await requireStore({ store: 'etcd', own: true }))('scenarios on etcd, three servers', () => {
-  let cluster: EtcdCluster;
-
-  beforeAll(async () => {
-    cluster = await startEtcdCluster();
-  });
-  afterAll(() => cluster.stop());
-
-  const useHarness: UseHarness = (body) =>
-    etcdHarness(() => cluster)(async (harness) => {
-      const faults = clusterFaults(cluster);
-      try {
-        await body({ ...harness, cluster: faults });
-      } finally {
-        await faults.restore();
-      }
-    });
-  // One after the other: each has the servers for itself.
-  runCases(clusterCases, useHarness, { describe, it });
+await describeOnServer('scenarios on etcd, three servers', { store: 'etcd', start: startEtcdCluster }, (cluster) => {
+  // The cases run one after the other, because each breaks the servers.
+  runCases(clusterCases, withClusterFaults(cluster, etcdHarness(cluster)), { describe, it });
 });

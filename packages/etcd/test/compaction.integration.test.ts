@@ -2,11 +2,9 @@
 
 import { ElectionObserver, Member, type Entry, type Store } from '@incumbent/core';
 import { openEtcd } from '@incumbent/etcd';
-import { requireStore, startEtcd, startProxy, until, type EtcdServer, type Proxy } from '@incumbent/test-support';
+import { type EtcdServer, hostOf, type Proxy, requireStore, startEtcd, startProxy, until } from '@incumbent/test-support';
+import { Recorder } from '@incumbent/test-support/recorder';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-
-import { hostOf } from './harness.ts';
-import { Recorder } from './recorder.ts';
 
 const options = { timeoutMs: 5_000 };
 const ROUNDS = 100;

@@ -4,23 +4,13 @@
  */
 
 import { runCases, storeCases } from '@incumbent/conformance';
-import { requireStore, startEtcd, type EtcdServer } from '@incumbent/test-support';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { startEtcd } from '@incumbent/test-support';
+import { describeOnServer } from '@incumbent/test-support/server-suite';
+import { describe, it } from 'vitest';
 
 import { etcdHarness } from './harness.ts';
 
-describe.runIf(await requireStore({ store: 'etcd', own: true }))('etcd', () => {
-  let etcd: EtcdServer;
-
-  beforeAll(async () => {
-    etcd = await startEtcd();
-  });
-  afterAll(() => etcd.stop());
-
-  // Each case has a namespace of its own, and spends its time waiting.
-  runCases(
-    storeCases,
-    etcdHarness(() => etcd),
-    { describe, it: it.concurrent },
-  );
+await describeOnServer('etcd', { store: 'etcd', start: startEtcd }, (etcd) => {
+  // The cases are concurrent because each has its own namespace, and waits most of the time.
+  runCases(storeCases, etcdHarness(etcd), { describe, it: it.concurrent });
 });

@@ -5,19 +5,18 @@ import { connect } from 'node:net';
 import { isIncumbentError, type Entry, type Store } from '@incumbent/core';
 import { openEtcd, type EtcdOptions } from '@incumbent/etcd';
 import {
+  type EtcdCluster,
+  type EtcdClusterServer,
   freePort,
+  hostOf,
+  type Proxy,
   requireStore,
   startEtcdCluster,
   startProxy,
   until,
-  type EtcdCluster,
-  type EtcdClusterServer,
-  type Proxy,
 } from '@incumbent/test-support';
+import { Recorder } from '@incumbent/test-support/recorder';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-
-import { hostOf } from './harness.ts';
-import { Recorder } from './recorder.ts';
 
 const options = { timeoutMs: 1_000 };
 const KEEPALIVE = { intervalMs: 6_000, timeoutMs: 500 };

@@ -4,12 +4,12 @@ import type { ServerHttp2Stream } from 'node:http2';
 import type { Entry, Store } from '@incumbent/core';
 import { openEtcd } from '@incumbent/etcd';
 import { Deframer } from '@incumbent/network';
+import { Recorder } from '@incumbent/test-support/recorder';
 import { expect } from 'vitest';
 
 import { frame, GRPC_FRAMING } from '../src/protocol/frame.ts';
 import { Reader, Writer } from '../src/protocol/protobuf.ts';
 import { ok, startFakeServer, type Answer, type FakeServer } from './fake-server.ts';
-import { Recorder } from './recorder.ts';
 
 /** Long, for a busy machine. */
 export const SOON = { timeout: 5_000 };

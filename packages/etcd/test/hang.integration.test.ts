@@ -2,10 +2,8 @@
 
 import { isIncumbentError } from '@incumbent/core';
 import { openEtcd } from '@incumbent/etcd';
-import { requireFreezableDisk, requireStore, startEtcdCluster } from '@incumbent/test-support';
+import { hostOf, requireFreezableDisk, requireStore, startEtcdCluster } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
-
-import { hostOf } from './harness.ts';
 
 /** So short that it says something of the caller alone, and the connection is kept. */
 const options = { timeoutMs: 250 };

@@ -1,13 +1,14 @@
 /** A real etcd, for the cases of the conformance package. */
 
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 
 import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
 import { systemClock, type Store } from '@incumbent/core';
-import { openEtcd, type EtcdOptions } from '@incumbent/etcd';
-import { startProxy, type Etcd, type Proxy } from '@incumbent/test-support';
+import { openEtcd } from '@incumbent/etcd';
+import { hostOf, type Etcd } from '@incumbent/test-support';
+import { type CaseResources, harnessOf, proxyFaults } from '@incumbent/test-support/conformance-harness';
 
-import { startWatchRelay, type WatchRelay } from './watch-relay.ts';
+import { startWatchRelay } from './watch-relay.ts';
 
 /**
  * The most frequent pings that etcd allows, so that the cases do not wait longer than they must.
@@ -17,109 +18,64 @@ const KEEPALIVE = { intervalMs: 6_000, timeoutMs: 500 };
 /** The store asks a stream of watches for a proof every 3 s, and waits 3 s for it. */
 const SILENT_WATCH_MS = 6_500;
 
-let cases = 0;
-
-/** `host:port` of a URL. */
-export function hostOf(url: string): string {
-  return new URL(url).host;
-}
-
 function notHere(): Promise<void> {
   return Promise.reject(new Error('this link does not have that fault'));
 }
 
 export function etcdHarness(etcd: () => Etcd): UseHarness {
-  return async (body) => {
-    const one = new OneCase(etcd(), `case-${process.pid}-${(cases += 1)}`);
-    try {
-      await body(one.harness());
-    } finally {
-      await one.end();
-    }
-  };
+  return harnessOf((resources) => new EtcdCase(etcd(), resources).harness());
 }
 
-class OneCase {
+class EtcdCase {
   readonly #etcd: Etcd;
-  readonly #namespace: string;
-  readonly #stores: Store[] = [];
-  readonly #proxies: Proxy[] = [];
-  readonly #relays: WatchRelay[] = [];
-  readonly #sockets: Socket[] = [];
+  readonly #resources: CaseResources;
 
-  constructor(etcd: Etcd, namespace: string) {
+  constructor(etcd: Etcd, resources: CaseResources) {
     this.#etcd = etcd;
-    this.#namespace = namespace;
+    this.#resources = resources;
   }
 
   harness(): StoreHarness {
+    const { namespace } = this.#resources;
     return {
+      ...this.#resources.common(),
       clock: systemClock,
       ttlMs: 2_000,
-      timeoutMs: 2_000,
       slackMs: 1_000,
       open: () => this.#open(this.#etcd.endpoints),
-      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'],
       faulty: (fault) => (fault === 'silenceWatches' ? this.#silenceable() : this.#faulty()),
       operator: {
-        put: (key, value) => putRaw(this.#etcd, `${this.#namespace}/${key}`, value),
-        deleteKey: async (key) => this.#raw(['del', `${this.#namespace}/${key}`]),
+        put: (key, value) => putRaw(this.#etcd, `${namespace}/${key}`, value),
+        deleteKey: async (key) => this.#raw(['del', `${namespace}/${key}`]),
         expireLease: async (lease) => this.#raw(['lease', 'revoke', lease]),
       },
-      leaks: () => this.#leaks(),
     };
   }
 
-  async end(): Promise<void> {
-    await Promise.all(this.#stores.map((store) => store.close()));
-    await Promise.all([...this.#proxies, ...this.#relays].map((each) => each.close()));
-  }
-
-  async #open(urls: readonly string[], options: Partial<EtcdOptions> = {}): Promise<Store> {
+  async #open(urls: readonly string[]): Promise<Store> {
     const store = await openEtcd({
       endpoints: urls.map(hostOf),
-      namespace: this.#namespace,
+      namespace: this.#resources.namespace,
       keepalive: KEEPALIVE,
-      connect: ({ host, port }) => this.#connect(host, port),
-      ...options,
+      connect: ({ host, port }) => this.#resources.addSocket(connect({ host, port, noDelay: true })),
     });
-    this.#stores.push(store);
-    return store;
-  }
-
-  #connect(host: string, port: number): Socket {
-    const socket = connect({ host, port, noDelay: true });
-    this.#sockets.push(socket);
-    return socket;
+    return this.#resources.addStore(store);
   }
 
   async #faulty(): Promise<FaultyClient> {
-    const proxy = await startProxy(this.#etcd.url);
-    this.#proxies.push(proxy);
+    const proxy = await this.#resources.startProxy(this.#etcd.url);
     return {
       store: await this.#open([proxy.url]),
       noticesWithinMs: KEEPALIVE.intervalMs + KEEPALIVE.timeoutMs + 500,
       recoversWithinMs: 5_000,
-      faults: {
-        cut: async () => proxy.blackhole(),
-        refuse: async () => {
-          proxy.refuse();
-          proxy.reset();
-        },
-        dropNextReply: async () => void proxy.dropNextReply(),
-        dropRequests: async () => proxy.dropRequests(),
-        stall: async () => proxy.stall(),
-        reset: async () => proxy.reset(),
-        silenceWatches: notHere,
-        heal: () => proxy.heal(),
-      },
+      faults: { ...proxyFaults(proxy), silenceWatches: notHere },
     };
   }
 
   /** Watches share a connection with calls, so a proxy has to know HTTP/2 to silence them alone. */
   async #silenceable(): Promise<FaultyClient> {
     const relay = await startWatchRelay(this.#etcd.url);
-    this.#relays.push(relay);
+    this.#resources.afterStores(() => relay.close());
     return {
       store: await this.#open([relay.url]),
       noticesWithinMs: SILENT_WATCH_MS,
@@ -139,11 +95,6 @@ class OneCase {
 
   async #raw(command: readonly string[]): Promise<void> {
     await this.#etcd.ctl(command);
-  }
-
-  async #leaks(): Promise<readonly string[]> {
-    const sockets = this.#sockets.filter((socket) => !socket.destroyed).length;
-    return sockets > 0 ? [`${sockets} sockets`] : [];
   }
 }
 

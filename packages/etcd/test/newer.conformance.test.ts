@@ -1,21 +1,13 @@
 import { runCases, storeCases } from '@incumbent/conformance';
-import { requireStore, startEtcd, type EtcdServer } from '@incumbent/test-support';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { startEtcd } from '@incumbent/test-support';
+import { describeOnServer } from '@incumbent/test-support/server-suite';
+import { describe, it } from 'vitest';
 
 import { etcdHarness } from './harness.ts';
 
-describe.runIf(await requireStore({ store: 'etcd', version: 'newer', own: true }))('a newer etcd', () => {
-  let etcd: EtcdServer;
+const start = () => startEtcd({ version: 'newer' });
 
-  beforeAll(async () => {
-    etcd = await startEtcd({ version: 'newer' });
-  });
-  afterAll(() => etcd.stop());
-
-  // Each case has a namespace of its own, and spends its time waiting.
-  runCases(
-    storeCases,
-    etcdHarness(() => etcd),
-    { describe, it: it.concurrent },
-  );
+await describeOnServer('a newer etcd', { store: 'etcd', version: 'newer', start }, (etcd) => {
+  // The cases are concurrent because each has its own namespace, and waits most of the time.
+  runCases(storeCases, etcdHarness(etcd), { describe, it: it.concurrent });
 });

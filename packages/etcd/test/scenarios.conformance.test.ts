@@ -1,32 +1,17 @@
-import { outageCases, runCases, scenarioCases, type UseHarness } from '@incumbent/conformance';
-import { requireStore, startEtcd, type EtcdServer } from '@incumbent/test-support';
-import { afterAll, beforeAll, describe, it, vi } from 'vitest';
+import { outageCases, runCases, scenarioCases } from '@incumbent/conformance';
+import { startEtcd } from '@incumbent/test-support';
+import { withOwnServer } from '@incumbent/test-support/conformance-harness';
+import { describeOnServer } from '@incumbent/test-support/server-suite';
+import { describe, it, vi } from 'vitest';
 
 import { etcdHarness } from './harness.ts';
 
-/** A server for each case, to be killed. */
-const onOwnServer: UseHarness = async (body) => {
-  await using server = await startEtcd();
-  await etcdHarness(() => server)((harness) => body({ ...harness, server }));
-};
-
-// They spend their time waiting.
+// The cases wait most of the time.
 vi.setConfig({ maxConcurrency: 16 });
 const concurrent = { describe: describe.concurrent, it: it.concurrent };
 
-describe.runIf(await requireStore({ store: 'etcd', own: true }))('scenarios on etcd', () => {
-  let etcd: EtcdServer;
-
-  beforeAll(async () => {
-    etcd = await startEtcd();
-  });
-  afterAll(() => etcd.stop());
-
-  // The longest first.
-  runCases(outageCases, onOwnServer, concurrent);
-  runCases(
-    scenarioCases,
-    etcdHarness(() => etcd),
-    concurrent,
-  );
+await describeOnServer('scenarios on etcd', { store: 'etcd', start: startEtcd }, (etcd) => {
+  // The longest cases come first. Each kills its own server.
+  runCases(outageCases, withOwnServer(startEtcd, etcdHarness), concurrent);
+  runCases(scenarioCases, etcdHarness(etcd), concurrent);
 });

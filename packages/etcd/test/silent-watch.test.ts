@@ -1,12 +1,12 @@
 /** Watches on a server that goes silent for them, and answers pings and calls. */
 
 import type { Entry } from '@incumbent/core';
+import { Recorder } from '@incumbent/test-support/recorder';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { Writer } from '../src/protocol/protobuf.ts';
 import { fails, ok, startFakeServer } from './fake-server.ts';
 import { creates, openOn, RANGE, reads, REVISION, SOON, WatchScene } from './fake-watches.ts';
-import { Recorder } from './recorder.ts';
 
 describe('a watch on a server that has gone silent for watches', () => {
   let scene: WatchScene;

@@ -3,9 +3,8 @@ import { readFile } from 'node:fs/promises';
 import type { Store } from '@incumbent/core';
 import { openEtcd, type TlsOptions } from '@incumbent/etcd';
 import { requireStore, startEtcd, until, type Certificates, type EtcdServer } from '@incumbent/test-support';
+import { Recorder } from '@incumbent/test-support/recorder';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-
-import { Recorder } from './recorder.ts';
 
 const options = { timeoutMs: 3_000 };
 

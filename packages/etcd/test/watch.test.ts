@@ -3,12 +3,12 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Entry } from '@incumbent/core';
+import { Recorder } from '@incumbent/test-support/recorder';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { frame } from '../src/protocol/frame.ts';
 import { fails, startFakeServer } from './fake-server.ts';
 import { creates, openOn, reads, SOON, watchAnswer, Watching, WatchScene } from './fake-watches.ts';
-import { Recorder } from './recorder.ts';
 
 describe('a watch', () => {
   let scene: WatchScene;

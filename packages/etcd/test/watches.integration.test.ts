@@ -2,11 +2,11 @@
 
 import { isIncumbentError, type Entry, type Store } from '@incumbent/core';
 import { openEtcd } from '@incumbent/etcd';
-import { requireStore, startEtcd, startProxy, until, type EtcdServer, type Proxy } from '@incumbent/test-support';
+import { type EtcdServer, hostOf, type Proxy, requireStore, startEtcd, startProxy, until } from '@incumbent/test-support';
+import { Recorder } from '@incumbent/test-support/recorder';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { hostOf, metricOf, watchersOf } from './harness.ts';
-import { Recorder } from './recorder.ts';
+import { metricOf, watchersOf } from './harness.ts';
 
 const WATCHES = 3_000;
 /** The default timeout of 3 s: on a busy machine a shorter one takes a live link for dead. */

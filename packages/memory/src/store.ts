@@ -3,23 +3,8 @@
  * share a file because each refers to the other.
  */
 
-import type {
-  CallOptions,
-  Change,
-  Clock,
-  Entry,
-  Key,
-  KeyWatchOptions,
-  Lease,
-  LeaseId,
-  LeaseOptions,
-  ListOptions,
-  Renewal,
-  Store,
-  StoreCapabilities,
-  SwapResult,
-  WatchOptions,
-} from '@incumbent/core';
+import type { Change, Clock, Entry, Key, Lease, LeaseId, Store, StoreCapabilities, SwapResult } from '@incumbent/core';
+import type { CallOptions, KeyWatchOptions, LeaseOptions, ListOptions, Renewal, WatchOptions } from '@incumbent/core/adapter';
 import {
   checkCall,
   checkChanges,

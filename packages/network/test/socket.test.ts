@@ -1,27 +1,15 @@
 /** Real sockets. TLS is tested against the real servers of each adapter. */
 
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { PassThrough } from 'node:stream';
 import { createServer as createTlsServer } from 'node:tls';
-import { afterEach, describe, expect, it } from 'vitest';
+import { useTestSockets } from '@incumbent/test-support/test-sockets';
+import { describe, expect, it } from 'vitest';
 
-import { connectSocket, type Endpoint, freeChunk, judgeSocket } from '@incumbent/network';
+import { connectSocket, freeChunk, judgeSocket } from '@incumbent/network';
 
-const servers: Server[] = [];
-const sockets: Socket[] = [];
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
-});
-
-async function listen(server: Server): Promise<Endpoint> {
-  servers.push(server);
-  server.on('connection', (socket) => sockets.push(socket.on('error', () => {})));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
-}
+const { servers, sockets, listen } = useTestSockets();
 
 describe('connecting', () => {
   it('that is given up rejects with the reason, and leaves no socket', async () => {

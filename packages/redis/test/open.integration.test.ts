@@ -1,53 +1,23 @@
-import { createServer as createHttpServer } from 'node:http';
-import { createServer, type AddressInfo, type Server } from 'node:net';
-
 import { Member, type Store } from '@incumbent/core';
 import { requireStore, startRedis, uniqueNamespace, type RedisServer } from '@incumbent/test-support';
+import { closedEndpoint, withWrongServer, type WrongServer } from '@incumbent/test-support/wrong-server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openRedis, type RedisOptions } from '../src/index.ts';
 import { at, CALL, failureOf, LEASE_CALL, put } from './opening.ts';
 
-async function listening(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (!isAddress(address)) throw new TypeError('a TCP server has a port');
-  return `127.0.0.1:${address.port}`;
-}
-
-function isAddress(address: AddressInfo | string | null): address is AddressInfo {
-  return typeof address === 'object' && address !== null;
-}
-
 describe('a server that is not Redis', () => {
-  it.each<[string, () => Server, object]>([
-    ['accepts and sends nothing', () => createServer(), { code: 'UNREACHABLE', outcome: 'notSent' }],
-    [
-      'sends garbage',
-      () => createServer((socket) => void socket.on('error', () => {}).write(new Uint8Array(300).fill(0xee))),
-      { code: 'UNSUPPORTED' },
-    ],
-    ['ends every connection', () => createServer((socket) => void socket.on('error', () => {}).destroy()), { code: 'UNREACHABLE' }],
-    [
-      'speaks HTTP',
-      () =>
-        createHttpServer({ insecureHTTPParser: true }, (_, response) => {
-          response.end('hello');
-        }),
-      { code: 'UNSUPPORTED' },
-    ],
-  ])('and %s is recognised in bounded time', async (_, make, expected) => {
-    const server = make();
-    const endpoint = await listening(server);
-    expect(await failureOf({ endpoints: [endpoint] })).toMatchObject(expected);
-    server.close();
+  it.each<[WrongServer, object]>([
+    ['accepts and sends nothing', { code: 'UNREACHABLE', outcome: 'notSent' }],
+    ['sends garbage', { code: 'UNSUPPORTED' }],
+    ['ends every connection', { code: 'UNREACHABLE' }],
+    ['speaks HTTP', { code: 'UNSUPPORTED' }],
+  ])('and %s is recognised in bounded time', async (kind, expected) => {
+    await withWrongServer(kind, async (endpoint) => expect(await failureOf({ endpoints: [endpoint] })).toMatchObject(expected));
   });
 
   it('or that does not exist or has no address is unreachable', async () => {
-    const server = createServer();
-    const endpoint = await listening(server);
-    await new Promise((resolve) => server.close(resolve));
-    for (const where of [endpoint, 'no-such-host.invalid'])
+    for (const where of [await closedEndpoint(), 'no-such-host.invalid'])
       expect(await failureOf({ endpoints: [where] })).toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent' });
   });
 });

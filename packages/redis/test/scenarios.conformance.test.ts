@@ -1,21 +1,16 @@
-import { outageCases, runCases, scenarioCases, type UseHarness } from '@incumbent/conformance';
+import { outageCases, runCases, scenarioCases } from '@incumbent/conformance';
 import { startRedis } from '@incumbent/test-support';
+import { withOwnServer } from '@incumbent/test-support/conformance-harness';
 import { describe, it, vi } from 'vitest';
 
 import { describeOnRedis, redisHarness } from './harness.ts';
 
-/** Each of these cases kills its server. */
-const onOwnServer: UseHarness = async (body) => {
-  await using server = await startRedis();
-  await redisHarness(() => server)((harness) => body({ ...harness, server }));
-};
-
-// The cases spend their time waiting.
+// The cases wait most of the time.
 vi.setConfig({ maxConcurrency: 16 });
 const concurrent = { describe: describe.concurrent, it: it.concurrent };
 
 await describeOnRedis('scenarios on redis', (harness) => {
-  // The longest cases first.
-  runCases(outageCases, onOwnServer, concurrent);
+  // The longest cases come first. Each kills its own server.
+  runCases(outageCases, withOwnServer(startRedis, redisHarness), concurrent);
   runCases(scenarioCases, harness, concurrent);
 });

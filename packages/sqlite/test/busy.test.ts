@@ -4,10 +4,10 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { Entry, Store } from '@incumbent/core';
+import { Recorder } from '@incumbent/test-support/recorder';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { pass, stopTime, turns } from './manual-time.ts';
-import { Recorder } from './recorder.ts';
 import { bytes, CALL, LEASE_CALL, Rig, textOf } from './rig.ts';
 import { Tap } from './tap.ts';
 

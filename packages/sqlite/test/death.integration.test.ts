@@ -3,10 +3,10 @@
 import { DatabaseSync } from 'node:sqlite';
 import type { Entry, Store } from '@incumbent/core';
 import { until, type ScriptProcess } from '@incumbent/test-support';
+import { Recorder } from '@incumbent/test-support/recorder';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { nodeCommand, spawnCommand, stateOf, stop } from './commands.ts';
-import { Recorder } from './recorder.ts';
 import { CALL, LEASE_CALL } from './rig.ts';
 import { HOLDER, LONG_TTL_MS, ScratchFile, vanishes, watchLeader, WITHIN_MS } from './scratch-file.ts';
 

@@ -1,11 +1,11 @@
 /** What SQLite's errors become, before a commit and at one, as callers of a store see it. */
 
 import type { Lease, Store } from '@incumbent/core';
+import { Recorder } from '@incumbent/test-support/recorder';
 import { describe, expect, it } from 'vitest';
 
 import { FaultyDisk, sqliteError } from './faulty-disk.ts';
 import { pass, stopTime } from './manual-time.ts';
-import { Recorder } from './recorder.ts';
 import { bytes, CALL, LEASE_CALL, textOf, useRig } from './rig.ts';
 import { Tap } from './tap.ts';
 
@@ -204,12 +204,18 @@ describe('an error at the commit', () => {
     expect(await errorOf(store.renewLease(lease.id, LEASE_CALL))).toMatchObject({ code: 'LEASE_EXPIRED', outcome: 'refused' });
   });
 
-  it('that SQLite did not do is as unknown, for a reader after a crash might find it; and it is undone', async () => {
+  /** A store whose commits fail with this code of SQLite until `tap.before` is set again. */
+  async function openWithoutCommit(code: number) {
     const tap = new Tap();
     const store = await rig().open({ connect: tap.connect });
     tap.before = (sql) => {
-      if (sql === 'COMMIT') throw sqliteError(1034);
+      if (sql === 'COMMIT') throw sqliteError(code);
     };
+    return { tap, store };
+  }
+
+  it('that SQLite did not do is as unknown, for a reader after a crash might find it; and it is undone', async () => {
+    const { tap, store } = await openWithoutCommit(1034);
     expect(await errorOf(put(store))).toMatchObject({ code: 'STORE_FAILED', outcome: 'unknown' });
     tap.before = () => {};
     expect(await store.read('a', CALL)).toBeUndefined();
@@ -218,11 +224,7 @@ describe('an error at the commit', () => {
   });
 
   it('for want of space leaves nothing: it is not sent', async () => {
-    const tap = new Tap();
-    const store = await rig().open({ connect: tap.connect });
-    tap.before = (sql) => {
-      if (sql === 'COMMIT') throw sqliteError(13);
-    };
+    const { tap, store } = await openWithoutCommit(13);
     expect(await errorOf(put(store))).toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent' });
     tap.before = () => {};
     expect(await store.read('a', CALL)).toBeUndefined();

@@ -2,10 +2,10 @@
 
 import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Recorder } from '@incumbent/test-support/recorder';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { Connection } from '../src/schema/connection.ts';
-import { Recorder } from './recorder.ts';
 import { bytes, CALL, connectFile, LEASE_CALL, Rig, textOf } from './rig.ts';
 
 /** Long, for a busy machine. */
@@ -16,6 +16,14 @@ beforeEach(() => {
   rig = new Rig();
 });
 afterEach(() => rig[Symbol.dispose]());
+
+/** Creates a store, and changes its file with another program's SQL. */
+async function changeStore(sql: string): Promise<void> {
+  await (await rig.open()).close();
+  const other = rig.raw();
+  other.exec(sql);
+  other.close();
+}
 
 async function refusal(code: string, message: string): Promise<void> {
   const opening = rig.open();
@@ -67,10 +75,7 @@ describe('a file that is no store', () => {
   });
 
   it('a store of a later format is refused, with both formats, and left as it was', async () => {
-    await (await rig.open()).close();
-    const later = rig.raw();
-    later.exec('PRAGMA user_version = 3');
-    later.close();
+    await changeStore('PRAGMA user_version = 3');
     const before = folder();
     await refusal('UNSUPPORTED', `${rig.file} is of format 3, and this package knows format 2`);
     expect(folder()).toEqual(before);
@@ -146,10 +151,7 @@ describe('a damaged file', () => {
   });
 
   it('without its tables is reported, and the tables are not created again', async () => {
-    await (await rig.open()).close();
-    const other = rig.raw();
-    other.exec('DROP TABLE leases');
-    other.close();
+    await changeStore('DROP TABLE leases');
     await refusal('STORE_FAILED', 'no such table: leases');
   });
 

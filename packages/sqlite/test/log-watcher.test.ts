@@ -1,11 +1,11 @@
 import { EventEmitter } from 'node:events';
 import type * as fileSystem from 'node:fs';
 import type { Entry } from '@incumbent/core';
+import { Recorder } from '@incumbent/test-support/recorder';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { LogWatcher } from '../src/host/log-watcher.ts';
 import { pass, stopTime } from './manual-time.ts';
-import { Recorder } from './recorder.ts';
 import { bytes, CALL, Rig, textOf } from './rig.ts';
 
 class FakeWatcher extends EventEmitter {

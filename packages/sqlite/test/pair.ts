@@ -3,10 +3,10 @@
  */
 
 import type { Entry, Store, WatchOptions } from '@incumbent/core';
+import { Recorder } from '@incumbent/test-support/recorder';
 import { afterEach, beforeEach, expect, vi } from 'vitest';
 
 import { pass, stopTime } from './manual-time.ts';
-import { Recorder } from './recorder.ts';
 import { bytes, CALL, LEASE_CALL, Rig, type Identity } from './rig.ts';
 import { Tap } from './tap.ts';
 

@@ -6,8 +6,7 @@ import { join } from 'node:path';
 import type { Entry, Store } from '@incumbent/core';
 import { openSqlite } from '@incumbent/sqlite';
 import { makeScratch, spawnScript, until, type ScriptProcess } from '@incumbent/test-support';
-
-import { Recorder } from './recorder.ts';
+import { Recorder } from '@incumbent/test-support/recorder';
 
 /** How long a test waits for what another process does. */
 export const WITHIN_MS = 20_000;

@@ -1,24 +1,16 @@
 /** The store contract on ZooKeeper. */
 
+import type { Change, Clock, Entry, Key, Lease, LeaseId, Store, StoreCapabilities, SwapResult } from '@incumbent/core';
 import type {
   CallOptions,
-  Change,
-  Clock,
-  Entry,
-  Key,
   KeyWatchOptions,
-  Lease,
-  LeaseId,
   LeaseOptions,
   ListOptions,
   ReadOptions,
   Renewal,
   Revocation,
-  Store,
-  StoreCapabilities,
-  SwapResult,
   WatchOptions,
-} from '@incumbent/core';
+} from '@incumbent/core/adapter';
 import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime } from '@incumbent/core/adapter';
 import { CallTime, checkSwapSize, checkValueSize, revocationOf, storeClosed } from '@incumbent/network';
 

@@ -1,26 +1,12 @@
-import { clusterCases, runCases, type UseHarness } from '@incumbent/conformance';
-import { clusterFaults, requireStore, startZookeeperCluster, type ZookeeperCluster } from '@incumbent/test-support';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { clusterCases, runCases } from '@incumbent/conformance';
+import { startZookeeperCluster } from '@incumbent/test-support';
+import { withClusterFaults } from '@incumbent/test-support/conformance-harness';
+import { describeOnServer } from '@incumbent/test-support/server-suite';
+import { describe, it } from 'vitest';
 
 import { zookeeperHarness } from './harness.ts';
 
-describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('scenarios on zookeeper, three servers', () => {
-  let cluster: ZookeeperCluster;
-
-  beforeAll(async () => {
-    cluster = await startZookeeperCluster();
-  });
-  afterAll(() => cluster.stop());
-
-  const useHarness: UseHarness = (body) =>
-    zookeeperHarness(() => cluster)(async (harness) => {
-      const faults = clusterFaults(cluster);
-      try {
-        await body({ ...harness, cluster: faults });
-      } finally {
-        await faults.restore();
-      }
-    });
-  // One after the other: each has the servers for itself.
-  runCases(clusterCases, useHarness, { describe, it });
+await describeOnServer('scenarios on zookeeper, three servers', { store: 'zookeeper', start: startZookeeperCluster }, (cluster) => {
+  // The cases run one after the other, because each breaks the servers.
+  runCases(clusterCases, withClusterFaults(cluster, zookeeperHarness(cluster)), { describe, it });
 });

@@ -4,23 +4,13 @@
  */
 
 import { runCases, storeCases } from '@incumbent/conformance';
-import { requireStore, startZookeeper, type ZookeeperServer } from '@incumbent/test-support';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { startZookeeper } from '@incumbent/test-support';
+import { describeOnServer } from '@incumbent/test-support/server-suite';
+import { describe, it } from 'vitest';
 
 import { zookeeperHarness } from './harness.ts';
 
-describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('zookeeper', () => {
-  let zookeeper: ZookeeperServer;
-
-  beforeAll(async () => {
-    zookeeper = await startZookeeper();
-  });
-  afterAll(() => zookeeper.stop());
-
-  // Each case has a namespace of its own, and spends its time waiting.
-  runCases(
-    storeCases,
-    zookeeperHarness(() => zookeeper),
-    { describe, it: it.concurrent },
-  );
+await describeOnServer('zookeeper', { store: 'zookeeper', start: startZookeeper }, (zookeeper) => {
+  // The cases are concurrent because each has its own namespace, and waits most of the time.
+  runCases(storeCases, zookeeperHarness(zookeeper), { describe, it: it.concurrent });
 });

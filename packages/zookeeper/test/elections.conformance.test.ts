@@ -1,21 +1,11 @@
-import { runCases, electionCases } from '@incumbent/conformance';
-import { requireStore, startZookeeper, type ZookeeperServer } from '@incumbent/test-support';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { electionCases, runCases } from '@incumbent/conformance';
+import { startZookeeper } from '@incumbent/test-support';
+import { describeOnServer } from '@incumbent/test-support/server-suite';
+import { describe, it } from 'vitest';
 
 import { zookeeperHarness } from './harness.ts';
 
-describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('elections on zookeeper', () => {
-  let zookeeper: ZookeeperServer;
-
-  beforeAll(async () => {
-    zookeeper = await startZookeeper();
-  });
-  afterAll(() => zookeeper.stop());
-
-  // Each case has a namespace of its own, and spends its time waiting.
-  runCases(
-    electionCases,
-    zookeeperHarness(() => zookeeper),
-    { describe, it: it.concurrent },
-  );
+await describeOnServer('elections on zookeeper', { store: 'zookeeper', start: startZookeeper }, (zookeeper) => {
+  // The cases are concurrent because each has its own namespace, and waits most of the time.
+  runCases(electionCases, zookeeperHarness(zookeeper), { describe, it: it.concurrent });
 });

@@ -1,13 +1,14 @@
 /** A real ZooKeeper, as the cases of the conformance package want it. */
 
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 
 import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
 import { systemClock, systemRandom, type Store } from '@incumbent/core';
-import { startProxy, type Proxy, type Zookeeper } from '@incumbent/test-support';
+import { hostOf, type Zookeeper } from '@incumbent/test-support';
+import { type CaseResources, harnessOf, proxyFaults } from '@incumbent/test-support/conformance-harness';
 import { connectSocket, parseEndpoints, SharedAllowance } from '@incumbent/network';
 
-import { openZookeeper, type ZookeeperOptions } from '../src/index.ts';
+import { openZookeeper } from '../src/index.ts';
 import { OPEN, ANY_VERSION, create, remove, setData } from '../src/protocol/nodes.ts';
 import { endSession } from '../src/client/end-session.ts';
 import { isCode } from '../src/errors.ts';
@@ -17,46 +18,26 @@ import { WatchSilence } from './support/watch-silence.ts';
 
 const CALL = { timeoutMs: 5_000 };
 
-let cases = 0;
-
-/** `host:port` of a URL. */
-function hostOf(url: string): string {
-  return new URL(url).host;
-}
-
 export function zookeeperHarness(zookeeper: () => Zookeeper): UseHarness {
-  return async (body) => {
-    const one = new OneCase(zookeeper(), `case-${process.pid}-${(cases += 1)}`);
-    try {
-      await body(one.harness());
-    } finally {
-      await one.end();
-    }
-  };
+  return harnessOf((resources) => new ZookeeperCase(zookeeper(), resources).harness());
 }
 
-class OneCase {
+class ZookeeperCase {
   readonly #zookeeper: Zookeeper;
-  readonly #namespace: string;
-  readonly #stores: Store[] = [];
-  readonly #proxies: Proxy[] = [];
-  readonly #sockets: Socket[] = [];
+  readonly #resources: CaseResources;
   readonly #passwords = new Passwords();
   #operator: Promise<ZooKeeperSession> | undefined;
 
-  constructor(zookeeper: Zookeeper, namespace: string) {
+  constructor(zookeeper: Zookeeper, resources: CaseResources) {
     this.#zookeeper = zookeeper;
-    this.#namespace = namespace;
+    this.#resources = resources;
   }
 
   harness(): StoreHarness {
     return {
+      ...this.#resources.common(),
       clock: systemClock,
-      ttlMs: 2_000,
-      timeoutMs: 2_000,
-      slackMs: 1_500,
       open: () => this.#open(this.#zookeeper.endpoints),
-      offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'],
       faulty: () => this.#faulty(),
       operator: {
         put: (key, value) => this.#put(this.#path(key), value),
@@ -64,25 +45,23 @@ class OneCase {
           void (await (await this.#session()).request(remove, { path: this.#path(key), version: ANY_VERSION }, CALL)),
         expireLease: (lease) => endSession(this.#sessionOptions(), this.#passwords.identity(lease), CALL),
       },
-      leaks: () => this.#leaks(),
     };
-  }
-
-  async end(): Promise<void> {
-    await Promise.all(this.#stores.map((store) => store.close()));
-    await Promise.all(this.#proxies.map((proxy) => proxy.close()));
-    const operator = await this.#operator;
-    await operator?.close(CALL);
   }
 
   /** Opened when it is first needed: a case that ends the server needs none. */
   #session(): Promise<ZooKeeperSession> {
-    this.#operator ??= openSession(this.#sessionOptions(), CALL);
+    this.#operator ??= this.#openSession();
     return this.#operator;
   }
 
+  async #openSession(): Promise<ZooKeeperSession> {
+    const session = await openSession(this.#sessionOptions(), CALL);
+    this.#resources.afterStores(() => session.close(CALL));
+    return session;
+  }
+
   #path(key: string): string {
-    return `/${this.#namespace}/${key}`;
+    return `/${this.#resources.namespace}/${key}`;
   }
 
   #sessionOptions() {
@@ -120,50 +99,29 @@ class OneCase {
     }
   }
 
-  async #open(urls: readonly string[], options: Partial<ZookeeperOptions> = {}): Promise<Store> {
+  async #open(urls: readonly string[], listen: (socket: Socket) => void = () => {}): Promise<Store> {
     const store = await openZookeeper({
       endpoints: urls.map(hostOf),
-      namespace: this.#namespace,
-      connect: ({ host, port }, signal) => this.#connect(host, port, signal),
-      ...options,
+      namespace: this.#resources.namespace,
+      connect: async (endpoint, signal) => {
+        const socket = this.#resources.addSocket(await connectSocket(endpoint, {}, signal));
+        this.#passwords.listen(socket);
+        listen(socket);
+        return socket;
+      },
     });
-    this.#stores.push(store);
-    return store;
-  }
-
-  #connect(host: string, port: number, signal: AbortSignal): Promise<Socket> {
-    return new Promise((resolve, reject) => {
-      const socket = connect({ host, port, noDelay: true, signal });
-      this.#sockets.push(socket);
-      this.#passwords.listen(socket);
-      socket.unref();
-      socket.once('connect', () => resolve(socket)).once('error', reject);
-    });
+    return this.#resources.addStore(store);
   }
 
   async #faulty(): Promise<FaultyClient> {
-    const proxy = await startProxy(this.#zookeeper.url);
-    this.#proxies.push(proxy);
+    const proxy = await this.#resources.startProxy(this.#zookeeper.url);
     const silence = new WatchSilence();
-    const connectTapped = async ({ host, port }: { host: string; port: number }, signal: AbortSignal): Promise<Socket> => {
-      const socket = await this.#connect(host, port, signal);
-      silence.listen(socket);
-      return socket;
-    };
     return {
-      store: await this.#open([proxy.url], { connect: connectTapped }),
+      store: await this.#open([proxy.url], (socket) => silence.listen(socket)),
       noticesWithinMs: 6_000,
       recoversWithinMs: 5_000,
       faults: {
-        cut: async () => proxy.blackhole(),
-        refuse: async () => {
-          proxy.refuse();
-          proxy.reset();
-        },
-        dropNextReply: async () => void proxy.dropNextReply(),
-        dropRequests: async () => proxy.dropRequests(),
-        stall: async () => proxy.stall(),
-        reset: async () => proxy.reset(),
+        ...proxyFaults(proxy),
         silenceWatches: async () => silence.begin(),
         heal: async () => {
           silence.heal();
@@ -171,10 +129,5 @@ class OneCase {
         },
       },
     };
-  }
-
-  async #leaks(): Promise<readonly string[]> {
-    const sockets = this.#sockets.filter((socket) => !socket.destroyed).length;
-    return sockets > 0 ? [`${sockets} sockets`] : [];
   }
 }

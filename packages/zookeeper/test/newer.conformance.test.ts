@@ -1,21 +1,13 @@
 import { electionCases, runCases, storeCases } from '@incumbent/conformance';
-import { requireStore, startZookeeper, type ZookeeperServer } from '@incumbent/test-support';
-import { afterAll, beforeAll, describe, it } from 'vitest';
+import { startZookeeper } from '@incumbent/test-support';
+import { describeOnServer } from '@incumbent/test-support/server-suite';
+import { describe, it } from 'vitest';
 
 import { zookeeperHarness } from './harness.ts';
 
-describe.runIf(await requireStore({ store: 'zookeeper', version: 'newer', own: true }))('a newer zookeeper', () => {
-  let zookeeper: ZookeeperServer;
+const start = () => startZookeeper({ version: 'newer' });
 
-  beforeAll(async () => {
-    zookeeper = await startZookeeper({ version: 'newer' });
-  });
-  afterAll(() => zookeeper.stop());
-
-  // Each case has a namespace of its own, and spends its time waiting.
-  runCases(
-    [...storeCases, ...electionCases],
-    zookeeperHarness(() => zookeeper),
-    { describe, it: it.concurrent },
-  );
+await describeOnServer('a newer zookeeper', { store: 'zookeeper', version: 'newer', start }, (zookeeper) => {
+  // The cases are concurrent because each has its own namespace, and waits most of the time.
+  runCases([...storeCases, ...electionCases], zookeeperHarness(zookeeper), { describe, it: it.concurrent });
 });

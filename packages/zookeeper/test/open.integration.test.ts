@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { createServer as createHttpServer } from 'node:http';
-import { createServer, type AddressInfo, type Server } from 'node:net';
 
 import { requireStore, startZookeeper, uniqueNamespace, type ZookeeperServer } from '@incumbent/test-support';
+import { closedEndpoint, openingFailure, withWrongServer, type WrongServer } from '@incumbent/test-support/wrong-server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openZookeeper, type ZookeeperOptions } from '../src/index.ts';
@@ -10,62 +9,24 @@ import { openZookeeper, type ZookeeperOptions } from '../src/index.ts';
 const CONNECT_MS = 3_000;
 const CALL = { timeoutMs: 5_000 };
 
-/** What opening a store rejects with, and that it does so in time. */
-async function failureOf(options: ZookeeperOptions): Promise<unknown> {
-  const from = performance.now();
-  const failure: unknown = await openZookeeper({ connectTimeoutMs: CONNECT_MS, ...options }).then(
-    () => 'it opened',
-    (error: unknown) => error,
-  );
-  // Bounded, not timed: this machine may be busy.
-  expect(performance.now() - from).toBeLessThan(4 * CONNECT_MS);
-  return failure;
-}
-
-async function listening(server: Server): Promise<string> {
-  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (!isAddress(address)) throw new TypeError('a TCP server has a port');
-  return `127.0.0.1:${address.port}`;
-}
-
-function isAddress(address: AddressInfo | string | null): address is AddressInfo {
-  return typeof address === 'object' && address !== null;
+/** The error with which opening fails, in bounded time. */
+function failureOf(options: ZookeeperOptions): Promise<unknown> {
+  return openingFailure(() => openZookeeper({ connectTimeoutMs: CONNECT_MS, ...options }), CONNECT_MS);
 }
 
 describe('a server that is not ZooKeeper', () => {
-  it.each<[string, () => Server, object]>([
-    ['accepts and says nothing', () => createServer(), { code: 'UNREACHABLE', outcome: 'notSent' }],
-    [
-      'says garbage',
-      () => createServer((socket) => void socket.on('error', () => {}).write(new Uint8Array(300).fill(0xee))),
-      { code: 'UNSUPPORTED' },
-    ],
-    [
-      'ends every connection',
-      () => createServer((socket) => void socket.on('error', () => {}).destroy()),
-      { code: expect.stringMatching(/^UN/) },
-    ],
-    [
-      'speaks HTTP',
-      () =>
-        createHttpServer({ insecureHTTPParser: true }, (_, response) => {
-          response.end('hello');
-        }),
-      { code: expect.stringMatching(/^UN/) },
-    ],
-  ])('and that %s is recognised in bounded time', async (_, make, expected) => {
-    const server = make();
-    const endpoint = await listening(server);
-    expect(await failureOf({ endpoints: [endpoint] })).toMatchObject(expected);
-    server.close();
+  it.each<[WrongServer, object]>([
+    ['accepts and sends nothing', { code: 'UNREACHABLE', outcome: 'notSent' }],
+    ['sends garbage', { code: 'UNSUPPORTED' }],
+    ['ends every connection', { code: expect.stringMatching(/^UN/) }],
+    ['speaks HTTP', { code: expect.stringMatching(/^UN/) }],
+  ])('and that %s is recognised in bounded time', async (kind, expected) => {
+    await withWrongServer(kind, async (endpoint) => expect(await failureOf({ endpoints: [endpoint] })).toMatchObject(expected));
   });
 
   it('and does not exist is unreachable', async () => {
-    const server = createServer();
-    const endpoint = await listening(server);
-    await new Promise((resolve) => server.close(resolve));
-    expect(await failureOf({ endpoints: [endpoint] })).toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent' });
+    const endpoints = [await closedEndpoint()];
+    expect(await failureOf({ endpoints })).toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent' });
   });
 });
 

@@ -1,32 +1,17 @@
-import { outageCases, runCases, scenarioCases, type UseHarness } from '@incumbent/conformance';
-import { requireStore, startZookeeper, type ZookeeperServer } from '@incumbent/test-support';
-import { afterAll, beforeAll, describe, it, vi } from 'vitest';
+import { outageCases, runCases, scenarioCases } from '@incumbent/conformance';
+import { startZookeeper } from '@incumbent/test-support';
+import { withOwnServer } from '@incumbent/test-support/conformance-harness';
+import { describeOnServer } from '@incumbent/test-support/server-suite';
+import { describe, it, vi } from 'vitest';
 
 import { zookeeperHarness } from './harness.ts';
 
-/** A server for each case, to be killed. */
-const onOwnServer: UseHarness = async (body) => {
-  await using server = await startZookeeper();
-  await zookeeperHarness(() => server)((harness) => body({ ...harness, server }));
-};
-
-// They spend their time waiting.
+// The cases wait most of the time.
 vi.setConfig({ maxConcurrency: 16 });
 const concurrent = { describe: describe.concurrent, it: it.concurrent };
 
-describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('scenarios on zookeeper', () => {
-  let zookeeper: ZookeeperServer;
-
-  beforeAll(async () => {
-    zookeeper = await startZookeeper();
-  });
-  afterAll(() => zookeeper.stop());
-
-  // The longest first.
-  runCases(outageCases, onOwnServer, concurrent);
-  runCases(
-    scenarioCases,
-    zookeeperHarness(() => zookeeper),
-    concurrent,
-  );
+await describeOnServer('scenarios on zookeeper', { store: 'zookeeper', start: startZookeeper }, (zookeeper) => {
+  // The longest cases come first. Each kills its own server.
+  runCases(outageCases, withOwnServer(startZookeeper, zookeeperHarness), concurrent);
+  runCases(scenarioCases, zookeeperHarness(zookeeper), concurrent);
 });

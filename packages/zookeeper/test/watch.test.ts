@@ -4,12 +4,16 @@ import { getData } from '../src/protocol/nodes.ts';
 import { addWatch } from '../src/protocol/watches.ts';
 import { StoreWorld, THROTTLEDOP } from './support/store-world.ts';
 
+/** A store whose key `k` has this value, and what ends the test's watch. */
+async function openOnNode(data: string) {
+  const world = new StoreWorld();
+  world.nodes.set('/ns/k', { data });
+  return { world, store: await world.open(), stop: new AbortController() };
+}
+
 describe('a watch of one key', () => {
   it('shows nothing before its first read', async () => {
-    const world = new StoreWorld();
-    world.nodes.set('/ns/k', { data: 'new' });
-    const store = await world.open();
-    const stop = new AbortController();
+    const { world, store, stop } = await openOnNode('new');
     // The server is behind: it tells of the end of a former node before it has answered.
     world.instead = ({ type, xid }, peer) => {
       if (type !== addWatch.type) return false;
@@ -26,10 +30,7 @@ describe('a watch of one key', () => {
 
 describe('a watch whose reads fail', () => {
   it('does not keep something for each of them', async () => {
-    const world = new StoreWorld();
-    world.nodes.set('/ns/k', { data: 'v' });
-    const store = await world.open();
-    const stop = new AbortController();
+    const { world, store, stop } = await openOnNode('v');
     world.instead = ({ type, xid }, peer) => {
       if (type !== getData.type) return false;
       peer.reply(xid, { code: THROTTLEDOP });

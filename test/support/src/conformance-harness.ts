@@ -10,16 +10,37 @@ import type { Cluster } from './servers/types.ts';
 /** Makes a harness, runs `body` with it, and frees what the harness holds, whether the body succeeds or not. */
 export type UseHarness<H> = (body: (harness: H) => Promise<void>) => Promise<void>;
 
+/** The faults are those of {@link proxyFaults}, and `silenceWatches`. */
+const COMMON = {
+  ttlMs: 2_000,
+  timeoutMs: 2_000,
+  slackMs: 1_500,
+  offers: ['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset', 'silenceWatches'] as const,
+};
+
 interface Closeable {
   close(): Promise<void>;
 }
 
-/** What one case uses: a namespace, and the stores, proxies and sockets that are closed with the case. */
+/** Makes the harness of each case from the resources of that case. */
+export function harnessOf<H>(make: (resources: CaseResources) => H): UseHarness<H> {
+  return async (body) => {
+    await using resources = new CaseResources();
+    await body(make(resources));
+  };
+}
+
+/** What one case uses: a namespace, and the stores, proxies and sockets that end with the case. */
 export class CaseResources implements AsyncDisposable {
   readonly namespace: string = uniqueNamespace('case');
   readonly #stores: Closeable[] = [];
-  readonly #proxies: Proxy[] = [];
+  readonly #closing: (() => Promise<unknown>)[] = [];
   readonly #sockets: Socket[] = [];
+
+  /** The parts of a harness that most stores behind a proxy have in common. */
+  common() {
+    return { ...COMMON, leaks: async () => this.openSockets() };
+  }
 
   addStore<S extends Closeable>(store: S): S {
     this.#stores.push(store);
@@ -34,8 +55,13 @@ export class CaseResources implements AsyncDisposable {
   /** Starts a proxy in front of the server with this URL. */
   async startProxy(url: string): Promise<Proxy> {
     const proxy = await startProxy(url);
-    this.#proxies.push(proxy);
+    this.afterStores(() => proxy.close());
     return proxy;
+  }
+
+  /** Calls `close` at the end of the case, after all stores were closed. */
+  afterStores(close: () => Promise<unknown>): void {
+    this.#closing.push(close);
   }
 
   /** The sockets that are still open, as a line for `leaks` of a harness. */
@@ -46,22 +72,12 @@ export class CaseResources implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#stores.map((store) => store.close()));
-    await Promise.all(this.#proxies.map((proxy) => proxy.close()));
+    await Promise.all(this.#closing.map((close) => close()));
   }
 }
 
 /** The faults of a link that goes through a proxy, except `silenceWatches`, which depends on the store's protocol. */
-export interface ProxyFaults {
-  cut(): Promise<void>;
-  refuse(): Promise<void>;
-  dropNextReply(): Promise<void>;
-  dropRequests(): Promise<void>;
-  stall(): Promise<void>;
-  reset(): Promise<void>;
-  heal(): Promise<void>;
-}
-
-export function proxyFaults(proxy: Proxy): ProxyFaults {
+export function proxyFaults(proxy: Proxy) {
   return {
     cut: async () => proxy.blackhole(),
     refuse: async () => {
@@ -73,6 +89,17 @@ export function proxyFaults(proxy: Proxy): ProxyFaults {
     stall: async () => proxy.stall(),
     reset: async () => proxy.reset(),
     heal: () => proxy.heal(),
+  };
+}
+
+/** Gives each case a server of its own, which the case may kill. */
+export function withOwnServer<S extends AsyncDisposable, H extends object>(
+  start: () => Promise<S>,
+  harnessOn: (server: () => S) => UseHarness<H>,
+): UseHarness<H & { readonly server: S }> {
+  return async (body) => {
+    await using server = await start();
+    await harnessOn(() => server)((harness) => body({ ...harness, server }));
   };
 }
 

@@ -9,7 +9,7 @@ export { findFakeClock } from './fake-clock.ts';
 export { buildImage } from './images/build.ts';
 export { digestsOf, imagesIn, pinImages } from './images/pin.ts';
 export { outcomeOf, type Outcome, type OutcomeOptions } from './outcome.ts';
-export { freePort, LOOPBACK } from './ports.ts';
+export { freePort, hostOf, listenAnywhere, LOOPBACK } from './ports.ts';
 export { spawnScript, type ScriptEvent, type ScriptProcess, type SpawnOptions, type WaitOptions } from './processes.ts';
 export { startProxy, type DirectedOptions, type FaultOptions, type Proxy, type ProxyStats, type Scope } from './proxy.ts';
 export { DROP, HOLD, PASS, PASS_ALL, type Direction, type Rule, type Rules } from './proxy/rules.ts';

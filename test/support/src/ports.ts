@@ -13,6 +13,11 @@ export const LOOPBACK = '127.0.0.1';
 
 const given = new Set<number>();
 
+/** `host:port` of a URL. */
+export function hostOf(url: string): string {
+  return new URL(url).host;
+}
+
 /**
  * A TCP port of the loopback address on which nobody listens, and that this process has not been given before. Another process may take it
  * before its user does, so whoever binds it must be ready to try another one.
@@ -36,6 +41,19 @@ export function listen(server: Server, port: number): Promise<void> {
     resolve();
   });
   return promise;
+}
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Makes a server listen on any free port of the loopback address. */
+export async function listenAnywhere(server: Server): Promise<Address> {
+  await listen(server, 0);
+  const address = server.address();
+  if (typeof address !== 'object' || address === null) throw new TypeError('a TCP server has a port');
+  return { host: address.address, port: address.port };
 }
 
 export function isAddressInUse(error: unknown): boolean {

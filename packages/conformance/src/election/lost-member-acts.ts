@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { NAME, endOf } from './arena.ts';
-import { CANDIDATES, isClaim, ledBy, queueIs, swapOf, type Act, type Scene } from './lost-acts.ts';
+import { type Act, CANDIDATES, isClaim, leaderAndTwo, ledBy, queueIs, type Scene, swapOf } from './lost-acts.ts';
 import type { Write } from './lossy-store.ts';
 
 const GROUP = 'brokers';
@@ -102,12 +102,7 @@ export const memberActs: readonly Act[] = [
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
       const [b, c] = [await openMember('b'), await openMember('c')];
-      const first = await arena.campaign(b);
-      const cancel = new AbortController();
-      const withdrawn = arena.campaign(a, undefined, cancel.signal);
-      await arena.queued(b, 'a');
-      const next = arena.campaign(c);
-      await arena.queued(b, 'c');
+      const { first, cancel, waiting: withdrawn, next } = await leaderAndTwo(arena, [b, a, c]);
       lose(swapOf((change) => change.key.startsWith(CANDIDATES) && 'delete' in change));
       cancel.abort(new Error('enough'));
       await assert.rejects(withdrawn, /enough/);

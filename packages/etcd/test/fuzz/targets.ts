@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 
 import { isIncumbentError } from '@incumbent/core';
-import { framesTarget, type FuzzTarget } from '@incumbent/test-support/fuzz';
+import { framesTarget, mayRefuse, type FuzzTarget } from '@incumbent/test-support/fuzz';
 import { Deframer, type Framing } from '@incumbent/network';
 import fc from 'fast-check';
 
@@ -76,13 +76,7 @@ const messages: FuzzTarget = {
   name: 'messages',
   inputs: answer,
   read: (input) => {
-    for (const decode of decoders) {
-      try {
-        decode(input);
-      } catch (error) {
-        if (!isMalformed(error)) throw error;
-      }
-    }
+    for (const decode of decoders) mayRefuse(isMalformed, () => decode(input));
   },
   isRefusal: isMalformed,
 };

@@ -1,25 +1,16 @@
 /** One client of the simulated store: the contract, as one process of the world uses it. */
 
+import type { Cancel, Change, Entry, Key, Lease, LeaseId, Moment, Store, StoreCapabilities, StoreError, SwapResult } from '@incumbent/core';
 import type {
   CallOptions,
-  Cancel,
-  Change,
-  Entry,
-  Key,
-  Lease,
-  LeaseId,
   LeaseOptions,
   ListOptions,
-  Moment,
   ReadOptions,
   Renewal,
-  Store,
-  StoreCapabilities,
-  StoreError,
-  SwapResult,
   KeyWatchOptions,
+  WatchController,
   WatchOptions,
-} from '@incumbent/core';
+} from '@incumbent/core/adapter';
 import {
   checkCall,
   checkChanges,
@@ -30,7 +21,6 @@ import {
   someOf,
   watchStates,
   withoutValue,
-  type WatchController,
 } from '@incumbent/core/adapter';
 import { Calls, closed, type CallsContext } from './calls.ts';
 import { SimWatch, type SimWatchContext, type Source } from './watch.ts';

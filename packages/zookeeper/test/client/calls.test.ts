@@ -7,6 +7,14 @@ import { getData, setData, writeStat } from '../../src/protocol/nodes.ts';
 import { silent } from '../support/fake-server.ts';
 import { counting, failureOf, SECOND, serving, SYNCED, write } from '../support/serving.ts';
 
+/** A session that has lost its connection and gets no other. */
+async function unconnected() {
+  const { world, session } = await serving();
+  world.server.accepts = 'refuse';
+  world.server.peer.reset();
+  return { world, session };
+}
+
 describe('a call', () => {
   it('resolves with the answer and its transaction', async () => {
     const { world, session } = await serving();
@@ -140,9 +148,7 @@ describe('a call', () => {
   });
 
   it('waits while there is no connection', async () => {
-    const { world, session } = await serving();
-    world.server.accepts = 'refuse';
-    world.server.peer.reset();
+    const { world, session } = await unconnected();
     await world.clock.advance(100);
     const call = write(session, 3 * SECOND);
     await world.clock.advance(500);
@@ -152,9 +158,7 @@ describe('a call', () => {
   });
 
   it('rejects as not sent if no connection opens in its time', async () => {
-    const { world, session } = await serving();
-    world.server.accepts = 'refuse';
-    world.server.peer.reset();
+    const { world, session } = await unconnected();
     await world.clock.advance(0);
     const failure = await world.clock.run(failureOf(write(session, 500)));
     expect(failure).toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent' });

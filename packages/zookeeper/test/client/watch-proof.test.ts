@@ -12,12 +12,25 @@ const behind: Answer = (request, peer) => {
   if (request.type !== sync.type) ok(request, peer);
 };
 
+/** A watch on a server that does not prove that it reports changes. */
+async function unprovenWatch() {
+  const { world, session, peer } = await watched();
+  world.server.answer = behind;
+  return { world, session, peer, first: peer(), ...recordWatch(session, '/a') };
+}
+
+/** A watch on a server whose next answer takes so many s to arrive. */
+async function watchBehindAnswer(seconds: number) {
+  const { world, session } = await watched();
+  const { recorder } = recordWatch(session, '/a');
+  await world.clock.advance(0);
+  answerSlowly(world, seconds);
+  return { world, session, recorder };
+}
+
 describe('a server that answers pings and no sync', () => {
   it('is left after 6 s if there are watches: they are stale, and set again on the next connection', async () => {
-    const { world, session, peer } = await watched();
-    world.server.answer = behind;
-    const first = peer();
-    const { recorder } = recordWatch(session, '/a');
+    const { world, session, peer, first, recorder } = await unprovenWatch();
     await world.clock.advance(6_000);
     expect([recorder.take(), peer() === first]).toEqual([['changed'], true]);
     await world.clock.advance(50);
@@ -29,10 +42,7 @@ describe('a server that answers pings and no sync', () => {
   });
 
   it('is kept and not asked if there are no watches', async () => {
-    const { world, session, peer } = await watched();
-    world.server.answer = behind;
-    const first = peer();
-    const { stop } = recordWatch(session, '/a');
+    const { world, session, peer, first, stop } = await unprovenWatch();
     await world.clock.advance(0);
     stop();
     await world.clock.advance(60_000);
@@ -41,10 +51,7 @@ describe('a server that answers pings and no sync', () => {
   });
 
   it('is kept if the proof is late but in time', async () => {
-    const { world, session, peer } = await watched();
-    world.server.answer = behind;
-    const first = peer();
-    const { recorder } = recordWatch(session, '/a');
+    const { world, session, peer, first, recorder } = await unprovenWatch();
     await world.clock.advance(6_000);
     for (const { xid } of peer().requests.slice(1)) peer().reply(xid);
     world.server.answer = ok;
@@ -67,10 +74,7 @@ describe('a server that answers every proof', () => {
 
 describe('a server that sends a long answer on a slow link', () => {
   it('is kept while the answer arrives, which delays the proof behind it', async () => {
-    const { world, session } = await watched();
-    const { recorder } = recordWatch(session, '/a');
-    await world.clock.advance(0);
-    answerSlowly(world, 20);
+    const { world, session, recorder } = await watchBehindAnswer(20);
     const call = session.request(getData, { path: '/a' }, { timeoutMs: 30 * SECOND });
     await world.clock.advance(60 * SECOND);
     expect((await call).answer.data).toHaveLength(1_000_000);
@@ -79,10 +83,7 @@ describe('a server that sends a long answer on a slow link', () => {
   });
 
   it('is left within 40 s, so that no answer can hide for longer that the watches are stale', async () => {
-    const { world, session } = await watched();
-    const { recorder } = recordWatch(session, '/a');
-    await world.clock.advance(0);
-    answerSlowly(world, 300);
+    const { world, session, recorder } = await watchBehindAnswer(300);
     const call = failureOf(session.request(getData, { path: '/a' }, { timeoutMs: 300 * SECOND }));
     await world.clock.advance(40 * SECOND);
     expect(recorder.take()).toContain('stale');

@@ -1,9 +1,9 @@
 /** Real sockets, and the servers behind them. */
 
-import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { createServer } from 'node:net';
+import { useTestSockets } from '@incumbent/test-support/test-sockets';
+import { describe, expect, it } from 'vitest';
 
 import { systemClock, systemRandom } from '@incumbent/core';
 import { connectSocket, type Endpoint, SharedAllowance, type TlsOptions } from '@incumbent/network';
@@ -11,20 +11,7 @@ import { connectSocket, type Endpoint, SharedAllowance, type TlsOptions } from '
 import { toStoreError } from '../../src/errors.ts';
 import { openSession, type SessionOptions } from '../../src/client/session.ts';
 
-const servers: Server[] = [];
-const sockets: Socket[] = [];
-afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy();
-  await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
-});
-
-async function listen(server: Server): Promise<Endpoint> {
-  servers.push(server);
-  server.on('connection', (socket) => sockets.push(socket.on('error', () => {})));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { host: '127.0.0.1', port: (server.address() as AddressInfo).port };
-}
+const { servers, listen } = useTestSockets();
 
 function optionsFor(endpoint: Endpoint, tls?: TlsOptions): SessionOptions {
   return {
@@ -44,33 +31,25 @@ async function openingFails(endpoint: Endpoint, tls?: TlsOptions): Promise<unkno
   return openSession(optionsFor(endpoint, tls), { timeoutMs: 5_000 }).catch((error: unknown) => toStoreError(error, 'open'));
 }
 
+function unreachable(reason: string): object {
+  return { code: 'UNREACHABLE', outcome: 'notSent', message: expect.stringContaining(reason) };
+}
+
 describe('a port', () => {
   it('on which nobody listens is unreachable', async () => {
     const endpoint = await listen(createServer());
     await new Promise((resolve) => servers.pop()!.close(resolve));
-    expect(await openingFails(endpoint)).toMatchObject({
-      code: 'UNREACHABLE',
-      outcome: 'notSent',
-      message: expect.stringContaining('ECONNREFUSED'),
-    });
+    expect(await openingFails(endpoint)).toMatchObject(unreachable('ECONNREFUSED'));
   });
 
   it('that accepts and sends nothing is reported as silent', async () => {
     const endpoint = await listen(createServer());
-    expect(await openingFails(endpoint)).toMatchObject({
-      code: 'UNREACHABLE',
-      outcome: 'notSent',
-      message: expect.stringContaining('said nothing for 300 ms'),
-    });
+    expect(await openingFails(endpoint)).toMatchObject(unreachable('said nothing for 300 ms'));
   });
 
   it('that accepts and sends nothing is reported as unreachable with TLS', async () => {
     const endpoint = await listen(createServer());
-    expect(await openingFails(endpoint, {})).toMatchObject({
-      code: 'UNREACHABLE',
-      outcome: 'notSent',
-      message: expect.stringContaining('not connected within 300 ms'),
-    });
+    expect(await openingFails(endpoint, {})).toMatchObject(unreachable('not connected within 300 ms'));
   });
 
   it('of an HTTP server is not ZooKeeper, in plain text and with TLS', async () => {
@@ -85,10 +64,6 @@ describe('a port', () => {
 
   it('that resets connections is unreachable', async () => {
     const endpoint = await listen(createServer((socket) => socket.once('data', () => socket.resetAndDestroy())));
-    expect(await openingFails(endpoint)).toMatchObject({
-      code: 'UNREACHABLE',
-      outcome: 'notSent',
-      message: expect.stringContaining('ECONNRESET'),
-    });
+    expect(await openingFails(endpoint)).toMatchObject(unreachable('ECONNRESET'));
   });
 });

@@ -1,3 +1,3 @@
 export { fuzz, type Fuzzed, type FuzzOptions } from './fuzz.ts';
 export { framesTarget } from './frames.ts';
-export { findTargets, targetsIn, type FoundTarget, type FuzzTarget } from './target.ts';
+export { findTargets, mayRefuse, targetsIn, type FoundTarget, type FuzzTarget } from './target.ts';

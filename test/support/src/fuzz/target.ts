@@ -53,6 +53,15 @@ function hasTargets(module: unknown): module is { readonly targets: readonly Fuz
   return typeof module === 'object' && module !== null && 'targets' in module && Array.isArray(module.targets);
 }
 
+/** Runs a reader, which may throw an error that is a refusal. */
+export function mayRefuse(isRefusal: (error: unknown) => boolean, read: () => void): void {
+  try {
+    read();
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+  }
+}
+
 /** Refuses nothing and resolves, or rejects with what is a defect of the reader. */
 export async function feed(target: FuzzTarget, input: Uint8Array): Promise<void> {
   try {

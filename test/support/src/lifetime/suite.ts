@@ -1,9 +1,11 @@
 /** What a store does to the life of its process: one suite for every store that has a server. */
 
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
+import { hostOf } from '../ports.ts';
 import { spawnScript, type ScriptProcess } from '../processes.ts';
 import { startProxy } from '../proxy.ts';
+import { requireStore, type RequiredStore } from '../servers/require.ts';
 import type { OwnServer } from '../servers/types.ts';
 
 export interface Lifetime {
@@ -100,4 +102,21 @@ export function lifetimeTests({ script: file, start, startSecure, urlOf }: Lifet
   });
 
   return spawn;
+}
+
+/** {@link lifetimeTests} of a store with URLs like `etcd://host:port/namespace`, and `etcds:` for TLS. */
+export async function describeLifetime(
+  store: RequiredStore['store'],
+  start: (options?: { readonly tls: 'server' }) => Promise<OwnServer>,
+  script: URL,
+): Promise<void> {
+  describe.runIf(await requireStore({ store, own: true }))('a process', () => {
+    lifetimeTests({
+      script,
+      start,
+      startSecure: () => start({ tls: 'server' }),
+      urlOf: (url, ca) =>
+        ca === undefined ? `${store}://${hostOf(url)}/lifetime` : `${store}s://${hostOf(url)}/lifetime?ca=${encodeURIComponent(ca)}`,
+    });
+  });
 }

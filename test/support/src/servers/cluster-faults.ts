@@ -1,20 +1,10 @@
 import type { Cluster, ClusterServer } from './types.ts';
 
-/** What may befall the servers of a cluster, told by their parts in it. Each may be called again once the cluster was restored. */
-export interface ClusterFaults {
-  /** Ends the server that leads the others, with SIGKILL. */
-  killLeader(): Promise<void>;
-  /** Stops the server that leads the others where it is, with SIGSTOP. */
-  freezeLeader(): Promise<void>;
-  /** Ends more than half of the servers, the leading one among them. */
-  killMajority(): Promise<void>;
-  /** Stops as many where they are. */
-  freezeMajority(): Promise<void>;
-  /** Resolves when all servers run, and serve. */
-  restore(): Promise<void>;
-}
+/** The faults of a cluster's servers, named after the roles of the servers. */
+export type ClusterFaults = ReturnType<typeof clusterFaults>;
 
-export function clusterFaults(cluster: Pick<Cluster, 'servers' | 'leader'>): ClusterFaults {
+/** Each fault may be called again after `restore`. */
+export function clusterFaults(cluster: Pick<Cluster, 'servers' | 'leader'>) {
   const killed = new Set<ClusterServer>();
   const frozen = new Set<ClusterServer>();
   const leaderFirst = async (): Promise<readonly ClusterServer[]> => {
@@ -34,10 +24,15 @@ export function clusterFaults(cluster: Pick<Cluster, 'servers' | 'leader'>): Clu
     await Promise.all(servers.map((server) => server.pause()));
   };
   return {
+    /** Ends the server that leads the others, with SIGKILL. */
     killLeader: () => kill(1),
+    /** Stops the server that leads the others, with SIGSTOP. */
     freezeLeader: () => freeze(1),
+    /** Ends more than half of the servers, the one that leads among them. */
     killMajority: () => kill(majority),
+    /** Stops more than half of the servers, the one that leads among them. */
     freezeMajority: () => freeze(majority),
+    /** Resolves when all servers run and serve. */
     restore: async () => {
       await Promise.all([...frozen].map((server) => server.resume()));
       await Promise.all([...killed].map((server) => server.restart()));

@@ -1,6 +1,7 @@
 import { findEngine } from '../engine/find.ts';
 import type { ImageSource } from '../images/find.ts';
 import type { Instance, InstancePlan } from './instance.ts';
+import { LocalInstance } from './local.ts';
 import { firstOf, type Candidate } from './source.ts';
 import type { StoreName, StoreVersion } from './types.ts';
 
@@ -25,6 +26,22 @@ export function serverSource(
   const known = sources.get(key) ?? firstOf(what, candidates);
   sources.set(key, known);
   return known;
+}
+
+/** Processes of this machine, from the programs in a folder. */
+function asProcesses({ what, find }: Candidate<string>): Candidate<ServerSource> {
+  return {
+    what,
+    async find() {
+      const folder = await find();
+      return folder === undefined ? undefined : { what, instance: (plan) => new LocalInstance(folder, plan) };
+    },
+  };
+}
+
+/** The candidates of a version of a store: containers of its image, and processes from the folders of its programs. */
+export function candidatesOf(image: ImageSource, programs: readonly Candidate<string>[]): readonly Candidate<ServerSource>[] {
+  return [inContainers(image), ...programs.map(asProcesses)];
 }
 
 /**

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 
 import { folderOnPath } from '../find.ts';
-import { LocalInstance } from '../local.ts';
 import { unpackedPackages } from '../packages.ts';
-import { inContainers, serverSource, type ServerSource } from '../server-source.ts';
+import { candidatesOf, serverSource, type ServerSource } from '../server-source.ts';
 import type { Candidate } from '../source.ts';
 import { consulImage } from './image.ts';
 import { CONSUL_RELEASE } from './release.ts';
@@ -19,18 +18,8 @@ export const consulPrograms: readonly Candidate<string>[] = [
   { what: `Debian's packages of ${CONSUL_RELEASE}`, find: unpacked },
 ];
 
-const candidates: readonly Candidate<ServerSource>[] = [inContainers(consulImage), ...consulPrograms.map(asProcesses)];
+const candidates: readonly Candidate<ServerSource>[] = candidatesOf(consulImage, consulPrograms);
 
 async function unpacked(): Promise<string> {
   return join(await unpackedPackages({ names: ['consul'], release: CONSUL_RELEASE }), 'usr', 'bin');
-}
-
-function asProcesses({ what, find }: Candidate<string>): Candidate<ServerSource> {
-  return {
-    what,
-    async find() {
-      const folder = await find();
-      return folder === undefined ? undefined : { what, instance: (plan) => new LocalInstance(folder, plan) };
-    },
-  };
 }

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 
 import { folderOnPath } from '../find.ts';
-import { LocalInstance } from '../local.ts';
 import { NEWER_RELEASE, unpackedPackages } from '../packages.ts';
-import { inContainers, serverSource, type ServerSource } from '../server-source.ts';
+import { candidatesOf, serverSource, type ServerSource } from '../server-source.ts';
 import type { Candidate } from '../source.ts';
 import type { StoreVersion } from '../types.ts';
 import { etcdImages } from './image.ts';
@@ -13,12 +12,8 @@ const PACKAGES = ['etcd-server', 'etcd-client'] as const;
 
 /** Looks, the first time, for a source. Throws `StoreUnavailable` where there is none. */
 export function etcdSource(version: StoreVersion = 'default'): Promise<ServerSource> {
-  return serverSource('etcd', version, candidates(version));
-}
-
-function candidates(version: StoreVersion): readonly Candidate<ServerSource>[] {
   const programs = version === 'default' ? etcdPrograms : [newerPrograms];
-  return [inContainers(etcdImages[version]), ...programs.map(asProcesses)];
+  return serverSource('etcd', version, candidatesOf(etcdImages[version], programs));
 }
 
 /** Folders of this machine with etcd's programs, the system's own version. */
@@ -33,14 +28,4 @@ const newerPrograms: Candidate<string> = { what: `Debian's packages of ${NEWER_R
 async function programsOf(release?: string): Promise<string> {
   const folder = await unpackedPackages({ names: PACKAGES, ...(release === undefined ? {} : { release }) });
   return join(folder, 'usr', 'bin');
-}
-
-function asProcesses({ what, find }: Candidate<string>): Candidate<ServerSource> {
-  return {
-    what,
-    async find() {
-      const folder = await find();
-      return folder === undefined ? undefined : { what, instance: (plan) => new LocalInstance(folder, plan) };
-    },
-  };
 }

@@ -1,7 +1,6 @@
 import { folderOnPath } from '../find.ts';
-import { LocalInstance } from '../local.ts';
 import { NEWER_RELEASE } from '../packages.ts';
-import { inContainers, serverSource, type ServerSource } from '../server-source.ts';
+import { candidatesOf, serverSource, type ServerSource } from '../server-source.ts';
 import type { Candidate } from '../source.ts';
 import type { StoreVersion } from '../types.ts';
 import { redisImages } from './image.ts';
@@ -9,12 +8,8 @@ import { redisOfSystem, valkeyOfNewer } from './programs.ts';
 
 /** Looks, the first time, for a source. Throws `StoreUnavailable` where there is none. */
 export function redisSource(version: StoreVersion = 'default'): Promise<ServerSource> {
-  return serverSource('redis', version, candidates(version));
-}
-
-function candidates(version: StoreVersion): readonly Candidate<ServerSource>[] {
   const programs = version === 'default' ? redisPrograms : [newerPrograms];
-  return [inContainers(redisImages[version]), ...programs.map(asProcesses)];
+  return serverSource('redis', version, candidatesOf(redisImages[version], programs));
 }
 
 /** Folders of this machine with Redis's programs, the system's own version. */
@@ -24,13 +19,3 @@ export const redisPrograms: readonly Candidate<string>[] = [
 ];
 
 const newerPrograms: Candidate<string> = { what: `Valkey of Debian's packages of ${NEWER_RELEASE}`, find: valkeyOfNewer };
-
-function asProcesses({ what, find }: Candidate<string>): Candidate<ServerSource> {
-  return {
-    what,
-    async find() {
-      const folder = await find();
-      return folder === undefined ? undefined : { what, instance: (plan) => new LocalInstance(folder, plan) };
-    },
-  };
-}

@@ -1,10 +1,19 @@
 /** Follows a watch in the background, and records its states. */
 
-import type { StoreError, WatchOptions } from '@incumbent/core';
+/** What `onStale` is called with. */
+interface Cause extends Error {
+  readonly code: string;
+  readonly outcome: string;
+}
+
+interface WatchOptions {
+  readonly signal: AbortSignal;
+  onStale(cause: Cause): void;
+}
 
 export class Recorder<T> {
   readonly states: T[] = [];
-  readonly stale: StoreError[] = [];
+  readonly stale: Cause[] = [];
   readonly #abort = new AbortController();
   readonly #ended: Promise<unknown>;
 
@@ -17,7 +26,7 @@ export class Recorder<T> {
     return this.states.at(-1);
   }
 
-  /** The error that ended the watch. Undefined: it ended without one. */
+  /** The error that ended the watch. Undefined if the watch ended without an error. */
   get ended(): Promise<unknown> {
     return this.#ended;
   }
