@@ -147,17 +147,12 @@ export const swapMutants: readonly Mutant[] = [
     caughtBy: ['compareAndSwap', 'refuses a swap that binds to a lease that was revoked, and changes nothing'],
     wrap: (store) =>
       but(store, {
-        compareAndSwap: async (changes, options) => {
-          try {
-            return await store.compareAndSwap(changes, options);
-          } catch (error) {
+        compareAndSwap: (changes, options) =>
+          store.compareAndSwap(changes, options).catch((error: unknown) => {
             if (!(error instanceof StoreError) || error.code !== 'LEASE_EXPIRED') throw error;
-            return store.compareAndSwap(
-              changes.map((change) => ('put' in change ? { ...change, lease: null } : change)),
-              options,
-            );
-          }
-        },
+            const loose = changes.map((change) => ('put' in change ? { ...change, lease: null } : change));
+            return store.compareAndSwap(loose, options);
+          }),
       }),
   },
   {
@@ -180,14 +175,11 @@ export const swapMutants: readonly Mutant[] = [
     caughtBy: ['compareAndSwap', 'refuses a value beyond maxValueBytes as TOO_LARGE, and changes nothing'],
     wrap: (store) =>
       but(store, {
-        compareAndSwap: async (...call) => {
-          try {
-            return await store.compareAndSwap(...call);
-          } catch (error) {
+        compareAndSwap: (...call) =>
+          store.compareAndSwap(...call).catch((error: unknown) => {
             if (error instanceof StoreError && error.code === 'TOO_LARGE') throw new StoreError('STORE_FAILED', 'unknown', 'too large');
             throw error;
-          }
-        },
+          }),
       }),
   },
   {
