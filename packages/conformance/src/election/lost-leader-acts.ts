@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { outcomeOf, type SwapResult } from '@incumbent/core';
-import { endOf } from './arena.ts';
+import { endOf, leaderAndNext, leaderAndTwo } from './arena.ts';
 import { CANDIDATES, isClaim, LEADER, queueIs, swapOf, type Act } from './lost-acts.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -68,9 +68,7 @@ export const leaderActs: readonly Act[] = [
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
       const b = await openMember('b');
-      const first = await arena.campaign(a);
-      const next = arena.campaign(b);
-      await arena.queued(b);
+      const { first, next } = await leaderAndNext(arena, a, b);
       lose(isRelease);
       await first.resign();
       assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'resigned');
@@ -86,20 +84,15 @@ export const leaderActs: readonly Act[] = [
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
       const [b, c] = [await openMember('b'), await openMember('c')];
-      const first = await arena.campaign(a);
-      const cancel = new AbortController();
-      const waiting = arena.campaign(b, undefined, cancel.signal);
-      await arena.queued(b);
-      const next = arena.campaign(c);
-      await arena.queued(c);
+      const { first, second, cancel, third } = await leaderAndTwo(arena, [a, b, c]);
       lose(isHandover);
       await first.handover('c');
-      const second = await next;
-      assert.deepEqual([second.memberId, second.term], ['c', base + 2n]);
+      const successor = await third;
+      assert.deepEqual([successor.memberId, successor.term], ['c', base + 2n]);
       cancel.abort();
-      await assert.rejects(waiting);
+      await assert.rejects(second);
       await queueIs(arena, c, 'c');
-      await second.resign();
+      await successor.resign();
     },
   },
   {
@@ -109,19 +102,14 @@ export const leaderActs: readonly Act[] = [
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
       const [b, c] = [await openMember('b'), await openMember('c')];
-      const first = await arena.campaign(b);
-      const cancel = new AbortController();
-      const waiting = arena.campaign(c, undefined, cancel.signal);
-      await arena.queued(c);
-      const next = arena.campaign(a);
-      await arena.queued(c, 'a');
+      const { first, second, cancel, third } = await leaderAndTwo(arena, [b, c, a]);
       lose(isClaim);
       await first.handover('a');
-      const second = await next;
-      assert.deepEqual([second.memberId, second.term], ['a', base + 2n]);
+      const successor = await third;
+      assert.deepEqual([successor.memberId, successor.term], ['a', base + 2n]);
       cancel.abort();
-      await assert.rejects(waiting);
-      await second.resign();
+      await assert.rejects(second);
+      await successor.resign();
     },
   },
 ];

@@ -1,5 +1,5 @@
 import { StoreError, type Change, type SwapResult } from '@incumbent/core';
-import { but, type Mutant } from './mutant.ts';
+import { but, readsAs, type Mutant } from './mutant.ts';
 
 const ALL_OR_NOTHING = 'two keys: all or nothing, for every mix of expectation and action';
 
@@ -113,24 +113,13 @@ export const swapMutants: readonly Mutant[] = [
   {
     name: 'an empty value is taken for no key',
     caughtBy: ['compareAndSwap', 'an empty value is a value'],
-    wrap: (store) =>
-      but(store, {
-        read: async (...call) => {
-          const entry = await store.read(...call);
-          return entry?.value.length === 0 ? undefined : entry;
-        },
-      }),
+    wrap: (store) => readsAs(store, (entry) => (entry?.value.length === 0 ? undefined : entry)),
   },
   {
     name: 'values pass through text',
     caughtBy: ['compareAndSwap', 'a value may hold every byte'],
     wrap: (store) =>
-      but(store, {
-        read: async (...call) => {
-          const entry = await store.read(...call);
-          return entry === undefined ? undefined : { ...entry, value: new TextEncoder().encode(new TextDecoder().decode(entry.value)) };
-        },
-      }),
+      readsAs(store, (entry) => entry && { ...entry, value: new TextEncoder().encode(new TextDecoder().decode(entry.value)) }),
   },
   {
     name: 'a put without a lease unbinds',
