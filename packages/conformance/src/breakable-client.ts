@@ -32,6 +32,11 @@ export async function breakable(harness: StoreHarness, fault?: FaultKind): Promi
   };
 }
 
+/** Starts a fault that lasts until the link is healed, or loses one reply, or resets the link once. */
+export function beginFault({ faults }: Breakable, kind: FaultKind): Promise<void> {
+  return kind === 'dropReply' ? faults.dropNextReply() : faults[kind]();
+}
+
 /** Heals the link and waits until calls succeed again, in time. */
 export async function recover(broken: Breakable): Promise<void> {
   await broken.faults.heal();

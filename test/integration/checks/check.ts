@@ -8,7 +8,7 @@ interface Run {
   readonly figures: Figures;
 }
 
-interface CheckContext {
+export interface CheckContext {
   /** Of the whole row. */
   readonly seed: number;
   /** The run's own chance, for phases and choices: the same seed, the same choices. */
@@ -37,6 +37,20 @@ export interface Check {
 
 export interface OpenCheck extends AsyncDisposable {
   run(index: number, context: CheckContext): Promise<Run>;
+}
+
+/** Opens a check whose runs share one server or cluster. It stops after the last run. */
+export function onServer<T extends { stop(): Promise<void> }>(
+  start: () => Promise<T>,
+  run: (server: T, context: CheckContext, index: number) => Promise<Run>,
+): Check['open'] {
+  return async () => {
+    const server = await start();
+    return {
+      run: (index, context) => run(server, context, index),
+      [Symbol.asyncDispose]: () => server.stop(),
+    };
+  };
 }
 
 /** A small generator of its own (mulberry32), as a run must be repeatable from its seed. */

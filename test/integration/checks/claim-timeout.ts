@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { openStore } from 'incumbent';
 import { startEtcd } from '@incumbent/test-support';
-import type { Check } from './check.ts';
+import { onServer, type Check } from './check.ts';
 import { at, ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
 /** The claim timeout of the candidate right behind the entry: ttl + position × half a ttl. */
@@ -18,32 +18,29 @@ export const claimTimeout: Check = {
     'The leader is killed. vacancy: from the end of its lease until the second process is elected.',
   runs: 5,
   parallel: 5,
-  open: async () => {
-    const etcd = await startEtcd();
-    return {
-      run: async () => {
-        const url = storeUrl([etcd.url], freshNamespace());
-        await using store = await openStore(url);
-        await using a = await spawnMember(url, 'a');
-        await a.waitFor('elected', { withinMs: WAIT_MS });
-        const timeoutMs = WAIT_MS;
-        const lease = await store.grantLease(60_000, { at: { monotonicMs: performance.now(), wallMs: Date.now() }, timeoutMs });
-        const orphan = 'orphan~0~1~fifo~';
-        await store.enqueue(`elections/${ELECTION}/candidates`, orphan, new TextEncoder().encode('{"v":1}'), lease.id, { timeoutMs });
-        await using b = await spawnMember(url, 'b');
-        while (!(await store.list(`elections/${ELECTION}/candidates`, { timeoutMs })).some(({ name }) => name.startsWith('b~')));
-        // No handover: that would name the orphan.
-        a.sigkill();
-        await a.exited;
-        const elected = await b.waitFor('elected', { withinMs: WAIT_MS });
-        const killedAt = at(a.events.at(-1) ?? elected);
-        const vacancyMs = at(elected) - killedAt - TTL_MS;
-        assert.ok(vacancyMs <= CLAIM_TIMEOUT_MS + SLACK_MS, `a vacancy of ${vacancyMs} ms after the lease's end`);
-        const left = await store.list(`elections/${ELECTION}/candidates`, { timeoutMs });
-        assert.ok(!left.some(({ name }) => name === orphan), 'the entry is gone');
-        return { figures: { vacancyMs } };
-      },
-      [Symbol.asyncDispose]: async () => etcd.stop(),
-    };
-  },
+  open: onServer(
+    () => startEtcd(),
+    async (etcd) => {
+      const url = storeUrl([etcd.url], freshNamespace());
+      await using store = await openStore(url);
+      await using a = await spawnMember(url, 'a');
+      await a.waitFor('elected', { withinMs: WAIT_MS });
+      const timeoutMs = WAIT_MS;
+      const lease = await store.grantLease(60_000, { at: { monotonicMs: performance.now(), wallMs: Date.now() }, timeoutMs });
+      const orphan = 'orphan~0~1~fifo~';
+      await store.enqueue(`elections/${ELECTION}/candidates`, orphan, new TextEncoder().encode('{"v":1}'), lease.id, { timeoutMs });
+      await using b = await spawnMember(url, 'b');
+      while (!(await store.list(`elections/${ELECTION}/candidates`, { timeoutMs })).some(({ name }) => name.startsWith('b~')));
+      // No handover: that would name the orphan.
+      a.sigkill();
+      await a.exited;
+      const elected = await b.waitFor('elected', { withinMs: WAIT_MS });
+      const killedAt = at(a.events.at(-1) ?? elected);
+      const vacancyMs = at(elected) - killedAt - TTL_MS;
+      assert.ok(vacancyMs <= CLAIM_TIMEOUT_MS + SLACK_MS, `a vacancy of ${vacancyMs} ms after the lease's end`);
+      const left = await store.list(`elections/${ELECTION}/candidates`, { timeoutMs });
+      assert.ok(!left.some(({ name }) => name === orphan), 'the entry is gone');
+      return { figures: { vacancyMs } };
+    },
+  ),
 };

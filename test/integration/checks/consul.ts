@@ -7,7 +7,7 @@ import { Member, openStore } from 'incumbent';
 import { startConsul, startConsulCluster, until, type ScriptProcess } from '@incumbent/test-support';
 import { historyOf, now } from '../history.ts';
 import { HttpRequests } from '../http-requests.ts';
-import type { Check } from './check.ts';
+import { onServer, type Check } from './check.ts';
 import { consulHost } from './hosts.ts';
 import { at, ELECTION, freshNamespace, lastBelief, WAIT_MS, spawnMember, storeUrl } from './pair.ts';
 
@@ -45,27 +45,24 @@ export const consulCrash: Check = {
     'failover: from the kill to the next one being told that it leads.',
   runs: 20,
   parallel: 2,
-  open: async () => {
-    const consul = await startConsul();
-    return {
-      run: async (_index, { random }) => {
-        const namespace = freshNamespace();
-        const url = storeUrl([consul.url], namespace, 'consul');
-        await using a = await spawnMember(url, 'a', SHORT_TTL_MS);
-        await a.waitFor('elected', { withinMs: WAIT_MS });
-        await using b = await spawnMember(url, 'b', SHORT_TTL_MS);
-        await queued(consul.url, namespace, 'b');
-        await sleep(random() * SHORT_TTL_MS);
-        const killedAt = now();
-        a.sigkill();
-        const elected = await b.waitFor('elected', { withinMs: WAIT_MS });
-        const failoverMs = at(elected) - killedAt;
-        assert.ok(failoverMs < FAILOVER_MS, `it took ${failoverMs} ms`);
-        return { figures: { failoverMs } };
-      },
-      [Symbol.asyncDispose]: async () => consul.stop(),
-    };
-  },
+  open: onServer(
+    () => startConsul(),
+    async (consul, { random }) => {
+      const namespace = freshNamespace();
+      const url = storeUrl([consul.url], namespace, 'consul');
+      await using a = await spawnMember(url, 'a', SHORT_TTL_MS);
+      await a.waitFor('elected', { withinMs: WAIT_MS });
+      await using b = await spawnMember(url, 'b', SHORT_TTL_MS);
+      await queued(consul.url, namespace, 'b');
+      await sleep(random() * SHORT_TTL_MS);
+      const killedAt = now();
+      a.sigkill();
+      const elected = await b.waitFor('elected', { withinMs: WAIT_MS });
+      const failoverMs = at(elected) - killedAt;
+      assert.ok(failoverMs < FAILOVER_MS, `it took ${failoverMs} ms`);
+      return { figures: { failoverMs } };
+    },
+  ),
 };
 
 /** Healed, an agent may find its servers and lose them once more, until gossip has settled. */
@@ -170,27 +167,24 @@ export const consulMany: Check = {
     'in the 10 s after, renewals left out.',
   runs: 1,
   parallel: 1,
-  open: async () => {
-    const consul = await startConsul();
-    return {
-      run: async () => {
-        using requests = new HttpRequests();
-        await using store = await openStore(storeUrl([consul.url], freshNamespace(), 'consul'));
-        await using member = new Member(store, { memberId: 'many', ttlMs: 10_000 });
-        const from = now();
-        await Promise.all(Array.from({ length: ELECTIONS }, (_, i) => member.election(`e${i}`).campaign()));
-        const ledMs = now() - from;
-        requests.reset();
-        await sleep(10_000);
-        const perSecond = requests.sent.length / 10;
-        const queries = requests.mostWaiting;
-        const sessions: unknown = await (await fetch(new URL('/v1/session/list', consul.url))).json();
-        assert.ok(Array.isArray(sessions));
-        assert.equal(sessions.length, 1);
-        assert.ok(queries <= MOST_QUERIES, `${queries} blocking queries`);
-        return { figures: { ledMs, sessions: sessions.length, queries, perSecond } };
-      },
-      [Symbol.asyncDispose]: async () => consul.stop(),
-    };
-  },
+  open: onServer(
+    () => startConsul(),
+    async (consul) => {
+      using requests = new HttpRequests();
+      await using store = await openStore(storeUrl([consul.url], freshNamespace(), 'consul'));
+      await using member = new Member(store, { memberId: 'many', ttlMs: 10_000 });
+      const from = now();
+      await Promise.all(Array.from({ length: ELECTIONS }, (_, i) => member.election(`e${i}`).campaign()));
+      const ledMs = now() - from;
+      requests.reset();
+      await sleep(10_000);
+      const perSecond = requests.sent.length / 10;
+      const queries = requests.mostWaiting;
+      const sessions: unknown = await (await fetch(new URL('/v1/session/list', consul.url))).json();
+      assert.ok(Array.isArray(sessions));
+      assert.equal(sessions.length, 1);
+      assert.ok(queries <= MOST_QUERIES, `${queries} blocking queries`);
+      return { figures: { ledMs, sessions: sessions.length, queries, perSecond } };
+    },
+  ),
 };

@@ -2,14 +2,11 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { spawnScript, startEtcd, until, type ScriptProcess } from '@incumbent/test-support';
+import { startEtcd, until, type ScriptProcess } from '@incumbent/test-support';
 import { unaryRequests } from '../etcd-metrics.ts';
 import { now } from '../history.ts';
-import type { Check } from './check.ts';
-import { at, freshNamespace, WAIT_MS, storeUrl, TTL_MS } from './pair.ts';
-
-/** A member with many elections. */
-const MANY = new URL('../many.ts', import.meta.url);
+import { onServer, type Check } from './check.ts';
+import { at, freshNamespace, WAIT_MS, spawnMany, storeUrl, TTL_MS } from './pair.ts';
 
 export const idle: Check = {
   name: 'idle',
@@ -18,25 +15,21 @@ export const idle: Check = {
     'One process leads 1,000 elections on one etcd. For 20 s, from 3 s after the last was won: requests as the server counts them, and its leases.',
   runs: 1,
   parallel: 1,
-  open: async () => {
-    const etcd = await startEtcd();
-    return {
-      run: async () => {
-        const namespace = freshNamespace();
-        await using many = await spawnScript(MANY, { args: [storeUrl([etcd.url], namespace), 'many', '10000', '1000'] });
-        await many.waitFor('allLed', { withinMs: 2 * WAIT_MS });
-        await sleep(3_000);
-        const [before, renewalsBefore] = [await unaryRequests(etcd.url), await renewals(etcd.url)];
-        await sleep(20_000);
-        const perSecond = ((await unaryRequests(etcd.url)) - before + (await renewals(etcd.url)) - renewalsBefore) / 20;
-        const leases = (await etcd.ctl(['lease', 'list'])).trim().split('\n').length - 1;
-        assert.ok(perSecond < 1, `${perSecond} requests per second`);
-        assert.equal(leases, 1);
-        return { figures: { perSecond, leases } };
-      },
-      [Symbol.asyncDispose]: async () => etcd.stop(),
-    };
-  },
+  open: onServer(
+    () => startEtcd(),
+    async (etcd) => {
+      await using many = await spawnMany(storeUrl([etcd.url], freshNamespace()), { ttlMs: 10_000 });
+      await many.waitFor('allLed', { withinMs: 2 * WAIT_MS });
+      await sleep(3_000);
+      const [before, renewalsBefore] = [await unaryRequests(etcd.url), await renewals(etcd.url)];
+      await sleep(20_000);
+      const perSecond = ((await unaryRequests(etcd.url)) - before + (await renewals(etcd.url)) - renewalsBefore) / 20;
+      const leases = (await etcd.ctl(['lease', 'list'])).trim().split('\n').length - 1;
+      assert.ok(perSecond < 1, `${perSecond} requests per second`);
+      assert.equal(leases, 1);
+      return { figures: { perSecond, leases } };
+    },
+  ),
 };
 
 async function renewals(url: string): Promise<number> {
@@ -61,27 +54,23 @@ export const massLoss: Check = {
   method: `One process leads 1,000 elections, ttl ${TTL_MS} ms; its lease is revoked with etcdctl. again: until it leads all of them; then it is watched for another 2 ttl.`,
   runs: 3,
   parallel: 1,
-  open: async () => {
-    const etcd = await startEtcd();
-    return {
-      run: async () => {
-        const namespace = freshNamespace();
-        await using many = await spawnScript(MANY, { args: [storeUrl([etcd.url], namespace), 'many', String(TTL_MS), '1000'] });
-        await many.waitFor('allLed', { withinMs: 2 * WAIT_MS });
-        await settled(many);
-        const from = many.events.length;
-        const leases = (await etcd.ctl(['lease', 'list'])).trim().split('\n').slice(1);
-        const revokedAt = now();
-        for (const lease of leases) await etcd.ctl(['lease', 'revoke', lease]);
-        const again = await many.waitFor('allLed', { withinMs: 2 * WAIT_MS, from });
-        const againMs = at(again) - revokedAt;
-        await sleep(2 * TTL_MS);
-        const losses = many.events.slice(from).filter(({ event }) => event === 'lost').length;
-        assert.ok(againMs <= TTL_MS + 5_000, `it took ${againMs} ms`);
-        assert.equal(losses, 1_000);
-        return { figures: { againMs, losses } };
-      },
-      [Symbol.asyncDispose]: async () => etcd.stop(),
-    };
-  },
+  open: onServer(
+    () => startEtcd(),
+    async (etcd) => {
+      await using many = await spawnMany(storeUrl([etcd.url], freshNamespace()), { ttlMs: TTL_MS });
+      await many.waitFor('allLed', { withinMs: 2 * WAIT_MS });
+      await settled(many);
+      const from = many.events.length;
+      const leases = (await etcd.ctl(['lease', 'list'])).trim().split('\n').slice(1);
+      const revokedAt = now();
+      for (const lease of leases) await etcd.ctl(['lease', 'revoke', lease]);
+      const again = await many.waitFor('allLed', { withinMs: 2 * WAIT_MS, from });
+      const againMs = at(again) - revokedAt;
+      await sleep(2 * TTL_MS);
+      const losses = many.events.slice(from).filter(({ event }) => event === 'lost').length;
+      assert.ok(againMs <= TTL_MS + 5_000, `it took ${againMs} ms`);
+      assert.equal(losses, 1_000);
+      return { figures: { againMs, losses } };
+    },
+  ),
 };

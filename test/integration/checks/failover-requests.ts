@@ -12,7 +12,7 @@ import { openZookeeper } from '@incumbent/zookeeper';
 import { counting, type Counts } from '../counting-store.ts';
 import { unaryRequests } from '../etcd-metrics.ts';
 import { HttpRequests } from '../http-requests.ts';
-import type { Check, Figures } from './check.ts';
+import { onServer, type Check, type Figures } from './check.ts';
 import { consulHost, etcdHost, redisHost, zookeeperHost, type Host } from './hosts.ts';
 import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
@@ -108,49 +108,46 @@ const failoverRequests = ({ host, how, most, ttlMs, open, served }: Meter): Chec
   method: `A leader in a process of its own is killed (SIGKILL); the other candidates are a Member each. ${how}`,
   runs: 3,
   parallel: 1,
-  open: async () => {
-    const server = await host.start();
-    return {
-      run: async (index) => {
-        const candidates = CANDIDATES[index % CANDIDATES.length] ?? 2;
-        const namespace = freshNamespace();
-        await using leader = await spawnMember(storeUrl([server.url], namespace, host.store), 'leader');
-        await leader.waitFor('elected', { withinMs: WAIT_MS });
-        const { stores, requests, stop } = await open(server, namespace, candidates);
-        const members = Array.from({ length: candidates }, (_, i) => {
-          const store = stores[i % stores.length];
-          assert.ok(store !== undefined);
-          return { member: new Member(store, { memberId: `c${i}`, ttlMs }), options: weakStore(store) };
-        });
-        // One of them looks on.
-        const [watcher, ...others] = members.map(({ member, options }) => ({ member, election: member.election(ELECTION, options) }));
-        for (const { election } of others) void election.campaign().catch(() => {});
-        await until(async () => (await watcher?.election.candidates())?.length === candidates, {
-          what: 'all are in the queue',
-          withinMs: 2 * WAIT_MS,
-        });
-        await quiet(requests);
-        const [asked, servedBefore] = [requests(), await served?.(server)];
-        let cost: number | undefined;
-        const elected = (): void => {
-          cost ??= requests() - asked;
-        };
-        diagnosticsChannel.subscribe('incumbent:elected', elected);
-        leader.sigkill();
-        await until(() => cost !== undefined, { what: 'a new leader', withinMs: WAIT_MS });
-        diagnosticsChannel.unsubscribe('incumbent:elected', elected);
-        await sleep(500);
-        const figures: Figures = { candidates, requests: cost ?? Number.NaN };
-        const servedAfter = await served?.(server);
-        await Promise.all(members.map(({ member }) => member.close()));
-        await Promise.all(stores.map((store) => store.close()));
-        stop?.();
-        assert.ok(cost !== undefined && cost <= most, `${cost} requests at ${candidates} candidates`);
-        return { figures: servedAfter === undefined ? figures : { ...figures, afterwards: servedAfter - (servedBefore ?? 0) } };
-      },
-      [Symbol.asyncDispose]: () => server.stop(),
-    };
-  },
+  open: onServer(
+    () => host.start(),
+    async (server, _context, index) => {
+      const candidates = CANDIDATES[index % CANDIDATES.length] ?? 2;
+      const namespace = freshNamespace();
+      await using leader = await spawnMember(storeUrl([server.url], namespace, host.store), 'leader');
+      await leader.waitFor('elected', { withinMs: WAIT_MS });
+      const { stores, requests, stop } = await open(server, namespace, candidates);
+      const members = Array.from({ length: candidates }, (_, i) => {
+        const store = stores[i % stores.length];
+        assert.ok(store !== undefined);
+        return { member: new Member(store, { memberId: `c${i}`, ttlMs }), options: weakStore(store) };
+      });
+      // One of them looks on.
+      const [watcher, ...others] = members.map(({ member, options }) => ({ member, election: member.election(ELECTION, options) }));
+      for (const { election } of others) void election.campaign().catch(() => {});
+      await until(async () => (await watcher?.election.candidates())?.length === candidates, {
+        what: 'all are in the queue',
+        withinMs: 2 * WAIT_MS,
+      });
+      await quiet(requests);
+      const [asked, servedBefore] = [requests(), await served?.(server)];
+      let cost: number | undefined;
+      const elected = (): void => {
+        cost ??= requests() - asked;
+      };
+      diagnosticsChannel.subscribe('incumbent:elected', elected);
+      leader.sigkill();
+      await until(() => cost !== undefined, { what: 'a new leader', withinMs: WAIT_MS });
+      diagnosticsChannel.unsubscribe('incumbent:elected', elected);
+      await sleep(500);
+      const figures: Figures = { candidates, requests: cost ?? Number.NaN };
+      const servedAfter = await served?.(server);
+      await Promise.all(members.map(({ member }) => member.close()));
+      await Promise.all(stores.map((store) => store.close()));
+      stop?.();
+      assert.ok(cost !== undefined && cost <= most, `${cost} requests at ${candidates} candidates`);
+      return { figures: servedAfter === undefined ? figures : { ...figures, afterwards: servedAfter - (servedBefore ?? 0) } };
+    },
+  ),
 });
 
 /** Waits until nothing but renewals has been asked for a while. */

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict';
 import { startEtcd, type EtcdServer } from '@incumbent/test-support';
 import { now } from '../history.ts';
-import type { Check } from './check.ts';
+import { onServer, type Check } from './check.ts';
 import { etcdHost, type Host } from './hosts.ts';
-import { at, ELECTION, lastBelief, Pair, WAIT_MS, termOf, TTL_MS } from './pair.ts';
+import { at, ELECTION, lastBelief, onPair, Pair, WAIT_MS, termOf, TTL_MS } from './pair.ts';
 
 /** The longest that a leader may take to know that its key was deleted, etcdctl's own start included. */
 const KNOWS_WITHIN_MS = 100;
@@ -31,27 +31,19 @@ export const operatorDelete = (host: Host): Check => ({
     'it); gap: from the end of its work to the next one being told that it leads. Then the second shuts down, and the first leads again in term 3.',
   runs: 20,
   parallel: 2,
-  open: async () => {
-    const server = await host.start();
-    return {
-      run: async () => {
-        await using pair = await Pair.open(host, server);
-        await deleteLeader(pair);
-        const deletedBy = now();
-        const aborted = await pair.a.waitFor('aborted', { withinMs: WAIT_MS });
-        const knowsMs = at(aborted) - deletedBy;
-        assert.ok(knowsMs <= KNOWS_WITHIN_MS, `it took ${knowsMs} ms to know`);
-        const stopped = await pair.a.waitFor('stopped', { withinMs: WAIT_MS });
-        const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
-        const gapMs = at(elected) - at(stopped);
-        assert.ok(gapMs > 0, `the next one led ${-gapMs} ms before the work had stopped`);
-        await leadsAgain(pair, pair.a.events.length);
-        await pair.finish();
-        return { figures: { knowsMs, gapMs } };
-      },
-      [Symbol.asyncDispose]: async () => server.stop(),
-    };
-  },
+  open: onPair(host, async (pair) => {
+    await deleteLeader(pair);
+    const deletedBy = now();
+    const aborted = await pair.a.waitFor('aborted', { withinMs: WAIT_MS });
+    const knowsMs = at(aborted) - deletedBy;
+    assert.ok(knowsMs <= KNOWS_WITHIN_MS, `it took ${knowsMs} ms to know`);
+    const stopped = await pair.a.waitFor('stopped', { withinMs: WAIT_MS });
+    const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
+    const gapMs = at(elected) - at(stopped);
+    assert.ok(gapMs > 0, `the next one led ${-gapMs} ms before the work had stopped`);
+    await leadsAgain(pair, pair.a.events.length);
+    return { knowsMs, gapMs };
+  }),
 });
 
 export const operatorDeleteCutOff = (host: Host): Check => ({
@@ -61,26 +53,18 @@ export const operatorDeleteCutOff = (host: Host): Check => ({
   method: `As blackhole, ttl ${TTL_MS} ms, and ${host.deletes} of the leader's key right after the cut. Healed, the first leads again in term 3.`,
   runs: 20,
   parallel: 4,
-  open: async () => {
-    const server = await host.start();
-    return {
-      run: async () => {
-        await using pair = await Pair.open(host, server);
-        pair.proxy.blackhole();
-        await deleteLeader(pair);
-        const deletedAt = now();
-        const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
-        const marginMs = at(elected) - lastBelief(pair.a, pair.term);
-        assert.ok(marginMs > 0, `two leaders for ${-marginMs} ms`);
-        const from = pair.a.events.length;
-        await pair.proxy.heal();
-        await leadsAgain(pair, from);
-        await pair.finish();
-        return { figures: { marginMs, failoverMs: at(elected) - deletedAt } };
-      },
-      [Symbol.asyncDispose]: async () => server.stop(),
-    };
-  },
+  open: onPair(host, async (pair) => {
+    pair.proxy.blackhole();
+    await deleteLeader(pair);
+    const deletedAt = now();
+    const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
+    const marginMs = at(elected) - lastBelief(pair.a, pair.term);
+    assert.ok(marginMs > 0, `two leaders for ${-marginMs} ms`);
+    const from = pair.a.events.length;
+    await pair.proxy.heal();
+    await leadsAgain(pair, from);
+    return { marginMs, failoverMs: at(elected) - deletedAt };
+  }),
 });
 
 /** In hexadecimal, as etcdctl takes it. */
@@ -104,20 +88,17 @@ export const operatorRevoke: Check = {
     'true; below 0: the first had stopped by then.',
   runs: 20,
   parallel: 2,
-  open: async () => {
-    const etcd = await startEtcd();
-    return {
-      run: async () => {
-        await using pair = await Pair.open(etcdHost, etcd);
-        await etcd.ctl(['lease', 'revoke', await leaseOf(etcd, pair.key('members/a'))]);
-        const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
-        await pair.a.waitFor('ended', { withinMs: WAIT_MS });
-        const overlapMs = lastBelief(pair.a, pair.term) - at(elected);
-        await pair.queued('a');
-        await pair.finish({ overlapMs: 1_000 });
-        return { figures: { overlapMs } };
-      },
-      [Symbol.asyncDispose]: async () => etcd.stop(),
-    };
-  },
+  open: onServer(
+    () => startEtcd(),
+    async (etcd) => {
+      await using pair = await Pair.open(etcdHost, etcd);
+      await etcd.ctl(['lease', 'revoke', await leaseOf(etcd, pair.key('members/a'))]);
+      const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
+      await pair.a.waitFor('ended', { withinMs: WAIT_MS });
+      const overlapMs = lastBelief(pair.a, pair.term) - at(elected);
+      await pair.queued('a');
+      await pair.finish({ overlapMs: 1_000 });
+      return { figures: { overlapMs } };
+    },
+  ),
 };

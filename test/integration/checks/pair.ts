@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { checkHistory, type HistoryEvent, type HistoryRules } from '@incumbent/conformance';
 import { spawnScript, startProxy, type OwnServer, type Proxy, type ScriptEvent, type ScriptProcess } from '@incumbent/test-support';
 import { historyOf, ms } from '../history.ts';
+import { onServer, type Check, type CheckContext, type Figures } from './check.ts';
 import type { Host } from './hosts.ts';
 
 export const TTL_MS = 5_000;
@@ -12,6 +13,7 @@ export const ELECTION = 'controller';
 export const WAIT_MS = 30_000;
 
 const MEMBER = new URL('../member.ts', import.meta.url);
+const MANY = new URL('../many.ts', import.meta.url);
 
 let namespaces = 0;
 
@@ -45,6 +47,17 @@ export async function spawnMember(
   const script = await spawnScript(MEMBER, { args, built });
   await script.waitFor('ready', { withinMs: WAIT_MS });
   return script;
+}
+
+interface Many {
+  readonly ttlMs: number;
+  readonly elections?: number;
+  readonly memberId?: string;
+}
+
+/** A process of one member that leads, or waits in, so many elections. */
+export function spawnMany(url: string, { ttlMs, elections = 1_000, memberId = 'many' }: Many): Promise<ScriptProcess> {
+  return spawnScript(MANY, { args: [url, memberId, String(ttlMs), String(elections)] });
 }
 
 type PairParts = Pick<Pair, 'host' | 'server' | 'namespace' | 'proxy' | 'a' | 'b' | 'term'>;
@@ -115,6 +128,19 @@ export class Pair implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([this.a[Symbol.asyncDispose](), this.b[Symbol.asyncDispose](), this.proxy.close()]);
   }
+}
+
+/** Opens a check each of whose runs has a pair of its own, on one server. What the pair told is checked after each run. */
+export function onPair(host: Host, run: (pair: Pair, context: CheckContext) => Promise<Figures>): Check['open'] {
+  return onServer(
+    () => host.start(),
+    async (server, context) => {
+      await using pair = await Pair.open(host, server);
+      const figures = await run(pair, context);
+      await pair.finish();
+      return { figures };
+    },
+  );
 }
 
 /** When this member last said that it leads in this term, in ms. */

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../history.ts';
 import type { Check } from './check.ts';
 import type { Host } from './hosts.ts';
-import { at, lastBelief, Pair, WAIT_MS, TTL_MS } from './pair.ts';
+import { at, lastBelief, onPair, WAIT_MS, TTL_MS } from './pair.ts';
 
 export const blackhole = (host: Host): Check => ({
   name: `${host.prefix}blackhole`,
@@ -15,23 +15,15 @@ export const blackhole = (host: Host): Check => ({
     'margin: from its last isValid() that was true (asked every 5 ms) to the moment at which the next one is told that it leads.',
   runs: 20,
   parallel: 4,
-  open: async () => {
-    const server = await host.start();
-    return {
-      run: async (_index, { random }) => {
-        await using pair = await Pair.open(host, server);
-        await sleep(random() * TTL_MS * 0.7);
-        const cutAt = now();
-        pair.proxy.blackhole();
-        const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
-        const marginMs = at(elected) - lastBelief(pair.a, pair.term);
-        assert.ok(marginMs > 0, `two leaders for ${-marginMs} ms`);
-        await pair.finish();
-        return { figures: { marginMs, failoverMs: at(elected) - cutAt } };
-      },
-      [Symbol.asyncDispose]: async () => server.stop(),
-    };
-  },
+  open: onPair(host, async (pair, { random }) => {
+    await sleep(random() * TTL_MS * 0.7);
+    const cutAt = now();
+    pair.proxy.blackhole();
+    const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
+    const marginMs = at(elected) - lastBelief(pair.a, pair.term);
+    assert.ok(marginMs > 0, `two leaders for ${-marginMs} ms`);
+    return { marginMs, failoverMs: at(elected) - cutAt };
+  }),
 });
 
 export const sigstop = (host: Host): Check => ({
@@ -42,26 +34,18 @@ export const sigstop = (host: Host): Check => ({
     'It asks itself every 5 ms; stale: how many times it said yes after another had been elected.',
   runs: 20,
   parallel: 4,
-  open: async () => {
-    const server = await host.start();
-    return {
-      run: async (_index, { random }) => {
-        await using pair = await Pair.open(host, server);
-        await sleep(random() * TTL_MS * 0.3);
-        const stoppedAt = now();
-        pair.a.sigstop();
-        const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
-        await sleep(random() * 1_000);
-        const wokenAt = now();
-        pair.a.sigcont();
-        const ended = await pair.a.waitFor('ended', { withinMs: WAIT_MS });
-        await sleep(500);
-        const stale = pair.events().filter((event) => event.type === 'believed' && event.member === 'a' && event.at > at(elected)).length;
-        assert.equal(stale, 0);
-        await pair.finish();
-        return { figures: { stale, failoverMs: at(elected) - stoppedAt, toldAfterWakingMs: at(ended) - wokenAt } };
-      },
-      [Symbol.asyncDispose]: async () => server.stop(),
-    };
-  },
+  open: onPair(host, async (pair, { random }) => {
+    await sleep(random() * TTL_MS * 0.3);
+    const stoppedAt = now();
+    pair.a.sigstop();
+    const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
+    await sleep(random() * 1_000);
+    const wokenAt = now();
+    pair.a.sigcont();
+    const ended = await pair.a.waitFor('ended', { withinMs: WAIT_MS });
+    await sleep(500);
+    const stale = pair.events().filter((event) => event.type === 'believed' && event.member === 'a' && event.at > at(elected)).length;
+    assert.equal(stale, 0);
+    return { stale, failoverMs: at(elected) - stoppedAt, toldAfterWakingMs: at(ended) - wokenAt };
+  }),
 });

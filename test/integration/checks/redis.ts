@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkHistory } from '@incumbent/conformance';
-import { spawnScript, type StoreService } from '@incumbent/test-support';
+import type { StoreService } from '@incumbent/test-support';
 import { historyOf, now } from '../history.ts';
-import type { Check } from './check.ts';
+import { onServer, type Check } from './check.ts';
 import { redisHost } from './hosts.ts';
-import { at, ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl, termOf } from './pair.ts';
+import { at, ELECTION, freshNamespace, WAIT_MS, spawnMany, spawnMember, storeUrl, termOf } from './pair.ts';
 
 const TTL_MS = 2_000;
 const FOLLOWS_WITHIN_MS = 2_200;
@@ -20,35 +20,27 @@ export const redisCrash: Check = {
     'leads, in the next term.',
   runs: 20,
   parallel: 2,
-  open: async () => {
-    const server = await redisHost.start();
-    return {
-      run: async (_index, { random, isTimed }) => {
-        const url = storeUrl([server.url], freshNamespace(), 'redis');
-        await using a = await spawnMember(url, 'a', TTL_MS);
-        const first = await a.waitFor('elected', { withinMs: WAIT_MS });
-        await using b = await spawnMember(url, 'b', TTL_MS);
-        await sleep(TTL_MS / 2 + random() * TTL_MS);
-        a.sigkill();
-        const killedAt = now();
-        const elected = await b.waitFor('elected', { withinMs: WAIT_MS });
-        const nextMs = at(elected) - killedAt;
-        assert.equal(termOf(elected), termOf(first) + 1n);
-        assert.ok(!isTimed || nextMs <= FOLLOWS_WITHIN_MS, `it took ${nextMs} ms`);
-        const events = [
-          ...historyOf(a, 'a', ELECTION),
-          { type: 'died' as const, at: killedAt, member: 'a' },
-          ...historyOf(b, 'b', ELECTION),
-        ];
-        assert.deepEqual(checkHistory(events, { unfinished: true }), []);
-        return { figures: { nextMs } };
-      },
-      [Symbol.asyncDispose]: async () => server.stop(),
-    };
-  },
+  open: onServer(
+    () => redisHost.start(),
+    async (server, { random, isTimed }) => {
+      const url = storeUrl([server.url], freshNamespace(), 'redis');
+      await using a = await spawnMember(url, 'a', TTL_MS);
+      const first = await a.waitFor('elected', { withinMs: WAIT_MS });
+      await using b = await spawnMember(url, 'b', TTL_MS);
+      await sleep(TTL_MS / 2 + random() * TTL_MS);
+      a.sigkill();
+      const killedAt = now();
+      const elected = await b.waitFor('elected', { withinMs: WAIT_MS });
+      const nextMs = at(elected) - killedAt;
+      assert.equal(termOf(elected), termOf(first) + 1n);
+      assert.ok(!isTimed || nextMs <= FOLLOWS_WITHIN_MS, `it took ${nextMs} ms`);
+      const events = [...historyOf(a, 'a', ELECTION), { type: 'died' as const, at: killedAt, member: 'a' }, ...historyOf(b, 'b', ELECTION)];
+      assert.deepEqual(checkHistory(events, { unfinished: true }), []);
+      return { figures: { nextMs } };
+    },
+  ),
 };
 
-const MANY = new URL('../many.ts', import.meta.url);
 const ELECTIONS = 1_000;
 
 /** Scripts and pings so far, by the server's own count: all that an open store sends. */
@@ -69,28 +61,23 @@ export const redisManyElections: Check = {
     'sessions (keys of leases), and for 20 s, from 3 s after the last was won, perSecond: scripts and pings (INFO commandstats), renewals included.',
   runs: 1,
   parallel: 1,
-  open: async () => {
-    const server = await redisHost.start();
-    return {
-      run: async () => {
-        const namespace = freshNamespace();
-        const startedAt = now();
-        await using many = await spawnScript(MANY, {
-          args: [storeUrl([server.url], namespace, 'redis'), 'many', '10000', String(ELECTIONS)],
-        });
-        const ledMs = at(await many.waitFor('allLed', { withinMs: 2 * WAIT_MS })) - startedAt;
-        await sleep(3_000);
-        const before = await requests(server);
-        await sleep(20_000);
-        const perSecond = ((await requests(server)) - before) / 20;
-        const connections = (await linesOf(server, 'CLIENT', 'LIST')).filter((line) => !line.includes('cmd=client')).length;
-        const sessions = (await linesOf(server, '--scan', '--pattern', `{${namespace}}:lease:*`)).length;
-        const leads = (await linesOf(server, '--scan', '--pattern', `{${namespace}}/elections/*/leader`)).length;
-        assert.deepEqual({ connections, sessions, leads }, { connections: 1, sessions: 1, leads: ELECTIONS });
-        assert.ok(perSecond < 1, `${perSecond} requests per second`);
-        return { figures: { ledMs, connections, sessions, perSecond } };
-      },
-      [Symbol.asyncDispose]: async () => server.stop(),
-    };
-  },
+  open: onServer(
+    () => redisHost.start(),
+    async (server) => {
+      const namespace = freshNamespace();
+      const startedAt = now();
+      await using many = await spawnMany(storeUrl([server.url], namespace, 'redis'), { ttlMs: 10_000, elections: ELECTIONS });
+      const ledMs = at(await many.waitFor('allLed', { withinMs: 2 * WAIT_MS })) - startedAt;
+      await sleep(3_000);
+      const before = await requests(server);
+      await sleep(20_000);
+      const perSecond = ((await requests(server)) - before) / 20;
+      const connections = (await linesOf(server, 'CLIENT', 'LIST')).filter((line) => !line.includes('cmd=client')).length;
+      const sessions = (await linesOf(server, '--scan', '--pattern', `{${namespace}}:lease:*`)).length;
+      const leads = (await linesOf(server, '--scan', '--pattern', `{${namespace}}/elections/*/leader`)).length;
+      assert.deepEqual({ connections, sessions, leads }, { connections: 1, sessions: 1, leads: ELECTIONS });
+      assert.ok(perSecond < 1, `${perSecond} requests per second`);
+      return { figures: { ledMs, connections, sessions, perSecond } };
+    },
+  ),
 };

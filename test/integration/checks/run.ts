@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { groupIsGone } from '@incumbent/reaper';
 import { spawnScript, startEtcd, until, type ScriptProcess } from '@incumbent/test-support';
 import { now } from '../history.ts';
-import type { Check } from './check.ts';
+import { onServer, type Check } from './check.ts';
 import { at, freshNamespace, WAIT_MS, storeUrl, TTL_MS } from './pair.ts';
 
 const MAIN = new URL('../../../packages/cli/src/main.ts', import.meta.url);
@@ -39,32 +39,29 @@ export const runPaused: Check = {
     'its own, both deaf to SIGTERM, say every 5 ms that they live. margin: from the last such word to the start of the next program, as that says it itself.',
   runs: 20,
   parallel: 2,
-  open: async () => {
-    const server = await startEtcd();
-    return {
-      run: async (_index, { random }) => {
-        const store = storeUrl([server.url], freshNamespace());
-        await using a = await startRun(store, 'a');
-        await a.waitFor('beat', { withinMs: WAIT_MS });
-        await using b = await startRun(store, 'b');
-        await waitUntilWaiting(b);
-        // The candidate is in the queue a moment after the message.
-        await sleep(1_000 + random() * TTL_MS * 0.4);
-        const stoppedAt = now();
-        a.sigstop();
-        const next = await b.waitFor('started', { withinMs: WAIT_MS });
-        const marginMs = at(next) - lastBeat(a);
-        const groups = a.events.flatMap(({ event, fields }) => (event === 'started' ? [Number(fields['group'])] : []));
-        assert.ok(marginMs > 0, `two programs for ${-marginMs} ms`);
-        assert.deepEqual(
-          groups.filter((id) => !groupIsGone(id)),
-          [],
-          'a process of its group is still alive',
-        );
-        a.sigcont();
-        return { figures: { marginMs, failoverMs: at(next) - stoppedAt } };
-      },
-      [Symbol.asyncDispose]: async () => server.stop(),
-    };
-  },
+  open: onServer(
+    () => startEtcd(),
+    async (server, { random }) => {
+      const store = storeUrl([server.url], freshNamespace());
+      await using a = await startRun(store, 'a');
+      await a.waitFor('beat', { withinMs: WAIT_MS });
+      await using b = await startRun(store, 'b');
+      await waitUntilWaiting(b);
+      // The candidate is in the queue a moment after the message.
+      await sleep(1_000 + random() * TTL_MS * 0.4);
+      const stoppedAt = now();
+      a.sigstop();
+      const next = await b.waitFor('started', { withinMs: WAIT_MS });
+      const marginMs = at(next) - lastBeat(a);
+      const groups = a.events.flatMap(({ event, fields }) => (event === 'started' ? [Number(fields['group'])] : []));
+      assert.ok(marginMs > 0, `two programs for ${-marginMs} ms`);
+      assert.deepEqual(
+        groups.filter((id) => !groupIsGone(id)),
+        [],
+        'a process of its group is still alive',
+      );
+      a.sigcont();
+      return { figures: { marginMs, failoverMs: at(next) - stoppedAt } };
+    },
+  ),
 };

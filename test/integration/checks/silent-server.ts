@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openZookeeper } from '@incumbent/zookeeper';
 import type { Store } from 'incumbent';
 import { fourLetterWord, startZookeeperCluster, until, type ZookeeperCluster } from '@incumbent/test-support';
-import type { Check } from './check.ts';
+import { onServer, type Check } from './check.ts';
 import { zookeeperHost } from './hosts.ts';
 import { assertNothingLost, assertSucceeds, Onlooker, OBSERVER_MS } from './onlooker.ts';
 import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl } from './pair.ts';
@@ -90,11 +90,8 @@ export const zookeeperSilentServer: Check = {
     'failedRenewals: how often the lease was in doubt.',
   runs: 20,
   parallel: 1,
-  open: async () => {
-    const cluster = await startZookeeperCluster({ size: 3 });
-    return {
-      run: async (_index, { random }) => ({ figures: await oneRun(cluster, random) }),
-      [Symbol.asyncDispose]: async () => cluster.stop(),
-    };
-  },
+  open: onServer(
+    () => startZookeeperCluster({ size: 3 }),
+    async (cluster, { random }) => ({ figures: await oneRun(cluster, random) }),
+  ),
 };

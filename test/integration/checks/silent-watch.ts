@@ -8,7 +8,7 @@ import { openEtcd } from '@incumbent/etcd';
 import { ElectionObserver, Member, type Leadership, type Store } from 'incumbent';
 import { requireFreezableDisk, startEtcdCluster, until, type EtcdCluster, type EtcdClusterServer } from '@incumbent/test-support';
 import { historyOf, now } from '../history.ts';
-import type { Check } from './check.ts';
+import { onServer, type Check } from './check.ts';
 import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
 /** From the leader's end to the next leadership. */
@@ -158,11 +158,8 @@ export const etcdSilentWatch: Check = {
   runs: 20,
   parallel: 1,
   canRun: requireFreezableDisk,
-  open: async () => {
-    const cluster = await startEtcdCluster({ size: 3, freezable: true });
-    return {
-      run: async (index, { random }) => ({ figures: await oneRun(cluster, index, random) }),
-      [Symbol.asyncDispose]: async () => cluster.stop(),
-    };
-  },
+  open: onServer(
+    () => startEtcdCluster({ size: 3, freezable: true }),
+    async (cluster, { random }, index) => ({ figures: await oneRun(cluster, index, random) }),
+  ),
 };

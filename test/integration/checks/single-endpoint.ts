@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore } from 'incumbent';
 import { Balancer, startEtcdCluster, until, type Balanced, type EtcdCluster } from '@incumbent/test-support';
 import { now } from '../history.ts';
-import type { Check } from './check.ts';
+import { onServer, type Check } from './check.ts';
 import { etcdHost } from './hosts.ts';
 import { assertNothingLost, assertSucceeds, Onlooker, OBSERVER_MS } from './onlooker.ts';
 import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl } from './pair.ts';
@@ -84,11 +84,8 @@ export const etcdSingleEndpoint: Check = {
     'connections: how many are opened after the fault.',
   runs: 20,
   parallel: 1,
-  open: async () => {
-    const cluster = await startEtcdCluster({ size: 3, gated: true });
-    return {
-      run: async (index, { random }) => ({ figures: await oneRun(cluster, FAULTS[index % FAULTS.length] ?? 'paused', random) }),
-      [Symbol.asyncDispose]: async () => cluster.stop(),
-    };
-  },
+  open: onServer(
+    () => startEtcdCluster({ size: 3, gated: true }),
+    async (cluster, { random }, index) => ({ figures: await oneRun(cluster, FAULTS[index % FAULTS.length] ?? 'paused', random) }),
+  ),
 };

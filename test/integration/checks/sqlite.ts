@@ -9,10 +9,9 @@ import { checkHistory, type HistoryEvent } from '@incumbent/conformance';
 import { makeScratch, spawnScript, until, type Scratch, type ScriptEvent, type ScriptProcess } from '@incumbent/test-support';
 import { Member, openStore } from 'incumbent';
 import { historyOf, now } from '../history.ts';
-import type { Check } from './check.ts';
-import { at, ELECTION, WAIT_MS, spawnMember } from './pair.ts';
+import type { Check, CheckContext, Figures } from './check.ts';
+import { at, ELECTION, WAIT_MS, spawnMany, spawnMember } from './pair.ts';
 
-const MANY = new URL('../many.ts', import.meta.url);
 const LONG_TTL_MS = 10_000;
 
 /** A file in a folder of its own. */
@@ -116,16 +115,24 @@ class Crowd {
   }
 }
 
-async function openCrowd(size: number, ttlMs: number): Promise<{ readonly crowd: Crowd; readonly file: string } & AsyncDisposable> {
-  const { url, file, folder } = await freshFile();
-  const crowd = new Crowd(url, size, ttlMs);
-  return {
-    crowd,
-    file,
-    [Symbol.asyncDispose]: async () => {
-      await crowd.stop();
-      await folder.remove();
-    },
+/** Opens a check whose runs share a crowd on one file. Each run begins with all members in the queue. After it, history and file are checked. */
+function onCrowd(size: number, run: (crowd: Crowd, context: CheckContext) => Promise<Figures>): Check['open'] {
+  return async () => {
+    const { url, file, folder } = await freshFile();
+    const crowd = new Crowd(url, size, LONG_TTL_MS);
+    return {
+      run: async (_index, context) => {
+        await crowd.complete();
+        const figures = await run(crowd, context);
+        crowd.check();
+        checkIntegrity(file);
+        return { figures };
+      },
+      [Symbol.asyncDispose]: async () => {
+        await crowd.stop();
+        await folder.remove();
+      },
+    };
   };
 }
 
@@ -135,20 +142,12 @@ export const sqliteKill: Check = {
   method: `Three processes on one file, ttl ${LONG_TTL_MS} ms; the leader is killed at a random phase. next: from the moment before the kill to the next one being told that it leads.`,
   runs: 20,
   parallel: 1,
-  open: async () => {
-    const { crowd, ...rest } = await openCrowd(3, LONG_TTL_MS);
-    return {
-      ...rest,
-      run: async (_index, { random, isTimed }) => {
-        await crowd.complete();
-        await sleep(500 + random() * 1_000);
-        const nextMs = await crowd.killLeader();
-        assert.ok(nextMs < (isTimed ? 50 : LONG_TTL_MS / 2), `the next one led after ${nextMs} ms`);
-        crowd.check();
-        return { figures: { nextMs } };
-      },
-    };
-  },
+  open: onCrowd(3, async (crowd, { random, isTimed }) => {
+    await sleep(500 + random() * 1_000);
+    const nextMs = await crowd.killLeader();
+    assert.ok(nextMs < (isTimed ? 50 : LONG_TTL_MS / 2), `the next one led after ${nextMs} ms`);
+    return { nextMs };
+  }),
 };
 
 export const sqliteHandover: Check = {
@@ -157,20 +156,12 @@ export const sqliteHandover: Check = {
   method: `Three processes on one file, ttl ${LONG_TTL_MS} ms; the leader, whose work stops at once, hands over by name. handover: from its call to the successor being told that it leads.`,
   runs: 20,
   parallel: 1,
-  open: async () => {
-    const { crowd, ...rest } = await openCrowd(3, LONG_TTL_MS);
-    return {
-      ...rest,
-      run: async (_index, { random, isTimed }) => {
-        await crowd.complete();
-        await sleep(500 + random() * 1_000);
-        const handoverMs = await crowd.handOver();
-        assert.ok(handoverMs < (isTimed ? 15 : LONG_TTL_MS / 2), `it took ${handoverMs} ms`);
-        crowd.check();
-        return { figures: { handoverMs } };
-      },
-    };
-  },
+  open: onCrowd(3, async (crowd, { random, isTimed }) => {
+    await sleep(500 + random() * 1_000);
+    const handoverMs = await crowd.handOver();
+    assert.ok(handoverMs < (isTimed ? 15 : LONG_TTL_MS / 2), `it took ${handoverMs} ms`);
+    return { handoverMs };
+  }),
 };
 
 const KILLS = 10;
@@ -185,20 +176,11 @@ export const sqliteStorm: Check = {
     'After each run: the history of all runs is checked, no member has complained (given up, a renewal that failed, a line printed), and the file passes integrity_check. next: as in sqlite-kill, here with every other process waiting for the same two cores.',
   runs: 20,
   parallel: 1,
-  open: async () => {
-    const { crowd, file, ...rest } = await openCrowd(CROWD, LONG_TTL_MS);
-    return {
-      ...rest,
-      run: async () => {
-        await crowd.complete();
-        const times: number[] = [];
-        for (let kill = 0; kill < KILLS; kill += 1) times.push(await crowd.killLeader());
-        crowd.check();
-        checkIntegrity(file);
-        return { figures: { kills: KILLS, longestNextMs: Math.max(...times) } };
-      },
-    };
-  },
+  open: onCrowd(CROWD, async (crowd) => {
+    const times: number[] = [];
+    for (let kill = 0; kill < KILLS; kill += 1) times.push(await crowd.killLeader());
+    return { kills: KILLS, longestNextMs: Math.max(...times) };
+  }),
 };
 
 function checkIntegrity(file: string): void {
@@ -222,9 +204,9 @@ export const sqliteIdle: Check = {
   parallel: 1,
   open: async () => {
     const { url, folder } = await freshFile();
-    const leader = await spawnScript(MANY, { args: [url, 'leader', String(LONG_TTL_MS), '1000'] });
+    const leader = await spawnMany(url, { ttlMs: LONG_TTL_MS, memberId: 'leader' });
     await leader.waitFor('allLed', { withinMs: 2 * WAIT_MS });
-    const waiter = await spawnScript(MANY, { args: [url, 'waiter', String(LONG_TTL_MS), '1000'] });
+    const waiter = await spawnMany(url, { ttlMs: LONG_TTL_MS, memberId: 'waiter' });
     await using store = await openStore(url);
     const member = new Member(store, { ttlMs: LONG_TTL_MS });
     const isQueued = async (): Promise<boolean> => {

@@ -3,12 +3,11 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore } from 'incumbent';
-import { fourLetterWord, spawnScript, startZookeeper, until, type StoreService } from '@incumbent/test-support';
+import { fourLetterWord, startZookeeper, until, type StoreService } from '@incumbent/test-support';
 import { now } from '../history.ts';
-import type { Check } from './check.ts';
-import { freshNamespace, WAIT_MS, storeUrl } from './pair.ts';
+import { onServer, type Check } from './check.ts';
+import { freshNamespace, WAIT_MS, spawnMany, storeUrl } from './pair.ts';
 
-const MANY = new URL('../many.ts', import.meta.url);
 const TTL_MS = 10_000;
 
 /** Of a whole request or record, unless a server is set up otherwise. */
@@ -41,26 +40,21 @@ export const zookeeperIdle: Check = {
     'and the sessions that nodes live by (dump). A renewal is a transaction, every third of the ttl; the session for reads pings every third of its 6 s.',
   runs: 1,
   parallel: 1,
-  open: async () => {
-    const server = await startZookeeper();
-    return {
-      run: async () => {
-        await using many = await spawnScript(MANY, {
-          args: [storeUrl([server.url], freshNamespace(), 'zookeeper'), 'many', String(TTL_MS), '1000'],
-        });
-        await many.waitFor('allLed', { withinMs: 2 * WAIT_MS });
-        await sleep(3_000);
-        const before = await received(server);
-        await sleep(20_000);
-        const perSecond = ((await received(server)) - before - 1) / 20;
-        const sessions = (await nodesBySession(server)).size;
-        assert.ok(perSecond < 1.5, `${perSecond} packets per second`);
-        assert.equal(sessions, 1);
-        return { figures: { perSecond, sessions } };
-      },
-      [Symbol.asyncDispose]: () => server.stop(),
-    };
-  },
+  open: onServer(
+    () => startZookeeper(),
+    async (server) => {
+      await using many = await spawnMany(storeUrl([server.url], freshNamespace(), 'zookeeper'), { ttlMs: TTL_MS });
+      await many.waitFor('allLed', { withinMs: 2 * WAIT_MS });
+      await sleep(3_000);
+      const before = await received(server);
+      await sleep(20_000);
+      const perSecond = ((await received(server)) - before - 1) / 20;
+      const sessions = (await nodesBySession(server)).size;
+      assert.ok(perSecond < 1.5, `${perSecond} packets per second`);
+      assert.equal(sessions, 1);
+      return { figures: { perSecond, sessions } };
+    },
+  ),
 };
 
 export const zookeeperManyElections: Check = {
@@ -72,29 +66,24 @@ export const zookeeperManyElections: Check = {
     'list (dump). Then it is killed (SIGKILL); goneMs: until the server lists none of its nodes any more.',
   runs: 3,
   parallel: 1,
-  open: async () => {
-    const server = await startZookeeper();
-    return {
-      run: async () => {
-        const startedAt = now();
-        await using many = await spawnScript(MANY, {
-          args: [storeUrl([server.url], freshNamespace(), 'zookeeper'), 'many', String(TTL_MS), '5000'],
-        });
-        await many.waitFor('allLed', { withinMs: 4 * WAIT_MS });
-        const ledAfterMs = now() - startedAt;
-        const sessions = [...(await nodesBySession(server)).values()];
-        const records = sessions.map((paths) => paths.reduce((sum, path) => sum + Buffer.byteLength(path) + 4, 0));
-        assert.equal(sessions.flat().length, 10_001, 'an entry and a record an election, and the member');
-        const recordBytes = Math.max(...records);
-        assert.ok(sessions.length > 1 && recordBytes < RECORD_BYTES, `${sessions.length} sessions, ${recordBytes} bytes`);
-        many.sigkill();
-        const killedAt = now();
-        await until(async () => (await nodesBySession(server)).size === 0, { what: 'its nodes are gone', withinMs: WAIT_MS });
-        return { figures: { sessions: sessions.length, recordBytes, ledAfterMs, goneMs: now() - killedAt } };
-      },
-      [Symbol.asyncDispose]: () => server.stop(),
-    };
-  },
+  open: onServer(
+    () => startZookeeper(),
+    async (server) => {
+      const startedAt = now();
+      await using many = await spawnMany(storeUrl([server.url], freshNamespace(), 'zookeeper'), { ttlMs: TTL_MS, elections: 5_000 });
+      await many.waitFor('allLed', { withinMs: 4 * WAIT_MS });
+      const ledAfterMs = now() - startedAt;
+      const sessions = [...(await nodesBySession(server)).values()];
+      const records = sessions.map((paths) => paths.reduce((sum, path) => sum + Buffer.byteLength(path) + 4, 0));
+      assert.equal(sessions.flat().length, 10_001, 'an entry and a record an election, and the member');
+      const recordBytes = Math.max(...records);
+      assert.ok(sessions.length > 1 && recordBytes < RECORD_BYTES, `${sessions.length} sessions, ${recordBytes} bytes`);
+      many.sigkill();
+      const killedAt = now();
+      await until(async () => (await nodesBySession(server)).size === 0, { what: 'its nodes are gone', withinMs: WAIT_MS });
+      return { figures: { sessions: sessions.length, recordBytes, ledAfterMs, goneMs: now() - killedAt } };
+    },
+  ),
 };
 
 export const zookeeperRestarts: Check = {

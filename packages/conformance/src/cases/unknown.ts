@@ -1,35 +1,13 @@
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
-import { breakable, recover, type Breakable } from '../breakable-client.ts';
+import { beginFault, breakable, recover, type Breakable } from '../breakable-client.ts';
 import { bytes, everyCall, text, type Client } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { fails, goneWithinMs, refused } from '../expect.ts';
-import type { FaultKind, Faults, StoreHarness } from '../harness.ts';
+import type { FaultKind, StoreHarness } from '../harness.ts';
 import { begun, sleep, until, within } from '../time.ts';
 
 const define = casesOf('unknown outcomes');
-
-/** Starts a fault that lasts. */
-function begin(faults: Faults, kind: FaultKind): Promise<void> {
-  switch (kind) {
-    case 'cut':
-      return faults.cut();
-    case 'refuse':
-      return faults.refuse();
-    case 'dropReply':
-      return faults.dropNextReply();
-    case 'dropRequests':
-      return faults.dropRequests();
-    case 'stall':
-      return faults.stall();
-    case 'reset':
-      return faults.reset();
-    case 'silenceWatches':
-      return faults.silenceWatches();
-    default:
-      return kind satisfies never;
-  }
-}
 
 const swapA = (one: Breakable, value: string): Promise<unknown> =>
   one.client.store.compareAndSwap([{ key: 'a', expect: null, put: bytes(value) }], one.short);
@@ -38,7 +16,7 @@ const swapA = (one: Breakable, value: string): Promise<unknown> =>
 async function allEndInTime(harness: StoreHarness, kind: 'cut' | 'stall'): Promise<void> {
   const broken = await breakable(harness);
   const lease = await broken.client.longLease();
-  await begin(broken.faults, kind);
+  await beginFault(broken, kind);
   const withinMs = broken.short.timeoutMs + harness.slackMs;
   const calls = everyCall(broken.client, lease).map(({ operation, call }) =>
     within(harness.clock, withinMs, `${operation} ends`, fails(call(broken.short), ['unknown', 'notSent'])),
@@ -51,7 +29,7 @@ function recoversFrom(kind: FaultKind): StoreCase {
   const body = async (client: Client, harness: StoreHarness): Promise<void> => {
     const broken = await breakable(harness);
     const revision = await client.create('a', 'one');
-    await begin(broken.faults, kind);
+    await beginFault(broken, kind);
     await Promise.allSettled([broken.client.store.read('a', broken.short)]);
     await recover(broken);
     await broken.client.put('a', revision, 'two');

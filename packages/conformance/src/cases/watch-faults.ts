@@ -1,12 +1,53 @@
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
-import { breakable, recover, works } from '../breakable-client.ts';
-import { text } from '../client.ts';
+import { beginFault, breakable, recover, works } from '../breakable-client.ts';
+import { text, type Client } from '../client.ts';
 import { casesOf } from '../define.ts';
+import type { StoreHarness } from '../harness.ts';
 import { times } from '../combinations.ts';
 import { sleep } from '../time.ts';
 
 const define = casesOf('watch');
+
+/** The faults that a watch notices, and says so. */
+type SilentFault = 'cut' | 'silenceWatches';
+
+/** What changes during the fault is shown after it, by both kinds of watch. */
+async function showsChanges(client: Client, harness: StoreHarness, fault: SilentFault): Promise<void> {
+  const broken = await breakable(harness, fault);
+  const revision = await client.create('q/a', 'one');
+  await client.create('q/b', 'one');
+  const [watch, list] = [broken.client.watch('q/a'), broken.client.watchList('q')];
+  for (const each of [watch, list]) await each.says(1, harness.slackMs);
+  await beginFault(broken, fault);
+  await client.remove('q/a', revision);
+  await client.create('q/c', 'one');
+  if (fault === 'silenceWatches') await works(broken, 'calls succeed beside silent watches');
+  for (const each of [watch, list]) await each.goesStale(broken.noticesWithinMs);
+  await broken.faults.heal();
+  await watch.sees((entry) => entry === undefined, 'the deletion', broken.recoversWithinMs);
+  await list.sees((entries) => entries.map((entry) => entry.name).join() === 'b,c', 'what is there', broken.recoversWithinMs);
+  for (const each of [watch, list]) await each.stop(harness.slackMs);
+}
+
+/** Where nothing changes, both kinds of watch show the state again after the fault, and then every later change. */
+async function showsStateAgain(client: Client, harness: StoreHarness, fault: SilentFault): Promise<void> {
+  const broken = await breakable(harness, fault);
+  const revision = await client.create('q/a', 'one');
+  const [watch, list] = [broken.client.watch('q/a'), broken.client.watchList('q')];
+  for (const each of [watch, list]) await each.says(1, harness.slackMs);
+  await beginFault(broken, fault);
+  for (const each of [watch, list]) await each.goesStale(broken.noticesWithinMs);
+  const [watchSaid, listSaid] = [watch.states.length, list.states.length];
+  await broken.faults.heal();
+  await watch.says(watchSaid + 1, broken.recoversWithinMs);
+  await list.says(listSaid + 1, broken.recoversWithinMs);
+  assert.deepEqual([text(watch.latest), list.latest], ['one', await client.list('q')]);
+  await client.put('q/a', revision, 'two');
+  await watch.sees((entry) => text(entry) === 'two', 'a later change', broken.recoversWithinMs);
+  await list.sees(([entry]) => text(entry) === 'two', 'a later change', broken.recoversWithinMs);
+  for (const each of [watch, list]) await each.stop(harness.slackMs);
+}
 
 export const watchFaultCases: readonly StoreCase[] = [
   define(
@@ -29,83 +70,25 @@ export const watchFaultCases: readonly StoreCase[] = [
 
   define(
     'cut off, it says that it is stale; healed, it shows what changed meanwhile',
-    async (client, harness) => {
-      const broken = await breakable(harness);
-      const revision = await client.create('q/a', 'one');
-      await client.create('q/b', 'one');
-      const [watch, list] = [broken.client.watch('q/a'), broken.client.watchList('q')];
-      for (const each of [watch, list]) await each.says(1, harness.slackMs);
-      await broken.faults.cut();
-      await client.remove('q/a', revision);
-      await client.create('q/c', 'one');
-      for (const each of [watch, list]) await each.goesStale(broken.noticesWithinMs);
-      await broken.faults.heal();
-      await watch.sees((entry) => entry === undefined, 'the deletion', broken.recoversWithinMs);
-      await list.sees((entries) => entries.map((entry) => entry.name).join() === 'b,c', 'what is there', broken.recoversWithinMs);
-      for (const each of [watch, list]) await each.stop(harness.slackMs);
-    },
+    (client, harness) => showsChanges(client, harness, 'cut'),
     { faults: ['cut'] },
   ),
 
   define(
     'healed, it shows the state again, though nothing has changed: stale no more',
-    async (client, harness) => {
-      const broken = await breakable(harness);
-      await client.create('q/a', 'one');
-      const [watch, list] = [broken.client.watch('q/a'), broken.client.watchList('q')];
-      for (const each of [watch, list]) await each.says(1, harness.slackMs);
-      await broken.faults.cut();
-      for (const each of [watch, list]) await each.goesStale(broken.noticesWithinMs);
-      const said = [watch.states.length, list.states.length];
-      await broken.faults.heal();
-      await watch.says((said[0] ?? 0) + 1, broken.recoversWithinMs);
-      await list.says((said[1] ?? 0) + 1, broken.recoversWithinMs);
-      assert.equal(text(watch.latest), 'one');
-      assert.deepEqual(list.latest, await client.list('q'));
-      for (const each of [watch, list]) await each.stop(harness.slackMs);
-    },
+    (client, harness) => showsStateAgain(client, harness, 'cut'),
     { faults: ['cut'] },
   ),
 
   define(
     'its server silent for watches alone, it says that it is stale, and then shows what changed meanwhile',
-    async (client, harness) => {
-      const broken = await breakable(harness, 'silenceWatches');
-      const revision = await client.create('q/a', 'one');
-      await client.create('q/b', 'one');
-      const [watch, list] = [broken.client.watch('q/a'), broken.client.watchList('q')];
-      for (const each of [watch, list]) await each.says(1, harness.slackMs);
-      await broken.faults.silenceWatches();
-      await client.remove('q/a', revision);
-      await client.create('q/c', 'one');
-      await works(broken, 'calls succeed beside silent watches');
-      for (const each of [watch, list]) await each.goesStale(broken.noticesWithinMs);
-      await broken.faults.heal();
-      await watch.sees((entry) => entry === undefined, 'the deletion', broken.recoversWithinMs);
-      await list.sees((entries) => entries.map((entry) => entry.name).join() === 'b,c', 'what is there', broken.recoversWithinMs);
-      for (const each of [watch, list]) await each.stop(harness.slackMs);
-    },
+    (client, harness) => showsChanges(client, harness, 'silenceWatches'),
     { faults: ['silenceWatches'] },
   ),
 
   define(
     'its server silent for watches alone, it says that it is stale even where nothing changes, and then shows the state again',
-    async (client, harness) => {
-      const broken = await breakable(harness, 'silenceWatches');
-      const revision = await client.create('q/a', 'one');
-      const [watch, list] = [broken.client.watch('q/a'), broken.client.watchList('q')];
-      for (const each of [watch, list]) await each.says(1, harness.slackMs);
-      await broken.faults.silenceWatches();
-      for (const each of [watch, list]) await each.goesStale(broken.noticesWithinMs);
-      await broken.faults.heal();
-      await watch.says(2, broken.recoversWithinMs);
-      await list.says(2, broken.recoversWithinMs);
-      assert.deepEqual([text(watch.latest), list.latest], ['one', await client.list('q')]);
-      await client.put('q/a', revision, 'two');
-      await watch.sees((entry) => text(entry) === 'two', 'a later change', broken.recoversWithinMs);
-      await list.sees(([entry]) => text(entry) === 'two', 'a later change', broken.recoversWithinMs);
-      for (const each of [watch, list]) await each.stop(harness.slackMs);
-    },
+    (client, harness) => showsStateAgain(client, harness, 'silenceWatches'),
     { faults: ['silenceWatches'] },
   ),
 

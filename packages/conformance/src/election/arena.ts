@@ -16,7 +16,7 @@ import {
   type TelemetryEvent,
 } from '@incumbent/core';
 import { PausableClock } from '@incumbent/core/testing';
-import type { FaultKind, Faults, FaultyClient, Operator, StoreHarness } from '../harness.ts';
+import type { Cluster, FaultKind, Faults, FaultyClient, Operator, Server, StoreHarness } from '../harness.ts';
 import { checkHistory, type HistoryEvent, type HistoryRules } from '../history.ts';
 import { begun, sleep, until } from '../time.ts';
 
@@ -93,8 +93,15 @@ export class Arena {
 
   /** Access to the store past every client, for a case that needs an operator. */
   get operator(): Operator {
-    assert.ok(this.harness.operator !== undefined, 'a case that uses an operator must declare that need');
-    return this.harness.operator;
+    return declared(this.harness.operator, 'an operator');
+  }
+
+  get server(): Server {
+    return declared(this.harness.server, 'a server');
+  }
+
+  get cluster(): Cluster {
+    return declared(this.harness.cluster, 'a cluster');
   }
 
   async member(memberId: string, options: MemberOptions = {}): Promise<TestMember> {
@@ -285,6 +292,47 @@ export async function leaderAndNext<A extends TestMember>(
   return { a, first, next };
 }
 
+export interface Queued {
+  readonly first: Leadership;
+  /** The campaign of the second member. It ends when `cancel` aborts. */
+  readonly second: Promise<Leadership>;
+  readonly cancel: AbortController;
+  readonly third: Promise<Leadership>;
+}
+
+/** The first member leads, and the two others wait behind it in this order. */
+export async function leaderAndTwo(arena: Arena, [leader, waiter, last]: readonly [TestMember, TestMember, TestMember]): Promise<Queued> {
+  const first = await arena.campaign(leader);
+  const cancel = new AbortController();
+  const second = arena.campaign(waiter, undefined, cancel.signal);
+  await arena.queued(leader, waiter.member.memberId);
+  const third = arena.campaign(last);
+  await arena.queued(leader, last.member.memberId);
+  return { first, second, cancel, third };
+}
+
+export interface ForeignEntry {
+  readonly name: string;
+  readonly value: string;
+  readonly ttlMs: number;
+}
+
+/** Adds an entry to the queue under a live lease of a client that is no member, and so never claims. */
+export async function enqueueForeign(
+  arena: Arena,
+  { name, value, ttlMs }: ForeignEntry,
+): Promise<{ remove(): Promise<unknown>; revokeLease(): Promise<void> }> {
+  const client = await arena.open();
+  const { timeoutMs, clock } = arena.harness;
+  const at = { monotonicMs: clock.monotonic(), wallMs: clock.wall() };
+  const lease = await client.grantLease(Math.min(client.capabilities.maxTtlMs, ttlMs), { at, timeoutMs });
+  const entry = await client.enqueue(`elections/${NAME}/candidates`, name, new TextEncoder().encode(value), lease.id, { timeoutMs });
+  return {
+    remove: () => client.compareAndSwap([{ key: entry.key, expect: entry.revision, delete: true }], { timeoutMs }),
+    revokeLease: () => client.revokeLease(lease.id, { timeoutMs }),
+  };
+}
+
 /** The end of a leadership, which must come in time. */
 export async function endOf(arena: Arena, leadership: Leadership, withinMs: number): Promise<LeadershipEnd> {
   let end: LeadershipEnd | undefined;
@@ -294,6 +342,12 @@ export async function endOf(arena: Arena, leadership: Leadership, withinMs: numb
   await arena.until(() => end !== undefined, `leadership of term ${leadership.term} ends`, withinMs);
   assert.ok(end !== undefined);
   return end;
+}
+
+/** What a case uses, its declaration must name. */
+function declared<T>(part: T | undefined, what: string): T {
+  assert.ok(part !== undefined, `a case that uses ${what} must declare that need`);
+  return part;
 }
 
 function reasonOf({ signal }: Leadership): string {

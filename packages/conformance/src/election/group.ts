@@ -84,12 +84,11 @@ export const groupCases: readonly StoreCase[] = [
   define(
     'a member whose key was deleted joins again by itself',
     async (arena) => {
-      const { operator } = arena;
       const observer = await arena.member('observer');
       const seen = follow(observer);
       await joined(arena, 'a', 'b');
       await arena.until(() => ids(seen.latest) === 'a b', 'both are seen');
-      await operator.deleteKey(`groups/${GROUP}/a`);
+      await arena.operator.deleteKey(`groups/${GROUP}/a`);
       await arena.until(() => ids(seen.latest) === 'b a', 'a has joined again');
     },
     { needs: ['operator'] },

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { isIncumbentError } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
-import { endOf, NAME } from './arena.ts';
+import { endOf, leaderAndTwo, NAME } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
 const define = electionCasesOf('handover');
@@ -123,18 +123,13 @@ export const handoverCases: readonly StoreCase[] = [
   define(
     'a successor that is cut off does not keep the election from going on',
     async (arena) => {
-      const [a, b, c] = [await arena.member('a'), await arena.faultyMember('b'), await arena.member('c')];
-      const first = await arena.campaign(a);
-      const cancel = new AbortController();
-      const asB = arena.campaign(b, undefined, cancel.signal);
-      await arena.queued(a, 'b');
-      const asC = arena.campaign(c);
-      await arena.queued(a, 'c');
+      const b = await arena.faultyMember('b');
+      const { first, second, cancel, third } = await leaderAndTwo(arena, [await arena.member('a'), b, await arena.member('c')]);
       await b.faults.cut();
       await first.handover('b');
-      assert.equal((await asC).memberId, 'c');
+      assert.equal((await third).memberId, 'c');
       cancel.abort();
-      await assert.rejects(asB);
+      await assert.rejects(second);
       await b.faults.heal();
     },
     { faults: ['cut'] },

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { isIncumbentError, type ErrorCode } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
-import { endOf, NAME, type Arena } from './arena.ts';
+import { endOf, enqueueForeign, NAME, type Arena } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
 const define = electionCasesOf('identity');
@@ -18,12 +18,11 @@ function refuses(what: string, key: string, text: string, code: ErrorCode): Stor
   return define(
     `${what} is refused with ${code}, and the candidate leaves no entry`,
     async (arena) => {
-      const { operator } = arena;
-      await operator.put(key, encode(text));
+      await arena.operator.put(key, encode(text));
       const a = await arena.member('a');
       await rejectsWith(a.member.election(NAME).campaign(), code);
       await gone(arena, a.store);
-      await operator.deleteKey(key);
+      await arena.operator.deleteKey(key);
     },
     { needs: ['operator'] },
   );
@@ -97,7 +96,6 @@ export const identityCases: readonly StoreCase[] = [
   define(
     'a later minor version of the format is understood, and what it added is kept',
     async (arena) => {
-      const { operator } = arena;
       const term = `elections/${NAME}/term`;
       const old = {
         v: 1,
@@ -107,7 +105,7 @@ export const identityCases: readonly StoreCase[] = [
         entry: `elections/${NAME}/candidates/z~i~1~fifo~~new`,
         novelty: [1],
       };
-      await operator.put(term, encode(JSON.stringify(old)));
+      await arena.operator.put(term, encode(JSON.stringify(old)));
       const a = await arena.member('a');
       const leadership = await arena.campaign(a);
       assert.equal(leadership.term, 42n);
@@ -122,13 +120,9 @@ export const identityCases: readonly StoreCase[] = [
 
   define('candidates of another version, whose names have more parts, are waited for', async (arena) => {
     const [a, b] = [await arena.member('a'), await arena.member('b')];
-    const timeoutMs = arena.harness.timeoutMs;
     const first = await arena.campaign(a);
-    const other = await arena.open();
-    const at = { monotonicMs: arena.now(), wallMs: arena.harness.clock.wall() };
-    const lease = await other.grantLease(arena.ttlMs, { at, timeoutMs });
-    const name = 'n~i~1~fifo~~more~still';
-    const entry = await other.enqueue(`elections/${NAME}/candidates`, name, encode('{"v":1,"novelty":true}'), lease.id, { timeoutMs });
+    const newer = { name: 'n~i~1~fifo~~more~still', value: '{"v":1,"novelty":true}', ttlMs: arena.ttlMs };
+    const other = await enqueueForeign(arena, newer);
     let elected = false;
     const next = arena.campaign(b).then((leadership) => {
       elected = true;
@@ -138,9 +132,9 @@ export const identityCases: readonly StoreCase[] = [
     await first.resign();
     await arena.sleep(arena.ttlMs / 4);
     assert.equal(elected, false);
-    await other.compareAndSwap([{ key: entry.key, expect: entry.revision, delete: true }], { timeoutMs });
+    await other.remove();
     assert.equal((await next).memberId, 'b');
-    await other.revokeLease(lease.id, { timeoutMs });
+    await other.revokeLease();
   }),
 
   refuses('a term that no Incumbent wrote', `elections/${NAME}/term`, 'something else', 'FOREIGN_DATA'),

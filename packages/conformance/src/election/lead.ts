@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { isIncumbentError, type Leadership } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
 import { times } from '../combinations.ts';
-import { endOf, NAME, type Arena, type TestMember } from './arena.ts';
+import { endOf, leaderAndTwo, NAME, type Arena, type TestMember } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
 const define = electionCasesOf('election');
@@ -85,18 +85,13 @@ export const leadCases: readonly StoreCase[] = [
   }),
 
   define('a candidate that gives up leaves no entry, and holds nobody up', async (arena) => {
-    const [a, b, c] = [await arena.member('a'), await arena.member('b'), await arena.member('c')];
-    const first = await arena.campaign(a);
-    const cancel = new AbortController();
-    const waiting = arena.campaign(b, undefined, cancel.signal);
-    await arena.queued(a, 'b');
-    const next = arena.campaign(c);
-    await arena.queued(a, 'c');
+    const a = await arena.member('a');
+    const { first, second, cancel, third } = await leaderAndTwo(arena, [a, await arena.member('b'), await arena.member('c')]);
     cancel.abort(new Error('changed my mind'));
-    await assert.rejects(waiting, /changed my mind/);
+    await assert.rejects(second, /changed my mind/);
     await arena.until(async () => (await a.member.election(NAME).candidates()).length === 2, 'the entry is gone');
     await first.resign();
-    assert.equal((await next).memberId, 'c');
+    assert.equal((await third).memberId, 'c');
   }),
 
   define('lead runs the work while it leads, resolves with its value and resigns', async (arena) => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { PausableClock } from '@incumbent/core/testing';
 import { intercept } from '../intercept.ts';
 import type { StoreCase } from '../case.ts';
-import { endOf, leaderAndNext, NAME } from './arena.ts';
+import { endOf, enqueueForeign, leaderAndNext, NAME } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
 const define = electionCasesOf('loss');
@@ -101,12 +101,11 @@ export const lossCases: readonly StoreCase[] = [
   define(
     'a revoked lease ends leadership when its owner notices, and it leads again',
     async (arena) => {
-      const { operator } = arena;
       const a = await arena.member('a');
       const first = await arena.campaign(a);
       const member = await a.store.read('members/a', { timeoutMs: arena.harness.timeoutMs });
       assert.ok(member?.lease !== undefined);
-      await operator.expireLease(member.lease);
+      await arena.operator.expireLease(member.lease);
       const { reason } = await endOf(arena, first, arena.ttlMs);
       assert.ok(['recordDeleted', 'entryDeleted', 'leaseExpired'].includes(reason), reason);
       await first.released;
@@ -118,9 +117,8 @@ export const lossCases: readonly StoreCase[] = [
   define(
     "the leader's deleted key is noticed; nobody leads before it has stopped; leadership is taken up again",
     async (arena) => {
-      const { operator } = arena;
       const { a, first, next } = await leaderAndNext(arena, await arena.member('a'));
-      await operator.deleteKey(`elections/${NAME}/leader`);
+      await arena.operator.deleteKey(`elections/${NAME}/leader`);
       assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'recordDeleted');
       assert.equal((await next).term, arena.term(2n));
       const again = arena.campaign(a);
@@ -133,10 +131,9 @@ export const lossCases: readonly StoreCase[] = [
   define(
     "a leader whose key is deleted while it is cut off is followed after its lease's end, and not before it has stopped",
     async (arena) => {
-      const { operator } = arena;
       const { a, first, next } = await leaderAndNext(arena, await arena.faultyMember('a'));
       await a.faults.cut();
-      await operator.deleteKey(`elections/${NAME}/leader`);
+      await arena.operator.deleteKey(`elections/${NAME}/leader`);
       assert.equal((await next).term, arena.term(2n));
       assert.equal(first.isValid(), false);
       assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'deadline');
@@ -148,14 +145,13 @@ export const lossCases: readonly StoreCase[] = [
   define(
     "the leader's deleted entry in the queue is noticed, and the next one follows",
     async (arena) => {
-      const { operator } = arena;
       const [a, b] = [await arena.member('a'), await arena.member('b')];
       const first = await arena.campaign(a);
       const [entry] = await a.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs });
       assert.ok(entry !== undefined);
       const next = arena.campaign(b);
       await arena.queued(a, 'b');
-      await operator.deleteKey(entry.key);
+      await arena.operator.deleteKey(entry.key);
       assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'entryDeleted');
       assert.equal((await next).term, arena.term(2n));
     },
@@ -165,12 +161,11 @@ export const lossCases: readonly StoreCase[] = [
   define(
     "a waiting candidate's deleted entry is noticed, and it joins again at the end",
     async (arena) => {
-      const { operator } = arena;
       const { a, first, next } = await leaderAndNext(arena, await arena.member('a'));
       const entries = await a.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs });
       const mine = entries.find(({ name }) => name.startsWith('b~'));
       assert.ok(mine !== undefined);
-      await operator.deleteKey(mine.key);
+      await arena.operator.deleteKey(mine.key);
       await arena.until(async () => {
         const names = await a.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs });
         return names.some(({ name }) => name.startsWith('b~') && name !== mine.name);
@@ -183,13 +178,8 @@ export const lossCases: readonly StoreCase[] = [
 
   define('an entry that lives and that nobody campaigns with holds nobody up for longer than the claim timeout', async (arena) => {
     const [a, b] = [await arena.member('a'), await arena.member('b')];
-    const timeoutMs = arena.harness.timeoutMs;
     const first = await arena.campaign(a);
-    const hung = await arena.open();
-    const at = { monotonicMs: arena.now(), wallMs: arena.harness.clock.wall() };
-    const lease = await hung.grantLease(hung.capabilities.maxTtlMs < 60_000 ? hung.capabilities.maxTtlMs : 60_000, { at, timeoutMs });
-    const value = new TextEncoder().encode('{"v":1}');
-    await hung.enqueue(`elections/${NAME}/candidates`, 'w~0~1~fifo~', value, lease.id, { timeoutMs });
+    const hung = await enqueueForeign(arena, { name: 'w~0~1~fifo~', value: '{"v":1}', ttlMs: 60_000 });
     const next = arena.campaign(b);
     await arena.queued(a, 'b');
     await first.resign();
@@ -198,18 +188,16 @@ export const lossCases: readonly StoreCase[] = [
     const claimTimeoutMs = 1.5 * arena.ttlMs;
     const tookMs = arena.now() - from;
     assert.ok(tookMs <= claimTimeoutMs + arena.soonMs, `took ${tookMs} ms, the claim timeout is ${claimTimeoutMs} ms`);
-    const names = (await hung.list(`elections/${NAME}/candidates`, { timeoutMs })).map(({ name }) => name);
+    const names = (await a.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs })).map(({ name }) => name);
     assert.ok(!names.includes('w~0~1~fifo~'), 'the entry is gone, and holds up nobody again');
-    await hung.revokeLease(lease.id, { timeoutMs });
+    await hung.revokeLease();
   }),
 
   define(
     'a claim whose answer is lost is found again: elected once, with one term',
     async (arena) => {
-      const [a, b] = [await arena.member('a'), await arena.faultyMember('b')];
-      const first = await arena.campaign(a);
-      const next = arena.campaign(b);
-      await arena.queued(a, 'b');
+      const b = await arena.faultyMember('b');
+      const { first, next } = await leaderAndNext(arena, await arena.member('a'), b);
       await arena.sleep(arena.harness.slackMs / 4);
       // The next answer on this link is that of a renewal, a look or the claim itself; whichever it is, the outcome is the same.
       await b.faults.dropNextReply();

@@ -1,9 +1,9 @@
 /** Of a leader: its renewals, what it publishes and writes, and the end of its term. */
 
 import assert from 'node:assert/strict';
-import { outcomeOf, type Leadership, type SwapResult } from '@incumbent/core';
-import { endOf } from './arena.ts';
-import { CANDIDATES, isClaim, LEADER, leaderAndTwo, queueIs, swapOf, type Act, type LeaderAndTwo } from './lost-acts.ts';
+import { outcomeOf, type SwapResult } from '@incumbent/core';
+import { endOf, leaderAndNext, leaderAndTwo } from './arena.ts';
+import { CANDIDATES, isClaim, LEADER, queueIs, swapOf, type Act } from './lost-acts.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -11,16 +11,6 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const isRelease = swapOf((change) => change.key === LEADER && 'delete' in change);
 /** The swap that hands over marks the entry of the successor. */
 const isHandover = swapOf((change) => change.key.startsWith(CANDIDATES) && 'put' in change);
-
-/** The leadership of the successor, which leads in `term` although another candidate stands before it. */
-async function handedOver({ first, cancel, waiting, next }: LeaderAndTwo, successor: string, term: bigint): Promise<Leadership> {
-  await first.handover(successor);
-  const second = await next;
-  assert.deepEqual([second.memberId, second.term], [successor, term]);
-  cancel.abort();
-  await assert.rejects(waiting);
-  return second;
-}
 
 export const leaderActs: readonly Act[] = [
   {
@@ -78,9 +68,7 @@ export const leaderActs: readonly Act[] = [
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
       const b = await openMember('b');
-      const first = await arena.campaign(a);
-      const next = arena.campaign(b);
-      await arena.queued(b);
+      const { first, next } = await leaderAndNext(arena, a, b);
       lose(isRelease);
       await first.resign();
       assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'resigned');
@@ -96,11 +84,15 @@ export const leaderActs: readonly Act[] = [
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
       const [b, c] = [await openMember('b'), await openMember('c')];
-      const three = await leaderAndTwo(arena, [a, b, c]);
+      const { first, second, cancel, third } = await leaderAndTwo(arena, [a, b, c]);
       lose(isHandover);
-      const second = await handedOver(three, 'c', base + 2n);
+      await first.handover('c');
+      const successor = await third;
+      assert.deepEqual([successor.memberId, successor.term], ['c', base + 2n]);
+      cancel.abort();
+      await assert.rejects(second);
       await queueIs(arena, c, 'c');
-      await second.resign();
+      await successor.resign();
     },
   },
   {
@@ -110,10 +102,14 @@ export const leaderActs: readonly Act[] = [
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
       const [b, c] = [await openMember('b'), await openMember('c')];
-      const three = await leaderAndTwo(arena, [b, c, a]);
+      const { first, second, cancel, third } = await leaderAndTwo(arena, [b, c, a]);
       lose(isClaim);
-      const second = await handedOver(three, 'a', base + 2n);
-      await second.resign();
+      await first.handover('a');
+      const successor = await third;
+      assert.deepEqual([successor.memberId, successor.term], ['a', base + 2n]);
+      cancel.abort();
+      await assert.rejects(second);
+      await successor.resign();
     },
   },
 ];

@@ -1,8 +1,8 @@
 /** Of a member that leads nothing yet, or no more: its session, its place in the queue, its claim, its groups. */
 
 import assert from 'node:assert/strict';
-import { NAME, endOf } from './arena.ts';
-import { type Act, CANDIDATES, isClaim, leaderAndTwo, ledBy, queueIs, type Scene, swapOf } from './lost-acts.ts';
+import { NAME, endOf, leaderAndNext, leaderAndTwo } from './arena.ts';
+import { CANDIDATES, isClaim, ledBy, queueIs, swapOf, type Act, type Scene } from './lost-acts.ts';
 import type { Write } from './lossy-store.ts';
 
 const GROUP = 'brokers';
@@ -72,9 +72,7 @@ export const memberActs: readonly Act[] = [
     so: 'it leads in the term after the last',
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
-      const first = await arena.campaign(await openMember('b'));
-      const next = arena.campaign(a);
-      await arena.queued(a);
+      const { first, next } = await leaderAndNext(arena, await openMember('b'), a);
       lose(isClaim);
       await first.resign();
       const second = await next;
@@ -102,15 +100,15 @@ export const memberActs: readonly Act[] = [
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
       const [b, c] = [await openMember('b'), await openMember('c')];
-      const { first, cancel, waiting: withdrawn, next } = await leaderAndTwo(arena, [b, a, c]);
+      const { first, second, cancel, third } = await leaderAndTwo(arena, [b, a, c]);
       lose(swapOf((change) => change.key.startsWith(CANDIDATES) && 'delete' in change));
       cancel.abort(new Error('enough'));
-      await assert.rejects(withdrawn, /enough/);
+      await assert.rejects(second, /enough/);
       await queueIs(arena, b, 'b c');
       await first.resign();
-      const second = await next;
-      assert.equal(second.term, base + 2n);
-      await second.resign();
+      const successor = await third;
+      assert.equal(successor.term, base + 2n);
+      await successor.resign();
     },
   },
   {
@@ -146,10 +144,7 @@ export const memberActs: readonly Act[] = [
     leaseEnds: true,
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
-      const b = await openMember('b');
-      const first = await arena.campaign(a);
-      const next = arena.campaign(b);
-      await arena.queued(b);
+      const { first, next } = await leaderAndNext(arena, a, await openMember('b'));
       lose(({ operation }) => operation === 'revokeLease');
       const from = arena.now();
       await a.member.close();

@@ -128,7 +128,6 @@ export const observeCases: readonly StoreCase[] = [
   define(
     'a lower term is shown only as termReset, after it was confirmed',
     async (arena) => {
-      const { operator } = arena;
       const a = await arena.member('a');
       const first = await arena.campaign(a, { minTerm: 2n ** 61n });
       const observer = arena.observer(await arena.open());
@@ -137,20 +136,20 @@ export const observeCases: readonly StoreCase[] = [
       await arena.sees(observer, (view) => view.state === 'vacant', 'the vacancy');
       await a.member.close();
       // A store that was wiped.
-      await operator.deleteKey(`elections/${NAME}/term`);
+      await arena.operator.deleteKey(`elections/${NAME}/term`);
       await a.store.close();
       const b = await arena.member('b');
       const second = await b.member.election('other').campaign();
       await second.resign();
       const raw = await b.store.read('elections/other/term', { timeoutMs: arena.harness.timeoutMs });
       assert.ok(raw !== undefined);
-      await operator.put(
+      await arena.operator.put(
         `elections/${NAME}/leader`,
         new TextEncoder().encode('{"v":1,"term":"3","memberId":"z","incarnation":"0","entry":"x"}'),
       );
       const isReset = (view: ElectionView<unknown>): boolean => view.state === 'leader' && view.term === 3n && view.reason === 'termReset';
       await arena.sees(observer, isReset, 'the reset');
-      await operator.deleteKey(`elections/${NAME}/leader`);
+      await arena.operator.deleteKey(`elections/${NAME}/leader`);
     },
     { needs: ['operator'] },
   ),

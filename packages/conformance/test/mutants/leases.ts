@@ -121,28 +121,15 @@ export const leaseMutants: readonly Mutant[] = [
     name: 'a renewal brings a lease back that is gone',
     caughtBy: ['leases', 'renewing a revoked lease says LEASE_EXPIRED, and brings nothing back'],
     wrap: (store) =>
-      but(store, {
-        renewLease: async (lease, options) => {
-          try {
-            return await store.renewLease(lease, options);
-          } catch {
-            return store.grantLease(1_000, options);
-          }
-        },
-      }),
+      but(store, { renewLease: (lease, options) => store.renewLease(lease, options).catch(() => store.grantLease(1_000, options)) }),
   },
   {
     name: 'a lease that is gone is told as unknown',
     caughtBy: ['leases', 'renewing an expired lease says LEASE_EXPIRED, and brings nothing back'],
     wrap: (store) =>
       but(store, {
-        renewLease: async (...call) => {
-          try {
-            return await store.renewLease(...call);
-          } catch {
-            throw new StoreError('STORE_FAILED', 'unknown', 'what was that?');
-          }
-        },
+        renewLease: (...call) =>
+          store.renewLease(...call).catch(() => Promise.reject(new StoreError('STORE_FAILED', 'unknown', 'what was that?'))),
       }),
   },
   {

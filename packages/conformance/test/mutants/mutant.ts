@@ -1,7 +1,7 @@
 /** A store that breaks one promise, and the case that must notice. */
 
 import type { Area } from '@incumbent/conformance';
-import type { Store } from '@incumbent/core';
+import type { Entry, Store } from '@incumbent/core';
 import type { MemoryServer, MemoryServerOptions, MemoryStore } from '@incumbent/memory';
 
 export interface Mutant {
@@ -10,6 +10,11 @@ export interface Mutant {
   readonly caughtBy: readonly [Area, string];
   readonly server?: MemoryServerOptions;
   wrap(store: MemoryStore, server: MemoryServer): Store;
+}
+
+/** The store, but for what its reads show. */
+export function readsAs(store: Store, show: (entry: Entry | undefined) => Entry | undefined): Store {
+  return but(store, { read: async (...call) => show(await store.read(...call)) });
 }
 
 /** The store, but for some of its methods. */

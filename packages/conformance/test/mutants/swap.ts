@@ -1,5 +1,5 @@
 import { StoreError, type Change, type SwapResult } from '@incumbent/core';
-import { but, type Mutant } from './mutant.ts';
+import { but, readsAs, type Mutant } from './mutant.ts';
 
 const ALL_OR_NOTHING = 'two keys: all or nothing, for every mix of expectation and action';
 
@@ -113,24 +113,13 @@ export const swapMutants: readonly Mutant[] = [
   {
     name: 'an empty value is taken for no key',
     caughtBy: ['compareAndSwap', 'an empty value is a value'],
-    wrap: (store) =>
-      but(store, {
-        read: async (...call) => {
-          const entry = await store.read(...call);
-          return entry?.value.length === 0 ? undefined : entry;
-        },
-      }),
+    wrap: (store) => readsAs(store, (entry) => (entry?.value.length === 0 ? undefined : entry)),
   },
   {
     name: 'values pass through text',
     caughtBy: ['compareAndSwap', 'a value may hold every byte'],
     wrap: (store) =>
-      but(store, {
-        read: async (...call) => {
-          const entry = await store.read(...call);
-          return entry === undefined ? undefined : { ...entry, value: new TextEncoder().encode(new TextDecoder().decode(entry.value)) };
-        },
-      }),
+      readsAs(store, (entry) => entry && { ...entry, value: new TextEncoder().encode(new TextDecoder().decode(entry.value)) }),
   },
   {
     name: 'a put without a lease unbinds',
@@ -147,17 +136,12 @@ export const swapMutants: readonly Mutant[] = [
     caughtBy: ['compareAndSwap', 'refuses a swap that binds to a lease that was revoked, and changes nothing'],
     wrap: (store) =>
       but(store, {
-        compareAndSwap: async (changes, options) => {
-          try {
-            return await store.compareAndSwap(changes, options);
-          } catch (error) {
+        compareAndSwap: (changes, options) =>
+          store.compareAndSwap(changes, options).catch((error: unknown) => {
             if (!(error instanceof StoreError) || error.code !== 'LEASE_EXPIRED') throw error;
-            return store.compareAndSwap(
-              changes.map((change) => ('put' in change ? { ...change, lease: null } : change)),
-              options,
-            );
-          }
-        },
+            const loose = changes.map((change) => ('put' in change ? { ...change, lease: null } : change));
+            return store.compareAndSwap(loose, options);
+          }),
       }),
   },
   {
@@ -180,14 +164,11 @@ export const swapMutants: readonly Mutant[] = [
     caughtBy: ['compareAndSwap', 'refuses a value beyond maxValueBytes as TOO_LARGE, and changes nothing'],
     wrap: (store) =>
       but(store, {
-        compareAndSwap: async (...call) => {
-          try {
-            return await store.compareAndSwap(...call);
-          } catch (error) {
+        compareAndSwap: (...call) =>
+          store.compareAndSwap(...call).catch((error: unknown) => {
             if (error instanceof StoreError && error.code === 'TOO_LARGE') throw new StoreError('STORE_FAILED', 'unknown', 'too large');
             throw error;
-          }
-        },
+          }),
       }),
   },
   {

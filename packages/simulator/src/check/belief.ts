@@ -6,7 +6,7 @@
  */
 
 import type { ProcessView, LeadershipView, WorldEvent } from '../world/event.ts';
-import { Findings, type Checker, type Violation } from './checker.ts';
+import { Findings, type Checker } from './checker.ts';
 
 export interface BeliefRules {
   /** How long two may believe after somebody ended a live lease, in ms; 0: never. */
@@ -17,7 +17,7 @@ export class BeliefChecker implements Checker {
   /** The longest time that two have believed, in ms. */
   longestOverlapMs = 0;
   readonly #rules: BeliefRules;
-  readonly #findings = new Findings();
+  readonly findings: Findings = new Findings();
   readonly #newest = new Map<string, bigint>();
   readonly #open = new Set<LeadershipView>();
   /** Terms whose record is gone, and not by an operator's hand, which its holder is told of by a watch. */
@@ -27,10 +27,6 @@ export class BeliefChecker implements Checker {
 
   constructor(rules: BeliefRules) {
     this.#rules = rules;
-  }
-
-  get violations(): readonly Violation[] {
-    return this.#findings.all;
   }
 
   onEvent(event: WorldEvent, atMs: number): void {
@@ -64,7 +60,7 @@ export class BeliefChecker implements Checker {
   #ask(handle: LeadershipView, atMs: number): void {
     if (!this.#isOver(handle) || !canBeAsked(handle) || !handle.isValid() || this.#late.has(handle)) return;
     if (this.#rules.overlapMs > 0) this.#late.set(handle, atMs);
-    else this.#findings.add('one believes', atMs, `${handle.process.name} believes in term ${handle.term}, ${this.#why(handle)}`);
+    else this.findings.add('one believes', atMs, `${handle.process.name} believes in term ${handle.term}, ${this.#why(handle)}`);
   }
 
   #askLate(atMs: number): void {
@@ -80,7 +76,7 @@ export class BeliefChecker implements Checker {
     this.longestOverlapMs = Math.max(this.longestOverlapMs, overlapMs);
     if (overlapMs <= this.#rules.overlapMs) return;
     this.#late.delete(handle);
-    this.#findings.add('one believes', atMs, `${handle.process.name} has believed in term ${handle.term} for ${overlapMs} ms too long`);
+    this.findings.add('one believes', atMs, `${handle.process.name} has believed in term ${handle.term} for ${overlapMs} ms too long`);
   }
 
   #isOver(handle: LeadershipView): boolean {

@@ -4,7 +4,7 @@
  */
 
 import type { ProcessView, Phase, WorldEvent } from '../world/event.ts';
-import { Findings, type Checker, type Violation } from './checker.ts';
+import { Findings, type Checker } from './checker.ts';
 
 /** What core logs to a member that another process holds the id of, and to one that cannot stay in its group, as its id was taken. */
 const GIVEN_UP: ReadonlySet<string> = new Set([
@@ -15,7 +15,7 @@ const GIVEN_UP: ReadonlySet<string> = new Set([
 type Standing = Extract<WorldEvent, { type: 'calmState' }>;
 
 export class CalmStateChecker implements Checker {
-  readonly #findings = new Findings();
+  readonly findings: Findings = new Findings();
   readonly #left = new Set<ProcessView>();
   readonly #stoppedCampaigning = new Set<ProcessView>();
   /** Whose id was found in another's hands: joining fails for good with `DUPLICATE_MEMBER`, staying in a group too. */
@@ -32,10 +32,6 @@ export class CalmStateChecker implements Checker {
 
   constructor(election: string) {
     this.#queue = `elections/${election}/candidates/`;
-  }
-
-  get violations(): readonly Violation[] {
-    return this.#findings.all;
   }
 
   onEvent(event: WorldEvent, atMs: number): void {
@@ -83,16 +79,16 @@ export class CalmStateChecker implements Checker {
       // One that is in no group any more, and campaigns no more, needs no session.
       const isFree = (this.#left.has(process) && this.#stoppedCampaigning.has(process)) || this.#doubled.has(process);
       if (!isFree && !keys.includes(`members/${id}`))
-        this.#findings.add('a member holds its id', atMs, `${process.name} has no key of its own`);
+        this.findings.add('a member holds its id', atMs, `${process.name} has no key of its own`);
       const campaigns = !this.#stoppedCampaigning.has(process) && !this.#doubled.has(process);
       if (campaigns && !keys.some((key) => key.startsWith(this.#queue)))
-        this.#findings.add('who campaigns is in the queue', atMs, `${process.name} is not`);
+        this.findings.add('who campaigns is in the queue', atMs, `${process.name} is not`);
       const [isIn, isOut] = [keys.some((key) => key.startsWith('groups/')), this.#left.has(process)];
       if (isIn === isOut && !this.#doubled.has(process))
-        this.#findings.add('a member stays in its groups', atMs, `${process.name} ${isIn ? 'has left, and is in' : 'is not in'}`);
+        this.findings.add('a member stays in its groups', atMs, `${process.name} ${isIn ? 'has left, and is in' : 'is not in'}`);
       const shown = this.#seen.get(process)?.toSorted().join() ?? 'nothing';
       if (shown !== group.toSorted().join())
-        this.#findings.add('members of a group see one another', atMs, `${process.name} is shown ${shown}; in it are ${group.join()}`);
+        this.findings.add('members of a group see one another', atMs, `${process.name} is shown ${shown}; in it are ${group.join()}`);
     }
   }
 
@@ -100,7 +96,7 @@ export class CalmStateChecker implements Checker {
     this.#phase = phase;
     const [first] = this.#line;
     if (phase === 'deposed' && first?.succession === 'priority' && first.memberId !== this.#holder)
-      this.#findings.add('leadership comes back', atMs, `${this.#holder} leads, and ${first.memberId} goes before it`);
+      this.findings.add('leadership comes back', atMs, `${this.#holder} leads, and ${first.memberId} goes before it`);
     if (phase === 'failover') this.#next = this.#line.find(({ memberId }) => memberId !== this.#holder)?.memberId;
   }
 
@@ -109,7 +105,7 @@ export class CalmStateChecker implements Checker {
     // One that joined the queue since may go before.
     const id = idOf(process);
     if (id !== this.#next && this.#line.some(({ memberId }) => memberId === id))
-      this.#findings.add('the next in line follows', atMs, `${process.name} leads, and ${this.#next} was the next`);
+      this.findings.add('the next in line follows', atMs, `${process.name} leads, and ${this.#next} was the next`);
     this.#next = undefined;
   }
 }

@@ -11,7 +11,7 @@ export interface Violation {
 }
 
 export interface Checker extends Listener {
-  readonly violations: readonly Violation[];
+  readonly findings: Findings;
 }
 
 /** Tells a checker that knows of one election what belongs to that, or to none. */

@@ -1,7 +1,7 @@
 /** Every leadership ends once, with a reason, in order: told that it has ended before its keys go, and released after its work has stopped or its drain is over. */
 
 import type { LeadershipView, ProcessView, WorldEvent } from '../world/event.ts';
-import { Findings, type Checker, type Violation } from './checker.ts';
+import { Findings, type Checker } from './checker.ts';
 
 export interface LeadershipEndRules {
   /** What the work gets to stop, in ms. */
@@ -36,7 +36,7 @@ interface Record {
 
 export class LeadershipEndChecker implements Checker {
   readonly #rules: LeadershipEndRules;
-  readonly #findings = new Findings();
+  readonly findings: Findings = new Findings();
   /** When each process was last disturbed so. */
   readonly #disturbed = new Map<string, number>();
   readonly #records = new Map<LeadershipView, Record>();
@@ -44,10 +44,6 @@ export class LeadershipEndChecker implements Checker {
 
   constructor(rules: LeadershipEndRules) {
     this.#rules = rules;
-  }
-
-  get violations(): readonly Violation[] {
-    return this.#findings.all;
   }
 
   onEvent(event: WorldEvent, atMs: number): void {
@@ -86,7 +82,7 @@ export class LeadershipEndChecker implements Checker {
   }
 
   #add(atMs: number, { handle }: Record, what: string): void {
-    this.#findings.add('one end, in order', atMs, `${handle.process.name} in term ${handle.term} ${what}`);
+    this.findings.add('one end, in order', atMs, `${handle.process.name} in term ${handle.term} ${what}`);
   }
 
   /** Work that the SDK knows of, of a leadership of before, has stopped. */
@@ -159,14 +155,10 @@ function recordOf(handle: LeadershipView): Record {
 
 /** Telemetry reports the end of every leadership whose beginning it reported, exactly once, and no other end. */
 export class TelemetryPairChecker implements Checker {
-  readonly #findings = new Findings();
+  readonly findings: Findings = new Findings();
   /** By process: the leaderships that were told to have begun, and not to have ended. */
   readonly #open = new Map<ProcessView, Set<string>>();
   readonly #dead = new WeakSet<ProcessView>();
-
-  get violations(): readonly Violation[] {
-    return this.#findings.all;
-  }
 
   onEvent(event: WorldEvent, atMs: number): void {
     if (event.type === 'logged') this.#logged(event, atMs);
@@ -202,6 +194,6 @@ export class TelemetryPairChecker implements Checker {
   }
 
   #add(atMs: number, what: string): void {
-    this.#findings.add('elected and ended are told in pairs', atMs, what);
+    this.findings.add('elected and ended are told in pairs', atMs, what);
   }
 }

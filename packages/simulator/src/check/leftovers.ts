@@ -4,7 +4,7 @@
  */
 
 import type { WorldEvent } from '../world/event.ts';
-import { Findings, type Checker, type Violation } from './checker.ts';
+import { Findings, type Checker } from './checker.ts';
 
 export interface LeftoverRules {
   /** The most that closing a member may take, by its own clock, in ms. */
@@ -14,15 +14,11 @@ export interface LeftoverRules {
 export class LeftoverChecker implements Checker {
   longestCloseMs = 0;
   readonly #rules: LeftoverRules;
-  readonly #findings = new Findings();
+  readonly findings: Findings = new Findings();
   #closing = false;
 
   constructor(rules: LeftoverRules) {
     this.#rules = rules;
-  }
-
-  get violations(): readonly Violation[] {
-    return this.#findings.all;
   }
 
   onEvent(event: WorldEvent, atMs: number): void {
@@ -33,7 +29,7 @@ export class LeftoverChecker implements Checker {
       case 'queue':
         return this.#queue(event.names, atMs);
       case 'replacedSessionKept':
-        return this.#findings.add('who was replaced stops', atMs, `${event.process.name} keeps a session, and its id is another's`);
+        return this.findings.add('who was replaced stops', atMs, `${event.process.name} keeps a session, and its id is another's`);
       case 'closed':
         return this.#closed(event, atMs);
       case 'stopped':
@@ -41,7 +37,7 @@ export class LeftoverChecker implements Checker {
       case 'final':
         return this.#final(event, atMs);
       case 'unexpectedError':
-        return this.#findings.add('errors are of the contract', atMs, `${event.process.name}: ${String(event.error)}`);
+        return this.findings.add('errors are of the contract', atMs, `${event.process.name}: ${String(event.error)}`);
       default:
         return undefined;
     }
@@ -51,7 +47,7 @@ export class LeftoverChecker implements Checker {
     this.longestCloseMs = Math.max(this.longestCloseMs, tookMs);
     const { closeMs } = this.#rules;
     if (tookMs > closeMs)
-      this.#findings.add('close is bounded', atMs, `${process.name} took ${Math.round(tookMs)} ms; ${closeMs} ms are allowed`);
+      this.findings.add('close is bounded', atMs, `${process.name} took ${Math.round(tookMs)} ms; ${closeMs} ms are allowed`);
   }
 
   #stopped({ process, left }: Extract<WorldEvent, { type: 'stopped' }>, atMs: number): void {
@@ -59,7 +55,7 @@ export class LeftoverChecker implements Checker {
     // While faults last, the store may not have heard.
     const kept = this.#closing ? leases : 0;
     if (timers + holds + watches + kept === 0) return;
-    this.#findings.add(
+    this.findings.add(
       'nothing is left behind',
       atMs,
       `${process.name} left ${timers} timers, ${holds} holds, ${watches} watches, ${kept} leases`,
@@ -70,11 +66,11 @@ export class LeftoverChecker implements Checker {
   #queue(names: readonly string[], atMs: number): void {
     const owners = names.map((name) => name.split('~').slice(0, 2).join('~'));
     const twice = owners.filter((owner, index) => owners.indexOf(owner) !== index);
-    if (twice.length > 0) this.#findings.add('no ghost stands in the queue', atMs, names.join(', '));
+    if (twice.length > 0) this.findings.add('no ghost stands in the queue', atMs, names.join(', '));
   }
 
   #final({ keys, leases, watches }: Extract<WorldEvent, { type: 'final' }>, atMs: number): void {
     if (keys.length + leases + watches === 0) return;
-    this.#findings.add('nothing is left behind', atMs, `the store holds ${leases} leases, ${watches} watches, and: ${keys.join(', ')}`);
+    this.findings.add('nothing is left behind', atMs, `the store holds ${leases} leases, ${watches} watches, and: ${keys.join(', ')}`);
   }
 }

@@ -1,7 +1,7 @@
 /** Somebody leads within a bound after the last fault, and leads on; a crashed leader is followed within a bound, for a constant number of requests. */
 
 import type { LeadershipView, Phase, WorldEvent } from '../world/event.ts';
-import { Findings, type Checker, type Violation } from './checker.ts';
+import { Findings, type Checker } from './checker.ts';
 
 export interface LivenessRules {
   /** After the last fault somebody leads within this many ms. */
@@ -28,7 +28,7 @@ export class LivenessChecker implements Checker {
   failedOverAfterMs: number | undefined;
   requests = 0;
   readonly #rules: LivenessRules;
-  readonly #findings = new Findings();
+  readonly findings: Findings = new Findings();
   readonly #open = new Set<LeadershipView>();
   #phase: Phase = 'storm';
   #phaseAtMs = 0;
@@ -47,10 +47,6 @@ export class LivenessChecker implements Checker {
     this.#rules = rules;
   }
 
-  get violations(): readonly Violation[] {
-    return this.#findings.all;
-  }
-
   onEvent(event: WorldEvent, atMs: number): void {
     switch (event.type) {
       case 'phase':
@@ -62,7 +58,7 @@ export class LivenessChecker implements Checker {
         this.#open.delete(event.handle);
         if (this.#phase === 'deposed') this.#deposed.ended ??= atMs - this.#phaseAtMs;
         if (this.#phase === 'calm' && this.recoveredAfterMs !== undefined && event.lost && this.#isSettled(atMs))
-          this.#findings.add('whoever leads leads on', atMs, `${event.handle.process.name} lost its leadership in calm: ${event.reason}`);
+          this.findings.add('whoever leads leads on', atMs, `${event.handle.process.name} lost its leadership in calm: ${event.reason}`);
         return undefined;
       case 'queue':
         this.#recorded = event.record;
@@ -110,7 +106,7 @@ export class LivenessChecker implements Checker {
     this.failedOverAfterMs = atMs - this.#phaseAtMs;
     this.#vacant = false;
     if (this.requests > this.#rules.failoverRequests)
-      this.#findings.add('a failover costs a constant number of requests', atMs, `${this.requests} requests`);
+      this.findings.add('a failover costs a constant number of requests', atMs, `${this.requests} requests`);
   }
 
   #enter(phase: Phase, atMs: number): void {
@@ -127,28 +123,28 @@ export class LivenessChecker implements Checker {
     const tookMs = this.recoveredAfterMs;
     const valid = this.#valid();
     if (valid !== undefined && valid.term !== this.#recorded)
-      this.#findings.add(
+      this.findings.add(
         'who leads has its record',
         atMs,
         `${valid.process.name} believes in term ${valid.term}; the record's is ${this.#recorded}`,
       );
-    if (valid === undefined) this.#findings.add('somebody leads in the end', atMs, 'nobody leads when all has been calm for long');
+    if (valid === undefined) this.findings.add('somebody leads in the end', atMs, 'nobody leads when all has been calm for long');
     else if (tookMs === undefined || tookMs > recoveryMs)
-      this.#findings.add('somebody leads in the end', atMs, `it took ${tookMs} ms; ${recoveryMs} ms are allowed`);
+      this.findings.add('somebody leads in the end', atMs, `it took ${tookMs} ms; ${recoveryMs} ms are allowed`);
   }
 
   #checkDeposed(atMs: number): void {
     const { noticeMs, deposedMs } = this.#rules;
     const [ended, led] = [this.#deposed.ended ?? Infinity, this.#deposed.led ?? Infinity];
-    if (ended > noticeMs) this.#findings.add('a deleted record ends leadership', atMs, `after ${ended} ms; ${noticeMs} ms are allowed`);
+    if (ended > noticeMs) this.findings.add('a deleted record ends leadership', atMs, `after ${ended} ms; ${noticeMs} ms are allowed`);
     if (led > deposedMs)
-      this.#findings.add('somebody leads in the end', atMs, `after the record was deleted: ${led} ms; ${deposedMs} ms are allowed`);
+      this.findings.add('somebody leads in the end', atMs, `after the record was deleted: ${led} ms; ${deposedMs} ms are allowed`);
   }
 
   #checkFailover(atMs: number): void {
     const { failoverMs } = this.#rules;
     if (this.#followed && (this.failedOverAfterMs ?? Infinity) > failoverMs)
-      this.#findings.add('a crashed leader is followed', atMs, `after ${this.failedOverAfterMs} ms; ${failoverMs} ms are allowed`);
+      this.findings.add('a crashed leader is followed', atMs, `after ${this.failedOverAfterMs} ms; ${failoverMs} ms are allowed`);
   }
 
   #valid(): LeadershipView | undefined {

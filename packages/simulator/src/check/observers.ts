@@ -4,7 +4,7 @@
  */
 
 import type { ProcessView, ObserverView, WorldEvent } from '../world/event.ts';
-import { Findings, type Checker, type Violation } from './checker.ts';
+import { Findings, type Checker } from './checker.ts';
 
 /** One that observes, and what it has been shown. */
 interface ObserverState {
@@ -19,7 +19,7 @@ interface ObserverState {
 }
 
 export class ObserverChecker implements Checker {
-  readonly #findings = new Findings();
+  readonly findings: Findings = new Findings();
   readonly #observers = new Map<string, ObserverState>();
   /** Terms whose holder has taken its record away itself, and so has written down why. */
   readonly #told = new Set<bigint>();
@@ -31,10 +31,6 @@ export class ObserverChecker implements Checker {
   #isSick = false;
   #published: string | undefined;
   #newest = 0n;
-
-  get violations(): readonly Violation[] {
-    return this.#findings.all;
-  }
 
   onEvent(event: WorldEvent, atMs: number): void {
     if (event.type === 'issued') this.#newest = event.term;
@@ -77,16 +73,16 @@ export class ObserverChecker implements Checker {
     const { term } = view;
     if (term === undefined) return;
     if (one.highest !== undefined && term < one.highest && view.reason !== 'termReset') {
-      this.#findings.add('observers never go back', atMs, `${one.name} was shown term ${term} after term ${one.highest}`);
+      this.findings.add('observers never go back', atMs, `${one.name} was shown term ${term} after term ${one.highest}`);
     }
     if (view.state === 'leader' && one.over === term && this.#gone.has(term))
-      this.#findings.add('observers never go back', atMs, `${one.name} was shown the leader of term ${term} after its end`);
+      this.findings.add('observers never go back', atMs, `${one.name} was shown the leader of term ${term} after its end`);
     one.highest = term;
     if (view.state !== 'unknown') one.over = view.state === 'vacant' ? term : undefined;
     if (view.state !== 'vacant' || view.reason !== 'expired') return;
     const wrong = this.#told.has(term) ? 'its holder ended it' : this.#gone.has(term) ? undefined : 'its record is there';
     if (wrong !== undefined)
-      this.#findings.add('observers tell why nobody leads', atMs, `${one.name} shows that term ${term} expired; ${wrong}`);
+      this.findings.add('observers tell why nobody leads', atMs, `${one.name} shows that term ${term} expired; ${wrong}`);
   }
 
   #begun(event: Extract<WorldEvent, { type: 'shown' }>): ObserverState {
@@ -106,7 +102,7 @@ export class ObserverChecker implements Checker {
     const replaced = wasGone(this.#replaced.get(inWords(term, value))) ? 'another value was published' : older;
     const wrong = term !== undefined && wasGone(this.#gone.get(term)) ? 'its record was gone' : replaced;
     if (wrong !== undefined)
-      this.#findings.add('observers are told nothing older', atMs, `${name} shows ${state}, term ${term}; when it began, ${wrong}`);
+      this.findings.add('observers are told nothing older', atMs, `${name} shows ${state}, term ${term}; when it began, ${wrong}`);
   }
 
   #end(process: ProcessView): void {
@@ -117,7 +113,7 @@ export class ObserverChecker implements Checker {
     for (const one of this.#observers.values()) {
       const { name, latest } = one;
       if (one.process !== process || latest.state === 'unknown') continue;
-      this.#findings.add('observers say when they do not know', atMs, `${name} shows ${latest.state}, and hears of nothing`);
+      this.findings.add('observers say when they do not know', atMs, `${name} shows ${latest.state}, and hears of nothing`);
     }
   }
 
@@ -125,7 +121,7 @@ export class ObserverChecker implements Checker {
     for (const { name, latest } of this.#observers.values()) {
       if (latest.state === allowed || (latest.state === 'leader' && latest.term === this.#newest)) continue;
       const what = `${name} shows ${latest.state}, term ${latest.term}, in calm; it is term ${this.#newest}`;
-      this.#findings.add('observers agree in the end', atMs, what);
+      this.findings.add('observers agree in the end', atMs, what);
     }
   }
 }

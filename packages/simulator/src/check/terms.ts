@@ -1,10 +1,10 @@
 /** Terms strictly rise, each is one process's, and no write that must carry the newest term is accepted with an older one. */
 
 import type { LeadershipView, ProcessView, WorldEvent } from '../world/event.ts';
-import { Findings, type Checker, type Violation } from './checker.ts';
+import { Findings, type Checker } from './checker.ts';
 
 export class TermChecker implements Checker {
-  readonly #findings = new Findings();
+  readonly findings: Findings = new Findings();
   readonly #newest = new Map<string, bigint>();
   readonly #holders = new Map<string, string>();
   readonly #taken = new Map<string, LeadershipView>();
@@ -14,10 +14,6 @@ export class TermChecker implements Checker {
   /** `writes`: the election whose leaders write under guard; any, if left out. */
   constructor(writes?: string) {
     this.#writes = writes;
-  }
-
-  get violations(): readonly Violation[] {
-    return this.#findings.all;
   }
 
   onEvent(event: WorldEvent, atMs: number): void {
@@ -35,7 +31,7 @@ export class TermChecker implements Checker {
 
   #issued({ election, term, memberId }: Extract<WorldEvent, { type: 'issued' }>, atMs: number): void {
     const before = this.#newest.get(election) ?? 0n;
-    if (term <= before) this.#findings.add('terms rise', atMs, `${memberId} was issued term ${term} after term ${before}`);
+    if (term <= before) this.findings.add('terms rise', atMs, `${memberId} was issued term ${term} after term ${before}`);
     this.#newest.set(election, term > before ? term : before);
     this.#holders.set(`${election}/${term}`, memberId);
   }
@@ -44,18 +40,18 @@ export class TermChecker implements Checker {
     const name = `${handle.election}/${handle.term}`;
     const memberId = this.#holders.get(name);
     if (memberId === undefined || !handle.process.name.startsWith(`${memberId}#`)) {
-      this.#findings.add('terms rise', atMs, `${handle.process.name} leads in term ${handle.term}, which is ${memberId ?? "nobody's"}`);
+      this.findings.add('terms rise', atMs, `${handle.process.name} leads in term ${handle.term}, which is ${memberId ?? "nobody's"}`);
     }
     const other = this.#taken.get(name);
     if (other !== undefined)
-      this.#findings.add('terms rise', atMs, `${handle.process.name} and ${other.process.name} lead in term ${handle.term}`);
+      this.findings.add('terms rise', atMs, `${handle.process.name} and ${other.process.name} lead in term ${handle.term}`);
     this.#taken.set(name, handle);
   }
 
   #wrote({ to, term }: Extract<WorldEvent, { type: 'wrote' }>, atMs: number): void {
     const newest = to === 'fenced' ? this.#fenced : this.#newestOf(this.#writes);
     if (to !== 'unguarded' && term < newest)
-      this.#findings.add('stale writes are refused', atMs, `${to}: term ${term} after term ${newest}`);
+      this.findings.add('stale writes are refused', atMs, `${to}: term ${term} after term ${newest}`);
     if (to === 'fenced' && term > this.#fenced) this.#fenced = term;
   }
 
@@ -70,13 +66,9 @@ export class TermChecker implements Checker {
  * a term that is newer still.
  */
 export class PublishChecker implements Checker {
-  readonly #findings = new Findings();
+  readonly findings: Findings = new Findings();
   #record: { readonly term: bigint; readonly value: unknown } | undefined;
   readonly #met = new Map<ProcessView, bigint>();
-
-  get violations(): readonly Violation[] {
-    return this.#findings.all;
-  }
 
   onEvent(event: WorldEvent, atMs: number): void {
     switch (event.type) {
@@ -99,12 +91,12 @@ export class PublishChecker implements Checker {
   #published({ process, term, value }: Extract<WorldEvent, { type: 'published' }>, atMs: number): void {
     if (this.#record?.term !== term) return;
     const [is, was] = [JSON.stringify(this.#record.value), JSON.stringify(value)];
-    if (is !== was) this.#findings.add('what is published is there', atMs, `${process.name} has published ${was}; the record has ${is}`);
+    if (is !== was) this.findings.add('what is published is there', atMs, `${process.name} has published ${was}; the record has ${is}`);
   }
 
   #elected(process: ProcessView, term: bigint, atMs: number): void {
     const met = this.#met.get(process) ?? 0n;
     if (term <= met)
-      this.#findings.add('terms pass what a fence has seen', atMs, `${process.name} leads in term ${term}, and has met term ${met}`);
+      this.findings.add('terms pass what a fence has seen', atMs, `${process.name} leads in term ${term}, and has met term ${met}`);
   }
 }

@@ -81,7 +81,7 @@ export async function run(plan: Plan, { programs, settlePromises = 'native', lis
   // Who leads is not known where programs do not tell.
   const isReported = programs?.member === undefined || checkers.eventCounts.counts.has('elected');
   const used = isReported ? checkers.all : checkers.all.filter((checker) => checker !== checkers.liveness);
-  violations.push(...used.flatMap((checker) => checker.violations));
+  violations.push(...used.flatMap((checker) => checker.findings.all));
   const { scheduler, trace } = world;
   return { plan, hash: trace.hash, violations, counts: checkers.eventCounts.counts, figures: figuresOf(checkers, scheduler) };
 }
