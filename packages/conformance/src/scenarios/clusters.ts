@@ -5,7 +5,7 @@ import type { StoreCase } from '../case.ts';
 import type { Arena } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
 import type { Cluster } from '../harness.ts';
-import { checkHistory } from '../history.ts';
+import { checkHistory } from '../check-history.ts';
 import { begun } from '../time.ts';
 import { NOTICE_MS, oneLeads, StandingCandidate, standInOrder } from './standing-candidate.ts';
 
