@@ -1,7 +1,7 @@
 /** Each checker but those of liveness and of pairs, on histories that are made up: what it must find, and what it must not. */
 
 import { describe, expect, it } from 'vitest';
-import { BeliefChecker } from '../src/check/belief.ts';
+import { TwoLeadersChecker } from '../src/check/two-leaders.ts';
 import { ElectionFilter } from '../src/check/checker.ts';
 import { LeftoverChecker } from '../src/check/leftovers.ts';
 import { ObserverChecker } from '../src/check/observers.ts';
@@ -12,7 +12,7 @@ import type { ProcessView, LeadershipView, WorldEvent } from '../src/world/event
 import { processOf, election, gone, handleOf, issued, told, type Planted } from './histories.ts';
 
 describe('belief', () => {
-  const strict = (): BeliefChecker => new BeliefChecker({ overlapMs: 0 });
+  const strict = (): TwoLeadersChecker => new TwoLeadersChecker({ overlapMs: 0 });
 
   it('is found where a newer term was issued', () => {
     const old = handleOf('a#1', 1n);
@@ -56,10 +56,10 @@ describe('belief', () => {
   it('is measured where it is excused, and found where it lasts too long', () => {
     const handle = handleOf('a#1', 1n);
     const wait = issued(2n, 'b');
-    const checker = new BeliefChecker({ overlapMs: 25 });
+    const checker = new TwoLeadersChecker({ overlapMs: 25 });
     expect(told(checker, issued(1n), { type: 'elected', handle }, wait, wait, wait)).toEqual([]);
     expect(checker.longestOverlapMs).toBe(20);
-    expect(told(new BeliefChecker({ overlapMs: 25 }), issued(1n), { type: 'elected', handle }, wait, wait, wait, wait)).toEqual([
+    expect(told(new TwoLeadersChecker({ overlapMs: 25 }), issued(1n), { type: 'elected', handle }, wait, wait, wait, wait)).toEqual([
       'one believes',
     ]);
   });

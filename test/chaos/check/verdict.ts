@@ -1,7 +1,7 @@
 /** What a history is worth: the promises that it breaks, and the figures that say what it has been through. */
 
 import { headerOf, only, type ChaosEvent } from '../history.ts';
-import { oneBelieves, overlapsOf } from './belief.ts';
+import { oneBelieves, overlapsOf } from './two-leaders.ts';
 import { announcedInPairs, oneEndEach } from './ends.ts';
 import { recoveriesOf, somebodyLeads } from './liveness.ts';
 import { calmIsCalm, earlyEndsOf, leasesLast } from './losses.ts';

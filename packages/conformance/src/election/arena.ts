@@ -17,7 +17,7 @@ import {
 } from '@incumbent/core';
 import { PausableClock } from '@incumbent/core/testing';
 import type { Cluster, FaultKind, Faults, FaultyClient, Operator, Server, StoreHarness } from '../harness.ts';
-import { checkHistory, type HistoryEvent, type HistoryRules } from '../history.ts';
+import { checkHistory, type HistoryEvent, type HistoryRules } from '../check-history.ts';
 import { begun, sleep, until } from '../time.ts';
 
 /** The election that all cases hold. */

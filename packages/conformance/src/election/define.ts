@@ -1,7 +1,7 @@
 /** Short forms for writing election cases. */
 
 import type { Area, StoreCase } from '../case.ts';
-import type { HistoryRules } from '../history.ts';
+import type { HistoryRules } from '../check-history.ts';
 import { Arena } from './arena.ts';
 
 type Options = Pick<StoreCase, 'needs' | 'faults'> & {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
 import { electionCasesOf } from '../election/define.ts';
-import { checkHistory } from '../history.ts';
+import { checkHistory } from '../check-history.ts';
 import { begun } from '../time.ts';
 import { NOTICE_MS, oneLeads, StandingCandidate, standInOrder } from './standing-candidate.ts';
 

@@ -1,6 +1,6 @@
 /**
  * Drives one campaign: makes the call that its state asks for, and passes the result to the pure
- * transitions of `machine.ts`.
+ * transitions of `campaign-machine.ts`.
  */
 
 import { endQuietly, onAbort } from '../async/abort.ts';
@@ -13,7 +13,7 @@ import { type Payload, readTerm, tryRead, writeCandidate } from '../protocol/rec
 import { claimChanges, isRecordOf, type MemberIdentity, type Won } from '../protocol/transactions.ts';
 import type { Entry, Key } from '../store/contract.ts';
 import { KeyWatch } from '../store/key-watch.ts';
-import { next, start, WATCH_WINDOW } from './machine.ts';
+import { next, start, WATCH_WINDOW } from './campaign-machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Exit } from './state.ts';
 import { CandidateWait } from './wait.ts';
 

@@ -1,4 +1,4 @@
-/** The states of a campaign, its events, and its ends. The transitions are in `machine.ts`. */
+/** The states of a campaign, its events, and its ends. The transitions are in `campaign-machine.ts`. */
 
 import type { ElectionKeys } from '../protocol/keys.ts';
 import type { Succession } from '../protocol/succession.ts';

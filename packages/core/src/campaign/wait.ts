@@ -12,7 +12,7 @@ import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import { isGivenUp, isRecordOf } from '../protocol/transactions.ts';
 import type { Entry, Key } from '../store/contract.ts';
 import { follow, type KeyWatch } from '../store/key-watch.ts';
-import { WATCH_WINDOW } from './machine.ts';
+import { WATCH_WINDOW } from './campaign-machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Wait } from './state.ts';
 
 /** What a wait needs. */

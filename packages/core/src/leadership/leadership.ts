@@ -15,7 +15,7 @@ import type { CallOptions, Change, Entry, Key, ListOptions, SwapResult } from '.
 import type { KeyWatch } from '../store/key-watch.ts';
 import { Drain } from './drain.ts';
 import { explainEnd } from './explain-end.ts';
-import { type ElectionSpec, findSuccessor, handoverError, type LeaderQueue, preferredCandidate } from './handover.ts';
+import { type ElectionSpec, findSuccessor, handoverError, type LeaderQueue, preferredCandidate } from './find-successor.ts';
 import { LeaderRecordWriter } from './leader-record.ts';
 import { isLoss, isSurelyKept, type LeadershipEnd, type LeadershipEndReason, type ReleaseState, transition } from './release-machine.ts';
 import { release, type Released } from './release.ts';

@@ -57,8 +57,14 @@ export type ReleaseState =
    */
   | { readonly phase: 'released'; readonly handoverFailed: boolean; readonly left: boolean };
 
-/** The reason that the term's record shows. */
+/** Why the keys of a term are deleted from the store. */
 type ReleaseReason = LeadershipEndReason | 'handoverFailed';
+
+/**
+ * The reasons that a former leader writes into the term's record. After the other reasons its
+ * session has ended, so it writes nothing: its keys go with its lease.
+ */
+export type WrittenReason = Exclude<ReleaseReason, Exclude<SessionEndReason, 'memberClosed'>>;
 
 /** What happens to a leadership that ends. */
 export type ReleaseEvent =
@@ -166,12 +172,27 @@ function releasing(releaseState: In<'releasing'>, event: ReleaseEvent): ReleaseS
 /** The state in which the release of an orphan starts: keys that no campaign of the member uses. */
 export const releaseOrphan: ReleaseState = { phase: 'releasing', reason: 'resigned', remains: undefined, handoverFailed: false };
 
+/** What each reason says about the leadership that ends. */
+const reasons: Readonly<Record<LeadershipEndReason, { readonly lost: boolean; readonly leaseKept: boolean }>> = {
+  deadline: { lost: true, leaseKept: true },
+  leaseExpired: { lost: true, leaseKept: false },
+  clockJump: { lost: true, leaseKept: false },
+  replaced: { lost: true, leaseKept: true },
+  memberClosed: { lost: false, leaseKept: true },
+  resigned: { lost: false, leaseKept: true },
+  handover: { lost: false, leaseKept: true },
+  recordDeleted: { lost: true, leaseKept: true },
+  recordReplaced: { lost: true, leaseKept: true },
+  entryDeleted: { lost: true, leaseKept: true },
+  termBehind: { lost: true, leaseKept: true },
+};
+
 /** True if the leadership was lost rather than given up. */
 export function isLoss(reason: LeadershipEndReason): boolean {
-  return reason !== 'resigned' && reason !== 'handover' && reason !== 'memberClosed';
+  return reasons[reason].lost;
 }
 
 /** True if the store certainly still keeps the lease when a leadership ends for this reason. */
 export function isSurelyKept(reason: LeadershipEndReason): boolean {
-  return reason !== 'leaseExpired' && reason !== 'clockJump';
+  return reasons[reason].leaseKept;
 }

@@ -7,7 +7,7 @@ import { IncumbentError } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
 import { checkFunction, checkKnown, invalidOption } from '../base/validate.ts';
 import { type CampaignResult, CampaignRunner } from '../campaign/runner.ts';
-import type { ElectionSpec } from '../leadership/handover.ts';
+import type { ElectionSpec } from '../leadership/find-successor.ts';
 import { Leadership, type ManagedLeadership } from '../leadership/leadership.ts';
 import { type LeadershipEnd, releaseOrphan } from '../leadership/release-machine.ts';
 import { release } from '../leadership/release.ts';

@@ -1,24 +1,18 @@
 /** Finds out who leads an election, or why nobody does, from the keys `leader` and `term`. */
 
+import { orAborted } from '../async/abort.ts';
+import type { WrittenReason } from '../leadership/release-machine.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import { readLeader, readTerm } from '../protocol/record.ts';
-import { orAborted } from '../async/abort.ts';
 import type { Entry, Key, Store } from '../store/contract.ts';
 
 /**
- * Why nobody leads. `neverLed`: no term was ever issued. `expired`: the last leader wrote no
- * reason, because its lease ended or somebody deleted its record. `termReset`: the store has lost
- * terms. The last leader wrote the other reasons. Later versions may add reasons.
+ * Why nobody leads. `neverLed`: no term was ever issued. `expired`: the last leader has written no
+ * reason, because its lease has ended or somebody has deleted its record. In the second case, a
+ * leader that is alive writes `recordDeleted` when its work has stopped. `termReset`: the store has
+ * lost terms. The last leader wrote the other reasons. Later versions may add reasons.
  */
-export type VacancyReason =
-  | 'expired'
-  | 'neverLed'
-  | 'termReset'
-  | 'resigned'
-  | 'handover'
-  | 'handoverFailed'
-  | 'memberClosed'
-  | (string & {});
+export type VacancyReason = 'expired' | 'neverLed' | 'termReset' | WrittenReason | (string & {});
 
 /** A view of an election that nobody leads. */
 export interface VacantView {

@@ -55,7 +55,7 @@ export interface Won {
 
 /**
  * The claim: `leader` absent → my record; `term` n → n + 1; my entry present; the last holder's
- * entry absent; the evicted entries deleted. `campaign/machine.ts` finds the first four by their
+ * entry absent; the evicted entries deleted. `campaign/campaign-machine.ts` finds the first four by their
  * index (`claimPart`).
  */
 export function claimChanges(

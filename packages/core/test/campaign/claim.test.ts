@@ -1,7 +1,7 @@
 /** The transitions of a candidate that claims, confirms the result, or leaves. */
 
 import { describe, expect, it } from 'vitest';
-import { next } from '../../src/campaign/machine.ts';
+import { next } from '../../src/campaign/campaign-machine.ts';
 import type { CandidateState } from '../../src/campaign/state.ts';
 import {
   behind,

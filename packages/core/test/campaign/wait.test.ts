@@ -1,7 +1,7 @@
 /** The transitions of a candidate until it claims: it joins, reads the queue, and waits. */
 
 import { describe, expect, it } from 'vitest';
-import { next, start, WATCH_WINDOW } from '../../src/campaign/machine.ts';
+import { next, start, WATCH_WINDOW } from '../../src/campaign/campaign-machine.ts';
 import type { CandidateEvent } from '../../src/campaign/state.ts';
 import { byPriority, type Entry } from '../../src/index.ts';
 import {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   transition,
   isLoss,
+  isSurelyKept,
   type LeadershipEndReason,
   releaseOrphan,
   type ReleaseState,
@@ -131,4 +132,19 @@ it('an end is a loss unless it was decided', () => {
   ];
   expect(decided.filter(isLoss)).toEqual([]);
   expect(lost.filter((reason) => !isLoss(reason))).toEqual([]);
+});
+
+it('the lease is surely there at an end unless the store has ended it, or time has passed unnoticed', () => {
+  const ends: readonly LeadershipEndReason[] = [
+    'deadline',
+    'replaced',
+    'memberClosed',
+    'resigned',
+    'handover',
+    'recordDeleted',
+    'termBehind',
+  ];
+  const perhapsGone: readonly LeadershipEndReason[] = ['leaseExpired', 'clockJump'];
+  expect(ends.filter((reason) => !isSurelyKept(reason))).toEqual([]);
+  expect(perhapsGone.filter(isSurelyKept)).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /** One candidate, `me`, behind another: its states, and what may happen to it. */
 
 import { expect, it } from 'vitest';
-import { next } from '../../src/campaign/machine.ts';
+import { next } from '../../src/campaign/campaign-machine.ts';
 import type { CandidateEvent, CandidateState, Exit } from '../../src/campaign/state.ts';
 import { IncumbentError, type Entry } from '../../src/index.ts';
 import { readTerm } from '../../src/protocol/record.ts';

@@ -1,6 +1,6 @@
 /** One run: a plan, from its first event to the last, and what the checkers say of it. */
 
-import { BeliefChecker } from '../check/belief.ts';
+import { TwoLeadersChecker } from '../check/two-leaders.ts';
 import { ElectionFilter, type Checker, type Violation } from '../check/checker.ts';
 import { LeftoverChecker } from '../check/leftovers.ts';
 import { LivenessChecker } from '../check/liveness.ts';
@@ -56,7 +56,7 @@ export interface Figures {
 const MAX_EVENTS = 3_000_000;
 
 interface Checkers {
-  readonly belief: BeliefChecker;
+  readonly belief: TwoLeadersChecker;
   readonly liveness: LivenessChecker;
   readonly leftovers: LeftoverChecker;
   readonly all: readonly Checker[];
@@ -163,7 +163,7 @@ function failoverRequests({ shape: { order, members, unrest, silentFailover = fa
 
 function checkersOf(plan: Plan, isUsual: boolean): Checkers {
   const { ttlMs, drainMs, recoveryMs } = plan.shape;
-  const belief = new BeliefChecker({ overlapMs: profileOf(plan.profile).overlapMs(plan.shape) });
+  const belief = new TwoLeadersChecker({ overlapMs: profileOf(plan.profile).overlapMs(plan.shape) });
   const liveness = new LivenessChecker({
     recoveryMs,
     noticeMs: noticeMs(plan),

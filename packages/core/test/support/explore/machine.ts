@@ -1,6 +1,6 @@
 /** The pure functions that are explored: the real ones, or variants with a planted bug. */
 
-import { next } from '../../../src/campaign/machine.ts';
+import { next } from '../../../src/campaign/campaign-machine.ts';
 import { claimChanges, handoverInOne, handoverInTwo, releaseChanges } from '../../../src/protocol/transactions.ts';
 import { transition } from '../../../src/leadership/release-machine.ts';
 

@@ -3,7 +3,7 @@
  * each state makes. It does what the drivers do: see `campaign/runner.ts` and `leadership/release.ts`.
  */
 
-import { start } from '../../../src/campaign/machine.ts';
+import { start } from '../../../src/campaign/campaign-machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Exit } from '../../../src/campaign/state.ts';
 import type { Change, Entry, Key } from '../../../src/index.ts';
 import type { LeadershipEndReason, ReleaseState, ReleaseEvent } from '../../../src/leadership/release-machine.ts';

@@ -62,7 +62,7 @@ export const members: readonly Mutant[] = [
   mutant(
     'rebalanceNever',
     'leadership is never brought back',
-    'core/src/leadership/handover.ts',
+    'core/src/leadership/find-successor.ts',
     'return first === undefined || first.entry.key === leader ? undefined : first.memberId;',
     'return undefined;',
   ),

@@ -34,7 +34,7 @@ export const silence: readonly Mutant[] = [
   mutant(
     'removedUnchecked',
     'a candidate whose entry was deleted does not read whether it was elected before',
-    'core/src/campaign/machine.ts',
+    'core/src/campaign/campaign-machine.ts',
     "return { phase: 'confirming', entry: state.entry, exit, gone: true };",
     "return { phase: 'out', exit };",
   ),

@@ -8,15 +8,15 @@
 import type { ProcessView, LeadershipView, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker } from './checker.ts';
 
-export interface BeliefRules {
+export interface TwoLeadersRules {
   /** How long two may believe after somebody ended a live lease, in ms; 0: never. */
   readonly overlapMs: number;
 }
 
-export class BeliefChecker implements Checker {
+export class TwoLeadersChecker implements Checker {
   /** The longest time that two have believed, in ms. */
   longestOverlapMs = 0;
-  readonly #rules: BeliefRules;
+  readonly #rules: TwoLeadersRules;
   readonly findings: Findings = new Findings();
   readonly #newest = new Map<string, bigint>();
   readonly #open = new Set<LeadershipView>();
@@ -25,7 +25,7 @@ export class BeliefChecker implements Checker {
   /** Those who believed when they should not have, since when. */
   readonly #late = new Map<LeadershipView, number>();
 
-  constructor(rules: BeliefRules) {
+  constructor(rules: TwoLeadersRules) {
     this.#rules = rules;
   }
 

@@ -1,0 +1,51 @@
+import { expect, it } from 'vitest';
+import type { VacancyReason } from '../../src/index.ts';
+import { after, led, type Led } from '../support/led.ts';
+import { track } from '../support/track.ts';
+import { LEADER, NAME, TERM } from '../support/world.ts';
+
+/** The reasons that the type names. It also allows every other string, for later versions. */
+type Named<Reason> = Reason extends string ? (string extends Reason ? never : Reason) : never;
+
+/** The reasons that the leader `a` writes, and how the term of that leader ends for each of them. */
+const ends: Readonly<Record<Exclude<Named<VacancyReason>, 'expired' | 'neverLed' | 'termReset'>, (led: Led) => Promise<unknown>>> = {
+  resigned: ({ leadership }) => leadership.resign(),
+  memberClosed: ({ member }) => member.close(),
+  handover: async ({ world, leadership }) => {
+    track(world.member('b').election(NAME).campaign());
+    await after(world, 20);
+    await leadership.handover('b');
+  },
+  handoverFailed: async ({ world, leadership }) => {
+    const caller = new AbortController();
+    track(world.member('b').election(NAME).campaign({ signal: caller.signal }));
+    await after(world, 20);
+    leadership.waitUntil(after(world, 500));
+    const handing = track(leadership.handover('b'));
+    await after(world, 100);
+    caller.abort();
+    await after(world, 1_000);
+    expect(handing.state).toBe('rejected');
+  },
+  recordDeleted: async ({ world }) => world.server.deleteKey(LEADER),
+  recordReplaced: async ({ world }) => {
+    world.put(LEADER, { v: 1, term: '1', memberId: 'x', incarnation: 'i', entry: 'e' });
+    await after(world, 2_000);
+    world.server.deleteKey(LEADER);
+  },
+  entryDeleted: async ({ world }) => world.server.deleteKey(String(world.json(TERM)?.['entry'])),
+  termBehind: async ({ leadership }) => leadership.reportTerm(7n),
+};
+
+it.each(Object.entries(ends))('an observer shows that a term ended as %s', async (reason, end) => {
+  const led_ = await led({ assignableLease: false });
+  const { world } = led_;
+  const reasons: unknown[] = [];
+  world.observer().subscribe((view) => (view.state === 'vacant' ? reasons.push(view.reason) : undefined));
+  await world.pass(100);
+  await world.run(end(led_));
+  // The reason is written after the drain. If `leader` was gone before, a later read shows it.
+  await world.pass(20_000);
+  expect(reasons).toContain(reason);
+  await world.close();
+});
