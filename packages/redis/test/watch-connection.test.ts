@@ -33,6 +33,20 @@ describe('a watch whose connection is lost', () => {
     expect(stale).toEqual(['CONNECTION_LOST']);
   });
 
+  it('notices within 40 s that the server sends an answer byte by byte, without an end', async () => {
+    let isEndless = false;
+    using scene = new WatchScene(() => (isEndless ? '' : undefined));
+    const { stale } = await scene.watch(new KeyWatchState('a'));
+    isEndless = true;
+    const { peer } = scene.servers;
+    peer.say('$1000000\r\n');
+    for (let seconds = 0; seconds < 40; seconds += 1) {
+      peer.say('a');
+      await scene.advance(1_000);
+    }
+    expect(stale).toEqual(['CONNECTION_LOST']);
+  });
+
   it('asks the next server for a lease that the former one reported as ended during a read', async () => {
     const asked: number[] = [];
     let isRead = false;
