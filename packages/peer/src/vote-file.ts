@@ -48,7 +48,9 @@ interface Slot {
  *
  * `load` rejects with `CORRUPT` if neither slot can be read, because a member must not forget its
  * vote. `load` and `save` reject with the errors of the file system: `ELOOP` if the path is a
- * symbolic link. @throws `INVALID_OPTION` if `path` is no path.
+ * symbolic link.
+ *
+ * @throws `INVALID_OPTION` if `path` is no path.
  */
 export function voteFile(path: string): DurableStorage<Vote> {
   if (typeof path !== 'string' || path === '') throw invalidText('path', path, 'the path of a file');

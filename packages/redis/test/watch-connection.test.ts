@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { KeyWatchState } from '../src/watch-state.ts';
+import { TWO } from './client/calls.ts';
 import { hello, list } from './fake-servers.ts';
 import { changed, fields, values, WatchScene } from './watch-scene.ts';
 
@@ -29,6 +30,20 @@ describe('a watch whose connection is lost', () => {
     await scene.advance(1_000);
     isSilent = true;
     await scene.advance(4_000);
+    expect(stale).toEqual(['CONNECTION_LOST']);
+  });
+
+  it('notices within 40 s that the server sends an answer byte by byte, without an end', async () => {
+    let isEndless = false;
+    using scene = new WatchScene(() => (isEndless ? '' : undefined));
+    const { stale } = await scene.watch(new KeyWatchState('a'));
+    isEndless = true;
+    const { peer } = scene.servers;
+    peer.say('$1000000\r\n');
+    for (let seconds = 0; seconds < 40; seconds += 1) {
+      peer.say('a');
+      await scene.advance(1_000);
+    }
     expect(stale).toEqual(['CONNECTION_LOST']);
   });
 
@@ -90,6 +105,24 @@ describe('a watch whose server no longer serves it', () => {
     expect(scene.servers.dialed).toEqual(['one:1', 'two:2']);
     expect([values(states), stale.length]).toEqual([['one', undefined], 1]);
   });
+
+  it.each(['READONLY You can not write against a read only replica.', 'NOREPLICAS Not enough good replicas to write.'])(
+    'goes to the next server when the subscription is answered with %s',
+    async (refusal) => {
+      let isRefused = false;
+      using scene: WatchScene = new WatchScene(
+        ([name]) => (isRefused && name === 'EVALSHA' && scene.servers.dialed.at(-1) === 'one:1' ? `-${refusal}\r\n` : undefined),
+        TWO,
+      );
+      await scene.servers.clock.run(scene.client.connect());
+      isRefused = true;
+      scene.entries = [fields('a', 'one')];
+      const { states } = await scene.watch(new KeyWatchState('a'));
+      await scene.advance(1_000);
+      expect(scene.servers.dialed).toEqual(['one:1', 'two:2']);
+      expect(values(states)).toEqual(['one']);
+    },
+  );
 
   it('reports that it is stale while the server is busy, and soon reads again', async () => {
     let isBusy = true;

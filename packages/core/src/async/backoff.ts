@@ -12,7 +12,7 @@ export class Backoff {
   readonly #maxMs: number;
   #failures = 0;
 
-  /** The nth delay is between 50 % and 100 % of `firstMs × 2ⁿ⁻¹`, and never above `maxMs`. */
+  /** The nth delay is 50 % to 100 % of the smaller of `firstMs × 2ⁿ⁻¹` and `maxMs`. */
   constructor(random: Random, firstMs: number, maxMs: number) {
     this.#random = random;
     this.#firstMs = firstMs;

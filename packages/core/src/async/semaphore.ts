@@ -10,8 +10,8 @@ export class Semaphore {
   }
 
   /**
-   * Runs a task that makes up to `calls` calls at the same time. `calls` is from 1 to `width`. If
-   * enough permits are free, the task begins before this method returns.
+   * Runs a task that makes up to `calls` calls at the same time. `calls` is from 1 to `width`. The
+   * task begins before this method returns if enough permits are free and no earlier task waits.
    */
   async run<T>(task: () => Promise<T>, calls = 1): Promise<T> {
     if (this.#waiting.length === 0 && calls <= this.#free) this.#free -= calls;

@@ -1,7 +1,6 @@
 /** A client that connects to a member's port and sends arbitrary bytes. */
 
-import { connect, type Socket } from 'node:net';
-import { Duplex } from 'node:stream';
+import { connect, Socket } from 'node:net';
 import { LOOPBACK } from '@incumbent/test-support';
 import { HANDSHAKE_BYTES, introduce, newIncarnation, type Handshake, type Security } from '../../src/tcp/handshake.ts';
 import { Wire } from '../../src/tcp/wire.ts';
@@ -77,14 +76,16 @@ export async function accomplice(
 /** A socket under the test's control. Pushed bytes arrive. */
 export function line(): { readonly socket: Socket; readonly said: Buffer[] } {
   const said: Buffer[] = [];
-  const duplex = new Duplex({
-    read: () => {},
-    write: (chunk: Buffer, _encoding, done) => {
+  const socket = new Socket({ allowHalfOpen: true });
+  const controlled = {
+    _read: () => {},
+    _write: (chunk: Buffer, _encoding: string, done: () => void) => {
       said.push(chunk);
       done();
     },
-  });
-  return { socket: Object.assign(duplex, { destroySoon: () => duplex.destroy() }) as unknown as Socket, said };
+    destroySoon: () => socket.destroy(),
+  };
+  return { socket: Object.assign(socket, controlled), said };
 }
 
 export const settled = async (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

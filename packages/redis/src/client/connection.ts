@@ -20,6 +20,12 @@ const SILENCE_MS = 2_000;
  */
 const GRACE_MS = 50;
 
+/**
+ * How long the bytes of one message count as signs of life, from the message's first byte. A server
+ * that sends a long message one byte at a time would otherwise never be silent.
+ */
+const MAX_MESSAGE_MS = 30_000;
+
 interface Pending {
   readonly sentAtMs: number;
   /** Reads the answer, which may be an error. */
@@ -49,6 +55,8 @@ export class Connection {
   readonly #ended = Promise.withResolvers<ExchangeError>();
   #error: ExchangeError | undefined;
   #lastReceivedMs: number;
+  /** When the first bytes of the message that is arriving came; undefined between messages. */
+  #messageSinceMs: number | undefined;
   #cancelWatchdog: Cancel | undefined;
   /** Why the connection ends when all requests in flight have their answers. */
   #retiredFor: ExchangeError | undefined;
@@ -80,7 +88,10 @@ export class Connection {
     return this.#ended.promise;
   }
 
-  /** The monotonic time at which bytes last arrived. */
+  /**
+   * The monotonic time at which bytes last arrived. The bytes of one message count for 30 s from
+   * its first byte, and its last byte counts.
+   */
   get lastReceivedMs(): number {
     return this.#lastReceivedMs;
   }
@@ -146,7 +157,9 @@ export class Connection {
 
   #onData(chunk: Uint8Array): void {
     if (this.#error !== undefined) return;
-    this.#lastReceivedMs = this.#clock.monotonic();
+    const now = this.#clock.monotonic();
+    this.#messageSinceMs ??= now;
+    if (now - this.#messageSinceMs <= MAX_MESSAGE_MS) this.#lastReceivedMs = now;
     pace(this.#stream, chunk);
     try {
       this.#reader.push(chunk);
@@ -166,6 +179,8 @@ export class Connection {
   }
 
   #onMessage({ isPush, reply }: Message): void {
+    this.#messageSinceMs = undefined;
+    this.#lastReceivedMs = this.#clock.monotonic();
     if (isPush && !isSubscription(reply)) return this.#onPush(reply);
     const pending = this.#pending.shift();
     if (pending !== undefined) return pending.onAnswer(reply);

@@ -137,7 +137,7 @@ export class WatchHub implements WatchSource {
     while (this.#isNeeded) {
       try {
         const connection = await this.#client.connect();
-        await this.#subscribe(connection);
+        await this.#client.exchangeOn(connection, (used) => this.#subscribe(used));
         this.#backoff.reset();
         this.#onDisconnected(await this.#serve(connection));
       } catch (error) {

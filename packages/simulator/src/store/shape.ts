@@ -27,8 +27,9 @@ export interface StoreShape {
   /** How fast the store's clock goes. */
   readonly rate: number;
   /**
-   * What the acknowledgement of a renewal proves: the `renewal`; or only that the one `before` it counts, and the client says so (`validFrom`), or
-   * keeps that to itself (`beforeUntold`), as an adapter with a bug would.
+   * What the acknowledgement of a renewal proves. `renewal`: that this renewal counts. `previous`:
+   * only that the one before it counts, and the client says so in `validFrom`.
+   * `previousUndeclared`: the same, but the client does not say so, as an adapter with a bug would.
    */
   readonly acknowledges: 'renewal' | 'previous' | 'previousUndeclared';
   /** Each message, each way. */

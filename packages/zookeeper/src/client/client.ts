@@ -28,6 +28,8 @@ export class Client {
    * expires.
    */
   readonly shared: ZooKeeperSession;
+  /** Aborts with the close, and ends the calls that end sessions of others. */
+  readonly #stopped = new AbortController();
   #closing: Promise<void> | undefined;
 
   /** Use {@link openClient}, which also opens the shared session. */
@@ -58,8 +60,11 @@ export class Client {
   }
 
   /** Ends the session with this identity, whoever owns it. See {@link endSession}. */
-  endSession(identity: SessionIdentity, call: CallOptions): Promise<void> {
-    return endSession(this.#options, identity, call);
+  async endSession(identity: SessionIdentity, call: CallOptions): Promise<void> {
+    if (this.#closing !== undefined) throw closedSession(false);
+    const stopped = this.#stopped.signal;
+    const signal = call.signal === undefined ? stopped : AbortSignal.any([call.signal, stopped]);
+    await endSession(this.#options, identity, { ...call, signal });
   }
 
   /**
@@ -72,6 +77,7 @@ export class Client {
   }
 
   async #close(): Promise<void> {
+    this.#stopped.abort(closedSession(true));
     for (const session of [...this.#sessions]) session.abandon();
     await this.shared.close({ timeoutMs: CLOSE_TIMEOUT_MS }).catch(() => {});
     this.shared.abandon();

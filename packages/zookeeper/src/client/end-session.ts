@@ -2,7 +2,7 @@
 
 import type { CallOptions, Random } from '@incumbent/core';
 import { checkCall } from '@incumbent/core/adapter';
-import { Attempt, type Endpoint } from '@incumbent/network';
+import { Attempt, describeError, type Endpoint } from '@incumbent/network';
 
 import type { Channel } from '../connection/channel.ts';
 import { shuffled, tryInTurn, type DialOptions } from '../connection/dialer.ts';
@@ -11,7 +11,7 @@ import { answeredWith, ExchangeError } from '../errors.ts';
 import { Code } from '../protocol/codes.ts';
 import { readHeader, requestHeader } from '../protocol/frame.ts';
 import type { SessionIdentity } from '../protocol/hello.ts';
-import { Reader } from '../protocol/jute.ts';
+import { MalformedRecord, Reader } from '../protocol/jute.ts';
 import { closeSession } from '../protocol/nodes.ts';
 
 export interface EndSessionOptions extends DialOptions {
@@ -66,11 +66,24 @@ async function endsInOneRound(options: EndSessionOptions, identity: SessionIdent
 
 async function takeOverAndEnd(channel: Channel, timeoutMs: number, identity: SessionIdentity): Promise<void> {
   const last = requestHeader(XID, closeSession.type).finish();
-  await shakeHands(channel, { identity, timeoutMs, lastZxid: 0n, auths: [], last });
-  const { xid, code } = readHeader(new Reader(await channel.next()));
-  channel.destroy(new ExchangeError({ kind: 'closed', sent: true }, 'the session was ended'));
-  if (xid !== XID) throw new ExchangeError({ kind: 'malformed' }, `an answer to ${xid} came where one to ${XID} belongs`);
-  if (code !== Code.OK) throw answeredWith(code);
+  try {
+    await shakeHands(channel, { identity, timeoutMs, lastZxid: 0n, auths: [], last });
+    const code = codeIn(await channel.next());
+    if (code !== Code.OK) throw answeredWith(code);
+  } finally {
+    channel.destroy(new ExchangeError({ kind: 'closed', sent: true }, 'the session was ended'));
+  }
+}
+
+/** The code of the answer. Throws an `ExchangeError` (`malformed`). */
+function codeIn(record: Uint8Array): number {
+  try {
+    const { xid, code } = readHeader(new Reader(record));
+    if (xid === XID) return code;
+    throw new MalformedRecord(`an answer to ${xid} came where one to ${XID} belongs`);
+  } catch (error) {
+    throw new ExchangeError({ kind: 'malformed' }, describeError(error), error);
+  }
 }
 
 function isGone(error: unknown): boolean {

@@ -6,7 +6,7 @@ import { toStoreError } from '../../src/errors.ts';
 import { openClient, type Client, type ClientOptions } from '../../src/client/client.ts';
 import { closeSession, remove } from '../../src/protocol/nodes.ts';
 import type { SessionEvent } from '../../src/client/session.ts';
-import { gone, silent, World } from '../support/fake-server.ts';
+import { gone, PASSWORD, silent, World } from '../support/fake-server.ts';
 
 const CALL = { timeoutMs: 1_000 };
 
@@ -43,6 +43,16 @@ describe('a client', () => {
     world.server.accepts = 'refuse';
     const failure = await world.clock.run(openClient(optionsIn(world), CALL).catch((error: unknown) => toStoreError(error, 'open')));
     expect(failure).toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent' });
+    expect([world.clock.timers, world.clock.holds]).toEqual([0, 0]);
+  });
+
+  it('ends a call that ends another session when it closes', async () => {
+    const { world, client } = await open();
+    world.server.accepts = 'ignore';
+    const ending = client.endSession({ id: 5n, password: PASSWORD }, { timeoutMs: 30_000 }).catch((error: unknown) => error);
+    await world.clock.advance(0);
+    await world.clock.run(client.close());
+    expect(toStoreError(await world.clock.run(ending), 'revokeLease')).toMatchObject({ code: 'STORE_CLOSED', outcome: 'unknown' });
     expect([world.clock.timers, world.clock.holds]).toEqual([0, 0]);
   });
 

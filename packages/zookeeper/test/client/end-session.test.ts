@@ -83,6 +83,12 @@ describe('ending a session by its identity', () => {
     ['that is turned away', ({ server }) => void (server.greet = (_, peer) => peer.end()), 'CONNECTION_LOST', 'unknown'],
     ['that is answered out of turn', ({ server }) => void (server.answer = (_, peer) => peer.reply(9)), 'STORE_FAILED', 'unknown'],
     [
+      'whose answer is cut short',
+      ({ server }) => void (server.answer = (_, peer) => peer.send(new Uint8Array(3))),
+      'STORE_FAILED',
+      'unknown',
+    ],
+    [
       'that is refused',
       ({ server }) => void (server.answer = ({ xid }, peer) => peer.reply(xid, { code: -124 })),
       'UNAUTHENTICATED',
