@@ -12,7 +12,7 @@ import { parseArgs } from 'node:util';
 import { judge, type Verdict } from '../test/chaos/check/verdict.ts';
 import { readHistory, type ChaosEvent } from '../test/chaos/history.ts';
 import { enter } from '../test/chaos/evidence.ts';
-import { hunt } from '../test/chaos/mutants/hunt.ts';
+import { search } from '../test/chaos/mutants/search.ts';
 import { pictureOf } from '../test/chaos/picture/picture.ts';
 import { run } from '../test/chaos/run.ts';
 import { isStoreName, sites } from '../test/chaos/site/index.ts';
@@ -39,7 +39,7 @@ const { values } = parseArgs({
   allowNegative: true,
 });
 
-if (values.mutants) process.exitCode = (await hunt((line) => console.log(line))) > 0 ? 1 : 0;
+if (values.mutants) process.exitCode = (await search((line) => console.log(line))) > 0 ? 1 : 0;
 else process.exitCode = values.check === undefined ? await chaos() : report(readHistory(readFileSync(values.check, 'utf8')));
 
 async function chaos(): Promise<number> {

@@ -29,14 +29,14 @@ export interface Contestant {
 }
 
 interface Command {
-  readonly do: 'campaign' | 'resign' | 'observe' | 'believe' | 'collect';
+  readonly do: 'campaign' | 'resign' | 'observe' | 'reportLeading' | 'collect';
   readonly election: string;
   readonly as: string;
   /** How many observers. */
   readonly times: number;
 }
 
-/** How often a leader that was told to `believe` asks itself whether it leads. */
+/** How often a leader that was told to `reportLeading` asks itself whether it leads. */
 const SAMPLE_MS = 5;
 
 export function start(): Start {
@@ -82,11 +82,11 @@ async function obey(contestant: Contestant, held: Map<string, Held>, { do: what,
       await Promise.all(Array.from({ length: times }, async () => contestant.observe?.(election, told)));
       return emit('observes', { election, as, since });
     }
-    case 'believe':
+    case 'reportLeading':
       setInterval(() => {
-        // The belief held at some moment after this, so that is what counts.
+        // The library considered itself leader at some moment after this timestamp.
         const from = process.hrtime.bigint();
-        if (held.get(key)?.isLeader() === true) emit('believed', { election, as, from });
+        if (held.get(key)?.isLeader() === true) emit('leading', { election, as, from });
       }, SAMPLE_MS);
       return;
     case 'collect':
@@ -108,7 +108,7 @@ function tellOfAll(observers: number, tell: (leader: string) => void): (leader: 
   };
 }
 
-const COMMANDS: ReadonlySet<string> = new Set(['campaign', 'resign', 'observe', 'believe', 'collect']);
+const COMMANDS: ReadonlySet<string> = new Set(['campaign', 'resign', 'observe', 'reportLeading', 'collect']);
 
 function isCommand(value: unknown): value is Command {
   return typeof value === 'object' && value !== null && 'do' in value && typeof value.do === 'string' && COMMANDS.has(value.do);

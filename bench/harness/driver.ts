@@ -21,7 +21,7 @@ export interface DriverEvent {
 }
 
 export interface Command {
-  readonly do: 'campaign' | 'resign' | 'observe' | 'believe' | 'collect';
+  readonly do: 'campaign' | 'resign' | 'observe' | 'reportLeading' | 'collect';
   readonly election?: string;
   readonly as?: string;
   readonly times?: number;

@@ -57,7 +57,7 @@ export type ChaosEvent =
   | { readonly type: 'died'; readonly at: number; readonly who: Who; readonly wanted: boolean; readonly output: readonly string[] }
   | { readonly type: 'elected'; readonly at: number; readonly who: Who; readonly term: bigint }
   /** `isValid()` said true at `from`, and last at `at`; each moment was taken before the question, so that the belief held then or later. */
-  | { readonly type: 'believed'; readonly from: number; readonly at: number; readonly who: Who; readonly term: bigint }
+  | { readonly type: 'valid'; readonly from: number; readonly at: number; readonly who: Who; readonly term: bigint }
   | EndedEvent
   | AnnouncedEvent
   | RenewedEvent
@@ -75,7 +75,7 @@ export type ChaosEvent =
   /** The wall clock of a process was seen to jump. */
   | { readonly type: 'jumped'; readonly at: number; readonly who: Who; readonly byMs: number }
   /** `lead` has rejected. */
-  | { readonly type: 'gaveUp'; readonly at: number; readonly who: Who; readonly error: string }
+  | { readonly type: 'failed'; readonly at: number; readonly who: Who; readonly error: string }
   /** The last write of a term that is found in the store when all is over. */
   | { readonly type: 'kept'; readonly at: number; readonly term: bigint; readonly n: number }
   /** What is left in the store after everybody has left. */

@@ -91,13 +91,13 @@ export async function run(options: RunOptions): Promise<Ran> {
     options.say(`    is over; ${crew.leader?.id ?? 'nobody'} leads`);
   }
   enter(recorder, 'over');
-  await Promise.all(crew.seats.map((seat) => seat.leave()));
+  await Promise.all(crew.members.map((member) => member.leave()));
   await inspect(recorder, site);
   return { history: recorder.history, file };
 }
 
 function headerOf({ store, seed, minutes, forgets }: RunOptions, site: Site, crew: Crew, told: Told): Extract<ChaosEvent, { type: 'run' }> {
-  const oneAddress = crew.seats.flatMap(({ id, way }) => (way.oneAddress ? [id] : []));
+  const oneAddress = crew.members.flatMap(({ id, way }) => (way.oneAddress ? [id] : []));
   return {
     type: 'run',
     at: 0,
@@ -106,7 +106,7 @@ function headerOf({ store, seed, minutes, forgets }: RunOptions, site: Site, cre
     commit: commit(),
     seed,
     minutes,
-    members: crew.seats.map(({ id }) => id),
+    members: crew.members.map(({ id }) => id),
     servers: site.servers.map((_, index) => serverName(index)),
     ttlMs: TTL_MS,
     recoveryMs: told.expiresWithinMs + 3 * TTL_MS,
@@ -133,7 +133,7 @@ async function calm(recorder: Recorder, crew: Crew, recoveryMs: number): Promise
   await sleep(LED_MS);
   enter(recorder, 'asked');
   const from = recorder.history.length;
-  const asked = crew.seats.filter((seat) => seat.order({ answer: true })).length;
+  const asked = crew.members.filter((member) => member.order({ answer: true })).length;
   const answers = (): boolean => recorder.history.slice(from).filter(({ type }) => type === 'answered').length === asked;
   await until(answers, { what: 'everybody has answered', withinMs: ANSWERS_MS }).catch(() => {});
 }

@@ -40,5 +40,5 @@ export async function tellWhileLeading(leadership: Leading, stopMs: number): Pro
 /** The belief held at some moment after `from`, so that is what counts. */
 function sample(leadership: Leading): void {
   const from = process.hrtime.bigint();
-  if (leadership.isValid()) emit('believed', { term: leadership.term, from });
+  if (leadership.isValid()) emit('valid', { term: leadership.term, from });
 }

@@ -20,5 +20,5 @@ for (let i = 0; i < Number(count); i += 1) {
       led -= 1;
       emit('lost', { election: `e${i}`, reason });
     })
-    .catch((error: unknown) => emit('gaveUp', { error: String(error) }));
+    .catch((error: unknown) => emit('failed', { error: String(error) }));
 }

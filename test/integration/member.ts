@@ -24,7 +24,7 @@ emit('ready', { endsEarly: store.capabilities.endsEarly });
 try {
   await member.election(election, { acceptWeakStore: store.name }).lead(work);
 } catch (error) {
-  emit('gaveUp', { error: String(error) });
+  emit('failed', { error: String(error) });
 }
 
 async function work(leadership: Leadership): Promise<void> {

@@ -27,5 +27,5 @@ member.subscribe((view) => {
 try {
   await member.lead((leadership) => tellWhileLeading(leadership, 0));
 } catch (error) {
-  emit('gaveUp', { error: String(error) });
+  emit('failed', { error: String(error) });
 }

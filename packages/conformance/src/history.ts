@@ -8,7 +8,7 @@ export type HistoryEvent =
   /** A member learned that it leads. */
   | { readonly type: 'elected'; readonly at: number; readonly election: string; readonly member: string; readonly term: bigint }
   /** `isValid()` said true. */
-  | { readonly type: 'believed'; readonly at: number; readonly election: string; readonly member: string; readonly term: bigint }
+  | { readonly type: 'valid'; readonly at: number; readonly election: string; readonly member: string; readonly term: bigint }
   /** The member learned that its leadership had ended. */
   | {
       readonly type: 'ended';
@@ -46,7 +46,7 @@ export function checkHistory(events: readonly HistoryEvent[], rules: HistoryRule
   const ofMembers = sorted.filter((event) => event.type !== 'died');
   const problems: string[] = [];
   for (const own of Map.groupBy(ofMembers, (event) => event.election).values()) {
-    problems.push(...termsRise(own), ...oneBelieves(own, rules.overlapMs ?? 0), ...oneEndEach(own, dead, rules.unfinished ?? false));
+    problems.push(...termsRise(own), ...oneValidLeader(own, rules.overlapMs ?? 0), ...oneEndEach(own, dead, rules.unfinished ?? false));
     problems.push(...reportedInPairs(own, dead, rules.unfinished ?? false));
   }
   return problems;
@@ -72,18 +72,18 @@ function termsRise(events: readonly OfMember[]): readonly string[] {
 }
 
 /** Once a newer term has begun, nobody believes in an older one. */
-function oneBelieves(events: readonly OfMember[], overlapMs: number): readonly string[] {
+function oneValidLeader(events: readonly OfMember[], overlapMs: number): readonly string[] {
   const elected = elections(events);
   return events.flatMap((event) => {
-    if (event.type !== 'believed') return [];
+    if (event.type !== 'valid') return [];
     const newer = elected.find(({ term, at }) => term > event.term && at + overlapMs < event.at);
     return newer === undefined
       ? []
-      : [`${name(event)} believed at ${event.at}, ${event.at - newer.at} ms after ${name(newer)} was elected`];
+      : [`${name(event)} was valid at ${event.at}, ${event.at - newer.at} ms after ${name(newer)} was elected`];
   });
 }
 
-/** Every leadership that began ends once, with a reason, after it began; and belief ends with it. */
+/** Every leadership that began ends once, with a reason, after it began; and validity ends with it. */
 function oneEndEach(events: readonly OfMember[], dead: ReadonlySet<string>, unfinished: boolean): readonly string[] {
   const problems = new Set<string>();
   const lived = events.filter((event) => event.type !== 'reported');
@@ -97,7 +97,7 @@ function oneEndEach(events: readonly OfMember[], dead: ReadonlySet<string>, unfi
     if (end === undefined || begun === undefined) continue;
     if (end.reason === '') problems.add(`${who} ended without a reason`);
     if (end.at < begun.at) problems.add(`${who} ended before it began`);
-    if (own.some((event) => event.type === 'believed' && event.at > end.at)) problems.add(`${who} believed after it had ended`);
+    if (own.some((event) => event.type === 'valid' && event.at > end.at)) problems.add(`${who} was valid after it had ended`);
   }
   return [...problems];
 }

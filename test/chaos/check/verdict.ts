@@ -1,7 +1,7 @@
 /** What a history is worth: the promises that it breaks, and the figures that say what it has been through. */
 
 import { headerOf, only, type ChaosEvent } from '../history.ts';
-import { oneBelieves, overlapsOf } from './belief.ts';
+import { oneValidLeader, overlapsOf } from './validity.ts';
 import { announcedInPairs, oneEndEach } from './ends.ts';
 import { recoveriesOf, somebodyLeads } from './liveness.ts';
 import { calmIsCalm, earlyEndsOf, leasesLast } from './losses.ts';
@@ -13,7 +13,7 @@ import { termsRise } from './terms.ts';
 import { fenceHolds, guardHolds, writesStay } from './writes.ts';
 
 const rules: readonly Rule[] = [
-  oneBelieves,
+  oneValidLeader,
   termsRise,
   oneEndEach,
   announcedInPairs,

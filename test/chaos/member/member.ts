@@ -10,7 +10,7 @@ import { ElectionObserver, isIncumbentError, Member, openStore, type ElectionVie
 import { emit } from '@incumbent/test-support/child';
 import { ELECTION } from '../names.ts';
 import { announce } from './announce.ts';
-import { Belief } from './belief.ts';
+import { Validity } from './validity.ts';
 import { Journal } from './journal.ts';
 import { WatchGate } from './watch-gate.ts';
 
@@ -27,7 +27,7 @@ const LATE_TTLS = 1.5;
 const hub = createConnection({ port: Number(port), host: '127.0.0.1', noDelay: true });
 hub.on('error', () => {});
 let leaving = false;
-let heldBelief: Belief | undefined;
+let heldValidity: Validity | undefined;
 
 watchClock();
 announce();
@@ -51,7 +51,7 @@ async function campaign(): Promise<void> {
   } catch (error) {
     if (leaving) return;
     // Its former self's lease may be kept alive by an outage of the store: that is told, and tried again.
-    emit(isIncumbentError(error, 'DUPLICATE_MEMBER') ? 'duplicate' : 'gaveUp', { error: String(error) });
+    emit(isIncumbentError(error, 'DUPLICATE_MEMBER') ? 'duplicate' : 'failed', { error: String(error) });
     await sleep(100);
   }
 }
@@ -73,15 +73,15 @@ async function work(leadership: Leadership): Promise<void> {
   if (!leadership.isValid()) return;
   const { term } = leadership;
   emit('elected', { term, from: at });
-  const belief = new Belief(leadership);
-  heldBelief = belief;
+  const validity = new Validity(leadership);
+  heldValidity = validity;
   void leadership.ended.then(({ reason, lost, loopBlockedMs, lastRenewalAt }) => {
-    belief.tell();
+    validity.tell();
     emit('ended', { term, reason, lost, loopBlockedMs, renewedMsAgo: Date.now() - lastRenewalAt });
   });
-  const asking = setInterval(() => belief.ask(), ASK_MS);
+  const asking = setInterval(() => validity.ask(), ASK_MS);
   const journal = new Journal(store, leadership);
-  while (belief.ask()) {
+  while (validity.ask()) {
     await sleep(Math.random() * PREPARE_MS);
     send(term);
     await journal.write();
@@ -119,7 +119,7 @@ function block(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end;) {
     const next = performance.now() + ASK_MS;
     while (performance.now() < next);
-    heldBelief?.ask();
+    heldValidity?.ask();
   }
 }
 

@@ -44,7 +44,7 @@ export class Participant {
   }
 
   /** Gives one election up, campaigning or leading, and campaigns anew. */
-  giveUp(name: string): void {
+  abandon(name: string): void {
     this.#campaigns.get(name)?.abort();
     this.#join(name);
   }

@@ -53,7 +53,7 @@ export class Onlooker implements AsyncDisposable {
 
 /** No member has lost a leadership or given up a campaign. */
 export function assertNothingLost(...members: readonly ScriptProcess[]): void {
-  const ends = members.flatMap(({ events }) => events.filter(({ event }) => event === 'ended' || event === 'gaveUp'));
+  const ends = members.flatMap(({ events }) => events.filter(({ event }) => event === 'ended' || event === 'failed'));
   assert.deepEqual(ends, [], 'the leadership was lost');
 }
 

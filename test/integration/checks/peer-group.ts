@@ -84,14 +84,14 @@ export class PeerGroup implements AsyncDisposable {
     return at(elected) - killedAt;
   }
 
-  /** All that was ever told: no two believed at one instant, terms rose, and nobody was refused, or failed, but for being slow. */
+  /** All that was ever told: no two considered themselves leader at one instant, terms rose, and nobody was refused, or failed, but for being slow. */
   check(): PeerFigures {
     const events = this.#lives.flatMap(({ name, script, died }): readonly HistoryEvent[] => [
       ...historyOf(script, name, ELECTION),
       ...(died === undefined ? [] : [{ type: 'died' as const, at: died, member: name }]),
     ]);
     assert.deepEqual(checkHistory(events, { unfinished: true }), []);
-    const troubles = this.#lives.flatMap(({ script }) => script.events.filter(({ event }) => event === 'trouble' || event === 'gaveUp'));
+    const troubles = this.#lives.flatMap(({ script }) => script.events.filter(({ event }) => event === 'trouble' || event === 'failed'));
     assert.deepEqual(
       troubles.filter((trouble) => !isOfSlowness(trouble)),
       [],
@@ -122,7 +122,7 @@ export class PeerGroup implements AsyncDisposable {
     const seen = this.#living.map(({ script }) => script.events.findLast(({ event }) => event === 'sees')?.fields);
     const terms = new Set(seen.map((fields) => fields?.['term']));
     const leader = this.#living.find(({ id }) => id === seen[0]?.['leader']);
-    const isLeading = leader?.script.events.at(-1)?.event === 'believed';
+    const isLeading = leader?.script.events.at(-1)?.event === 'valid';
     return terms.size === 1 && isLeading && this.#living.length === Object.keys(this.#addresses).length ? leader : undefined;
   }
 
@@ -142,6 +142,6 @@ function isOfSlowness({ fields }: ScriptEvent): boolean {
 
 /** What it told last. */
 function storyOf({ name, script }: Life): string {
-  const told = script.events.filter(({ event }, i) => event !== 'believed' || i === script.events.length - 1).slice(-10);
+  const told = script.events.filter(({ event }, i) => event !== 'valid' || i === script.events.length - 1).slice(-10);
   return [name, ...told.map(({ event, at: atNs, fields }) => `  ${atNs} ${event} ${JSON.stringify(fields)}`), ...script.output].join('\n');
 }

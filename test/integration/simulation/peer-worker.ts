@@ -10,7 +10,7 @@ export interface PeerSummary {
   readonly events: number;
   readonly elected: number;
   /** How often two were seen to believe at once, where that is allowed: by best effort. */
-  readonly twoBelieved?: number;
+  readonly twoLed?: number;
   readonly faults: number;
   /** At most: from calm, and from a leader's crash, until there was one again, in what the algorithm measures time by. */
   readonly recoveredAfter: number;
@@ -24,12 +24,12 @@ Error.stackTraceLimit = 0;
 function summaryOf({ on, start, count }: PeerSeeds): PeerSummary {
   const simulation = simulationOf(on);
   const { worlds, events, counts, recoveredAfter, failedOverAfter, failed } = runBatch(simulation, start, count);
-  const faults = Object.entries(counts).reduce((sum, [name, times]) => sum + (name.startsWith('struck ') ? times : 0), 0);
+  const faults = Object.entries(counts).reduce((sum, [name, times]) => sum + (name.startsWith('injected ') ? times : 0), 0);
   const broken = failed.map(({ plan, violations: [first] }) => `seed ${plan.seed}: ${first?.promise} (${first?.what})`);
   const missing = unmet(simulation, counts, false).map((name) => `it never happened: ${name}`);
   const elected = counts['elected'] ?? 0;
-  const two = counts['two believe'];
-  const shown = two === undefined ? {} : { twoBelieved: two };
+  const two = counts['two valid leaders'];
+  const shown = two === undefined ? {} : { twoLed: two };
   return { worlds, events, elected, ...shown, faults, recoveredAfter, failedOverAfter, problems: [...broken, ...missing] };
 }
 

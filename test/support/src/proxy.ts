@@ -177,6 +177,6 @@ export class FaultProxy implements Proxy {
   }
 
   #giveTrapsUp(): void {
-    for (const trap of this.#links.traps) trap.giveUp();
+    for (const trap of this.#links.traps) trap.abort();
   }
 }

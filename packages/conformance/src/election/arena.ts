@@ -160,7 +160,7 @@ export class Arena {
   sample(election: string = NAME): void {
     for (const leadership of this.#leaderships) {
       if (!leadership.isValid()) continue;
-      this.events.push({ type: 'believed', at: this.now(), election, member: leadership.memberId, term: leadership.term });
+      this.events.push({ type: 'valid', at: this.now(), election, member: leadership.memberId, term: leadership.term });
     }
   }
 

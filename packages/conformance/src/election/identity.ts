@@ -74,7 +74,7 @@ export const identityCases: readonly StoreCase[] = [
   }),
 
   define(
-    "'replace' of a process that is cut off follows when that one's lease has ended, and not before it has stopped believing",
+    "'replace' of a process that is cut off follows when that one's lease has ended, and not before it has stopped considering itself leader",
     async (arena) => {
       const before = await arena.faultyMember('a');
       const first = await arena.campaign(before);

@@ -8,12 +8,12 @@ import { endOf, leaderAndNext, NAME } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
 const define = electionCasesOf('loss');
-/** What two believers may overlap by where a live lease was ended behind its holder's back: a watch's delay. */
+/** What two valid leaders may overlap by where a live lease was ended behind its holder's back: a watch's delay. */
 const NOTICE_MS = 1_000;
 
 export const lossCases: readonly StoreCase[] = [
   define(
-    'a leader that is cut off stops believing before the next one leads',
+    'a leader that is cut off stops considering itself leader before the next one leads',
     async (arena) => {
       const { a, first, next } = await leaderAndNext(arena, await arena.faultyMember('a'));
       await a.faults.cut();
@@ -82,7 +82,7 @@ export const lossCases: readonly StoreCase[] = [
   ),
 
   define(
-    'a paused leader does not believe past its deadline, not even in the first instant after waking',
+    'a paused leader is not valid past its deadline, not even in the first instant after waking',
     async (arena) => {
       const { a, first, next } = await leaderAndNext(arena, await arena.faultyMember('a'));
       a.clock.pause();

@@ -78,7 +78,7 @@ export const clusterCases: readonly StoreCase[] = [
   ),
 
   define(
-    'B11 the server that leads the others stands still and goes on: no two believe, and one leads (etcd TestV3LeaseFailover)',
+    'B11 the server that leads the others stands still and goes on: no two consider themselves leader, and one leads (etcd TestV3LeaseFailover)',
     async (arena) => {
       const cluster = clusterOf(arena);
       const standing = await standInOrder(arena, 'a', 'b');

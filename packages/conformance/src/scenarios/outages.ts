@@ -86,7 +86,7 @@ export const outageCases: readonly StoreCase[] = [
   ),
 
   define(
-    'A25 A28 the server dies under a leader: belief ends with the lease, to close takes no longer than it may, and who was closed never leads (Curator TestLeaderSelector.testServerDying, TestLeaderSelectorCluster.testLostRestart)',
+    'A25 A28 the server dies under a leader: validity ends with the lease, to close takes no longer than it may, and who was closed never leads (Curator TestLeaderSelector.testServerDying, TestLeaderSelectorCluster.testLostRestart)',
     async (arena) => {
       const server = serverOf(arena);
       const [a, b] = await standInOrder(arena, 'a', 'b');

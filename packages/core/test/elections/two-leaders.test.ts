@@ -39,7 +39,7 @@ describe('two leaders at one time', () => {
     const first = await world.elect(world.member('a', {}, link));
     link.link.cutOff();
     const second = world.connect();
-    second.link.dropReplies(1, { verbs: ['revokeLease'], how: 'reset' });
+    second.link.dropReplies(1, { operations: ['revokeLease'], how: 'reset' });
     const again = world.member('a', { onDuplicate: 'replace' }, second);
     expect(await overlap(world, first, quiet(again.election(NAME).campaign()), TTL_MS)).toBe(false);
   });

@@ -154,7 +154,7 @@ describe('a further lease', () => {
     const store = world.connect();
     const member = world.member('a', {}, store);
     await leading(world, member, ['1', '2']);
-    store.link.dropReplies(1, { verbs: ['grantLease'], how: 'timeout' });
+    store.link.dropReplies(1, { operations: ['grantLease'], how: 'timeout' });
     const third = track(member.election('3').campaign());
     await world.pass(100);
     const closed = member.close();

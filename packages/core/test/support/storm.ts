@@ -140,7 +140,7 @@ export class Storm {
       'heal all once more': () => this.#healAll(),
       'begin all': () => this.#participants.forEach((other) => this.#begin(other)),
       'lose an answer': () => link.dropReplies(1),
-      'lose the answer of a write': () => link.dropReplies(1, { verbs: ['compareAndSwap', 'enqueue'], how: 'reset' }),
+      'lose the answer of a write': () => link.dropReplies(1, { operations: ['compareAndSwap', 'enqueue'], how: 'reset' }),
       'lose a request': () => link.dropRequests(1, { how: 'reset' }),
       'hold swaps': () => link.holdWrites('compareAndSwap'),
       'hold enqueues': () => link.holdWrites('enqueue'),

@@ -1,5 +1,5 @@
 /**
- * `pnpm --filter @incumbent/peer planted [worlds]`: plants every bug, hunts it, and records in the
+ * `pnpm --filter @incumbent/peer planted [worlds]`: plants every bug, searches for it, and records in the
  * evidence how many worlds that took. Exits with a code other than 0 if a bug was not found.
  */
 

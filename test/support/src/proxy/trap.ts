@@ -53,7 +53,7 @@ export class Trap {
     if (link === this.#caught && !this.#replied) this.#caught = undefined;
   }
 
-  giveUp(): void {
+  abort(): void {
     if (!this.#replied) this.#caught?.replies.setRule(PASS);
     this.#caught = undefined;
     this.#settle(false);
