@@ -1,4 +1,7 @@
-/** The SDK itself. `resign`: leadership.resign(); `handover`: leadership.handover(), to the next in succession. */
+/**
+ * The SDK itself. `resign`: leadership.resign(); `handover`: leadership.handover(), to the next in
+ * succession.
+ */
 
 import { ElectionObserver, isIncumbentError, Member, openStore, type Leadership } from 'incumbent';
 import { speak, start, type Contestant, type Held } from './speak.ts';

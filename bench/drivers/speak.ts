@@ -1,4 +1,7 @@
-/** The protocol of a driver: commands come in, events go out, a line of JSON each. A driver ends when its standard input does. */
+/**
+ * The protocol of a driver: commands come in, events go out, a line of JSON each. A driver ends
+ * when its standard input does.
+ */
 
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
@@ -22,7 +25,10 @@ export interface Held {
 
 /** A library, as a driver of it is asked to use it. */
 export interface Contestant {
-  /** Resolves when elected. Candidates of one name, `as`, share a session where the library can. `lost` is called if it tells of a loss. */
+  /**
+   * Resolves when elected. Candidates of one name, `as`, share a session where the library can.
+   * `lost` is called if it tells of a loss.
+   */
   campaign(election: string, as: string, lost: (reason: string) => void): Promise<Held>;
   /** Calls `told` with each leader that the library's own observer tells of. */
   observe?(election: string, told: (leader: string) => void): Promise<void>;
@@ -98,7 +104,10 @@ async function obey(contestant: Contestant, held: Map<string, Held>, { do: what,
   }
 }
 
-/** Calls `tell` when the last of so many observers has been told of a leader: a line for each of 5,000 would be what is measured. */
+/**
+ * Calls `tell` when the last of so many observers has been told of a leader: a line for each of
+ * 5,000 would be what is measured.
+ */
 function tellOfAll(observers: number, tell: (leader: string) => void): (leader: string) => void {
   const counts = new Map<string, number>();
   return (leader) => {

@@ -1,4 +1,7 @@
-/** What becomes of a leader that does not give up by itself: killed, stopped, cut off, or deleted by an operator. Who leads next, when, and whether the former leader knows. */
+/**
+ * What becomes of a leader that does not give up by itself: killed, stopped, cut off, or deleted by
+ * an operator. Who leads next, when, and whether the former leader knows.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startProxy, type Proxy } from '@incumbent/test-support';
@@ -32,7 +35,10 @@ interface Trial {
   readonly nextMs: number;
   /** From the moment at which a bystander is told that the leader's key has gone. */
   readonly beyondMs: number | undefined;
-  /** From the last moment at which the former leader was valid to the next election, in ms. Below 0 two were valid. */
+  /**
+   * From the last moment at which the former leader was valid to the next election, in ms. Below 0
+   * two were valid.
+   */
   readonly marginMs: number | undefined;
 }
 

@@ -1,4 +1,7 @@
-/** The members of a run: each a process, with a way to the store of its own, started again under the same id when it has died. */
+/**
+ * The members of a run: each a process, with a way to the store of its own, started again under the
+ * same id when it has died.
+ */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,7 +63,10 @@ export class Crew implements AsyncDisposable {
     return first;
   }
 
-  /** Who has told last, and in the highest term, that it leads; nobody if it has told since that this is over. */
+  /**
+   * Who has told last, and in the highest term, that it leads; nobody if it has told since that
+   * this is over.
+   */
   get leader(): CrewMember | undefined {
     return this.members.filter((member) => member.leads !== undefined).toSorted((a, b) => Number((b.leads ?? 0n) - (a.leads ?? 0n)))[0];
   }

@@ -119,7 +119,10 @@ export class Nemesis {
     return free[aim === 'leader' ? 0 : aim % free.length];
   }
 
-  /** One server of three may be out of order beside another: then there is no quorum. All three at once say nothing. */
+  /**
+   * One server of three may be out of order beside another: then there is no quorum. All three at
+   * once say nothing.
+   */
   async #server({ aim }: Step, only: number | undefined): Promise<number | undefined> {
     const { servers } = this.#options.site;
     const free = servers.flatMap((_, index) => (this.#busy.has(serverName(index)) ? [] : [index]));

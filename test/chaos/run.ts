@@ -43,15 +43,24 @@ const TTL_MS = 3_000;
 /** Somebody has led for so long before the members are asked who does. */
 const LED_MS = 9_000;
 const ANSWERS_MS = 3_000;
-/** A calm in which nobody leads is waited for a little longer than it may last, so that the checker sees it. */
+/**
+ * A calm in which nobody leads is waited for a little longer than it may last, so that the checker
+ * sees it.
+ */
 const BEYOND_MS = 5_000;
-/** While one server is sick and a quorum is healthy, a new leader may take so long beyond the store's time to end a lease. */
+/**
+ * While one server is sick and a quorum is healthy, a new leader may take so long beyond the
+ * store's time to end a lease.
+ */
 const SICK_MS = 5_000;
 /** A candidate that hears nothing reads for itself within so many ttls. */
 const READS_WITHIN_TTLS = 3.75;
 /** With as many servers one may be sick. */
 const QUORUM_OF = 3;
-/** Not a fault that comes and goes: whether members have one address for all servers is drawn for the whole run. */
+/**
+ * Not a fault that comes and goes: whether members have one address for all servers is drawn for
+ * the whole run.
+ */
 const ONE_ADDRESS = 'oneAddress';
 const ADDRESS_STREAM = 0x61_64_64;
 const LAG_EVERY_MS = 50;

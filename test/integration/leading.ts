@@ -1,9 +1,15 @@
-/** The work of a leader in a process of its own, for checks: it tells what it believes, and asks itself often. */
+/**
+ * The work of a leader in a process of its own, for checks: it tells what it believes, and asks
+ * itself often.
+ */
 
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { emit } from '@incumbent/test-support/child';
 
-/** Emits what telemetry reports about the leaderships of this process: pairs of a beginning and an end. */
+/**
+ * Emits what telemetry reports about the leaderships of this process: pairs of a beginning and an
+ * end.
+ */
 export function emitTelemetry(): void {
   for (const word of ['elected', 'ended'])
     diagnosticsChannel.subscribe(`incumbent:${word}`, (fields) => emit('telemetry', { word, term: termOf(fields) }));

@@ -1,4 +1,7 @@
-/** One member with many elections, in a process of its own: leads them all, and tells of each. Started by checks. */
+/**
+ * One member with many elections, in a process of its own: leads them all, and tells of each.
+ * Started by checks.
+ */
 
 import { Member, openStore } from 'incumbent';
 import { emit } from '@incumbent/test-support/child';

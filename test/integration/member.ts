@@ -1,4 +1,7 @@
-/** A member in a process of its own, for checks: leads whenever it can, and tells what it believes. Started by `spawnMember`. */
+/**
+ * A member in a process of its own, for checks: leads whenever it can, and tells what it believes.
+ * Started by `spawnMember`.
+ */
 
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { inspect } from 'node:util';

@@ -31,8 +31,8 @@ export const oneEndEach: Rule = (history) => {
 
 /**
  * The SDK's events `elected` and `ended` come in pairs: no second `elected` before the first one's
- * `ended`, no `ended` without its `elected`, and none open when the member has closed. A process that
- * was killed leaves one open.
+ * `ended`, no `ended` without its `elected`, and none open when the member has closed. A process
+ * that was killed leaves one open.
  */
 export const announcedInPairs: Rule = (history) => {
   const problems: Violation[] = [];

@@ -1,4 +1,7 @@
-/** While one server is sick and a quorum is healthy, or watches are silent, somebody leads within a bound. */
+/**
+ * While one server is sick and a quorum is healthy, or watches are silent, somebody leads within a
+ * bound.
+ */
 
 import { only, type ChaosEvent, type Of } from '../history.ts';
 import { seconds, spansOf, type Rule, type Span } from './rule.ts';

@@ -12,13 +12,16 @@ export interface Overlap {
   /** When the newer one had begun, in ms. */
   readonly at: number;
   readonly ms: number;
-  /** Whether the store ended the lease early, and the belief lasted no longer than the store had vouched for. */
+  /**
+   * Whether the store ended the lease early, and the belief lasted no longer than the store had
+   * vouched for.
+   */
   readonly excused: boolean;
 }
 
 /**
- * Sound whatever the processes did between two instructions: a belief is stamped before it is asked for, so it held then or later; an election after it was told, so it had
- * been won by then.
+ * Sound whatever the processes did between two instructions: a belief is stamped before it is asked
+ * for, so it held then or later; an election after it was told, so it had been won by then.
  */
 export function overlapsOf(history: readonly ChaosEvent[]): readonly Overlap[] {
   const elected = only(history, 'elected');

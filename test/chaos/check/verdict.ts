@@ -1,4 +1,7 @@
-/** What a history is worth: the promises that it breaks, and the figures that say what it has been through. */
+/**
+ * What a history is worth: the promises that it breaks, and the figures that say what it has been
+ * through.
+ */
 
 import { headerOf, only, type ChaosEvent } from '../history.ts';
 import { oneValidLeader, overlapsOf } from './validity.ts';
@@ -55,12 +58,18 @@ type RunFigures = {
   readonly refusedByStore: number;
   /** Leases that the store ended while it vouched for them. */
   readonly earlyEnds: number;
-  /** Leaderships believed in after a newer one had begun, because the store had ended their lease early. */
+  /**
+   * Leaderships believed in after a newer one had begun, because the store had ended their lease
+   * early.
+   */
   readonly overlapsExcused: number;
   readonly longestOverlapMs: number;
   /** The longest time without a leader after all was healed. */
   readonly longestVacancyMs: number;
-  /** The longest time without a leader while one server was sick, or watches were silent, and nothing else was wrong. */
+  /**
+   * The longest time without a leader while one server was sick, or watches were silent, and
+   * nothing else was wrong.
+   */
   readonly longestSickVacancyMs: number;
   readonly violations: number;
 };

@@ -1,4 +1,7 @@
-/** What can be done to a run. Each fault is a value in a file with its like; the nemesis knows nothing of them but this. */
+/**
+ * What can be done to a run. Each fault is a value in a file with its like; the nemesis knows
+ * nothing of them but this.
+ */
 
 import type { Faults } from '@incumbent/test-support';
 import type { CrewMember } from '../crew.ts';
@@ -25,7 +28,10 @@ export interface MemberFault extends Common {
   readonly on: 'member';
   /** A leader that it hits leads no more, however long it lasts. */
   readonly endsLeadership?: true;
-  /** Begins it; throws, or gives undefined, where there was nothing to hit. `forMs` is how long it will last. */
+  /**
+   * Begins it; throws, or gives undefined, where there was nothing to hit. `forMs` is how long it
+   * will last.
+   */
   readonly begin: (member: CrewMember, forMs: number, random: () => number) => Promise<Mend | undefined>;
 }
 

@@ -1,6 +1,8 @@
 /**
- * A member under faults, in a process of its own: leads whenever it can, works while it does, and tells what it believes. Its work is careless on purpose: it looks whether it leads,
- * prepares a write, and sends it without looking again; and it writes once more when it has long been told to stop. So stale writes come, and must be refused.
+ * A member under faults, in a process of its own: leads whenever it can, works while it does, and
+ * tells what it believes. Its work is careless on purpose: it looks whether it leads, prepares a
+ * write, and sends it without looking again; and it writes once more when it has long been told to
+ * stop. So stale writes come, and must be refused.
  */
 
 import { createConnection } from 'node:net';
@@ -50,7 +52,8 @@ async function campaign(): Promise<void> {
     await election.lead(work);
   } catch (error) {
     if (leaving) return;
-    // Its former self's lease may be kept alive by an outage of the store: that is told, and tried again.
+    // Its former self's lease may be kept alive by an outage of the store: that is told, and tried
+    // again.
     emit(isIncumbentError(error, 'DUPLICATE_MEMBER') ? 'duplicate' : 'failed', { error: String(error) });
     await sleep(100);
   }

@@ -1,4 +1,7 @@
-/** `pnpm chaos --mutants`: plants every bug, searches for it on real servers, and adds what it took to the evidence. */
+/**
+ * `pnpm chaos --mutants`: plants every bug, searches for it on real servers, and adds what it took
+ * to the evidence.
+ */
 
 import { append, spreadOf } from '../../integration/evidence/runs.ts';
 import { catchMutant } from './catch.ts';

@@ -18,7 +18,10 @@ const header = {
   silentMs: 11_000,
 } as const;
 
-/** m1 leads, is stopped for longer than its lease, and m2 follows; m1's late writes are refused; then all is healed, and everybody leaves. */
+/**
+ * m1 leads, is stopped for longer than its lease, and m2 follows; m1's late writes are refused;
+ * then all is healed, and everybody leaves.
+ */
 export function goodHistory(endsEarly?: string): ChaosEvent[] {
   const view = { state: 'leader', term: 2n } as const;
   return [

@@ -16,7 +16,10 @@ const TESTS_MS = 900_000;
 
 interface Subject {
   readonly host: Host;
-  /** The cases that the store has to pass, and the tests of its servers: their faults, certificates, users, clusters. */
+  /**
+   * The cases that the store has to pass, and the tests of its servers: their faults, certificates,
+   * users, clusters.
+   */
   readonly tests: readonly string[];
 }
 
@@ -35,8 +38,8 @@ function serversOf(...names: readonly string[]): readonly string[] {
 }
 
 /**
- * An election on a server in a container that stands still for longer than the ttl, and is then killed and started again. The engine is asked, too, what
- * becomes of the container.
+ * An election on a server in a container that stands still for longer than the ttl, and is then
+ * killed and started again. The engine is asked, too, what becomes of the container.
  */
 export async function electInContainer(engine: Engine, host: Host): Promise<Figures> {
   const before = new Set((await engine.containers()).map(({ id }) => id));
@@ -78,10 +81,16 @@ export async function electInContainer(engine: Engine, host: Host): Promise<Figu
   }
 }
 
-/** A few at a time, and once more if need be: cases wait for what happens within a second or two, and a busy machine may take longer. */
+/**
+ * A few at a time, and once more if need be: cases wait for what happens within a second or two,
+ * and a busy machine may take longer.
+ */
 const PACE = ['--no-file-parallelism', '--max-concurrency=2', '--retry=2'] as const;
 
-/** Runs test files in a process of their own that must have its servers, and has no other way to them than containers. */
+/**
+ * Runs test files in a process of their own that must have its servers, and has no other way to
+ * them than containers.
+ */
 async function runTests(engine: Engine, files: readonly string[]): Promise<Figures> {
   const sinceMs = Date.now();
   const options = ['--no-color', ...PACE, '--project', 'conformance', '--project', 'integration'];

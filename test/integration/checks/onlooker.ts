@@ -58,8 +58,8 @@ export function assertNothingLost(...members: readonly ScriptProcess[]): void {
 }
 
 /**
- * The leader `a` shuts down, `b` succeeds it and shuts down, too. The histories of both keep every promise,
- * and what the observer showed until `b` shut down was true.
+ * The leader `a` shuts down, `b` succeeds it and shuts down, too. The histories of both keep every
+ * promise, and what the observer showed until `b` shut down was true.
  */
 export async function assertSucceeds(a: ScriptProcess, b: ScriptProcess, onlooker: Onlooker): Promise<void> {
   a.sigterm();

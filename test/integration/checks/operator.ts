@@ -7,7 +7,10 @@ import type { Check } from './check.ts';
 import { etcdHost, type Host } from './hosts.ts';
 import { at, ELECTION, lastValid, Pair, WAIT_MS, termOf, TTL_MS } from './pair.ts';
 
-/** The longest that a leader may take to know that its key was deleted, etcdctl's own start included. */
+/**
+ * The longest that a leader may take to know that its key was deleted, etcdctl's own start
+ * included.
+ */
 const KNOWS_WITHIN_MS = 100;
 
 async function deleteLeader(pair: Pair): Promise<void> {

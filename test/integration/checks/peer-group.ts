@@ -29,7 +29,10 @@ interface Life {
 
 interface PeerFigures {
   readonly leaderships: number;
-  /** How often a process was given up as it did not answer in time: on a busy machine one may stand still for seconds. */
+  /**
+   * How often a process was given up as it did not answer in time: on a busy machine one may stand
+   * still for seconds.
+   */
   readonly slow: number;
 }
 
@@ -68,7 +71,9 @@ export class PeerGroup implements AsyncDisposable {
     }
   }
 
-  /** From the moment before the kill -9 of the leader until another is told that it leads, in ms. */
+  /**
+   * From the moment before the kill -9 of the leader until another is told that it leads, in ms.
+   */
   async killLeader(): Promise<number> {
     const leader = await until(() => this.#leader(), { what: 'a leader that all see', withinMs: WAIT_MS, everyMs: 5 });
     const others = this.#living.filter((life) => life !== leader).map(({ script }) => ({ script, from: script.events.length }));
@@ -84,7 +89,10 @@ export class PeerGroup implements AsyncDisposable {
     return at(elected) - killedAt;
   }
 
-  /** All that was ever told: no two considered themselves leader at one instant, terms rose, and nobody was refused, or failed, but for being slow. */
+  /**
+   * All that was ever told: no two considered themselves leader at one instant, terms rose, and
+   * nobody was refused, or failed, but for being slow.
+   */
   check(): PeerFigures {
     const events = this.#lives.flatMap(({ name, script, died }): readonly HistoryEvent[] => [
       ...historyOf(script, name, ELECTION),

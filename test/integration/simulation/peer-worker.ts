@@ -1,4 +1,7 @@
-/** A process that runs batches of worlds of members without a store, one after the other, as it is told to by its parent. */
+/**
+ * A process that runs batches of worlds of members without a store, one after the other, as it is
+ * told to by its parent.
+ */
 
 import { runBatch, unmet } from '../../../packages/peer/test/simulation/batch.ts';
 import { simulationOf } from '../../../packages/peer/test/simulation/simulations.ts';
@@ -12,7 +15,10 @@ export interface PeerSummary {
   /** How often two were seen to believe at once, where that is allowed: by best effort. */
   readonly twoLed?: number;
   readonly faults: number;
-  /** At most: from calm, and from a leader's crash, until there was one again, in what the algorithm measures time by. */
+  /**
+   * At most: from calm, and from a leader's crash, until there was one again, in what the algorithm
+   * measures time by.
+   */
   readonly recoveredAfter: number;
   readonly failedOverAfter: number;
   /** What went wrong, each as a sentence. */

@@ -7,14 +7,20 @@ import { clusterFaults, type ClusterFaults } from './servers/cluster-faults.ts';
 import { uniqueNamespace } from './servers/namespace.ts';
 import type { Cluster } from './servers/types.ts';
 
-/** Makes a harness, runs `body` with it, and frees what the harness holds, whether the body succeeds or not. */
+/**
+ * Makes a harness, runs `body` with it, and frees what the harness holds, whether the body succeeds
+ * or not.
+ */
 export type UseHarness<H> = (body: (harness: H) => Promise<void>) => Promise<void>;
 
 interface Closeable {
   close(): Promise<void>;
 }
 
-/** What one case uses: a namespace, and the stores, proxies and sockets that are closed with the case. */
+/**
+ * What one case uses: a namespace, and the stores, proxies and sockets that are closed with the
+ * case.
+ */
 export class CaseResources implements AsyncDisposable {
   readonly namespace: string = uniqueNamespace('case');
   readonly #stores: Closeable[] = [];
@@ -50,7 +56,10 @@ export class CaseResources implements AsyncDisposable {
   }
 }
 
-/** The faults of a link that goes through a proxy, except `silenceWatches`, which depends on the store's protocol. */
+/**
+ * The faults of a link that goes through a proxy, except `silenceWatches`, which depends on the
+ * store's protocol.
+ */
 export interface ProxyFaults {
   cut(): Promise<void>;
   refuse(): Promise<void>;
@@ -76,7 +85,9 @@ export function proxyFaults(proxy: Proxy): ProxyFaults {
   };
 }
 
-/** Adds the faults of a cluster's servers to a harness, and restores the servers after each case. */
+/**
+ * Adds the faults of a cluster's servers to a harness, and restores the servers after each case.
+ */
 export function withClusterFaults<H extends object>(
   cluster: () => Pick<Cluster, 'servers' | 'leader'>,
   useHarness: UseHarness<H>,

@@ -8,7 +8,10 @@ import { endOf, leaderAndNext, NAME } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
 const define = electionCasesOf('loss');
-/** What two valid leaders may overlap by where a live lease was ended behind its holder's back: a watch's delay. */
+/**
+ * How long two leaders may be valid at once if somebody ended a live lease: the delay of a watch,
+ * in ms.
+ */
 const NOTICE_MS = 1_000;
 
 export const lossCases: readonly StoreCase[] = [
@@ -33,10 +36,10 @@ export const lossCases: readonly StoreCase[] = [
       const answer = await go();
       if (isLate || operation !== 'compareAndSwap' || !keys.some((key) => key.endsWith('/leader'))) return answer;
       isLate = true;
-      // The process stands still in the moment of the answer, and nobody renews its lease.
+      // The process stops at the moment of the answer, and nobody renews its lease.
       for (const clock of clocks) clock.pause();
       await arena.sleep(arena.ttlMs);
-      // The answer is read before timers run.
+      // The answer is processed before timers run.
       queueMicrotask(() => queueMicrotask(() => clocks.forEach((clock) => clock.resume())));
       return answer;
     });
@@ -211,7 +214,8 @@ export const lossCases: readonly StoreCase[] = [
       const next = arena.campaign(b);
       await arena.queued(a, 'b');
       await arena.sleep(arena.harness.slackMs / 4);
-      // The next answer on this link is that of a renewal, a look or the claim itself; whichever it is, the outcome is the same.
+      // The next answer on this link belongs to a renewal, a read or the claim itself. The outcome
+      // is the same for each.
       await b.faults.dropNextReply();
       await first.resign();
       const second = await next;

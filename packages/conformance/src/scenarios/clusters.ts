@@ -1,4 +1,7 @@
-/** Servers of a cluster are killed, stopped, or left without a majority: what Curator's and etcd's tests do to an ensemble. */
+/**
+ * Servers of a cluster are killed, stopped, or left without a majority, as Curator's and etcd's
+ * tests do.
+ */
 
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
@@ -11,9 +14,9 @@ import { NOTICE_MS, oneLeads, StandingCandidate, standInOrder } from './standing
 
 const define = electionCasesOf('clusters');
 
-/** How long a cluster may take to choose a leader of its own and to serve, and clients to find it. */
+/** How long a cluster may take to elect its leader and serve, and clients to find it, in ms. */
 const RECOVERY_MS = 20_000;
-/** So long a lease outlives any such time. */
+/** A lease of this many ttls outlives that time. */
 const PATIENT_TTLS = 4;
 
 function clusterOf({ harness: { cluster } }: Arena): Cluster {
@@ -30,7 +33,7 @@ export const clusterCases: readonly StoreCase[] = [
       await cluster.killLeader();
       await arena.sleep(arena.ttlMs);
       const leader = await oneLeads(arena, standing, RECOVERY_MS);
-      // It does not merely believe: what it writes is taken.
+      // It leads in fact: the store accepts its writes.
       await arena.until(async () => leaderWrites(standing), 'the leader can write', RECOVERY_MS);
       assert.equal(standing.filter(({ leads }) => leads).length, 1, leader.candidate.member.memberId);
       await cluster.restore();
@@ -62,7 +65,7 @@ export const clusterCases: readonly StoreCase[] = [
       const ttlMs = PATIENT_TTLS * arena.ttlMs;
       const a = new StandingCandidate(arena, await arena.member('a', { ttlMs }));
       await arena.until(() => a.leads, 'a leads');
-      // Servers that stand still: how long they would take to start is the machine's matter.
+      // Stopped servers, because the time to start killed ones depends on the machine.
       await cluster.freezeMajority();
       let isPublished = false;
       const publishing = begun(a.leadership.publish('there is a majority')).then(() => (isPublished = true));
@@ -83,7 +86,7 @@ export const clusterCases: readonly StoreCase[] = [
       const cluster = clusterOf(arena);
       const standing = await standInOrder(arena, 'a', 'b');
       await cluster.freezeLeader();
-      // Whether the others serve by then is the store's own matter.
+      // The store decides whether the other servers serve by then.
       await arena.sleep(2 * arena.ttlMs);
       assert.ok(standing.filter(({ leads }) => leads).length <= 1);
       await cluster.restore();
@@ -92,7 +95,7 @@ export const clusterCases: readonly StoreCase[] = [
       const { candidate } = await oneLeads(arena, standing, RECOVERY_MS);
       if (candidate.store.capabilities.endsEarly === undefined) assert.deepEqual(checkHistory(arena.events, { unfinished: true }), []);
     },
-    // Some stores end leases early at just that moment, and say so.
+    // Some stores end leases early at this moment, and declare it.
     { needs: ['cluster'], history: { overlapMs: NOTICE_MS } },
   ),
 ];

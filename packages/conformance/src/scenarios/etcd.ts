@@ -1,4 +1,4 @@
-/** etcd's election, and the leases of its clients. */
+/** Scenarios of etcd's election, and of the leases of its clients. */
 
 import assert from 'node:assert/strict';
 import { isIncumbentError } from '@incumbent/core';

@@ -90,7 +90,9 @@ describe('a candidate that waits', () => {
 });
 
 describe('a leader whose watches have gone silent', () => {
-  /** A leader with a candidate behind it. Its watches go silent; then an operator deletes its keys. */
+  /**
+   * A leader with a candidate behind it. Its watches go silent; then an operator deletes its keys.
+   */
   async function deposed(...keys: readonly string[]) {
     const world = new World();
     const store = world.connect();

@@ -1,6 +1,6 @@
 /**
- * Members that lead, publish, resign, hand over and give up at random, on links that fail at random:
- * at most one is valid at a time, and there is always a next leader.
+ * Members that lead, publish, resign, hand over and give up at random, on links that fail at
+ * random: at most one is valid at a time, and there is always a next leader.
  */
 
 import type { MemoryStore, Operation } from '@incumbent/memory';
@@ -35,7 +35,10 @@ interface Config {
   readonly revisionsSurviveDeletion: boolean;
   readonly hold: readonly Operation[];
   readonly pauses: boolean;
-  /** Whether an operator deletes keys: a leader's record, a member's key, the entry of one that waits. */
+  /**
+   * Whether an operator deletes keys: a leader's record, a member's key, the entry of one that
+   * waits.
+   */
   readonly operator: boolean;
   /** Whether another process takes a member's id while that lives. */
   readonly takeovers: boolean;
@@ -149,7 +152,10 @@ async function run({
     all.push(participant);
     runs.push(take(participant));
   };
-  /** Everything but the term, and the entry of whom it names: who deletes that, and cannot tell its leader, makes two of them. */
+  /**
+   * Everything but the term, and the entry of whom it names: who deletes that, and cannot tell its
+   * leader, makes two of them.
+   */
   const meddle = (): void => {
     const holder = world.json(TERM)?.['entry'];
     const keys = world.server.keys().filter((key) => key !== TERM && key !== holder);

@@ -4,7 +4,10 @@ import { relay } from '../support/relay.ts';
 import { track, type Tracked } from '../support/track.ts';
 import { TTL_MS, World } from '../support/world.ts';
 
-/** Room for the member's id and two elections by the first lease, and for two elections and an entry of a group by each further one. */
+/**
+ * Room for the member's id and two elections by the first lease, and for two elections and an entry
+ * of a group by each further one.
+ */
 const KEYS = 5;
 
 interface Scene {

@@ -22,7 +22,8 @@ describe('the margin', () => {
     check(
       fc.property(fc.integer({ min: 250, max: 86_400_000 }), fc.double({ min: 0, max: 0.1, noNaN: true }), (ttlMs, ratio) => {
         const heldMs = ttlMs - marginMs(ttlMs, ratio);
-        // The holder counts `heldMs` ms while true time goes on by that over (1 − ρ); the store counts (1 + ρ) times true time.
+        // The holder counts `heldMs` ms while true time goes on by that over (1 − ρ); the store
+        // counts (1 + ρ) times true time.
         const atTheStore = (heldMs / (1 - ratio)) * (1 + ratio);
         return atTheStore <= ttlMs + 1e-6;
       }),

@@ -19,7 +19,8 @@ describe('a campaign', () => {
       compareAndSwap: async (changes, options) => {
         if (!refusing) return link.compareAndSwap(changes, options);
         refused += 1;
-        // Without this the test would never end: no timer, and so no deadline, comes between two tries.
+        // Without this the test would never end: no timer, and so no deadline, comes between two
+        // tries.
         if (refused > 1_000) return new Promise(() => {});
         throw new StoreError('UNREACHABLE', 'notSent', 'nobody is there');
       },

@@ -164,7 +164,9 @@ export class Storm {
     }
   }
 
-  /** Spares the entry of the leader: deleting it while the leader is cut off makes a second leader. */
+  /**
+   * Spares the entry of the leader: deleting it while the leader is cut off makes a second leader.
+   */
   #deleteWaiting(): void {
     const holder = this.world.json(TERM)?.['entry'];
     const waiting = this.world.server.keys().filter((key) => key.startsWith(CANDIDATES) && key !== holder);

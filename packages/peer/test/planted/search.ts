@@ -1,6 +1,6 @@
 /**
- * `search.ts ALGORITHM MOST`: runs worlds until one breaks a promise, and prints which one as a line
- * of JSON.
+ * `search.ts ALGORITHM MOST`: runs worlds until one breaks a promise, and prints which one as a
+ * line of JSON.
  */
 
 import { simulationOf } from '../simulation/simulations.ts';

@@ -1,6 +1,9 @@
 import type { Cluster, ClusterServer } from './types.ts';
 
-/** What may befall the servers of a cluster, told by their parts in it. Each may be called again once the cluster was restored. */
+/**
+ * What may befall the servers of a cluster, told by their parts in it. Each may be called again
+ * once the cluster was restored.
+ */
 export interface ClusterFaults {
   /** Ends the server that leads the others, with SIGKILL. */
   killLeader(): Promise<void>;
