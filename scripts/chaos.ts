@@ -1,9 +1,11 @@
 /**
- * `pnpm chaos --store etcd|zookeeper|consul|redis|sqlite [--minutes N] [--seed S] [--members M] [--newer] [--forgets] [--only FAULT,…]`: elections on a real cluster under faults that are drawn from the seed; then the checker, a
- * table, a picture, and a line in the evidence. Ends with a code other than 0 if a promise was broken, or if too little happened to say so. `--newer` takes the store's newer version;
- * `--forgets` a Redis that keeps nothing when it is killed. With `--only` the row is on a page of its own.
- * `pnpm chaos --check FILE`: judges a history that was kept.
- * `pnpm chaos --mutants`: plants a few bugs, one at a time, and tells how each is found.
+ * `pnpm chaos --store etcd|zookeeper|consul|redis|sqlite [--minutes N] [--seed S] [--members M]
+ * [--newer] [--forgets] [--only FAULT,…]`: elections on a real cluster under faults that are drawn
+ * from the seed; then the checker, a table, a picture, and a line in the evidence. Ends with a code
+ * other than 0 if a promise was broken, or if too little happened to say so. `--newer` takes the
+ * store's newer version; `--forgets` a Redis that keeps nothing when it is killed. With `--only`
+ * the row is on a page of its own. `pnpm chaos --check FILE`: judges a history that was kept. `pnpm
+ * chaos --mutants`: plants a few bugs, one at a time, and tells how each is found.
  */
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -12,7 +14,7 @@ import { parseArgs } from 'node:util';
 import { judge, type Verdict } from '../test/chaos/check/verdict.ts';
 import { readHistory, type ChaosEvent } from '../test/chaos/history.ts';
 import { enter } from '../test/chaos/evidence.ts';
-import { hunt } from '../test/chaos/mutants/hunt.ts';
+import { search } from '../test/chaos/mutants/search.ts';
 import { pictureOf } from '../test/chaos/picture/picture.ts';
 import { run } from '../test/chaos/run.ts';
 import { isStoreName, sites } from '../test/chaos/site/index.ts';
@@ -39,7 +41,7 @@ const { values } = parseArgs({
   allowNegative: true,
 });
 
-if (values.mutants) process.exitCode = (await hunt((line) => console.log(line))) > 0 ? 1 : 0;
+if (values.mutants) process.exitCode = (await search((line) => console.log(line))) > 0 ? 1 : 0;
 else process.exitCode = values.check === undefined ? await chaos() : report(readHistory(readFileSync(values.check, 'utf8')));
 
 async function chaos(): Promise<number> {

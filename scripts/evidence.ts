@@ -1,4 +1,7 @@
-/** `pnpm evidence`: writes docs/verification/README.md from the lines of docs/verification/runs.jsonl. */
+/**
+ * `pnpm evidence`: writes docs/verification/README.md from the lines of
+ * docs/verification/runs.jsonl.
+ */
 
 import { writeFileSync } from 'node:fs';
 import { claims } from '../test/integration/evidence/claims.ts';

@@ -1,7 +1,9 @@
 /**
- * `pnpm fuzz [--minutes N] [--seed S] [--no-keep] [target …]`: feeds the readers of what others write (`test/fuzz/targets.ts` of each package) with changed and
- * broken inputs, all side by side, for N minutes (1). `target`: a part of the name of a target. What reaches new code goes into the corpus of its package, but
- * with `--no-keep`; an input that shows a defect always does. Ends with a line of counts, and with 1 where there was a defect.
+ * `pnpm fuzz [--minutes N] [--seed S] [--no-keep] [target …]`: feeds the readers of what others
+ * write (`test/fuzz/targets.ts` of each package) with changed and broken inputs, all side by side,
+ * for N minutes (1). `target`: a part of the name of a target. What reaches new code goes into the
+ * corpus of its package, but with `--no-keep`; an input that shows a defect always does. Ends with
+ * a line of counts, and with 1 where there was a defect.
  */
 
 import { fileURLToPath } from 'node:url';

@@ -1,9 +1,9 @@
 /**
- * `pnpm simulate [--profile P] [--seeds N] [--start S] [--seconds T] [--workers W]`: worlds from seeds, on all cores; ends with a summary, the seeds that
- * failed, and a code other than 0 if any did.
- * `pnpm simulate --profile P --replay S [--shrink [--promise NAME]] [--all]`: one seed, as a timeline; `--shrink` makes its plan as small as still breaks
- * the promise (the first that it breaks), and prints it.
- * `pnpm simulate --plan FILE [--all]`: the same for a plan kept in a file.
+ * `pnpm simulate [--profile P] [--seeds N] [--start S] [--seconds T] [--workers W]`: worlds from
+ * seeds, on all cores; ends with a summary, the seeds that failed, and a code other than 0 if any
+ * did. `pnpm simulate --profile P --replay S [--shrink [--promise NAME]] [--all]`: one seed, as a
+ * timeline; `--shrink` makes its plan as small as still breaks the promise (the first that it
+ * breaks), and prints it. `pnpm simulate --plan FILE [--all]`: the same for a plan kept in a file.
  */
 
 import { readFileSync } from 'node:fs';

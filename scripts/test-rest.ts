@@ -1,6 +1,7 @@
 /**
- * `pnpm test:rest [path …]`: the tests that `pnpm test` leaves out, on real servers and in real time. A file that fails runs once more, alone; where it passes
- * then, it is flaky, which `test/flaky.json` keeps. Ends with a line of counts, and with 1 where something failed twice.
+ * `pnpm test:rest [path …]`: the tests that `pnpm test` leaves out, on real servers and in real
+ * time. A file that fails runs once more, alone; where it passes then, it is flaky, which
+ * `test/flaky.json` keeps. Ends with a line of counts, and with 1 where something failed twice.
  */
 
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,7 @@
-/** A command that elects: `etcdctl elect` and `consul lock`, a process for each campaign. It resigns by SIGINT or SIGTERM, as its documentation says. */
+/**
+ * A command that elects: `etcdctl elect` and `consul lock`, a process for each campaign. It resigns
+ * by SIGINT or SIGTERM, as its documentation says.
+ */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';

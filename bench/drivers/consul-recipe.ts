@@ -1,6 +1,7 @@
 /**
- * Consul's own recipe by its HTTP interface: a session, an acquire, a blocking query; without a lock's delay, and without any deadline of its own. Not a library: what
- * the store itself allows. `raw`: one key without a session, one blocking query and one check-and-set.
+ * Consul's own recipe by its HTTP interface: a session, an acquire, a blocking query; without a
+ * lock's delay, and without any deadline of its own. Not a library: what the store itself allows.
+ * `raw`: one key without a session, one blocking query and one check-and-set.
  */
 
 import { Agent, request as send } from 'node:http';

@@ -1,4 +1,7 @@
-/** npm etcd3: its Election, with its defaults. `raw`: its client alone, one watch and one transaction. */
+/**
+ * npm etcd3: its Election, with its defaults. `raw`: its client alone, one watch and one
+ * transaction.
+ */
 
 import { Etcd3 } from 'etcd3';
 import { speak, start, type Contestant, type Held } from './speak.ts';

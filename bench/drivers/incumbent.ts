@@ -1,4 +1,7 @@
-/** The SDK itself. `resign`: leadership.resign(); `handover`: leadership.handover(), to the next in succession. */
+/**
+ * The SDK itself. `resign`: leadership.resign(); `handover`: leadership.handover(), to the next in
+ * succession.
+ */
 
 import { type ElectionOptions, ElectionObserver, isIncumbentError, Member, openStore, type Leadership } from 'incumbent';
 import { speak, start, type Contestant, type Held } from './speak.ts';
@@ -15,7 +18,7 @@ function memberOf(as: string): Member {
   return member;
 }
 
-async function giveUp(leadership: Leadership): Promise<void> {
+async function endLeadership(leadership: Leadership): Promise<void> {
   if (mode !== 'handover') return leadership.resign();
   try {
     await leadership.handover();
@@ -39,7 +42,7 @@ const contestant: Contestant = {
     const member = memberOf(as);
     const leadership = await member.election(name, ...options(member, name)).campaign();
     void leadership.ended.then((end) => (end.lost ? lost(end.reason) : undefined));
-    return { isLeader: () => leadership.isValid(), resign: () => giveUp(leadership) };
+    return { isLeader: () => leadership.isValid(), resign: () => endLeadership(leadership) };
   },
   async observe(name, told) {
     const observer = new ElectionObserver(store, name);

@@ -1,6 +1,6 @@
 /**
- * The floor: no election, one key. Whoever waits gets one notification that the key has gone, and makes one swap that puts it. By the clients of the SDK's
- * own adapters, without core.
+ * The floor: no election, one key. Whoever waits gets one notification that the key has gone, and
+ * makes one swap that puts it. By the clients of the SDK's own adapters, without core.
  */
 
 import { openStore } from 'incumbent';

@@ -1,4 +1,7 @@
-/** npm redlock 5 (beta): `using`, which extends the lock by itself and asks again every 200 ms by default; on one server, without end. */
+/**
+ * npm redlock 5 (beta): `using`, which extends the lock by itself and asks again every 200 ms by
+ * default; on one server, without end.
+ */
 
 import { Redis } from 'ioredis';
 import Redlock from 'redlock';

@@ -1,4 +1,7 @@
-/** The protocol of a driver: commands come in, events go out, a line of JSON each. A driver ends when its standard input does. */
+/**
+ * The protocol of a driver: commands come in, events go out, a line of JSON each. A driver ends
+ * when its standard input does.
+ */
 
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
@@ -22,21 +25,24 @@ export interface Held {
 
 /** A library, as a driver of it is asked to use it. */
 export interface Contestant {
-  /** Resolves when elected. Candidates of one name, `as`, share a session where the library can. `lost` is called if it tells of a loss. */
+  /**
+   * Resolves when elected. Candidates of one name, `as`, share a session where the library can.
+   * `lost` is called if it tells of a loss.
+   */
   campaign(election: string, as: string, lost: (reason: string) => void): Promise<Held>;
   /** Calls `told` with each leader that the library's own observer tells of. */
   observe?(election: string, told: (leader: string) => void): Promise<void>;
 }
 
 interface Command {
-  readonly do: 'campaign' | 'resign' | 'observe' | 'believe' | 'collect';
+  readonly do: 'campaign' | 'resign' | 'observe' | 'reportLeading' | 'collect';
   readonly election: string;
   readonly as: string;
   /** How many observers. */
   readonly times: number;
 }
 
-/** How often a leader that was told to `believe` asks itself whether it leads. */
+/** How often a leader that was told to `reportLeading` asks itself whether it leads. */
 const SAMPLE_MS = 5;
 
 export function start(): Start {
@@ -82,11 +88,11 @@ async function obey(contestant: Contestant, held: Map<string, Held>, { do: what,
       await Promise.all(Array.from({ length: times }, async () => contestant.observe?.(election, told)));
       return emit('observes', { election, as, since });
     }
-    case 'believe':
+    case 'reportLeading':
       setInterval(() => {
-        // The belief held at some moment after this, so that is what counts.
+        // The library considered itself leader at some moment after this timestamp.
         const from = process.hrtime.bigint();
-        if (held.get(key)?.isLeader() === true) emit('believed', { election, as, from });
+        if (held.get(key)?.isLeader() === true) emit('leading', { election, as, from });
       }, SAMPLE_MS);
       return;
     case 'collect':
@@ -98,7 +104,10 @@ async function obey(contestant: Contestant, held: Map<string, Held>, { do: what,
   }
 }
 
-/** Calls `tell` when the last of so many observers has been told of a leader: a line for each of 5,000 would be what is measured. */
+/**
+ * Calls `tell` when the last of so many observers has been told of a leader: a line for each of
+ * 5,000 would be what is measured.
+ */
 function tellOfAll(observers: number, tell: (leader: string) => void): (leader: string) => void {
   const counts = new Map<string, number>();
   return (leader) => {
@@ -108,7 +117,7 @@ function tellOfAll(observers: number, tell: (leader: string) => void): (leader: 
   };
 }
 
-const COMMANDS: ReadonlySet<string> = new Set(['campaign', 'resign', 'observe', 'believe', 'collect']);
+const COMMANDS: ReadonlySet<string> = new Set(['campaign', 'resign', 'observe', 'reportLeading', 'collect']);
 
 function isCommand(value: unknown): value is Command {
   return typeof value === 'object' && value !== null && 'do' in value && typeof value.do === 'string' && COMMANDS.has(value.do);

@@ -37,7 +37,10 @@ export interface Contestant {
   readonly commands?: readonly string[];
 }
 
-/** A driver in TypeScript, on this process's Node. With `built`, in JavaScript, on the packages as they would be published. */
+/**
+ * A driver in TypeScript, on this process's Node. With `built`, in JavaScript, on the packages as
+ * they would be published.
+ */
 const script =
   (name: string) =>
   async ({ built }: ProgramOptions): Promise<Program> => {

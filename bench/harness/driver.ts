@@ -1,4 +1,7 @@
-/** One candidate's process, whatever it is written in: commands to its standard input, events from its standard output. */
+/**
+ * One candidate's process, whatever it is written in: commands to its standard input, events from
+ * its standard output.
+ */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +16,10 @@ export interface Program {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** Stamps are CLOCK_MONOTONIC of the host, in ns, read by the driver itself: comparable between all of them and with this process's `process.hrtime`. */
+/**
+ * Stamps are CLOCK_MONOTONIC of the host, in ns, read by the driver itself: comparable between all
+ * of them and with this process's `process.hrtime`.
+ */
 export interface DriverEvent {
   readonly event: string;
   readonly at: bigint;
@@ -21,7 +27,7 @@ export interface DriverEvent {
 }
 
 export interface Command {
-  readonly do: 'campaign' | 'resign' | 'observe' | 'believe' | 'collect';
+  readonly do: 'campaign' | 'resign' | 'observe' | 'reportLeading' | 'collect';
   readonly election?: string;
   readonly as?: string;
   readonly times?: number;
@@ -64,7 +70,10 @@ export class Driver implements AsyncDisposable {
     this.#child.stdin?.write(`${JSON.stringify({ ...command, election, as, times })}\n`);
   }
 
-  /** The first event from position `from` on that matches. Rejects when none comes in time, or the driver has failed or ended. */
+  /**
+   * The first event from position `from` on that matches. Rejects when none comes in time, or the
+   * driver has failed or ended.
+   */
   async waitFor(wanted: string | ((event: DriverEvent) => boolean), { from = 0, withinMs = WAIT_MS } = {}): Promise<DriverEvent> {
     const matches = typeof wanted === 'string' ? ({ event }: DriverEvent) => event === wanted : wanted;
     const late = performance.now() + withinMs;
@@ -115,7 +124,10 @@ export class Driver implements AsyncDisposable {
     this.#wake();
   }
 
-  /** What it says may end up in the results, which name no folders of the machine. Where an error came from is of no use there. */
+  /**
+   * What it says may end up in the results, which name no folders of the machine. Where an error
+   * came from is of no use there.
+   */
   #print(line: string): void {
     if (/^\s+at /.test(line)) return;
     this.#printed.push(line.replaceAll(FOLDERS, ''));

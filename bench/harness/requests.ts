@@ -1,4 +1,6 @@
-/** What a server says that it was asked, in all: an account that shares no code with any contestant. */
+/**
+ * What a server says that it was asked, in all: an account that shares no code with any contestant.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fourLetterWord, type OwnServer } from '@incumbent/test-support';
@@ -56,7 +58,10 @@ function reasonOf(error: unknown): string {
   return String(error instanceof Error ? (error.cause ?? error) : error);
 }
 
-/** Scripts, and what else the contestant sends: the server counts what scripts do in their turn, too, and does not tell it apart. */
+/**
+ * Scripts, and what else the contestant sends: the server counts what scripts do in their turn,
+ * too, and does not tell it apart.
+ */
 async function redisCalls(server: OwnServer, commands: readonly string[]): Promise<number> {
   const lines = (await server.ctl(['INFO', 'commandstats'])).matchAll(/^cmdstat_([\w|]+):calls=(\d+)/gm);
   const counts = new Map([...lines].map(([, name = '', calls]) => [name, Number(calls)]));

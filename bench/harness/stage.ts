@@ -21,7 +21,10 @@ export interface Stage extends AsyncDisposable {
   readonly version: string;
   /** As `openStore` is told, in a namespace. */
   storeUrl(namespace: string, url?: string): string;
-  /** Everything that the server says it was asked since it started; undefined where it does not count. `commands`: to be counted on Redis besides scripts. */
+  /**
+   * Everything that the server says it was asked since it started; undefined where it does not
+   * count. `commands`: to be counted on Redis besides scripts.
+   */
   requests(commands?: readonly string[]): Promise<number | undefined>;
   readonly server: OwnServer | undefined;
 }
@@ -36,9 +39,11 @@ export function freshNamespace(): string {
 
 const starts = {
   etcd: () => startEtcd(),
-  // A session is a connection, and there are thousands of them; ten minutes are more than it grants by default.
+  // A session is a connection, and there are thousands of them; ten minutes are more than it grants
+  // by default.
   zookeeper: () => startZookeeper({ heapMb: 2_048, settings: ['maxSessionTimeout=600000'] }),
-  // So that it counts requests from its start; and all processes here have one address, of which it takes 200 connections by default.
+  // So that it counts requests from its start; and all processes here have one address, of which it
+  // takes 200 connections by default.
   consul: () =>
     startConsul({ settings: { telemetry: { prometheus_retention_time: '24h' }, limits: { http_max_conns_per_client: 2_000 } } }),
   redis: () => startRedis(),

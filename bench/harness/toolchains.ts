@@ -1,4 +1,7 @@
-/** What the contestants of other languages need: what is on the PATH, else Debian's packages, unpacked into the cache. Each rejects with the reason where it cannot be had. */
+/**
+ * What the contestants of other languages need: what is on the PATH, else Debian's packages,
+ * unpacked into the cache. Each rejects with the reason where it cannot be had.
+ */
 
 import { readdir } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
@@ -14,7 +17,10 @@ export interface BuildOptions {
   readonly quick: boolean;
 }
 
-/** Go, its etcd client and all that this is built of, as Debian has them; the program is built once a version of its source. */
+/**
+ * Go, its etcd client and all that this is built of, as Debian has them; the program is built once
+ * a version of its source.
+ */
 export async function goProgram({ quick }: BuildOptions): Promise<Program> {
   const source = join(DRIVERS, 'etcd-go');
   const folder = await cached(join('bench', `etcd-go-${await digestOf(join(source, 'main.go'))}`), async (draft) => {

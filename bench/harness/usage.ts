@@ -11,7 +11,9 @@ export interface Usage {
 /** USER_HZ, which Linux fixes for what it tells user space. */
 const TICK_MS = 10;
 
-/** Of a process and of all below it: a command line tool's driver is one process, the tool another. */
+/**
+ * Of a process and of all below it: a command line tool's driver is one process, the tool another.
+ */
 export function processUsage(pid: number): Usage {
   const parts = [pid, ...childrenOf(pid)].map(one);
   return { rssKb: sum(parts.map(({ rssKb }) => rssKb)), cpuMs: sum(parts.map(({ cpuMs }) => cpuMs)) };

@@ -1,4 +1,7 @@
-/** Charts as SVG, without a library: bars of medians, with a whisker for the middle half. They are read on light and on dark pages. */
+/**
+ * Charts as SVG, without a library: bars of medians, with a whisker for the middle half. They are
+ * read on light and on dark pages.
+ */
 
 import type { Bar, Chart } from '../harness/run.ts';
 import { number } from '../harness/spread.ts';

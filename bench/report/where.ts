@@ -8,14 +8,19 @@ export function date(): string {
   return `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** The commit that was measured; with a + where the tree had changes of its own, the results left out. */
+/**
+ * The commit that was measured; with a + where the tree had changes of its own, the results left
+ * out.
+ */
 export function commit(): string {
   const git = (...args: readonly string[]): string => execFileSync('git', args, { encoding: 'utf8' }).trim();
   const changed = git('status', '--porcelain', '--', ':(top)', ':(top,exclude)bench/RESULTS.md', ':(top,exclude)bench/charts');
   return `${git('rev-parse', '--short', 'HEAD')}${changed === '' ? '' : '+'}`;
 }
 
-/** How many processes wanted a processor lately: more than there are, and single times say little. */
+/**
+ * How many processes wanted a processor lately: more than there are, and single times say little.
+ */
 export function load(): string {
   return loadavg()
     .map((value) => value.toFixed(1))

@@ -1,6 +1,6 @@
 /**
- * Writes RESULTS.md and its charts. The section and the targets of a scenario that is run again replace
- * the former ones. The other scenarios keep theirs.
+ * Writes RESULTS.md and its charts. The section and the targets of a scenario that is run again
+ * replace the former ones. The other scenarios keep theirs.
  */
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';

@@ -36,7 +36,10 @@ class Pair implements AsyncDisposable {
     return pair;
   }
 
-  /** One handover, in ms: from the moment just before the leader's call to the next one being told that it leads. The former leader then waits in its turn. */
+  /**
+   * One handover, in ms: from the moment just before the leader's call to the next one being told
+   * that it leads. The former leader then waits in its turn.
+   */
   async turn(): Promise<number> {
     const { driver, as } = this.#leader;
     const next = this.#other;
@@ -99,10 +102,16 @@ const BASE: Readonly<Partial<Record<StoreName, string>>> = {
   redis: 'redis-semaphore Mutex',
 };
 
-/** One notification and one swap, with nothing decided in between: what no election by the same client can stay below. */
+/**
+ * One notification and one swap, with nothing decided in between: what no election by the same
+ * client can stay below.
+ */
 const OWN_FLOOR = "floor: Incumbent's store client";
 
-/** What the others call by one name or another is a resignation; a handover is more: it makes sure beforehand that somebody waits. */
+/**
+ * What the others call by one name or another is a resignation; a handover is more: it makes sure
+ * beforehand that somebody waits.
+ */
 const OURS = ['incumbent, resign', 'incumbent, handover'];
 
 function targetsOf(store: StoreName, measured: Measured): readonly Target[] {

@@ -7,7 +7,10 @@ import type { Bench, Scenario, Section, Target } from '../harness/run.ts';
 import { number, spreadOf } from '../harness/spread.ts';
 import { freshNamespace, STORES, type Stage } from '../harness/stage.ts';
 
-/** Long, so that renewals hardly count: those of thousands would be what a machine of two cores does meanwhile, and thousands take minutes to join. */
+/**
+ * Long, so that renewals hardly count: those of thousands would be what a machine of two cores does
+ * meanwhile, and thousands take minutes to join.
+ */
 const TTL_MS = 1_800_000;
 /** A ZooKeeper session's may not be longer. */
 const ZOOKEEPER_TTL_MS = 600_000;
@@ -37,10 +40,16 @@ interface Failover {
   readonly perSecond: number | undefined;
 }
 
-/** Those that come next: their process is not the one that has the thousands, as it would not be anywhere else. */
+/**
+ * Those that come next: their process is not the one that has the thousands, as it would not be
+ * anywhere else.
+ */
 const NEAR = 7;
 
-/** The leader and those that come next campaign from one process, all others from another; with a session each where the library can. */
+/**
+ * The leader and those that come next campaign from one process, all others from another; with a
+ * session each where the library can.
+ */
 class Herd implements AsyncDisposable {
   readonly #contestant: Contestant;
   readonly #stage: Stage;
@@ -118,8 +127,10 @@ class Herd implements AsyncDisposable {
   }
 
   /**
-   * Until all have joined: nobody says so, but those who join keep their processes busy, or wait for a server that is. What the server counts does not tell alone: a process
-   * that collects garbage asks nothing for a while, and then goes on. Those who wait by polling are never quiet, and are not waited for for long.
+   * Until all have joined: nobody says so, but those who join keep their processes busy, or wait
+   * for a server that is. What the server counts does not tell alone: a process that collects
+   * garbage asks nothing for a while, and then goes on. Those who wait by polling are never quiet,
+   * and are not waited for for long.
    */
   async #quiet(): Promise<void> {
     const tries = 10 + this.#waiting / 20;
@@ -175,7 +186,9 @@ function isTooMuch({ kind, store }: Contestant, candidates: number): boolean {
   return candidates > (kind === 'ours' ? 5_000 : store === 'etcd' ? 1_000 : 100);
 }
 
-/** A handover takes the same way at every size in between, and a herd takes long to come together. */
+/**
+ * A handover takes the same way at every size in between, and a herd takes long to come together.
+ */
 function sizesOf({ kind, mode }: Contestant, sizes: readonly number[]): readonly number[] {
   return kind === 'ours' && mode === 'handover' ? sizes.filter((_, index) => index === 0 || index === sizes.length - 1) : sizes;
 }

@@ -1,4 +1,7 @@
-/** What it costs to ask whether one leads. `pnpm verify is-valid` makes the same measurement and asserts its bounds. */
+/**
+ * What it costs to ask whether one leads. `pnpm verify is-valid` makes the same measurement and
+ * asserts its bounds.
+ */
 
 import { isValid as check } from '../../test/integration/checks/is-valid.ts';
 import type { Scenario, Section } from '../harness/run.ts';

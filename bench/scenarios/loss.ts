@@ -1,4 +1,7 @@
-/** What becomes of a leader that does not give up by itself: killed, stopped, cut off, or deleted by an operator. Who leads next, when, and whether the former leader knows. */
+/**
+ * What becomes of a leader that does not give up by itself: killed, stopped, cut off, or deleted by
+ * an operator. Who leads next, when, and whether the former leader knows.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startProxy, type Proxy } from '@incumbent/test-support';
@@ -24,7 +27,7 @@ const TTL_MS: Readonly<Record<StoreName, number>> = {
 /** The least that Consul has for a session without a check, which it ends within twice that. */
 const CONSUL_PEER_TTL_MS = 10_000;
 const WITHIN_MS = 45_000;
-/** For so long after the next one leads it is watched whether the former one believes. */
+/** How long to watch the former leader after the next one leads, in ms. */
 const WATCHED_MS = 2_000;
 
 interface Trial {
@@ -32,7 +35,10 @@ interface Trial {
   readonly nextMs: number;
   /** From the moment at which a bystander is told that the leader's key has gone. */
   readonly beyondMs: number | undefined;
-  /** From the former leader's last belief to the next leader: below 0, there were two. */
+  /**
+   * From the last moment at which the former leader was valid to the next election, in ms. Below 0
+   * two were valid.
+   */
   readonly marginMs: number | undefined;
 }
 
@@ -65,7 +71,7 @@ async function trial(bench: Bench, contestant: Contestant, harm: Harm): Promise<
   await a.ask({ do: 'campaign', as: 'a' }, 'leads');
   await using b = await bench.start(contestant, { namespace, ttlMs });
   b.send({ do: 'campaign', as: 'b' });
-  a.send({ do: 'believe', as: 'a' });
+  a.send({ do: 'reportLeading', as: 'a' });
   const over = new AbortController();
   const goneAt =
     contestant.kind === 'ours' && harm === 'crash' ? await bystander(stage, namespace, over.signal) : (): undefined => undefined;
@@ -86,16 +92,16 @@ async function trial(bench: Bench, contestant: Contestant, harm: Harm): Promise<
   if (harm !== 'crash') await sleep(WATCHED_MS);
   over.abort();
   const gone = goneAt();
-  const believed = harm === 'crash' ? undefined : lastBelief(a);
+  const lastLeadingAt = harm === 'crash' ? undefined : lastLeading(a);
   return {
     nextMs: msBetween(from, leads.at),
     beyondMs: gone === undefined ? undefined : msBetween(gone, leads.at),
-    marginMs: believed === undefined ? undefined : msBetween(believed, leads.at),
+    marginMs: lastLeadingAt === undefined ? undefined : msBetween(lastLeadingAt, leads.at),
   };
 }
 
-function lastBelief({ events }: Driver): bigint | undefined {
-  const last: DriverEvent | undefined = events.findLast(({ event }) => event === 'believed');
+function lastLeading({ events }: Driver): bigint | undefined {
+  const last: DriverEvent | undefined = events.findLast(({ event }) => event === 'leading');
   return last === undefined ? undefined : stampOf(last, 'from');
 }
 
@@ -119,7 +125,14 @@ function targetsOf(harm: Harm, store: StoreName, trials: readonly Trial[]): read
   const least = Math.min(...margins);
   const positive = margins.filter((margin) => margin > 0).length;
   const measured = `${positive} of ${margins.length}, at least ${number(least)} ms`;
-  return [{ what: `cut off, ${store}`, wanted: 'the former leader has stopped believing before, every time', measured, met: least > 0 }];
+  return [
+    {
+      what: `cut off, ${store}`,
+      wanted: 'the former leader no longer considers itself leader before, every time',
+      measured,
+      met: least > 0,
+    },
+  ];
 }
 
 function rowOf(contestant: Contestant, trials: readonly Trial[]): readonly string[] {
@@ -167,7 +180,7 @@ async function measure(bench: Bench, harm: Harm, times: number): Promise<Pick<Se
   return { tables: [{ table: { head, rows } }], charts: harm === 'cut' ? [chartOf(stores, measured)] : [], targets };
 }
 
-/** For how long two believed. */
+/** For how long two considered themselves leader. */
 function chartOf(stores: readonly StoreName[], measured: readonly Measured[]): Chart {
   const barsOf = (store: StoreName): readonly Bar[] =>
     measured.flatMap(([contestant, trials]) => {
@@ -178,7 +191,7 @@ function chartOf(stores: readonly StoreName[], measured: readonly Measured[]): C
   const groups = stores.map((store) => ({ title: store, bars: barsOf(store) })).filter(({ bars }) => bars.length > 0);
   return {
     name: 'cut',
-    title: 'A leader cut off: for how long two processes believe that they lead (watched for 2 s)',
+    title: 'A leader cut off: for how long two processes consider themselves leader (watched for 2 s)',
     unit: 'ms',
     groups,
   };
@@ -202,17 +215,17 @@ export const crash: Scenario = scenario(
 export const pause: Scenario = scenario(
   'pause',
   'Pause',
-  `${STAGE}The leader's process is stopped (SIGSTOP) until half a second after the next one leads, then goes on. Margin: from the last moment at which the former leader believed, within two seconds of that, to the next one being told that it leads; below 0, there were two.`,
+  `${STAGE}The leader's process is stopped (SIGSTOP) until half a second after the next one leads, then goes on. Margin: from the last moment at which the former leader was valid, within two seconds of that, to the next one being told that it leads; below 0, there were two.`,
 );
 
 export const cut: Scenario = scenario(
   'cut',
   'Cut off',
-  `${STAGE}The leader's link is a proxy that from a random moment on accepts bytes and passes none on, and tells nobody. Margin: from the last moment at which the former leader believed, watched until two seconds after, to the next one being told that it leads; below 0, there were two, for that long or longer.`,
+  `${STAGE}The leader's link is a proxy that from a random moment on accepts bytes and passes none on, and tells nobody. Margin: from the last moment at which the former leader was valid, watched until two seconds after, to the next one being told that it leads; below 0, there were two, for that long or longer.`,
 );
 
 export const operatorDelete: Scenario = scenario(
   'delete',
   'Operator delete',
-  `${STAGE}An operator deletes the key by which the leader leads, with the means of the store. Next leader: from just before that. Margin: from the last moment at which the former leader believed, watched until two seconds after, to the next one being told that it leads; below 0, there were two, for that long or longer. By which nodes kazoo and Curator lead the harness does not know.`,
+  `${STAGE}An operator deletes the key by which the leader leads, with the means of the store. Next leader: from just before that. Margin: from the last moment at which the former leader was valid, watched until two seconds after, to the next one being told that it leads; below 0, there were two, for that long or longer. By which nodes kazoo and Curator lead the harness does not know.`,
 );

@@ -19,8 +19,8 @@ export type Report =
   /** The next command is done; commands are answered in order. */
   | { readonly type: 'obeyed' }
   | { readonly type: 'event'; readonly event: BrokerEvent }
-  /** The samples of `isValid()`: see `beliefs.ts`. */
-  | { readonly type: 'believed'; readonly term: bigint; readonly from: number; readonly to: number; readonly asked: number }
+  /** The samples of `isValid()`: see `valid-spans.ts`. */
+  | { readonly type: 'valid'; readonly term: bigint; readonly from: number; readonly to: number; readonly asked: number }
   /** A button of the page was pressed. */
   | { readonly type: 'asked'; readonly request: PageRequest };
 
@@ -42,7 +42,7 @@ export interface PageRequest {
 export const pageRequestShape: Shape<PageRequest> = recordOf<PageRequest>({ action: oneOf(actions), broker: text });
 
 const commands: readonly unknown[] = ['cutOff', 'heal', 'stopBefore', 'goOn', 'cluster'] satisfies readonly Command['type'][];
-const reports: readonly unknown[] = ['ready', 'obeyed', 'event', 'believed', 'asked'] satisfies readonly Report['type'][];
+const reports: readonly unknown[] = ['ready', 'obeyed', 'event', 'valid', 'asked'] satisfies readonly Report['type'][];
 
 export function isCommand(message: unknown): message is Command {
   return commands.includes(typeOf(message));

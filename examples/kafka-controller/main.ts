@@ -4,7 +4,7 @@
  */
 
 import { type Leadership, openStore } from 'incumbent';
-import { Beliefs } from './beliefs.ts';
+import { ValidSpans } from './valid-spans.ts';
 import { Broker } from './broker.ts';
 import { type Command, isCommand, report } from './commands.ts';
 import { now, type Told } from './events.ts';
@@ -20,7 +20,7 @@ const tell = (told: Told): void => {
   report({ type: 'event', event: { ...told, at: now() } });
   view.hear(told);
 };
-const beliefs = new Beliefs((belief) => report({ type: 'believed', ...belief }));
+const validSpans = new ValidSpans((validSpan) => report({ type: 'valid', ...validSpan }));
 let stoppedIn = 0n;
 const faults = new Faults({
   stopping: (before) => {
@@ -30,7 +30,7 @@ const faults = new Faults({
   refused: () => tell({ type: 'refused', by: 'store', what: 'write', stale: stoppedIn, seen: undefined }),
 });
 const store = faults.within(await openStore(url));
-const elected = (leadership: Leadership<Address>): void => beliefs.ask(leadership);
+const elected = (leadership: Leadership<Address>): void => validSpans.ask(leadership);
 const routes = (served: Broker): Routes => view.routes(served, faults);
 const about = { brokerId, ttlMs: Number(ttlMs), folder, port: Number(port) };
 const { broker, finished } = await Broker.start({ ...about, store, faults, tell, elected, routes });
@@ -50,7 +50,7 @@ await Promise.race([finished, stop.promise]);
 view.close();
 await broker.shutDown();
 await store.close();
-beliefs.stop();
+validSpans.stop();
 process.removeAllListeners('disconnect');
 process.disconnect?.();
 

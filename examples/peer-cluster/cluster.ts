@@ -13,7 +13,7 @@ const HOST = '127.0.0.1';
 
 type State = 'up' | 'killed' | 'paused' | 'cut off';
 
-interface Seat {
+interface MemberProcess {
   readonly id: string;
   state: State;
   child: ChildProcess | undefined;
@@ -25,7 +25,7 @@ interface Seat {
 
 export class Cluster {
   readonly #election: Name;
-  readonly #seats: readonly Seat[];
+  readonly #members: readonly MemberProcess[];
   readonly #addresses: Readonly<Record<string, string>>;
   readonly #folder: string;
   /** Made anew for each cluster: the members prove to each other that they know it. */
@@ -37,19 +37,19 @@ export class Cluster {
     this.#addresses = addresses;
     this.#folder = folder;
     this.#changed = changed;
-    this.#seats = Object.keys(addresses).map((id) => ({ id, state: 'killed', child: undefined, leads: undefined, sees: undefined }));
+    this.#members = Object.keys(addresses).map((id) => ({ id, state: 'killed', child: undefined, leads: undefined, sees: undefined }));
   }
 
   /** Their votes are kept in the folder. `changed` hears of whatever happens. */
   static async start(election: Name, ids: readonly string[], folder: string, changed: (what: string) => void): Promise<Cluster> {
     const addresses = await Promise.all(ids.map(async (id) => [id, `${HOST}:${await freePort()}`] as const));
     const cluster = new Cluster(election, Object.fromEntries(addresses), folder, changed);
-    for (const seat of cluster.#seats) cluster.#start(seat);
+    for (const member of cluster.#members) cluster.#start(member);
     return cluster;
   }
 
   get ids(): readonly string[] {
-    return this.#seats.map(({ id }) => id);
+    return this.#members.map(({ id }) => id);
   }
 
   /** Of those that can be asked, the one that leads. */
@@ -68,112 +68,112 @@ export class Cluster {
 
   /** All of them, as one line. */
   get picture(): string {
-    return this.#seats.map(pictureOf).join('  ');
+    return this.#members.map(pictureOf).join('  ');
   }
 
   kill(id: string): void {
-    const seat = this.#seat(id);
-    seat.child?.kill('SIGKILL');
-    Object.assign(seat, { state: 'killed', child: undefined, leads: undefined, sees: undefined });
+    const member = this.#member(id);
+    member.child?.kill('SIGKILL');
+    Object.assign(member, { state: 'killed', child: undefined, leads: undefined, sees: undefined });
     this.#changed(`${id} is killed`);
   }
 
   pause(id: string): void {
-    this.#seat(id).child?.kill('SIGSTOP');
+    this.#member(id).child?.kill('SIGSTOP');
     this.#set(id, 'paused');
   }
 
   cut(id: string): void {
-    this.#order(this.#seat(id), 'cut');
+    this.#order(this.#member(id), 'cut');
     this.#set(id, 'cut off');
   }
 
   /** Whatever was done to it is undone. */
   resume(id: string): void {
-    const seat = this.#seat(id);
-    if (seat.state === 'killed') this.#start(seat);
-    if (seat.state === 'paused') seat.child?.kill('SIGCONT');
-    if (seat.state === 'cut off') this.#order(seat, 'heal');
-    if (seat.state !== 'up') this.#set(id, 'up');
+    const member = this.#member(id);
+    if (member.state === 'killed') this.#start(member);
+    if (member.state === 'paused') member.child?.kill('SIGCONT');
+    if (member.state === 'cut off') this.#order(member, 'heal');
+    if (member.state !== 'up') this.#set(id, 'up');
   }
 
   /** Each hands over, if it leads, and ends. */
   async close(): Promise<void> {
-    for (const { id } of this.#seats) if (this.#seat(id).state !== 'killed') this.resume(id);
-    for (const seat of this.#seats) {
-      const { child } = seat;
+    for (const { id } of this.#members) if (this.#member(id).state !== 'killed') this.resume(id);
+    for (const member of this.#members) {
+      const { child } = member;
       if (child === undefined) continue;
       const gone = once(child, 'exit');
-      this.#order(seat, 'close');
+      this.#order(member, 'close');
       await gone;
     }
   }
 
-  get #reachable(): readonly Seat[] {
-    return this.#seats.filter(({ state }) => state === 'up');
+  get #reachable(): readonly MemberProcess[] {
+    return this.#members.filter(({ state }) => state === 'up');
   }
 
   /** A majority elects; by best effort, whoever is there, if one of them is a candidate. */
-  #canElect(reachable: readonly Seat[]): boolean {
-    if (this.#election === 'quorum') return reachable.length * 2 > this.#seats.length;
+  #canElect(reachable: readonly MemberProcess[]): boolean {
+    if (this.#election === 'quorum') return reachable.length * 2 > this.#members.length;
     const candidates = candidatesOf(this.#election, this.ids);
     return reachable.some(({ id }) => candidates.includes(id));
   }
 
-  #seat(id: string): Seat {
-    const seat = this.#seats.find((one) => one.id === id);
-    if (seat === undefined) throw new RangeError(`there is no member "${id}"`);
-    return seat;
+  #member(id: string): MemberProcess {
+    const member = this.#members.find((one) => one.id === id);
+    if (member === undefined) throw new RangeError(`there is no member "${id}"`);
+    return member;
   }
 
   #set(id: string, state: State): void {
-    this.#seat(id).state = state;
+    this.#member(id).state = state;
     this.#changed(`${id} is ${state}`);
   }
 
-  #order({ child }: Seat, order: Order): void {
+  #order({ child }: MemberProcess, order: Order): void {
     if (child?.connected === true) child.send(order);
   }
 
-  #start(seat: Seat): void {
+  #start(member: MemberProcess): void {
     const addresses = Object.entries(this.#addresses)
       .map((pair) => pair.join('='))
       .join(',');
     const env = { ...process.env, CLUSTER_SECRET: this.#secret };
-    const child = fork(MEMBER, [this.#election, seat.id, addresses, this.#folder], { serialization: 'advanced', env });
-    Object.assign(seat, { child, state: 'up' });
+    const child = fork(MEMBER, [this.#election, member.id, addresses, this.#folder], { serialization: 'advanced', env });
+    Object.assign(member, { child, state: 'up' });
     child.on('message', (message) => {
-      if (seat.child === child && isTold(message)) this.#hear(seat, message);
+      if (member.child === child && isTold(message)) this.#hear(member, message);
     });
     child.on('exit', (code) => {
-      if (seat.child !== child) return;
-      Object.assign(seat, { state: 'killed', child: undefined, leads: undefined, sees: undefined });
-      if (code !== 0) this.#changed(`${seat.id} has ended by itself, with code ${code}`);
+      if (member.child !== child) return;
+      Object.assign(member, { state: 'killed', child: undefined, leads: undefined, sees: undefined });
+      if (code !== 0) this.#changed(`${member.id} has ended by itself, with code ${code}`);
     });
   }
 
-  #hear(seat: Seat, told: Told): void {
+  #hear(member: MemberProcess, told: Told): void {
     switch (told.type) {
       case 'leads':
-        seat.leads = told.number;
-        return this.#changed(`${seat.id} leads, in ${this.#election === 'quorum' ? 'term' : 'round'} ${told.number}`);
+        member.leads = told.number;
+        return this.#changed(`${member.id} leads, in ${this.#election === 'quorum' ? 'term' : 'round'} ${told.number}`);
       case 'ended':
-        seat.leads = undefined;
-        return this.#changed(`${seat.id} leads no longer: ${told.reason}`);
+        member.leads = undefined;
+        return this.#changed(`${member.id} leads no longer: ${told.reason}`);
       case 'sees': {
         const { leader, number } = told;
-        seat.sees = leader === undefined || number === undefined ? undefined : { leader, number };
+        member.sees = leader === undefined || number === undefined ? undefined : { leader, number };
         return this.#changed('');
       }
       case 'failed':
-        return this.#changed(`${seat.id} has failed: ${told.why}`);
+        return this.#changed(`${member.id} has failed: ${told.why}`);
       default:
         return told satisfies never;
     }
   }
 }
 
-function pictureOf({ id, state, leads, sees }: Seat): string {
+function pictureOf({ id, state, leads, sees }: MemberProcess): string {
   // Whoever is cut off still says to this process what it believes.
   if (state !== 'up') return leads === undefined || state !== 'cut off' ? `${id} ${state}` : `${id} ${state}, LEADS ${leads}`;
   if (leads !== undefined) return `${id} LEADS ${leads}`;

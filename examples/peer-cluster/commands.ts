@@ -13,29 +13,29 @@ export const help: string = [
   'ID is one of a b c d e, or "leader".',
 ].join('\n');
 
-const verbs = ['kill', 'pause', 'cut', 'resume', 'status', 'watch', 'quit'] as const;
+const commands = ['kill', 'pause', 'cut', 'resume', 'status', 'watch', 'quit'] as const;
 
 export interface Command {
-  readonly verb: (typeof verbs)[number];
+  readonly name: (typeof commands)[number];
   readonly id: string | undefined;
 }
 
 /** Undefined: none of them. */
 export function parse(line: string): Command | undefined {
   const [word, id, ...more] = line.trim().split(/\s+/);
-  const verb = verbs.find((one) => one === word);
-  const takesId = verb === 'kill' || verb === 'pause' || verb === 'cut';
-  if (verb === undefined || more.length > 0 || (id === undefined) === takesId) return undefined;
-  return id !== undefined && !takesId && verb !== 'resume' ? undefined : { verb, id };
+  const name = commands.find((one) => one === word);
+  const takesId = name === 'kill' || name === 'pause' || name === 'cut';
+  if (name === undefined || more.length > 0 || (id === undefined) === takesId) return undefined;
+  return id !== undefined && !takesId && name !== 'resume' ? undefined : { name, id };
 }
 
 /** What is done to members. Tells why it cannot be. */
-export function act(cluster: Cluster, { verb, id }: Command): string | undefined {
+export function act(cluster: Cluster, { name, id }: Command): string | undefined {
   const named = id === 'leader' ? cluster.leader : id;
-  if (verb === 'resume' && id === undefined) for (const one of cluster.ids) cluster.resume(one);
+  if (name === 'resume' && id === undefined) for (const one of cluster.ids) cluster.resume(one);
   if (id === undefined) return undefined;
   if (named === undefined) return 'nobody leads now';
   if (!cluster.ids.includes(named)) return `there is no member "${named}"`;
-  if (verb === 'kill' || verb === 'pause' || verb === 'cut' || verb === 'resume') cluster[verb](named);
+  if (name === 'kill' || name === 'pause' || name === 'cut' || name === 'resume') cluster[name](named);
   return undefined;
 }

@@ -10,11 +10,11 @@ export class Cable implements Transport {
     this.#transport = transport;
   }
 
-  async open(seat: LinkOptions): Promise<Link> {
+  async open(options: LinkOptions): Promise<Link> {
     const link = await this.#transport.open({
-      ...seat,
+      ...options,
       receive: (from, frame) => {
-        if (!this.isCut) seat.receive(from, frame);
+        if (!this.isCut) options.receive(from, frame);
       },
     });
     return {

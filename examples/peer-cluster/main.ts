@@ -54,9 +54,9 @@ await rm(folder, { recursive: true });
 function obey(line: string): boolean {
   const command = parse(line);
   if (command === undefined) console.log(help);
-  else if (command.verb === 'quit') isOver = true;
-  else if (command.verb === 'status') console.log(cluster.picture);
-  else if (command.verb === 'watch') {
+  else if (command.name === 'quit') isOver = true;
+  else if (command.name === 'status') console.log(cluster.picture);
+  else if (command.name === 'watch') {
     isWatching = !isWatching;
     console.log(isWatching ? 'watching' : 'no longer watching');
   } else {

@@ -1,4 +1,7 @@
-/** The members of a run: each a process, with a way to the store of its own, started again under the same id when it has died. */
+/**
+ * The members of a run: each a process, with a way to the store of its own, started again under the
+ * same id when it has died.
+ */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,44 +38,47 @@ export interface Told {
 }
 
 export class Crew implements AsyncDisposable {
-  readonly seats: readonly Seat[];
+  readonly members: readonly CrewMember[];
   readonly #hub: Hub;
 
-  private constructor(seats: readonly Seat[], hub: Hub) {
-    this.seats = seats;
+  private constructor(members: readonly CrewMember[], hub: Hub) {
+    this.members = members;
     this.#hub = hub;
   }
 
   static async open(options: CrewOptions): Promise<Crew> {
     const { site, recorder, size } = options;
-    const seats: Seat[] = [];
-    const hub = await Hub.open(recorder, (pid) => seats.find((seat) => seat.pid === pid)?.who ?? `pid ${pid}`);
+    const members: CrewMember[] = [];
+    const hub = await Hub.open(recorder, (pid) => members.find((member) => member.pid === pid)?.who ?? `pid ${pid}`);
     mkdirSync(options.folder, { recursive: true });
-    for (let index = 0; index < size; index += 1) seats.push(new Seat(`m${index + 1}`, await site.openWay(index), hub, options));
-    return new Crew(seats, hub);
+    for (let index = 0; index < size; index += 1) members.push(new CrewMember(`m${index + 1}`, await site.openWay(index), hub, options));
+    return new Crew(members, hub);
   }
 
   /** Starts everybody, and says what the store is. */
   async start(): Promise<Told> {
-    const told = await Promise.all(this.seats.map((seat) => seat.start()));
+    const told = await Promise.all(this.members.map((member) => member.start()));
     const [first] = told;
     if (first === undefined) throw new RangeError('a crew of nobody');
     return first;
   }
 
-  /** Who has told last, and in the highest term, that it leads; nobody if it has told since that this is over. */
-  get leader(): Seat | undefined {
-    return this.seats.filter((seat) => seat.leads !== undefined).toSorted((a, b) => Number((b.leads ?? 0n) - (a.leads ?? 0n)))[0];
+  /**
+   * Who has told last, and in the highest term, that it leads; nobody if it has told since that
+   * this is over.
+   */
+  get leader(): CrewMember | undefined {
+    return this.members.filter((member) => member.leads !== undefined).toSorted((a, b) => Number((b.leads ?? 0n) - (a.leads ?? 0n)))[0];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.seats.map((seat) => seat.kill()));
+    await Promise.all(this.members.map((member) => member.kill()));
     await this.#hub[Symbol.asyncDispose]();
   }
 }
 
 /** One member, through all its lives. */
-export class Seat {
+export class CrewMember {
   readonly id: string;
   readonly way: Way;
   /** The term in which it leads, as it says. */

@@ -1,6 +1,7 @@
 /**
- * What happened in a run, as data: one event a line of JSON, each stamped with the host's one monotonic clock, in ms since the run began. The checker, the table and the
- * picture read nothing else.
+ * What happened in a run, as data: one event a line of JSON, each stamped with the host's one
+ * monotonic clock, in ms since the run began. The checker, the table and the picture read nothing
+ * else.
  */
 
 /** One life of a member: `m1#2` is the second process of the member m1. */
@@ -27,7 +28,9 @@ export interface RunHeader {
   readonly sickMs: number;
   /** While members' watches are silent and their calls go through, likewise. */
   readonly silentMs: number;
-  /** Why the store may end a lease that it vouches for; undefined: it is not excused where it does. */
+  /**
+   * Why the store may end a lease that it vouches for; undefined: it is not excused where it does.
+   */
   readonly endsEarly?: string;
   /** Members that reach all servers through one address. */
   readonly oneAddress?: readonly string[];
@@ -43,7 +46,10 @@ export type FaultEvent = {
   readonly what: 'begins' | 'hit' | 'ends' | 'missed';
 };
 
-/** `storm`: faults come. `calm`: all are healed, and none comes. `asked`: the members have been asked who leads. `over`: the members are told to leave. */
+/**
+ * `storm`: faults come. `calm`: all are healed, and none comes. `asked`: the members have been
+ * asked who leads. `over`: the members are told to leave.
+ */
 export type Phase = 'storm' | 'calm' | 'asked' | 'over';
 
 export type ChaosEvent =
@@ -56,12 +62,18 @@ export type ChaosEvent =
   /** The process has ended; `wanted`: it was killed, or told to leave. */
   | { readonly type: 'died'; readonly at: number; readonly who: Who; readonly wanted: boolean; readonly output: readonly string[] }
   | { readonly type: 'elected'; readonly at: number; readonly who: Who; readonly term: bigint }
-  /** `isValid()` said true at `from`, and last at `at`; each moment was taken before the question, so that the belief held then or later. */
-  | { readonly type: 'believed'; readonly from: number; readonly at: number; readonly who: Who; readonly term: bigint }
+  /**
+   * `isValid()` said true at `from`, and last at `at`; each moment was taken before the question,
+   * so that the belief held then or later.
+   */
+  | { readonly type: 'valid'; readonly from: number; readonly at: number; readonly who: Who; readonly term: bigint }
   | EndedEvent
   | AnnouncedEvent
   | RenewedEvent
-  /** The store keeps this lease no longer, as a linearizable read past all proxies has shown. `by`: the server that was asked. */
+  /**
+   * The store keeps this lease no longer, as a linearizable read past all proxies has shown. `by`:
+   * the server that was asked.
+   */
   | { readonly type: 'leaseGone'; readonly at: number; readonly lease: string; readonly by: string }
   /** Work of this term, that was to stop, has stopped. */
   | { readonly type: 'stopped'; readonly at: number; readonly who: Who; readonly term: bigint }
@@ -75,7 +87,7 @@ export type ChaosEvent =
   /** The wall clock of a process was seen to jump. */
   | { readonly type: 'jumped'; readonly at: number; readonly who: Who; readonly byMs: number }
   /** `lead` has rejected. */
-  | { readonly type: 'gaveUp'; readonly at: number; readonly who: Who; readonly error: string }
+  | { readonly type: 'failed'; readonly at: number; readonly who: Who; readonly error: string }
   /** The last write of a term that is found in the store when all is over. */
   | { readonly type: 'kept'; readonly at: number; readonly term: bigint; readonly n: number }
   /** What is left in the store after everybody has left. */
@@ -96,12 +108,18 @@ export interface EndedEvent {
   readonly term: bigint;
   readonly reason: string;
   readonly lost: boolean;
-  /** How long ago the last renewal was that the store has acknowledged, by the process's wall clock, in ms. */
+  /**
+   * How long ago the last renewal was that the store has acknowledged, by the process's wall clock,
+   * in ms.
+   */
   readonly renewedMsAgo: number;
   readonly loopBlockedMs: number;
 }
 
-/** What a process was told by the SDK's diagnostics channels `incumbent:elected` and `incumbent:ended`. */
+/**
+ * What a process was told by the SDK's diagnostics channels `incumbent:elected` and
+ * `incumbent:ended`.
+ */
 interface AnnouncedEvent {
   readonly type: 'announced';
   readonly at: number;
@@ -112,7 +130,10 @@ interface AnnouncedEvent {
   readonly lease?: string;
 }
 
-/** The store acknowledged a grant or a renewal, and vouches for the lease until `from + ttlMs` at the latest. */
+/**
+ * The store acknowledged a grant or a renewal, and vouches for the lease until `from + ttlMs` at
+ * the latest.
+ */
 interface RenewedEvent {
   readonly type: 'renewed';
   /** When the renewal was sent, or the grant was acknowledged. */
@@ -143,7 +164,10 @@ export interface SwappedEvent {
   readonly who: Who;
   readonly term: bigint;
   readonly n: number;
-  /** `refused`: by the guard. `outOfDate`: the member did not know what it had written last. `notDone`: it certainly did not happen, for another reason. */
+  /**
+   * `refused`: by the guard. `outOfDate`: the member did not know what it had written last.
+   * `notDone`: it certainly did not happen, for another reason.
+   */
   readonly outcome: 'swapped' | 'refused' | 'outOfDate' | 'unknown' | 'notDone';
 }
 

@@ -1,4 +1,7 @@
-/** Where members write to what knows no store, a resource with a fence and its twin without one; and by which they take orders. */
+/**
+ * Where members write to what knows no store, a resource with a fence and its twin without one; and
+ * by which they take orders.
+ */
 
 import { createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
@@ -43,7 +46,10 @@ export class Hub implements AsyncDisposable {
     return this.#sockets.get(who)?.write(`${JSON.stringify(order)}\n`) ?? false;
   }
 
-  /** Holds its writes back: they arrive late, all at once, when the function that this returns is called. */
+  /**
+   * Holds its writes back: they arrive late, all at once, when the function that this returns is
+   * called.
+   */
   hold(who: Who): () => void {
     this.#held.set(who, []);
     return () => {

@@ -1,7 +1,7 @@
 /** Carries a plan out, and heals. It knows nothing of what faults do. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Crew, Seat } from './crew.ts';
+import type { Crew, CrewMember } from './crew.ts';
 import type { Fault, Mend } from './faults/fault.ts';
 import type { FaultEvent } from './history.ts';
 import type { Round, Step } from './plan.ts';
@@ -48,7 +48,7 @@ export class Nemesis {
     const began = recorder.now();
     for (const step of steps) {
       await this.#until(began + step.at);
-      const done = this.#strike(step).catch((error: unknown) => this.#options.complain(`${step.fault}: ${String(error)}`));
+      const done = this.#inject(step).catch((error: unknown) => this.#options.complain(`${step.fault}: ${String(error)}`));
       this.#under.add(done);
       void done.then(() => this.#under.delete(done));
     }
@@ -62,7 +62,7 @@ export class Nemesis {
   }
 
   /** From the beginning of one fault to its end, or to the calm. */
-  async #strike(step: Step): Promise<void> {
+  async #inject(step: Step): Promise<void> {
     const target = await this.#targetOf(step);
     if (target === undefined) return this.#tell(step, 'nobody', 'missed');
     this.#busy.add(target.name);
@@ -91,8 +91,8 @@ export class Nemesis {
       case undefined:
         return undefined;
       case 'member': {
-        const seat = this.#seat(step);
-        return seat === undefined ? undefined : { name: seat.id, lasts: true, begin: () => fault.begin(seat, step.for, random) };
+        const member = this.#member(step);
+        return member === undefined ? undefined : { name: member.id, lasts: true, begin: () => fault.begin(member, step.for, random) };
       }
       case 'server': {
         const index = await this.#server(step, fault.only?.(site));
@@ -110,16 +110,19 @@ export class Nemesis {
   }
 
   /** Whoever leads; or the first from a number on that nothing has hit. */
-  #seat({ aim }: Step): Seat | undefined {
+  #member({ aim }: Step): CrewMember | undefined {
     const { crew } = this.#options;
-    const free = crew.seats.filter(({ id }) => !this.#busy.has(id));
+    const free = crew.members.filter(({ id }) => !this.#busy.has(id));
     const leader = crew.leader;
     if (aim === 'leader' && leader !== undefined && free.includes(leader)) return leader;
-    if (aim === 'follower') return free.find((seat) => seat !== leader);
+    if (aim === 'follower') return free.find((member) => member !== leader);
     return free[aim === 'leader' ? 0 : aim % free.length];
   }
 
-  /** One server of three may be out of order beside another: then there is no quorum. All three at once say nothing. */
+  /**
+   * One server of three may be out of order beside another: then there is no quorum. All three at
+   * once say nothing.
+   */
   async #server({ aim }: Step, only: number | undefined): Promise<number | undefined> {
     const { servers } = this.#options.site;
     const free = servers.flatMap((_, index) => (this.#busy.has(serverName(index)) ? [] : [index]));

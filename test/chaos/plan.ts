@@ -3,7 +3,10 @@
 import { randomOf } from '../integration/checks/check.ts';
 import type { Fault } from './faults/fault.ts';
 
-/** Whom: whoever leads then (of the members, or of the servers), a member that does not, or one by its number. */
+/**
+ * Whom: whoever leads then (of the members, or of the servers), a member that does not, or one by
+ * its number.
+ */
 type Aim = 'leader' | 'follower' | number;
 
 export interface Step {
@@ -31,9 +34,14 @@ export interface PlanOptions {
   readonly seed: number;
   readonly minutes: number;
   readonly ttlMs: number;
-  /** While one server is sick, somebody leads within so many ms; undefined where there is no quorum without it. */
+  /**
+   * While one server is sick, somebody leads within so many ms; undefined where there is no quorum
+   * without it.
+   */
   readonly sickMs?: number | undefined;
-  /** While watches are silent, likewise; undefined: nobody's are, for longer than other faults last. */
+  /**
+   * While watches are silent, likewise; undefined: nobody's are, for longer than other faults last.
+   */
   readonly silentMs?: number | undefined;
   /** What can be done to this store. */
   readonly faults: readonly Fault[];
@@ -56,7 +64,9 @@ const SILENT_FOLLOWERS = 3;
 const VIGIL_IDS = 1_000_000;
 const STEPS_PER_VIGIL = 10;
 const VIGIL_AT_MS = 500;
-/** A leader goes, and its process is started again, within so long; the bound counts from then on. */
+/**
+ * A leader goes, and its process is started again, within so long; the bound counts from then on.
+ */
 const GONE_MS = 6_000;
 /** Of those that have a leader to hit. */
 const LEADER_RATIO = 0.65;
@@ -73,9 +83,9 @@ export function drawPlan(options: PlanOptions): Plan {
 const DELETIONS: ReadonlySet<string> = new Set(['deleteRecord', 'deleteEntry']);
 
 /**
- * In one storm an operator deletes records or entries, never both: the next candidate is let in when
- * both are gone, while a leader whose watches are silent still believes (docs/operations.md). Which of
- * the two is a draw of its own.
+ * In one storm an operator deletes records or entries, never both: the next candidate is let in
+ * when both are gone, while a leader whose watches are silent still believes (docs/operations.md).
+ * Which of the two is a draw of its own.
  */
 function withOneDeletion(rounds: readonly Round[], seed: number): readonly Round[] {
   const random = randomOf(seed ^ DELETION_STREAM);
@@ -88,8 +98,8 @@ function withOneDeletion(rounds: readonly Round[], seed: number): readonly Round
 }
 
 /**
- * After every few storms comes a vigil, drawn from a stream of its own: one thing is wrong for longer
- * than a new leader may take, and nothing else, but that the leader goes just then.
+ * After every few storms comes a vigil, drawn from a stream of its own: one thing is wrong for
+ * longer than a new leader may take, and nothing else, but that the leader goes just then.
  */
 function withVigils(rounds: readonly Round[], { seed, sickMs, silentMs, faults }: PlanOptions): readonly Round[] {
   const random = randomOf(seed ^ VIGIL_STREAM);
@@ -116,7 +126,10 @@ function vigil(index: number, boundMs: number, wrong: readonly (readonly [fault:
   return { stormMs: lasts + 2 * VIGIL_AT_MS, steps: [...steps, ...gone].map((step, nth) => ({ ...step, id: id + nth })) };
 }
 
-/** A run without a failover proves nothing. If chance has drawn no fault that is sure to cause one, the first step does, while somebody leads. */
+/**
+ * A run without a failover proves nothing. If chance has drawn no fault that is sure to cause one,
+ * the first step does, while somebody leads.
+ */
 function withFailover(rounds: readonly Round[], faults: readonly Fault[]): readonly Round[] {
   const names = faults.flatMap((fault) => (fault.on === 'member' && fault.endsLeadership === true ? [fault.name] : []));
   const isSure = ({ aim, fault }: Step): boolean => aim === 'leader' && names.includes(fault);

@@ -43,15 +43,24 @@ const TTL_MS = 3_000;
 /** Somebody has led for so long before the members are asked who does. */
 const LED_MS = 9_000;
 const ANSWERS_MS = 3_000;
-/** A calm in which nobody leads is waited for a little longer than it may last, so that the checker sees it. */
+/**
+ * A calm in which nobody leads is waited for a little longer than it may last, so that the checker
+ * sees it.
+ */
 const BEYOND_MS = 5_000;
-/** While one server is sick and a quorum is healthy, a new leader may take so long beyond the store's time to end a lease. */
+/**
+ * While one server is sick and a quorum is healthy, a new leader may take so long beyond the
+ * store's time to end a lease.
+ */
 const SICK_MS = 5_000;
 /** A candidate that hears nothing reads for itself within so many ttls. */
 const READS_WITHIN_TTLS = 3.75;
 /** With as many servers one may be sick. */
 const QUORUM_OF = 3;
-/** Not a fault that comes and goes: whether members have one address for all servers is drawn for the whole run. */
+/**
+ * Not a fault that comes and goes: whether members have one address for all servers is drawn for
+ * the whole run.
+ */
 const ONE_ADDRESS = 'oneAddress';
 const ADDRESS_STREAM = 0x61_64_64;
 const LAG_EVERY_MS = 50;
@@ -91,13 +100,13 @@ export async function run(options: RunOptions): Promise<Ran> {
     options.say(`    is over; ${crew.leader?.id ?? 'nobody'} leads`);
   }
   enter(recorder, 'over');
-  await Promise.all(crew.seats.map((seat) => seat.leave()));
+  await Promise.all(crew.members.map((member) => member.leave()));
   await inspect(recorder, site);
   return { history: recorder.history, file };
 }
 
 function headerOf({ store, seed, minutes, forgets }: RunOptions, site: Site, crew: Crew, told: Told): Extract<ChaosEvent, { type: 'run' }> {
-  const oneAddress = crew.seats.flatMap(({ id, way }) => (way.oneAddress ? [id] : []));
+  const oneAddress = crew.members.flatMap(({ id, way }) => (way.oneAddress ? [id] : []));
   return {
     type: 'run',
     at: 0,
@@ -106,7 +115,7 @@ function headerOf({ store, seed, minutes, forgets }: RunOptions, site: Site, cre
     commit: commit(),
     seed,
     minutes,
-    members: crew.seats.map(({ id }) => id),
+    members: crew.members.map(({ id }) => id),
     servers: site.servers.map((_, index) => serverName(index)),
     ttlMs: TTL_MS,
     recoveryMs: told.expiresWithinMs + 3 * TTL_MS,
@@ -133,7 +142,7 @@ async function calm(recorder: Recorder, crew: Crew, recoveryMs: number): Promise
   await sleep(LED_MS);
   enter(recorder, 'asked');
   const from = recorder.history.length;
-  const asked = crew.seats.filter((seat) => seat.order({ answer: true })).length;
+  const asked = crew.members.filter((member) => member.order({ answer: true })).length;
   const answers = (): boolean => recorder.history.slice(from).filter(({ type }) => type === 'answered').length === asked;
   await until(answers, { what: 'everybody has answered', withinMs: ANSWERS_MS }).catch(() => {});
 }

@@ -9,7 +9,7 @@ export function read({ event, at: ns, fields }: ScriptEvent, who: Who, ms: (ns: 
   switch (event) {
     case 'elected':
       return { type: event, at: ms(bigint('from')), who, term: bigint('term') };
-    case 'believed':
+    case 'valid':
       return { type: event, from: ms(bigint('from')), at: ms(bigint('last')), who, term: bigint('term') };
     case 'ended': {
       const { reason, lost } = fields;
@@ -43,7 +43,7 @@ export function read({ event, at: ns, fields }: ScriptEvent, who: Who, ms: (ns: 
       return { type: event, at, who, view: viewOf(fields['view']), read: fields['read'] === undefined ? undefined : bigint('read') };
     case 'jumped':
       return { type: event, at, who, byMs: number('byMs') };
-    case 'gaveUp':
+    case 'failed':
       return { type: event, at, who, error: String(fields['error']) };
     default:
       return undefined;

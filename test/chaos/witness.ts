@@ -8,13 +8,19 @@ const EVERY_MS = 100;
 const CALL_MS = 1_000;
 const OPEN_AGAIN_MS = 200;
 
-/** What linearizable reads say of leases; the reads may overlap, and their answers come in any order. */
+/**
+ * What linearizable reads say of leases; the reads may overlap, and their answers come in any
+ * order.
+ */
 export class LeaseLog {
   /** When the answer came that showed each lease first, in ms. */
   readonly #seen = new Map<string, number>();
   readonly #gone = new Set<string>();
 
-  /** Takes the leases that a read has shown, with when the read was sent and answered. Gives those that are now known to be gone. */
+  /**
+   * Takes the leases that a read has shown, with when the read was sent and answered. Gives those
+   * that are now known to be gone.
+   */
   take(leases: ReadonlySet<string>, sentAt: number, at: number): readonly string[] {
     // A read that was sent before a lease was seen may be older than the lease.
     const gone = [...this.#seen].flatMap(([lease, seenAt]) => (!leases.has(lease) && seenAt < sentAt ? [lease] : []));
@@ -28,8 +34,8 @@ export class LeaseLog {
 }
 
 /**
- * Has one open store per server, so that a server that hangs delays no other. Each reads the members'
- * keys, which stand under the members' leases, again and again.
+ * Has one open store per server, so that a server that hangs delays no other. Each reads the
+ * members' keys, which stand under the members' leases, again and again.
  */
 export class Witness implements AsyncDisposable {
   readonly #recorder: Recorder;

@@ -14,7 +14,10 @@ beforeEach(async () => {
 });
 afterEach(async () => scratch.remove());
 
-/** Whether it works, and not how fast: other tests take the machine's time. Go, kazoo and Curator take part where they were built before. Gives the page. */
+/**
+ * Whether it works, and not how fast: other tests take the machine's time. Go, kazoo and Curator
+ * take part where they were built before. Gives the page.
+ */
 async function quick(scenarios: readonly string[], stores: readonly string[]): Promise<string> {
   const chosen = [...scenarios.flatMap((name) => ['--only', name]), ...stores.flatMap((name) => ['--store', name])];
   const { status, output } = await outcomeOf([...NODE, BENCH, '--quick', '--sources', ...chosen, '--out', scratch.path], {

@@ -19,7 +19,10 @@ export class BusyLoops implements Disposable {
   }
 }
 
-/** The `N` of `--busy N`; 0 where it is not given. Throws a `RangeError` for anything but a whole number from 0 to 64. */
+/**
+ * The `N` of `--busy N`; 0 where it is not given. Throws a `RangeError` for anything but a whole
+ * number from 0 to 64.
+ */
 export function busyCount(option: string | undefined): number {
   const count = Number(option ?? 0);
   if (Number.isInteger(count) && count >= 0 && count <= 64) return count;

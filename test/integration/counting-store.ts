@@ -1,4 +1,7 @@
-/** A store that counts what is asked of it: the requests that core makes, whatever an adapter makes of them. */
+/**
+ * A store that counts what is asked of it: the requests that core makes, whatever an adapter makes
+ * of them.
+ */
 
 import type { Store } from '@incumbent/core';
 

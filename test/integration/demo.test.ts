@@ -56,7 +56,10 @@ async function untilSaid(script: ScriptProcess, words: string): Promise<void> {
   await until(() => script.output.some((line) => line.includes(words)), { what: words, withinMs: WAIT_MS });
 }
 
-/** The processes that were started on this store, as the system sees them; the store's URL is among their arguments. */
+/**
+ * The processes that were started on this store, as the system sees them; the store's URL is among
+ * their arguments.
+ */
 async function processesOn(url: string): Promise<readonly number[]> {
   const { promise, resolve } = Promise.withResolvers<string>();
   // No match is a status of 1.

@@ -1,4 +1,7 @@
-/** A process that binds a program to its life, and is killed in the next moment: its reaper has yet to begin. Argument: after how many ms. */
+/**
+ * A process that binds a program to its life, and is killed in the next moment: its reaper has yet
+ * to begin. Argument: after how many ms.
+ */
 
 import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';

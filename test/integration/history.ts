@@ -39,8 +39,8 @@ export function historyOf(script: ScriptProcess, member: string, election: strin
     switch (event) {
       case 'elected':
         return [{ type: 'elected', at: ms(at), ...about }];
-      case 'believed':
-        return [{ type: 'believed', at: ms(bigintOf(fields['from'])), ...about }];
+      case 'valid':
+        return [{ type: 'valid', at: ms(bigintOf(fields['from'])), ...about }];
       case 'ended':
         return [{ type: 'ended', at: ms(at), ...about, reason: String(fields['reason']) }];
       case 'telemetry':

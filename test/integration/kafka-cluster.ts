@@ -102,7 +102,10 @@ export class KafkaCluster implements AsyncDisposable {
     return this.cluster.isLedBy(others, await this.partitions());
   }
 
-  /** Stops the load when there was some more of it, and reads everything. Throws where a message that was acknowledged is not there. */
+  /**
+   * Stops the load when there was some more of it, and reads everything. Throws where a message
+   * that was acknowledged is not there.
+   */
   async checkNothingLost(): Promise<number> {
     const { acknowledged } = this.producers;
     const before = acknowledged.length;

@@ -21,7 +21,10 @@ async function stopped(since: number): Promise<string> {
   return heard!.broker;
 }
 
-/** Lets the controller make one write after the other, until it stands still while partitions are moving. */
+/**
+ * Lets the controller make one write after the other, until it stands still while partitions are
+ * moving.
+ */
 async function stoppedWhileMoving(since: number): Promise<string> {
   for (let from = since; ; from += 1) {
     const isStop = (): number | false => {

@@ -1,9 +1,15 @@
-/** The work of a leader in a process of its own, for checks: it tells what it believes, and asks itself often. */
+/**
+ * The work of a leader in a process of its own, for checks: it tells what it believes, and asks
+ * itself often.
+ */
 
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { emit } from '@incumbent/test-support/child';
 
-/** Emits what telemetry reports about the leaderships of this process: pairs of a beginning and an end. */
+/**
+ * Emits what telemetry reports about the leaderships of this process: pairs of a beginning and an
+ * end.
+ */
 export function emitTelemetry(): void {
   for (const word of ['elected', 'ended'])
     diagnosticsChannel.subscribe(`incumbent:${word}`, (fields) => emit('telemetry', { word, term: termOf(fields) }));
@@ -40,5 +46,5 @@ export async function tellWhileLeading(leadership: Leading, stopMs: number): Pro
 /** The belief held at some moment after `from`, so that is what counts. */
 function sample(leadership: Leading): void {
   const from = process.hrtime.bigint();
-  if (leadership.isValid()) emit('believed', { term: leadership.term, from });
+  if (leadership.isValid()) emit('valid', { term: leadership.term, from });
 }

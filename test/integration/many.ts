@@ -1,4 +1,7 @@
-/** One member with many elections, in a process of its own: leads them all, and tells of each. Started by checks. */
+/**
+ * One member with many elections, in a process of its own: leads them all, and tells of each.
+ * Started by checks.
+ */
 
 import { Member, openStore } from 'incumbent';
 import { emit } from '@incumbent/test-support/child';
@@ -21,5 +24,5 @@ for (let i = 0; i < Number(count); i += 1) {
       led -= 1;
       emit('lost', { election: `e${i}`, reason });
     })
-    .catch((error: unknown) => emit('gaveUp', { error: String(error) }));
+    .catch((error: unknown) => emit('failed', { error: String(error) }));
 }

@@ -1,4 +1,7 @@
-/** A member in a process of its own, for checks: leads whenever it can, and tells what it believes. Started by `spawnMember`. */
+/**
+ * A member in a process of its own, for checks: leads whenever it can, and tells what it believes.
+ * Started by `spawnMember`.
+ */
 
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { inspect } from 'node:util';
@@ -25,7 +28,7 @@ emit('ready', { endsEarly: store.capabilities.endsEarly });
 try {
   await member.election(election, weakStore(store)).lead(work);
 } catch (error) {
-  emit('gaveUp', { error: String(error) });
+  emit('failed', { error: String(error) });
 }
 
 async function work(leadership: Leadership): Promise<void> {

@@ -12,7 +12,7 @@ import { Member, openStore, reaper, type Leadership } from 'incumbent';
 import { emit } from '@incumbent/test-support/child';
 import { weakStore } from '@incumbent/test-support/weak-store';
 
-const PULSE = fileURLToPath(new URL('./pulse.ts', import.meta.url));
+const HEARTBEAT = fileURLToPath(new URL('./heartbeat.ts', import.meta.url));
 
 const [url = 'memory:', memberId = 'm', ttlMs = '10000', fate = 'waits'] = process.argv.slice(2);
 
@@ -59,16 +59,16 @@ async function work(leadership: Leadership): Promise<void> {
 
 /** Starts a child that survives this process and emits its name every few ms. */
 function startChild(kind: string): void {
-  const args = ['--conditions=@incumbent/source', PULSE, kind];
+  const args = ['--conditions=@incumbent/source', HEARTBEAT, kind];
   switch (kind) {
     case 'fork':
-      fork(PULSE, [kind], { detached: true, execArgv: args.slice(0, 1) }).unref();
+      fork(HEARTBEAT, [kind], { detached: true, execArgv: args.slice(0, 1) }).unref();
       return;
     case 'inherit':
       spawn(process.execPath, args, { detached: true, stdio: 'inherit' }).unref();
       return;
     default:
-      cluster.setupPrimary({ exec: PULSE, args: [kind], execArgv: args.slice(0, 1) });
+      cluster.setupPrimary({ exec: HEARTBEAT, args: [kind], execArgv: args.slice(0, 1) });
       cluster.fork();
   }
 }
@@ -103,7 +103,7 @@ function startChildren(): void {
     case 'has a group':
     case 'has a group, and is stuck': {
       // A shell as the group's first process, with two children, one of which ignores SIGTERM.
-      const node = `"${process.execPath}" --conditions=@incumbent/source "${PULSE}"`;
+      const node = `"${process.execPath}" --conditions=@incumbent/source "${HEARTBEAT}"`;
       const shell = spawn('/bin/sh', ['-c', `${node} plain & ${node} deaf & wait`], { detached: true, stdio: 'inherit' });
       shared.bindGroup(shell.pid ?? 0);
       return;

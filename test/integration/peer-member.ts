@@ -1,4 +1,7 @@
-/** A member of a group without a store, in a process of its own, for checks: leads whenever it can, and tells what it believes and whom it sees. */
+/**
+ * A member of a group without a store, in a process of its own, for checks: leads whenever it can,
+ * and tells what it believes and whom it sees.
+ */
 
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { inspect } from 'node:util';
@@ -27,5 +30,5 @@ member.subscribe((view) => {
 try {
   await member.lead((leadership) => tellWhileLeading(leadership, 0));
 } catch (error) {
-  emit('gaveUp', { error: String(error) });
+  emit('failed', { error: String(error) });
 }

@@ -74,7 +74,7 @@ async function electedAt(script: ScriptProcess, withinMs = DEADLINE_MS): Promise
 }
 
 function beatsOf(script: ScriptProcess): readonly ScriptEvent[] {
-  return script.events.filter(({ event }) => event === 'pulse');
+  return script.events.filter(({ event }) => event === 'heartbeat');
 }
 
 describe.runIf(await requireStore({ store: 'etcd', own: true }))('a leader with a reaper', () => {

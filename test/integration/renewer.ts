@@ -1,4 +1,7 @@
-/** Holds the key `held` by a lease, and renews the lease as often as it can. Started by the check `sqlite-reads`. */
+/**
+ * Holds the key `held` by a lease, and renews the lease as often as it can. Started by the check
+ * `sqlite-reads`.
+ */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openStore } from 'incumbent';

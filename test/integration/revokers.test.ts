@@ -1,4 +1,7 @@
-/** The end of a lease by what its store tells another process, on every store: with secrets, and by TLS. */
+/**
+ * The end of a lease by what its store tells another process, on every store: with secrets, and by
+ * TLS.
+ */
 
 import { momentOf } from '@incumbent/core/adapter';
 import { isIncumbentError, openStore, systemClock, type OpenRevoker, type Revoker, type Store } from 'incumbent';
@@ -88,8 +91,9 @@ function ticketOf({ revocation }: Store, lease: string): string {
 }
 
 /**
- * What a renewal is refused with, asked for again while nobody answers: a ZooKeeper server on which an owner takes a session back in the moment in which
- * another one ends it may keep that connection, and say nothing on it (one of thirty times). The owner gives such a connection up.
+ * What a renewal is refused with, asked for again while nobody answers: a ZooKeeper server on which
+ * an owner takes a session back in the moment in which another one ends it may keep that
+ * connection, and say nothing on it (one of thirty times). The owner gives such a connection up.
  */
 async function refusal(store: Store, lease: string): Promise<unknown> {
   const renewed = async (): Promise<unknown> =>

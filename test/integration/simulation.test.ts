@@ -1,4 +1,7 @@
-/** Worlds from seeds that nobody has tried: where one breaks a promise, its seed is in the message. `SIMULATION_START` sets them. */
+/**
+ * Worlds from seeds that nobody has tried: where one breaks a promise, its seed is in the message.
+ * `SIMULATION_START` sets them.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { randomOf } from './checks/check.ts';

@@ -15,7 +15,10 @@ function silenceExisting(proxy: Proxy): void {
   proxy.latency(0, { scope: 'new' });
 }
 
-/** Resolves once this leadership is valid at a moment that only a renewal from now on can have brought. */
+/**
+ * Resolves once this leadership is valid at a moment that only a renewal from now on can have
+ * brought.
+ */
 async function renewed(leadership: Leadership): Promise<void> {
   const untilMs = performance.now() + leadership.remainingMs();
   const isOver = (): boolean => performance.now() > untilMs || !leadership.isValid();

@@ -1,4 +1,7 @@
-/** Runs the command that its arguments are, as a child; tells its process id, and how it ends. What it starts may outlive it, and is then killed with this. */
+/**
+ * Runs the command that its arguments are, as a child; tells its process id, and how it ends. What
+ * it starts may outlive it, and is then killed with this.
+ */
 
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';

@@ -1,6 +1,7 @@
 /**
- * A process that saves a vote, one byte at a time, and stands still after as many bytes as it is told, for good: it is killed then. It tells what it loaded
- * before, and, if it comes that far, that the vote is saved.
+ * A process that saves a vote, one byte at a time, and stands still after as many bytes as it is
+ * told, for good: it is killed then. It tells what it loaded before, and, if it comes that far,
+ * that the vote is saved.
  */
 
 import { writeSync } from 'node:fs';

@@ -1,4 +1,7 @@
-/** A store that is opened on what is another store's server, or on one that speaks TLS where it does not, or the other way round. */
+/**
+ * A store that is opened on what is another store's server, or on one that speaks TLS where it does
+ * not, or the other way round.
+ */
 
 import { openStore } from 'incumbent';
 import { freePort, requireStore, startConsul, startEtcd, startRedis, startZookeeper, type OwnServer } from '@incumbent/test-support';
@@ -16,7 +19,10 @@ const starts: Readonly<Record<Name, (options?: { readonly tls: 'server' }) => Pr
   zookeeper: startZookeeper,
 };
 
-/** What opening one store on another's server ends with: where that just ends the connection, or waits for more, no more can be known. */
+/**
+ * What opening one store on another's server ends with: where that just ends the connection, or
+ * waits for more, no more can be known.
+ */
 const told: readonly (readonly [Name, Name, string, RegExp])[] = [
   ['consul', 'etcd', 'UNSUPPORTED', /is not Consul/],
   ['consul', 'redis', 'UNREACHABLE', /is not Consul/],

@@ -17,7 +17,10 @@ export function importGraph(sources: ReadonlyMap<string, string>): ImportGraph {
   );
 }
 
-/** One import cycle of each group of files that import each other, as `a -> b -> a`. Imports of types count. */
+/**
+ * One import cycle of each group of files that import each other, as `a -> b -> a`. Imports of
+ * types count.
+ */
 export function cyclesIn(graph: ImportGraph): readonly string[] {
   const done = new Set<string>();
   const found: string[] = [];
@@ -33,8 +36,9 @@ export function cyclesIn(graph: ImportGraph): readonly string[] {
 }
 
 /**
- * The imports of `root` that go against the order of its folders, as `a -> b`. A folder may import from itself and from folders listed
- * before it. Folders listed together do not import each other. A file in `root` may import from any folder, and no folder imports one.
+ * The imports of `root` that go against the order of its folders, as `a -> b`. A folder may import
+ * from itself and from folders listed before it. Folders listed together do not import each other.
+ * A file in `root` may import from any folder, and no folder imports one.
  */
 export function importsAgainst(order: readonly (readonly string[])[], root: string, graph: ImportGraph): readonly string[] {
   const folderOf = (path: string): string =>

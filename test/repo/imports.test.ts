@@ -16,7 +16,10 @@ const packages = folders.filter((folder) => folder.startsWith('packages/'));
 /** These may know several packages of ours; every other package knows these alone. */
 const composing = new Set(['packages/cli', 'packages/incumbent']);
 
-/** What the others stand on: the contract, and, where a network lies between, what it takes to be at its other end. */
+/**
+ * What the others stand on: the contract, and, where a network lies between, what it takes to be at
+ * its other end.
+ */
 const shared = new Set(['@incumbent/core', '@incumbent/network']);
 
 function importsOf(pattern: string): readonly Import[] {

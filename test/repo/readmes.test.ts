@@ -4,7 +4,10 @@ import { describe, expect, test } from 'vitest';
 
 import { filesOf, textOf } from './workspace.ts';
 
-/** What somebody who looks at a store wants to know, in this order; smaller headings are each page's own. */
+/**
+ * What somebody who looks at a store wants to know, in this order; smaller headings are each page's
+ * own.
+ */
 const HEADINGS = ['Install', 'Use', 'Guarantees', 'How it maps', 'Timing', 'Failure modes', 'Options'];
 
 /** The packages that open a store. */

@@ -1,7 +1,10 @@
 const comments = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
 const specifier = /(?:\bfrom|\bimport|\brequire|\bimport\.meta\.resolve)\s*\(?\s*(['"])([^'"\n]+)\1/g;
 
-/** What a module imports, however it does: statements, types, exports from elsewhere, `import()` and `require()` of a plain string. */
+/**
+ * What a module imports, however it does: statements, types, exports from elsewhere, `import()` and
+ * `require()` of a plain string.
+ */
 export function specifiersOf(source: string): readonly string[] {
   return [...source.replaceAll(comments, '').matchAll(specifier)].flatMap(([, , name]) => (name === undefined ? [] : [name]));
 }

@@ -6,7 +6,10 @@ export const root: string = join(import.meta.dirname, '../..');
 
 const skipped = new Set(['.git', 'coverage', 'dist', 'node_modules']);
 
-/** Paths relative to the workspace, sorted, of the files that match; never those that are installed or built. */
+/**
+ * Paths relative to the workspace, sorted, of the files that match; never those that are installed
+ * or built.
+ */
 export function filesOf(pattern: string): readonly string[] {
   const found = globSync(pattern, { cwd: root, withFileTypes: true, exclude: (entry) => skipped.has(entry.name) });
   return found

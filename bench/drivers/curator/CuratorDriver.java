@@ -63,11 +63,11 @@ public final class CuratorDriver {
         latch.start();
     }
 
-    private static void believe(String election, String as) throws InterruptedException {
+    private static void reportLeading(String election, String as) throws InterruptedException {
         for (;;) {
             long from = System.nanoTime();
             LeaderLatch latch = HOLDING.get(election + "/" + as);
-            if (latch != null && latch.hasLeadership()) emit("believed", about(election, as) + ",\"from\":\"" + from + "\"");
+            if (latch != null && latch.hasLeadership()) emit("leading", about(election, as) + ",\"from\":\"" + from + "\"");
             Thread.sleep(5);
         }
     }
@@ -85,8 +85,8 @@ public final class CuratorDriver {
                     HOLDING.remove(election + "/" + as).close();
                     emit("resigned", about(election, as) + ",\"since\":\"" + since + "\"");
                     break;
-                case "believe":
-                    believe(election, as);
+                case "reportLeading":
+                    reportLeading(election, as);
                     break;
                 case "collect":
                     System.gc();

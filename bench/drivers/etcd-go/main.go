@@ -173,7 +173,7 @@ func obey(c command) error {
 			}()
 		}
 		emit("observes", c, map[string]interface{}{"since": since})
-	case "believe":
+	case "reportLeading":
 		go func() {
 			for range time.Tick(5 * time.Millisecond) {
 				from := now()
@@ -181,7 +181,7 @@ func obey(c command) error {
 				leading := holding[key]
 				mutex.Unlock()
 				if leading != nil && leading.isLeader() {
-					emit("believed", c, map[string]interface{}{"from": from})
+					emit("leading", c, map[string]interface{}{"from": from})
 				}
 			}
 		}()

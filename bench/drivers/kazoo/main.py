@@ -69,12 +69,12 @@ def campaign(election, name, since):
     held.ended.set()
 
 
-def believe(election, name):
+def reportLeading(election, name):
     while True:
         begun = str(time.monotonic_ns())
         held = holding.get((election, name))
         if held is not None and held.leads:
-            emit('believed', election=election, **{'as': name}, **{'from': begun})
+            emit('leading', election=election, **{'as': name}, **{'from': begun})
         time.sleep(0.005)
 
 
@@ -114,8 +114,8 @@ def obey(command):
             emit('resigned', election=election, **{'as': name}, since=since)
         elif do == 'observe':
             observe(election, name, command['times'], since)
-        elif do == 'believe':
-            believe(election, name)
+        elif do == 'reportLeading':
+            reportLeading(election, name)
         elif do == 'collect':
             gc.collect()
             emit('collected')

@@ -6,7 +6,7 @@ import type { Command, PageRequest, Report } from '../commands.ts';
 import { type BrokerEvent, now } from '../events.ts';
 import type { Partition } from '../partitions.ts';
 import { BrokerProcess } from './broker-process.ts';
-import type { Belief, Heard } from './history.ts';
+import type { ValidSpan, Heard } from './history.ts';
 
 const LOOK_EVERY_MS = 5;
 
@@ -29,7 +29,7 @@ export class Cluster {
   readonly urls = new Map<string, string>();
   /** Hears what the page asks for. */
   asked: (request: PageRequest) => void = () => {};
-  readonly #beliefs = new Map<string, Belief>();
+  readonly #validSpans = new Map<string, ValidSpan>();
 
   constructor(options: ClusterOptions) {
     this.options = options;
@@ -52,8 +52,8 @@ export class Cluster {
     return this.lives.filter(({ end }) => end === undefined);
   }
 
-  get beliefs(): readonly Belief[] {
-    return [...this.#beliefs.values()].toSorted((a, b) => a.from - b.from);
+  get validSpans(): readonly ValidSpan[] {
+    return [...this.#validSpans.values()].toSorted((a, b) => a.from - b.from);
   }
 
   /** The living process of a broker. */
@@ -131,7 +131,7 @@ export class Cluster {
     else if (report.type === 'ready') this.urls.set(broker, report.url);
     else if (report.type === 'asked') this.asked(report.request);
     // It tells of each belief again and again, and the last word counts.
-    else if (report.type === 'believed') this.#beliefs.set(`${broker} ${report.term} ${report.from}`, { broker, ...report });
+    else if (report.type === 'valid') this.#validSpans.set(`${broker} ${report.term} ${report.from}`, { broker, ...report });
   }
 
   #checkLives(): void {

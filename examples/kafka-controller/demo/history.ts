@@ -11,7 +11,7 @@ export interface Heard<T extends BrokerEvent['type'] = BrokerEvent['type']> {
 }
 
 /** A time in which a broker certainly believed that it is the controller. */
-export interface Belief {
+export interface ValidSpan {
   readonly broker: string;
   readonly term: bigint;
   readonly from: number;
@@ -75,7 +75,7 @@ interface Messages {
 
 export interface History {
   readonly heard: readonly Heard[];
-  readonly beliefs: readonly Belief[];
+  readonly validSpans: readonly ValidSpan[];
   readonly acts: readonly Act[];
   readonly lives: readonly Life[];
   readonly pauses: readonly Pause[];

@@ -29,7 +29,7 @@ function markAt(at: number, stepMs: number, history: History, broker: string): s
   const own = history.lives.filter((life) => life.broker === broker);
   if (own.some(({ end }) => end?.how === 'SIGKILL' && Math.abs(end.at - at) <= stepMs / 2)) return '×';
   if (history.pauses.some(within)) return '‖';
-  if (history.beliefs.some(within)) return '━';
+  if (history.validSpans.some(within)) return '━';
   return own.some((life) => life.from <= at && at <= (life.end?.at ?? at)) ? '·' : ' ';
 }
 

@@ -5,7 +5,7 @@
 
 import { heardOf } from './cluster.ts';
 import { leaderless } from './gaps.ts';
-import type { Act, Belief, Gap, History, Life } from './history.ts';
+import type { Act, ValidSpan, Gap, History, Life } from './history.ts';
 
 /** A promise, and in which ways it was broken: none where it held. */
 export interface Finding {
@@ -14,12 +14,12 @@ export interface Finding {
 }
 
 export function judge(history: History): readonly Finding[] {
-  const { beliefs, messages, heard } = history;
-  const asked = beliefs.reduce((sum, belief) => sum + belief.asked, 0);
+  const { validSpans, messages, heard } = history;
+  const asked = validSpans.reduce((sum, validSpan) => sum + validSpan.asked, 0);
   return [
     {
-      promise: `at no instant did two believe that they are the controller (asked ${asked.toLocaleString('en')} times)`,
-      broken: oneBeliever(history),
+      promise: `at no instant did two consider themselves controller (asked ${asked.toLocaleString('en')} times)`,
+      broken: oneValidController(history),
     },
     { promise: 'each term was higher than the one before', broken: termsRise(history) },
     {
@@ -49,21 +49,22 @@ export function gapsIn(history: History, { begun, ended }: Act): readonly Gap[] 
   return leaderless(history, history.acts.at(-1)?.ended ?? 0).filter(({ from }) => from >= begun && from < ended);
 }
 
-function oneBeliever({ beliefs, heard }: History): readonly string[] {
-  const isSilent = (broker: string, term: bigint): boolean => !beliefs.some((belief) => belief.broker === broker && belief.term === term);
+function oneValidController({ validSpans, heard }: History): readonly string[] {
+  const isSilent = (broker: string, term: bigint): boolean =>
+    !validSpans.some((validSpan) => validSpan.broker === broker && validSpan.term === term);
   const silent = heardOf(heard, 'elected').filter(({ broker, event }) => isSilent(broker, event.term));
-  const pairs = beliefs.flatMap((a, index) => beliefs.slice(index + 1).map((b) => [a, b] as const));
+  const pairs = validSpans.flatMap((a, index) => validSpans.slice(index + 1).map((b) => [a, b] as const));
   return [
-    ...silent.map(({ broker, event }) => `${broker} never said what it believed in term ${event.term}`),
+    ...silent.map(({ broker, event }) => `${broker} never said whether it was valid in term ${event.term}`),
     ...pairs
       .filter(([a, b]) => overlapMs(a, b) >= 0)
       .map(([a, b]) => {
-        return `${a.broker} (term ${a.term}) and ${b.broker} (term ${b.term}) both believed, for ${overlapMs(a, b).toFixed(1)} ms`;
+        return `${a.broker} (term ${a.term}) and ${b.broker} (term ${b.term}) were both valid, for ${overlapMs(a, b).toFixed(1)} ms`;
       }),
   ];
 }
 
-function overlapMs(a: Belief, b: Belief): number {
+function overlapMs(a: ValidSpan, b: ValidSpan): number {
   return Math.min(a.to, b.to) - Math.max(a.from, b.from);
 }
 

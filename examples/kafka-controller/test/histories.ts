@@ -1,14 +1,14 @@
 /** Histories to judge: one in which every promise was kept, and the means to change it. */
 
 import type { BrokerEvent } from '../events.ts';
-import type { Act, Belief, Heard, History, Life } from '../demo/history.ts';
+import type { Act, ValidSpan, Heard, History, Life } from '../demo/history.ts';
 
 /** Says what a broker told. */
 export function told(broker: string, ...events: readonly BrokerEvent[]): readonly Heard[] {
   return events.map((event) => ({ broker, event }));
 }
 
-export function belief(broker: string, term: bigint, from: number, to: number): Belief {
+export function validSpan(broker: string, term: bigint, from: number, to: number): ValidSpan {
   return { broker, term, from, to, asked: 20 };
 }
 
@@ -81,11 +81,11 @@ export const kept: History = {
     ...told('broker-3', { type: 'ended', term: 3n, reason: 'handover', at: 7_000 }),
     ...told('broker-2', { type: 'elected', term: 4n, at: 7_010 }),
   ],
-  beliefs: [
-    belief('broker-1', 1n, 301, 999),
-    belief('broker-2', 2n, 1_021, 2_490),
-    belief('broker-3', 3n, 4_501, 6_999),
-    belief('broker-2', 4n, 7_011, 9_000),
+  validSpans: [
+    validSpan('broker-1', 1n, 301, 999),
+    validSpan('broker-2', 2n, 1_021, 2_490),
+    validSpan('broker-3', 3n, 4_501, 6_999),
+    validSpan('broker-2', 4n, 7_011, 9_000),
   ],
   acts,
   lives,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { History } from '../demo/history.ts';
 import { gapsIn, judge } from '../demo/verdict.ts';
-import { acting, acts, belief, kept, lives, silent, telling, told } from './histories.ts';
+import { acting, acts, validSpan, kept, lives, silent, telling, told } from './histories.ts';
 
 /** In which ways promises are broken. */
 function brokenIn(history: History): readonly string[] {
@@ -29,28 +29,28 @@ describe('a history in which every promise was kept', () => {
 describe('a planted violation is found, and nothing else', () => {
   it.each<[string, History, readonly string[]]>([
     [
-      'two believe at the same time',
-      { ...kept, beliefs: [...kept.beliefs, belief('broker-1', 1n, 301, 1_024.5)] },
+      'two consider themselves leader at the same time',
+      { ...kept, validSpans: [...kept.validSpans, validSpan('broker-1', 1n, 301, 1_024.5)] },
       [
-        'broker-1 (term 1) and broker-1 (term 1) both believed, for 698.0 ms',
-        'broker-2 (term 2) and broker-1 (term 1) both believed, for 3.5 ms',
+        'broker-1 (term 1) and broker-1 (term 1) were both valid, for 698.0 ms',
+        'broker-2 (term 2) and broker-1 (term 1) were both valid, for 3.5 ms',
       ],
     ],
     [
-      'two believe for one instant',
-      { ...kept, beliefs: [...kept.beliefs, belief('broker-4', 1n, 7_000, 7_011)] },
-      ['broker-2 (term 4) and broker-4 (term 1) both believed, for 0.0 ms'],
+      'two consider themselves leader for one instant',
+      { ...kept, validSpans: [...kept.validSpans, validSpan('broker-4', 1n, 7_000, 7_011)] },
+      ['broker-2 (term 4) and broker-4 (term 1) were both valid, for 0.0 ms'],
     ],
     [
       'a controller that was never asked',
-      { ...kept, beliefs: kept.beliefs.filter(({ broker }) => broker !== 'broker-3') },
-      ['broker-3 never said what it believed in term 3'],
+      { ...kept, validSpans: kept.validSpans.filter(({ broker }) => broker !== 'broker-3') },
+      ['broker-3 never said whether it was valid in term 3'],
     ],
     [
       'a term that is issued twice',
       {
         ...telling(...told('broker-3', { type: 'elected', term: 4n, at: 9_500 })),
-        beliefs: [...kept.beliefs, belief('broker-3', 4n, 9_501, 9_600)],
+        validSpans: [...kept.validSpans, validSpan('broker-3', 4n, 9_501, 9_600)],
       },
       ['broker-3 began term 4 after broker-2 had begun term 4'],
     ],
@@ -125,7 +125,7 @@ describe('a planted violation is found, and nothing else', () => {
   });
 
   it('a cluster in which nothing ever happened', () => {
-    expect(brokenIn({ ...kept, heard: [], beliefs: [] })).toEqual([
+    expect(brokenIn({ ...kept, heard: [], validSpans: [] })).toEqual([
       'nobody was ever elected',
       'no partition was ever led',
       'no controller was ever paused',

@@ -1,4 +1,4 @@
-/** A client whose link a case breaks and mends. */
+/** A client whose link a case breaks and heals. */
 
 import assert from 'node:assert/strict';
 import { isIncumbentError, type CallOptions } from '@incumbent/core';
@@ -9,15 +9,21 @@ import { until } from './time.ts';
 export interface Breakable {
   readonly client: Client;
   readonly faults: Faults;
-  /** A watch through a cut link has gone stale after this many ms. */
+  /** A watch over a cut link becomes stale within this many ms. */
   readonly noticesWithinMs: number;
-  /** Healed, the link works again after this many ms. */
+  /** The link works again within this many ms after it was healed. */
   readonly recoversWithinMs: number;
-  /** For calls that are to fail by their time: short, and more than a healthy call takes. */
+  /**
+   * Options of calls that are expected to time out. The timeout is short, and longer than a call
+   * takes on a healthy link.
+   */
   readonly short: CallOptions;
 }
 
-/** Another client on the case's namespace, connected and used. `fault`: the one that the case is about. */
+/**
+ * Opens another client on the case's namespace and makes a call. `fault`: the fault that the case
+ * needs.
+ */
 export async function breakable(harness: StoreHarness, fault?: FaultKind): Promise<Breakable> {
   assert.ok(harness.faulty !== undefined, 'the harness offers faults, and no client to break');
   const { store, faults, noticesWithinMs, recoversWithinMs } = await harness.faulty(fault);
@@ -37,13 +43,13 @@ export function beginFault({ faults }: Breakable, kind: FaultKind): Promise<void
   return kind === 'dropReply' ? faults.dropNextReply() : faults[kind]();
 }
 
-/** Heals the link and waits until calls succeed again, in time. */
+/** Heals the link and waits until calls succeed again. Rejects if this takes too long. */
 export async function recover(broken: Breakable): Promise<void> {
   await broken.faults.heal();
   await works(broken, 'a healed client works again');
 }
 
-/** Waits until calls succeed, in time. */
+/** Waits until calls succeed. Rejects if this takes too long. */
 export async function works({ client, recoversWithinMs, short }: Breakable, what: string): Promise<void> {
   const isServed = async (): Promise<boolean> => {
     const [settled] = await Promise.allSettled([client.store.read('warm-up', short)]);

@@ -16,11 +16,14 @@ type StoreArea =
   | 'abort'
   | 'close'
   | 'operator';
-/** The suite that a scenario was first asked in. */
+/** The suite that a scenario comes from. */
 type ScenarioArea = 'Curator' | 'kazoo' | 'etcd' | 'Consul' | 'client-go' | 'Akka' | 'Jepsen' | 'outages' | 'clusters';
 type ElectionArea = 'election' | 'succession' | 'handover' | 'loss' | 'observer' | 'identity' | 'group';
 
-/** What a case needs of a store or its harness besides faults; where it is lacking, the case does not apply. */
+/**
+ * What a case needs of a store or its harness besides faults. If it is missing, the case does not
+ * apply.
+ */
 export type Need =
   | 'linearizable'
   | 'assignableLease'
@@ -34,16 +37,21 @@ export type Need =
 
 export interface StoreCase {
   readonly area: Area;
-  /** What every store promises, in words. Unique within its area. */
+  /** What every store must guarantee, in words. Unique within its area. */
   readonly name: string;
   readonly needs?: readonly Need[];
-  /** The faults that the harness must offer. */
+  /** The faults that the harness must offer. Default: none. */
   readonly faults?: readonly FaultKind[];
-  /** Rejects, with an `AssertionError` where the promise is broken. */
+  /**
+   * Runs the case.
+   *
+   * @throws {AssertionError} If the store breaks the guarantee. Rejects with any other error of the
+   *   store or the harness as it is.
+   */
   run(harness: StoreHarness): Promise<void>;
 }
 
-/** What the store or its harness lacks for this case; empty: it applies. */
+/** What the store or its harness lacks for this case. Empty if the case applies. */
 export function lacking(needed: StoreCase, harness: StoreHarness, capabilities: StoreCapabilities): readonly string[] {
   const needs = (needed.needs ?? []).filter((need) => !offersNeed(need, harness, capabilities));
   const offered = harness.faulty === undefined ? [] : (harness.offers ?? []);

@@ -1,14 +1,15 @@
 /**
- * Checks what a group of members did, whatever store they used: events on one monotonic clock, from any number of processes of one host.
- * It knows nothing of how elections work, only what they promise.
+ * Checks the events of a group of members, whatever store they used. The events may come from any
+ * number of processes of one host, because they share its monotonic clock. The checker knows only
+ * the guarantees of elections, not how elections work.
  */
 
-/** One thing that happened, at a moment of the host's monotonic clock, in ms. */
+/** An event, at a moment of the host's monotonic clock in ms (`at`). */
 export type HistoryEvent =
   /** A member learned that it leads. */
   | { readonly type: 'elected'; readonly at: number; readonly election: string; readonly member: string; readonly term: bigint }
-  /** `isValid()` said true. */
-  | { readonly type: 'believed'; readonly at: number; readonly election: string; readonly member: string; readonly term: bigint }
+  /** `isValid()` returned true. */
+  | { readonly type: 'valid'; readonly at: number; readonly election: string; readonly member: string; readonly term: bigint }
   /** The member learned that its leadership had ended. */
   | {
       readonly type: 'ended';
@@ -31,22 +32,28 @@ export type HistoryEvent =
   | { readonly type: 'died'; readonly at: number; readonly member: string };
 
 export interface HistoryRules {
-  /** How long, in ms, an older belief may outlive a newer election: above 0 only where an operator or the store ended a live lease. Default 0. */
+  /**
+   * For how long an older leadership may be valid after a newer election, in ms. Set this above 0
+   * only if an operator or the store ended a live lease. Default 0.
+   */
   readonly overlapMs?: number;
-  /** Leaderships may still be held at the end of the history. Default false. */
+  /** Whether leaderships may still be held at the end of the history. Default false. */
   readonly unfinished?: boolean;
 }
 
 type Of<T extends HistoryEvent['type']> = Extract<HistoryEvent, { type: T }>;
 
-/** Every promise that this history breaks, in words; empty when it keeps them all. The order of the events does not matter. */
+/**
+ * Describes every guarantee that this history breaks. Returns an empty list if it breaks none. The
+ * events may be in any order. Never throws because of the history.
+ */
 export function checkHistory(events: readonly HistoryEvent[], rules: HistoryRules = {}): readonly string[] {
   const sorted = events.toSorted((a, b) => a.at - b.at);
   const dead = new Set(sorted.flatMap((event) => (event.type === 'died' ? [event.member] : [])));
   const ofMembers = sorted.filter((event) => event.type !== 'died');
   const problems: string[] = [];
   for (const own of Map.groupBy(ofMembers, (event) => event.election).values()) {
-    problems.push(...termsRise(own), ...oneBelieves(own, rules.overlapMs ?? 0), ...oneEndEach(own, dead, rules.unfinished ?? false));
+    problems.push(...termsRise(own), ...oneValidLeader(own, rules.overlapMs ?? 0), ...oneEndEach(own, dead, rules.unfinished ?? false));
     problems.push(...reportedInPairs(own, dead, rules.unfinished ?? false));
   }
   return problems;
@@ -58,7 +65,7 @@ function elections(events: readonly OfMember[]): readonly Of<'elected'>[] {
   return events.filter((event) => event.type === 'elected');
 }
 
-/** A term is never issued twice, and whoever is elected later has the higher one. */
+/** No term is issued twice, and a later election has a higher term. */
 function termsRise(events: readonly OfMember[]): readonly string[] {
   const problems: string[] = [];
   let last: Of<'elected'> | undefined;
@@ -71,19 +78,22 @@ function termsRise(events: readonly OfMember[]): readonly string[] {
   return problems;
 }
 
-/** Once a newer term has begun, nobody believes in an older one. */
-function oneBelieves(events: readonly OfMember[], overlapMs: number): readonly string[] {
+/** Once a newer term has begun, no older leadership is valid. */
+function oneValidLeader(events: readonly OfMember[], overlapMs: number): readonly string[] {
   const elected = elections(events);
   return events.flatMap((event) => {
-    if (event.type !== 'believed') return [];
+    if (event.type !== 'valid') return [];
     const newer = elected.find(({ term, at }) => term > event.term && at + overlapMs < event.at);
     return newer === undefined
       ? []
-      : [`${name(event)} believed at ${event.at}, ${event.at - newer.at} ms after ${name(newer)} was elected`];
+      : [`${name(event)} was valid at ${event.at}, ${event.at - newer.at} ms after ${name(newer)} was elected`];
   });
 }
 
-/** Every leadership that began ends once, with a reason, after it began; and belief ends with it. */
+/**
+ * Every leadership that began ends once, with a reason, after it began, and is not valid after its
+ * end.
+ */
 function oneEndEach(events: readonly OfMember[], dead: ReadonlySet<string>, unfinished: boolean): readonly string[] {
   const problems = new Set<string>();
   const lived = events.filter((event) => event.type !== 'reported');
@@ -97,7 +107,7 @@ function oneEndEach(events: readonly OfMember[], dead: ReadonlySet<string>, unfi
     if (end === undefined || begun === undefined) continue;
     if (end.reason === '') problems.add(`${who} ended without a reason`);
     if (end.at < begun.at) problems.add(`${who} ended before it began`);
-    if (own.some((event) => event.type === 'believed' && event.at > end.at)) problems.add(`${who} believed after it had ended`);
+    if (own.some((event) => event.type === 'valid' && event.at > end.at)) problems.add(`${who} was valid after it had ended`);
   }
   return [...problems];
 }

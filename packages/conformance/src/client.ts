@@ -1,4 +1,7 @@
-/** A store with the defaults of its harness filled in, so that a case reads as what it claims. */
+/**
+ * A store with the defaults of its harness filled in, so that the code of a case shows only its
+ * claim.
+ */
 
 import assert from 'node:assert/strict';
 import type { Change, Clock, Entry, Key, Lease, LeaseId, Revision, Store, SwapResult } from '@incumbent/core';
@@ -6,7 +9,10 @@ import type { CallOptions, LeaseOptions, ListOptions, Renewal } from '@incumbent
 import type { StoreHarness } from './harness.ts';
 import { Watcher, type WatcherOptions } from './watcher.ts';
 
-/** Not much longer than a case may take, because a store that outlives its cases keeps the keys as long. */
+/**
+ * Not much longer than a case, because a store that outlives its cases keeps the keys for this
+ * time.
+ */
 const LONG_MS = 60_000;
 
 const encoder = new TextEncoder();
@@ -33,12 +39,12 @@ export class Client {
     this.#timeoutMs = harness.timeoutMs;
   }
 
-  /** What a call is given. */
+  /** The options of a call. */
   call(): CallOptions {
     return { timeoutMs: this.#timeoutMs };
   }
 
-  /** What a call for a lease is given: now. */
+  /** The options of a lease call that is made now. */
   leaseCall(): LeaseOptions {
     return { timeoutMs: this.#timeoutMs, at: { monotonicMs: this.clock.monotonic(), wallMs: this.clock.wall() } };
   }
@@ -47,12 +53,12 @@ export class Client {
     return this.store.grantLease(ttlMs, this.leaseCall());
   }
 
-  /** A lease that outlives its case. */
+  /** Grants a lease that outlives the case. */
   longLease(): Promise<Lease> {
     return this.grant(Math.min(this.store.capabilities.maxTtlMs, LONG_MS));
   }
 
-  /** A lease that is to expire within its case, or to be renewed. */
+  /** Grants a lease that expires within the case unless it is renewed. */
   shortLease(): Promise<Lease> {
     return this.grant(this.#ttlMs);
   }
@@ -69,7 +75,7 @@ export class Client {
     return this.store.compareAndSwap(changes, this.call());
   }
 
-  /** Writes and expects to: the new revision. */
+  /** Writes a key, which must succeed. Returns the new revision. */
   async put(key: Key, expect: Revision | null, value: string, lease?: LeaseId | 'keep' | null): Promise<Revision> {
     const put = bytes(value);
     const result = await this.swap(lease === undefined ? { key, expect, put } : { key, expect, put, lease });
@@ -83,7 +89,7 @@ export class Client {
     return lease === undefined ? this.put(key, null, value) : this.put(key, null, value, lease.id);
   }
 
-  /** Deletes and expects to. */
+  /** Deletes a key, which must succeed. */
   async remove(key: Key, expect: Revision): Promise<void> {
     assert.equal((await this.swap({ key, expect, delete: true })).swapped, true, `${key} could not be deleted`);
   }
@@ -92,7 +98,7 @@ export class Client {
     return this.store.read(key, this.call());
   }
 
-  /** Reads a key that must be there. */
+  /** Reads a key, which must exist. */
   async get(key: Key): Promise<Entry> {
     return present(await this.read(key), key);
   }
@@ -113,7 +119,7 @@ export class Client {
     return new Watcher(this.clock, (watchOptions) => this.store.watch(key, watchOptions), options);
   }
 
-  /** A watch that asks only whether there is such a key. */
+  /** A watch that reports only whether the key exists. */
   watchPresence(key: Key): Watcher<Entry | undefined> {
     return new Watcher(this.clock, (watchOptions) => this.store.watch(key, { ...watchOptions, values: false }));
   }
@@ -123,12 +129,12 @@ export class Client {
   }
 }
 
-/** Another client on the case's namespace. */
+/** Opens another client on the case's namespace. */
 export async function connect(harness: StoreHarness): Promise<Client> {
   return new Client(harness, await harness.open());
 }
 
-/** The entry, which must be there. */
+/** Returns the entry, which must exist. */
 export function present(entry: Entry | undefined, what: string): Entry {
   assert.ok(entry !== undefined, `${what} is absent`);
   return entry;
@@ -139,7 +145,10 @@ export interface NamedCall {
   readonly call: (options: CallOptions) => Promise<unknown>;
 }
 
-/** One call of each kind that would succeed on a healthy link; `lease` is a live one. Each may be made once. */
+/**
+ * One call of each kind that would succeed on a healthy link. `lease` is a live lease. Make each
+ * call at most once.
+ */
 export function everyCall(client: Client, lease: Lease): readonly NamedCall[] {
   const { store } = client;
   const { at } = client.leaseCall();

@@ -1,4 +1,4 @@
-/** What cases expect of errors and of expiry. */
+/** What cases expect of errors and of expiring leases. */
 
 import assert from 'node:assert/strict';
 import { isIncumbentError, outcomeOf, type Key, type Lease, type Outcome, type StoreErrorCode } from '@incumbent/core';
@@ -6,7 +6,10 @@ import type { Client } from './client.ts';
 import type { StoreHarness } from './harness.ts';
 import { until } from './time.ts';
 
-/** Expects a failed store call with one of these outcomes, and this code if one is given. Returns the error. */
+/**
+ * Expects a store call to fail with one of these outcomes and, if given, this code. Returns the
+ * error.
+ */
 export async function fails(call: Promise<unknown>, outcomes: readonly Outcome[], code?: StoreErrorCode): Promise<unknown> {
   const [settled] = await Promise.allSettled([call]);
   assert.equal(settled.status, 'rejected', `the call succeeded; expected: ${code ?? ''} ${outcomes.join(' or ')}`);
@@ -18,17 +21,20 @@ export async function fails(call: Promise<unknown>, outcomes: readonly Outcome[]
   return error;
 }
 
-/** Expects that the store certainly did not do it and never will. */
+/** Expects that the store has not applied the call and never will. */
 export async function refused(call: Promise<unknown>, code?: StoreErrorCode): Promise<void> {
   await fails(call, ['refused'], code);
 }
 
-/** How long after `validFrom` a lease that nobody renews may still be seen, in ms. */
+/** How long after `validFrom` a key of a lease that is not renewed may still exist, in ms. */
 export function goneWithinMs(client: Client, harness: StoreHarness, lease: Lease): number {
   return client.store.capabilities.expiresWithinMs(lease.ttlMs) + harness.timeoutMs + harness.slackMs;
 }
 
-/** Waits until a key that is bound to the lease has vanished; expects it to in time, and never before the ttl has passed. */
+/**
+ * Waits until a key that is bound to the lease is deleted. Expects this in time, and not before the
+ * ttl has passed.
+ */
 export async function expiry(client: Client, harness: StoreHarness, key: Key, lease: Lease): Promise<void> {
   const { clock } = harness;
   const goneBy = lease.validFrom.monotonicMs + goneWithinMs(client, harness, lease);

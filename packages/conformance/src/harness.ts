@@ -1,34 +1,41 @@
 /**
- * What a store brings along to be put through the cases: clients on a namespace of its own, a clock, and, where it can, faults and an
- * operator's hand. What a harness does not offer is skipped by name, never silently.
+ * What a store provides to run the cases: clients on a fresh namespace, a clock, and optionally
+ * faults and an operator's access. A case that needs something the harness does not offer is
+ * reported as skipped, with the reason.
  */
 
 import type { Clock, Key, LeaseId, Store } from '@incumbent/core';
 
-/** A fault of the link between one client and its store that a harness may offer. */
+/** A fault of the link between one client and its store. A harness may offer any of them. */
 export type FaultKind = 'cut' | 'refuse' | 'dropReply' | 'dropRequests' | 'stall' | 'reset' | 'silenceWatches';
 
 /**
- * The faults of one client's link. Each lasts until {@link Faults.heal}, but for `dropNextReply` and `reset`, which happen once. A harness
- * that does not list a kind in `offers` may throw when that one is called.
+ * The faults of one client's link. Each lasts until {@link Faults.heal}, except `dropNextReply` and
+ * `reset`, which happen once. A method whose kind is not in `offers` may throw.
  */
 export interface Faults {
-  /** `cut`: everything is swallowed both ways. Open connections stay open and silent; new ones are never answered. */
+  /**
+   * `cut`: nothing arrives in either direction. Open connections stay open and silent, and new ones
+   * are never answered.
+   */
   cut(): Promise<void>;
-  /** `refuse`: open connections are reset, new ones refused. */
+  /** `refuse`: open connections are reset, and new ones are refused. */
   refuse(): Promise<void>;
-  /** `dropReply`: the next request reaches the store and is applied; its answer never comes, or the connection is reset in its place. */
+  /**
+   * `dropReply`: the store receives and applies the next request. Its answer never arrives, or the
+   * connection is reset instead.
+   */
   dropNextReply(): Promise<void>;
-  /** `dropRequests`: what the client sends is swallowed. */
+  /** `dropRequests`: what the client sends never arrives. */
   dropRequests(): Promise<void>;
-  /** `stall`: both directions are held, and delivered by `heal`. */
+  /** `stall`: both directions are held until `heal` delivers what was held. */
   stall(): Promise<void>;
-  /** `reset`: every open connection is reset, once. New ones are served. */
+  /** `reset`: every open connection is reset once. New connections work. */
   reset(): Promise<void>;
   /**
-   * `silenceWatches`: the server, or the path to it, tells the watches that are open nothing more, and
-   * maybe none that begin before `heal`. It closes no connection, and answers pings as before. Calls
-   * succeed, if need be over a connection that the client opens for them.
+   * `silenceWatches`: the server or the path to it reports nothing more to the open watches, and
+   * possibly nothing to those that begin before `heal`. It closes no connection and answers pings
+   * as before. Calls succeed, if necessary over a new connection of the client.
    */
   silenceWatches(): Promise<void>;
   /** Ends every fault. Connections that lost bytes are reset. */
@@ -39,82 +46,97 @@ export interface Faults {
 export interface FaultyClient {
   readonly store: Store;
   readonly faults: Faults;
-  /** A watch calls `onStale` within this many ms after its link was cut or its server fell silent for watches. */
+  /**
+   * A watch calls `onStale` within this many ms after its link was cut or its server became silent.
+   */
   readonly noticesWithinMs: number;
-  /** After `heal`, calls succeed again and watches yield again within this many ms. */
+  /** After `heal`, calls succeed and watches yield again within this many ms. */
   readonly recoversWithinMs: number;
 }
 
-/** A hand on the store from outside every client, as an operator has it. Keys are relative to the case's namespace. */
+/** Direct access to the store, as an operator has it. Keys are relative to the case's namespace. */
 export interface Operator {
-  /** Writes raw bytes, bound to no lease. */
+  /** Writes raw bytes, bound to no lease, whether or not the key exists. */
   put(key: Key, value: Uint8Array): Promise<void>;
-  /** Deletes a key, whoever made it. */
+  /** Deletes a key, whoever created it. */
   deleteKey(key: Key): Promise<void>;
   /** Ends a live lease at once. */
   expireLease(lease: LeaseId): Promise<void>;
 }
 
-/** The store itself, of this case alone. */
+/** The store's server, which this case alone uses. */
 export interface Server {
-  /** Ends it at once. No client is told; none can reach it. */
+  /** Kills it at once. No client is notified, and none can reach it. */
   kill(): Promise<void>;
-  /** Starts it again, with everything that it had acknowledged, and resolves when it serves. */
+  /** Starts it again with everything that it had acknowledged. Resolves when it serves requests. */
   restart(): Promise<void>;
 }
 
-/** Several servers that serve one store, of this case alone: as many may fail as leave a majority. */
+/**
+ * Several servers of one store, which this case alone uses. The store works as long as a majority
+ * of them does.
+ */
 export interface Cluster {
-  /** Ends the server that leads the others. */
+  /** Kills the server that leads the others. */
   killLeader(): Promise<void>;
-  /** The server that leads the others stands still: its connections stay open, and nothing answers. */
+  /**
+   * Stops the server that leads the others (SIGSTOP): its connections stay open, and it answers
+   * nothing.
+   */
   freezeLeader(): Promise<void>;
-  /** Ends so many that those that are left can decide nothing. */
+  /** Kills so many servers that no majority is left. */
   killMajority(): Promise<void>;
-  /** As many stand still, the one that leads among them. */
+  /** Stops so many servers that no majority is left, the leading one among them. */
   freezeMajority(): Promise<void>;
-  /** All servers run, and serve. */
+  /** Starts or resumes all servers. Resolves when they serve requests. */
   restore(): Promise<void>;
 }
 
-/** What one case runs on. Its namespace is fresh; its clients are closed by the harness when the case is over. */
+/**
+ * What one case runs on. Its namespace is fresh. The harness closes its clients when the case is
+ * over.
+ */
 export interface StoreHarness {
-  /** The clock that the clients live by: the system's, or a manual one that whoever made the harness drives. */
+  /** The clock of the clients: the system's clock, or a manual one that the harness advances. */
   readonly clock: Clock;
-  /** A short ttl, in ms, that the store grants exactly as asked. */
+  /** A short ttl, in ms, that the store grants exactly. */
   readonly ttlMs: number;
   /** Enough for one call on a healthy link, in ms. */
   readonly timeoutMs: number;
-  /** How late, in ms, a timer, a notification or an answer may be on a healthy but busy machine. */
+  /** How late a timer, a notification or an answer may be on a healthy but busy machine, in ms. */
   readonly slackMs: number;
-  /** Another client on the case's namespace. */
+  /** Opens another client on the case's namespace. */
   open(): Promise<Store>;
   /**
-   * False: nothing lies between a client and its store that could have a call on its way, as with a file. A call that a fault holds back then is known not
-   * to have happened. True by default.
+   * False if a call is never on its way between a client and its store, as with a file. A call that
+   * a fault holds back has then certainly not been applied. Default true.
    */
   readonly wire?: boolean;
-  /** The faults that {@link StoreHarness.faulty} has. */
+  /** The faults that clients of {@link StoreHarness.faulty} have. Default: none. */
   readonly offers?: readonly FaultKind[];
-  /** Why the store cannot have a fault that `offers` does not list. A skipped case names the reason. */
+  /**
+   * Why the store cannot have a fault that `offers` does not list. A skipped case states this
+   * reason.
+   */
   readonly impossible?: Readonly<Partial<Record<FaultKind, string>>>;
   /**
-   * Another client on the case's namespace, through a link of its own that can be broken. `fault`: the
-   * one that the case is about, where a link cannot have every fault. Present if `offers` is not empty.
+   * Opens another client on the case's namespace whose link can be broken. `fault`: the fault that
+   * the case needs, if a link cannot have all. Required if `offers` is not empty.
    */
   faulty?(fault?: FaultKind): Promise<FaultyClient>;
   readonly operator?: Operator;
   readonly server?: Server;
   readonly cluster?: Cluster;
   /**
-   * What clients of this case have left running (timers, sockets, watches on the server), one line each; asked after all of them
-   * were closed and every lease revoked. Empty: nothing.
+   * What the clients of this case have left running (timers, sockets, watches on the server), one
+   * line each. Called after all clients were closed and every lease was revoked. Empty if nothing
+   * is left.
    */
   leaks?(): Promise<readonly string[]>;
 }
 
 /**
- * Makes a harness, runs `body` on it, and clears up whether the body succeeds or not. Settles as the body does. A harness on a manual
- * clock drives that clock while the body runs.
+ * Creates a harness, runs `body` on it, and cleans up whether or not the body succeeds. Settles
+ * like the body. A harness with a manual clock advances it while the body runs.
  */
 export type UseHarness = (body: (harness: StoreHarness) => Promise<void>) => Promise<void>;

@@ -1,20 +1,26 @@
-/** A store whose calls a case meets on their way: to hold them up, to lose their answers, or to do something at that very moment. */
+/**
+ * A store whose calls a case intercepts: to delay them, to lose their answers, or to do something
+ * at that moment.
+ */
 
 import type { Change, Key, Store } from '@incumbent/core';
 
 /** One call that is about to be made. */
 export interface StoreCall {
   readonly operation: 'grantLease' | 'renewLease' | 'revokeLease' | 'compareAndSwap' | 'enqueue' | 'read' | 'list';
-  /** What it is about: the keys of a swap, the key of a read, the prefix of a queue or list; empty for leases. */
+  /**
+   * The keys of the call: those of a swap, the key of a read, the prefix of a queue or list. Empty
+   * for leases.
+   */
   readonly keys: readonly Key[];
-  /** Of a swap. */
+  /** The changes of a swap. Empty for other calls. */
   readonly changes: readonly Change[];
 }
 
-/** Makes the call by `go`, or does not; what this settles with is what the caller is told. */
+/** Makes the call by `go`, or does not. The caller receives what this returns. */
 export type Interceptor = <T>(call: StoreCall, go: () => Promise<T>) => Promise<T>;
 
-/** The same store, but that every call passes through `meet`. Watches do not. */
+/** The same store, with every call passed to `meet`. Watches are not intercepted. */
 export function intercept(store: Store, meet: Interceptor): Store {
   const about = (operation: StoreCall['operation'], ...keys: readonly Key[]): StoreCall => ({ operation, keys, changes: [] });
   return {

@@ -1,9 +1,9 @@
-/** Runs cases under any runner that has `describe` and `it`: vitest, node:test and the like. */
+/** Runs cases under any test runner that has `describe` and `it`, such as vitest or node:test. */
 
 import { lacking, type StoreCase } from './case.ts';
 import type { StoreHarness, UseHarness } from './harness.ts';
 
-/** What a runner hands to a test: the part that is used. */
+/** The part of a runner's test context that is used. */
 export interface TestContext {
   /** Reports the running test as skipped. May throw to end it. */
   skip(reason?: string): unknown;
@@ -15,7 +15,10 @@ export interface Runner {
   it(name: string, body: (context: TestContext) => Promise<void>): unknown;
 }
 
-/** Declares every case as a test, grouped by area. A case whose needs the harness lacks is reported as skipped, with what is lacking. */
+/**
+ * Declares every case as a test, grouped by area. A case that does not apply is reported as
+ * skipped, with what the store or its harness lacks.
+ */
 export function runCases(cases: readonly StoreCase[], useHarness: UseHarness, runner: Runner): void {
   for (const [area, members] of Map.groupBy(cases, (member) => member.area)) {
     runner.describe(area, () => {
@@ -24,14 +27,20 @@ export function runCases(cases: readonly StoreCase[], useHarness: UseHarness, ru
   }
 }
 
-/** Runs one case on a harness of its own; calls `skip`, with what is lacking, where it does not apply. */
+/**
+ * Runs one case on a harness of its own. If the case does not apply, calls `skip` with what is
+ * lacking instead.
+ *
+ * @throws {AssertionError} If the store breaks the guarantee of the case. Rejects with any other
+ *   error as it is.
+ */
 export async function runCase(one: StoreCase, useHarness: UseHarness, skip: (reason: string) => unknown): Promise<void> {
   let lacks: readonly string[] = [];
   await useHarness(async (harness) => {
     lacks = await lackingOf(one, harness);
     if (lacks.length === 0) await one.run(harness);
   });
-  // Outside the harness, because a runner may end the test by throwing.
+  // Called outside the harness, because a runner may end the test by throwing.
   if (lacks.length > 0) skip(`lacking: ${lacks.join(', ')}`);
 }
 

@@ -15,13 +15,16 @@ export function sleep(clock: Clock, ms: number): Promise<void> {
 
 export interface UntilOptions {
   readonly withinMs: number;
-  /** What is waited for, for the error. */
+  /** What is waited for, used in the error's message. */
   readonly what: string;
-  /** Time between two looks, in ms. Default 10. */
+  /** The time between two checks, in ms. Default 10. */
   readonly everyMs?: number;
 }
 
-/** Looks again and again until the condition holds; rejects, naming `what`, when it does not within `withinMs`. */
+/**
+ * Checks the condition repeatedly until it is true. Rejects with an error that names `what` if it
+ * is not true within `withinMs`.
+ */
 export async function until(clock: Clock, condition: () => boolean | Promise<boolean>, options: UntilOptions): Promise<void> {
   const { withinMs, what, everyMs = 10 } = options;
   const endsAt = clock.monotonic() + withinMs;
@@ -31,7 +34,10 @@ export async function until(clock: Clock, condition: () => boolean | Promise<boo
   }
 }
 
-/** Settles as `promise` does, or rejects, naming `what`, when it has not settled within `ms`. */
+/**
+ * Settles like `promise`. Rejects with an error that names `what` if the promise has not settled
+ * within `ms`.
+ */
 export async function within<T>(clock: Clock, ms: number, what: string, promise: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const release = clock.keepAlive();
@@ -44,7 +50,7 @@ export async function within<T>(clock: Clock, ms: number, what: string, promise:
   }
 }
 
-/** A promise that is awaited later: until then its rejection is nobody's. */
+/** Marks a promise as handled, so that it can be awaited later without an unhandled rejection. */
 export function begun<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

@@ -1,10 +1,10 @@
-/** Consumes a watch in the background and keeps what it said. */
+/** Reads a watch in the background and records its states. */
 
 import type { Clock, StoreError, WatchOptions } from '@incumbent/core';
 import { until, within } from './time.ts';
 
 export interface WatcherOptions {
-  /** Awaited after each state, before the next one is asked for: a slow consumer. */
+  /** Awaited after each state before the next one is read: makes a slow reader. */
   readonly pause?: () => Promise<void>;
   readonly signal?: AbortSignal;
 }
@@ -12,7 +12,7 @@ export interface WatcherOptions {
 export class Watcher<T> {
   /** Every state so far, oldest first. */
   readonly states: T[] = [];
-  /** What `onStale` was called with. */
+  /** The errors that `onStale` was called with. */
   readonly stale: StoreError[] = [];
   readonly #clock: Clock;
   readonly #stop = new AbortController();
@@ -35,22 +35,25 @@ export class Watcher<T> {
     }
   }
 
-  /** The latest state; undefined while there is none. */
+  /** The latest state. Undefined while there is none. */
   get latest(): T | undefined {
     return this.states.at(-1);
   }
 
-  /** Waits until the watch has said something, and the latest that it said satisfies `accept`. Rejects as the watch does if it throws. */
+  /**
+   * Waits until the watch has yielded a state and `accept` is true for the latest one. Rejects if
+   * the watch throws.
+   */
   async sees(accept: (state: T) => boolean, what: string, withinMs: number): Promise<void> {
     await until(this.#clock, () => this.#shows(accept), { withinMs, what: `the watch shows ${what}`, everyMs: 5 });
   }
 
-  /** Waits for as many states as that, in all. */
+  /** Waits until the watch has yielded this many states in all. */
   async says(count: number, withinMs: number): Promise<void> {
     await this.sees(() => this.states.length >= count, `${count} states in all`, withinMs);
   }
 
-  /** Waits for the watch to vouch for its state no longer. */
+  /** Waits until the watch becomes stale. */
   async goesStale(withinMs: number): Promise<void> {
     await until(this.#clock, () => this.stale.length > 0, { withinMs, what: 'onStale is called' });
   }
@@ -60,13 +63,13 @@ export class Watcher<T> {
     return this.states.slice(-1).some(accept);
   }
 
-  /** Resolves when the watch ends quietly; rejects as the watch does if it throws. */
+  /** Resolves when the watch ends without an error. Rejects if it throws. */
   async end(withinMs: number): Promise<void> {
     await within(this.#clock, withinMs, 'the watch ends', this.#done);
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
-  /** Aborts the watch and waits for its quiet end. */
+  /** Aborts the watch and waits until it ends without an error. */
   async stop(withinMs: number): Promise<void> {
     this.#stop.abort();
     await this.end(withinMs);

@@ -1,4 +1,7 @@
-/** The cases can fail: each of these broken stores is caught by the case that is named with it, which the sound store passes. */
+/**
+ * The cases can fail: each of these broken stores is caught by the case that is named with it,
+ * which the sound store passes.
+ */
 
 import { runCase, storeCases, type StoreCase } from '@incumbent/conformance';
 import { describe, expect, it } from 'vitest';

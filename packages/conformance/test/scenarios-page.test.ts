@@ -7,7 +7,10 @@ import { expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../../..');
 const STORES = ['memory', 'sqlite', 'etcd', 'zookeeper', 'consul', 'redis'];
-/** What the suites that were read ask of an election on a store (D: by votes, without one; E, but 16: of members that come and go). */
+/**
+ * What the suites that were read ask of an election on a store (D: by votes, without one; E, but
+ * 16: of members that come and go).
+ */
 const ASKED = [
   ...ids('A', 1, 2, 4, 5, 7, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 23, 24, 25, 27, 28, 29, 30, 31, 32, 33),
   ...ids('B', 1, 2, 3, 5, 7, 8, 9, 11, 12, 13, 14, 15, 16),
@@ -22,7 +25,10 @@ function ids(part: string, ...numbers: readonly number[]): readonly string[] {
   return numbers.map((number) => part + String(number).padStart(2, '0'));
 }
 
-/** What a row refers to: a file, and the title of a test in it; without a title, one that begins with the row's id. */
+/**
+ * What a row refers to: a file, and the title of a test in it; without a title, one that begins
+ * with the row's id.
+ */
 interface Reference {
   readonly path: string;
   readonly title: string | undefined;

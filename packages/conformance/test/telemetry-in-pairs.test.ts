@@ -1,4 +1,7 @@
-/** Telemetry reports the beginning and the end of each leadership once. The history checker verifies that, in every election case too. */
+/**
+ * Telemetry reports the beginning and the end of each leadership once. The history checker verifies
+ * that, in every election case too.
+ */
 
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { checkHistory, runCase, type HistoryEvent } from '@incumbent/conformance';
@@ -41,7 +44,10 @@ describe('a history', () => {
 describe('an election whose telemetry', () => {
   const skip = (reason: string): never => expect.unreachable(reason);
 
-  /** One leadership; then the member's telemetry tells these words besides, of that term or of another one. */
+  /**
+   * One leadership; then the member's telemetry tells these words besides, of that term or of
+   * another one.
+   */
   const planted = (words: readonly Word[], ofTerm: (term: bigint) => bigint): Promise<void> => {
     const body = electionCasesOf('election')('planted', async (arena) => {
       const candidate = await arena.member('a');

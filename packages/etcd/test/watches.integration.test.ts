@@ -13,9 +13,9 @@ const WATCHES = 3_000;
 const KEEPALIVE = { intervalMs: 6_000 };
 const options = { timeoutMs: 5_000 };
 /** 3,000 reads and as many watches take less than 2 s on a quiet machine. */
-const PATIENCE_MS = 60_000;
+const WAIT_MS = 60_000;
 
-describe.runIf(await requireStore({ store: 'etcd', own: true }))('3,000 watches', { timeout: 3 * PATIENCE_MS }, () => {
+describe.runIf(await requireStore({ store: 'etcd', own: true }))('3,000 watches', { timeout: 3 * WAIT_MS }, () => {
   let etcd: EtcdServer;
   let proxy: Proxy;
   let direct: Store;
@@ -34,8 +34,8 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('3,000 watches'
     direct = await openEtcd({ endpoints: [hostOf(etcd.url)], namespace });
     store = await openEtcd({ endpoints: [hostOf(proxy.url)], namespace, keepalive: KEEPALIVE });
     watches = Array.from({ length: WATCHES }, (_, i) => new Recorder((watchOptions) => store.watch(`k/${i}`, watchOptions)));
-    await until(() => watches.every(({ states }) => states.length === 1), { what: 'a first state of every watch', withinMs: PATIENCE_MS });
-  }, 2 * PATIENCE_MS);
+    await until(() => watches.every(({ states }) => states.length === 1), { what: 'a first state of every watch', withinMs: WAIT_MS });
+  }, 2 * WAIT_MS);
   afterEach(async () => {
     await store.close();
     const ends = await Promise.all(watches.map(({ ended }) => ended));
@@ -53,7 +53,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('3,000 watches'
   /** Every watch has yielded once more than before, and has been stale once. */
   async function allBack(yielded: number): Promise<void> {
     const back = (): number => watches.filter(({ states }) => states.length >= yielded).length;
-    await until(() => back() === WATCHES, { what: 'a state of every watch', withinMs: PATIENCE_MS }).catch((error: unknown) => {
+    await until(() => back() === WATCHES, { what: 'a state of every watch', withinMs: WAIT_MS }).catch((error: unknown) => {
       throw new Error(`${back()} of ${WATCHES} are back`, { cause: error });
     });
     expect(new Set(watches.map(({ stale }) => stale.length))).toEqual(new Set([1]));

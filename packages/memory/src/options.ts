@@ -9,11 +9,11 @@ export interface Message {
   /** A call's `request` or `reply`; a `watch`, or an `event` that answers it. */
   readonly kind: 'request' | 'reply' | 'watch' | 'event';
   /** The call that the message belongs to. Undefined for a watch and its events. */
-  readonly verb?: Verb;
+  readonly operation?: Operation;
 }
 
 /** The calls of the store contract that have one request and one reply. */
-export type Verb = 'grantLease' | 'renewLease' | 'revokeLease' | 'compareAndSwap' | 'enqueue' | 'read' | 'list';
+export type Operation = 'grantLease' | 'renewLease' | 'revokeLease' | 'compareAndSwap' | 'enqueue' | 'read' | 'list';
 
 /** How long a message travels, in ms. `Infinity` loses the message. */
 export type Latency = number | ((message: Message) => number);

@@ -23,12 +23,19 @@ import { MemoryLink } from './client/link.ts';
 import { Database, revisionOf } from './database.ts';
 import { serverClosed } from './errors.ts';
 import type { Row } from './key-table.ts';
-import { linkSettings, serverSettings, type ConnectOptions, type LinkSettings, type MemoryServerOptions, type Verb } from './options.ts';
+import {
+  linkSettings,
+  serverSettings,
+  type ConnectOptions,
+  type LinkSettings,
+  type MemoryServerOptions,
+  type Operation,
+} from './options.ts';
 import { Watch, type WatchSource } from './watch.ts';
 import { WatchHub, type WatchTarget } from './watch-hub.ts';
 
 /** How many requests of each kind a server has applied or refused. */
-export type Requests = Readonly<Record<Verb, number>>;
+export type Requests = Readonly<Record<Operation, number>>;
 
 /** A lease that has not ended. */
 export interface LiveLease {
@@ -56,7 +63,7 @@ export class MemoryServer {
   readonly #database: Database;
   readonly #onLastClientClosed: () => void;
   readonly #stores = new Set<MemoryStore>();
-  readonly #requests: Record<Verb, number> = {
+  readonly #requests: Record<Operation, number> = {
     grantLease: 0,
     renewLease: 0,
     revokeLease: 0,
@@ -100,13 +107,13 @@ export class MemoryServer {
       server: this,
       database: this.#database,
       hub: this.#hub,
-      admit: (verb) => this.#admit(verb),
+      admit: (operation) => this.#admit(operation),
       disconnected: (store) => this.#disconnected(store),
     };
   }
 
-  #admit(verb: Verb): boolean {
-    if (!this.#isClosed) this.#requests[verb] += 1;
+  #admit(operation: Operation): boolean {
+    if (!this.#isClosed) this.#requests[operation] += 1;
     return !this.#isClosed;
   }
 
@@ -180,7 +187,7 @@ export interface ServerAccess {
   readonly database: Database;
   readonly hub: WatchHub;
   /** Counts a request that is about to be applied. False: the server was closed. */
-  admit(verb: Verb): boolean;
+  admit(operation: Operation): boolean;
   /** Called once, after the client was closed. */
   disconnected(store: MemoryStore): void;
 }
@@ -209,7 +216,7 @@ export class MemoryStore implements Store {
     this.#owner = owner;
     this.#keyPrefix = settings.keyPrefix;
     this.#connection = new Connection(settings.clock, settings.latencyOf);
-    this.#calls = new Calls(this.#connection, faults, (verb) => access.admit(verb));
+    this.#calls = new Calls(this.#connection, faults, (operation) => access.admit(operation));
     this.link = new MemoryLink(this.#connection, faults);
   }
 

@@ -68,14 +68,14 @@ describe('a link that is stalled', () => {
   it('delivers by heal, in order, to those who still wait', async () => {
     const { clock, server, store } = bench();
     store.link.stall();
-    const gaveUp = failure(create(store, 'a'));
+    const failed = failure(create(store, 'a'));
     await clock.advance(100);
     const waits = create(store, 'b');
     await clock.advance(50);
     expect(server.keys()).toEqual([]);
     store.link.heal();
     expect(server.keys()).toEqual(['a', 'b']);
-    expect([await gaveUp, (await waits).swapped]).toEqual(['TIMEOUT unknown', true]);
+    expect([await failed, (await waits).swapped]).toEqual(['TIMEOUT unknown', true]);
   });
 
   it('holds answers and events too', async () => {
@@ -154,7 +154,7 @@ describe('dropped messages', () => {
 
   it('as many as were asked for, of the calls that were asked for', async () => {
     const { store } = bench();
-    store.link.dropReplies(2, { how: 'reset', verbs: ['compareAndSwap'] });
+    store.link.dropReplies(2, { how: 'reset', operations: ['compareAndSwap'] });
     expect(await store.read('a', call)).toBeUndefined();
     expect(await failure(create(store, 'a'))).toBe('CONNECTION_LOST unknown');
     expect(await store.list('a', call)).toEqual([]);
@@ -244,8 +244,8 @@ describe('latency', () => {
 
   it('may depend on the message, and infinity loses it', async () => {
     const seen: string[] = [];
-    const latencyMs = (message: { readonly kind: string; readonly verb?: string }): number => {
-      seen.push(`${message.kind} ${message.verb ?? ''}`.trim());
+    const latencyMs = (message: { readonly kind: string; readonly operation?: string }): number => {
+      seen.push(`${message.kind} ${message.operation ?? ''}`.trim());
       return message.kind === 'reply' ? Infinity : 1;
     };
     const { clock, server, store } = bench({}, { latencyMs });

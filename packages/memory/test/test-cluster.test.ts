@@ -29,7 +29,7 @@ describe('a cluster for tests', () => {
     expectNothingLeft(cluster);
   });
 
-  it('cuts a process off, which stops believing before another can lead; and heals it', async () => {
+  it('cuts a process off, which stops considering itself leader before another can lead; and heals it', async () => {
     const { cluster, a, first, second } = await pair();
     cluster.cutOff(a);
     let elected = false;
@@ -50,7 +50,7 @@ describe('a cluster for tests', () => {
     expectNothingLeft(cluster);
   });
 
-  it('pauses a process: nothing of it runs, and when it wakes it does not believe', async () => {
+  it('pauses a process: nothing of it runs, and is not valid when it wakes', async () => {
     const { cluster, a, first, second } = await pair();
     let told = false;
     first.signal.addEventListener('abort', () => {

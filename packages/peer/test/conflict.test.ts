@@ -28,9 +28,9 @@ class Scene {
       const log = logger();
       this.logs.set(id, log);
       const transport: Transport = {
-        open: async (seat) => {
-          this.#receivers.set(id, seat.receive);
-          return this.group.network.open(seat);
+        open: async (options) => {
+          this.#receivers.set(id, options.receive);
+          return this.group.network.open(options);
         },
       };
       return this.group.member(id, { logger: log, transport });

@@ -33,12 +33,13 @@ describe.each(simulations)('$name', { timeout: 600_000 }, (simulation) => {
 
 it('a world that breaks a promise can be reduced, because its faults are data', async () => {
   const plan = [1, 2, 3, 4, 5, 6, 7, 8, 9].map(planOf).find(({ faults }) => faults.length > 5)!;
-  const isStruck = async (smaller: Plan<Shape>): Promise<boolean> => (new QuorumWorld(smaller).run().counts.get('struck crash') ?? 0) > 0;
+  const isInjected = async (smaller: Plan<Shape>): Promise<boolean> =>
+    (new QuorumWorld(smaller).run().counts.get('injected crash') ?? 0) > 0;
   const crashing = {
     ...plan,
     faults: [...plan.faults, { kind: 'crash', target: 'a', forMs: 9, writeLost: false, when: { atMs: 700 } } as const],
   };
-  const { faults } = await shrink(crashing, isStruck);
+  const { faults } = await shrink(crashing, isInjected);
   expect(faults).toHaveLength(1);
   expect(faults[0]!.kind).toBe('crash');
   expect(JSON.parse(JSON.stringify(faults))).toEqual(faults);

@@ -1,4 +1,7 @@
-/** Each checker but those of liveness and of pairs, on histories that are made up: what it must find, and what it must not. */
+/**
+ * Each checker but those of liveness and of pairs, on histories that are made up: what it must
+ * find, and what it must not.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { TwoLeadersChecker } from '../src/check/two-leaders.ts';
@@ -11,23 +14,23 @@ import { PublishChecker, TermChecker } from '../src/check/terms.ts';
 import type { ProcessView, LeadershipView, WorldEvent } from '../src/world/event.ts';
 import { processOf, election, gone, handleOf, issued, told, type Planted } from './histories.ts';
 
-describe('belief', () => {
+describe('validity', () => {
   const strict = (): TwoLeadersChecker => new TwoLeadersChecker({ overlapMs: 0 });
 
   it('is found where a newer term was issued', () => {
     const old = handleOf('a#1', 1n);
-    expect(told(strict(), issued(1n), { type: 'elected', handle: old }, issued(2n, 'b'))).toEqual(['one believes']);
+    expect(told(strict(), issued(1n), { type: 'elected', handle: old }, issued(2n, 'b'))).toEqual(['one valid leader']);
   });
 
   it('is found where the record is gone, but for an operator, who is told of by a watch', () => {
     const handle = handleOf('a#1', 1n);
-    expect(told(strict(), issued(1n), { type: 'elected', handle }, gone(1n, 'expiry'))).toEqual(['one believes']);
-    expect(told(strict(), issued(1n), { type: 'elected', handle }, gone(1n, 'revoke'))).toEqual(['one believes']);
+    expect(told(strict(), issued(1n), { type: 'elected', handle }, gone(1n, 'expiry'))).toEqual(['one valid leader']);
+    expect(told(strict(), issued(1n), { type: 'elected', handle }, gone(1n, 'revoke'))).toEqual(['one valid leader']);
     expect(told(strict(), issued(1n), { type: 'elected', handle }, gone(1n, 'operator'))).toEqual([]);
   });
 
   it('is found in who was told too late that it leads', () => {
-    expect(told(strict(), issued(1n), issued(2n, 'b'), { type: 'elected', handle: handleOf('a#1', 1n) })).toEqual(['one believes']);
+    expect(told(strict(), issued(1n), issued(2n, 'b'), { type: 'elected', handle: handleOf('a#1', 1n) })).toEqual(['one valid leader']);
   });
 
   it('is nothing while the process stands still, and is asked first when it goes on', () => {
@@ -36,19 +39,19 @@ describe('belief', () => {
     handle.process.state = 'paused';
     expect(told(checker, issued(1n), { type: 'elected', handle }, issued(2n, 'b'))).toEqual([]);
     handle.process.state = 'running';
-    expect(told(checker, { type: 'resumed', process: handle.process })).toEqual(['one believes']);
+    expect(told(checker, { type: 'resumed', process: handle.process })).toEqual(['one valid leader']);
   });
 
   it('of a blocked process counts: code that runs may ask', () => {
     const handle = handleOf('a#1', 1n);
     handle.process.state = 'blocked';
-    expect(told(strict(), issued(1n), { type: 'elected', handle }, issued(2n, 'b'))).toEqual(['one believes']);
+    expect(told(strict(), issued(1n), { type: 'elected', handle }, issued(2n, 'b'))).toEqual(['one valid leader']);
   });
 
   it('that ended in time is no finding', () => {
     const handle = handleOf('a#1', 1n);
     const end = (): void => {
-      handle.believes = false;
+      handle.valid = false;
     };
     expect(told(strict(), issued(1n), { type: 'elected', handle }, end, gone(1n, 'expiry'), issued(2n, 'b'))).toEqual([]);
   });
@@ -60,7 +63,7 @@ describe('belief', () => {
     expect(told(checker, issued(1n), { type: 'elected', handle }, wait, wait, wait)).toEqual([]);
     expect(checker.longestOverlapMs).toBe(20);
     expect(told(new TwoLeadersChecker({ overlapMs: 25 }), issued(1n), { type: 'elected', handle }, wait, wait, wait, wait)).toEqual([
-      'one believes',
+      'one valid leader',
     ]);
   });
 });
@@ -133,7 +136,7 @@ describe('the order of an end', () => {
 
   function whole(handle: Planted): readonly (WorldEvent | (() => void))[] {
     const end = (): void => {
-      handle.believes = false;
+      handle.valid = false;
     };
     const lost = { type: 'ended', handle, reason: 'deadline', lost: true } as const;
     return [

@@ -1,4 +1,7 @@
-/** Plans that once broke a promise, each as small as it can be: the promise holds now, or breaks where the file says that it must. */
+/**
+ * Plans that once broke a promise, each as small as it can be: the promise holds now, or breaks
+ * where the file says that it must.
+ */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

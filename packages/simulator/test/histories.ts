@@ -6,7 +6,7 @@ import type { RunState } from '../src/time/process.ts';
 
 export interface Planted extends LeadershipView {
   readonly process: { readonly name: string; state: RunState };
-  believes: boolean;
+  valid: boolean;
 }
 
 export const election = 'jobs';
@@ -16,7 +16,7 @@ export function processOf(name: string): { readonly name: string; state: RunStat
 }
 
 export function handleOf(name: string, term: bigint): Planted {
-  const handle = { process: processOf(name), election, term, waits: true, believes: true, isValid: () => handle.believes };
+  const handle = { process: processOf(name), election, term, waits: true, valid: true, isValid: () => handle.valid };
   return handle;
 }
 

@@ -1,4 +1,6 @@
-/** The checker of liveness, on histories that are made up: what it must find, and what it must not. */
+/**
+ * The checker of liveness, on histories that are made up: what it must find, and what it must not.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { LivenessChecker } from '../src/check/liveness.ts';

@@ -1,4 +1,7 @@
-/** A planted bug replaces an exact text, so a change of the source may leave the bug without its place. */
+/**
+ * A planted bug replaces an exact text, so a change of the source may leave the bug without its
+ * place.
+ */
 
 import { placesOf } from '@incumbent/test-support/planted-bug';
 import { expect, it } from 'vitest';

@@ -22,7 +22,10 @@ function mayStand({ faults }: Plan, target: string, fromMs: number, toMs: number
   });
 }
 
-/** Whether the process cannot notice how long it slept: its wall was set back meanwhile, or so close to it that it need not have looked at its clocks in between. */
+/**
+ * Whether the process cannot notice how long it slept: its wall was set back meanwhile, or so close
+ * to it that it need not have looked at its clocks in between.
+ */
 function isUnnoticed(plan: Plan, { when: jump, target }: SetBack, { when: sleep, durationMs }: Sleep): boolean {
   if (!('atMs' in jump) || !('atMs' in sleep)) return true;
   const [fromMs, toMs, { ttlMs }] = [sleep.atMs, sleep.atMs + durationMs, plan.shape];

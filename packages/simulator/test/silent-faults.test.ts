@@ -1,4 +1,7 @@
-/** Disks that hang, connections that go silent, several servers behind one address, and a deleted entry. */
+/**
+ * Disks that hang, connections that go silent, several servers behind one address, and a deleted
+ * entry.
+ */
 
 import { outcomeOf, type Entry } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
@@ -11,7 +14,9 @@ const hangs = (hung: HangMode, silentPart = 0, server = 0) => ({ server, hung, s
 /** A client has left a silent server by then, and its watches tell again. */
 const LEFT_MS = 1_500;
 
-/** What a watch of the key `a` has told so far: revisions, or `absent`; and how often it was stale. */
+/**
+ * What a watch of the key `a` has told so far: revisions, or `absent`; and how often it was stale.
+ */
 function watched(bench: Bench): { readonly told: string[]; stale: number } {
   const seen = { told: new Array<string>(), stale: 0 };
   const onStale = (): void => void (seen.stale += 1);
@@ -168,12 +173,12 @@ async function toldWith(...faults: readonly Fault[]): Promise<readonly WorldEven
 describe("the leader's entry, deleted", () => {
   it('ends its leadership, and nobody else leads before', async () => {
     const events = await toldWith({ kind: 'deleteEntry', when: { on: 'elected', nth: 1, afterMs: 100 } });
-    const struck = events.findIndex((event) => event.type === 'faultInjected' && event.kind === 'deleteEntry');
-    const next = events.slice(struck).find((event) => event.type === 'ended' || event.type === 'elected');
+    const injectedAt = events.findIndex((event) => event.type === 'faultInjected' && event.kind === 'deleteEntry');
+    const next = events.slice(injectedAt).find((event) => event.type === 'ended' || event.type === 'elected');
     expect(next).toMatchObject({ type: 'ended', reason: 'entryDeleted' });
   });
 
-  it('is left alone where the record is deleted too: a leader with silent watches would believe on', async () => {
+  it('is left alone where the record is deleted too: a leader with silent watches would stay valid', async () => {
     const onElected = (afterMs: number): Fault['when'] => ({ on: 'elected', nth: 1, afterMs });
     const events = await toldWith(
       { kind: 'stallWatches', target: 'leader', durationMs: 60_000, when: onElected(50) },

@@ -1,4 +1,7 @@
-/** The checker of telemetry's pairs, on histories that are made up: what it must find, and what it must not. */
+/**
+ * The checker of telemetry's pairs, on histories that are made up: what it must find, and what it
+ * must not.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { TelemetryPairChecker } from '../src/check/leadership-end.ts';

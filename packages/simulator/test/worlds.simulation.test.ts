@@ -1,4 +1,7 @@
-/** Worlds of every profile. `SIMULATION_SEEDS` says how many of each, `SIMULATION_START` from which seed on; by default few, and always the same. */
+/**
+ * Worlds of every profile. `SIMULATION_SEEDS` says how many of each, `SIMULATION_START` from which
+ * seed on; by default few, and always the same.
+ */
 
 import { describe, expect, it } from 'vitest';
 import { missing, profiles, runBatch } from '../src/index.ts';

@@ -12,7 +12,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { canBecomeOthers } from './commands.ts';
 
 const SCRIPT = new URL('scripts/user.ts', import.meta.url);
-const PATIENCE_MS = 60_000;
+const WAIT_MS = 60_000;
 /** The user `nobody`. If the test does not run as root, it uses its own user. */
 const USER = process.getuid?.() === 0 ? 65_534 : undefined;
 
@@ -44,7 +44,7 @@ function start(user: number | undefined = USER): Promise<ScriptProcess> {
 
 async function refusal(): Promise<Readonly<Record<string, unknown>>> {
   await using script = await start();
-  const { fields } = await script.waitFor(({ event }) => event === 'failed' || event === 'holds', { withinMs: PATIENCE_MS });
+  const { fields } = await script.waitFor(({ event }) => event === 'failed' || event === 'holds', { withinMs: WAIT_MS });
   expect(await script.exited).toBe(0);
   return fields;
 }
@@ -52,9 +52,9 @@ async function refusal(): Promise<Readonly<Record<string, unknown>>> {
 describe('a user', () => {
   it('who may write the file and its folder can open it, or make it', async () => {
     await using first = await start();
-    await first.waitFor('holds', { withinMs: PATIENCE_MS });
+    await first.waitFor('holds', { withinMs: WAIT_MS });
     await using second = await start();
-    await second.waitFor('holds', { withinMs: PATIENCE_MS });
+    await second.waitFor('holds', { withinMs: WAIT_MS });
   });
 
   it.each([
@@ -102,23 +102,23 @@ describe.runIf(canBecomeOthers())('users who share a file', () => {
 
   it('do not take each other for dead, though neither may signal the other', async () => {
     await using first = await start(65_534);
-    await first.waitFor('holds', { withinMs: PATIENCE_MS });
+    await first.waitFor('holds', { withinMs: WAIT_MS });
     await using second = await start(65_533);
-    await second.waitFor('holds', { withinMs: PATIENCE_MS });
+    await second.waitFor('holds', { withinMs: WAIT_MS });
     const counts = (script: ScriptProcess): readonly unknown[] =>
       script.events.filter(({ event }) => event === 'counted').map(({ fields }) => fields['count']);
     const seen = counts(second).length;
-    await until(() => counts(second).length > seen + 10 && counts(first).includes(2), { what: 'ten polls', withinMs: PATIENCE_MS });
+    await until(() => counts(second).length > seen + 10 && counts(first).includes(2), { what: 'ten polls', withinMs: WAIT_MS });
     expect([new Set(counts(second)), counts(first).at(-1)]).toEqual([new Set([2]), 2]);
   });
 
   it('see each other die', async () => {
     await using first = await start(65_534);
-    await first.waitFor('holds', { withinMs: PATIENCE_MS });
+    await first.waitFor('holds', { withinMs: WAIT_MS });
     await using second = await start(65_533);
-    await second.waitFor(({ fields }) => fields['count'] === 2, { withinMs: PATIENCE_MS });
+    await second.waitFor(({ fields }) => fields['count'] === 2, { withinMs: WAIT_MS });
     first.sigkill();
     await first.exited;
-    await second.waitFor(({ fields }) => fields['count'] === 1, { withinMs: PATIENCE_MS });
+    await second.waitFor(({ fields }) => fields['count'] === 1, { withinMs: WAIT_MS });
   });
 });

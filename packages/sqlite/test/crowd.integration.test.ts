@@ -14,7 +14,7 @@ const OPENER = new URL('scripts/opener.ts', import.meta.url);
 const WRITER = new URL('scripts/writer.ts', import.meta.url);
 /** What each of many has to give way by, and each of a few that never rest. */
 const [OPENERS_NICE, WRITERS_NICE] = [19, 10];
-const PATIENCE_MS = 120_000;
+const WAIT_MS = 120_000;
 const LIMIT_MS = 180_000;
 
 let scratch: Scratch;
@@ -59,7 +59,7 @@ it(
   async () => {
     const word = join(scratch.path, 'begin');
     await Promise.all(Array.from({ length: 50 }, () => start(OPENER, OPENERS_NICE, word)));
-    await Promise.all(scripts.map((script) => script.waitFor('ready', { withinMs: PATIENCE_MS })));
+    await Promise.all(scripts.map((script) => script.waitFor('ready', { withinMs: WAIT_MS })));
     expect(existsSync(file)).toBe(false);
     writeFileSync(word, '');
     expect(await Promise.all(scripts.map(({ exited }) => exited))).toEqual(Array.from(scripts, () => 0));
@@ -85,7 +85,7 @@ describe('processes that write without a pause, and are killed meanwhile', () =>
       for (let kill = 0; kill < KILLS; kill += 1) {
         const victim = living.shift() ?? expect.unreachable('no process is left');
         // Each has written before it dies, at whichever moment.
-        await victim.waitFor('counted', { withinMs: PATIENCE_MS });
+        await victim.waitFor('counted', { withinMs: WAIT_MS });
         await sleep(Math.random() * 20);
         victim.sigkill();
         living.push(await start(WRITER, WRITERS_NICE));
@@ -94,7 +94,7 @@ describe('processes that write without a pause, and are killed meanwhile', () =>
         halves += pair.length;
       }
       expect(halves).toBe(2 * KILLS);
-      await Promise.all(living.map((script) => script.waitFor('counted', { withinMs: PATIENCE_MS })));
+      await Promise.all(living.map((script) => script.waitFor('counted', { withinMs: WAIT_MS })));
       await Promise.all(scripts.map((script) => script[Symbol.asyncDispose]()));
       expect(complaints()).toEqual([]);
       const acknowledged = scripts.flatMap(({ events }) =>

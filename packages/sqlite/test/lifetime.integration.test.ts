@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CALL } from './rig.ts';
 
 const SCRIPT = new URL('scripts/lifetime.ts', import.meta.url);
-const PATIENCE_MS = 15_000;
+const WAIT_MS = 15_000;
 
 let scratch: Scratch;
 let file: string;
@@ -26,9 +26,9 @@ function start(mode: string): Promise<ScriptProcess> {
 
 /** It ends by itself, well, and without a word. */
 async function endsByItself(script: ScriptProcess): Promise<void> {
-  await script.waitFor('done', { withinMs: PATIENCE_MS });
+  await script.waitFor('done', { withinMs: WAIT_MS });
   const ended = script.exited.then((status) => ({ status }));
-  expect(await until(() => ended, { what: 'its end', withinMs: PATIENCE_MS })).toEqual({ status: 0 });
+  expect(await until(() => ended, { what: 'its end', withinMs: WAIT_MS })).toEqual({ status: 0 });
   expect(script.events.filter(({ event }) => ['unhandled', 'warning', 'threw'].includes(event))).toEqual([]);
   expect(script.output).toEqual([]);
 }
@@ -45,18 +45,18 @@ describe('a process', () => {
 
   it('lives as long as it campaigns, and no longer', async () => {
     await using leader = await start('a leadership');
-    await leader.waitFor('leads', { withinMs: PATIENCE_MS });
+    await leader.waitFor('leads', { withinMs: WAIT_MS });
     await using candidate = await start('a pending campaign');
-    await candidate.waitFor('done', { withinMs: PATIENCE_MS });
+    await candidate.waitFor('done', { withinMs: WAIT_MS });
     await using store = await openSqlite({ file });
     const queued = async (): Promise<boolean> => (await store.list('elections/controller/candidates', CALL)).length === 2;
-    await until(queued, { what: 'it waits', withinMs: PATIENCE_MS });
+    await until(queued, { what: 'it waits', withinMs: WAIT_MS });
     // It has had nothing to do since then but to wait: longer than any timer of a store that is
     // left alone.
     await new Promise((resolve) => void setTimeout(resolve, 1_000));
     expect([candidate.running, leader.running]).toEqual([true, true]);
     leader.sigterm();
-    await candidate.waitFor('elected', { withinMs: PATIENCE_MS });
+    await candidate.waitFor('elected', { withinMs: WAIT_MS });
     await endsByItself(candidate);
     await endsByItself(leader);
   });
@@ -66,7 +66,7 @@ describe('a process', () => {
     const other = new DatabaseSync(file);
     await using script = await start('a call');
     // Opening writes, too.
-    await script.waitFor('open', { withinMs: PATIENCE_MS });
+    await script.waitFor('open', { withinMs: WAIT_MS });
     other.exec('BEGIN IMMEDIATE');
     writeFileSync(`${file}.locked`, '');
     await endsByItself(script);
@@ -77,7 +77,7 @@ describe('a process', () => {
 
   it('has nothing left of a store that was closed, whatever was under way: no timer, no watch of a file, no log', async () => {
     await using script = await start('a closed store');
-    const done = await script.waitFor('done', { withinMs: PATIENCE_MS });
+    const done = await script.waitFor('done', { withinMs: WAIT_MS });
     expect(done.fields['left']).toEqual([]);
     await script.exited;
     expect(script.events.filter(({ event }) => ['unhandled', 'warning'].includes(event))).toEqual([]);
@@ -90,7 +90,7 @@ describe('a process', () => {
 
   it('has a timer and a watch of a file while a store is open, which the same check finds', async () => {
     await using script = await start('watches');
-    const done = await script.waitFor('done', { withinMs: PATIENCE_MS });
+    const done = await script.waitFor('done', { withinMs: WAIT_MS });
     expect(done.fields['left']).toEqual(expect.arrayContaining(['Timeout', 'FSEVENTWRAP']));
     await script.exited;
   });

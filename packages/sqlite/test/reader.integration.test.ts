@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { canBecomeOthers, spawnCommand } from './commands.ts';
 
 const MEMBER = new URL('scripts/member.ts', import.meta.url);
-const PATIENCE = { withinMs: 30_000 };
+const WAIT = { withinMs: 30_000 };
 const TTL_MS = 2_000;
 
 /**
@@ -43,7 +43,7 @@ function begin(memberId: string): Promise<ScriptProcess> {
 
 async function read(): Promise<ScriptProcess> {
   const reader = await spawnCommand('perl', ['-e', READER, `${file}-shm`]);
-  await until(() => reader.output.some((line) => /^(locked|refused)/.test(line)), { what: 'the reader has tried', ...PATIENCE });
+  await until(() => reader.output.some((line) => /^(locked|refused)/.test(line)), { what: 'the reader has tried', ...WAIT });
   return reader;
 }
 
@@ -52,23 +52,23 @@ describe.runIf(process.platform === 'linux' && process.arch !== 'ia32' && canBec
     await (await openSqlite({ file })).close();
     chmodSync(file, 0o644);
     await using leader = await begin('a');
-    await leader.waitFor('elected', PATIENCE);
+    await leader.waitFor('elected', WAIT);
     await using other = await begin('b');
-    await other.waitFor('ready', PATIENCE);
+    await other.waitFor('ready', WAIT);
     await using reader = await read();
     expect(reader.output).toContain('locked');
     const count = (name: string): number => [...leader.events, ...other.events].filter(({ event }) => event === name).length;
-    await until(() => count('ended') === count('elected'), { what: 'no member leads', ...PATIENCE });
+    await until(() => count('ended') === count('elected'), { what: 'no member leads', ...WAIT });
     const elections = count('elected');
     await sleep(2 * TTL_MS);
     expect(count('elected')).toBe(elections);
     reader.sigkill();
-    await until(() => count('elected') > elections, { what: 'somebody leads again', ...PATIENCE });
+    await until(() => count('elected') > elections, { what: 'somebody leads again', ...WAIT });
   });
 
   it('cannot when the file has the mode that a store gives it', async () => {
     await using leader = await begin('a');
-    await leader.waitFor('elected', PATIENCE);
+    await leader.waitFor('elected', WAIT);
     await using reader = await read();
     expect(existsSync(`${file}-shm`)).toBe(true);
     expect(reader.output.join('\n')).toContain('refused: Permission denied');

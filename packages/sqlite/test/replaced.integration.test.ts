@@ -14,7 +14,7 @@ import { stop } from './commands.ts';
 import { CALL, textOf } from './rig.ts';
 
 const MEMBER = new URL('scripts/member.ts', import.meta.url);
-const PATIENCE_MS = 20_000;
+const WAIT_MS = 20_000;
 /** Beyond all patience: nothing here is found out by waiting for its end. */
 const LONG_TTL_MS = 30_000;
 const SHORT_TTL_MS = 2_000;
@@ -44,15 +44,15 @@ async function enter(ttlMs: number = LONG_TTL_MS): Promise<ScriptProcess> {
 async function allQueued(): Promise<void> {
   await using store = await openSqlite({ file });
   const areQueued = async (): Promise<boolean> => (await store.list('elections/controller/candidates', CALL)).length === members.length;
-  await until(areQueued, { what: 'all stand in the queue', withinMs: PATIENCE_MS });
+  await until(areQueued, { what: 'all stand in the queue', withinMs: WAIT_MS });
 }
 
 /** Starts two members: one leads, and the other one waits. */
 async function pair(ttlMs?: number): Promise<void> {
   const leader = await enter(ttlMs);
-  await leader.waitFor('elected', { withinMs: PATIENCE_MS });
+  await leader.waitFor('elected', { withinMs: WAIT_MS });
   await enter(ttlMs);
-  expect(await believers()).toEqual([leader]);
+  expect(await validLeaders()).toEqual([leader]);
 }
 
 function count(member: ScriptProcess, name: string): number {
@@ -60,10 +60,10 @@ function count(member: ScriptProcess, name: string): number {
 }
 
 /** The members that emit within a second that they lead. */
-async function believers(): Promise<readonly ScriptProcess[]> {
-  const before = members.map((member) => count(member, 'believes'));
+async function validLeaders(): Promise<readonly ScriptProcess[]> {
+  const before = members.map((member) => count(member, 'valid'));
   await sleep(1_000);
-  return members.filter((member, index) => count(member, 'believes') > (before[index] ?? 0));
+  return members.filter((member, index) => count(member, 'valid') > (before[index] ?? 0));
 }
 
 /**
@@ -74,13 +74,13 @@ async function oneLeads(): Promise<void> {
   const [former] = members;
   await until(() => former !== undefined && count(former, 'ended') === 1, {
     what: 'the former leadership has ended',
-    withinMs: PATIENCE_MS,
+    withinMs: WAIT_MS,
   });
-  await until(() => members.some((member) => member.events.findLast(({ event }) => event !== 'believes')?.event === 'elected'), {
+  await until(() => members.some((member) => member.events.findLast(({ event }) => event !== 'valid')?.event === 'elected'), {
     what: 'somebody leads again',
-    withinMs: PATIENCE_MS,
+    withinMs: WAIT_MS,
   });
-  const leading = await believers();
+  const leading = await validLeaders();
   expect(leading.length).toBe(1);
   await using store = await openSqlite({ file });
   const leader = await store.read('elections/controller/leader', CALL);
@@ -129,7 +129,7 @@ describe('a file in which a process leads and another one waits', () => {
       remove('-wal', '-shm');
       renameSync(other, file);
     });
-    for (let second = 0; second < 3; second += 1) expect((await believers()).length).toBe(1);
+    for (let second = 0; second < 3; second += 1) expect((await validLeaders()).length).toBe(1);
   });
 
   it('is removed and its log is not: no member leads until the log is removed, and all report what to do', async () => {
@@ -141,6 +141,6 @@ describe('a file in which a process leads and another one waits', () => {
     expect(members.map((member) => count(member, 'elected'))).toEqual([1, 0]);
     for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true });
     members = [];
-    await (await enter()).waitFor('elected', { withinMs: PATIENCE_MS });
+    await (await enter()).waitFor('elected', { withinMs: WAIT_MS });
   });
 });

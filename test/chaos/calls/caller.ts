@@ -1,6 +1,7 @@
 /**
- * Makes calls that have hardly any time, in a process that stands still in their midst: each has to settle, and none may be left to fail with nobody to hear
- * of it, which ends a process. Arguments: the store's URL, for how many ms, the seed.
+ * Makes calls that have hardly any time, in a process that stands still in their midst: each has to
+ * settle, and none may be left to fail with nobody to hear of it, which ends a process. Arguments:
+ * the store's URL, for how many ms, the seed.
  */
 
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** Every leadership that began ends once, with a reason; belief ends with it. */
+/** Every leadership that began ends once, with a reason; validity ends with it. */
 
 import { only, type ChaosEvent, type Who } from '../history.ts';
 import { nameOf, seconds, type Rule, type Violation } from './rule.ts';
@@ -19,20 +19,20 @@ export const oneEndEach: Rule = (history) => {
     if (second !== undefined) add(second.at, `${name} ended ${ends.length} times`);
     if (first.reason === '') add(first.at, `${name} ended without a reason`);
   }
-  const lastBelieved = Map.groupBy(only(history, 'believed'), nameOf);
-  for (const [name, own] of lastBelieved) {
+  const lastValid = Map.groupBy(only(history, 'valid'), nameOf);
+  for (const [name, own] of lastValid) {
     const last = Math.max(...own.map(({ at }) => at));
     const end = ended.get(name)?.[0]?.at ?? Infinity;
-    if (!elected.has(name)) add(last, `${name} believed, and was never elected`);
-    if (last > end) add(last, `${name} believed for ${seconds(last - end)} after it had ended`);
+    if (!elected.has(name)) add(last, `${name} valid, and was never elected`);
+    if (last > end) add(last, `${name} was valid for ${seconds(last - end)} after it had ended`);
   }
   return problems;
 };
 
 /**
  * The SDK's events `elected` and `ended` come in pairs: no second `elected` before the first one's
- * `ended`, no `ended` without its `elected`, and none open when the member has closed. A process that
- * was killed leaves one open.
+ * `ended`, no `ended` without its `elected`, and none open when the member has closed. A process
+ * that was killed leaves one open.
  */
 export const announcedInPairs: Rule = (history) => {
   const problems: Violation[] = [];

@@ -11,8 +11,8 @@ interface EarlyEnd {
 }
 
 /**
- * Finds the leaderships whose lease the store ended early: the store says of itself that it may, and
- * a witness read that the lease was gone before the time that the last renewal had vouched for.
+ * Finds the leaderships whose lease the store ended early: the store says of itself that it may,
+ * and a witness read that the lease was gone before the time that the last renewal had vouched for.
  */
 export function earlyEndsIn(history: readonly ChaosEvent[]): (who: Who, term: bigint) => EarlyEnd | undefined {
   if (headerOf(history).endsEarly === undefined) return () => undefined;

@@ -12,11 +12,11 @@ export interface Recovery {
 
 export function recoveriesOf(history: readonly ChaosEvent[]): readonly Recovery[] {
   const phases = only(history, 'phase');
-  const believed = only(history, 'believed');
+  const valid = only(history, 'valid');
   return phases.flatMap(({ phase, at }) => {
     if (phase !== 'calm') return [];
     const end = phases.find((next) => next.at > at && (next.phase === 'storm' || next.phase === 'over'))?.at ?? Infinity;
-    const first = believed.reduce((min, belief) => (belief.at >= at && belief.from < min ? Math.max(belief.from, at) : min), Infinity);
+    const first = valid.reduce((min, validity) => (validity.at >= at && validity.from < min ? Math.max(validity.from, at) : min), Infinity);
     return [{ at, tookMs: first < end ? first - at : Infinity }];
   });
 }

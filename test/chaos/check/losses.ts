@@ -6,7 +6,10 @@ import { isAround, nameOf, seconds, spansOf, type Rule, type Span } from './rule
 
 /** Of a ttl: both clocks may be off by 1 %, and a stamp is taken a moment late. */
 const ALMOST = 0.95;
-/** What is left of a storm may end a leadership for so many ttls, and a busy machine for as long after it was seen to be busy. */
+/**
+ * What is left of a storm may end a leadership for so many ttls, and a busy machine for as long
+ * after it was seen to be busy.
+ */
 const SETTLED_TTLS = 1.5;
 /** Of a ttl: a pause of the process, or of the whole machine, that may have cost a renewal. */
 const LAG = 0.2;
@@ -29,7 +32,10 @@ export function earlyEndsOf(history: readonly ChaosEvent[], ttlMs: number): read
   });
 }
 
-/** A deletion while watches were silent lasts, for whoever learns of it by them, as long as the silence. */
+/**
+ * A deletion while watches were silent lasts, for whoever learns of it by them, as long as the
+ * silence.
+ */
 function heardOf(deletion: Span, silences: readonly Span[]): Span {
   const during = silences.filter(({ from, to }) => from <= deletion.to && deletion.from <= to);
   return { ...deletion, to: Math.max(deletion.to, ...during.map(({ to }) => to)) };

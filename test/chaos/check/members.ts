@@ -10,7 +10,7 @@ export const membersStay: Rule = (history) => [
       ? []
       : [{ promise: 'a member stays', at, what: `${who} ${wanted ? 'had something to say' : 'ended by itself'}${said}` }];
   }),
-  ...only(history, 'gaveUp').map(({ who, at, error }) => ({ promise: 'a member stays', at, what: `${who} gave up: ${error}` })),
+  ...only(history, 'failed').map(({ who, at, error }) => ({ promise: 'a member stays', at, what: `${who} gave up: ${error}` })),
 ];
 
 export const nothingIsLeft: Rule = (history) =>

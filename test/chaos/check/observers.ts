@@ -16,8 +16,9 @@ export const observersNeverGoBack: Rule = (history) =>
   });
 
 /**
- * Members are asked in calm who leads, and must all name the latest leader. Nobody is compared with a leader whose leadership had ended by the
- * time of asking, or ended while members answered: whether it may end in calm is the matter of another rule.
+ * Members are asked in calm who leads, and must all name the latest leader. Nobody is compared with
+ * a leader whose leadership had ended by the time of asking, or ended while members answered:
+ * whether it may end in calm is the matter of another rule.
  */
 export const observersAgree: Rule = (history) => {
   const phases = only(history, 'phase');

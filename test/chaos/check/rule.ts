@@ -23,7 +23,10 @@ export interface Span {
   readonly to: number;
 }
 
-/** Every fault that may have hit something: those that were begun, whether or not they were seen to take effect. */
+/**
+ * Every fault that may have hit something: those that were begun, whether or not they were seen to
+ * take effect.
+ */
 export function spansOf(faults: readonly FaultEvent[]): readonly Span[] {
   const ends = new Map(faults.flatMap(({ id, at, what }) => (what === 'ends' || what === 'missed' ? [[id, at] as const] : [])));
   return faults.flatMap(({ id, at, fault, target, what }) =>

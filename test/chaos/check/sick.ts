@@ -1,4 +1,7 @@
-/** While one server is sick and a quorum is healthy, or watches are silent, somebody leads within a bound. */
+/**
+ * While one server is sick and a quorum is healthy, or watches are silent, somebody leads within a
+ * bound.
+ */
 
 import { only, type ChaosEvent, type Of } from '../history.ts';
 import { seconds, spansOf, type Rule, type Span } from './rule.ts';
@@ -24,14 +27,14 @@ const SILENT = 'silenceWatches';
 export function spellsOf(history: readonly ChaosEvent[], servers: number): readonly Spell[] {
   const end = history.reduce((last, { at }) => Math.max(last, at), 0);
   const spans = spansOf(only(history, 'fault')).map((span) => ({ ...span, to: Math.min(span.to, end) }));
-  const believed = only(history, 'believed').toSorted((a, b) => a.from - b.from);
+  const valid = only(history, 'valid').toSorted((a, b) => a.from - b.from);
   return spans
     .filter(({ fault }) => fault === SILENT || (OF_ONE_SERVER.has(fault) && servers >= LEAST_SERVERS))
     .flatMap((span) =>
       without(
         span,
         spans.filter((other) => other !== span && !(span.fault === SILENT && other.fault === SILENT)),
-      ).map(([from, to]) => ({ fault: span.fault, target: span.target, from, to, vacantMs: longestVacancy(believed, from, to) })),
+      ).map(([from, to]) => ({ fault: span.fault, target: span.target, from, to, vacantMs: longestVacancy(valid, from, to) })),
     );
 }
 
@@ -53,14 +56,14 @@ function without({ from, to }: Span, others: readonly Span[]): readonly (readonl
   return rest;
 }
 
-/** `believed` is in the order of the beginnings. */
-function longestVacancy(believed: readonly Of<'believed'>[], from: number, to: number): number {
+/** `valid` is sorted by `from`. */
+function longestVacancy(valid: readonly Of<'valid'>[], from: number, to: number): number {
   let longest = 0;
   let led = from;
-  for (const belief of believed) {
-    if (belief.at <= led || belief.from >= to) continue;
-    longest = Math.max(longest, belief.from - led);
-    led = belief.at;
+  for (const span of valid) {
+    if (span.at <= led || span.from >= to) continue;
+    longest = Math.max(longest, span.from - led);
+    led = span.at;
   }
   return Math.max(longest, to - led);
 }

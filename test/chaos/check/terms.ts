@@ -1,4 +1,6 @@
-/** A term is one process's, is never issued twice, and whoever is elected later has the higher one. */
+/**
+ * A term is one process's, is never issued twice, and whoever is elected later has the higher one.
+ */
 
 import { only } from '../history.ts';
 import { nameOf, type Rule } from './rule.ts';

@@ -1,4 +1,4 @@
-/** At no instant do two believe. */
+/** At no instant do two consider themselves leader. */
 
 import { only, type ChaosEvent } from '../history.ts';
 import { earlyEndsIn } from './leases.ts';
@@ -12,18 +12,21 @@ export interface Overlap {
   /** When the newer one had begun, in ms. */
   readonly at: number;
   readonly ms: number;
-  /** Whether the store ended the lease early, and the belief lasted no longer than the store had vouched for. */
+  /**
+   * Whether the store ended the lease early, and the belief lasted no longer than the store had
+   * vouched for.
+   */
   readonly excused: boolean;
 }
 
 /**
- * Sound whatever the processes did between two instructions: a belief is stamped before it is asked for, so it held then or later; an election after it was told, so it had
- * been won by then.
+ * Sound whatever the processes did between two instructions: a belief is stamped before it is asked
+ * for, so it held then or later; an election after it was told, so it had been won by then.
  */
 export function overlapsOf(history: readonly ChaosEvent[]): readonly Overlap[] {
   const elected = only(history, 'elected');
   const earlyEnd = earlyEndsIn(history);
-  return [...Map.groupBy(only(history, 'believed'), nameOf).values()].flatMap((own) => {
+  return [...Map.groupBy(only(history, 'valid'), nameOf).values()].flatMap((own) => {
     const last = own.reduce((a, b) => (a.at > b.at ? a : b));
     const newer = elected.filter(({ term, at }) => term > last.term && at < last.at).toSorted((a, b) => a.at - b.at)[0];
     if (newer === undefined) return [];
@@ -34,9 +37,9 @@ export function overlapsOf(history: readonly ChaosEvent[]): readonly Overlap[] {
   });
 }
 
-export const oneBelieves: Rule = (history) =>
+export const oneValidLeader: Rule = (history) =>
   overlapsOf(history).flatMap((overlap) => {
     if (overlap.excused) return [];
-    const what = `${nameOf(overlap)} believed for ${seconds(overlap.ms)} after term ${overlap.newer} had begun`;
-    return [{ promise: 'one believes', at: overlap.at, what }];
+    const what = `${nameOf(overlap)} was valid for ${seconds(overlap.ms)} after term ${overlap.newer} had begun`;
+    return [{ promise: 'one valid leader', at: overlap.at, what }];
   });

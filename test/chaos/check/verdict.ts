@@ -1,7 +1,10 @@
-/** What a history is worth: the promises that it breaks, and the figures that say what it has been through. */
+/**
+ * What a history is worth: the promises that it breaks, and the figures that say what it has been
+ * through.
+ */
 
 import { headerOf, only, type ChaosEvent } from '../history.ts';
-import { oneBelieves, overlapsOf } from './two-leaders.ts';
+import { oneValidLeader, overlapsOf } from './two-leaders.ts';
 import { announcedInPairs, oneEndEach } from './ends.ts';
 import { recoveriesOf, somebodyLeads } from './liveness.ts';
 import { calmIsCalm, earlyEndsOf, leasesLast } from './losses.ts';
@@ -13,7 +16,7 @@ import { termsRise } from './terms.ts';
 import { fenceHolds, guardHolds, writesStay } from './writes.ts';
 
 const rules: readonly Rule[] = [
-  oneBelieves,
+  oneValidLeader,
   termsRise,
   oneEndEach,
   announcedInPairs,
@@ -55,12 +58,18 @@ type RunFigures = {
   readonly refusedByStore: number;
   /** Leases that the store ended while it vouched for them. */
   readonly earlyEnds: number;
-  /** Leaderships believed in after a newer one had begun, because the store had ended their lease early. */
+  /**
+   * Leaderships believed in after a newer one had begun, because the store had ended their lease
+   * early.
+   */
   readonly overlapsExcused: number;
   readonly longestOverlapMs: number;
   /** The longest time without a leader after all was healed. */
   readonly longestVacancyMs: number;
-  /** The longest time without a leader while one server was sick, or watches were silent, and nothing else was wrong. */
+  /**
+   * The longest time without a leader while one server was sick, or watches were silent, and
+   * nothing else was wrong.
+   */
   readonly longestSickVacancyMs: number;
   readonly violations: number;
 };

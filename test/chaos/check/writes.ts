@@ -1,4 +1,6 @@
-/** Stale writes are refused, by a fence and by the guard; and what the store has acknowledged stays. */
+/**
+ * Stale writes are refused, by a fence and by the guard; and what the store has acknowledged stays.
+ */
 
 import { only, type SwappedEvent } from '../history.ts';
 import { nameOf, seconds, type Rule } from './rule.ts';
@@ -11,7 +13,10 @@ export const fenceHolds: Rule = (history) =>
     return [{ promise: 'stale writes are refused', at, what }];
   });
 
-/** A write that was sent after a newer leader had been told of its term. One that was under way then may have been applied before. */
+/**
+ * A write that was sent after a newer leader had been told of its term. One that was under way then
+ * may have been applied before.
+ */
 export const guardHolds: Rule = (history) => {
   const elected = only(history, 'elected');
   return only(history, 'swapped').flatMap((swap) => {

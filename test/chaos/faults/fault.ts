@@ -1,7 +1,10 @@
-/** What can be done to a run. Each fault is a value in a file with its like; the nemesis knows nothing of them but this. */
+/**
+ * What can be done to a run. Each fault is a value in a file with its like; the nemesis knows
+ * nothing of them but this.
+ */
 
 import type { Faults } from '@incumbent/test-support';
-import type { Seat } from '../crew.ts';
+import type { CrewMember } from '../crew.ts';
 import type { Site } from '../site/site.ts';
 
 /** Mends what was done. Awaited when the fault's time is over, and before a calm. */
@@ -25,8 +28,11 @@ export interface MemberFault extends Common {
   readonly on: 'member';
   /** A leader that it hits leads no more, however long it lasts. */
   readonly endsLeadership?: true;
-  /** Begins it; throws, or gives undefined, where there was nothing to hit. `forMs` is how long it will last. */
-  readonly begin: (seat: Seat, forMs: number, random: () => number) => Promise<Mend | undefined>;
+  /**
+   * Begins it; throws, or gives undefined, where there was nothing to hit. `forMs` is how long it
+   * will last.
+   */
+  readonly begin: (member: CrewMember, forMs: number, random: () => number) => Promise<Mend | undefined>;
 }
 
 export interface ServerFault extends Common {

@@ -9,10 +9,10 @@ const crash: MemberFault = {
   weight: 3,
   endsLeadership: true,
   appliesTo: () => true,
-  begin: async (seat) => {
-    if (!seat.running) return undefined;
-    await seat.kill();
-    return async () => void (await seat.start());
+  begin: async (member) => {
+    if (!member.running) return undefined;
+    await member.kill();
+    return async () => void (await member.start());
   },
 };
 
@@ -22,10 +22,10 @@ const pause: MemberFault = {
   on: 'member',
   weight: 3,
   appliesTo: () => true,
-  begin: async (seat) => {
-    if (!seat.running) return undefined;
-    seat.pause();
-    return () => seat.resume();
+  begin: async (member) => {
+    if (!member.running) return undefined;
+    member.pause();
+    return () => member.resume();
   },
 };
 
@@ -35,7 +35,7 @@ const block: MemberFault = {
   on: 'member',
   weight: 1,
   appliesTo: () => true,
-  begin: async (seat, forMs) => (seat.order({ block: forMs }) ? () => {} : undefined),
+  begin: async (member, forMs) => (member.order({ block: forMs }) ? () => {} : undefined),
 };
 
 /** Told to leave (SIGTERM), which hands over; started again. */
@@ -44,12 +44,12 @@ const leave: MemberFault = {
   on: 'member',
   weight: 1,
   appliesTo: () => true,
-  begin: async (seat) => {
-    if (!seat.running) return undefined;
-    const left = seat.leave();
+  begin: async (member) => {
+    if (!member.running) return undefined;
+    const left = member.leave();
     return async () => {
       await left;
-      await seat.start();
+      await member.start();
     };
   },
 };
@@ -60,7 +60,7 @@ const lateWrites: MemberFault = {
   on: 'member',
   weight: 1,
   appliesTo: () => true,
-  begin: async (seat) => seat.holdWrites(),
+  begin: async (member) => member.holdWrites(),
 };
 
 /** Its watches tell nothing, and do not say so, while its calls go through. */
@@ -69,7 +69,7 @@ const silenceWatches: MemberFault = {
   on: 'member',
   weight: 2,
   appliesTo: () => true,
-  begin: async (seat) => (seat.order({ watches: 'silent' }) ? () => void seat.order({ watches: 'heard' }) : undefined),
+  begin: async (member) => (member.order({ watches: 'silent' }) ? () => void member.order({ watches: 'heard' }) : undefined),
 };
 
 /** Its wall clock is set, forth or back, by a minute to an hour, and set right later. */
@@ -78,10 +78,10 @@ const wallJump: MemberFault = {
   on: 'member',
   weight: 2,
   appliesTo: (_site, { fakeClock }) => fakeClock,
-  begin: async (seat, _forMs, random) => {
-    if (!seat.running) return undefined;
-    seat.setClock(Math.round((random() < 0.5 ? -1 : 1) * (60 + random() * 3_540)));
-    return () => seat.setClock(0);
+  begin: async (member, _forMs, random) => {
+    if (!member.running) return undefined;
+    member.setClock(Math.round((random() < 0.5 ? -1 : 1) * (60 + random() * 3_540)));
+    return () => member.setClock(0);
   },
 };
 

@@ -118,7 +118,10 @@ const deleteRecord: StoreFault = {
   },
 };
 
-/** The leader's entry in the queue is deleted, likewise. Never in one storm with deleteRecord: see `plan.ts`. */
+/**
+ * The leader's entry in the queue is deleted, likewise. Never in one storm with deleteRecord: see
+ * `plan.ts`.
+ */
 const deleteEntry: StoreFault = {
   name: 'deleteEntry',
   on: 'store',

@@ -1,4 +1,6 @@
-/** Tells what the SDK's diagnostics channels say: leaderships, and the renewals that they rest on. */
+/**
+ * Tells what the SDK's diagnostics channels say: leaderships, and the renewals that they rest on.
+ */
 
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { emit } from '@incumbent/test-support/child';

@@ -4,7 +4,10 @@ import { workKey } from '../names.ts';
 
 const CALL_MS = 1_000;
 
-/** One key of the store a term, written with the guard, and whether or not the leadership believes in itself. */
+/**
+ * One key of the store a term, written with the guard, and whether or not the leadership believes
+ * in itself.
+ */
 export class Journal {
   readonly #store: Store;
   readonly #leadership: Leadership;

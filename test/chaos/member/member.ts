@@ -1,6 +1,8 @@
 /**
- * A member under faults, in a process of its own: leads whenever it can, works while it does, and tells what it believes. Its work is careless on purpose: it looks whether it leads,
- * prepares a write, and sends it without looking again; and it writes once more when it has long been told to stop. So stale writes come, and must be refused.
+ * A member under faults, in a process of its own: leads whenever it can, works while it does, and
+ * tells what it believes. Its work is careless on purpose: it looks whether it leads, prepares a
+ * write, and sends it without looking again; and it writes once more when it has long been told to
+ * stop. So stale writes come, and must be refused.
  */
 
 import { createConnection } from 'node:net';
@@ -11,7 +13,7 @@ import { emit } from '@incumbent/test-support/child';
 import { weakStore } from '@incumbent/test-support/weak-store';
 import { ELECTION } from '../names.ts';
 import { announce } from './announce.ts';
-import { Belief } from './belief.ts';
+import { Validity } from './validity.ts';
 import { Journal } from './journal.ts';
 import { WatchGate } from './watch-gate.ts';
 
@@ -28,7 +30,7 @@ const LATE_TTLS = 1.5;
 const hub = createConnection({ port: Number(port), host: '127.0.0.1', noDelay: true });
 hub.on('error', () => {});
 let leaving = false;
-let heldBelief: Belief | undefined;
+let heldValidity: Validity | undefined;
 
 watchClock();
 announce();
@@ -51,8 +53,9 @@ async function campaign(): Promise<void> {
     await election.lead(work);
   } catch (error) {
     if (leaving) return;
-    // Its former self's lease may be kept alive by an outage of the store: that is told, and tried again.
-    emit(isIncumbentError(error, 'DUPLICATE_MEMBER') ? 'duplicate' : 'gaveUp', { error: String(error) });
+    // Its former self's lease may be kept alive by an outage of the store: that is told, and tried
+    // again.
+    emit(isIncumbentError(error, 'DUPLICATE_MEMBER') ? 'duplicate' : 'failed', { error: String(error) });
     await sleep(100);
   }
 }
@@ -74,15 +77,15 @@ async function work(leadership: Leadership): Promise<void> {
   if (!leadership.isValid()) return;
   const { term } = leadership;
   emit('elected', { term, from: at });
-  const belief = new Belief(leadership);
-  heldBelief = belief;
+  const validity = new Validity(leadership);
+  heldValidity = validity;
   void leadership.ended.then(({ reason, lost, loopBlockedMs, lastRenewalAt }) => {
-    belief.tell();
+    validity.tell();
     emit('ended', { term, reason, lost, loopBlockedMs, renewedMsAgo: Date.now() - lastRenewalAt });
   });
-  const asking = setInterval(() => belief.ask(), ASK_MS);
+  const asking = setInterval(() => validity.ask(), ASK_MS);
   const journal = new Journal(store, leadership);
-  while (belief.ask()) {
+  while (validity.ask()) {
     await sleep(Math.random() * PREPARE_MS);
     send(term);
     await journal.write();
@@ -120,7 +123,7 @@ function block(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end;) {
     const next = performance.now() + ASK_MS;
     while (performance.now() < next);
-    heldBelief?.ask();
+    heldValidity?.ask();
   }
 }
 

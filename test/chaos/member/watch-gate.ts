@@ -1,7 +1,7 @@
 /**
- * A store whose watches can be silenced: they tell nothing, and do not say so, while all other calls go
- * through. On most stores a watch shares the connection of the calls, so that no proxy can hold up the
- * one without the other.
+ * A store whose watches can be silenced: they tell nothing, and do not say so, while all other
+ * calls go through. On most stores a watch shares the connection of the calls, so that no proxy can
+ * hold up the one without the other.
  */
 
 import type { Store } from 'incumbent';

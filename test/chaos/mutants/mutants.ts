@@ -13,7 +13,7 @@ export interface Mutant extends PlantedBug {
 export const mutants: readonly Mutant[] = [
   {
     name: 'believesLonger',
-    about: 'a leader believes for 2 s past its deadline, while servers are paused',
+    about: 'a leader is valid for 2 s past its deadline, while servers are paused',
     file: 'core/src/lease/deadline.ts',
     from: 'return Math.min(this.monotonicallyMs(), this.#wallMs - this.#clock.wall());',
     to: 'return 2_000 + Math.min(this.monotonicallyMs(), this.#wallMs - this.#clock.wall());',

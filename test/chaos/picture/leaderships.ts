@@ -3,7 +3,7 @@ import type { Frame } from './frame.ts';
 import { element } from './svg.ts';
 
 /** One term in office, as long as it was believed in. */
-export interface Stint {
+export interface ValidTerm {
   readonly member: string;
   readonly term: bigint;
   readonly from: number;
@@ -12,14 +12,14 @@ export interface Stint {
   readonly reason: string | undefined;
 }
 
-export function leaderships(history: readonly ChaosEvent[]): readonly Stint[] {
+export function leaderships(history: readonly ChaosEvent[]): readonly ValidTerm[] {
   const ended = only(history, 'ended');
-  const believed = Map.groupBy(only(history, 'believed'), ({ who, term }) => `${who} ${term}`);
-  return [...believed.values()]
+  const valid = Map.groupBy(only(history, 'valid'), ({ who, term }) => `${who} ${term}`);
+  return [...valid.values()]
     .map((own) => {
       const { who, term } = own[0] ?? { who: '', term: 0n };
       const reason = ended.find((end) => end.who === who && end.term === term)?.reason;
-      const [from, to] = [Math.min(...own.map((belief) => belief.from)), Math.max(...own.map(({ at }) => at))];
+      const [from, to] = [Math.min(...own.map((validity) => validity.from)), Math.max(...own.map(({ at }) => at))];
       return { member: who.replace(/#.*/, ''), term, from, to, reason };
     })
     .toSorted((a, b) => a.from - b.from);
@@ -28,9 +28,9 @@ export function leaderships(history: readonly ChaosEvent[]): readonly Stint[] {
 const MIDDLE = 14;
 
 /** From the end of each to the beginning of the next. */
-export function passesOf(stints: readonly Stint[], { from, to, x, lane }: Frame): readonly string[] {
-  return stints.flatMap((next, index) => {
-    const before = stints[index - 1];
+export function passesOf(terms: readonly ValidTerm[], { from, to, x, lane }: Frame): readonly string[] {
+  return terms.flatMap((next, index) => {
+    const before = terms[index - 1];
     const [y1, y2] = [lane(before?.member ?? ''), lane(next.member)];
     if (before === undefined || y1 === undefined || y2 === undefined || next.from < from || before.to > to) return [];
     return [

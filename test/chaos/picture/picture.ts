@@ -4,11 +4,11 @@ import { headerOf, only, type ChaosEvent, type RunHeader } from '../history.ts';
 import { spansOf } from '../check/rule.ts';
 import { faultsIn } from './faults.ts';
 import { cross, diamond, type Frame } from './frame.ts';
-import { leaderships, passesOf, type Stint } from './leaderships.ts';
+import { leaderships, passesOf, type ValidTerm } from './leaderships.ts';
 import { element, label } from './svg.ts';
 import { drawMarks, marksOf } from './marks.ts';
 import { STYLE } from './style.ts';
-import { stintsIn } from './terms.ts';
+import { termBars } from './terms.ts';
 
 const WIDTH = 1_200;
 const LANE = 42;
@@ -24,9 +24,9 @@ const BEFORE_MS = 1_500;
 export function pictureOf(history: readonly ChaosEvent[]): string {
   const header = headerOf(history);
   const sorted = history.toSorted((a, b) => a.at - b.at);
-  const stints = leaderships(sorted);
+  const terms = leaderships(sorted);
   const names = [...header.members, 'record', ...header.servers];
-  const [from, to] = windowOf(sorted, stints);
+  const [from, to] = windowOf(sorted, terms);
   const frame: Frame = {
     from,
     to,
@@ -43,9 +43,9 @@ export function pictureOf(history: readonly ChaosEvent[]): string {
     element('rect', { class: 'ground', width: WIDTH, height, rx: 6 }),
     calmsIn(sorted, frame, height),
     ...axis(frame, names, height),
-    ...passesOf(stints, frame),
+    ...passesOf(terms, frame),
     ...faultsIn(spansOf(only(sorted, 'fault')), frame, header.servers),
-    ...stintsIn(stints, marks, frame),
+    ...termBars(terms, marks, frame),
     ...drawMarks(marks, frame),
     label(LEFT, 26, titleOf(header), 'title'),
     label(LEFT, 43, 'Each lane is a process of its own. A bar: isValid() said true, asked every 5 ms.', 'faint'),
@@ -59,12 +59,12 @@ function titleOf({ store, version, members, servers, ttlMs, seed }: RunHeader): 
 }
 
 /** The storm and the calm after it with the most leaders, or everything. */
-function windowOf(history: readonly ChaosEvent[], stints: readonly Stint[]): readonly [number, number] {
+function windowOf(history: readonly ChaosEvent[], terms: readonly ValidTerm[]): readonly [number, number] {
   const phases = only(history, 'phase');
   const begins = phases.filter(({ phase }) => phase === 'storm');
   const rounds = begins.map(({ at }) => {
     const end = phases.find((next) => next.at > at && (next.phase === 'storm' || next.phase === 'over'))?.at ?? at;
-    return { from: at, to: end, leaders: stints.filter(({ from }) => from >= at && from < end).length };
+    return { from: at, to: end, leaders: terms.filter(({ from }) => from >= at && from < end).length };
   });
   const [first] = rounds;
   const last = rounds.at(-1);
@@ -110,7 +110,7 @@ function legend(y: number): readonly string[] {
   return [
     element('rect', { class: 't0', x: LEFT, y: y - 10, width: 26, height: 13, rx: 3 }),
     label(LEFT + 8, y, '7', 'term'),
-    label(LEFT + 34, y, 'believes that it leads, in term 7, until …', 'faint'),
+    label(LEFT + 34, y, 'considers itself leader, in term 7, until …', 'faint'),
     element('rect', { class: 'fault', x: LEFT + 272, y: y - 9, width: 26, height: 11, rx: 2 }),
     label(LEFT + 304, y, 'a fault', 'faint'),
     element('path', { class: 'refused', d: cross(LEFT + 368, y - 4) }),

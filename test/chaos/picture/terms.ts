@@ -1,4 +1,4 @@
-import type { Stint } from './leaderships.ts';
+import type { ValidTerm } from './leaderships.ts';
 import type { Frame } from './frame.ts';
 import type { Mark } from './marks.ts';
 import { TERM_COLOURS } from './style.ts';
@@ -13,14 +13,14 @@ const ROOM = 6;
 const SMALL_PX = 10;
 
 /** A bar for each term in office, with its number, and how it ended. */
-export function stintsIn(stints: readonly Stint[], marks: readonly Mark[], { from, to, x, lane }: Frame): readonly string[] {
-  const shown = stints.filter((stint) => stint.to >= from && stint.from <= to);
+export function termBars(terms: readonly ValidTerm[], marks: readonly Mark[], { from, to, x, lane }: Frame): readonly string[] {
+  const shown = terms.filter((validTerm) => validTerm.to >= from && validTerm.from <= to);
   return shown.flatMap(({ member, term, from: begin, to: end, reason }) => {
     const y = lane(member);
     if (y === undefined) return [];
     const [left, width] = [x(begin), Math.max(2, x(end) - x(begin))];
     const number = shortOf(term);
-    const next = shown.find((stint) => stint.member === member && stint.from > begin);
+    const next = shown.find((validTerm) => validTerm.member === member && validTerm.from > begin);
     const mark = marks.filter((other) => other.member === member && other.x > left + width).toSorted((a, b) => a.x - b.x)[0];
     const room = Math.min(next === undefined ? x(to) : x(next.from), (mark?.x ?? Infinity) - ROOM) - left - width;
     const said = reason ?? 'died';

@@ -8,7 +8,10 @@ export interface SiteOptions {
   readonly version: StoreVersion;
   /** Whether a server that is killed comes back with nothing: Redis without a file. */
   readonly forgets: boolean;
-  /** Whether every second member reaches the servers through one address, as by a load balancer: etcd and ZooKeeper. */
+  /**
+   * Whether every second member reaches the servers through one address, as by a load balancer:
+   * etcd and ZooKeeper.
+   */
   readonly oneAddress: boolean;
   /** What this machine cannot do, for people. */
   readonly say: (line: string) => void;
@@ -38,7 +41,10 @@ export interface Site extends AsyncDisposable {
   /** Which server leads the others. Throws where that cannot be known now. */
   leader(): Promise<number>;
   openWay(member: number): Promise<Way>;
-  /** Deletes the leader's record as an operator would, by the store's own tool. Throws where there is none, or the tool fails. */
+  /**
+   * Deletes the leader's record as an operator would, by the store's own tool. Throws where there
+   * is none, or the tool fails.
+   */
   deleteRecord(): Promise<void>;
   /** Deletes the entry of the leader, which the record names, from the queue. Likewise. */
   deleteEntry(): Promise<void>;

@@ -8,7 +8,10 @@ import { NAMESPACE, RECORD } from '../names.ts';
 import { holdersEntry } from './operator.ts';
 import type { Site } from './site.ts';
 
-/** A process that stands still in the middle of a write keeps everybody else from writing, an operator too. */
+/**
+ * A process that stands still in the middle of a write keeps everybody else from writing, an
+ * operator too.
+ */
 const BUSY_MS = 2_000;
 
 export async function openSqliteSite(): Promise<Site> {

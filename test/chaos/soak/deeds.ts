@@ -36,11 +36,11 @@ const handOver: Deed = {
   },
 };
 
-const giveUp: Deed = {
-  name: 'giveUp',
+const abandon: Deed = {
+  name: 'abandon',
   do: async (participant, random) => {
     const name = oneOf(participant.elections, random);
-    if (name !== undefined) participant.giveUp(name);
+    if (name !== undefined) participant.abandon(name);
   },
 };
 
@@ -65,4 +65,4 @@ const visit: Deed = {
 
 const restart: Deed = { name: 'restart', do: (participant) => participant.restart() };
 
-export const deeds: readonly Deed[] = [resign, handOver, giveUp, observe, visit, restart];
+export const deeds: readonly Deed[] = [resign, handOver, abandon, observe, visit, restart];

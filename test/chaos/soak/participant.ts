@@ -3,13 +3,18 @@ import { Member, openStore, type Leadership, type Store } from 'incumbent';
 /** Long, as nothing is to be learnt of losses: a busy machine must not cost them all at once. */
 const TTL_MS = 30_000;
 
-/** One member with a store of its own, which campaigns in its elections for as long as it is there. */
+/**
+ * One member with a store of its own, which campaigns in its elections for as long as it is there.
+ */
 export class Participant {
   readonly store: Store;
   readonly elections: readonly string[];
   /** What it leads. */
   readonly held = new Map<string, Leadership>();
-  /** How often it lost what it led: a machine that is busy may cost a renewal, which leaves nothing behind. */
+  /**
+   * How often it lost what it led: a machine that is busy may cost a renewal, which leaves nothing
+   * behind.
+   */
   losses = 0;
   readonly #memberId: string;
   readonly #complain: (problem: string) => void;
@@ -44,7 +49,7 @@ export class Participant {
   }
 
   /** Gives one election up, campaigning or leading, and campaigns anew. */
-  giveUp(name: string): void {
+  abandon(name: string): void {
     this.#campaigns.get(name)?.abort();
     this.#join(name);
   }

@@ -1,4 +1,7 @@
-/** Many members, many elections, a long time: what there is at the end must be what there was at the beginning. */
+/**
+ * Many members, many elections, a long time: what there is at the end must be what there was at the
+ * beginning.
+ */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -166,8 +169,9 @@ function deltas(before: readonly Has[], after: readonly Has[]): Figures {
 }
 
 /**
- * A leader watches its entry and its record; a candidate its entry, the one ahead, and the record, but that the second in line need not, depending on when it looked; whoever is
- * next in line the term, too. Each member watches its own key.
+ * A leader watches its entry and its record; a candidate its entry, the one ahead, and the record,
+ * but that the second in line need not, depending on when it looked; whoever is next in line the
+ * term, too. Each member watches its own key.
  */
 function mostWatches({ elections, candidates, members }: SoakSize): number {
   return elections * (2 + 3 * (candidates - 1) + 1) + members;

@@ -1,5 +1,6 @@
 /**
- * Some members of a soak, in one process. Joins; then, at each SIGUSR2, in turn: begins to churn, and stops churning and measures itself. SIGTERM closes everything, measures, and ends.
+ * Some members of a soak, in one process. Joins; then, at each SIGUSR2, in turn: begins to churn,
+ * and stops churning and measures itself. SIGTERM closes everything, measures, and ends.
  */
 
 import { readdirSync } from 'node:fs';
@@ -63,7 +64,10 @@ async function churn(): Promise<void> {
   }
 }
 
-/** A call that the store did not answer in time is no leak; what else goes wrong ends this process, and the soak with it. */
+/**
+ * A call that the store did not answer in time is no leak; what else goes wrong ends this process,
+ * and the soak with it.
+ */
 async function attempt(deed: Deed, participant: Participant): Promise<void> {
   try {
     await deed.do(participant, random);

@@ -32,7 +32,7 @@ describe('the checker of histories', () => {
   });
 
   it.each<readonly [what: string, history: readonly ChaosEvent[], promise: string]>([
-    ['who believes when a newer one has begun', withChanged(good, 'believed', 0, { at: 4_001 }), 'one believes'],
+    ['a leader that is valid when a newer term has begun', withChanged(good, 'valid', 0, { at: 4_001 }), 'one valid leader'],
     ['who leads in a term that another had', withChanged(good, 'elected', 1, { term: 1n }), 'terms rise'],
     ['who leads in a term that is lower than the last', [...good, { type: 'elected', at: 4_500, who: 'm1#1', term: 1n }], 'terms rise'],
     [
@@ -42,8 +42,12 @@ describe('the checker of histories', () => {
     ],
     ['one that ends twice', [...good, ...good.filter(({ type }) => type === 'ended')], 'every leadership ends once, with a reason'],
     ['one that ends without a reason', withChanged(good, 'ended', 0, { reason: '' }), 'every leadership ends once, with a reason'],
-    ['belief after the end', withChanged(good, 'ended', 1, { at: 19_999 }), 'every leadership ends once, with a reason'],
-    ['belief of one that was never told', withChanged(good, 'believed', 0, { who: 'm2#1' }), 'every leadership ends once, with a reason'],
+    ['validity after the end', withChanged(good, 'ended', 1, { at: 19_999 }), 'every leadership ends once, with a reason'],
+    [
+      'validity of a leader that was never elected',
+      withChanged(good, 'valid', 0, { who: 'm2#1' }),
+      'every leadership ends once, with a reason',
+    ],
     ['a stale write that passes the fence', withChanged(good, 'wrote', 4, { accepted: true }), 'stale writes are refused'],
     ['a rightful write that the fence refuses', withChanged(good, 'wrote', 2, { accepted: false }), 'stale writes are refused'],
     ['a stale write that passes the guard', withChanged(good, 'swapped', 3, { outcome: 'swapped' }), 'stale writes are refused'],
@@ -64,7 +68,7 @@ describe('the checker of histories', () => {
       withChanged(good, 'ended', 1, { at: 19_000, reason: 'deadline', lost: true }),
       'whoever leads in calm leads on',
     ],
-    ['nobody who leads in calm', withChanged(good, 'believed', 1, { at: 6_900 }), 'somebody leads in the end'],
+    ['nobody who leads in calm', withChanged(good, 'valid', 1, { at: 6_900 }), 'somebody leads in the end'],
     ['somebody who leads too late', withChanged(good, 'phase', 1, { at: -9_000 }), 'somebody leads in the end'],
     ['an observer that goes back', withChanged(good, 'shown', 1, { term: 0n }), 'observers never go back'],
     [
@@ -80,7 +84,7 @@ describe('the checker of histories', () => {
     ['a read that is wrong in calm', withChanged(good, 'answered', 1, { read: undefined }), 'observers agree in the end'],
     ['a member that ends by itself', withChanged(good, 'died', 0, { wanted: false }), 'a member stays'],
     ['a member that complains', withChanged(good, 'died', 0, { output: ['Warning: possible memory leak'] }), 'a member stays'],
-    ['a member that gives up', [...good, { type: 'gaveUp', at: 100, who: 'm2#1', error: 'no' }], 'a member stays'],
+    ['a member that gives up', [...good, { type: 'failed', at: 100, who: 'm2#1', error: 'no' }], 'a member stays'],
     ['an elected that is announced and never ends', without(good, 'announced', 2), 'elected and ended come in pairs'],
     [
       'an elected that is announced before the last one has ended',
@@ -118,30 +122,30 @@ describe('what is excused', () => {
   const renewed: Of<'renewed'> = { type: 'renewed', from: 2_200, at: 2_210, who: 'm1#1', lease: 'l1', ttlMs: 3_000 };
   const gone = (at: number, lease = 'l1'): ChaosEvent => ({ type: 'leaseGone', at, lease, by: 's2' });
   const overlapping = (history: readonly ChaosEvent[], ms: number): readonly ChaosEvent[] =>
-    withChanged(history, 'believed', 0, { at: 4_000 + ms });
+    withChanged(history, 'valid', 0, { at: 4_000 + ms });
   const old = (ms: number): readonly ChaosEvent[] => [...overlapping(goodHistory('an old etcd'), ms), ...server, renewed];
 
   it('is an overlap where the store, by its own records, ended the lease before the time it had vouched for', () => {
     expect(judge([...old(400), gone(3_900)])).toMatchObject({ violations: [], figures: { overlapsExcused: 1, longestOverlapMs: 400 } });
   });
 
-  it('is no belief that lasts 2 s too long after a server was paused, while no lease ended early', () => {
-    const late = withChanged(goodHistory('an old etcd'), 'believed', 0, { at: 5_100 });
-    expect(broken([...late, ...server])).toEqual(['one believes']);
+  it('is no validity that lasts 2 s too long after a server was paused, while no lease ended early', () => {
+    const late = withChanged(goodHistory('an old etcd'), 'valid', 0, { at: 5_100 });
+    expect(broken([...late, ...server])).toEqual(['one valid leader']);
     // The lease ended when its time was over, and the leader went on.
     const expired: ChaosEvent = { ...renewed, from: 900, at: 910 };
-    expect(broken([...late, ...server, expired, gone(3_950)])).toEqual(['one believes']);
+    expect(broken([...late, ...server, expired, gone(3_950)])).toEqual(['one valid leader']);
   });
 
   it('is no overlap beyond the time that the store had vouched for, and none whose lease the store kept', () => {
-    expect(broken([...old(1_201), gone(3_900)])).toEqual(['one believes']);
-    expect(broken(old(400))).toEqual(['one believes']);
-    expect(broken([...old(400), gone(5_200)])).toEqual(['one believes']);
-    expect(broken([...old(400), gone(3_900, 'l2')])).toEqual(['one believes']);
+    expect(broken([...old(1_201), gone(3_900)])).toEqual(['one valid leader']);
+    expect(broken(old(400))).toEqual(['one valid leader']);
+    expect(broken([...old(400), gone(5_200)])).toEqual(['one valid leader']);
+    expect(broken([...old(400), gone(3_900, 'l2')])).toEqual(['one valid leader']);
   });
 
   it('is nothing on a store that does not say that it ends leases early', () => {
-    expect(broken([...overlapping(good, 400), ...server, renewed, gone(3_900)])).toEqual(['one believes']);
+    expect(broken([...overlapping(good, 400), ...server, renewed, gone(3_900)])).toEqual(['one valid leader']);
   });
 
   it('is an early end on the same conditions, and it is counted', () => {
@@ -162,11 +166,11 @@ describe('what is excused', () => {
     expect(broken(history)).toEqual(expect.arrayContaining(['terms rise', 'stale writes are refused']));
   });
 
-  it('is a record that an operator deletes, as long as nobody else believes', () => {
+  it('is a record that an operator deletes, as long as nobody else is valid', () => {
     const deleted = withChanged(good, 'ended', 0, { reason: 'recordDeleted', renewedMsAgo: 80, at: 4_100 });
     const operator = [fault('begins', 3_800, 'deleteRecord', 'record'), fault('ends', 3_900, 'deleteRecord', 'record')];
     expect(broken([...deleted, ...operator])).toEqual([]);
-    expect(broken([...withChanged(deleted, 'believed', 0, { at: 4_001 }), ...operator])).toEqual(['one believes']);
+    expect(broken([...withChanged(deleted, 'valid', 0, { at: 4_001 }), ...operator])).toEqual(['one valid leader']);
   });
 
   it('is an entry that an operator deletes, and what a silent watch tells of it only later', () => {
@@ -183,7 +187,7 @@ describe('what is excused', () => {
 
   it('is a loss in calm of a process that stood still', () => {
     const lost = withChanged(good, 'ended', 1, { at: 19_500, reason: 'deadline', lost: true, loopBlockedMs: 2_900 });
-    expect(broken(withChanged(lost, 'believed', 1, { at: 19_400 }))).toEqual([]);
+    expect(broken(withChanged(lost, 'valid', 1, { at: 19_400 }))).toEqual([]);
   });
 });
 
@@ -194,7 +198,7 @@ describe('while one server of three is sick', () => {
     { ...fault('ends', to, 'pauseServer', 's1'), id: 7 },
   ];
   /** Nobody believes from `from` on, until 20,000. */
-  const vacant = (from: number): readonly ChaosEvent[] => withChanged(three, 'believed', 1, { at: from });
+  const vacant = (from: number): readonly ChaosEvent[] => withChanged(three, 'valid', 1, { at: from });
 
   it('somebody leads within a bound', () => {
     const history = [...vacant(9_000), ...sick(8_000, 18_000)];
@@ -214,7 +218,7 @@ describe('while one server of three is sick', () => {
     ];
     const history = withChanged([...vacant(7_000), ...silence(7, 'm1'), ...silence(8, 'm2')], 'run', 0, { servers: ['s1'] });
     expect(broken(history)).toContain('somebody leads while a quorum is healthy');
-    expect(broken(withChanged(history, 'believed', 1, { at: 7_501 }))).not.toContain('somebody leads while a quorum is healthy');
+    expect(broken(withChanged(history, 'valid', 1, { at: 7_501 }))).not.toContain('somebody leads while a quorum is healthy');
   });
 
   it('the bound counts only while no other fault is on, and where two servers are a quorum', () => {

@@ -18,7 +18,10 @@ const header = {
   silentMs: 11_000,
 } as const;
 
-/** m1 leads, is stopped for longer than its lease, and m2 follows; m1's late writes are refused; then all is healed, and everybody leaves. */
+/**
+ * m1 leads, is stopped for longer than its lease, and m2 follows; m1's late writes are refused;
+ * then all is healed, and everybody leaves.
+ */
 export function goodHistory(endsEarly?: string): ChaosEvent[] {
   const view = { state: 'leader', term: 2n } as const;
   return [
@@ -30,7 +33,7 @@ export function goodHistory(endsEarly?: string): ChaosEvent[] {
     { type: 'elected', at: 100, who: 'm1#1', term: 1n },
     { type: 'renewed', from: 700, at: 710, who: 'm1#1', lease: 'l1', ttlMs: 3_000 },
     { type: 'shown', at: 110, who: 'm2#1', state: 'leader', term: 1n },
-    { type: 'believed', from: 101, at: 1_000, who: 'm1#1', term: 1n },
+    { type: 'valid', from: 101, at: 1_000, who: 'm1#1', term: 1n },
     { type: 'wrote', at: 500, who: 'm1#1', term: 1n, to: 'fenced', accepted: true, highest: 0n },
     { type: 'wrote', at: 500, who: 'm1#1', term: 1n, to: 'unguarded', accepted: true, highest: 0n },
     { type: 'swapped', from: 510, at: 520, who: 'm1#1', term: 1n, n: 1, outcome: 'swapped' },
@@ -40,7 +43,7 @@ export function goodHistory(endsEarly?: string): ChaosEvent[] {
     { type: 'announced', at: 3_995, who: 'm2#1', what: 'elected', term: 2n, lease: 'l2' },
     { type: 'elected', at: 4_000, who: 'm2#1', term: 2n },
     { type: 'shown', at: 4_010, who: 'm2#1', state: 'leader', term: 2n },
-    { type: 'believed', from: 4_001, at: 20_000, who: 'm2#1', term: 2n },
+    { type: 'valid', from: 4_001, at: 20_000, who: 'm2#1', term: 2n },
     { type: 'wrote', at: 4_100, who: 'm2#1', term: 2n, to: 'fenced', accepted: true, highest: 1n },
     { type: 'wrote', at: 4_100, who: 'm2#1', term: 2n, to: 'unguarded', accepted: true, highest: 1n },
     { type: 'swapped', from: 4_110, at: 4_120, who: 'm2#1', term: 2n, n: 1, outcome: 'swapped' },

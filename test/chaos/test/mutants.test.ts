@@ -13,5 +13,5 @@ it('a run finds an isValid() that reads no clock', { timeout: 240_000 }, async (
   if (!(await requireStore({ store: 'redis', own: true }))) skip();
   const mutant = mutants.find(({ name }) => name === 'readsNoClock');
   const { by } = mutant === undefined ? {} : await catchMutant(mutant, { most: 3 });
-  expect(by?.promise).toBe('one believes');
+  expect(by?.promise).toBe('one valid leader');
 });

@@ -33,8 +33,8 @@ it('of a long run the storm with the most leaders is shown, with the calm after 
   const later = goodHistory().flatMap((event) => (event.type === 'phase' ? [{ ...event, at: event.at + 200_000 }] : []));
   const once: readonly ChaosEvent[] = [...goodHistory(), ...later];
   expect(pictureOf(once)).toContain('>10 s<');
-  const believed = [9n, 10n, 11n].map((term) => ({ type: 'believed', from: 210_000, at: 211_000, who: 'm1#1', term }) as const);
-  const busier: readonly ChaosEvent[] = [...once, ...believed];
+  const valid = [9n, 10n, 11n].map((term) => ({ type: 'valid', from: 210_000, at: 211_000, who: 'm1#1', term }) as const);
+  const busier: readonly ChaosEvent[] = [...once, ...valid];
   expect(pictureOf(busier)).toContain('>210 s<');
   expect(pictureOf(busier)).not.toContain('>10 s<');
 });

@@ -1,4 +1,7 @@
-/** What `incumbent/monitor` tells, and what is said to alert on it, in the eyes of Prometheus's own checker. */
+/**
+ * What `incumbent/monitor` tells, and what is said to alert on it, in the eyes of Prometheus's own
+ * checker.
+ */
 
 import { join } from 'node:path';
 import { promtool, requirePromtool } from '@incumbent/test-support';

@@ -29,7 +29,10 @@ export interface Check {
   readonly runs: number;
   /** How many runs may be under way at once. */
   readonly parallel: number;
-  /** Whether this machine can run it, and a word on standard error where it cannot; every machine where it is left out. */
+  /**
+   * Whether this machine can run it, and a word on standard error where it cannot; every machine
+   * where it is left out.
+   */
   readonly canRun?: () => Promise<boolean>;
   /** Opens what all runs share; the function that it resolves with makes one run. */
   readonly open: () => Promise<OpenCheck>;

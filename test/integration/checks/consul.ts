@@ -9,7 +9,7 @@ import { historyOf, now } from '../history.ts';
 import { HttpRequests } from '../http-requests.ts';
 import { onServer, type Check } from './check.ts';
 import { consulHost } from './hosts.ts';
-import { at, ELECTION, freshNamespace, lastBelief, WAIT_MS, spawnMember, storeUrl } from './pair.ts';
+import { at, ELECTION, freshNamespace, lastValid, WAIT_MS, spawnMember, storeUrl } from './pair.ts';
 
 /** Of sessions that are bound to checks. */
 const SHORT_TTL_MS = 2_000;
@@ -81,7 +81,7 @@ async function servesSteadily(agent: string): Promise<void> {
 export const consulAgentCutOff: Check = {
   name: 'consul-agent-cut-off',
   claim:
-    "When a leader's agent is cut off from the servers, and goes on acknowledging that the leader's check is passed, that leader stops believing before the next one leads.",
+    "When a leader's agent is cut off from the servers, and goes on acknowledging that the leader's check is passed, that leader stops considering itself leader before the next one leads.",
   method:
     `A server and an agent; one process, ttl ${SHORT_TTL_MS} ms, on the agent, leads; another is on the server. Nothing passes between agent and server from a random phase on. margin: from the ` +
     'last isValid() that was true (asked every 5 ms) to the moment at which the next one is told that it leads; failover: to there from the cut.',
@@ -102,7 +102,7 @@ export const consulAgentCutOff: Check = {
         const cutAt = now();
         cluster.cutOff();
         const elected = await b.waitFor('elected', { withinMs: WAIT_MS });
-        const marginMs = at(elected) - lastBelief(a, 1n);
+        const marginMs = at(elected) - lastValid(a, 1n);
         assert.ok(marginMs > 0, `two leaders for ${-marginMs} ms`);
         await cluster.heal();
         await closeBoth(a, b);
@@ -141,7 +141,7 @@ export const consulAgentRestart: Check = {
         const awayMs = now() - killedAt;
         await sleep(1.5 * LONG_TTL_MS);
         assert.deepEqual(
-          [...a.events, ...b.events].filter(({ event }) => event === 'ended' || event === 'gaveUp'),
+          [...a.events, ...b.events].filter(({ event }) => event === 'ended' || event === 'failed'),
           [],
         );
         assert.equal(
@@ -149,8 +149,8 @@ export const consulAgentRestart: Check = {
           false,
           'another was elected',
         );
-        const beliefs = a.events.filter(({ event }) => event === 'believed').map(at);
-        const silentMs = Math.max(...beliefs.slice(1).map((belief, i) => belief - (beliefs[i] ?? belief)));
+        const validAt = a.events.filter(({ event }) => event === 'valid').map(at);
+        const silentMs = Math.max(...validAt.slice(1).map((instant, i) => instant - (validAt[i] ?? instant)));
         await closeBoth(a, b);
         return { figures: { awayMs, silentMs } };
       },

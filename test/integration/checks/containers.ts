@@ -16,7 +16,10 @@ const TESTS_MS = 900_000;
 
 interface Subject {
   readonly host: Host;
-  /** The cases that the store has to pass, and the tests of its servers: their faults, certificates, users, clusters. */
+  /**
+   * The cases that the store has to pass, and the tests of its servers: their faults, certificates,
+   * users, clusters.
+   */
   readonly tests: readonly string[];
 }
 
@@ -35,8 +38,8 @@ function serversOf(...names: readonly string[]): readonly string[] {
 }
 
 /**
- * An election on a server in a container that stands still for longer than the ttl, and is then killed and started again. The engine is asked, too, what
- * becomes of the container.
+ * An election on a server in a container that stands still for longer than the ttl, and is then
+ * killed and started again. The engine is asked, too, what becomes of the container.
  */
 export async function electInContainer(engine: Engine, host: Host): Promise<Figures> {
   const before = new Set((await engine.containers()).map(({ id }) => id));
@@ -55,8 +58,8 @@ export async function electInContainer(engine: Engine, host: Host): Promise<Figu
     const pausedAt = now();
     assert.equal(await container(), 'paused');
     await sleep(TTL_MS + 1_000);
-    const believedMs = trio.lastBelief() - pausedAt;
-    assert.ok(believedMs < TTL_MS, `believed for ${believedMs} ms after the store had gone`);
+    const validMs = trio.lastValid() - pausedAt;
+    assert.ok(validMs < TTL_MS, `was valid for ${validMs} ms after the store had gone`);
     await server.resume();
     const resumedAt = now();
     const second = await trio.leads(resumedAt, 'a leader after the pause');
@@ -72,16 +75,22 @@ export async function electInContainer(engine: Engine, host: Host): Promise<Figu
     const fourth = await trio.leads(now(), 'a leader after the last one was killed');
     assert.ok(fourth.term > third.term, 'terms rise');
     trio.check();
-    return { startMs, believedMs, resumedMs: second.at - resumedAt, recoveredMs: third.at - restartedAt };
+    return { startMs, validMs, resumedMs: second.at - resumedAt, recoveredMs: third.at - restartedAt };
   } finally {
     await trio.stop();
   }
 }
 
-/** A few at a time, and once more if need be: cases wait for what happens within a second or two, and a busy machine may take longer. */
+/**
+ * A few at a time, and once more if need be: cases wait for what happens within a second or two,
+ * and a busy machine may take longer.
+ */
 const PACE = ['--no-file-parallelism', '--max-concurrency=2', '--retry=2'] as const;
 
-/** Runs test files in a process of their own that must have its servers, and has no other way to them than containers. */
+/**
+ * Runs test files in a process of their own that must have its servers, and has no other way to
+ * them than containers.
+ */
 async function runTests(engine: Engine, files: readonly string[]): Promise<Figures> {
   const sinceMs = Date.now();
   const options = ['--no-color', ...PACE, '--project', 'conformance', '--project', 'integration'];
@@ -113,7 +122,7 @@ export const containers: Check = {
   method:
     'Docker by testcontainers, with images of Debian’s packages; an engine that answers, or one that is started for it. A run is a store: etcd, ZooKeeper, Consul, Redis, Valkey. tests: those that passed, none failed in three tries, on ' +
     `that many containers at least, by the last 256 events, which are all that an engine remembers. Then three processes, ttl ${TTL_MS} ms: the container is paused for ${TTL_MS / 1_000 + 1} s, goes on, is killed and started again, as the engine is asked each time. start: until the server ` +
-    'serves; believed: from the pause to the last isValid() that was true; resumed, recovered: from then to a member saying that it leads; then the leader is killed, and a higher term follows.',
+    'serves; valid: from the pause to the last isValid() that was true; resumed, recovered: from then to a member saying that it leads; then the leader is killed, and a higher term follows.',
   runs: subjects.length,
   parallel: 1,
   open: async () => {

@@ -21,7 +21,10 @@ const CANDIDATES = [2, 100, 500];
 /** Stores that are opened side by side. */
 const AT_ONCE = 20;
 
-/** Stores that are open, for the candidates in turn, and how many requests have been made by them, renewals and pings left out. */
+/**
+ * Stores that are open, for the candidates in turn, and how many requests have been made by them,
+ * renewals and pings left out.
+ */
 interface Metered {
   readonly stores: readonly Store[];
   readonly requests: () => number;

@@ -7,12 +7,12 @@ import { startZookeeperCluster } from '@incumbent/test-support';
 import { historyOf, now } from '../history.ts';
 import { onServer, type Check } from './check.ts';
 import { zookeeperHost } from './hosts.ts';
-import { at, ELECTION, freshNamespace, lastBelief, WAIT_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
+import { at, ELECTION, freshNamespace, lastValid, WAIT_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
 export const followerCutOff: Check = {
   name: 'zookeeper-follower-cut-off',
   claim:
-    'When a ZooKeeper server is cut off from the other two while the leader of an election stays connected to it, that leader stops believing before the next one leads.',
+    'When a ZooKeeper server is cut off from the other two while the leader of an election stays connected to it, that leader stops considering itself leader before the next one leads.',
   method:
     `Three servers; one process, ttl ${TTL_MS} ms, knows only a follower, and leads; another knows the others. The follower is cut off from them at a random phase, and goes on ` +
     'answering pings. margin: from the last isValid() that was true (asked every 5 ms) to the moment at which the next one is told that it leads.',
@@ -35,7 +35,7 @@ export const followerCutOff: Check = {
       const cutAt = now();
       cluster.cutOff(follower);
       const elected = await b.waitFor('elected', { withinMs: WAIT_MS });
-      const marginMs = at(elected) - lastBelief(a, 1n);
+      const marginMs = at(elected) - lastValid(a, 1n);
       assert.ok(marginMs > 0, `two leaders for ${-marginMs} ms`);
       await cluster.heal();
       for (const member of [a, b]) member.sigterm();

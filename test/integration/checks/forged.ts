@@ -77,7 +77,10 @@ class Intruder implements Disposable {
 
 const text = (words: readonly string[]): string => words.map((word) => `${Buffer.byteLength(word)}:${word}`).join('');
 
-/** What the intruder says, in turn: forged in each form that a listener might take, or said before by a script. */
+/**
+ * What the intruder says, in turn: forged in each form that a listener might take, or said before
+ * by a script.
+ */
 function messageOf(turn: number, recorded: readonly string[], random: () => number): string {
   const leader = `elections/${ELECTION}/leader`;
   const stamp = String((Date.now() + 60_000) * 1_000);

@@ -4,7 +4,9 @@ import assert from 'node:assert/strict';
 import { CASES, measure } from '../hostile/measure.ts';
 import type { Check } from './check.ts';
 
-/** What every store keeps today. The target is 64 MiB and 100 ms: see the page for who misses it. */
+/**
+ * What every store keeps today. The target is 64 MiB and 100 ms: see the page for who misses it.
+ */
 const MAX_GROWTH_MIB = 384;
 const MAX_BLOCKED_MS = 500;
 

@@ -11,7 +11,10 @@ const ROUNDS = 40;
 /** Longer than all rounds together: they leave no time for a renewal. */
 const TTL_MS = 3_600_000;
 
-/** ns per call of each task, the best of some rounds: what it costs when nothing else is in the way. The tasks take turns, so that a busy moment meets all. */
+/**
+ * ns per call of each task, the best of some rounds: what it costs when nothing else is in the way.
+ * The tasks take turns, so that a busy moment meets all.
+ */
 function costNs(...tasks: readonly (() => unknown)[]): readonly number[] {
   const best = tasks.map(() => Infinity);
   for (let round = 0; round < ROUNDS; round += 1) {

@@ -30,7 +30,10 @@ async function kill(kafka: KafkaCluster, withinMs: number): Promise<Figures> {
   return figures;
 }
 
-/** The controller stops right before a write to the store, and wakes when another one has been elected: its write must be refused. */
+/**
+ * The controller stops right before a write to the store, and wakes when another one has been
+ * elected: its write must be refused.
+ */
 async function pause(kafka: KafkaCluster, index: number): Promise<Figures> {
   const { cluster } = kafka;
   const zombie = kafka.controller!;

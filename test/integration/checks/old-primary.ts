@@ -1,4 +1,7 @@
-/** A Redis replica takes the place of its primary, which lives on as one that refuses writes. The role that it tells does not change. */
+/**
+ * A Redis replica takes the place of its primary, which lives on as one that refuses writes. The
+ * role that it tells does not change.
+ */
 
 import assert from 'node:assert/strict';
 import { mkdir, rm } from 'node:fs/promises';
@@ -53,7 +56,10 @@ async function startPrimary(refusal: Refusal, version: (typeof VERSIONS)[number]
   };
 }
 
-/** Makes `replica` follow `primary`, and resolves when `primary` counts it among those that have its writes. */
+/**
+ * Makes `replica` follow `primary`, and resolves when `primary` counts it among those that have its
+ * writes.
+ */
 async function follow(replica: RedisServer, primary: RedisServer): Promise<void> {
   const { hostname, port } = new URL(primary.url);
   await replica.ctl(['replicaof', hostname, port]);
@@ -61,7 +67,9 @@ async function follow(replica: RedisServer, primary: RedisServer): Promise<void>
   await until(isOnline, { what: 'the replica is online', withinMs: WAIT_MS });
 }
 
-/** How long this server keeps the lease of the leader's record, in ms; below 0 where it has none. */
+/**
+ * How long this server keeps the lease of the leader's record, in ms; below 0 where it has none.
+ */
 async function leftMs(server: RedisServer, namespace: string): Promise<number> {
   const lease = (await server.ctl(['hget', `{${namespace}}/elections/${ELECTION}/leader`, 'l'])).trim();
   return Number(await server.ctl(['pttl', `{${namespace}}:lease:${lease}`]));

@@ -10,7 +10,10 @@ import { freshNamespace, WAIT_MS, storeUrl, TTL_MS } from './pair.ts';
 
 /** While a link is cut, and after it was healed, somebody leads again within this time. */
 const SILENCE_MS = TTL_MS + 5_000;
-/** And within this time after the leader was killed: etcd starts every lease anew when it changes its Raft leader. */
+/**
+ * And within this time after the leader was killed: etcd starts every lease anew when it changes
+ * its Raft leader.
+ */
 const SUCCESSION_MS = TTL_MS + SILENCE_MS;
 /** Several election timeouts: by then the servers have noticed what they will notice. */
 const SETTLING_MS = 5_000;

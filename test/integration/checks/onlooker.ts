@@ -53,13 +53,13 @@ export class Onlooker implements AsyncDisposable {
 
 /** No member has lost a leadership or given up a campaign. */
 export function assertNothingLost(...members: readonly ScriptProcess[]): void {
-  const ends = members.flatMap(({ events }) => events.filter(({ event }) => event === 'ended' || event === 'gaveUp'));
+  const ends = members.flatMap(({ events }) => events.filter(({ event }) => event === 'ended' || event === 'failed'));
   assert.deepEqual(ends, [], 'the leadership was lost');
 }
 
 /**
- * The leader `a` shuts down, `b` succeeds it and shuts down, too. The histories of both keep every promise,
- * and what the observer showed until `b` shut down was true.
+ * The leader `a` shuts down, `b` succeeds it and shuts down, too. The histories of both keep every
+ * promise, and what the observer showed until `b` shut down was true.
  */
 export async function assertSucceeds(a: ScriptProcess, b: ScriptProcess, onlooker: Onlooker): Promise<void> {
   a.sigterm();

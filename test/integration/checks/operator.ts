@@ -5,9 +5,12 @@ import { startEtcd, type EtcdServer } from '@incumbent/test-support';
 import { now } from '../history.ts';
 import { onServer, type Check } from './check.ts';
 import { etcdHost, type Host } from './hosts.ts';
-import { at, ELECTION, lastBelief, onPair, Pair, WAIT_MS, termOf, TTL_MS } from './pair.ts';
+import { at, ELECTION, lastValid, onPair, Pair, WAIT_MS, termOf, TTL_MS } from './pair.ts';
 
-/** The longest that a leader may take to know that its key was deleted, etcdctl's own start included. */
+/**
+ * The longest that a leader may take to know that its key was deleted, etcdctl's own start
+ * included.
+ */
 const KNOWS_WITHIN_MS = 100;
 
 async function deleteLeader(pair: Pair): Promise<void> {
@@ -49,7 +52,7 @@ export const operatorDelete = (host: Host): Check => ({
 export const operatorDeleteCutOff = (host: Host): Check => ({
   name: `${host.prefix}operator-delete-cut-off`,
   claim:
-    "When an operator deletes the key of a leader that is cut off, the next one leads after the lease's end, and after the leader has stopped believing.",
+    "When an operator deletes the key of a leader that is cut off, the next one leads after the lease's end, and after the leader no longer considers itself leader.",
   method: `As blackhole, ttl ${TTL_MS} ms, and ${host.deletes} of the leader's key right after the cut. Healed, the first leads again in term 3.`,
   runs: 20,
   parallel: 4,
@@ -58,7 +61,7 @@ export const operatorDeleteCutOff = (host: Host): Check => ({
     await deleteLeader(pair);
     const deletedAt = now();
     const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
-    const marginMs = at(elected) - lastBelief(pair.a, pair.term);
+    const marginMs = at(elected) - lastValid(pair.a, pair.term);
     assert.ok(marginMs > 0, `two leaders for ${-marginMs} ms`);
     const from = pair.a.events.length;
     await pair.proxy.heal();
@@ -82,7 +85,7 @@ async function leaseOf(etcd: EtcdServer, key: string): Promise<string> {
 export const operatorRevoke: Check = {
   name: 'operator-revoke',
   claim:
-    "When an operator revokes a live leader's lease, two may believe only until its watch fires: the overlap is measured, and terms still rise.",
+    "When an operator revokes a live leader's lease, two may consider themselves leader only until its watch fires: the overlap is measured, and terms still rise.",
   method:
     'Two processes on one etcd; `etcdctl lease revoke`. overlap: from the next one being told that it leads to the last isValid() of the first that was ' +
     'true; below 0: the first had stopped by then.',
@@ -95,7 +98,7 @@ export const operatorRevoke: Check = {
       await etcd.ctl(['lease', 'revoke', await leaseOf(etcd, pair.key('members/a'))]);
       const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
       await pair.a.waitFor('ended', { withinMs: WAIT_MS });
-      const overlapMs = lastBelief(pair.a, pair.term) - at(elected);
+      const overlapMs = lastValid(pair.a, pair.term) - at(elected);
       await pair.queued('a');
       await pair.finish({ overlapMs: 1_000 });
       return { figures: { overlapMs } };

@@ -37,7 +37,7 @@ export class Trio {
         for (const { script, died } of this.#all) {
           if (died !== undefined) continue;
           const { event, fields } = script.events.at(-1) ?? {};
-          const at = event === 'believed' ? ms(BigInt(String(fields?.['from']))) : 0;
+          const at = event === 'valid' ? ms(BigInt(String(fields?.['from']))) : 0;
           if (at >= from) return { at, term: BigInt(String(fields?.['term'])) };
         }
         return undefined;
@@ -47,25 +47,25 @@ export class Trio {
   }
 
   /** When any of them last said that it leads, in ms. */
-  lastBelief(): number {
-    const told = this.#all.map(({ script }) => script.events.findLast(({ event }) => event === 'believed'));
+  lastValid(): number {
+    const told = this.#all.map(({ script }) => script.events.findLast(({ event }) => event === 'valid'));
     return Math.max(...told.map((event) => (event === undefined ? -Infinity : ms(BigInt(String(event.fields['from']))))));
   }
 
   /** The longest time between two moments, in ms, in which no member said that it leads. */
   longestSilence(from: number, to: number): number {
-    const beliefs = this.#all
+    const validAt = this.#all
       .flatMap(({ script }) => script.events)
-      .flatMap(({ event, fields }) => (event === 'believed' ? [ms(BigInt(String(fields['from'])))] : []))
+      .flatMap(({ event, fields }) => (event === 'valid' ? [ms(BigInt(String(fields['from'])))] : []))
       .filter((at) => at > from && at < to)
       .toSorted((a, b) => a - b);
-    const moments = [from, ...beliefs, to];
+    const moments = [from, ...validAt, to];
     return moments.slice(1).reduce((longest, at, i) => Math.max(longest, at - (moments[i] ?? at)), 0);
   }
 
   /** Kills whoever leads, so that the next term must be won on the servers as they are now. */
   async killLeader(): Promise<void> {
-    const leader = this.#all.find(({ script, died }) => died === undefined && script.events.at(-1)?.event === 'believed');
+    const leader = this.#all.find(({ script, died }) => died === undefined && script.events.at(-1)?.event === 'valid');
     assert.ok(leader !== undefined, 'somebody leads');
     leader.script.sigkill();
     await leader.script.exited;

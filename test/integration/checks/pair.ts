@@ -144,9 +144,9 @@ export function onPair(host: Host, run: (pair: Pair, context: CheckContext) => P
 }
 
 /** When this member last said that it leads in this term, in ms. */
-export function lastBelief(script: ScriptProcess, term: bigint): number {
-  const believed = script.events.filter(({ event, fields }) => event === 'believed' && fields['term'] === String(term));
-  const last = believed.at(-1);
+export function lastValid(script: ScriptProcess, term: bigint): number {
+  const valid = script.events.filter(({ event, fields }) => event === 'valid' && fields['term'] === String(term));
+  const last = valid.at(-1);
   return last === undefined ? -Infinity : ms(BigInt(String(last.fields['from'])));
 }
 

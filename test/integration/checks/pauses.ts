@@ -5,11 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../history.ts';
 import type { Check } from './check.ts';
 import type { Host } from './hosts.ts';
-import { at, lastBelief, onPair, WAIT_MS, TTL_MS } from './pair.ts';
+import { at, lastValid, onPair, WAIT_MS, TTL_MS } from './pair.ts';
 
 export const blackhole = (host: Host): Check => ({
   name: `${host.prefix}blackhole`,
-  claim: 'A leader whose link is blackholed (nothing is reset) stops believing before the next one leads.',
+  claim: 'A leader whose link is blackholed (nothing is reset) stops considering itself leader before the next one leads.',
   method:
     `Two processes, ttl ${TTL_MS} ms, on one ${host.store}; the leader's TCP connection is swallowed both ways at a random phase of its renewals. ` +
     'margin: from its last isValid() that was true (asked every 5 ms) to the moment at which the next one is told that it leads.',
@@ -20,7 +20,7 @@ export const blackhole = (host: Host): Check => ({
     const cutAt = now();
     pair.proxy.blackhole();
     const elected = await pair.b.waitFor('elected', { withinMs: WAIT_MS });
-    const marginMs = at(elected) - lastBelief(pair.a, pair.term);
+    const marginMs = at(elected) - lastValid(pair.a, pair.term);
     assert.ok(marginMs > 0, `two leaders for ${-marginMs} ms`);
     return { marginMs, failoverMs: at(elected) - cutAt };
   }),
@@ -44,7 +44,7 @@ export const sigstop = (host: Host): Check => ({
     pair.a.sigcont();
     const ended = await pair.a.waitFor('ended', { withinMs: WAIT_MS });
     await sleep(500);
-    const stale = pair.events().filter((event) => event.type === 'believed' && event.member === 'a' && event.at > at(elected)).length;
+    const stale = pair.events().filter((event) => event.type === 'valid' && event.member === 'a' && event.at > at(elected)).length;
     assert.equal(stale, 0);
     return { stale, failoverMs: at(elected) - stoppedAt, toldAfterWakingMs: at(ended) - wokenAt };
   }),

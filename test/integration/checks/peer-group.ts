@@ -29,7 +29,10 @@ interface Life {
 
 interface PeerFigures {
   readonly leaderships: number;
-  /** How often a process was given up as it did not answer in time: on a busy machine one may stand still for seconds. */
+  /**
+   * How often a process was given up as it did not answer in time: on a busy machine one may stand
+   * still for seconds.
+   */
   readonly slow: number;
 }
 
@@ -68,7 +71,9 @@ export class PeerGroup implements AsyncDisposable {
     }
   }
 
-  /** From the moment before the kill -9 of the leader until another is told that it leads, in ms. */
+  /**
+   * From the moment before the kill -9 of the leader until another is told that it leads, in ms.
+   */
   async killLeader(): Promise<number> {
     const leader = await until(() => this.#leader(), { what: 'a leader that all see', withinMs: WAIT_MS, everyMs: 5 });
     const others = this.#living.filter((life) => life !== leader).map(({ script }) => ({ script, from: script.events.length }));
@@ -84,14 +89,17 @@ export class PeerGroup implements AsyncDisposable {
     return at(elected) - killedAt;
   }
 
-  /** All that was ever told: no two believed at one instant, terms rose, and nobody was refused, or failed, but for being slow. */
+  /**
+   * All that was ever told: no two considered themselves leader at one instant, terms rose, and
+   * nobody was refused, or failed, but for being slow.
+   */
   check(): PeerFigures {
     const events = this.#lives.flatMap(({ name, script, died }): readonly HistoryEvent[] => [
       ...historyOf(script, name, ELECTION),
       ...(died === undefined ? [] : [{ type: 'died' as const, at: died, member: name }]),
     ]);
     assert.deepEqual(checkHistory(events, { unfinished: true }), []);
-    const troubles = this.#lives.flatMap(({ script }) => script.events.filter(({ event }) => event === 'trouble' || event === 'gaveUp'));
+    const troubles = this.#lives.flatMap(({ script }) => script.events.filter(({ event }) => event === 'trouble' || event === 'failed'));
     assert.deepEqual(
       troubles.filter((trouble) => !isOfSlowness(trouble)),
       [],
@@ -122,7 +130,7 @@ export class PeerGroup implements AsyncDisposable {
     const seen = this.#living.map(({ script }) => script.events.findLast(({ event }) => event === 'sees')?.fields);
     const terms = new Set(seen.map((fields) => fields?.['term']));
     const leader = this.#living.find(({ id }) => id === seen[0]?.['leader']);
-    const isLeading = leader?.script.events.at(-1)?.event === 'believed';
+    const isLeading = leader?.script.events.at(-1)?.event === 'valid';
     return terms.size === 1 && isLeading && this.#living.length === Object.keys(this.#addresses).length ? leader : undefined;
   }
 
@@ -142,6 +150,6 @@ function isOfSlowness({ fields }: ScriptEvent): boolean {
 
 /** What it told last. */
 function storyOf({ name, script }: Life): string {
-  const told = script.events.filter(({ event }, i) => event !== 'believed' || i === script.events.length - 1).slice(-10);
+  const told = script.events.filter(({ event }, i) => event !== 'valid' || i === script.events.length - 1).slice(-10);
   return [name, ...told.map(({ event, at: atNs, fields }) => `  ${atNs} ${event} ${JSON.stringify(fields)}`), ...script.output].join('\n');
 }

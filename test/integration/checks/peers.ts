@@ -14,7 +14,7 @@ const TIMEOUTS = 3;
 
 export const peerKills: Check = {
   name: 'peer-kills',
-  claim: `Of five processes that elect among themselves over TCP the leader is killed 100 times; each time another leads within ${TIMEOUTS} election timeouts, no two ever believe, and terms rise.`,
+  claim: `Of five processes that elect among themselves over TCP the leader is killed 100 times; each time another leads within ${TIMEOUTS} election timeouts, no two ever consider themselves leader, and terms rise.`,
   method:
     `Election timeouts of ${TIMEOUT_MIN_MS} to ${TIMEOUT_MAX_MS} ms; what counts is the longest, so ${TIMEOUTS * TIMEOUT_MAX_MS} ms. The leader gets SIGKILL at a random phase, once all five see it, and is started again on its vote file. ` +
     'next: from the moment before the kill to the next one being told that it leads, by the clock that all processes of the machine share. Whoever leads asks itself every 5 ms; after each kill the history of all kills so far is checked, ' +

@@ -11,9 +11,10 @@ import { freshNamespace, WAIT_MS, storeUrl } from './pair.ts';
 
 const TTL_MS = 10_000;
 /**
- * For how many ttls a server is away at the most. A Raft leader that stands still for longer may end
- * live leases when it wakes (`endsEarly`), and the claim does not hold. Members renew every third of
- * a ttl, so an etcd may take a lease for expired after two thirds. A Consul waits for twice the ttl.
+ * For how many ttls a server is away at the most. A Raft leader that stands still for longer may
+ * end live leases when it wakes (`endsEarly`), and the claim does not hold. Members renew every
+ * third of a ttl, so an etcd may take a lease for expired after two thirds. A Consul waits for
+ * twice the ttl.
  */
 const MOST_AWAY_TTLS = { etcd: 0.6, consul: 2 } as const;
 /** Somebody leads again within this time, whatever happens to one server of three. */
@@ -21,7 +22,10 @@ const SILENCE_MS = TTL_MS + 5_000;
 /** A server that returns has campaigned against the others by then, if it does so at all. */
 const SETTLING_MS = 3_000;
 
-/** Takes the Raft leadership from the server at this index; resolves with what brings the server back. */
+/**
+ * Takes the Raft leadership from the server at this index; resolves with what brings the server
+ * back.
+ */
 type Depose<T extends Cluster> = (cluster: T, leader: number) => Promise<() => Promise<void>>;
 
 interface Stage<T extends Cluster> {
@@ -31,7 +35,10 @@ interface Stage<T extends Cluster> {
   readonly mostAwayMs: number;
 }
 
-/** Another server leads; the deposed one returns; then the leader of the election dies, and the next term is won. */
+/**
+ * Another server leads; the deposed one returns; then the leader of the election dies, and the next
+ * term is won.
+ */
 async function deposal<T extends Cluster>({ trio, cluster, depose, mostAwayMs }: Stage<T>, random: () => number): Promise<Figures> {
   await trio.start();
   const before = await trio.leads(now(), 'a leader before the fault');
@@ -120,7 +127,9 @@ async function pause(cluster: Cluster, leader: number): Promise<() => Promise<vo
   return () => server.resume();
 }
 
-/** Cut off from its peers, while clients reach it: it goes on as the leader for an election timeout. */
+/**
+ * Cut off from its peers, while clients reach it: it goes on as the leader for an election timeout.
+ */
 async function cutOff(cluster: EtcdCluster, leader: number): Promise<() => Promise<void>> {
   cluster.cutOff(leader);
   return () => cluster.heal();

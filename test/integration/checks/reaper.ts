@@ -56,7 +56,7 @@ class MemberPair {
   async killLeader(): Promise<number> {
     const [leader, next] = this.#alive;
     assert.ok(leader !== undefined && next !== undefined);
-    assert.equal(leader.script.events.at(-1)?.event, 'believed', 'the first one leads');
+    assert.equal(leader.script.events.at(-1)?.event, 'valid', 'the first one leads');
     const killedAt = now();
     leader.script.sigkill();
     const nextMs = at(await next.script.waitFor('elected', { withinMs: WAIT_MS })) - killedAt;

@@ -1,4 +1,7 @@
-/** What other commands that run a program under a lock do, where `incumbent run` is said to do better. */
+/**
+ * What other commands that run a program under a lock do, where `incumbent run` is said to do
+ * better.
+ */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -20,7 +23,10 @@ const TOOL = new URL('../tool.ts', import.meta.url);
 const MAIN = fileURLToPath(new URL('../../../packages/cli/src/main.ts', import.meta.url));
 const NODE = [process.execPath, '--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
 const BEATING = [...NODE, fileURLToPath(new URL('../beating.ts', import.meta.url))];
-/** `consul lock` has a session of 15 s, which ends within twice that, and a lock's delay of 15 s more. */
+/**
+ * `consul lock` has a session of 15 s, which ends within twice that, and a lock's delay of 15 s
+ * more.
+ */
 const WAIT_MS = 90_000;
 /** For so long, after the next program has begun, it is watched whether the former one goes on. */
 const WATCHED_MS = 3_000;
@@ -95,7 +101,10 @@ async function exitCode({ command, url }: Peer, script: string): Promise<number>
   return Number(fields['code']);
 }
 
-/** For how long two programs ran side by side, in ms: not beyond what is watched. `harm` is done to the first one, or to its link. */
+/**
+ * For how long two programs ran side by side, in ms: not beyond what is watched. `harm` is done to
+ * the first one, or to its link.
+ */
 async function overlap({ command, url }: Peer, harm: 'pause' | 'cut'): Promise<number> {
   const lock = freshNamespace();
   await using proxy = await startProxy(url);
@@ -113,7 +122,10 @@ async function overlap({ command, url }: Peer, harm: 'pause' | 'cut'): Promise<n
   return last === undefined ? 0 : Math.max(at(last) - at(next), 0);
 }
 
-/** Whether the program runs on, two seconds after SIGHUP has ended its parent, and whether it was given a number: 1 where it is so. */
+/**
+ * Whether the program runs on, two seconds after SIGHUP has ended its parent, and whether it was
+ * given a number: 1 where it is so.
+ */
 async function orphans({ command, url }: Peer): Promise<{ readonly runsOn: number; readonly numbered: number }> {
   await using tool = await start(command(url, freshNamespace(), BEATING));
   await tool.waitFor('beat', { withinMs: WAIT_MS });

@@ -19,7 +19,10 @@ const WATCHED_MS = 1.5 * DEFAULT_TTL_MS;
 
 type Server = ZookeeperCluster['servers'][number];
 
-/** Which of these servers the session of this node is connected to; undefined where it is none of them. */
+/**
+ * Which of these servers the session of this node is connected to; undefined where it is none of
+ * them.
+ */
 async function serverOf(leader: Server, node: string, servers: readonly Server[]): Promise<Server | undefined> {
   const sessions = [...(await nodesBySession(leader))];
   const session = sessions.find(([, paths]) => paths.includes(node))?.[0];

@@ -18,7 +18,10 @@ const OBSERVER_MS = 15_000;
 /** How long a shutdown may take that hands over: its own default limit, and a second. */
 const SHUTDOWN_MS = (3 / 4 + 1 / 10) * TTL_MS + 1_000;
 
-/** A store whose calls and watches go to this server first, which is chosen by chance, and that knows the others. */
+/**
+ * A store whose calls and watches go to this server first, which is chosen by chance, and that
+ * knows the others.
+ */
 async function openOn(server: EtcdClusterServer, cluster: EtcdCluster, namespace: string): Promise<Store> {
   const first = new URL(server.url).host;
   for (;;) {

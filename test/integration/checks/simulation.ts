@@ -55,6 +55,6 @@ export const simulations: readonly Check[] = [
   simulation('adversarial', 400, 'in which it goes wrong when the election has just done something'),
   simulation('reaped', 20, 'in which every process has a reaper that ends its leases soon after its death'),
   simulation('calm', 100, 'in which nothing goes wrong but what leaders do themselves'),
-  simulation('operator', 50, 'in which somebody ends live leases, but that two may believe until the watch has told'),
-  simulation('earlyEnd', 50, 'in which the store ends live leases, but that two may believe until the watch has told'),
+  simulation('operator', 50, 'in which somebody ends live leases, but that two may consider themselves leader until the watch has told'),
+  simulation('earlyEnd', 50, 'in which the store ends live leases, but that two may consider themselves leader until the watch has told'),
 ];

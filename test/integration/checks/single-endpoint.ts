@@ -1,4 +1,6 @@
-/** Three servers of etcd behind one address: what a service name or a load balancer is to a member. */
+/**
+ * Three servers of etcd behind one address: what a service name or a load balancer is to a member.
+ */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,7 +20,9 @@ const WATCHED_MS = 1.5 * DEFAULT_TTL_MS;
 const FAULTS = ['paused', 'blackholed', 'withoutLeader'] as const;
 type Fault = (typeof FAULTS)[number];
 
-/** Injects a fault into the server of this connection, or into the connection. Returns the repair. */
+/**
+ * Injects a fault into the server of this connection, or into the connection. Returns the repair.
+ */
 async function injectFault(cluster: EtcdCluster, balancer: Balancer, { to }: Balanced, fault: Fault): Promise<() => Promise<void>> {
   const server = cluster.servers[to];
   assert.ok(server !== undefined);

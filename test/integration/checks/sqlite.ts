@@ -61,7 +61,7 @@ class Crowd {
 
   /** Who said last that it leads, of those that live. */
   async leader(): Promise<Kept> {
-    const find = (): Kept | undefined => this.#living.find(({ script }) => script.events.at(-1)?.event === 'believed');
+    const find = (): Kept | undefined => this.#living.find(({ script }) => script.events.at(-1)?.event === 'valid');
     return until(find, { what: 'a leader', withinMs: WAIT_MS, everyMs: 1 });
   }
 
@@ -102,7 +102,7 @@ class Crowd {
       ...(died === undefined ? [] : [{ type: 'died' as const, at: died, member: id }]),
     ]);
     assert.deepEqual(checkHistory(events, { unfinished: true }), []);
-    const complaints = this.#all.flatMap(({ script }) => script.events.filter(({ event }) => event === 'gaveUp' || event === 'trouble'));
+    const complaints = this.#all.flatMap(({ script }) => script.events.filter(({ event }) => event === 'failed' || event === 'trouble'));
     assert.deepEqual(complaints, []);
     assert.deepEqual(
       this.#all.flatMap(({ script }) => script.output),
@@ -170,7 +170,7 @@ const CROWD = 50;
 export const sqliteStorm: Check = {
   name: 'sqlite-storm',
   claim:
-    'With 50 processes on one file and the leader killed 200 times, no history has two believers, nothing is damaged, and nobody sees "database is locked".',
+    'With 50 processes on one file and the leader killed 200 times, no history has two valid leaders, nothing is damaged, and nobody sees "database is locked".',
   method:
     `${CROWD} processes on one file, ttl ${LONG_TTL_MS} ms; in each run the leader is killed ${KILLS} times in a row as soon as there is one, then as many start anew. ` +
     'After each run: the history of all runs is checked, no member has complained (given up, a renewal that failed, a line printed), and the file passes integrity_check. next: as in sqlite-kill, here with every other process waiting for the same two cores.',

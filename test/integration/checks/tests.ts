@@ -1,4 +1,7 @@
-/** The tests themselves, as a newcomer runs them: how long they take, and that a busy machine does not fail them. */
+/**
+ * The tests themselves, as a newcomer runs them: how long they take, and that a busy machine does
+ * not fail them.
+ */
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -66,7 +69,10 @@ function timed(script: string, mostSeconds: number): OpenCheck {
   };
 }
 
-/** Runs a script of the manifest in a clone that is new. Throws where a test fails, with the output before this process's own. */
+/**
+ * Runs a script of the manifest in a clone that is new. Throws where a test fails, with the output
+ * before this process's own.
+ */
 async function runInClone(script: string): Promise<Figures> {
   const folder = mkdtempSync(join(tmpdir(), 'incumbent-clone-'));
   try {
@@ -83,7 +89,10 @@ async function runInClone(script: string): Promise<Figures> {
   }
 }
 
-/** Of the first part of the tests and of the last: between them stand the counts of single runs of the second part. */
+/**
+ * Of the first part of the tests and of the last: between them stand the counts of single runs of
+ * the second part.
+ */
 function sumOf(counts: readonly (readonly (string | undefined)[])[]): readonly [passed: number, failed: number, skipped: number] {
   const ends = counts.length > 1 ? [counts.at(0), counts.at(-1)] : counts;
   const sum = (at: number): number => ends.reduce((total, line) => total + Number(line?.[at] ?? 0), 0);

@@ -1,4 +1,7 @@
-/** What only ZooKeeper has: sessions that cost something, a record of all nodes of a session, a client of our own that has to come back. */
+/**
+ * What only ZooKeeper has: sessions that cost something, a record of all nodes of a session, a
+ * client of our own that has to come back.
+ */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -28,7 +28,7 @@ function claimOf({ name, claim, method, runs }: Check): Claim {
   return { ...about, asks: `${runs * SEEDS} worlds`, worlds: { seedsPerRun: SEEDS, since } };
 }
 
-const HUNT =
+const SEARCH =
   'A source is changed as it is loaded, and worlds are run from seed 1 on until a promise breaks. A run is a bug; worlds: how many it took. Without any bug, the same worlds broke nothing.';
 
 /** Bugs that somebody might make, planted one at a time. */
@@ -36,7 +36,7 @@ const planted: readonly Claim[] = [
   {
     name: 'planted-bugs',
     claim: 'Each bug planted in core is found by the simulator.',
-    method: HUNT,
+    method: SEARCH,
     command: 'pnpm --filter @incumbent/simulator mutants',
     asks: 'every bug',
     latestOfPart: true,
@@ -62,7 +62,7 @@ const planted: readonly Claim[] = [
   {
     name: 'planted-bugs-peer',
     claim: 'Each bug planted in the elections without a store is found by their simulations.',
-    method: HUNT,
+    method: SEARCH,
     command: 'pnpm --filter @incumbent/peer planted',
     asks: 'every bug',
     latestOfPart: true,

@@ -13,13 +13,22 @@ export interface Claim {
   readonly command: string;
   /** What the claim asks for: `20 of 20 runs`. */
   readonly asks: string;
-  /** Of simulated worlds: how many seeds one run has, and since when (UTC) worlds count. The page then counts worlds. */
+  /**
+   * Of simulated worlds: how many seeds one run has, and since when (UTC) worlds count. The page
+   * then counts worlds.
+   */
   readonly worlds?: { readonly seedsPerRun: number; readonly since: string };
-  /** Whether the latest line of each part is all that counts, as of planted bugs, which are hunted anew each time. */
+  /**
+   * Whether the latest line of each part is all that counts, as of planted bugs, which are hunted
+   * anew each time.
+   */
   readonly latestOfPart?: boolean;
 }
 
-/** The figures that say how close a run came to breaking its claim, the most telling first. Where none applies, the first figure counts. */
+/**
+ * The figures that say how close a run came to breaking its claim, the most telling first. Where
+ * none applies, the first figure counts.
+ */
 const TELLING: readonly (readonly [figure: string, worst: 'least' | 'greatest'])[] = [
   ['marginMs', 'least'],
   ['stale', 'greatest'],

@@ -1,5 +1,6 @@
 /**
- * The evidence: every run of every claim is one line of `docs/verification/runs.jsonl`. `page.ts` sums the lines up.
+ * The evidence: every run of every claim is one line of `docs/verification/runs.jsonl`. `page.ts`
+ * sums the lines up.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -7,14 +8,20 @@ import { appendFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { arch, cpus, platform, release } from 'node:os';
 import type { Figures } from '../checks/check.ts';
 
-/** The least, the median and the greatest value of a figure over the runs of one line, to four digits. */
+/**
+ * The least, the median and the greatest value of a figure over the runs of one line, to four
+ * digits.
+ */
 export type Spread = readonly [least: number, median: number, greatest: number];
 
 /** What is measured, as the caller knows it. */
 export interface NewLine {
   /** The claim's name, for example `redis-blackhole`. */
   readonly claim: string;
-  /** What part of the claim this line is about: one planted bug, or the faults that a run was confined to. */
+  /**
+   * What part of the claim this line is about: one planted bug, or the faults that a run was
+   * confined to.
+   */
   readonly part?: string;
   /** The seed of the first run. */
   readonly seed: number;
@@ -26,7 +33,10 @@ export interface NewLine {
   readonly on?: string;
   /** How many busy loops ran beside it, where there were any. */
   readonly busy?: number;
-  /** Of a planted bug: the promise whose check found it, and the simulator's profile of the world that did. */
+  /**
+   * Of a planted bug: the promise whose check found it, and the simulator's profile of the world
+   * that did.
+   */
   readonly promise?: string;
   readonly profile?: string;
 }
@@ -35,7 +45,9 @@ export interface NewLine {
 export interface Line extends NewLine {
   /** UTC, to the minute: `2026-11-24 23:59`. */
   readonly date: string;
-  /** The commit that was measured, with a `+` where the work tree had changes besides the evidence. */
+  /**
+   * The commit that was measured, with a `+` where the work tree had changes besides the evidence.
+   */
   readonly commit: string;
   readonly machine: string;
 }

@@ -3,14 +3,18 @@
 import type { Line } from './runs.ts';
 
 /**
- * Worlds over a store that were run before this minute, UTC, do not count: they lack the silent faults (hanging
- * disks, silent connections, several servers behind one address, the deleted entry of a leader).
+ * Worlds over a store that were run before this minute, UTC, do not count: they lack the silent
+ * faults (hanging disks, silent connections, several servers behind one address, the deleted entry
+ * of a leader).
  */
 export const SINCE = '2026-11-25 00:12';
 /** The same for worlds of members that elect among themselves, which have no store. */
 export const PEERS_SINCE = '2026-11-21 20:45';
 
-/** How many runs of `seeds` seeds each passed, each seed counted once. Of seeds that were run again, the first run counts. */
+/**
+ * How many runs of `seeds` seeds each passed, each seed counted once. Of seeds that were run again,
+ * the first run counts.
+ */
 export function runsPassed(lines: readonly Line[], seeds: number, since: string): number {
   const known = new Set<number>();
   let passed = 0;

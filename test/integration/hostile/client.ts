@@ -1,6 +1,8 @@
 /**
- * A process that uses a store whose server is hostile, and measures itself. Arguments: the store's URL; how long, in ms; and which package to open the
- * store by, `incumbent` by default. It emits `warm`, and on SIGUSR2 begins; emits `measured` at the end, and on SIGUSR2 waits until the store serves again.
+ * A process that uses a store whose server is hostile, and measures itself. Arguments: the store's
+ * URL; how long, in ms; and which package to open the store by, `incumbent` by default. It emits
+ * `warm`, and on SIGUSR2 begins; emits `measured` at the end, and on SIGUSR2 waits until the store
+ * serves again.
  */
 
 import { on } from 'node:events';

@@ -1,4 +1,7 @@
-/** An etcd that answers with too much. It speaks HTTP/2 frame by frame, to cut its answers where it likes. */
+/**
+ * An etcd that answers with too much. It speaks HTTP/2 frame by frame, to cut its answers where it
+ * likes.
+ */
 
 import { LONG_BYTES, serve, TINY_BYTES, type Attack, type HostileServer } from './server.ts';
 

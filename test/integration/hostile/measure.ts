@@ -12,7 +12,9 @@ const SERVERS = { etcd: hostileEtcd, zookeeper: hostileZookeeper, consul: hostil
 type ServerName = keyof typeof SERVERS;
 
 const CLIENT = new URL('client.ts', import.meta.url);
-/** How long the client uses the store, and how much longer it may take to say what it has measured. */
+/**
+ * How long the client uses the store, and how much longer it may take to say what it has measured.
+ */
 const LASTS_MS = 4_000;
 const WAIT_MS = 30_000;
 
@@ -37,7 +39,10 @@ interface Measured {
   readonly outcomes: Readonly<Record<string, number>>;
 }
 
-/** Rejects where the client ends, reports an error without a code, or is not served again after the attack. `entry`: the package that is measured. */
+/**
+ * Rejects where the client ends, reports an error without a code, or is not served again after the
+ * attack. `entry`: the package that is measured.
+ */
 export async function measure({ name, attack }: Case, entry = 'incumbent'): Promise<Measured> {
   await using server: HostileServer = await SERVERS[name]();
   await using client = await spawnScript(CLIENT, { args: [server.url, String(LASTS_MS), entry] });

@@ -13,7 +13,10 @@ export const LONG_BYTES: number = 16 * 2 ** 20;
 /** What the attack by tiny values announces, or sends, in all. */
 export const TINY_BYTES: number = 64 * 2 ** 20;
 
-/** A server of one protocol. It answers well, with nothing in the store, while `attack` is undefined. */
+/**
+ * A server of one protocol. It answers well, with nothing in the store, while `attack` is
+ * undefined.
+ */
 export interface HostileServer extends AsyncDisposable {
   readonly url: string;
   /** Sets the attack. Ends all connections, so that the next ones are of one kind. */
@@ -26,7 +29,9 @@ export interface Talk {
   readonly attack: Attack | undefined;
 }
 
-/** Listens on the loopback address. `talk` is called for each connection, before anything was said. */
+/**
+ * Listens on the loopback address. `talk` is called for each connection, before anything was said.
+ */
 export async function serve(urlOf: (host: string) => string, talk: (talk: Talk) => void): Promise<HostileServer> {
   const sockets = new Set<Socket>();
   let attack: Attack | undefined;

@@ -1,4 +1,7 @@
-/** A process that runs batches of worlds of members without a store, one after the other, as it is told to by its parent. */
+/**
+ * A process that runs batches of worlds of members without a store, one after the other, as it is
+ * told to by its parent.
+ */
 
 import { runBatch, unmet } from '../../../packages/peer/test/simulation/batch.ts';
 import { simulationOf } from '../../../packages/peer/test/simulation/simulations.ts';
@@ -10,9 +13,12 @@ export interface PeerSummary {
   readonly events: number;
   readonly elected: number;
   /** How often two were seen to believe at once, where that is allowed: by best effort. */
-  readonly twoBelieved?: number;
+  readonly twoLed?: number;
   readonly faults: number;
-  /** At most: from calm, and from a leader's crash, until there was one again, in what the algorithm measures time by. */
+  /**
+   * At most: from calm, and from a leader's crash, until there was one again, in what the algorithm
+   * measures time by.
+   */
   readonly recoveredAfter: number;
   readonly failedOverAfter: number;
   /** What went wrong, each as a sentence. */
@@ -24,12 +30,12 @@ Error.stackTraceLimit = 0;
 function summaryOf({ on, start, count }: PeerSeeds): PeerSummary {
   const simulation = simulationOf(on);
   const { worlds, events, counts, recoveredAfter, failedOverAfter, failed } = runBatch(simulation, start, count);
-  const faults = Object.entries(counts).reduce((sum, [name, times]) => sum + (name.startsWith('struck ') ? times : 0), 0);
+  const faults = Object.entries(counts).reduce((sum, [name, times]) => sum + (name.startsWith('injected ') ? times : 0), 0);
   const broken = failed.map(({ plan, violations: [first] }) => `seed ${plan.seed}: ${first?.promise} (${first?.what})`);
   const missing = unmet(simulation, counts, false).map((name) => `it never happened: ${name}`);
   const elected = counts['elected'] ?? 0;
-  const two = counts['two believe'];
-  const shown = two === undefined ? {} : { twoBelieved: two };
+  const two = counts['two valid leaders'];
+  const shown = two === undefined ? {} : { twoLed: two };
   return { worlds, events, elected, ...shown, faults, recoveredAfter, failedOverAfter, problems: [...broken, ...missing] };
 }
 

@@ -3,7 +3,8 @@
 import { runBatch } from '@incumbent/simulator';
 import type { Batch } from './workers.ts';
 
-// Nobody reads the stacks of the errors that a world is full of, and making them takes a sixth of the time.
+// Nobody reads the stacks of the errors that a world is full of, and making them takes a sixth of
+// the time.
 Error.stackTraceLimit = 0;
 
 process.on('message', ({ profile, start, count }: Batch) => {

@@ -1,7 +1,9 @@
 /**
- * Tries the packages as users will have them: packs each, examines the tarballs (publint, attw), installs them in an empty project with npm,
- * loads each by `import` and by `require` on the oldest Node that they promise and on the newest that we use, leads an election with them, and
- * compiles against their types alone. Run by `pnpm check`, after the build. The first failure ends it, with exit code 1 and what the failing command said.
+ * Tries the packages as users will have them: packs each, examines the tarballs (publint, attw),
+ * installs them in an empty project with npm, loads each by `import` and by `require` on the oldest
+ * Node that they promise and on the newest that we use, leads an election with them, and compiles
+ * against their types alone. Run by `pnpm check`, after the build. The first failure ends it, with
+ * exit code 1 and what the failing command said.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

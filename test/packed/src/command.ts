@@ -4,7 +4,10 @@ export interface CommandOptions {
   readonly cwd: string;
 }
 
-/** Runs a program to its end and returns what it wrote to stdout. Throws with all that it said if it failed. */
+/**
+ * Runs a program to its end and returns what it wrote to stdout. Throws with all that it said if it
+ * failed.
+ */
 export function run(program: string, args: readonly string[], { cwd }: CommandOptions): string {
   const { error, signal, status, stderr, stdout } = spawnSync(program, args, { cwd, encoding: 'utf8', timeout: 120_000 });
   if (error === undefined && status === 0) return stdout;

@@ -17,8 +17,8 @@ interface Chromium {
 let found: Promise<Chromium> | undefined;
 
 /**
- * Whether a Chromium can be had, for `describe.runIf(await requireBrowser())`: the runner then counts what is skipped. Where it cannot, this says so on
- * standard error, with all that was tried.
+ * Whether a Chromium can be had, for `describe.runIf(await requireBrowser())`: the runner then
+ * counts what is skipped. Where it cannot, this says so on standard error, with all that was tried.
  */
 export async function requireBrowser(): Promise<boolean> {
   try {

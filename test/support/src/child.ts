@@ -4,8 +4,9 @@ import { writeSync } from 'node:fs';
 const PAUSE_MS = 1;
 
 /**
- * What a script started by `spawnScript` calls to tell its parent of an event: one line of JSON on standard output, stamped here, with a
- * clock that all processes of one machine share. A bigint among the fields arrives as a string of decimal digits.
+ * What a script started by `spawnScript` calls to tell its parent of an event: one line of JSON on
+ * standard output, stamped here, with a clock that all processes of one machine share. A bigint
+ * among the fields arrives as a string of decimal digits.
  */
 export function emit(event: string, fields: Readonly<Record<string, unknown>> = {}): void {
   const at = process.hrtime.bigint();
@@ -15,7 +16,9 @@ export function emit(event: string, fields: Readonly<Record<string, unknown>> = 
   for (let written = 0; written < bytes.length;) written += writeSome(bytes.subarray(written));
 }
 
-/** As much as there is room for; none where the parent has not read what is there, after a moment. */
+/**
+ * As much as there is room for; none where the parent has not read what is there, after a moment.
+ */
 function writeSome(bytes: Uint8Array): number {
   try {
     return writeSync(1, bytes);

@@ -7,7 +7,10 @@ import { clusterFaults, type ClusterFaults } from './servers/cluster-faults.ts';
 import { uniqueNamespace } from './servers/namespace.ts';
 import type { Cluster } from './servers/types.ts';
 
-/** Makes a harness, runs `body` with it, and frees what the harness holds, whether the body succeeds or not. */
+/**
+ * Makes a harness, runs `body` with it, and frees what the harness holds, whether the body succeeds
+ * or not.
+ */
 export type UseHarness<H> = (body: (harness: H) => Promise<void>) => Promise<void>;
 
 /** The faults are those of {@link proxyFaults}, and `silenceWatches`. */
@@ -30,7 +33,10 @@ export function harnessOf<H>(make: (resources: CaseResources) => H): UseHarness<
   };
 }
 
-/** What one case uses: a namespace, and the stores, proxies and sockets that end with the case. */
+/**
+ * What one case uses: a namespace, and the stores, proxies and sockets that are closed with the
+ * case.
+ */
 export class CaseResources implements AsyncDisposable {
   readonly namespace: string = uniqueNamespace('case');
   readonly #stores: Closeable[] = [];
@@ -103,7 +109,9 @@ export function withOwnServer<S extends AsyncDisposable, H extends object>(
   };
 }
 
-/** Adds the faults of a cluster's servers to a harness, and restores the servers after each case. */
+/**
+ * Adds the faults of a cluster's servers to a harness, and restores the servers after each case.
+ */
 export function withClusterFaults<H extends object>(
   cluster: () => Pick<Cluster, 'servers' | 'leader'>,
   useHarness: UseHarness<H>,

@@ -1,4 +1,7 @@
-/** The tests that have failed once and then passed: each is a bug to fix, in the test or in what it tests. */
+/**
+ * The tests that have failed once and then passed: each is a bug to fix, in the test or in what it
+ * tests.
+ */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 

@@ -15,16 +15,19 @@ export interface PlantedBug {
   readonly to: string;
 }
 
-/** How often the text that a bug replaces stands in its source file. Other than 1, the bug cannot be planted. */
+/**
+ * How often the text that a bug replaces stands in its source file. Other than 1, the bug cannot be
+ * planted.
+ */
 export function placesOf({ file, from }: PlantedBug): number {
   const source = readFileSync(new URL(`../../../packages/${file}`, import.meta.url), 'utf8');
   return source.split(from).length - 1;
 }
 
 /**
- * Changes one source file as this process loads it. The environment variable `MUTANT` names the bug. Call it
- * from a module that Node loads with `--import`, so that it runs before the file is loaded. Throws if no bug
- * has that name; loading the file throws if the bug no longer fits it.
+ * Changes one source file as this process loads it. The environment variable `MUTANT` names the
+ * bug. Call it from a module that Node loads with `--import`, so that it runs before the file is
+ * loaded. Throws if no bug has that name; loading the file throws if the bug no longer fits it.
  */
 export function plantBug(bugs: readonly PlantedBug[]): void {
   const chosen = bugs.find(({ name }) => name === process.env['MUTANT']);

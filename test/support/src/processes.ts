@@ -9,7 +9,10 @@ import { until } from './until.ts';
 /** Something that a script told of with `emit`. */
 export interface ScriptEvent {
   readonly event: string;
-  /** When it happened, in ns, as the script read it: comparable with this process's `process.hrtime.bigint()` on one machine. */
+  /**
+   * When it happened, in ns, as the script read it: comparable with this process's
+   * `process.hrtime.bigint()` on one machine.
+   */
   readonly at: bigint;
   readonly fields: Readonly<Record<string, unknown>>;
 }
@@ -20,7 +23,10 @@ export interface SpawnOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** On the workspace's packages as they were last built, in place of their sources. */
   readonly built?: boolean;
-  /** How far it makes way for other processes, from 0, the default, to 19: for crowds, which would starve the tests beside theirs. */
+  /**
+   * How far it makes way for other processes, from 0, the default, to 19: for crowds, which would
+   * starve the tests beside theirs.
+   */
   readonly nice?: number;
   /** Called with each event as it arrives. */
   readonly onEvent?: (event: ScriptEvent) => void;
@@ -43,8 +49,8 @@ export interface ScriptProcess extends AsyncDisposable {
   /** Resolves when the script has ended and all its events are there; never rejects. */
   readonly exited: Promise<ExitStatus>;
   /**
-   * The first event of this name, or the first one that matches. Throws when `withinMs` are over, or the script has ended without it; the
-   * message has the script's events and output.
+   * The first event of this name, or the first one that matches. Throws when `withinMs` are over,
+   * or the script has ended without it; the message has the script's events and output.
    */
   waitFor(wanted: string | ((event: ScriptEvent) => boolean), options: WaitOptions): Promise<ScriptEvent>;
   sigstop(): void;
@@ -59,7 +65,10 @@ const OUTPUT_LINES = 200;
 /** Tests read the output of scripts. What members warn of has tests of its own. */
 const QUIET = ['--disable-warning=ExperimentalWarning', '--disable-warning=IncumbentWarning'];
 
-/** Starts a script, in TypeScript or not, on this process's Node, with the workspace's packages loaded from their sources. */
+/**
+ * Starts a script, in TypeScript or not, on this process's Node, with the workspace's packages
+ * loaded from their sources.
+ */
 export async function spawnScript(script: URL | string, options: SpawnOptions = {}): Promise<ScriptProcess> {
   const file = script instanceof URL ? fileURLToPath(script) : script;
   const sources = options.built === true ? [] : ['--conditions=@incumbent/source'];

@@ -5,7 +5,10 @@ import { DROP, DROP_ALL, HOLD, PASS, PASS_ALL, towards, type Direction, type Rul
 import { parseTarget, type ProxyTarget } from './proxy/target.ts';
 import { Trap, type TrapOptions } from './proxy/trap.ts';
 
-/** Which connections a fault is for: those that are there and those to come, only those to come, or only those that are there. */
+/**
+ * Which connections a fault is for: those that are there and those to come, only those to come, or
+ * only those that are there.
+ */
 export type Scope = 'all' | 'new' | 'existing';
 
 export interface FaultOptions {
@@ -27,15 +30,20 @@ export interface ProxyStats {
 }
 
 /**
- * A TCP proxy in front of one target, with faults to switch while it runs. It knows bytes, not messages: what it swallows of a connection
- * that carries HTTP/2 makes that connection useless for ever, which is why `heal` resets it.
+ * A TCP proxy in front of one target, with faults to switch while it runs. It knows bytes, not
+ * messages: what it swallows of a connection that carries HTTP/2 makes that connection useless for
+ * ever, which is why `heal` resets it.
  *
- * One rule holds at a time: each of `setRules`, `latency`, `dropReplies`, `dropRequests`, `blackhole`, `stall` takes the place of the one
- * before. `silence`, `refuse` and `dropNextReply` stand beside it. A target that refuses is seen by a client as a connection that is reset.
+ * One rule holds at a time: each of `setRules`, `latency`, `dropReplies`, `dropRequests`,
+ * `blackhole`, `stall` takes the place of the one before. `silence`, `refuse` and `dropNextReply`
+ * stand beside it. A target that refuses is seen by a client as a connection that is reset.
  */
 export interface Proxy extends AsyncDisposable {
   readonly port: number;
-  /** The target's URL with the proxy's host and port; `tcp:` where the target was given without a scheme. */
+  /**
+   * The target's URL with the proxy's host and port; `tcp:` where the target was given without a
+   * scheme.
+   */
   readonly url: string;
   stats(): ProxyStats;
 
@@ -49,18 +57,20 @@ export interface Proxy extends AsyncDisposable {
   /** Nothing arrives either way; new connections are accepted, and nobody answers. */
   blackhole(options?: FaultOptions): void;
   /**
-   * Nothing arrives either way on a connection on which the client has last sent such a request, or sends
-   * one before the proxy is healed. It stays open. All others are served.
+   * Nothing arrives either way on a connection on which the client has last sent such a request, or
+   * sends one before the proxy is healed. It stays open. All others are served.
    */
   silence(isMeant: (request: string) => boolean): void;
   /** Everything waits for `ms`, or until healed, and is then delivered. Nothing is lost. */
   stall(ms?: number, options?: DirectedOptions): void;
 
   /**
-   * The next request arrives and is served; its answer is swallowed and the connection is then reset: its client cannot know whether it
-   * was served. Resolves with true when that has happened, with false when the proxy was healed or closed before.
+   * The next request arrives and is served; its answer is swallowed and the connection is then
+   * reset: its client cannot know whether it was served. Resolves with true when that has happened,
+   * with false when the proxy was healed or closed before.
    *
-   * The connection that is caught is the first that sends anything, be it a ping: keep others quiet, or ask for more `afterRequestBytes`.
+   * The connection that is caught is the first that sends anything, be it a ping: keep others
+   * quiet, or ask for more `afterRequestBytes`.
    */
   dropNextReply(options?: TrapOptions): Promise<boolean>;
   /** Resets all connections now. New ones are served. */
@@ -68,8 +78,8 @@ export interface Proxy extends AsyncDisposable {
   /** New connections are refused. Those that are there stay; add `reset` to end them. */
   refuse(): void;
   /**
-   * Everything passes again, on the same port. Resets the connections of which something was lost; with `reset: false` only those of
-   * which one side is gone.
+   * Everything passes again, on the same port. Resets the connections of which something was lost;
+   * with `reset: false` only those of which one side is gone.
    */
   heal(options?: { readonly reset?: boolean }): Promise<void>;
   /** Resets all connections and ends the proxy. Idempotent. */
@@ -177,6 +187,6 @@ export class FaultProxy implements Proxy {
   }
 
   #giveTrapsUp(): void {
-    for (const trap of this.#links.traps) trap.giveUp();
+    for (const trap of this.#links.traps) trap.abort();
   }
 }

@@ -1,7 +1,8 @@
 /**
- * Ends a run of the tests with one plain line, `12 passed, 0 failed` or `11 passed, 1 failed, 2 skipped`, whatever happened. What kept tests
- * from running counts as a failure of its own: a file that does not load, a hook that throws, an error that nobody caught, a run cut short.
- * Before that line stand the ten slowest files.
+ * Ends a run of the tests with one plain line, `12 passed, 0 failed` or `11 passed, 1 failed, 2
+ * skipped`, whatever happened. What kept tests from running counts as a failure of its own: a file
+ * that does not load, a hook that throws, an error that nobody caught, a run cut short. Before that
+ * line stand the ten slowest files.
  */
 
 import { writeSync } from 'node:fs';

@@ -12,7 +12,10 @@ function usedBytes(): number {
   return heapUsed + external;
 }
 
-/** How many bytes are in use after `task`, while its result is alive, beyond what was in use before it. */
+/**
+ * How many bytes are in use after `task`, while its result is alive, beyond what was in use before
+ * it.
+ */
 export function retainedBytes(task: () => unknown): number {
   const before = usedBytes();
   const kept = [task()];

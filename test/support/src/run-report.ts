@@ -15,7 +15,9 @@ export interface Counts {
 }
 
 interface FailedTest {
-  /** Its name and those around it, as in `a leader > resigns`; empty where the file itself failed. */
+  /**
+   * Its name and those around it, as in `a leader > resigns`; empty where the file itself failed.
+   */
   readonly name: string;
   readonly error: string;
 }

@@ -1,6 +1,7 @@
 /**
- * Runs tests with vitest, and each file that failed once more, alone. A file that passes then is reported as flaky, and the run is green: real servers in
- * real time on a busy machine fail now and then for reasons that are not the code's. What fails twice is red.
+ * Runs tests with vitest, and each file that failed once more, alone. A file that passes then is
+ * reported as flaky, and the run is green: real servers in real time on a busy machine fail now and
+ * then for reasons that are not the code's. What fails twice is red.
  */
 
 import { spawn } from 'node:child_process';
@@ -104,7 +105,10 @@ async function runAgain(failure: FailedFile, options: RunTwiceOptions): Promise<
   };
 }
 
-/** One run. One that fails without telling of a failure has a stray one: it found no test, or ended before its report. */
+/**
+ * One run. One that fails without telling of a failure has a stray one: it found no test, or ended
+ * before its report.
+ */
 async function vitest(args: readonly string[], { cwd }: RunTwiceOptions): Promise<RunReport> {
   const folder = mkdtempSync(join(tmpdir(), 'incumbent-run-'));
   try {

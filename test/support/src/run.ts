@@ -9,7 +9,10 @@ export interface RunOptions {
   readonly input?: string;
 }
 
-/** Runs a command to its end and gives what it printed. Where it fails, the error's message has what it printed to its standard error. */
+/**
+ * Runs a command to its end and gives what it printed. Where it fails, the error's message has what
+ * it printed to its standard error.
+ */
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { env = process.env, cwd, timeoutMs = 30_000, input = '' } = options;
   const { promise, resolve, reject } = Promise.withResolvers<string>();

@@ -16,7 +16,10 @@ function removeAll(): void {
   for (const path of left) rmSync(path, { recursive: true, force: true });
 }
 
-/** Makes a folder that goes at the latest when this process exits of itself. After a SIGKILL it is up to the supervisors of what runs in it. */
+/**
+ * Makes a folder that goes at the latest when this process exits of itself. After a SIGKILL it is
+ * up to the supervisors of what runs in it.
+ */
 export async function makeScratch(name: string): Promise<Scratch> {
   const path = await mkdtemp(join(tmpdir(), `incumbent-${name}-`));
   if (left.size === 0) process.on('exit', removeAll);

@@ -1,6 +1,9 @@
 /** What can be asked for by the environment. */
 export type Setting =
-  /** The address of a Consul in plain text and without rules, which tests may use and not harm: `http://127.0.0.1:8500`. */
+  /**
+   * The address of a Consul in plain text and without rules, which tests may use and not harm:
+   * `http://127.0.0.1:8500`.
+   */
   | 'INCUMBENT_TEST_CONSUL'
   /** A container image with `consul`, instead of one built here. */
   | 'INCUMBENT_CONSUL_IMAGE'
@@ -8,7 +11,10 @@ export type Setting =
   | 'INCUMBENT_TEST_ETCD'
   /** A container image with `etcd` and `etcdctl`, instead of one built here. */
   | 'INCUMBENT_ETCD_IMAGE'
-  /** The address of a PostgreSQL whose tables tests may make and drop: `postgres://user@127.0.0.1:5432/database`. */
+  /**
+   * The address of a PostgreSQL whose tables tests may make and drop:
+   * `postgres://user@127.0.0.1:5432/database`.
+   */
   | 'INCUMBENT_TEST_POSTGRES'
   /** The address of a Redis, likewise: `redis://127.0.0.1:6379`. */
   | 'INCUMBENT_TEST_REDIS'

@@ -4,10 +4,12 @@ import { text } from 'node:stream/consumers';
 import type { Readable } from 'node:stream';
 
 /**
- * Starts the command and ends it when this script's standard input closes: the other end is held by the process that asked for it, so the
- * system closes it whatever way that process ends, by SIGKILL too. File descriptor 3 tells the command's own process id, for signals
- * must reach it and not this shell. Only an orphaned command's folder is removed here, for another may be started again on it: the lifeline
- * has then ended by itself, with status 0. The shell's own words about jobs are nobody's output.
+ * Starts the command and ends it when this script's standard input closes: the other end is held by
+ * the process that asked for it, so the system closes it whatever way that process ends, by SIGKILL
+ * too. File descriptor 3 tells the command's own process id, for signals must reach it and not this
+ * shell. Only an orphaned command's folder is removed here, for another may be started again on it:
+ * the lifeline has then ended by itself, with status 0. The shell's own words about jobs are
+ * nobody's output.
  */
 const SUPERVISOR = `
 exec 4<&0
@@ -53,14 +55,17 @@ export interface Supervised {
   signal(name: NodeJS.Signals): void;
 }
 
-/** Runs a command that ends with this process, whatever way this process ends. Needs a POSIX shell. */
+/**
+ * Runs a command that ends with this process, whatever way this process ends. Needs a POSIX shell.
+ */
 export async function supervise(command: string, args: readonly string[], options: SuperviseOptions): Promise<Supervised> {
   const { env = process.env, cwd, stdout, stderr, folder = '' } = options;
   const shell = spawn('/bin/sh', ['-c', SUPERVISOR, 'supervisor', command, ...args], {
     stdio: ['pipe', stdout, stderr, 'pipe'],
     env: { ...env, SUPERVISED_FOLDER: folder },
     cwd,
-    // A group of its own: a signal for this process's group, Ctrl-C or a runner's, must end neither before its time.
+    // A group of its own: a signal for this process's group, Ctrl-C or a runner's, must end neither
+    // before its time.
     detached: true,
   });
   // The shell may be gone before its input is closed.

@@ -3,7 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface UntilOptions {
   /** What is waited for, for the error: "a leader". */
   readonly what: string;
-  /** How long to wait at most, in ms. 30 s by default: this machine may be busy, and waiting for what comes costs nothing. */
+  /**
+   * How long to wait at most, in ms. 30 s by default: this machine may be busy, and waiting for
+   * what comes costs nothing.
+   */
   readonly withinMs?: number;
   /** The pause between two looks, in ms. 20 by default. */
   readonly everyMs?: number;
@@ -12,14 +15,18 @@ export interface UntilOptions {
 /** What a condition answers while it does not hold. 0 and '' are answers like any other. */
 type Unmet = false | null | undefined;
 
-/** How long the last look may take, which comes after the time: the machine may have stood still meanwhile. */
+/**
+ * How long the last look may take, which comes after the time: the machine may have stood still
+ * meanwhile.
+ */
 const LAST_LOOK_MS = 500;
 
 const WAIT_MS = 30_000;
 
 /**
- * Looks until the condition answers something other than false, null or undefined, and gives that answer. A condition that throws does
- * not hold yet. After `withinMs`, and one more look, it throws an error that says what was waited for; its `cause` is what that look threw.
+ * Looks until the condition answers something other than false, null or undefined, and gives that
+ * answer. A condition that throws does not hold yet. After `withinMs`, and one more look, it throws
+ * an error that says what was waited for; its `cause` is what that look threw.
  */
 export async function until<T>(condition: () => T | Promise<T>, options: UntilOptions): Promise<Exclude<T, Unmet>> {
   const { what, withinMs = WAIT_MS, everyMs = 20 } = options;

@@ -125,7 +125,8 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('an etcd behind
     await using proxy = await startProxy(etcd.url);
     proxy.dropReplies();
     await expect(etcd.ctl([`--endpoints=${proxy.url}`, ...SHORT, 'put', 'key', 'value'])).rejects.toThrow(NO_ANSWER);
-    // A connection of HTTP/2 begins with a talk of both sides: with all replies gone, the write was never sent.
+    // A connection of HTTP/2 begins with a talk of both sides: with all replies gone, the write was
+    // never sent.
     await expect(get(etcd, 'key')).resolves.toBe('');
     await proxy.heal();
     // The talk takes less than a hundred bytes of the client; the write's head alone takes more.

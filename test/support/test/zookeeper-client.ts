@@ -7,7 +7,10 @@ const PING = -2;
 const AUTH = -4;
 const OPERATION = { create: 1, getData: 4, ping: 11, auth: 100 } as const;
 
-/** One session of ZooKeeper on one connection: just enough to see what a server does, and in nothing related to what is tested elsewhere. */
+/**
+ * One session of ZooKeeper on one connection: just enough to see what a server does, and in nothing
+ * related to what is tested elsewhere.
+ */
 export class ZookeeperSession implements Disposable {
   /** What the server grants, in ms. */
   readonly timeoutMs: number;
@@ -26,7 +29,8 @@ export class ZookeeperSession implements Disposable {
     socket.on('error', () => {});
     const replies = new Replies(socket);
     await once(socket, 'connect');
-    // Version, the last zxid seen, the timeout asked for, no session yet, its password, and whether a server without a quorum will do.
+    // Version, the last zxid seen, the timeout asked for, no session yet, its password, and whether
+    // a server without a quorum will do.
     socket.write(frame([int(0), long(0n), int(timeoutMs), long(0n), bytes(Buffer.alloc(16)), Buffer.from([0])]));
     const granted = await replies.next();
     return new ZookeeperSession(granted.readInt32BE(4), socket, replies);

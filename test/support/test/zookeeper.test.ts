@@ -18,11 +18,15 @@ const NO_ANSWER = /ECONNREFUSED|ECONNRESET|does not answer/;
 
 const NO_AUTH = -102;
 
-/** Where the system keeps jars. In a mount namespace of its own a process can be shown others there. */
+/**
+ * Where the system keeps jars. In a mount namespace of its own a process can be shown others there.
+ */
 const INSTALLED = '/usr/share/java';
 const canMount = process.getuid?.() === 0 && existsSync(INSTALLED);
 
-/** A server of Java's costs more than one of Go's: these tests share one, and leave it as it was. */
+/**
+ * A server of Java's costs more than one of Go's: these tests share one, and leave it as it was.
+ */
 describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a ZooKeeper of one’s own', () => {
   let zookeeper: ZookeeperServer;
 

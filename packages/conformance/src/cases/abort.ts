@@ -9,7 +9,7 @@ import { begun, sleep, within } from '../time.ts';
 
 const define = casesOf('abort');
 
-/** Expects the call to reject with exactly this. */
+/** Expects the call to reject with exactly this reason. */
 async function rejectsWith(call: Promise<unknown>, reason: unknown, what: string): Promise<void> {
   const [settled] = await Promise.allSettled([call]);
   assert.equal(settled.status, 'rejected', `${what} succeeded`);
@@ -81,7 +81,7 @@ export const abortCases: readonly StoreCase[] = [
   define('1,000 calls leave no listener on their signal', async (client) => {
     const { signal } = new AbortController();
     for (const _ of times(50)) await Promise.all(times(20).map(() => client.store.read('a', { ...client.call(), signal })));
-    // One that serves them all is no leak.
+    // One listener for all calls is not a leak.
     assert.ok(getEventListeners(signal, 'abort').length <= 1, `${getEventListeners(signal, 'abort').length} listeners are left`);
   }),
 ];

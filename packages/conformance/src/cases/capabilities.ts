@@ -4,7 +4,10 @@ import { casesOf } from '../define.ts';
 
 const define = casesOf('capabilities');
 
-/** What an election puts into one swap: its record, the term, the last holder's entry, its own. */
+/**
+ * The changes of a claim: the leader's record, the term, the last holder's entry, and the
+ * candidate's own entry.
+ */
 const CHANGES_OF_A_CLAIM = 4;
 
 export const capabilityCases: readonly StoreCase[] = [

@@ -18,7 +18,7 @@ import { watchFaultCases } from './watch-faults.ts';
 import { watchListCases } from './watch-list.ts';
 import { watchCases } from './watch.ts';
 
-/** What every store must pass. */
+/** The cases of the store contract. Every store must pass all that apply to it. */
 export const storeCases: readonly StoreCase[] = [
   ...capabilityCases,
   ...swapCases,

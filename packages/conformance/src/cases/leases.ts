@@ -9,13 +9,13 @@ import { sleep, until } from '../time.ts';
 
 const define = casesOf('leases');
 
-/** Renews the lease as often as answers come, until `body` has settled, and settles as it does. */
+/** Renews the lease as fast as answers arrive until `body` has settled. Settles like `body`. */
 async function besideRenewals(client: Client, lease: Lease, body: () => Promise<void>): Promise<void> {
   let isDone = false;
   const renew = async (): Promise<void> => {
     while (!isDone) {
       await client.renew(lease);
-      // An answer may take no time on a manual clock, which must go on all the same.
+      // On a manual clock an answer may take no time, but the clock must advance.
       await sleep(client.clock, 1);
     }
   };

@@ -1,4 +1,7 @@
-/** Every kind of write, with its answer lost after it was applied, and lost itself before it arrived. */
+/**
+ * Every kind of write, once with its answer lost after it was applied, and once lost before it
+ * arrived.
+ */
 
 import assert from 'node:assert/strict';
 import type { CallOptions, Change, Entry, Lease } from '@incumbent/core';
@@ -12,7 +15,10 @@ import { LOSSES, loseNext, type Loss } from '../lost-write.ts';
 
 const define = casesOf('unknown outcomes');
 
-/** What a write is made in: `mine` is the lease of the client whose link is broken, `theirs` the witness's. */
+/**
+ * The context of a write. `mine` is the lease of the client whose link fails, `theirs` the lease of
+ * the witness.
+ */
 interface Scene {
   readonly client: Client;
   readonly witness: Client;
@@ -21,9 +27,12 @@ interface Scene {
 }
 
 interface Act {
-  /** The write, the same each time that it is made. */
+  /** The write. Every call makes the same one. */
   readonly write: (options: CallOptions) => Promise<unknown>;
-  /** What keys hold before and after, as `shown`; those that are left out are not looked at. */
+  /**
+   * What keys hold before and after, in the form of `shown`. Keys that are left out are not
+   * checked.
+   */
   readonly before: Readonly<Record<string, string>>;
   readonly after: Readonly<Record<string, string>>;
 }
@@ -32,21 +41,22 @@ interface Write {
   readonly what: string;
   readonly needs?: readonly Need[];
   /**
-   * Whether it may be made again by who does not know: else the second one is told that things are not as it expects. `maybe`: where revisions restart,
-   * a key that was made anew is at the one that it had.
+   * Whether the write succeeds when a caller that does not know the outcome repeats it. If not, the
+   * second write reports that its expectation failed. `maybe`: where revisions restart, a key that
+   * was created anew has its former revision.
    */
   readonly repeatable: boolean | 'maybe';
   readonly prepare: (scene: Scene) => Promise<Act>;
 }
 
-/** `value`, `value by mine` or `value by theirs`, or `-` where there is no such key. */
+/** `value`, `value by mine` or `value by theirs`, or `-` if there is no such key. */
 function shown(entry: Entry | undefined, { mine, theirs }: Scene): string {
   if (entry === undefined) return '-';
   const owner = entry.lease === mine.id ? ' by mine' : entry.lease === theirs.id ? ' by theirs' : '';
   return `${text(entry) ?? ''}${owner}`;
 }
 
-/** `q/name` is an entry of the queue, whose key is the store's to make. */
+/** `q/name` is an entry of the queue. The store chooses its key. */
 async function shows(scene: Scene, expected: Readonly<Record<string, string>>): Promise<void> {
   const queue = new Map((await scene.witness.list('q')).map((entry) => [`q/${entry.name}`, entry]));
   const look = async (key: string): Promise<Entry | undefined> => (key.startsWith('q/') ? queue.get(key) : scene.witness.read(key));
@@ -54,13 +64,13 @@ async function shows(scene: Scene, expected: Readonly<Record<string, string>>): 
   assert.deepEqual(Object.fromEntries(held), expected);
 }
 
-/** A place in the queue, for a swap that checks, marks or deletes it. */
+/** An entry of the queue, for a swap that checks, updates or deletes it. */
 async function queued(client: Client, name: string, lease: Lease): Promise<{ readonly key: string; readonly expect: string }> {
   const { key, revision } = await client.enqueue('q', name, lease);
   return { key, expect: revision };
 }
 
-/** A write that is one swap: of `changes`, by which keys come to hold `after`. */
+/** A write that is one swap of `changes`. Afterwards the keys hold `after`. */
 function swap(
   what: string,
   prepare: (scene: Scene) => Promise<Omit<Act, 'write'> & { readonly changes: readonly Change[] }>,
@@ -185,7 +195,10 @@ const several: readonly Write[] = [
   ),
 ];
 
-/** Made again when the link works: as if for the first time, or told apart from that. */
+/**
+ * Repeats the write when the link works. It either succeeds as if for the first time, or reports
+ * that it was applied before.
+ */
 async function again({ write }: Act, { repeatable }: Write, isThere: boolean, { client }: Scene): Promise<void> {
   const answer = await write(client.call());
   if (repeatable === true || (repeatable === 'maybe' && !client.store.capabilities.revisionsSurviveDeletion)) return;
@@ -193,7 +206,10 @@ async function again({ write }: Act, { repeatable }: Write, isThere: boolean, { 
   assert.equal(answer.swapped, !isThere);
 }
 
-/** One of each: what a store does only the first time (parents of keys, scripts that a server does not know) is done. */
+/**
+ * Makes one write of each kind, so that what a store does only once (create parents of keys, load
+ * scripts) is done.
+ */
 async function warmUp(client: Client): Promise<void> {
   const lease = await client.longLease();
   await client.remove('warm', await client.create('warm', '', lease));

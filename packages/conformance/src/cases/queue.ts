@@ -174,7 +174,7 @@ export const queueCases: readonly StoreCase[] = [
   }),
 
   define('list: a key that moves from one level to another is told once, however often it moves', async (_, harness) => {
-    // Each of the two leaves the store little time for the other.
+    // Each of the two tasks leaves the store little time for the other.
     const patient = { ...harness, timeoutMs: 10 * harness.timeoutMs };
     const [client, mover] = [await connect(patient), await connect(patient)];
     const places = ['m/one/key', 'm/key', 'm/two/key'];

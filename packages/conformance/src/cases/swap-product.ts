@@ -1,4 +1,7 @@
-/** Several keys in one swap: every mix of expectation and action, so that "all or nothing" is tried and not sampled. */
+/**
+ * Swaps of several keys: every combination of expectation and action, so that "all or nothing" is
+ * tested completely and not by samples.
+ */
 
 import assert from 'node:assert/strict';
 import type { Change, Entry, Key, Revision, SwapResult } from '@incumbent/core';
@@ -7,7 +10,7 @@ import { bytes, text, type Client } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { together, tuples } from '../combinations.ts';
 
-/** What is there, what the change expects, and what it would do. */
+/** What exists, what the change expects, and what it does. */
 interface Part {
   readonly there: 'never made' | 'made' | 'changed' | 'deleted';
   readonly expects: 'absent' | 'first revision';
@@ -15,7 +18,10 @@ interface Part {
   readonly holds: boolean;
 }
 
-/** Absent as expected, at its revision, at a newer revision: with every action that can go with each. */
+/**
+ * Absent as expected, at the expected revision, and at a newer revision, each with every possible
+ * action.
+ */
 const MAIN: readonly Part[] = [
   { there: 'never made', expects: 'absent', action: 'put', holds: true },
   { there: 'never made', expects: 'absent', action: 'check', holds: true },
@@ -27,7 +33,7 @@ const MAIN: readonly Part[] = [
   { there: 'changed', expects: 'first revision', action: 'check', holds: false },
 ];
 
-/** And: there against expectation, gone against expectation. */
+/** In addition: present against the expectation, and absent against it. */
 const EVERY: readonly Part[] = [
   ...MAIN,
   { there: 'made', expects: 'absent', action: 'put', holds: false },
@@ -37,7 +43,7 @@ const EVERY: readonly Part[] = [
   { there: 'deleted', expects: 'first revision', action: 'check', holds: false },
 ];
 
-/** The world before the swap: every key's entry, and the revision that it had first. */
+/** The state before the swap: every key's entry, and the first revision of each. */
 interface World {
   readonly keys: readonly Key[];
   readonly entries: ReadonlyMap<Key, Entry>;
@@ -122,7 +128,7 @@ function assertNothing(parts: readonly Part[], before: World, result: Refused, a
 
 const define = casesOf('compareAndSwap');
 
-/** Many swaps at once, each on keys of its own. */
+/** This many swaps run at the same time, each on keys of its own. */
 const AT_ONCE = 16;
 
 export const swapProductCases: readonly StoreCase[] = [

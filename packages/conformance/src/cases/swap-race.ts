@@ -12,12 +12,12 @@ function connectMany(harness: StoreHarness, count: number): Promise<readonly Cli
   return Promise.all(times(count).map(() => connect(harness)));
 }
 
-/** What a refused swap of one key met. */
+/** What a refused swap of one key found. */
 function metBy(result: Extract<SwapResult, { swapped: false }>): Entry {
   return present(result.failed[0]?.current, 'the key that a swap was refused for');
 }
 
-/** Adds one, again and again with what the refusal said, until it is done. */
+/** Adds one to the value. Repeats the swap with what the refusal returned, until it succeeds. */
 async function increment(client: Client, key: string): Promise<void> {
   let current = await client.get(key);
   for (let tries = 0; tries < 10_000; tries += 1) {

@@ -7,7 +7,7 @@ import type { Change, Revision } from '@incumbent/core';
 
 const define = casesOf('compareAndSwap');
 
-/** Swaps and expects a refusal of the first change: what the store said was there. */
+/** Expects the swap to be refused because of its first change. Returns what the store found. */
 async function refusal(client: Client, change: Change): Promise<{ text: string | undefined; revision: Revision | undefined }> {
   const result = await client.swap(change);
   assert.ok(!result.swapped, 'swapped against its expectation');
@@ -19,7 +19,7 @@ async function refusal(client: Client, change: Change): Promise<{ text: string |
   return { text: text(current), revision: current?.revision };
 }
 
-/** One key, one change: every expectation and every action. */
+/** Swaps of one key: every expectation and every action. */
 export const swapCases: readonly StoreCase[] = [
   define('creates a key that is absent', async (client) => {
     const revision = await client.create('a', 'one');
@@ -37,7 +37,7 @@ export const swapCases: readonly StoreCase[] = [
 
   define('writes what it was given at the call, though the caller uses the bytes again', async (client) => {
     const lease = await client.longLease();
-    // Whose slice() shares its memory.
+    // The slice() of a Buffer shares its memory.
     const mine = Buffer.from(bytes('mine'));
     const calls = [
       client.store.compareAndSwap([{ key: 'a', expect: null, put: mine }], client.call()),
@@ -171,7 +171,7 @@ export const swapCases: readonly StoreCase[] = [
   }),
 ];
 
-/** As a caller without types may. */
+/** A change that an untyped caller may pass. */
 function mistakenly(key: string, fields: Readonly<Record<string, unknown>>): Change {
   const change: Change = { key, expect: null };
   return Object.assign(change, fields);

@@ -12,7 +12,10 @@ const define = casesOf('unknown outcomes');
 const swapA = (one: Breakable, value: string): Promise<unknown> =>
   one.client.store.compareAndSwap([{ key: 'a', expect: null, put: bytes(value) }], one.short);
 
-/** Every kind of call, through a link that swallows or holds everything, ends as unknown, in time. */
+/**
+ * Expects every kind of call to end in time with an unknown outcome, over a link that loses or
+ * holds everything.
+ */
 async function allEndInTime(harness: StoreHarness, kind: 'cut' | 'stall'): Promise<void> {
   const broken = await breakable(harness);
   const lease = await broken.client.longLease();
@@ -46,7 +49,7 @@ export const unknownCases: readonly StoreCase[] = [
     'a swap that was applied and whose answer was lost is unknown, and there: it is not tried again',
     async (client, harness) => {
       const broken = await breakable(harness);
-      // The first of its kind may take a store more than one request.
+      // The first call of its kind may need more than one request.
       await broken.client.create('b', '');
       await broken.faults.dropNextReply();
       await fails(swapA(broken, 'one'), ['unknown']);

@@ -9,7 +9,7 @@ import { sleep, within } from '../time.ts';
 
 const define = casesOf('watch');
 
-/** Takes one state and leaves. */
+/** Takes one state and stops. */
 async function firstOf<T>(watch: AsyncIterable<T>): Promise<T | undefined> {
   for await (const state of watch) return state;
   return undefined;

@@ -8,7 +8,9 @@ import { sleep } from '../time.ts';
 
 const define = casesOf('watch');
 
-/** What a key that is written `0`, `1`, `2`, … showed must never go back. */
+/**
+ * Checks that a key that is written `0`, `1`, `2`, … never shows an older value after a newer one.
+ */
 function assertNeverBack(values: readonly (string | undefined)[]): void {
   let latest = -1;
   for (const value of values) {
@@ -173,7 +175,7 @@ export const watchCases: readonly StoreCase[] = [
     const watch = client.watch('a', { pause: () => gate.promise });
     await watch.says(1, slackMs);
     for (const i of times(50)) revision = await client.put('a', revision, `${i}`);
-    // Whatever is on its way arrives meanwhile.
+    // Wait for what is still on its way.
     await sleep(clock, slackMs / 2);
     gate.resolve();
     await watch.sees((entry) => entry?.revision === revision, 'the last change', slackMs);

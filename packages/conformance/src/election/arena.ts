@@ -1,4 +1,7 @@
-/** Where election cases take place: members on one store, every leadership recorded, and the history checked at the end. */
+/**
+ * The setting of election cases: members on one store. It records every leadership, and checks the
+ * history at the end.
+ */
 
 import assert from 'node:assert/strict';
 import diagnosticsChannel from 'node:diagnostics_channel';
@@ -20,10 +23,13 @@ import type { Cluster, FaultKind, Faults, FaultyClient, Operator, Server, StoreH
 import { checkHistory, type HistoryEvent, type HistoryRules } from '../check-history.ts';
 import { begun, sleep, until } from '../time.ts';
 
-/** The election that all cases hold. */
+/** The name of the election that all cases use. */
 export const NAME = 'controller';
 
-/** Every election of its accepts a store that is not linearizable: what must hold on any store is what is asked here. */
+/**
+ * A member whose elections accept a store that is not linearizable, because these cases hold on
+ * every store.
+ */
 class WeakStoreMember extends Member {
   readonly #weak: Pick<ElectionOptions<unknown>, 'acceptWeakStore'>;
   readonly #names = new Set<string>();
@@ -34,7 +40,7 @@ class WeakStoreMember extends Member {
   }
 
   override election<V = unknown>(name: string, options?: ElectionOptions<V>): Election<V> {
-    // Options are those of the first call.
+    // Only the first call for a name may pass options.
     const isFirst = !this.#names.has(name);
     this.#names.add(name);
     return super.election(name, isFirst ? { ...this.#weak, ...options } : options);
@@ -44,7 +50,9 @@ class WeakStoreMember extends Member {
 export interface TestMember {
   readonly member: Member;
   readonly store: Store;
-  /** A clock that can be stopped and woken, as SIGSTOP and SIGCONT do to a process. */
+  /**
+   * A clock that can be stopped and resumed, like the clock of a process under SIGSTOP and SIGCONT.
+   */
   readonly clock: PausableClock;
 }
 
@@ -65,7 +73,7 @@ export class Arena {
   readonly #unsubscribes: (() => void)[] = [];
   #sampling = true;
 
-  /** `calm`: its members live by leases of `calmTtlMs`. */
+  /** `calm`: the leases of its members last `calmTtlMs`. */
   constructor(harness: StoreHarness, calm = false) {
     this.harness = harness;
     this.#memberTtlMs = calm ? this.calmTtlMs : this.ttlMs;
@@ -76,22 +84,25 @@ export class Arena {
     return this.harness.ttlMs;
   }
 
-  /** A ttl that no lateness of a busy machine uses up. */
+  /** A ttl so long that no lease expires because the machine is busy. */
   get calmTtlMs(): number {
     return 2 * (this.ttlMs + this.harness.slackMs);
   }
 
-  /** After this many ms a dead leader has a successor, if the machine is healthy: the lease's end, and some calls. */
+  /**
+   * A dead leader has a successor after this many ms on a healthy machine: the lease expires, and
+   * some calls follow.
+   */
   failoverMs(store: Store): number {
     return store.capabilities.expiresWithinMs(this.#memberTtlMs) + 4 * this.harness.timeoutMs + this.harness.slackMs;
   }
 
-  /** Enough for a few calls on a healthy link. */
+  /** Enough for a few calls on a healthy link, in ms. */
   get soonMs(): number {
     return 4 * this.harness.timeoutMs + this.harness.slackMs;
   }
 
-  /** Access to the store past every client, for a case that needs an operator. */
+  /** Direct access to the store for a case that needs an operator. */
   get operator(): Operator {
     return declared(this.harness.operator, 'an operator');
   }
@@ -108,7 +119,7 @@ export class Arena {
     return this.memberOn(await this.open(), memberId, options);
   }
 
-  /** A member on a store that the case has made of one of this arena's. */
+  /** A member on a store that the case has derived from a store of this arena. */
   memberOn(store: Store, memberId: string, options: MemberOptions = {}): TestMember {
     this.#stores.add(store);
     const clock = new PausableClock(this.harness.clock);
@@ -118,14 +129,14 @@ export class Arena {
     return { member, store, clock };
   }
 
-  /** Another client, for whoever is no member. */
+  /** Opens another client that is not a member. */
   async open(): Promise<Store> {
     const store = await this.harness.open();
     this.#stores.add(store);
     return store;
   }
 
-  /** A client whose link can be broken. `fault`: the one that the case is about. */
+  /** Opens a client whose link can be broken. `fault`: the fault that the case needs. */
   async openFaulty(fault?: FaultKind): Promise<FaultyClient> {
     assert.ok(this.harness.faulty !== undefined, 'the case names the faults that it needs');
     const client = await this.harness.faulty(fault);
@@ -133,13 +144,13 @@ export class Arena {
     return client;
   }
 
-  /** A member whose link can be broken. */
+  /** Opens a member whose link can be broken. */
   async faultyMember(memberId: string, options: MemberOptions = {}): Promise<FaultyTestMember> {
     const client = await this.openFaulty();
     return { ...this.memberOn(client.store, memberId, options), faults: client.faults, client };
   }
 
-  /** Campaigns, and records what comes of it. May be awaited later. */
+  /** Campaigns, and records the result. The promise may be awaited later. */
   campaign(candidate: TestMember, options?: ElectionOptions<unknown>, signal?: AbortSignal): Promise<Leadership> {
     return begun(this.#campaign(candidate, options, signal));
   }
@@ -159,21 +170,21 @@ export class Arena {
       this.#leaderships.delete(leadership);
       this.events.push({ type: 'ended', at: this.now(), election, member, term, reason: reasonOf(leadership) });
     });
-    // Whoever still believes at this very moment would be the second one.
+    // A leadership that is still valid at this moment is a second one.
     this.sample(election);
   }
 
-  /** Asks every leadership that is held whether it is valid, and records who says so. */
+  /** Calls `isValid()` of every current leadership, and records those that are valid. */
   sample(election: string = NAME): void {
     for (const leadership of this.#leaderships) {
       if (!leadership.isValid()) continue;
-      this.events.push({ type: 'believed', at: this.now(), election, member: leadership.memberId, term: leadership.term });
+      this.events.push({ type: 'valid', at: this.now(), election, member: leadership.memberId, term: leadership.term });
     }
   }
 
   /**
-   * The n-th term of this arena: n where the store's terms count from 1; where they begin at a time of the store's clock, as many after the first one that
-   * was recorded.
+   * The n-th term of this arena. It is n if the store's terms count from 1. If they start at a time
+   * of the store's clock, it counts from the first term that was recorded.
    */
   term(n: bigint): bigint {
     const isFromClock = [...this.#stores].some(({ capabilities }) => capabilities.termSource === 'clock');
@@ -191,7 +202,7 @@ export class Arena {
     return observer;
   }
 
-  /** A condition that asks a store which does not answer now does not hold yet. */
+  /** A condition that reads a store that does not answer now counts as not yet true. */
   async until(condition: () => boolean | Promise<boolean>, what: string, withinMs: number = this.soonMs): Promise<void> {
     const holds = async (): Promise<boolean> => {
       try {
@@ -208,16 +219,14 @@ export class Arena {
     await sleep(this.harness.clock, ms);
   }
 
-  /**
-   * What this member's telemetry tells of these events from now on, in the order in which it happens: their names.
-   */
+  /** The names of these telemetry events of the member from now on, in order. */
   recordedEvents({ member }: TestMember, ...events: readonly TelemetryEvent[]): readonly string[] {
     const reported: string[] = [];
     for (const event of events) this.#listen(event, member.incarnation, () => reported.push(event));
     return reported;
   }
 
-  /** What its telemetry tells of leaderships belongs to the history. */
+  /** The history includes what telemetry reports about leaderships. */
   #recordTelemetry({ incarnation, memberId: member }: Member): void {
     for (const event of ['elected', 'ended'] as const) {
       this.#listen(event, incarnation, (fields) => {
@@ -237,7 +246,7 @@ export class Arena {
     this.#unsubscribes.push(() => diagnosticsChannel.unsubscribe(name, listen));
   }
 
-  /** Waits until this member stands in the queue. */
+  /** Waits until this member has an entry in the queue. */
   async queued(candidate: TestMember, memberId: string = candidate.member.memberId): Promise<void> {
     const election = candidate.member.election(NAME);
     await this.until(async () => (await election.candidates()).some((one) => one.memberId === memberId), `${memberId} is in the queue`);
@@ -247,7 +256,7 @@ export class Arena {
     await this.until(() => accept(observer.current), `the observer shows ${what}`, withinMs);
   }
 
-  /** The history checks nothing by itself: every case ends with this. */
+  /** Checks the history. Every case must end with this call. */
   async close(rules: HistoryRules = {}): Promise<void> {
     await Promise.all([...this.#observers].map((observer) => observer.close()));
     await Promise.all([...this.#members].map((member) => member.close()));
@@ -258,7 +267,10 @@ export class Arena {
     await this.#nothingLeft();
   }
 
-  /** Members leave nothing but the terms that were issued. What a member was cut off from ends with its lease. */
+  /**
+   * Checks that members leave nothing but the terms that were issued. What a member was cut off
+   * from ends with its lease.
+   */
   async #nothingLeft(): Promise<void> {
     const store = await this.open();
     const left = async (): Promise<readonly string[]> => {
@@ -279,7 +291,7 @@ export class Arena {
   }
 }
 
-/** `a` leads, and `b`, another member by default, waits next in line. */
+/** Lets `a` lead. `b`, by default another member, waits next in line. */
 export async function leaderAndNext<A extends TestMember>(
   arena: Arena,
   a: A,
@@ -333,7 +345,7 @@ export async function enqueueForeign(
   };
 }
 
-/** The end of a leadership, which must come in time. */
+/** Waits for the end of a leadership. Rejects if it takes too long. */
 export async function endOf(arena: Arena, leadership: Leadership, withinMs: number): Promise<LeadershipEnd> {
   let end: LeadershipEnd | undefined;
   void leadership.ended.then((ended) => {

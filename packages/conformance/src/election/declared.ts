@@ -1,4 +1,7 @@
-/** What a store says that it cannot do, core does not ask of it: whoever wants it is told at once. */
+/**
+ * Core does not use features that a store declares it does not have. It rejects options that need
+ * them at once.
+ */
 
 import assert from 'node:assert/strict';
 import { isIncumbentError, Member, type ElectionOptions, type StoreCapabilities } from '@incumbent/core';
@@ -8,7 +11,7 @@ import { electionCasesOf } from './define.ts';
 
 const define = electionCasesOf('election');
 
-/** What no store may undercut or exceed: see `ttlMs` in core's timing. */
+/** The bounds of every store's ttl. See `ttlMs` in core's timing. */
 const [SHORTEST_MS, LONGEST_MS] = [250, 86_400_000];
 
 function beyond({ minTtlMs, maxTtlMs }: StoreCapabilities): readonly number[] {

@@ -5,13 +5,19 @@ import type { HistoryRules } from '../check-history.ts';
 import { Arena } from './arena.ts';
 
 type Options = Pick<StoreCase, 'needs' | 'faults'> & {
-  /** What the checker may excuse. */
+  /** What the check of the history permits. */
   readonly history?: HistoryRules;
-  /** Members live by leases that a busy machine does not let end: for cases about something else. */
+  /**
+   * Members have leases so long that none expires on a busy machine. For cases about something
+   * else.
+   */
   readonly calm?: boolean;
 };
 
-/** Returns a function that defines cases of one area; each takes place in an arena whose history is checked at the end. */
+/**
+ * Returns a function that defines cases of one area. Each case has an arena, whose history is
+ * checked at the end.
+ */
 export function electionCasesOf(area: Area): (name: string, body: (arena: Arena) => Promise<void>, options?: Options) => StoreCase {
   return (name, body, { history, calm = false, ...options } = {}) => ({
     area,

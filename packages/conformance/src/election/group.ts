@@ -1,4 +1,4 @@
-/** Groups: who has joined, and who is gone. */
+/** Groups: who has joined, and who has left. */
 
 import assert from 'node:assert/strict';
 import { isIncumbentError, type GroupMember } from '@incumbent/core';
@@ -13,7 +13,7 @@ function ids(members: readonly GroupMember<unknown>[] | undefined): string {
   return (members ?? []).map(({ memberId }) => memberId).join(' ');
 }
 
-/** The latest view that this candidate's subscription was given. */
+/** Follows the latest view of the group that this member's subscription yields. */
 function follow({ member }: TestMember): { latest: readonly GroupMember<unknown>[] | undefined } {
   const seen: { latest: readonly GroupMember<unknown>[] | undefined } = { latest: undefined };
   member.group(GROUP).subscribe((members) => {

@@ -1,4 +1,4 @@
-/** Leadership given to a named candidate. */
+/** Handover to a named candidate. */
 
 import assert from 'node:assert/strict';
 import { isIncumbentError } from '@incumbent/core';

@@ -1,4 +1,4 @@
-/** Who a member is: duplicates, other versions, foreign data. */
+/** The identity of members: duplicate ids, other versions, data written by others. */
 
 import assert from 'node:assert/strict';
 import { isIncumbentError, type ErrorCode } from '@incumbent/core';
@@ -13,7 +13,7 @@ async function rejectsWith(promise: Promise<unknown>, code: ErrorCode): Promise<
   await assert.rejects(promise, (error) => isIncumbentError(error, code));
 }
 
-/** Puts raw bytes under a key of the election, and expects a campaign to refuse them. */
+/** Writes raw bytes to a key of the election, and expects a campaign to fail because of them. */
 function refuses(what: string, key: string, text: string, code: ErrorCode): StoreCase {
   return define(
     `${what} is refused with ${code}, and the candidate leaves no entry`,
@@ -73,7 +73,7 @@ export const identityCases: readonly StoreCase[] = [
   }),
 
   define(
-    "'replace' of a process that is cut off follows when that one's lease has ended, and not before it has stopped believing",
+    "'replace' of a process that is cut off follows when that one's lease has ended, and not before it has stopped considering itself leader",
     async (arena) => {
       const before = await arena.faultyMember('a');
       const first = await arena.campaign(before);

@@ -11,7 +11,7 @@ import { operatorCases } from './operator.ts';
 import { silentWatchCases } from './silent-watch.ts';
 import { successionCases } from './succession.ts';
 
-/** What an election must keep on every store. */
+/** What an election guarantees on every store. */
 export const electionCases: readonly StoreCase[] = [
   ...declaredCases,
   ...leadCases,

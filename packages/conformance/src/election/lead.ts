@@ -1,4 +1,4 @@
-/** Who leads, one after the other. */
+/** Leaders that follow one another. */
 
 import assert from 'node:assert/strict';
 import { isIncumbentError, type Leadership } from '@incumbent/core';
@@ -9,7 +9,7 @@ import { electionCasesOf } from './define.ts';
 
 const define = electionCasesOf('election');
 
-/** Campaigns with every candidate at once; each leader resigns at once, so that all have their turn. */
+/** Campaigns with all candidates at once. Each leader resigns at once, until all have led. */
 async function everyoneInTurn(arena: Arena, candidates: readonly TestMember[]): Promise<readonly Leadership[]> {
   const turns: Leadership[] = [];
   await Promise.all(
@@ -169,7 +169,8 @@ export const leadCases: readonly StoreCase[] = [
     await arena.queued(a, 'b');
     await old.resign();
     assert.equal((await (await next).swap([{ key: 'work/2', expect: null, put }])).swapped, true);
-    // A zombie that asks nobody, and sends what it has prepared.
+    // A former leader that does not check whether it leads, and sends a write that it prepared
+    // before.
     const stale = await a.store.compareAndSwap([old.guard(), { key: 'work/3', expect: null, put }], { timeoutMs: arena.harness.timeoutMs });
     assert.equal(stale.swapped, false);
     assert.equal(await b.store.read('work/3', { timeoutMs: arena.harness.timeoutMs }), undefined);
@@ -188,7 +189,7 @@ export const leadCases: readonly StoreCase[] = [
   }),
 
   define('minTerm sets a floor', async (arena) => {
-    // Beyond every clock.
+    // Later than every clock.
     const minTerm = 2n ** 61n;
     assert.equal((await arena.campaign(await arena.member('a'), { minTerm })).term, minTerm);
   }),

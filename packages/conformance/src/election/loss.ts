@@ -8,12 +8,15 @@ import { endOf, enqueueForeign, leaderAndNext, NAME } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
 const define = electionCasesOf('loss');
-/** What two believers may overlap by where a live lease was ended behind its holder's back: a watch's delay. */
+/**
+ * How long two leaders may be valid at once if somebody ended a live lease: the delay of a watch,
+ * in ms.
+ */
 const NOTICE_MS = 1_000;
 
 export const lossCases: readonly StoreCase[] = [
   define(
-    'a leader that is cut off stops believing before the next one leads',
+    'a leader that is cut off stops considering itself leader before the next one leads',
     async (arena) => {
       const { a, first, next } = await leaderAndNext(arena, await arena.faultyMember('a'));
       await a.faults.cut();
@@ -33,10 +36,10 @@ export const lossCases: readonly StoreCase[] = [
       const answer = await go();
       if (isLate || operation !== 'compareAndSwap' || !keys.some((key) => key.endsWith('/leader'))) return answer;
       isLate = true;
-      // The process stands still in the moment of the answer, and nobody renews its lease.
+      // The process stops at the moment of the answer, and nobody renews its lease.
       for (const clock of clocks) clock.pause();
       await arena.sleep(arena.ttlMs);
-      // The answer is read before timers run.
+      // The answer is processed before timers run.
       queueMicrotask(() => queueMicrotask(() => clocks.forEach((clock) => clock.resume())));
       return answer;
     });
@@ -82,7 +85,7 @@ export const lossCases: readonly StoreCase[] = [
   ),
 
   define(
-    'a paused leader does not believe past its deadline, not even in the first instant after waking',
+    'a paused leader is not valid past its deadline, not even in the first instant after waking',
     async (arena) => {
       const { a, first, next } = await leaderAndNext(arena, await arena.faultyMember('a'));
       a.clock.pause();
@@ -199,7 +202,8 @@ export const lossCases: readonly StoreCase[] = [
       const b = await arena.faultyMember('b');
       const { first, next } = await leaderAndNext(arena, await arena.member('a'), b);
       await arena.sleep(arena.harness.slackMs / 4);
-      // The next answer on this link is that of a renewal, a look or the claim itself; whichever it is, the outcome is the same.
+      // The next answer on this link belongs to a renewal, a read or the claim itself. The outcome
+      // is the same for each.
       await b.faults.dropNextReply();
       await first.resign();
       const second = await next;

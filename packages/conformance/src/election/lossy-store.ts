@@ -1,4 +1,4 @@
-/** A store that loses one write of its caller's choice, on a link that loses it indeed. */
+/** A store that really loses one write of the case's choice, on a link with faults. */
 
 import {
   outcomeOf,
@@ -21,7 +21,7 @@ import {
 import type { FaultyClient, StoreHarness } from '../harness.ts';
 import { loseNext, type Loss } from '../lost-write.ts';
 
-/** A write, as far as one is told from another. */
+/** A write, as far as cases distinguish them. */
 export type Write =
   | { readonly operation: 'grantLease' | 'renewLease' | 'revokeLease' | 'enqueue' }
   | { readonly operation: 'compareAndSwap'; readonly changes: readonly Change[] };
@@ -42,17 +42,23 @@ export class LossyStore implements Store {
     this.capabilities = client.store.capabilities;
   }
 
-  /** The next write that is it is lost. The link is whole again as soon as its caller knows that he knows nothing. */
+  /**
+   * Loses the next write for which `isIt` is true. The link is healed as soon as the caller knows
+   * that the outcome is unknown.
+   */
   lose(loss: Loss, isIt: (write: Write) => boolean): void {
     this.#next = { loss, isIt };
   }
 
-  /** Resolves when the write has been made that was to be lost. */
+  /** Resolves when the selected write has been made. */
   get lost(): Promise<void> {
     return this.#lost.promise;
   }
 
-  /** What its caller was told: `answered` where it was the answer to something else that was lost. Undefined: it has not been made. */
+  /**
+   * The outcome that the caller received. `answered`: another answer was lost instead. Undefined:
+   * the write has not been made.
+   */
   get outcome(): Outcome | 'answered' | undefined {
     return this.#outcome;
   }

@@ -1,4 +1,4 @@
-/** What happens around a write that is lost. */
+/** What happens before and after a lost write. */
 
 import type { Change, MemberOptions } from '@incumbent/core';
 import type { Need } from '../case.ts';
@@ -11,26 +11,26 @@ export interface Scene {
   /** The member whose write is lost. */
   readonly a: TestMember;
   readonly loss: Loss;
-  /** The last term before. */
+  /** The last term before the act. */
   readonly base: bigint;
-  /** Another member, whose lease lasts as long. */
+  /** Opens another member with the same ttl. */
   openMember(memberId: string): Promise<TestMember>;
-  /** The next write of `a`'s that is it will be lost. */
+  /** Loses the next write of `a` for which `isIt` is true. */
   lose(isIt: (write: Write) => boolean): void;
-  /** Resolves when it has been. */
+  /** Resolves when that write was lost. */
   readonly lost: Promise<void>;
 }
 
 export interface Act {
   /** The write. */
   readonly what: string;
-  /** What is right then. */
+  /** What must be true afterwards. */
   readonly so: string;
   readonly needs?: readonly Need[];
   readonly options?: MemberOptions;
-  /** A lease ends by its time where the request is lost: it is short. */
+  /** If the request is lost, a lease must expire, so its ttl is short. */
   readonly leaseEnds?: boolean;
-  /** Terms, those that were led in included. */
+  /** How many terms the act uses, including those in which a member led. */
   readonly spends: Readonly<Record<Loss, 0 | 1 | 2>>;
   run(scene: Scene): Promise<void>;
 }
@@ -38,21 +38,21 @@ export interface Act {
 export const LEADER: string = `elections/${NAME}/leader`;
 export const CANDIDATES: string = `elections/${NAME}/candidates/`;
 
-/** A swap one of whose changes is such. */
+/** Selects swaps that contain such a change. */
 export function swapOf(isSuch: (change: Change) => boolean): (write: Write) => boolean {
   return (write) => write.operation === 'compareAndSwap' && write.changes.some(isSuch);
 }
 
 export const isClaim: (write: Write) => boolean = swapOf((change) => change.key === LEADER && change.expect === null && 'put' in change);
 
-/** One term, and its number. */
+/** Lets the candidate lead for one term, and returns the number of the term. */
 export async function ledBy(arena: Arena, candidate: TestMember): Promise<bigint> {
   const leadership = await arena.campaign(candidate);
   await leadership.resign();
   return leadership.term;
 }
 
-/** Waits until these stand in the queue, in this order, and nobody else. */
+/** Waits until the queue contains exactly these members, in this order. */
 export async function queueIs(arena: Arena, candidate: TestMember, expected: string): Promise<void> {
   const election = candidate.member.election(NAME);
   const ids = async (): Promise<string> => (await election.candidates()).map(({ memberId }) => memberId).join(' ');

@@ -1,4 +1,4 @@
-/** Of a leader: its renewals, what it publishes and writes, and the end of its term. */
+/** Acts of a leader: its renewals, what it publishes and writes, and the end of its term. */
 
 import assert from 'node:assert/strict';
 import { outcomeOf, type SwapResult } from '@incumbent/core';
@@ -9,7 +9,7 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /** The swap that ends a term on purpose. */
 const isRelease = swapOf((change) => change.key === LEADER && 'delete' in change);
-/** The swap that hands over marks the entry of the successor. */
+/** The swap that hands over also updates the successor's entry. */
 const isHandover = swapOf((change) => change.key.startsWith(CANDIDATES) && 'put' in change);
 
 export const leaderActs: readonly Act[] = [
@@ -50,7 +50,8 @@ export const leaderActs: readonly Act[] = [
       const other = await arena.open();
       const key = `work/${base}`;
       const write = (): Promise<SwapResult> => leadership.swap([{ key, expect: null, put: encode('done') }]);
-      // The first of its kind: a store may have to make a place for it, which is a write as well.
+      // The first write of its kind: a store may first have to create its parent, which is also a
+      // write.
       await leadership.swap([{ key: `${key}-before`, expect: null, put: encode('done') }]);
       lose(swapOf((change) => change.key === key));
       await assert.rejects(write(), (error) => outcomeOf(error) !== 'refused');

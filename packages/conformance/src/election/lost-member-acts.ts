@@ -1,4 +1,6 @@
-/** Of a member that leads nothing yet, or no more: its session, its place in the queue, its claim, its groups. */
+/**
+ * Acts of a member that does not lead: its session, its entry in the queue, its claim, its groups.
+ */
 
 import assert from 'node:assert/strict';
 import { NAME, endOf, leaderAndNext, leaderAndTwo } from './arena.ts';
@@ -8,7 +10,9 @@ import type { Write } from './lossy-store.ts';
 const GROUP = 'brokers';
 const isGroupKey = (key: string): boolean => key.startsWith(`groups/${GROUP}/`);
 
-/** It campaigns, and is elected with one entry and in the next term, whatever of this was lost. */
+/**
+ * The member campaigns and is elected with one entry in the next term, whichever write was lost.
+ */
 async function elected({ arena, a, base, lose }: Scene, isIt: (write: Write) => boolean): Promise<void> {
   lose(isIt);
   const leadership = await arena.campaign(a);
@@ -26,7 +30,7 @@ export const memberActs: readonly Act[] = [
     leaseEnds: true,
     run: async (scene) => {
       await elected(scene, ({ operation }) => operation === 'grantLease');
-      // Nobody knows of a lease whose grant was not answered: it ends by itself.
+      // Nobody knows the lease whose grant was not answered, so it must expire.
       await scene.arena.sleep(scene.a.store.capabilities.expiresWithinMs(scene.arena.ttlMs));
     },
   },

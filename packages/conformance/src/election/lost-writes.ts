@@ -1,4 +1,7 @@
-/** Every write that a member makes, with its answer lost after it was applied, and lost itself before it arrived. */
+/**
+ * Every write of a member, once with its answer lost after it was applied, and once lost before it
+ * arrived.
+ */
 
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
@@ -11,24 +14,28 @@ import { leaderActs } from './lost-leader-acts.ts';
 import { memberActs } from './lost-member-acts.ts';
 import { LossyStore } from './lossy-store.ts';
 
-/** Something else may be sent in the very moment, and be lost in the write's place: then it is done again. */
+/**
+ * Another write at the same moment may be lost instead. The case is then repeated, up to this many
+ * times.
+ */
 const TRIES = 4;
 
-/** How many terms were spent, by whoever held them: counted by another one, before and after. */
+/** How many terms were used, by any member. Another member determines the term before and after. */
 async function spending(arena: Arena, keeper: TestMember, what: (base: bigint) => Promise<void>): Promise<bigint> {
   const base = await ledBy(arena, keeper);
   await what(base);
   return (await ledBy(arena, keeper)) - base - 1n;
 }
 
-/** Whether it was the write that was lost. */
+/** Whether the selected write was the one that was lost. */
 async function attempt(act: Act, loss: Loss, harness: StoreHarness): Promise<boolean> {
   const arena = new Arena(harness);
   let lossy: LossyStore | undefined;
   try {
     const client = await arena.openFaulty();
     lossy = new LossyStore(client, harness);
-    // Long, unless its end is waited for: nothing here is about a lease that ends while an answer is awaited.
+    // Long, unless the case waits for its end: these cases are not about leases that expire while
+    // an answer is awaited.
     const ttlMs = act.leaseEnds === true ? harness.ttlMs : Math.min(4 * harness.ttlMs, lossy.capabilities.maxTtlMs);
     const a = arena.memberOn(lossy, 'a', { ttlMs, ...act.options });
     const openMember = (memberId: string): Promise<TestMember> => arena.member(memberId, { ttlMs });

@@ -1,4 +1,4 @@
-/** What observers are shown. */
+/** What observers show. */
 
 import assert from 'node:assert/strict';
 import type { ElectionView } from '@incumbent/core';
@@ -21,7 +21,7 @@ function brief(view: ElectionView<unknown>): string {
   }
 }
 
-/** Every view, in words, without repetitions. */
+/** Every view in words, without repetitions. */
 function log(arena: Arena, store: Parameters<Arena['observer']>[0]): string[] {
   const views: string[] = [];
   arena.observer(store).subscribe((view) => {
@@ -135,7 +135,7 @@ export const observeCases: readonly StoreCase[] = [
       await first.resign();
       await arena.sees(observer, (view) => view.state === 'vacant', 'the vacancy');
       await a.member.close();
-      // A store that was wiped.
+      // As on a store that lost all data.
       await arena.operator.deleteKey(`elections/${NAME}/term`);
       await a.store.close();
       const b = await arena.member('b');

@@ -1,4 +1,4 @@
-/** What an operator does to an election from outside. */
+/** Changes to an election by an operator. */
 
 import assert from 'node:assert/strict';
 import { ElectionAdmin, isIncumbentError, listElections } from '@incumbent/core';

@@ -1,4 +1,7 @@
-/** What members and observers do when their watches tell nothing any more while calls go through: one server of a cluster hangs, and another one answers. */
+/**
+ * What members and observers do when their watches report nothing while calls succeed: one server
+ * of a cluster hangs, and another one answers.
+ */
 
 import assert from 'node:assert/strict';
 import type { ElectionView, Leadership, Store } from '@incumbent/core';
@@ -8,30 +11,32 @@ import type { FaultKind } from '../harness.ts';
 import type { Arena, TestMember } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
-/** How many ttls a waiting candidate may let pass between two reads of its own, at the most. */
+/** The longest time between two reads of a waiting candidate, in ttls. */
 const TTLS_BETWEEN_LOOKS = 3 * 1.25;
 
-/** How many ms the observers of an election may let pass between two reads, at the most. */
+/** The longest time between two reads of the observers of an election, in ms. */
 const OBSERVERS_LOOK_MS = 1.25 * 15_000;
 
 /** A store whose watches can be silenced. */
 interface Silenceable {
   readonly store: Store;
   silence(): Promise<void>;
-  /** How long an observer may show what is no longer so, in ms. */
+  /** How long an observer may show a state that is no longer current, in ms. */
   readonly noticedWithinMs: number;
-  /** Ends the silence, where it ends: an observer that knows of it need not know more before. */
+  /**
+   * Ends the silence, if it ends. An observer that knows of the silence may learn nothing before.
+   */
   heal(): Promise<void>;
 }
 
 interface Silence {
-  /** In the names of cases. */
+  /** Used in the names of cases. */
   readonly of: string;
   readonly faults: readonly FaultKind[];
   open(arena: Arena): Promise<Silenceable>;
 }
 
-/** From then on watches show nothing and do not say that they are stale. */
+/** Watches report nothing from then on, and do not become stale. */
 const unnoticed: Silence = {
   of: 'that its store does not notice',
   faults: [],
@@ -57,7 +62,7 @@ function silenceable(store: Store): Silenceable {
   };
 }
 
-/** The server is silent for the watches that are open, and the store finds that out. */
+/** The server reports nothing to the open watches, and the store's client notices. */
 const ofServer: Silence = {
   of: 'of the server',
   faults: ['silenceWatches'],
@@ -70,7 +75,9 @@ const ofServer: Silence = {
 interface Scene {
   readonly leader: TestMember;
   readonly leadership: Leadership;
-  /** Resolves with the term in which the waiting candidate leads; its watches are silent. */
+  /**
+   * Resolves with the term in which the waiting candidate leads although its watches are silent.
+   */
   readonly next: Promise<bigint>;
   readonly withinMs: number;
 }
@@ -83,7 +90,7 @@ async function open(arena: Arena, silence: Silence): Promise<Scene> {
   const next = arena.campaign(waiting).then(({ term }) => term);
   next.catch(() => {});
   await arena.queued(leader, 'waiting');
-  // The first states of its watches have come.
+  // Wait for the first states of its watches.
   await arena.sleep(arena.harness.slackMs);
   await silent.silence();
   return { leader, leadership, next, withinMs: arena.failoverMs(silent.store) + TTLS_BETWEEN_LOOKS * waiting.member.timing.ttlMs };
@@ -100,7 +107,8 @@ async function leadsNext(arena: Arena, { next, withinMs }: Scene): Promise<void>
 
 function casesOf(silence: Silence): readonly StoreCase[] {
   const define = (area: 'succession' | 'handover' | 'observer', name: string, body: (arena: Arena) => Promise<void>): StoreCase => {
-    // A successor whose lease ended is no candidate; whoever just waits joins again, and need not have a long one.
+    // A successor whose lease expired is no longer a candidate, so its lease is long. A candidate
+    // that only waits joins again, and may have a short lease.
     const options = { faults: silence.faults, calm: area === 'handover' };
     return electionCasesOf(area)(`through a silence ${silence.of}, ${name}`, body, options);
   };
@@ -140,7 +148,7 @@ function casesOf(silence: Silence): readonly StoreCase[] {
       await first.resign();
       const second = await arena.campaign(b);
       const isFirst = (view: ElectionView<unknown>): boolean => view.state === 'leader' && view.term === first.term;
-      // Some calls besides, which may fail once.
+      // A few more calls, which may fail once.
       await arena.sees(observer, (view) => !isFirst(view), 'the first leader no longer', silent.noticedWithinMs + arena.soonMs);
       await silent.heal();
       await arena.sees(observer, (view) => view.state === 'leader' && view.term === second.term, 'the next leader', 2 * arena.soonMs);

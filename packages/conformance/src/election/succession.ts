@@ -1,4 +1,4 @@
-/** Who follows whom. */
+/** The order of succession. */
 
 import assert from 'node:assert/strict';
 import { byMemberId, byPriority, firstComeFirstServed, isIncumbentError, rendezvous, type Succession } from '@incumbent/core';
@@ -8,7 +8,7 @@ import { electionCasesOf } from './define.ts';
 
 const define = electionCasesOf('succession');
 
-/** Joins all while the first one leads, in the order given; then lets them lead one after the other. */
+/** Lets all join in the given order while the first one leads. Then each leads in turn. */
 async function orderOf(arena: Arena, ids: readonly string[], successionOf: (id: string) => Succession): Promise<readonly string[]> {
   const chair = await arena.member('chair');
   const first = await arena.campaign(chair, { succession: successionOf('chair') });

@@ -1,4 +1,4 @@
-/** Akka's lease, and the singleton that lives by one. */
+/** Scenarios of Akka's lease and of its cluster singleton, which uses it. */
 
 import assert from 'node:assert/strict';
 import { isIncumbentError, StoreError } from '@incumbent/core';
@@ -11,7 +11,10 @@ import { idsInQueue, LEADER, leaseOf, lost, StandingCandidate } from './standing
 
 const define = electionCasesOf('Akka');
 
-/** A client whose next swap of the leader's key is applied, and whose caller gets an error with the outcome unknown. */
+/**
+ * A client whose next swap of the leader's key is applied while its caller gets an error with an
+ * unknown outcome.
+ */
 async function forgetful(
   arena: Arena,
 ): Promise<{ readonly store: Awaited<ReturnType<Arena['open']>>; forget(): void; readonly forgot: () => number }> {
@@ -39,7 +42,7 @@ export const akkaCases: readonly StoreCase[] = [
       assert.equal(leadership.term, arena.term(1n));
       assert.equal(leadership.isValid(), true);
       assert.equal(await idsInQueue(arena, a), 'a');
-      // What is held may be written on, at the revision that was found.
+      // A key can be updated at the revision that was found.
       await leadership.publish('found');
       const seen = await arena.observer(await arena.open()).leader();
       assert.deepEqual([seen?.term, seen?.value], [arena.term(1n), 'found']);
@@ -100,7 +103,7 @@ export const akkaCases: readonly StoreCase[] = [
       assert.deepEqual([end.reason, end.lost, aborts], ['leaseExpired', true, 1]);
       await leadership.released;
       assert.deepEqual(reported, ['elected', 'sessionEnded', 'ended']);
-      // Nobody revokes what is said to be gone.
+      // Nobody revokes a lease that is reported as gone.
       await store.revokeLease(lease, { timeoutMs: arena.harness.timeoutMs });
     },
   ),

@@ -1,4 +1,7 @@
-/** client-go's table: from which records leadership may be taken, and from which not. */
+/**
+ * client-go's table of records: from which ones a candidate may take leadership, and from which
+ * not.
+ */
 
 import assert from 'node:assert/strict';
 import type { Store } from '@incumbent/core';
@@ -11,7 +14,7 @@ import { begun } from '../time.ts';
 const define = electionCasesOf('client-go');
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
-/** A raw hand that leads an election as another process would, and the lease that it does it by. */
+/** Leads an election by raw writes, as another process would, with a lease of its own. */
 interface Other {
   readonly store: Store;
   readonly call: { readonly timeoutMs: number };
@@ -22,10 +25,10 @@ interface Other {
 interface Row {
   readonly election: string;
   readonly what: string;
-  /** The term that the record tells of; undefined: there is no record. */
+  /** The term in the record. Undefined if there is no record. */
   readonly issued: bigint | undefined;
   readonly ended: boolean;
-  /** What of the other's still lives. */
+  /** Which keys of the other process still exist. */
   readonly lives: 'nothing' | 'entry' | 'record and entry';
 }
 
@@ -41,13 +44,13 @@ async function other(arena: Arena, election: string): Promise<Other> {
   const store = await arena.open();
   const call = { timeoutMs: arena.harness.timeoutMs };
   const at = { monotonicMs: arena.now(), wallMs: arena.harness.clock.wall() };
-  // It must outlive the case by its own strength.
+  // The lease must outlive the case without renewals.
   const { id } = await store.grantLease(Math.min(60_000, store.capabilities.maxTtlMs), { ...call, at });
   const { key } = await store.enqueue(`elections/${election}/candidates`, 'z~0~1~fifo~', encode('{"v":1}'), id, call);
   return { store, call, lease: id, entry: key };
 }
 
-/** Makes the keys as the row says. */
+/** Creates the keys of the row. */
 async function prepare({ store, call, lease, entry }: Other, { election, issued, ended, lives }: Row): Promise<void> {
   const holder = { v: 1, term: String(issued), memberId: 'z', incarnation: '0', entry };
   const term = { ...holder, ...(ended ? { ended: { reason: 'resigned' } } : {}) };
@@ -83,7 +86,7 @@ export const clientGoCases: readonly StoreCase[] = [
             }),
         );
         if (row.lives !== 'nothing') {
-          // Nothing but its own end lets a live holder's term end: no claim timeout is too long for it.
+          // Only its own end ends a live holder's term, however long the claim timeout is.
           await arena.sleep(2 * arena.ttlMs);
           assert.equal(elected, false);
           await z.store.revokeLease(z.lease, z.call);

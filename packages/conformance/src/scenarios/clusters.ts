@@ -1,4 +1,7 @@
-/** Servers of a cluster are killed, stopped, or left without a majority: what Curator's and etcd's tests do to an ensemble. */
+/**
+ * Servers of a cluster are killed, stopped, or left without a majority, as Curator's and etcd's
+ * tests do.
+ */
 
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
@@ -9,9 +12,9 @@ import { NOTICE_MS, oneLeads, StandingCandidate, standInOrder } from './standing
 
 const define = electionCasesOf('clusters');
 
-/** How long a cluster may take to choose a leader of its own and to serve, and clients to find it. */
+/** How long a cluster may take to elect its leader and serve, and clients to find it, in ms. */
 const RECOVERY_MS = 20_000;
-/** So long a lease outlives any such time. */
+/** A lease of this many ttls outlives that time. */
 const PATIENT_TTLS = 4;
 
 export const clusterCases: readonly StoreCase[] = [
@@ -22,7 +25,7 @@ export const clusterCases: readonly StoreCase[] = [
       await arena.cluster.killLeader();
       await arena.sleep(arena.ttlMs);
       const leader = await oneLeads(arena, standing, RECOVERY_MS);
-      // It does not merely believe: what it writes is taken.
+      // It leads in fact: the store accepts its writes.
       await arena.until(async () => leaderWrites(standing), 'the leader can write', RECOVERY_MS);
       assert.equal(standing.filter(({ leads }) => leads).length, 1, leader.candidate.member.memberId);
       await arena.cluster.restore();
@@ -68,7 +71,7 @@ export const clusterCases: readonly StoreCase[] = [
   ),
 
   define(
-    'B11 the server that leads the others stands still and goes on: no two believe, and one leads (etcd TestV3LeaseFailover)',
+    'B11 the server that leads the others stands still and goes on: no two consider themselves leader, and one leads (etcd TestV3LeaseFailover)',
     async (arena) => {
       const standing = await standInOrder(arena, 'a', 'b');
       await arena.cluster.freezeLeader();
@@ -81,7 +84,7 @@ export const clusterCases: readonly StoreCase[] = [
       const { candidate } = await oneLeads(arena, standing, RECOVERY_MS);
       if (candidate.store.capabilities.endsEarly === undefined) assert.deepEqual(checkHistory(arena.events, { unfinished: true }), []);
     },
-    // Some stores end leases early at just that moment, and say so.
+    // Some stores end leases early at this moment, and declare it.
     { needs: ['cluster'], history: { overlapMs: NOTICE_MS } },
   ),
 ];

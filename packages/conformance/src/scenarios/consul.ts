@@ -1,4 +1,6 @@
-/** Consul's lock, and the lock of Akka's management: tries that are bounded, and many at once. */
+/**
+ * Scenarios of Consul's lock and of Akka Management's: bounded attempts, and many at the same time.
+ */
 
 import assert from 'node:assert/strict';
 import { isIncumbentError } from '@incumbent/core';
@@ -27,7 +29,7 @@ export const tryCases: readonly StoreCase[] = [
       assert.ok(tookMs >= 0.99 * waitMs && tookMs <= 2 * waitMs + arena.harness.slackMs, `it took ${tookMs} ms`);
       await arena.until(async () => (await idsInQueue(arena, a)) === 'a', 'its entry is gone');
       assert.equal(held.isValid(), true);
-      // A free one is had at once, and the time that was given does not end it.
+      // A free lock is taken at once, and the time limit does not end it.
       await held.resign();
       const short = new AbortController();
       const won = await arena.campaign(b, undefined, short.signal);

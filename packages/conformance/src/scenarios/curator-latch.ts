@@ -1,4 +1,7 @@
-/** Apache Curator's LeaderLatch: candidates that wait, links that flap, nodes that vanish at the wrong moment. */
+/**
+ * Scenarios of Apache Curator's LeaderLatch: waiting candidates, flapping links, and nodes that
+ * vanish at a critical moment.
+ */
 
 import assert from 'node:assert/strict';
 import { isIncumbentError, type Leadership } from '@incumbent/core';
@@ -22,7 +25,7 @@ import {
 
 const define = electionCasesOf('Curator');
 
-/** An end that a leader may come to by its own doing, or an operator's. */
+/** The ways in which a leader can end its leadership, or an operator can. */
 const endings: Readonly<Record<string, (arena: Arena, candidate: TestMember, leadership: Leadership) => Promise<void>>> = {
   resigned: (_, __, leadership) => leadership.resign(),
   memberClosed: (_, { member }) => member.close(),
@@ -30,7 +33,10 @@ const endings: Readonly<Record<string, (arena: Arena, candidate: TestMember, lea
   termBehind: async (_, __, leadership) => leadership.reportTerm(leadership.term + 1n),
 };
 
-/** Everything of an election but the term, and, where a store has such a thing, the folders that held it. */
+/**
+ * Deletes everything of an election but the term, including the folders that contained it if the
+ * store has folders.
+ */
 async function wipe(arena: Arena, candidate: TestMember): Promise<void> {
   const operator = arena.operator;
   const entries = await queueOf(arena, candidate);
@@ -44,7 +50,8 @@ export const latchCases: readonly StoreCase[] = [
     async (arena) => {
       const standing: StandingCandidate[] = [];
       for (const [index, id] of ['a', 'b', 'c', 'd', 'e'].entries()) {
-        // The sooner it has joined, the slower it is: by speed alone the last one would lead.
+        // The earlier a candidate has joined, the slower it is. By speed alone the last one would
+        // lead.
         const slowMs = (4 - index) * (arena.harness.timeoutMs / 100);
         const store = intercept(await arena.open(), async ({ operation }, go) => {
           if (operation !== 'renewLease') await arena.sleep(slowMs);
@@ -110,7 +117,7 @@ export const latchCases: readonly StoreCase[] = [
     );
     assert.equal(await idsInQueue(arena, next), '');
     await arena.campaign(next);
-    // A lease that was asked for by a call that was given up has nothing bound to it, and ends by itself.
+    // The caller of the grant has given up, so nothing is bound to the lease, and it expires.
     await arena.sleep(1.1 * arena.ttlMs);
   }),
 
@@ -230,7 +237,7 @@ export const latchCases: readonly StoreCase[] = [
         await arena.queued(successor);
         await end(arena, a, leadership);
         assert.equal((await endOf(arena, leadership, arena.soonMs)).reason, reason);
-        // What comes after the end adds nothing to it.
+        // Whatever follows the end changes nothing.
         await leadership.resign();
         await a.member.close();
         await next;

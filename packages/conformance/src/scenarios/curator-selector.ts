@@ -1,4 +1,6 @@
-/** Apache Curator's LeaderSelector: work that is interrupted, sessions that are ended, answers that are lost. */
+/**
+ * Scenarios of Apache Curator's LeaderSelector: interrupted work, ended sessions, and lost answers.
+ */
 
 import assert from 'node:assert/strict';
 import { isIncumbentError, StoreError } from '@incumbent/core';
@@ -10,18 +12,21 @@ import { idsInQueue, leaseOf, lost, NOTICE_MS, queueOf, standInOrder } from './s
 
 const define = electionCasesOf('Curator');
 
-/** What a candidate cannot do without. */
+/** Calls that a candidate needs. */
 const forbidden: readonly StoreCall['operation'][] = ['grantLease', 'compareAndSwap', 'enqueue'];
 
-/** A campaign of a new member makes so many: its lease, its id, its entry, two looks, its claim. */
+/** The calls of a new member's campaign: its lease, its id, its entry, two reads, its claim. */
 const CALLS = 6;
 
-/** Gives up before or after the n-th call of a new member's campaign, and whether there was one; the same member is elected after that. */
+/**
+ * Gives up before or after the n-th call of a new member's campaign, and returns whether there was
+ * such a call. The same member is elected afterwards.
+ */
 async function interrupt(arena: Arena, nth: number, when: 'before' | 'after'): Promise<boolean> {
   const cancel = new AbortController();
   let calls = 0;
   const store = intercept(await arena.open(), async (call, go) => {
-    // A renewal is none of the campaign's.
+    // Renewals do not belong to the campaign.
     if (call.operation !== 'renewLease') calls += 1;
     const isDue = calls === nth;
     if (isDue && when === 'before') cancel.abort();
@@ -68,7 +73,7 @@ export const selectorCases: readonly StoreCase[] = [
         while (await interrupt(arena, nth, when)) nth += 1;
         assert.ok(nth > CALLS, `a campaign of ${nth - 1} calls`);
       }
-      // A lease that was asked for by a call that was given up has nothing bound to it, and ends by itself.
+      // The caller of the grant has given up, so nothing is bound to the lease, and it expires.
       await arena.sleep(1.1 * arena.calmTtlMs);
     },
     { calm: true },
@@ -97,7 +102,7 @@ export const selectorCases: readonly StoreCase[] = [
       assert.equal(await idsInQueue(arena, a), 'a b');
       await first.resign();
       await (await next).resign();
-      // The same, and at that moment its maker gives up.
+      // The same, and the caller gives up at that moment.
       isLast = true;
       swallowed = 1;
       await assert.rejects(b.member.election(NAME).campaign({ signal: cancel.signal }), /enough/);

@@ -1,4 +1,4 @@
-/** etcd's election, and the leases of its clients. */
+/** Scenarios of etcd's election, and of the leases of its clients. */
 
 import assert from 'node:assert/strict';
 import { isIncumbentError } from '@incumbent/core';
@@ -74,7 +74,7 @@ export const etcdCases: readonly StoreCase[] = [
   ),
 
   define(
-    'B12 renewals that arrive and whose answers do not end belief within the ttl, and nobody leads before (etcd TestLeaseKeepAliveTTLTimeout)',
+    'B12 renewals that arrive and whose answers do not end validity within the ttl, and nobody leads before (etcd TestLeaseKeepAliveTTLTimeout)',
     async (arena) => {
       let deaf = false;
       const store = intercept(await arena.open(), async ({ operation }, go) => {

@@ -1,4 +1,7 @@
-/** Apache Curator's connection states, and client-go's health check: what a leader's telemetry reports while its renewals fail. */
+/**
+ * Scenarios of Apache Curator's connection states and of client-go's health check: the telemetry of
+ * a leader whose renewals fail.
+ */
 
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
@@ -14,7 +17,7 @@ export const flapCases: readonly StoreCase[] = [
     'A17 four short failures of the link and a long one: suspect and recovered each time, then lost, and elected once more (Curator TestLeaderLatch.testWithCircuitBreaker)',
     async (arena) => {
       const { store, faults } = await arena.openFaulty();
-      // Where renewals may come as often as one likes, a failure is seen the sooner, and leaves the more time.
+      // If the store permits frequent renewals, a failure is noticed sooner and leaves more time.
       const often = store.capabilities.renewalLag === undefined ? { renewEveryMs: arena.calmTtlMs / 6 } : {};
       const a = arena.memberOn(store, 'a', often);
       const reported = arena.recordedEvents(a, 'elected', 'sessionSuspect', 'sessionRecovered', 'sessionEnded', 'ended');
@@ -31,7 +34,8 @@ export const flapCases: readonly StoreCase[] = [
         await tells('sessionSuspect');
         await faults.heal();
         await tells('sessionRecovered');
-        // Where an acknowledgement proves less than a renewal, one alone does not bring back what the failure has cost.
+        // If an acknowledgement proves less than its renewal, one alone does not restore the time
+        // that the failure cost.
         await arena.until(
           () => standing.leadership.remainingMs() > a.member.timing.ttlMs / 2,
           'there is time for the next failure',

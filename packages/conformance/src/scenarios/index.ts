@@ -13,9 +13,12 @@ import { observeScenarios } from './observe.ts';
 export { clusterCases } from './clusters.ts';
 export { outageCases } from './outages.ts';
 
-/** What other projects' own suites ask of an election, each under the name that it has there. They may share one store. */
+/**
+ * Scenarios from the test suites of other projects, under their original names. They can share one
+ * store.
+ */
 export const scenarioCases: readonly StoreCase[] = [
-  // The longest first: where cases run side by side, they are over the sooner.
+  // The longest first, so that cases that run in parallel finish sooner.
   ...flapCases,
   ...latchCases,
   ...selectorCases,

@@ -1,4 +1,7 @@
-/** Jepsen's locks: what a lock alone does not save, what a fence does. Each scenario shows both, on the same history. */
+/**
+ * Jepsen's locks: what a lock alone does not protect, and a fence does. Each scenario shows both on
+ * the same history.
+ */
 
 import assert from 'node:assert/strict';
 import { Fence, isIncumbentError, type Leadership } from '@incumbent/core';
@@ -9,7 +12,10 @@ import { electionCasesOf } from '../election/define.ts';
 const define = electionCasesOf('Jepsen');
 const put = new Uint8Array([1]);
 
-/** `a` asked whether it leads, was told yes, and stood still; `b` leads since. Both handles, the first of them a stale one that does not know. */
+/**
+ * `a` checked that it leads and was then stopped, and `b` leads since. Returns both leaderships.
+ * The first is stale and does not know it.
+ */
 async function staleHolder(arena: Arena): Promise<{ readonly stale: Leadership; readonly next: Leadership; wake(): Promise<void> }> {
   const [a, b] = [await arena.faultyMember('a'), await arena.member('b')];
   const stale = await arena.campaign(a);
@@ -67,7 +73,7 @@ export const jepsenCases: readonly StoreCase[] = [
       const guarded = { set: new Set<string>(['old']), fence: new Fence() };
       const { stale, next, wake } = await staleHolder(arena);
       const begin = ({ term }: Leadership) => {
-        // Reading tells the fence of the term, too.
+        // A read also reports the term to the fence.
         guarded.fence.admit(term);
         return { term, unguarded: [...unguarded.set], guarded: [...guarded.set] };
       };

@@ -1,4 +1,4 @@
-/** kazoo's election and lock. */
+/** Scenarios of kazoo's election and lock. */
 
 import assert from 'node:assert/strict';
 import { intercept, type StoreCall } from '../intercept.ts';
@@ -10,7 +10,7 @@ import { idsInQueue, lost, StandingCandidate } from './standing-candidate.ts';
 
 const define = electionCasesOf('kazoo');
 
-/** The kinds of calls that a campaign begins with. */
+/** The calls at the start of a campaign. */
 const firstCalls: readonly StoreCall['operation'][] = ['grantLease', 'compareAndSwap', 'enqueue', 'list', 'read'];
 
 /** Leads until it is told to fail. */

@@ -1,4 +1,7 @@
-/** What those who watch are shown: etcd's observers, and the promises that its robustness tests and Jepsen's hold watches to. */
+/**
+ * What observers show: scenarios of etcd's observers, and the guarantees for watches that etcd's
+ * robustness tests and Jepsen check.
+ */
 
 import assert from 'node:assert/strict';
 import type { ElectionObserver, ElectionView } from '@incumbent/core';
@@ -11,13 +14,13 @@ import { times } from '../combinations.ts';
 const define = electionCasesOf('etcd');
 const defineJepsen = electionCasesOf('Jepsen');
 
-/** What was published: who said it, in which term of its own counting, and the how-manieth word of it. */
+/** A published value: who published it, in which of its terms, and its number within the term. */
 interface Word {
   readonly by: string;
   readonly n: number;
 }
 
-/** One state that an observer has shown. */
+/** A state that an observer has shown. */
 interface Shown extends Word {
   readonly term: bigint;
   readonly memberId: string;
@@ -34,7 +37,7 @@ function isWord(value: unknown): value is Word {
   );
 }
 
-/** Every leader that this observer shows, as it comes. */
+/** Collects every leader that this observer shows. */
 function shownBy(observer: ElectionObserver): Shown[] {
   const shown: Shown[] = [];
   observer.subscribe((view: ElectionView<unknown>) => {
@@ -49,7 +52,7 @@ function isLater(a: Shown, b: Shown): boolean {
   return b.term > a.term || (b.term === a.term && b.n > a.n);
 }
 
-/** Flaps links until it is told to stop; they are whole then. */
+/** Breaks and heals links until it is stopped. The links work afterwards. */
 function flapping(arena: Arena, clients: readonly FaultyClient[]): { stop(): Promise<void> } {
   let isOver = false;
   const flapped = (async () => {
@@ -151,7 +154,7 @@ export const observeScenarios: readonly StoreCase[] = [
   ),
 ];
 
-/** A watch that is resumed says where it stands, which may be where it stood. */
+/** A resumed watch may report its last state again. */
 function isSameAgain(a: Shown, b: Shown): boolean {
   return a.term === b.term && a.by === b.by && a.n === b.n;
 }

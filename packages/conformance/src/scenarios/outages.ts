@@ -1,4 +1,7 @@
-/** The store itself is killed, and started again: what Curator's tests do to a server under a latch and a selector. */
+/**
+ * The server of the store is killed and restarted, as Curator's tests do while a latch or a
+ * selector is in use.
+ */
 
 import assert from 'node:assert/strict';
 import { isIncumbentError } from '@incumbent/core';
@@ -9,7 +12,9 @@ import { idsInQueue, oneLeads, StandingCandidate, standInOrder } from './standin
 
 const define = electionCasesOf('outages');
 
-/** How long clients may take to find a server that is back, beside all else. */
+/**
+ * How long clients may take to find a server that is back, in addition to everything else, in ms.
+ */
 const RECONNECT_MS = 10_000;
 
 export const outageCases: readonly StoreCase[] = [
@@ -65,7 +70,7 @@ export const outageCases: readonly StoreCase[] = [
       await arena.server.kill();
       await arena.server.restart();
       const backMs = arena.failoverMs(a!.candidate.store) + RECONNECT_MS;
-      // One of which the calls are answered again.
+      // A client whose calls are answered again.
       await arena.until(async () => (await idsInQueue(arena, a!.candidate)).split(' ').length === 2, 'both stand again', backMs);
       const leader = await oneLeads(arena, standing, backMs);
       const other = standing.find((one) => one !== leader);
@@ -76,7 +81,7 @@ export const outageCases: readonly StoreCase[] = [
   ),
 
   define(
-    'A25 A28 the server dies under a leader: belief ends with the lease, to close takes no longer than it may, and who was closed never leads (Curator TestLeaderSelector.testServerDying, TestLeaderSelectorCluster.testLostRestart)',
+    'A25 A28 the server dies under a leader: validity ends with the lease, to close takes no longer than it may, and who was closed never leads (Curator TestLeaderSelector.testServerDying, TestLeaderSelectorCluster.testLostRestart)',
     async (arena) => {
       const [a, b] = await standInOrder(arena, 'a', 'b');
       const { leadership } = a!;

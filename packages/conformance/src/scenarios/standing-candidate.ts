@@ -1,4 +1,6 @@
-/** A member that stands for election for as long as a scenario lasts, and what the scenarios ask of the queue and of leases. */
+/**
+ * A member that is a candidate for a whole scenario, and helpers that read the queue and leases.
+ */
 
 import assert from 'node:assert/strict';
 import { StoreError, type Entry, type LeaseId, type Leadership, type StoreErrorCode } from '@incumbent/core';
@@ -8,7 +10,10 @@ import { begun } from '../time.ts';
 export const CANDIDATES: string = `elections/${NAME}/candidates`;
 export const LEADER: string = `elections/${NAME}/leader`;
 
-/** What an operator's word, or the end of a lease that lives, takes to reach whoever leads by it, in ms. */
+/**
+ * How long it takes until a leader learns of an operator's change, or of the end of its live lease,
+ * in ms.
+ */
 export const NOTICE_MS = 1_000;
 
 /** Leads whenever it can, for as long as it can. */
@@ -37,14 +42,14 @@ export class StandingCandidate {
     return this.held.map(({ term }) => term);
   }
 
-  /** The leadership that it has; it must have one. */
+  /** The current leadership. There must be one. */
   get leadership(): Leadership {
     const leadership = this.held.at(-1);
     assert.ok(leadership?.isValid() === true, `${this.candidate.member.memberId} leads`);
     return leadership;
   }
 
-  /** Stands no longer; resolves when that is over, or the member was closed. */
+  /** Stops campaigning. Resolves when the campaign has ended, or when the member was closed. */
   async stop(): Promise<void> {
     const reason = new Error('the scenario is over');
     this.#over.abort(reason);
@@ -54,7 +59,7 @@ export class StandingCandidate {
   }
 }
 
-/** Stands that join one after the other, so that their order is known. */
+/** Starts candidates one after the other, so that their order is known. */
 export async function standInOrder(arena: Arena, ...memberIds: readonly string[]): Promise<readonly StandingCandidate[]> {
   const standing: StandingCandidate[] = [];
   for (const memberId of memberIds) {
@@ -66,7 +71,7 @@ export async function standInOrder(arena: Arena, ...memberIds: readonly string[]
   return standing;
 }
 
-/** Waits until exactly one of them leads, and gives that one. */
+/** Waits until exactly one of them leads, and returns it. */
 export async function oneLeads(arena: Arena, standing: readonly StandingCandidate[], withinMs?: number): Promise<StandingCandidate> {
   await arena.until(() => standing.filter(({ leads }) => leads).length === 1, 'exactly one leads', withinMs);
   const leader = standing.find(({ leads }) => leads);
@@ -74,24 +79,27 @@ export async function oneLeads(arena: Arena, standing: readonly StandingCandidat
   return leader;
 }
 
-/** What is in the queue, by the order of joining. */
+/** The entries of the queue, in the order of joining. */
 export async function queueOf(arena: Arena, { store }: Pick<TestMember, 'store'>): Promise<readonly Entry[]> {
   return store.list(CANDIDATES, { timeoutMs: arena.harness.timeoutMs });
 }
 
-/** Whose entries are in the queue, by the order of joining: a member with two entries is named twice. */
+/**
+ * The members of the entries in the queue, in the order of joining. A member with two entries
+ * appears twice.
+ */
 export async function idsInQueue(arena: Arena, candidate: Pick<TestMember, 'store'>): Promise<string> {
   return (await queueOf(arena, candidate)).map(({ name }) => name.slice(0, name.indexOf('~'))).join(' ');
 }
 
-/** The lease that a member lives by. */
+/** The lease of a member. */
 export async function leaseOf(arena: Arena, { store, member }: TestMember): Promise<LeaseId> {
   const entry = await store.read(`members/${member.memberId}`, { timeoutMs: arena.harness.timeoutMs });
   assert.ok(entry?.lease !== undefined, `${member.memberId} has a session`);
   return entry.lease;
 }
 
-/** What a client is told when the link goes while its call is under way. */
+/** The error that a client gets when the link fails during a call. */
 export function lost(code: StoreErrorCode = 'CONNECTION_LOST'): StoreError {
   return new StoreError(code, 'unknown', 'planted: nobody knows what has become of it');
 }

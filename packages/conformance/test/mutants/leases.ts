@@ -8,8 +8,9 @@ const NEVER_ABSENT = 'a key whose lease another client renews without a pause is
 const LATE_MS = 5;
 
 /**
- * Whether a lease is alive by a clock that was read before the lease itself: one that was renewed in between seems to
- * end later than any lease can, as that of an earlier boot does, and its keys are taken for absent.
+ * Whether a lease is alive by a clock that was read before the lease itself: one that was renewed
+ * in between seems to end later than any lease can, as that of an earlier boot does, and its keys
+ * are taken for absent.
  */
 class EarlyClock {
   readonly #server: MemoryServer;

@@ -13,7 +13,10 @@ const bent = (store: Store, bend: Bend): Store =>
 const bentList = (store: Store, bend: (watch: AsyncIterable<readonly Entry[]>) => AsyncIterable<readonly Entry[]>): Store =>
   but(store, { watchList: (...call) => bend(store.watchList(...call)) });
 
-/** Reads a watch as fast as it speaks; `take` decides what becomes of a state while the consumer waits or is busy. */
+/**
+ * Reads a watch as fast as it speaks; `take` decides what becomes of a state while the consumer
+ * waits or is busy.
+ */
 async function* eager<T>(
   watch: AsyncIterable<T>,
   take: (queue: T[], state: T, isBusy: boolean) => void,

@@ -8,7 +8,7 @@ import { track, type Tracked } from '../support/track.ts';
 import { CANDIDATES, LEADER, NAME, TTL_MS, World } from '../support/world.ts';
 
 /** An entry under a lease that lives on, and that nobody campaigns with. */
-async function wedged(world: World, name: string, store: MemoryStore = world.connect()): Promise<void> {
+async function hungCandidate(world: World, name: string, store: MemoryStore = world.connect()): Promise<void> {
   const at = { monotonicMs: world.clock.monotonic(), wallMs: world.clock.wall() };
   const { id } = await world.run(store.grantLease(86_400_000, { at, timeoutMs: 100 }));
   await world.run(store.enqueue(CANDIDATES, `${name}~i~1~fifo~`, writeCandidate(undefined, 0n), id, { timeoutMs: 100 }));
@@ -28,7 +28,7 @@ async function ttlsUntil(world: World, elected: Tracked<Leadership>, withinTtls:
 describe('an entry that lives and never claims', () => {
   it('holds the next one up for one and a half ttls of vacancy, and is removed by its claim', async () => {
     const { world, leadership } = await led();
-    await wedged(world, 'w');
+    await hungCandidate(world, 'w');
     const next = campaign(world, 'b');
     await world.pass(5 * TTL_MS);
     await world.run(leadership.resign());
@@ -41,7 +41,7 @@ describe('an entry that lives and never claims', () => {
 
   it('holds up nobody whose claim timeout began with another leader', async () => {
     const world = new World();
-    await wedged(world, 'w');
+    await hungCandidate(world, 'w');
     const next = campaign(world, 'b');
     await world.pass(TTL_MS);
     world.put(LEADER, { v: 1, term: '7', memberId: 'x', incarnation: 'i', entry: 'e' });
@@ -53,7 +53,7 @@ describe('an entry that lives and never claims', () => {
 
   it('and another one after it hold up the next for two ttls', async () => {
     const world = new World();
-    for (const name of ['v', 'w']) await wedged(world, name);
+    for (const name of ['v', 'w']) await hungCandidate(world, name);
     const next = campaign(world, 'b');
     const waited = await ttlsUntil(world, next, 5);
     expect(waited).toBeGreaterThanOrEqual(2);
@@ -72,7 +72,7 @@ describe('an entry that lives and never claims', () => {
 
   it('is not the end, even where a dozen of them stand in the way', async () => {
     const world = new World();
-    for (let i = 0; i < 12; i += 1) await wedged(world, `w${i}`);
+    for (let i = 0; i < 12; i += 1) await hungCandidate(world, `w${i}`);
     const next = campaign(world, 'b');
     expect(await ttlsUntil(world, next, 200)).toBeGreaterThan(1);
   });
@@ -83,7 +83,7 @@ describe('a successor that never claims', () => {
     const { world, leadership } = await led({ assignableLease: false });
     const next = campaign(world, 'b');
     await world.pass(100);
-    await wedged(world, 'w');
+    await hungCandidate(world, 'w');
     await world.run(leadership.handover('w'));
     const from = world.clock.monotonic();
     await world.until(() => next.state === 'resolved', 'elected', 5 * TTL_MS, 10);
@@ -96,7 +96,7 @@ describe('a successor that never claims', () => {
     const next = campaign(world, 'b');
     await world.pass(100);
     const store = world.connect();
-    await wedged(world, 'w', store);
+    await hungCandidate(world, 'w', store);
     await world.run(leadership.handover('w'));
     world.server.deleteKey(`${CANDIDATES}/w~i~1~fifo~`);
     await world.pass(50);
@@ -110,7 +110,7 @@ describe('a claim of which nobody knows', () => {
     const store = world.connect();
     const member = world.member('a', {}, store);
     await world.run(member.group('g').join());
-    store.link.dropReplies(1, { verbs: ['compareAndSwap'], how });
+    store.link.dropReplies(1, { operations: ['compareAndSwap'], how });
     const leadership = await world.elect(member);
     expect([leadership.term, leadership.isValid()]).toEqual([1n, true]);
     await world.pass(5 * TTL_MS);

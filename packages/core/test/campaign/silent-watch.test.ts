@@ -44,7 +44,7 @@ describe('a candidate whose watches have gone silent', () => {
     const world = new World();
     const a = await world.elect(world.member('a'));
     const { store, next } = await silenced(world);
-    store.link.dropRequests(2, { verbs: ['read'] });
+    store.link.dropRequests(2, { operations: ['read'] });
     await world.run(a.handover('b'));
     // The time of a call, a quarter of a ttl, and a short wait; and not another ttl.
     await world.until(() => next.state === 'resolved', 'the next leader', NOTICED_MS + 0.5 * TTL_MS, 10);
@@ -90,7 +90,9 @@ describe('a candidate that waits', () => {
 });
 
 describe('a leader whose watches have gone silent', () => {
-  /** A leader with a candidate behind it. Its watches go silent; then an operator deletes its keys. */
+  /**
+   * A leader with a candidate behind it. Its watches go silent; then an operator deletes its keys.
+   */
   async function deposed(...keys: readonly string[]) {
     const world = new World();
     const store = world.connect();
@@ -134,7 +136,7 @@ describe('a leader whose watches have gone silent', () => {
     world.server.expireLease(world.leaseOf('a'));
     await world.until(() => next.state === 'resolved', 'the next leader', 100);
     expect(leader.isValid()).toBe(true);
-    await world.until(() => !leader.isValid(), 'the end of belief', TTL_MS / 3);
+    await world.until(() => !leader.isValid(), 'the end of validity', TTL_MS / 3);
     expect((await leader.ended).reason).toBe('leaseExpired');
   });
 });

@@ -10,8 +10,9 @@ import { LEADER, NAME, TTL_MS, World } from '../support/world.ts';
 const SEED = 7;
 
 /**
- * The copy has the member id, the incarnation (from the same random numbers) and the lease of the original, and
- * a link of its own. It finds the original's keys in the store and takes them for its own.
+ * The copy has the member id, the incarnation (from the same random numbers) and the lease of the
+ * original, and a link of its own. It finds the original's keys in the store and takes them for its
+ * own.
  */
 async function copies() {
   const world = new World();

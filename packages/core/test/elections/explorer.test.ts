@@ -1,6 +1,6 @@
 /**
- * Explores every order of events among two or three candidates: the real transitions and swaps, on a
- * small store. Answers may be lost, writes applied late, keys deleted by an operator, campaigns
+ * Explores every order of events among two or three candidates: the real transitions and swaps, on
+ * a small store. Answers may be lost, writes applied late, keys deleted by an operator, campaigns
  * aborted. After every step at most one candidate leads, and terms rise. From every state, once all
  * faults end, somebody leads and nothing is left behind.
  */

@@ -20,7 +20,7 @@ describe.each([
     await world.pass(2 * LONG_MS + (phase * ttlMs) / 3);
     store.link.cutOff();
     const diedAt = world.clock.monotonic();
-    await world.until(() => next.state === 'resolved' || !leader.isValid(), 'the end of belief', ttlMs, 10);
+    await world.until(() => next.state === 'resolved' || !leader.isValid(), 'the end of validity', ttlMs, 10);
     expect(next.state).toBe('pending');
     await world.until(() => next.state === 'resolved', 'the next leader', ttlMs, 10);
     const vacantMs = world.clock.monotonic() - diedAt;
@@ -42,6 +42,6 @@ it.each([
   const last = track(world.member('c', { ttlMs: ttls.ownMs }).election(NAME).campaign());
   await world.pass(2 * LONG_MS);
   dead.link.cutOff();
-  await world.until(() => !leader.isValid(), "the end of the leader's belief", SHORT_MS, 10);
+  await world.until(() => !leader.isValid(), "the end of the leader's validity", SHORT_MS, 10);
   await world.until(() => last.state === 'resolved', 'the last one leads', SHORT_MS + Math.min(ttls.aheadMs, 1.5 * ttls.ownMs), 10);
 });

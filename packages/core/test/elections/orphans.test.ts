@@ -203,7 +203,8 @@ describe('an election goes on', () => {
   it('when only the record shows the handover to the successor: the change of its entry never arrives', async () => {
     const world = new World();
     const link = world.connect();
-    // A watch on its own entry that lags for ever after its first state; the one on the entry ahead works.
+    // A watch on its own entry that lags for ever after its first state; the one on the entry ahead
+    // works.
     const store = relay(link, {
       watch: (key, options) => (key.startsWith(`${CANDIDATES}/b~`) ? firstOnly(link.watch(key, options)) : link.watch(key, options)),
     });

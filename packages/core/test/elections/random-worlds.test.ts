@@ -1,9 +1,9 @@
 /**
- * Members that lead, publish, resign, hand over and give up at random, on links that fail at random:
- * at most one is valid at a time, and there is always a next leader.
+ * Members that lead, publish, resign, hand over and give up at random, on links that fail at
+ * random: at most one is valid at a time, and there is always a next leader.
  */
 
-import type { MemoryStore, Verb } from '@incumbent/memory';
+import type { MemoryStore, Operation } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
 import {
   byPriority,
@@ -33,9 +33,12 @@ interface Config {
   readonly seed: number;
   readonly assignableLease: boolean;
   readonly revisionsSurviveDeletion: boolean;
-  readonly hold: readonly Verb[];
+  readonly hold: readonly Operation[];
   readonly pauses: boolean;
-  /** Whether an operator deletes keys: a leader's record, a member's key, the entry of one that waits. */
+  /**
+   * Whether an operator deletes keys: a leader's record, a member's key, the entry of one that
+   * waits.
+   */
   readonly operator: boolean;
   /** Whether another process takes a member's id while that lives. */
   readonly takeovers: boolean;
@@ -114,10 +117,10 @@ async function run({
     const mine = seeded(random.u32());
     const election = member.election(NAME, { succession: priority ? byPriority(i) : firstComeFirstServed(), value: { id } });
     while (!over && !participant.crashed) {
-      const giveUp = new AbortController();
-      if (!calm && mine.u32() % 2 === 0) world.clock.schedule(mine.u32() % 5_000, () => giveUp.abort());
+      const aborter = new AbortController();
+      if (!calm && mine.u32() % 2 === 0) world.clock.schedule(mine.u32() % 5_000, () => aborter.abort());
       try {
-        await election.lead((leadership) => work(leadership, mine), { signal: giveUp.signal });
+        await election.lead((leadership) => work(leadership, mine), { signal: aborter.signal });
       } catch (error) {
         const code = error instanceof Error && 'code' in error ? error.code : '';
         if (code === 'DUPLICATE_MEMBER' && takeovers) return member.close();
@@ -149,7 +152,10 @@ async function run({
     all.push(participant);
     runs.push(take(participant));
   };
-  /** Everything but the term, and the entry of whom it names: who deletes that, and cannot tell its leader, makes two of them. */
+  /**
+   * Everything but the term, and the entry of whom it names: who deletes that, and cannot tell its
+   * leader, makes two of them.
+   */
   const meddle = (): void => {
     const holder = world.json(TERM)?.['entry'];
     const keys = world.server.keys().filter((key) => key !== TERM && key !== holder);
@@ -224,7 +230,7 @@ async function run({
 
 const WORLDS = Number(process.env['WORLDS'] ?? 3);
 const FROM = Number(process.env['FROM_SEED'] ?? 1);
-const holds: Readonly<Record<string, readonly Verb[]>> = {
+const holds: Readonly<Record<string, readonly Operation[]>> = {
   none: [],
   swaps: ['compareAndSwap', 'renewLease', 'revokeLease'],
   all: ['compareAndSwap', 'renewLease', 'revokeLease', 'enqueue'],

@@ -1,4 +1,7 @@
-/** Two members of one election are never valid at the same time, also after a member id changes hands. */
+/**
+ * Two members of one election are never valid at the same time, also after a member id changes
+ * hands.
+ */
 
 import { describe, expect, it } from 'vitest';
 import type { Leadership } from '../../src/index.ts';
@@ -6,7 +9,10 @@ import { relay } from '../support/relay.ts';
 import { quiet } from '../support/track.ts';
 import { NAME, TTL_MS, World } from '../support/world.ts';
 
-/** Lets time pass until `second` leads or `withinMs` are over; true if `first` believed at the same time. */
+/**
+ * Lets time pass until `second` leads or `withinMs` are over; true if `first` believed at the same
+ * time.
+ */
 async function overlap(world: World, first: Leadership, next: Promise<Leadership>, withinMs: number): Promise<boolean> {
   let second: Leadership | undefined;
   void next.then((leadership) => {
@@ -39,7 +45,7 @@ describe('two leaders at one time', () => {
     const first = await world.elect(world.member('a', {}, link));
     link.link.cutOff();
     const second = world.connect();
-    second.link.dropReplies(1, { verbs: ['revokeLease'], how: 'reset' });
+    second.link.dropReplies(1, { operations: ['revokeLease'], how: 'reset' });
     const again = world.member('a', { onDuplicate: 'replace' }, second);
     expect(await overlap(world, first, quiet(again.election(NAME).campaign()), TTL_MS)).toBe(false);
   });

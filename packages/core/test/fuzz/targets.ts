@@ -1,4 +1,6 @@
-/** What the fuzzer feeds to core: the records under a store's keys, and what errors show of text. */
+/**
+ * What the fuzzer feeds to core: the records under a store's keys, and what errors show of text.
+ */
 
 import assert from 'node:assert/strict';
 
@@ -39,7 +41,10 @@ const ended = fc.oneof(fc.record({ reason: text }), fc.record({ reason: text, su
 const bytes = payloadCodec<Uint8Array>({ codec: { encode: (value) => value, decode: (value) => value } });
 const json = payloadCodec<unknown>({});
 
-/** A record of this kind, what is written of it, and what is read of that again, without what is kept unread. */
+/**
+ * A record of this kind, what is written of it, and what is read of that again, without what is
+ * kept unread.
+ */
 function again<T extends object>(read: (entry: Entry) => T, write: (record: T) => Uint8Array): (entry: Entry) => void {
   return (entry) => {
     const record = read(entry);
@@ -56,7 +61,10 @@ function isPayload(value: unknown): value is Payload {
   return value === undefined || (typeof value === 'object' && value !== null && ('json' in value || 'bytes' in value));
 }
 
-/** As JSON, which cannot tell an infinity from null, nor -0 from 0; without `raw`, which has the fields that this version does not know. */
+/**
+ * As JSON, which cannot tell an infinity from null, nor -0 from 0; without `raw`, which has the
+ * fields that this version does not know.
+ */
 function shown(record: unknown): string {
   return JSON.stringify(record, (name, part: unknown) => {
     if (name === 'raw') return undefined;
@@ -143,7 +151,8 @@ const urls: FuzzTarget = {
   read: (input) => {
     const url = new TextDecoder().decode(input);
     const at = url.indexOf(SECRET);
-    // A secret that stands once, after the scheme, and before an @ or after a ?. The path of a file may have an @ in it.
+    // A secret that stands once, after the scheme, and before an @ or after a ?. The path of a file
+    // may have an @ in it.
     const isSecret =
       !url.startsWith('sqlite:///') &&
       at > url.indexOf('://') &&

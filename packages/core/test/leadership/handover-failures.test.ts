@@ -30,7 +30,8 @@ describe('a handover', () => {
   it('can follow a handover that the successor noticed by a read instead of its watch', async () => {
     const world = new World();
     const link = world.connect();
-    // The change of its own entry arrives 20 ms after the end of the entry ahead: watches are independent of one another.
+    // The change of its own entry arrives 20 ms after the end of the entry ahead: watches are
+    // independent of one another.
     const store = relay(link, {
       watch: (key, options) => (key.includes('/b~') ? later(link.watch(key, options)) : link.watch(key, options)),
     });

@@ -73,7 +73,7 @@ describe.each([
   it('whose answer is lost has happened once', async () => {
     const { world, store, leadership } = await led(options);
     const next = await behind(world, 'b');
-    store.link.dropReplies(1, { verbs: ['compareAndSwap'], how: 'reset' });
+    store.link.dropReplies(1, { operations: ['compareAndSwap'], how: 'reset' });
     await world.run(leadership.handover());
     await world.pass(TTL_MS);
     expect([next.value?.term, next.value?.isValid(), world.queue()]).toEqual([2n, true, ['b']]);
@@ -82,7 +82,7 @@ describe.each([
   it('takes with it what was published last, although nobody knew whether it was', async () => {
     const { world, store, leadership } = await led(options);
     const next = await behind(world, 'b');
-    store.link.dropReplies(1, { verbs: ['compareAndSwap'] });
+    store.link.dropReplies(1, { operations: ['compareAndSwap'] });
     track(leadership.publish({ n: 1 }));
     await world.pass(10);
     await world.run(leadership.handover('b'));
@@ -111,7 +111,7 @@ describe.each([
     expect(other.isValid()).toBe(true);
   });
 
-  it('to a candidate of a newer version, whose entry cannot be read, is refused before belief ends', async () => {
+  it('to a candidate of a newer version, whose entry cannot be read, is refused before validity ends', async () => {
     const { world, leadership } = await led(options);
     world.server.put(`${CANDIDATES}/n~i~1~fifo~`, bytes('{"v":2}'));
     await expect(world.run(leadership.handover())).rejects.toMatchObject({ code: expect.stringMatching(/NO_SUCH_CANDIDATE|NEWER_FORMAT/) });

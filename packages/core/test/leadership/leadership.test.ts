@@ -64,7 +64,7 @@ describe('resigning', () => {
   it.each(['timeout', 'reset'] as const)('whose answer is lost (%s) is not done twice to the one who follows', async (how) => {
     const { world, store, leadership } = await led();
     const next = await behind(world, 'b');
-    store.link.dropReplies(1, { verbs: ['compareAndSwap'], how });
+    store.link.dropReplies(1, { operations: ['compareAndSwap'], how });
     await world.run(leadership.resign());
     await world.pass(TTL_MS);
     expect([next.value?.term, next.value?.isValid()]).toEqual([2n, true]);

@@ -83,7 +83,7 @@ describe('guard and swap', () => {
     const { world, store, leadership } = await led();
     const change = { key: 'work/1', expect: null, put: bytes('x') };
     await expect(leadership.swap([change], { signal: AbortSignal.abort(new Error('no')) })).rejects.toThrow('no');
-    store.link.dropReplies(1, { verbs: ['compareAndSwap'], how: 'reset' });
+    store.link.dropReplies(1, { operations: ['compareAndSwap'], how: 'reset' });
     await expect(world.run(leadership.swap([change]))).rejects.toMatchObject({ outcome: 'unknown' });
     expect([leadership.isValid(), world.server.keys().includes('work/1')]).toEqual([true, true]);
   });
@@ -98,7 +98,7 @@ describe('publishing', () => {
 
   it.each(['timeout', 'reset'] as const)('resolves when it is certain, although the answer was lost (%s)', async (how) => {
     const { world, store, leadership } = await led();
-    store.link.dropReplies(1, { verbs: ['compareAndSwap'], how });
+    store.link.dropReplies(1, { operations: ['compareAndSwap'], how });
     await world.run(Promise.all([leadership.publish({ n: 1 }), leadership.publish({ n: 2 })]));
     expect(world.json(LEADER)).toMatchObject({ value: { n: 2 } });
     expect(leadership.isValid()).toBe(true);
@@ -114,7 +114,7 @@ describe('publishing', () => {
 
   it('is tried again when neither the write nor the look at it was answered', async () => {
     const { world, store, leadership } = await led();
-    store.link.dropReplies(2, { verbs: ['compareAndSwap', 'read'], how: 'reset' });
+    store.link.dropReplies(2, { operations: ['compareAndSwap', 'read'], how: 'reset' });
     await world.run(leadership.publish({ n: 1 }));
     expect([leadership.isValid(), world.json(LEADER)]).toMatchObject([true, { value: { n: 1 } }]);
   });
@@ -135,7 +135,7 @@ describe('publishing', () => {
 
   it('that fails is among the errors that explain a loss', async () => {
     const { world, store, leadership } = await led();
-    store.link.dropReplies(1, { verbs: ['compareAndSwap'], how: 'reset' });
+    store.link.dropReplies(1, { operations: ['compareAndSwap'], how: 'reset' });
     await expect(world.run(leadership.swap([{ key: 'work/1', expect: null, put: bytes('x') }]))).rejects.toMatchObject({
       outcome: 'unknown',
     });
@@ -143,13 +143,15 @@ describe('publishing', () => {
     expect((await leadership.ended).errors).toMatchObject([{ code: 'CONNECTION_LOST' }]);
   });
 
-  it.each(['publish', 'swap'] as const)('that its caller gave up is not among them: %s', async (verb) => {
+  it.each(['publish', 'swap'] as const)('that its caller gave up is not among them: %s', async (operation) => {
     const { world, store, leadership } = await led();
     store.link.holdWrites('compareAndSwap');
     const caller = new AbortController();
     const { signal } = caller;
     const change = { key: 'work/1', expect: null, put: bytes('x') };
-    const writing = track<unknown>(verb === 'publish' ? leadership.publish({ n: 1 }, { signal }) : leadership.swap([change], { signal }));
+    const writing = track<unknown>(
+      operation === 'publish' ? leadership.publish({ n: 1 }, { signal }) : leadership.swap([change], { signal }),
+    );
     await world.pass(10);
     caller.abort(new Error('enough'));
     await world.pass(10);

@@ -15,7 +15,7 @@ const successor: Successor = { entry: queued('successor', 2), memberId: 'success
 const later: Successor = { ...successor, entry: queued('successor', 2) };
 const leading: ReleaseState = { phase: 'leading' };
 const draining: ReleaseState = { phase: 'draining', successor: undefined, reason: 'resigned' };
-const drainingForHeir: ReleaseState = { phase: 'draining', successor, reason: 'handover' };
+const drainingForSuccessor: ReleaseState = { phase: 'draining', successor, reason: 'handover' };
 const handingOver: ReleaseState = { phase: 'handingOver', successor, tries: 1 };
 const checking: ReleaseState = { phase: 'checking', successor, tries: 1 };
 const releasing: ReleaseState = { phase: 'releasing', reason: 'resigned', remains: undefined, handoverFailed: false };
@@ -41,9 +41,9 @@ function checked(successorHasTerm: boolean, again?: Successor): ReleaseEvent {
 
 const rows: readonly (readonly [claim: string, from: ReleaseState, event: ReleaseEvent, then: ReleaseState])[] = [
   ['leading, it ends with a reason, and drains', leading, end, { phase: 'draining', successor: undefined, reason: 'leaseExpired' }],
-  ['leading, it ends for a successor, and drains', leading, { type: 'end', reason: 'handover', successor }, drainingForHeir],
+  ['leading, it ends for a successor, and drains', leading, { type: 'end', reason: 'handover', successor }, drainingForSuccessor],
   ['drained, it releases what is left', draining, drained, releasing],
-  ['drained for a successor, it hands over', drainingForHeir, drained, handingOver],
+  ['drained for a successor, it hands over', drainingForSuccessor, drained, handingOver],
   ['handed over, it is released', handingOver, swapped, released],
   ['a handover that did not happen: it reads why', handingOver, notSwapped, checking],
   ['a handover of which nobody knows: it reads', handingOver, unknown, checking],
@@ -77,7 +77,7 @@ it.each(rows)('%s', (_, from, event, then) => {
 });
 
 describe('whatever happens', () => {
-  const states = [leading, draining, drainingForHeir, handingOver, checking, releasing, deleting, released];
+  const states = [leading, draining, drainingForSuccessor, handingOver, checking, releasing, deleting, released];
   const events = [
     end,
     drained,
@@ -99,7 +99,7 @@ describe('whatever happens', () => {
   });
 
   it('nothing is released, or handed over, before it has drained', () => {
-    for (const from of [leading, draining, drainingForHeir]) {
+    for (const from of [leading, draining, drainingForSuccessor]) {
       for (const event of events.filter(({ type }) => type !== 'drained' && type !== 'end')) expect(transition(from, event)).toBe(from);
     }
     expect(transition(leading, drained)).toBe(leading);

@@ -40,8 +40,8 @@ describe('a member', () => {
   it('that finds its own key of an earlier try takes it over', async () => {
     const world = new World();
     const store = world.connect();
-    store.link.dropReplies(1, { verbs: ['compareAndSwap'], how: 'reset' });
-    store.link.dropRequests(1, { verbs: ['revokeLease'], how: 'reset' });
+    store.link.dropReplies(1, { operations: ['compareAndSwap'], how: 'reset' });
+    store.link.dropRequests(1, { operations: ['revokeLease'], how: 'reset' });
     const leadership = await world.elect(world.member('a', {}, store));
     expect(world.clock.monotonic()).toBeLessThan(TTL_MS);
     expect(leadership.isValid()).toBe(true);
@@ -258,7 +258,7 @@ describe("a member's key", () => {
     const first = world.member('a', {}, link);
     const leadership = await world.elect(first);
     const other = quiet(world.member('a', { onDuplicate: 'replace' }, world.connect()).election(NAME).campaign());
-    link.link.dropReplies(2, { verbs: ['compareAndSwap'], how: 'reset' });
+    link.link.dropReplies(2, { operations: ['compareAndSwap'], how: 'reset' });
     await world.pass(TTL_MS);
     expect((await leadership.ended).reason).toBe('replaced');
     expect((await other).isValid()).toBe(true);

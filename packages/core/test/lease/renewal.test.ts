@@ -4,7 +4,7 @@ import { StoreError, type Renewal } from '../../src/index.ts';
 import { LeaseSession } from '../../src/lease/session.ts';
 import { PausableClock } from '../../src/testing.ts';
 import { always } from '../support/random.ts';
-import { BELIEF_MS, SessionScene, unanswered } from '../support/session.ts';
+import { VALID_MS, SessionScene, unanswered } from '../support/session.ts';
 import { track } from '../support/track.ts';
 import type { World } from '../support/world.ts';
 
@@ -51,10 +51,10 @@ describe('renewal', () => {
   it('is tried again until the deadline while its outcome is unknown', async () => {
     const scene = new SessionScene();
     scene.answer = async () => Promise.reject(timeout);
-    await scene.pass(BELIEF_MS + 1);
+    await scene.pass(VALID_MS + 1);
     expect(scene.session.ended?.reason).toBe('deadline');
     expect(scene.sentAt.slice(0, 4)).toEqual([3_333, 3_833, 4_333, 4_833]);
-    expect(scene.sentAt.at(-1)).toBeGreaterThan(BELIEF_MS - 510);
+    expect(scene.sentAt.at(-1)).toBeGreaterThan(VALID_MS - 510);
     const tries = scene.renewals.length;
     await scene.pass(60_000);
     expect(scene.renewals.length).toBe(tries);
@@ -84,14 +84,14 @@ describe('renewal', () => {
   it('leaves each call no more time than there is until the deadline', async () => {
     const scene = new SessionScene();
     scene.answer = async () => Promise.reject(timeout);
-    await scene.pass(BELIEF_MS);
+    await scene.pass(VALID_MS);
     for (const { options, at } of scene.renewals)
-      expect(options.timeoutMs).toBeLessThanOrEqual(Math.ceil(Math.max(BELIEF_MS - at, 1) + 1e-6));
+      expect(options.timeoutMs).toBeLessThanOrEqual(Math.ceil(Math.max(VALID_MS - at, 1) + 1e-6));
     expect(scene.renewals[0]?.options.timeoutMs).toBe(2_500);
     expect(scene.renewals.at(-1)?.options.timeoutMs).toBeLessThan(510);
   });
 
-  it('that hangs for ever, against the contract, ends nothing before the deadline and nothing but belief at it', async () => {
+  it('that hangs for ever, against the contract, ends nothing before the deadline and nothing but validity at it', async () => {
     const scene = unanswered();
     await scene.pass(8_000);
     expect(scene.session.isValid()).toBe(true);

@@ -4,7 +4,10 @@ import { relay } from '../support/relay.ts';
 import { track, type Tracked } from '../support/track.ts';
 import { TTL_MS, World } from '../support/world.ts';
 
-/** Room for the member's id and two elections by the first lease, and for two elections and an entry of a group by each further one. */
+/**
+ * Room for the member's id and two elections by the first lease, and for two elections and an entry
+ * of a group by each further one.
+ */
 const KEYS = 5;
 
 interface Scene {
@@ -154,7 +157,7 @@ describe('a further lease', () => {
     const store = world.connect();
     const member = world.member('a', {}, store);
     await leading(world, member, ['1', '2']);
-    store.link.dropReplies(1, { verbs: ['grantLease'], how: 'timeout' });
+    store.link.dropReplies(1, { operations: ['grantLease'], how: 'timeout' });
     const third = track(member.election('3').campaign());
     await world.pass(100);
     const closed = member.close();

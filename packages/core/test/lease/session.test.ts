@@ -3,15 +3,15 @@ import { momentOf } from '../../src/base/clock.ts';
 import { StoreError, type Renewal } from '../../src/index.ts';
 import { LeaseSession } from '../../src/lease/session.ts';
 import { PausableClock } from '../../src/testing.ts';
-import { BELIEF_MS, SessionScene, unanswered } from '../support/session.ts';
+import { VALID_MS, SessionScene, unanswered } from '../support/session.ts';
 
 const expired = new StoreError('LEASE_EXPIRED', 'refused', 'gone');
 
 describe('the deadline', () => {
   it('is validFrom + ttl − margin − drain, exact on the monotonic clock', async () => {
     const { session, world } = unanswered();
-    expect(session.remainingMs()).toBeCloseTo(BELIEF_MS, 6);
-    await world.pass(BELIEF_MS - 0.01);
+    expect(session.remainingMs()).toBeCloseTo(VALID_MS, 6);
+    await world.pass(VALID_MS - 0.01);
     expect(session.isValid()).toBe(true);
     await world.pass(0.01);
     expect(session.isValid()).toBe(false);
@@ -20,7 +20,7 @@ describe('the deadline', () => {
 
   it('is as exact on the wall clock', async () => {
     const { session, world } = unanswered();
-    world.clock.advanceWall(BELIEF_MS - 0.5);
+    world.clock.advanceWall(VALID_MS - 0.5);
     expect(session.isValid()).toBe(true);
     expect(session.remainingMs()).toBeCloseTo(0.5, 2);
     world.clock.advanceWall(0.5);
@@ -29,7 +29,7 @@ describe('the deadline', () => {
 
   it('comes by itself, without anybody asking', async () => {
     const { ends, world } = unanswered();
-    await world.pass(BELIEF_MS - 0.01);
+    await world.pass(VALID_MS - 0.01);
     expect(ends).toEqual([]);
     await world.pass(0.02);
     expect(ends).toMatchObject([{ reason: 'deadline' }]);
@@ -51,7 +51,7 @@ describe('the deadline', () => {
     const session = new LeaseSession({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
     session.start();
     clock.pause();
-    await world.pass(BELIEF_MS + 5_000);
+    await world.pass(VALID_MS + 5_000);
     expect(session.ended).toBeUndefined();
     expect(session.isValid()).toBe(false);
     expect(session.ended?.reason).toBe('deadline');
@@ -66,7 +66,7 @@ describe('the deadline', () => {
     await scene.pass(2_000);
     answer.resolve({ ttlMs: 10_000, validFrom: at });
     await scene.pass(0);
-    expect(scene.session.remainingMs()).toBeCloseTo(BELIEF_MS - 2_000, 6);
+    expect(scene.session.remainingMs()).toBeCloseTo(VALID_MS - 2_000, 6);
   });
 
   it('is counted from the moment that the store vouches from, where that is earlier', async () => {
@@ -75,10 +75,10 @@ describe('the deadline', () => {
     scene.answer = async () => ({ ttlMs: 10_000, validFrom: scene.renewals.length === 1 ? granted : scene.renewals.at(-2)!.options.at });
     await scene.pass(10_000 / 3);
     expect(scene.renewals.length).toBe(1);
-    expect(scene.session.remainingMs()).toBeCloseTo(BELIEF_MS - 10_000 / 3, 2);
+    expect(scene.session.remainingMs()).toBeCloseTo(VALID_MS - 10_000 / 3, 2);
     await scene.pass(10_000 / 3);
     expect(scene.renewals.length).toBe(2);
-    expect(scene.session.remainingMs()).toBeCloseTo(BELIEF_MS - 10_000 / 3, 2);
+    expect(scene.session.remainingMs()).toBeCloseTo(VALID_MS - 10_000 / 3, 2);
   });
 
   it('never goes back when an acknowledgement vouches from before the last one', async () => {
@@ -102,7 +102,7 @@ describe('once false, never true again', () => {
     const scene = new SessionScene();
     const answer = Promise.withResolvers<Renewal>();
     scene.answer = () => answer.promise;
-    await scene.pass(BELIEF_MS + 1);
+    await scene.pass(VALID_MS + 1);
     answer.resolve({ ttlMs: 10_000, validFrom: momentOf(scene.world.clock) });
     await scene.pass(20_000);
     expect([scene.session.isValid(), scene.ends.length, scene.renewals.length]).toEqual([false, 1, 1]);
@@ -148,8 +148,8 @@ describe('the wall clock', () => {
   it('set back changes nothing', async () => {
     const { session, world } = unanswered();
     world.clock.advanceWall(-3_600_000);
-    expect(session.remainingMs()).toBeCloseTo(BELIEF_MS, 6);
-    await world.pass(BELIEF_MS - 1);
+    expect(session.remainingMs()).toBeCloseTo(VALID_MS, 6);
+    await world.pass(VALID_MS - 1);
     expect(session.isValid()).toBe(true);
     await world.pass(1);
     expect(session.ended?.reason).toBe('deadline');
@@ -158,9 +158,9 @@ describe('the wall clock', () => {
   it('set forward a little is made good by the next renewal', async () => {
     const scene = new SessionScene();
     scene.world.clock.advanceWall(4_000);
-    expect(scene.session.remainingMs()).toBeCloseTo(BELIEF_MS - 4_000, 2);
+    expect(scene.session.remainingMs()).toBeCloseTo(VALID_MS - 4_000, 2);
     await scene.pass(10_000 / 3);
-    expect(scene.session.remainingMs()).toBeCloseTo(BELIEF_MS, 2);
+    expect(scene.session.remainingMs()).toBeCloseTo(VALID_MS, 2);
     await scene.pass(60_000);
     expect(scene.session.isValid()).toBe(true);
   });
@@ -172,7 +172,7 @@ describe('the wall clock', () => {
     expect(ends).toMatchObject([{ reason: 'clockJump' }]);
   });
 
-  it('that goes on while the machine is suspended and the monotonic clock stands still ends belief at the first look', async () => {
+  it('that goes on while the machine is suspended and the monotonic clock stands still ends validity at the first look', async () => {
     const scene = new SessionScene();
     await scene.pass(5_000);
     scene.world.clock.advanceWall(30_000);
@@ -189,8 +189,8 @@ describe('the wall clock', () => {
     await world.pass(500);
     world.clock.advanceWall(-3_600_000);
     await world.pass(500);
-    expect(session.remainingMs()).toBeCloseTo(BELIEF_MS - 6_000, 2);
-    await world.pass(BELIEF_MS - 5_999);
+    expect(session.remainingMs()).toBeCloseTo(VALID_MS - 6_000, 2);
+    await world.pass(VALID_MS - 5_999);
     expect(session.isValid()).toBe(false);
     expect(ends).toMatchObject([{ reason: 'clockJump' }]);
   });
@@ -200,8 +200,8 @@ describe('the wall clock', () => {
     world.clock.advanceWall(-3_600_000);
     await world.pass(500);
     world.clock.advanceWall(4_000);
-    expect(session.remainingMs()).toBeCloseTo(BELIEF_MS - 4_500, 2);
-    world.clock.advanceWall(BELIEF_MS - 4_499);
+    expect(session.remainingMs()).toBeCloseTo(VALID_MS - 4_500, 2);
+    world.clock.advanceWall(VALID_MS - 4_499);
     expect(session.isValid()).toBe(false);
     expect(ends).toMatchObject([{ reason: 'clockJump' }]);
   });
@@ -221,9 +221,9 @@ describe('the wall clock', () => {
     await scene.pass(500);
     answer.resolve({ ttlMs: 10_000, validFrom: momentOf(scene.world.clock) });
     await scene.pass(1);
-    expect(scene.session.remainingMs()).toBeCloseTo(BELIEF_MS - 3_001, 0);
+    expect(scene.session.remainingMs()).toBeCloseTo(VALID_MS - 3_001, 0);
     await scene.pass(10_000 / 3);
-    expect(scene.session.remainingMs()).toBeCloseTo(BELIEF_MS - 1_001, 0);
+    expect(scene.session.remainingMs()).toBeCloseTo(VALID_MS - 1_001, 0);
   });
 
   it('that is slewed, or read late, was not set back', async () => {
@@ -234,15 +234,15 @@ describe('the wall clock', () => {
       world.clock.advanceWall(-4);
       await world.pass(250);
     }
-    expect(session.remainingMs()).toBeCloseTo(BELIEF_MS - 7_500, 6);
-    await world.pass(BELIEF_MS - 7_500);
+    expect(session.remainingMs()).toBeCloseTo(VALID_MS - 7_500, 6);
+    await world.pass(VALID_MS - 7_500);
     expect(ends).toMatchObject([{ reason: 'deadline' }]);
   });
 
   it('that merely runs faster, within the error that is allowed for, is no jump', async () => {
     const { ends, world } = unanswered();
     world.clock.advanceWall(90);
-    await world.pass(BELIEF_MS);
+    await world.pass(VALID_MS);
     expect(ends).toMatchObject([{ reason: 'deadline' }]);
   });
 });

@@ -21,16 +21,17 @@ describe('the margin', () => {
   it('covers a holder whose clock runs slow by ρ and a store whose clock runs fast by ρ', () => {
     check(
       fc.property(fc.integer({ min: 250, max: 86_400_000 }), fc.double({ min: 0, max: 0.1, noNaN: true }), (ttlMs, ratio) => {
-        const believed = ttlMs - marginMs(ttlMs, ratio);
-        // The holder counts `believed` ms while true time goes on by that over (1 − ρ); the store counts (1 + ρ) times true time.
-        const atTheStore = (believed / (1 - ratio)) * (1 + ratio);
+        const heldMs = ttlMs - marginMs(ttlMs, ratio);
+        // The holder counts `heldMs` ms while true time goes on by that over (1 − ρ); the store
+        // counts (1 + ρ) times true time.
+        const atTheStore = (heldMs / (1 - ratio)) * (1 + ratio);
         return atTheStore <= ttlMs + 1e-6;
       }),
     );
   });
 });
 
-describe('belief', () => {
+describe('validity', () => {
   it('is the ttl less the margin and the drain', () => {
     const timing = resolve({ ttlMs: 10_000, drainMs: 1_500 });
     expect(validMs(10_000, timing)).toBeCloseTo(10_000 - 198.0198 - 1_500, 4);

@@ -1,13 +1,13 @@
 /** No timer, call or watch outlives a close. */
 
-import type { MemoryStore, Verb } from '@incumbent/memory';
+import type { MemoryStore, Operation } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
 import { NAME, TTL_MS, World } from '../support/world.ts';
 
 describe('nothing outlives a close', () => {
   it('of an observer: not a read whose answer never comes', async () => {
     const world = new World();
-    const store = world.connect({ latencyMs: ({ kind, verb }) => (kind === 'reply' && verb === 'read' ? Infinity : 0) });
+    const store = world.connect({ latencyMs: ({ kind, operation }) => (kind === 'reply' && operation === 'read' ? Infinity : 0) });
     const observer = world.observer({}, store);
     observer.subscribe(() => {});
     await world.pass(10);
@@ -46,8 +46,8 @@ describe('nothing outlives a close', () => {
 
 describe('no call outlives a close', () => {
   /** A store that never answers one kind of call. */
-  function deafTo(world: World, deaf: Verb): MemoryStore {
-    return world.connect({ latencyMs: ({ kind, verb }) => (kind === 'reply' && verb === deaf ? Infinity : 0) });
+  function deafTo(world: World, deaf: Operation): MemoryStore {
+    return world.connect({ latencyMs: ({ kind, operation }) => (kind === 'reply' && operation === deaf ? Infinity : 0) });
   }
 
   it('not a renewal, nor what restores the member’s key', async () => {

@@ -29,7 +29,7 @@ describe('a campaign that is aborted at any moment', () => {
         const { holds } = world.clock;
         const held = world.server.watches.open;
         const store = world.connect({ latencyMs: 1 });
-        if (lost !== 'nothing lost') store.link.dropReplies(1, { verbs: [lost], how: 'reset' });
+        if (lost !== 'nothing lost') store.link.dropReplies(1, { operations: [lost], how: 'reset' });
         const caller = new AbortController();
         const campaign = track(world.member('a', {}, store).election(NAME).campaign({ signal: caller.signal }));
         await world.pass(atMs);

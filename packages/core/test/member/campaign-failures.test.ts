@@ -19,17 +19,18 @@ describe('a campaign', () => {
       compareAndSwap: async (changes, options) => {
         if (!refusing) return link.compareAndSwap(changes, options);
         refused += 1;
-        // Without this the test would never end: no timer, and so no deadline, comes between two tries.
+        // Without this the test would never end: no timer, and so no deadline, comes between two
+        // tries.
         if (refused > 1_000) return new Promise(() => {});
         throw new StoreError('UNREACHABLE', 'notSent', 'nobody is there');
       },
     });
-    const giveUp = new AbortController();
-    void quiet(world.member('b', {}, store).election(NAME).campaign({ signal: giveUp.signal }));
+    const aborter = new AbortController();
+    void quiet(world.member('b', {}, store).election(NAME).campaign({ signal: aborter.signal }));
     await world.until(() => world.queue().length === 2);
     await world.pass(50);
     refusing = true;
-    giveUp.abort();
+    aborter.abort();
     await world.pass(TTL_MS / 2);
     expect(refused).toBeLessThan(100);
   });
@@ -54,11 +55,11 @@ describe('a campaign', () => {
     await world.run(world.member('a').group('g').join());
     const a = world.member('a', {}, world.connect({ latencyMs: 20 }));
     const election = a.election(NAME);
-    const giveUp = new AbortController();
-    const first = quiet(election.campaign({ signal: giveUp.signal }));
+    const aborter = new AbortController();
+    const first = quiet(election.campaign({ signal: aborter.signal }));
     // Waits for the other process of this member id.
     await world.pass(200);
-    giveUp.abort(new Error('the first one was given up'));
+    aborter.abort(new Error('the first one was given up'));
     await expect(world.run(first)).rejects.toThrow('the first one was given up');
     await expect(world.run(election.campaign())).rejects.toMatchObject({ code: 'DUPLICATE_MEMBER' });
   });

@@ -128,7 +128,7 @@ describe('closing', () => {
     const link = world.connect();
     const a = world.member('a', {}, link);
     await world.run(a.group('g').join());
-    link.link.dropRequests(1_000_000, { verbs: ['enqueue'] });
+    link.link.dropRequests(1_000_000, { operations: ['enqueue'] });
     let calls = 0;
     const counted = relay(link, {
       enqueue: (...call) => {

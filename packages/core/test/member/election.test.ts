@@ -89,9 +89,9 @@ describe('campaign', () => {
     async (code) => {
       const world = new World();
       const denied = new StoreError(code, 'refused', 'no');
-      for (const verb of ['grantLease', 'compareAndSwap', 'enqueue', 'list', 'read'] as const) {
-        const store = relay(world.connect(), { [verb]: () => Promise.reject(denied) });
-        await expect(world.run(world.member(`a-${verb}`, {}, store).election(`e-${verb}`).campaign())).rejects.toBe(denied);
+      for (const operation of ['grantLease', 'compareAndSwap', 'enqueue', 'list', 'read'] as const) {
+        const store = relay(world.connect(), { [operation]: () => Promise.reject(denied) });
+        await expect(world.run(world.member(`a-${operation}`, {}, store).election(`e-${operation}`).campaign())).rejects.toBe(denied);
       }
       await world.close();
       world.expectNothingLeft();

@@ -12,7 +12,7 @@ describe('a group', () => {
     const a = world.member('a', {}, link);
     const group = a.group('g');
     await world.run(group.join());
-    link.link.dropRequests(1, { verbs: ['compareAndSwap'] });
+    link.link.dropRequests(1, { operations: ['compareAndSwap'] });
     await world.run(group.leave());
     await world.pass(20 * TTL_MS);
     expect(await world.run(group.members())).toEqual([]);
@@ -39,7 +39,7 @@ describe('a group', () => {
     const link = world.connect();
     const group = world.member('a', {}, link).group('g');
     await world.run(group.join());
-    link.link.dropRequests(1, { verbs: ['read'] });
+    link.link.dropRequests(1, { operations: ['read'] });
     const again = quiet(group.join());
     expect(await world.settles(again, TTL_MS)).toBe(true);
     await again;

@@ -264,10 +264,10 @@ describe('the work of lead', () => {
     'never begins work that was given up before, %i turns after the election',
     async (turns) => {
       const world = new World();
-      const giveUp = new AbortController();
+      const aborter = new AbortController();
       const abort = async (): Promise<void> => {
         for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
-        giveUp.abort(new Error('enough'));
+        aborter.abort(new Error('enough'));
       };
       const nothing = (): void => {};
       const info = (_: object, text: string): void => void (text === 'elected' && abort());
@@ -277,7 +277,7 @@ describe('the work of lead', () => {
         begun.push(leadership.isValid());
         await leadership.ended;
       };
-      await expect(world.run(member.election(NAME).lead(work, { signal: giveUp.signal }))).rejects.toThrow('enough');
+      await expect(world.run(member.election(NAME).lead(work, { signal: aborter.signal }))).rejects.toThrow('enough');
       expect(begun).not.toContain(false);
       await world.close();
     },
@@ -286,11 +286,11 @@ describe('the work of lead', () => {
   it('does not campaign again, whoever asks, before the work that is stuck has settled', async () => {
     const world = new World();
     const election = world.member('a').election(NAME);
-    const giveUp = new AbortController();
+    const aborter = new AbortController();
     const stuck = Promise.withResolvers<void>();
-    const first = quiet(election.lead(() => stuck.promise, { signal: giveUp.signal }));
+    const first = quiet(election.lead(() => stuck.promise, { signal: aborter.signal }));
     await world.until(() => election.leadership !== undefined);
-    giveUp.abort(new Error('enough'));
+    aborter.abort(new Error('enough'));
     await world.pass(TTL_MS);
     await expect(first).rejects.toThrow('enough');
     const again = quiet(election.campaign());

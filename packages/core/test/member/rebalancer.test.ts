@@ -50,7 +50,7 @@ describe('rebalancing', () => {
         .election(NAME, { succession: byPriority(1, { rebalance: true }) })
         .campaign(),
     );
-    store.link.dropRequests(1, { verbs: ['list'], how: 'reset' });
+    store.link.dropRequests(1, { operations: ['list'], how: 'reset' });
     await world.pass(1_500);
     const high = track(
       world

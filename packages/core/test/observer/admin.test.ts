@@ -93,12 +93,12 @@ describe.each([
     const world = new World(options);
     const leaderStore = world.connect();
     const leadership = await world.elect(world.member('a', {}, leaderStore));
-    const giveUp = new AbortController();
-    track(world.member('b').election(NAME).campaign({ signal: giveUp.signal }));
+    const aborter = new AbortController();
+    track(world.member('b').election(NAME).campaign({ signal: aborter.signal }));
     await world.pass(20);
     leaderStore.link.cutOff();
     await world.run(operator(world).requestHandover(1n, 'b'));
-    giveUp.abort();
+    aborter.abort();
     await world.pass(100);
     leaderStore.link.heal();
     await world.pass(TTL_MS / 2);
@@ -113,7 +113,7 @@ describe.each([
     const { world } = await led(options);
     const next = await behind(world, 'b');
     const store = world.connect();
-    store.link.dropReplies(1, { verbs: ['compareAndSwap'], how: 'reset' });
+    store.link.dropReplies(1, { operations: ['compareAndSwap'], how: 'reset' });
     expect(await world.run(new ElectionAdmin(store, NAME).stepDown(1n))).toBe(true);
     await world.pass(2 * DRAIN_MS);
     expect([next.value?.term, next.value?.isValid()]).toEqual([2n, true]);

@@ -9,7 +9,7 @@ describe('an observer', () => {
   it('is not called unready for ever because one read had no answer in time', async () => {
     const world = new World();
     const link = world.connect();
-    link.link.dropReplies(1, { verbs: ['read'] });
+    link.link.dropReplies(1, { operations: ['read'] });
     const observer = new ElectionObserver(link, NAME, { clock: world.clock });
     await expect(world.run(observer.ready)).resolves.toBeUndefined();
     await world.run(observer.close());

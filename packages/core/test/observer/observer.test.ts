@@ -60,7 +60,7 @@ describe('an observer', () => {
   it('shows a new leader while the answer to what it asked before has not come', async () => {
     const world = new World();
     let deaf = false;
-    const store = world.connect({ latencyMs: ({ kind, verb }) => (deaf && kind === 'reply' && verb === 'read' ? Infinity : 0) });
+    const store = world.connect({ latencyMs: ({ kind, operation }) => (deaf && kind === 'reply' && operation === 'read' ? Infinity : 0) });
     const views = shown(world.observer({}, store));
     const election = world.member('a').election(NAME);
     const first = await world.run(election.campaign());
@@ -229,7 +229,7 @@ describe('a store that cannot be reached', () => {
   it('does not reject ready: that is waited for', async () => {
     const world = new World();
     const store = world.connect();
-    store.link.dropRequests(3, { verbs: ['read'], how: 'reset' });
+    store.link.dropRequests(3, { operations: ['read'], how: 'reset' });
     const ready = track(world.observer({}, store).ready);
     await world.pass(60_000);
     expect(ready.state).toBe('resolved');

@@ -9,7 +9,9 @@ import { track } from '../support/track.ts';
 import { LEADER, NAME, World, type WorldOptions } from '../support/world.ts';
 
 const LIMIT = 4_096;
-/** A member id, and an election's name, as long as they may be: the leader's record has both twice. */
+/**
+ * A member id, and an election's name, as long as they may be: the leader's record has both twice.
+ */
 const LONG = 'm'.repeat(128);
 
 const codec = { encode: (value: string): Uint8Array => bytes(value), decode: (read: Uint8Array): string => new TextDecoder().decode(read) };

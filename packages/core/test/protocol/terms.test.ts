@@ -163,7 +163,7 @@ describe('an operator lowers the last term', () => {
     const world = new World();
     exhaust(world);
     const store = world.connect();
-    store.link.dropReplies(1, { verbs: ['compareAndSwap'], how: 'reset' });
+    store.link.dropReplies(1, { operations: ['compareAndSwap'], how: 'reset' });
     expect(await world.run(operator(world, store).lowerTermUnsafely(MAX_TERM, 41n))).toBe(true);
     expect(world.json(TERM)).toMatchObject({ term: '41' });
   });
@@ -179,7 +179,7 @@ describe('an operator lowers the last term', () => {
       compareAndSwap: async (changes, options) => {
         if (isLost) return link.compareAndSwap(changes, options);
         isLost = true;
-        link.link.dropReplies(1, { verbs: ['compareAndSwap'], how: 'reset' });
+        link.link.dropReplies(1, { operations: ['compareAndSwap'], how: 'reset' });
         const answer = link.compareAndSwap(changes, options);
         await answer.catch(() => {});
         again = await world.member('a').election(NAME).campaign();

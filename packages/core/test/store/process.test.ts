@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 
 import { hasEnded, parseStat, processSpace } from '../../src/store/process.ts';
 
-/** As the kernel writes it: the process group is the 5th field, the number of threads the 20th, the start time the 22nd. */
+/**
+ * As the kernel writes it: the process group is the 5th field, the number of threads the 20th, the
+ * start time the 22nd.
+ */
 function statOf(name: string, state: string, started: string, threads = 1): string {
   const between = Array.from({ length: 18 }, (_, index) => String(index === 16 ? threads : index + 100)).join(' ');
   return `4711 (${name}) ${state} ${between} ${started} 99 98 97\n`;

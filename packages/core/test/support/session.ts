@@ -10,7 +10,7 @@ import { relay } from './relay.ts';
 import { World } from './world.ts';
 
 /** ttl 10,000 − margin 198.0198 − drain 1,000. */
-export const BELIEF_MS: number = 10_000 - (0.02 / 1.01) * 10_000 - 1_000;
+export const VALID_MS: number = 10_000 - (0.02 / 1.01) * 10_000 - 1_000;
 
 export interface RenewCall {
   readonly options: LeaseOptions;

@@ -140,7 +140,7 @@ export class Storm {
       'heal all once more': () => this.#healAll(),
       'begin all': () => this.#participants.forEach((other) => this.#begin(other)),
       'lose an answer': () => link.dropReplies(1),
-      'lose the answer of a write': () => link.dropReplies(1, { verbs: ['compareAndSwap', 'enqueue'], how: 'reset' }),
+      'lose the answer of a write': () => link.dropReplies(1, { operations: ['compareAndSwap', 'enqueue'], how: 'reset' }),
       'lose a request': () => link.dropRequests(1, { how: 'reset' }),
       'hold swaps': () => link.holdWrites('compareAndSwap'),
       'hold enqueues': () => link.holdWrites('enqueue'),
@@ -164,7 +164,9 @@ export class Storm {
     }
   }
 
-  /** Spares the entry of the leader: deleting it while the leader is cut off makes a second leader. */
+  /**
+   * Spares the entry of the leader: deleting it while the leader is cut off makes a second leader.
+   */
   #deleteWaiting(): void {
     const holder = this.world.json(TERM)?.['entry'];
     const waiting = this.world.server.keys().filter((key) => key.startsWith(CANDIDATES) && key !== holder);

@@ -1,6 +1,6 @@
 /** Faults of single calls, as opposed to faults of the whole link. */
 
-import type { Verb } from '../options.ts';
+import type { Operation } from '../options.ts';
 
 /**
  * How a dropped call ends: `timeout`, at its timeout; `reset`, at once, as if the connection had
@@ -10,28 +10,28 @@ export type DropHow = 'timeout' | 'reset';
 
 export interface DropOptions {
   /** The calls that can be dropped. Default: all. */
-  readonly verbs?: readonly Verb[];
+  readonly operations?: readonly Operation[];
   /** How a dropped call ends. Default `timeout`. */
   readonly how?: DropHow;
 }
 
-const WRITES: readonly Verb[] = ['grantLease', 'renewLease', 'revokeLease', 'compareAndSwap', 'enqueue'];
+const WRITES: readonly Operation[] = ['grantLease', 'renewLease', 'revokeLease', 'compareAndSwap', 'enqueue'];
 
 /** Drops a number of calls. */
 class Drops {
   #left: number;
-  readonly #verbs: readonly Verb[] | undefined;
+  readonly #operations: readonly Operation[] | undefined;
   readonly #how: DropHow;
 
   constructor(count: number, options: DropOptions) {
     this.#left = count;
-    this.#verbs = options.verbs;
+    this.#operations = options.operations;
     this.#how = options.how ?? 'timeout';
   }
 
   /** How this call is dropped. Undefined: it is not dropped. */
-  next(verb: Verb): DropHow | undefined {
-    if (this.#left <= 0 || !(this.#verbs?.includes(verb) ?? true)) return undefined;
+  next(operation: Operation): DropHow | undefined {
+    if (this.#left <= 0 || !(this.#operations?.includes(operation) ?? true)) return undefined;
     this.#left -= 1;
     return this.#how;
   }
@@ -42,7 +42,7 @@ const NONE = new Drops(0, {});
 export class CallFaults {
   #requests = NONE;
   #replies = NONE;
-  #heldVerbs: readonly Verb[] = [];
+  #heldOperations: readonly Operation[] = [];
   #held: (() => void)[] = [];
 
   dropRequests(count: number, options: DropOptions): void {
@@ -54,13 +54,13 @@ export class CallFaults {
   }
 
   /** Holds these calls at the server until `release`. Without arguments, all that write. */
-  hold(verbs: readonly Verb[]): void {
-    this.#heldVerbs = verbs.length > 0 ? verbs : WRITES;
+  hold(operations: readonly Operation[]): void {
+    this.#heldOperations = operations.length > 0 ? operations : WRITES;
   }
 
   /** Applies the calls that are held, in the order in which they came. */
   release(): void {
-    this.#heldVerbs = [];
+    this.#heldOperations = [];
     const held = this.#held;
     this.#held = [];
     for (const apply of held) apply();
@@ -73,18 +73,18 @@ export class CallFaults {
   }
 
   /** How the next request of this call is dropped. Undefined: it is sent. */
-  dropOfRequest(verb: Verb): DropHow | undefined {
-    return this.#requests.next(verb);
+  dropOfRequest(operation: Operation): DropHow | undefined {
+    return this.#requests.next(operation);
   }
 
   /** How the next reply to this call is dropped. Undefined: it is sent. */
-  dropOfReply(verb: Verb): DropHow | undefined {
-    return this.#replies.next(verb);
+  dropOfReply(operation: Operation): DropHow | undefined {
+    return this.#replies.next(operation);
   }
 
   /** Applies a request that has reached the server: now, or at `release`. */
-  applyOrHold(verb: Verb, apply: () => void): void {
-    if (this.#heldVerbs.includes(verb)) this.#held.push(apply);
+  applyOrHold(operation: Operation, apply: () => void): void {
+    if (this.#heldOperations.includes(operation)) this.#held.push(apply);
     else apply();
   }
 }

@@ -6,7 +6,7 @@
 import type { CallOptions, Cancel } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
 import { connectionReset, timedOut } from '../errors.ts';
-import type { Verb } from '../options.ts';
+import type { Operation } from '../options.ts';
 import type { CallFaults, DropHow } from './call-faults.ts';
 import type { Connection, ConnectionListener } from './connection.ts';
 
@@ -15,25 +15,25 @@ type Reject = (reason: unknown) => void;
 export class Calls {
   readonly #connection: Connection;
   readonly #faults: CallFaults;
-  readonly #admit: (verb: Verb) => boolean;
+  readonly #admit: (operation: Operation) => boolean;
 
   /**
    * `admit` is called before a request is applied. False: the server is closed, and never replies.
    */
-  constructor(connection: Connection, faults: CallFaults, admit: (verb: Verb) => boolean) {
+  constructor(connection: Connection, faults: CallFaults, admit: (operation: Operation) => boolean) {
     this.#connection = connection;
     this.#faults = faults;
     this.#admit = admit;
   }
 
   /** Runs `apply` on the server, and returns or throws what `apply` did. */
-  async run<T>(verb: Verb, apply: () => T, options: CallOptions): Promise<T> {
+  async run<T>(operation: Operation, apply: () => T, options: CallOptions): Promise<T> {
     options.signal?.throwIfAborted();
     const { refusal } = this.#connection;
     if (refusal !== undefined) throw refusal;
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    const cancels = this.#rejectEarly(verb, options, reject);
-    this.#send(verb, apply, resolve, reject);
+    const cancels = this.#rejectEarly(operation, options, reject);
+    this.#send(operation, apply, resolve, reject);
     try {
       return await promise;
     } finally {
@@ -41,8 +41,8 @@ export class Calls {
     }
   }
 
-  #rejectEarly(verb: Verb, { timeoutMs, signal }: CallOptions, reject: Reject): readonly Cancel[] {
-    const onTimeout = (): void => reject(timedOut(verb, timeoutMs));
+  #rejectEarly(operation: Operation, { timeoutMs, signal }: CallOptions, reject: Reject): readonly Cancel[] {
+    const onTimeout = (): void => reject(timedOut(operation, timeoutMs));
     const listener: ConnectionListener = { cut: () => {}, silent: () => {}, healed: () => {}, reset: reject, closed: reject };
     return [
       this.#connection.subscribe(listener),
@@ -51,20 +51,20 @@ export class Calls {
     ];
   }
 
-  #send<T>(verb: Verb, apply: () => T, resolve: (value: T) => void, reject: Reject): void {
-    const drop = this.#faults.dropOfRequest(verb);
-    if (drop !== undefined) return dropped(verb, drop, reject);
-    this.#connection.send({ kind: 'request', verb }, () => {
-      this.#faults.applyOrHold(verb, () => {
-        if (this.#admit(verb)) this.#reply(verb, resultOf(apply, resolve, reject), reject);
+  #send<T>(operation: Operation, apply: () => T, resolve: (value: T) => void, reject: Reject): void {
+    const drop = this.#faults.dropOfRequest(operation);
+    if (drop !== undefined) return dropped(operation, drop, reject);
+    this.#connection.send({ kind: 'request', operation }, () => {
+      this.#faults.applyOrHold(operation, () => {
+        if (this.#admit(operation)) this.#reply(operation, resultOf(apply, resolve, reject), reject);
       });
     });
   }
 
-  #reply(verb: Verb, deliver: () => void, reject: Reject): void {
-    const drop = this.#faults.dropOfReply(verb);
-    if (drop !== undefined) return dropped(verb, drop, reject);
-    this.#connection.send({ kind: 'reply', verb }, deliver);
+  #reply(operation: Operation, deliver: () => void, reject: Reject): void {
+    const drop = this.#faults.dropOfReply(operation);
+    if (drop !== undefined) return dropped(operation, drop, reject);
+    this.#connection.send({ kind: 'reply', operation }, deliver);
   }
 }
 
@@ -78,6 +78,6 @@ function resultOf<T>(apply: () => T, resolve: (value: T) => void, reject: Reject
   }
 }
 
-function dropped(verb: Verb, how: DropHow, reject: Reject): void {
-  if (how === 'reset') reject(connectionReset(verb));
+function dropped(operation: Operation, how: DropHow, reject: Reject): void {
+  if (how === 'reset') reject(connectionReset(operation));
 }

@@ -1,7 +1,7 @@
 /** The link of a client to its server, with faults that a test switches on and off. */
 
 import { checkNumber } from '@incumbent/core/adapter';
-import type { Verb } from '../options.ts';
+import type { Operation } from '../options.ts';
 import type { CallFaults, DropOptions } from './call-faults.ts';
 import type { Connection } from './connection.ts';
 
@@ -83,8 +83,8 @@ export class MemoryLink {
    * Holds these calls (default: all that write) at the server until `release`, which applies them
    * in the order in which they came, long after their callers gave up.
    */
-  holdWrites(...verbs: readonly Verb[]): void {
-    this.#faults.hold(verbs);
+  holdWrites(...operations: readonly Operation[]): void {
+    this.#faults.hold(operations);
   }
 
   /** Applies the calls that `holdWrites` holds, and ends that fault. */

@@ -72,10 +72,10 @@ export function endIfOver(step: StepContext): void {
 export function end(step: StepContext, reason: PeerEndReason): void {
   const { role, term, standing } = step.state;
   if (role.kind !== 'leading') return;
-  const wasBelieved = role.vouched !== undefined;
-  step.set({ role: { kind: 'following', leader: undefined }, ledTerm: term, standing: standing && !wasBelieved });
+  const wasValid = role.vouched !== undefined;
+  step.set({ role: { kind: 'following', leader: undefined }, ledTerm: term, standing: standing && !wasValid });
   step.restartElectionTimer();
-  if (wasBelieved) step.ended(reason);
+  if (wasValid) step.ended(reason);
 }
 
 /** Enters a newer term as a follower without a known leader. */

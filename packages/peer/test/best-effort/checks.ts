@@ -41,21 +41,21 @@ export class BestEffortChecks extends Checks<'bestEffort'> {
     this.#rounds.set(self.name, round);
     this.#elected.push({ id, atMs });
     this.#said.set(id, atMs);
-    this.believers(all, atMs);
+    this.validLeaders(all, atMs);
   }
 
   /**
    * A leader that has sent no heartbeat for a failure timeout was paused, so its leadership must
    * not be valid.
    */
-  override believers(all: readonly Best[], atMs: number): void {
+  override validLeaders(all: readonly Best[], atMs: number): void {
     const valid = all.filter((one) => one.awake && one.isValid());
-    if (valid.length > 1) this.count('two believe');
+    if (valid.length > 1) this.count('two valid leaders');
     if (this.#shape.name === 'invitation') return;
     for (const { name, process } of valid) {
       const silentMs = atMs - (this.#said.get(process.id) ?? atMs);
       if (silentMs > this.#shape.options.failureTimeoutMs && this.#shape.members.length > 1)
-        this.fail('who stood still does not believe', atMs, `${name} has been silent for ${silentMs} ms`);
+        this.fail('a process that stood still is not valid', atMs, `${name} has been silent for ${silentMs} ms`);
     }
   }
 }

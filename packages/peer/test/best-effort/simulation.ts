@@ -1,6 +1,6 @@
 /** The simulation of each best-effort algorithm. */
 
-import { strikesOf, usual } from '../simulation/draw.ts';
+import { faultsOf, usual } from '../simulation/draw.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { names, type Name } from './algorithms.ts';
 import { planOf } from './plan.ts';
@@ -18,10 +18,10 @@ export const bestEffortSimulations: readonly Simulation[] = names.map((name) => 
   name,
   claim: 'in a connected, quiet group one leads and all see it, whatever happened before',
   always: [
-    ...['elected', 'two believe', 'farewell by resigning', 'farewell by handing over'],
+    ...['elected', 'two valid leaders', 'farewell by resigning', 'farewell by handing over'],
     ...['heartbeat', 'heartbeatAnswer', 'resigned', 'handover', ...own[name]].map((type) => `sent ${type}`),
     ...['deadline', 'superseded', 'resigned', 'handover'].map((reason) => `ended ${reason}`),
-    ...strikesOf(usual),
+    ...faultsOf(usual),
   ],
   seldom: [],
   run: (seed, note) => new BestEffortWorld(planOf(name, seed), note).run(),

@@ -33,7 +33,7 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     if (dead === undefined || this.#electable(dead).length === 0) return;
     // When this leader crashes, members that let it lead first campaign again. Failures that count
     // against other members may be forgiven meanwhile, or may have been forgiven just now.
-    const isUnclear = this.seats.some((seat) => this.#standsBack(seat) || this.#level(dead, seat.id, 2 * unitMs) > 0);
+    const isUnclear = this.members.some((member) => this.#standsBack(member) || this.#level(dead, member.id, 2 * unitMs) > 0);
     const next = isUnclear ? undefined : dead.run?.driver.successor(undefined);
     dead.crash(false);
     this.failedOverAfter = this.#untilOne('a crashed leader is followed');
@@ -42,12 +42,12 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     this.pass(unitMs);
     // Of two members, the remaining one leads a group of one. The group of the returning member is
     // as good, so either may win.
-    const isAlone = this.shape.name === 'invitation' && this.seats.length === 2;
+    const isAlone = this.shape.name === 'invitation' && this.members.length === 2;
     this.#stays(isAlone ? undefined : 'who comes back disturbs nobody', () => {
       dead.start();
       this.pass(4 * unitMs);
     });
-    this.#giveUp();
+    this.#endLeadership();
   }
 
   /** The live members that could lead, except this one. */
@@ -55,7 +55,7 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     const { name, options, bystanders } = this.shape;
     const isEligible = (id: string): boolean =>
       !bystanders.includes(id) && (name !== 'candidateOrdinary' || options.candidates.includes(id));
-    return this.seats.filter((seat) => seat !== but && seat.up && isEligible(seat.id));
+    return this.members.filter((member) => member !== but && member.up && isEligible(member.id));
   }
 
   /** Waits until exactly one member leads and all see it. Returns the time in failure timeouts. */
@@ -63,18 +63,18 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     const { boundMs, unitMs } = this.shape;
     const missing = (): string | undefined => {
       if (this.#agreed() !== undefined) return undefined;
-      return this.seats.map((seat) => `${seat.id}${seat.isValid ? ' leads,' : ''} sees ${seat.view}`).join('; ');
+      return this.members.map((member) => `${member.id}${member.isValid ? ' leads,' : ''} sees ${member.view}`).join('; ');
     };
     return this.until(promise, boundMs, unitMs / 20, missing) / unitMs;
   }
 
   /** The leader, if all live members see it and no other member leads. */
   #agreed(): string | undefined {
-    const up = this.seats.filter((seat) => seat.up);
+    const up = this.members.filter((member) => member.up);
     const views = new Set(up.map(({ view }) => view));
-    const believers = up.filter((seat) => seat.isValid);
+    const validLeaders = up.filter((member) => member.isValid);
     const [view = ''] = views;
-    return views.size === 1 && believers.length === 1 && view.startsWith(`${believers[0]?.id} in `) ? view : undefined;
+    return views.size === 1 && validLeaders.length === 1 && view.startsWith(`${validLeaders[0]?.id} in `) ? view : undefined;
   }
 
   /**
@@ -112,38 +112,38 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
   #bestLeads(): void {
     const leader = this.leader();
     if (leader === undefined) return;
-    const better = this.#electable(leader).find((seat) => this.#isBetter(seat, leader.id));
+    const better = this.#electable(leader).find((member) => this.#isBetter(member, leader.id));
     if (better === undefined) return;
     // Its failures have just been forgiven, so it will take over.
     this.pass(2 * this.shape.unitMs);
     if (this.leader() === leader) this.checks.fail('the best leads', this.scheduler.nowMs, `${leader.id}, not ${better.id}`);
   }
 
-  #isBetter(seat: Place, leader: string): boolean {
-    const { leaders } = stateOf(seat);
-    const own = -this.#level(seat, seat.id);
-    const weight = Math.min(-this.#level(seat, leader), ...leaders.map((heard) => heard.weight));
-    return !this.#standsBack(seat) && (own > weight || (own === weight && seat.id < leader));
+  #isBetter(member: Place, leader: string): boolean {
+    const { leaders } = stateOf(member);
+    const own = -this.#level(member, member.id);
+    const weight = Math.min(-this.#level(member, leader), ...leaders.map((heard) => heard.weight));
+    return !this.#standsBack(member) && (own > weight || (own === weight && member.id < leader));
   }
 
-  #standsBack(seat: Place): boolean {
-    return stateOf(seat).standsBack;
+  #standsBack(member: Place): boolean {
+    return stateOf(member).standsBack;
   }
 
   /**
    * By how many levels a member's failures lower its rank, as another member knows: now, or some
    * time ago.
    */
-  #level(seat: Place, of: string, agoMs = 0): number {
-    const nowMs = (seat.run?.process.monotonic() ?? 0) - agoMs;
-    return levelOf(this.shape.options.forgiveMs, stateOf(seat).failures, of, nowMs);
+  #level(member: Place, of: string, agoMs = 0): number {
+    const nowMs = (member.run?.process.monotonic() ?? 0) - agoMs;
+    return levelOf(this.shape.options.forgiveMs, stateOf(member).failures, of, nowMs);
   }
 
   /**
    * The leader resigns, and a member must lead again. Or it hands over, and the successor must
    * lead.
    */
-  #giveUp(): void {
+  #endLeadership(): void {
     const leader = this.leader();
     if (leader?.run === undefined) return;
     const sinceMs = this.scheduler.nowMs;

@@ -37,7 +37,7 @@ export class EmergentChecks extends Checks<'bestEffort'> {
     const members = phase.kind === 'present' ? phase.list.members : [];
     if (members[0]?.memberId !== id) this.fail('the first of its own list leads', atMs, name);
     if (members.length < (options.minimumSize ?? 1)) this.fail('nobody leads too few', atMs, `${name} leads ${members.length}`);
-    if (all.filter((one) => one.awake && one.isValid()).length > 1) this.count('two believe');
+    if (all.filter((one) => one.awake && one.isValid()).length > 1) this.count('two valid leaders');
   }
 
   /** A process has ended by itself. */

@@ -205,10 +205,10 @@ export class Cluster implements AsyncDisposable {
 
   #transport(isCrashed: () => boolean): Transport {
     return {
-      open: async (seat: LinkOptions): Promise<Link> => {
-        const link = await this.#network.open(seat);
-        this.#links.set(seat.memberId, link);
-        return { ...link, send: (to, frame, sort) => (isCrashed() ? undefined : this.#send(link, seat.memberId, to, frame, sort)) };
+      open: async (options: LinkOptions): Promise<Link> => {
+        const link = await this.#network.open(options);
+        this.#links.set(options.memberId, link);
+        return { ...link, send: (to, frame, sort) => (isCrashed() ? undefined : this.#send(link, options.memberId, to, frame, sort)) };
       },
     };
   }

@@ -41,9 +41,9 @@ export class EmergentWorld extends World<'bestEffort', Shape, EmergentChecks> {
     this.checks.failed(run.name, why, this.scheduler.nowMs);
     this.noted(`${run.name} failed: ${why}`);
     this.scheduler.after(this.shape.failureTimeoutMs, () => {
-      const seat = this.seats.find((one) => one.run === run);
-      seat?.crash(false);
-      seat?.start();
+      const member = this.members.find((one) => one.run === run);
+      member?.crash(false);
+      member?.start();
     });
   }
 
@@ -56,7 +56,7 @@ export class EmergentWorld extends World<'bestEffort', Shape, EmergentChecks> {
 
   /** A member that considers itself the coordinator: the first one found. */
   override leader(): SimulatedMember<'bestEffort'> | undefined {
-    return this.seats.find(({ run }) => run !== undefined && coordinates(run));
+    return this.members.find(({ run }) => run !== undefined && coordinates(run));
   }
 
   #failOver(): void {
@@ -80,11 +80,11 @@ export class EmergentWorld extends World<'bestEffort', Shape, EmergentChecks> {
     if (lists.size !== 1 || membership === undefined || membership.members.length !== runs.length) return [...lists].join(' and ');
     const keepers = runs.filter(coordinates).map(({ process }) => process.id);
     if (keepers.length !== 1 || keepers[0] !== membership.coordinator) return `coordinators: ${keepers.join(', ')}`;
-    const leaders = this.seats.filter((seat) => seat.isValid).map(({ id }) => id);
+    const leaders = this.members.filter((member) => member.isValid).map(({ id }) => id);
     const isLed = membership.isEnough && membership.members.some(({ memberId }) => !this.shape.bystanders.includes(memberId));
     const expected = isLed ? [membership.coordinator] : [];
     if (JSON.stringify(leaders) !== JSON.stringify(expected)) return `led by ${leaders.join(', ')}, not by ${expected.join(', ')}`;
-    const views = new Set(this.seats.filter(({ up }) => up).map(({ view }) => view));
+    const views = new Set(this.members.filter(({ up }) => up).map(({ view }) => view));
     return views.size === 1 ? undefined : `views: ${[...views].join(', ')}`;
   }
 

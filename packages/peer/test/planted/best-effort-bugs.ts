@@ -1,5 +1,6 @@
 /**
- * Bugs to plant in the best-effort algorithms. Each is hunted in the simulation of one algorithm.
+ * Bugs to plant in the best-effort algorithms. Each is searched for in the simulation of one
+ * algorithm.
  */
 
 import { bug, type Bug } from './bug.ts';

@@ -13,14 +13,14 @@ export interface Found {
   readonly what?: string;
 }
 
-const [hook, hunt] = [import.meta.resolve('./hook.ts'), import.meta.resolve('./hunt.ts')];
+const [hook, search] = [import.meta.resolve('./hook.ts'), import.meta.resolve('./search.ts')];
 
 /**
  * Runs at most `most` worlds. Rejects if the text that the bug replaces is not in the source any
  * more.
  */
 export async function find({ name, on }: Pick<Bug, 'name' | 'on'>, most: number): Promise<Found> {
-  const program = ['--import', hook, fileURLToPath(hunt), on, String(most)];
+  const program = ['--import', hook, fileURLToPath(search), on, String(most)];
   const options = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', ...program];
   const { stdout } = await promisify(execFile)(process.execPath, options, { env: { ...process.env, PLANTED: name, NODE_OPTIONS: '' } });
   return JSON.parse(stdout) as Found;

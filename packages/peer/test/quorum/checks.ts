@@ -59,14 +59,14 @@ export class QuorumChecks extends Checks<'quorum'> {
     const own = this.#reachOf(id);
     const behind = this.#members.filter((other) => this.#reachOf(other) <= own).length;
     if (behind * 2 <= this.#members.length) this.fail('the leader has the data', atMs, `${id} reaches ${own}`);
-    this.believers(all, atMs);
+    this.validLeaders(all, atMs);
   }
 
   /**
    * Call it when a member becomes leader or resumes. A leadership that has ended must not be valid
    * again.
    */
-  override believers(all: readonly Run<'quorum'>[], atMs: number): void {
+  override validLeaders(all: readonly Run<'quorum'>[], atMs: number): void {
     const names = all.filter((one) => one.awake && one.isValid()).map(({ name, term }) => `${name} in term ${term}`);
     if (names.length > 1) this.fail('one isValid', atMs, names.join(' and '));
   }

@@ -1,6 +1,6 @@
 /** The simulation of the quorum algorithm. */
 
-import { strikesOf, usual } from '../simulation/draw.ts';
+import { faultsOf, usual } from '../simulation/draw.ts';
 import type { Simulation } from '../simulation/simulation.ts';
 import { planOf } from './plan.ts';
 import { QuorumWorld } from './world.ts';
@@ -19,7 +19,7 @@ export const quorumSimulation: Simulation = {
       'refused preVoteAnswer',
     ],
     ...['deadline', 'termBehind', 'resigned', 'handover'].map((reason) => `ended ${reason}`),
-    ...strikesOf(usual),
+    ...faultsOf(usual),
   ],
   seldom: ['write lost', 'write failed', 'failed notWritten', 'ended newerTerm', 'ended clockJump'],
   run: (seed, note) => new QuorumWorld(planOf(seed), note).run(),

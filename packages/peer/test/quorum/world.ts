@@ -34,7 +34,7 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
     const { electionTimeoutMaxMs: maxMs, outcast, outcastHow } = this.shape;
     this.rage();
     const readmit = outcast === undefined ? undefined : this.network.isolate(outcast, outcastHow);
-    const termsBefore = this.seats.map(termOf);
+    const termsBefore = this.members.map(termOf);
     this.recoveredAfter = this.#untilLed('elected once a majority is connected', outcast);
     // Let older promises and messages expire. A leader that is valid only by answers from before
     // the calm may lose its leadership now.
@@ -53,7 +53,7 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
 
   #failOver(): void {
     const leader = this.leader();
-    if (leader === undefined || this.seats.length < 3) return;
+    if (leader === undefined || this.members.length < 3) return;
     leader.crash(true);
     this.failedOverAfter = this.#untilLed('a crashed leader is followed', leader.id);
   }
@@ -79,7 +79,7 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
     const leader = this.leader();
     if (leader === undefined) return this.checks.fail(promise, this.scheduler.nowMs, 'nobody leads');
     const term = termOf(leader);
-    if (this.seats.some((seat) => seat.id !== but && termOf(seat) > term)) {
+    if (this.members.some((member) => member.id !== but && termOf(member) > term)) {
       this.checks.count('a newer term came back');
       return this.pass(5 * forMs);
     }
@@ -93,7 +93,7 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
    * spread it.
    */
   #agree(): void {
-    const views = this.seats.map((seat) => seat.view);
+    const views = this.members.map((member) => member.view);
     if (new Set(views).size > 1) this.checks.fail('all see who leads', this.scheduler.nowMs, views.join(', '));
   }
 
@@ -102,9 +102,9 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
    * not raise it again.
    */
   #keptQuiet(outcast: string | undefined, termsBefore: readonly bigint[]): void {
-    const seat = this.seats.find((one) => one.id === outcast);
-    const [term, id] = seat === undefined ? [0n, ''] : [termOf(seat), seat.id];
-    const others = this.seats.flatMap((one, i) => (one.id === outcast ? [] : [termOf(one), termsBefore[i] ?? 0n]));
+    const member = this.members.find((one) => one.id === outcast);
+    const [term, id] = member === undefined ? [0n, ''] : [termOf(member), member.id];
+    const others = this.members.flatMap((one, i) => (one.id === outcast ? [] : [termOf(one), termsBefore[i] ?? 0n]));
     const known = [...others, termsBefore[this.shape.members.indexOf(id)] ?? 0n].reduce((a, b) => (a > b ? a : b));
     if (term > known + 1n)
       this.checks.fail('whoever hears nobody raises no term', this.scheduler.nowMs, `${id} has term ${term}, after ${known}`);
@@ -112,6 +112,6 @@ export class QuorumWorld extends World<'quorum', Shape, QuorumChecks> {
 }
 
 /** The newest term that it knows, or that is on its disk while it is down. */
-function termOf(seat: SimulatedMember<'quorum'>): bigint {
-  return seat.run?.term ?? (seat.kept as Vote | undefined)?.term ?? 0n;
+function termOf(member: SimulatedMember<'quorum'>): bigint {
+  return member.run?.term ?? (member.kept as Vote | undefined)?.term ?? 0n;
 }

@@ -12,7 +12,7 @@ const STEP_MS = 20;
 export class Arena extends Group {
   /** All leaderships, in the order in which they started. */
   readonly led: PeerLeadership<'quorum'>[] = [];
-  readonly #believed = new Map<string, bigint>();
+  readonly #valid = new Map<string, bigint>();
 
   /** Starts all members. They campaign all the time. */
   begin(): this {
@@ -28,7 +28,7 @@ export class Arena extends Group {
     member.lead(work).catch(() => {});
   }
 
-  get believers(): readonly PeerLeadership<'quorum'>[] {
+  get validLeaders(): readonly PeerLeadership<'quorum'>[] {
     return this.led.filter((leadership) => leadership.isValid());
   }
 
@@ -45,12 +45,12 @@ export class Arena extends Group {
   }
 
   look(): void {
-    const { believers } = this;
-    expect(believers.map(({ memberId, term }) => `${memberId} ${term}`).length).toBeLessThan(2);
-    for (const { memberId, term } of believers) {
+    const { validLeaders } = this;
+    expect(validLeaders.map(({ memberId, term }) => `${memberId} ${term}`).length).toBeLessThan(2);
+    for (const { memberId, term } of validLeaders) {
       const key = String(term);
-      expect([undefined, BigInt(memberId.charCodeAt(0))]).toContain(this.#believed.get(key));
-      this.#believed.set(key, BigInt(memberId.charCodeAt(0)));
+      expect([undefined, BigInt(memberId.charCodeAt(0))]).toContain(this.#valid.get(key));
+      this.#valid.set(key, BigInt(memberId.charCodeAt(0)));
     }
     const terms = this.led.map(({ term }) => term);
     expect(terms).toEqual(terms.toSorted((a, b) => (a < b ? -1 : 1)));
@@ -59,8 +59,8 @@ export class Arena extends Group {
 
   /** Waits for a leader, and returns it. */
   async leader(withinMs = 20_000): Promise<PeerLeadership<'quorum'>> {
-    for (let passed = 0; passed < withinMs && this.believers.length === 0; passed += STEP_MS) await this.pass(STEP_MS);
-    const [leader] = this.believers;
+    for (let passed = 0; passed < withinMs && this.validLeaders.length === 0; passed += STEP_MS) await this.pass(STEP_MS);
+    const [leader] = this.validLeaders;
     if (leader === undefined) throw new Error(`nobody leads after ${withinMs} ms`);
     return leader;
   }

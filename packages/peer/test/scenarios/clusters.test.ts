@@ -19,7 +19,7 @@ describe('hashicorp/raft', () => {
     arena.network.isolate(leader.memberId);
     const wallMs = arena.clock.wall();
     await arena.pass(1_000);
-    expect(arena.believers).toEqual([]);
+    expect(arena.validLeaders).toEqual([]);
     const end = await leader.ended;
     expect(end.reason).toBe('deadline');
     expect(wallMs - end.lastVouchedAt).toBeLessThan(400);
@@ -200,7 +200,7 @@ describe('TigerBeetle', () => {
     arena.network.isolate(leader.memberId);
     arena.between(one, other);
     await arena.pass(10_000);
-    expect(arena.believers).toEqual([]);
+    expect(arena.validLeaders).toEqual([]);
     arena.network.heal();
     const next = await arena.leader();
     await arena.pass(2_000);

@@ -62,7 +62,7 @@ export class Checks<S extends Safety> {
   elected(_id: string, _self: Run<S>, _all: readonly Run<S>[], _atMs: number): void {}
 
   /** A member has resumed. A leadership that has ended must not be valid again. */
-  believers(_all: readonly Run<S>[], _atMs: number): void {}
+  validLeaders(_all: readonly Run<S>[], _atMs: number): void {}
 
   /** The members of an open membership have changed for a process. */
   changed(_name: string, _before: PeerMembership | undefined, _after: PeerMembership | undefined, _atMs: number): void {}

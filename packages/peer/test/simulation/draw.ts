@@ -22,8 +22,8 @@ export const usual: readonly Kind[] = [
 ];
 
 /** How a world counts these faults and set-backs. */
-export function strikesOf(kinds: readonly Kind[]): readonly string[] {
-  return [...new Set(kinds), 'setBack'].map((kind) => `struck ${kind}`);
+export function faultsOf(kinds: readonly Kind[]): readonly string[] {
+  return [...new Set(kinds), 'setBack'].map((kind) => `injected ${kind}`);
 }
 
 /**

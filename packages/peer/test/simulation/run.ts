@@ -129,7 +129,7 @@ export class Run<S extends Safety> {
     if (calm) return undefined;
     const withinMs = 3 * shape.unitMs;
     if (this.#unrest.chance(shape.unrest))
-      this.process.schedule(this.#unrest.below(withinMs), () => this.#giveUp(this.#unrest.chance(0.5)));
+      this.process.schedule(this.#unrest.below(withinMs), () => this.#endLeadership(this.#unrest.chance(0.5)));
     if (this.#fences.chance(FENCED))
       this.process.schedule(this.#fences.below(withinMs), () => this.#reportTerm(BigInt(this.#fences.below(10))));
     return undefined;
@@ -159,7 +159,7 @@ export class Run<S extends Safety> {
   }
 
   /** Resigns, or hands over if there is a successor, after the work has stopped. */
-  #giveUp(handOver: boolean): void {
+  #endLeadership(handOver: boolean): void {
     const { calm, checks, scheduler, shape } = this.#world;
     if (calm || !this.isValid()) return;
     const successor = handOver ? this.driver.successor(undefined) : undefined;

@@ -142,7 +142,7 @@ export class SimulatedMember<S extends Safety> {
       resume();
       if (this.#run !== run) return;
       this.#world.noted(`${run.name} runs again`);
-      this.#world.checks.believers(this.#world.runs, this.#world.scheduler.nowMs);
+      this.#world.checks.validLeaders(this.#world.runs, this.#world.scheduler.nowMs);
     };
   }
 

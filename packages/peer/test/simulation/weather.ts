@@ -9,15 +9,15 @@ import type { Fault, FaultKind, Target, Trigger } from './faults.ts';
 import type { Network } from './network.ts';
 import type { SimulatedMember } from './simulated-member.ts';
 
-/** The world that the faults strike. */
+/** The world that the faults change. */
 export interface Site<S extends Safety> {
   readonly scheduler: Scheduler;
   readonly network: Network;
-  readonly seats: readonly SimulatedMember<S>[];
+  readonly members: readonly SimulatedMember<S>[];
   readonly random: Stream;
   /** The member that a fault's target `leader` means. */
   leader(): SimulatedMember<S> | undefined;
-  struck(kind: FaultKind['kind']): void;
+  injected(kind: FaultKind['kind']): void;
 }
 
 export class Weather<S extends Safety> {
@@ -39,7 +39,7 @@ export class Weather<S extends Safety> {
       if ('atMs' in fault.when) this.#site.scheduler.at(fault.when.atMs, () => this.#inject(fault, undefined));
   }
 
-  /** No fault strikes from now on. */
+  /** No fault is injected from now on. */
   end(): void {
     this.#over = true;
     for (const mend of [...this.#mends]) mend();
@@ -61,7 +61,7 @@ export class Weather<S extends Safety> {
     if (this.#over) return;
     const undo = this.#hit(fault, subject);
     if (undo === undefined) return;
-    this.#site.struck(fault.kind);
+    this.#site.injected(fault.kind);
     const mend = (): void => {
       if (this.#mends.delete(mend)) undo();
     };
@@ -70,57 +70,57 @@ export class Weather<S extends Safety> {
   }
 
   /** Returns the function that ends the fault. Undefined: the fault had no target. */
-  #hit(strike: FaultKind, subject: string | undefined): (() => void) | undefined {
-    const seat = 'target' in strike ? this.#find(strike.target, subject) : this.#site.seats[0];
-    if (seat === undefined || !seat.up) return undefined;
-    switch (strike.kind) {
+  #hit(fault: FaultKind, subject: string | undefined): (() => void) | undefined {
+    const member = 'target' in fault ? this.#find(fault.target, subject) : this.#site.members[0];
+    if (member === undefined || !member.up) return undefined;
+    switch (fault.kind) {
       case 'crash':
-        seat.crash(strike.writeLost);
-        return () => seat.start();
+        member.crash(fault.writeLost);
+        return () => member.start();
       case 'leave':
-        seat.leave();
-        return () => seat.start();
+        member.leave();
+        return () => member.start();
       case 'badDisk':
-        seat.failWrite(strike.writeLost);
-        return () => seat.start();
+        member.failWrite(fault.writeLost);
+        return () => member.start();
       case 'pause':
-        return seat.stand('paused');
+        return member.stand('paused');
       case 'block':
-        return seat.stand('blocked');
+        return member.stand('blocked');
       case 'suspend':
-        return seat.stand('suspended');
+        return member.stand('suspended');
       case 'isolate':
-        return this.#site.network.isolate(seat.id, strike.how);
+        return this.#site.network.isolate(member.id, fault.how);
       case 'blip':
-        for (const other of this.#site.seats) if (other !== seat) other.crash(false);
-        for (const other of this.#site.seats) this.#site.scheduler.after(this.#site.random.below(10), () => other.start());
-        return this.#site.network.isolate(seat.id, 'both');
+        for (const other of this.#site.members) if (other !== member) other.crash(false);
+        for (const other of this.#site.members) this.#site.scheduler.after(this.#site.random.below(10), () => other.start());
+        return this.#site.network.isolate(member.id, 'both');
       case 'split':
-        return this.#site.network.split(strike.side, strike.oneWay);
+        return this.#site.network.split(fault.side, fault.oneWay);
       case 'shatter': {
-        const mends = strike.sides.map((side) => this.#site.network.split(side, false));
+        const mends = fault.sides.map((side) => this.#site.network.split(side, false));
         return () => mends.forEach((mend) => mend());
       }
       case 'bridge':
-        return this.#site.network.bridge(strike.side, seat.id);
+        return this.#site.network.bridge(fault.side, member.id);
       case 'lossy':
-        return this.#site.network.lose(strike.part);
+        return this.#site.network.lose(fault.part);
       case 'duplicating':
-        return this.#site.network.duplicate(strike.part);
+        return this.#site.network.duplicate(fault.part);
       case 'slow':
-        return this.#site.network.slow(strike.part, strike.byMs);
+        return this.#site.network.slow(fault.part, fault.byMs);
       case 'wallJump':
-        seat.run?.process.jumpWall(strike.byMs);
+        member.run?.process.jumpWall(fault.byMs);
         return () => {};
       case 'setBack':
-        return seat.setBack(strike.byMs) ? () => {} : undefined;
+        return member.setBack(fault.byMs) ? () => {} : undefined;
       default:
-        return strike satisfies never;
+        return fault satisfies never;
     }
   }
 
   #find(target: Target, subject: string | undefined): SimulatedMember<S> | undefined {
     if (target === 'leader') return this.#site.leader();
-    return this.#site.seats.find(({ id }) => id === (target === 'subject' ? subject : target));
+    return this.#site.members.find(({ id }) => id === (target === 'subject' ? subject : target));
   }
 }

@@ -17,7 +17,7 @@ export abstract class World<S extends Safety, G extends Ground, C extends Checks
   readonly network: Network;
   readonly algorithm: Algorithm<S>;
   readonly checks: C;
-  readonly seats: readonly SimulatedMember<S>[];
+  readonly members: readonly SimulatedMember<S>[];
   readonly random: Stream;
   calm = false;
   /** See `Outcome`. */
@@ -39,7 +39,7 @@ export abstract class World<S extends Safety, G extends Ground, C extends Checks
     this.network = new Network(this.scheduler, streamOf(seed, 'network'), shape.latencyMs);
     this.algorithm = algorithm;
     this.checks = checks;
-    this.seats = shape.members.map((id, i) => new SimulatedMember(id, this, shape.rates[i] ?? 1));
+    this.members = shape.members.map((id, i) => new SimulatedMember(id, this, shape.rates[i] ?? 1));
     this.#weather = new Weather(faults, this);
   }
 
@@ -59,7 +59,7 @@ export abstract class World<S extends Safety, G extends Ground, C extends Checks
   }
 
   get runs(): readonly Run<S>[] {
-    return this.seats.flatMap(({ run }) => run ?? []);
+    return this.members.flatMap(({ run }) => run ?? []);
   }
 
   /** Campaigns, unless the member only votes. */
@@ -72,7 +72,7 @@ export abstract class World<S extends Safety, G extends Ground, C extends Checks
   }
 
   deliver(to: string, from: string, message: Said): void {
-    this.seats.find(({ id }) => id === to)?.receive(from, message);
+    this.members.find(({ id }) => id === to)?.receive(from, message);
   }
 
   reachOf(_id: string): bigint {
@@ -89,26 +89,26 @@ export abstract class World<S extends Safety, G extends Ground, C extends Checks
     this.#weather.happened(trigger, subject);
   }
 
-  struck(kind: FaultKind['kind']): void {
-    this.checks.count(`struck ${kind}`);
-    this.#note(`struck by ${kind}`, this.scheduler.nowMs);
+  injected(kind: FaultKind['kind']): void {
+    this.checks.count(`injected ${kind}`);
+    this.#note(`injected by ${kind}`, this.scheduler.nowMs);
   }
 
   /** The member that leads. */
   leader(): SimulatedMember<S> | undefined {
-    return this.seats.find((seat) => seat.isValid);
+    return this.members.find((member) => member.isValid);
   }
 
   protected abstract play(): void;
 
   /** Starts all members and runs the storm. Then restarts the members that are down. */
   protected rage(): void {
-    for (const seat of this.seats) this.scheduler.after(this.random.below(this.shape.startWithinMs), () => seat.start());
+    for (const member of this.members) this.scheduler.after(this.random.below(this.shape.startWithinMs), () => member.start());
     this.#weather.begin();
     this.pass(this.shape.stormMs);
     this.calm = true;
     this.#weather.end();
-    for (const seat of this.seats) seat.start();
+    for (const member of this.members) member.start();
     this.noted('calm');
   }
 

@@ -4,7 +4,7 @@ import { LOOPBACK, until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 import { isRecord } from '../../src/reading.ts';
 import { noRefusals } from '../../src/tcp/refusal.ts';
-import { PATIENCE_MS, refusals, TcpGroup } from './group.ts';
+import { WAIT_MS, refusals, TcpGroup } from './group.ts';
 
 describe('members over TCP', () => {
   it('elect a leader, and another one when its process has died', async () => {
@@ -17,7 +17,7 @@ describe('members over TCP', () => {
     await transport.close();
     group.members.delete(first.memberId);
     const next = (): boolean => [...group.members.values()].some(({ leadership }) => leadership?.isValid());
-    await until(next, { what: 'the next leader', withinMs: PATIENCE_MS });
+    await until(next, { what: 'the next leader', withinMs: WAIT_MS });
     const second = [...group.members.values()].find(({ leadership }) => leadership !== undefined)!.leadership!;
     expect(second.term).toBeGreaterThan(first.term);
     expect(await first.ended).toMatchObject({ reason: 'deadline', lost: true });
@@ -35,9 +35,9 @@ describe('members over TCP', () => {
     await member.close();
     await transport.close();
     const others = [...group.members.keys()];
-    await until(() => others.every((id) => told.has(id)), { what: 'the resignation at both others', withinMs: PATIENCE_MS });
+    await until(() => others.every((id) => told.has(id)), { what: 'the resignation at both others', withinMs: WAIT_MS });
     const next = (): boolean => [...group.members.values()].some(({ leadership }) => leadership?.isValid());
-    await until(next, { what: 'the next leader', withinMs: PATIENCE_MS });
+    await until(next, { what: 'the next leader', withinMs: WAIT_MS });
   });
 
   it('share one port and one connection per pair between independent elections', async () => {
@@ -89,9 +89,9 @@ describe('members over TCP', () => {
     const { member, transport } = group.of('b');
     const beganMs = performance.now();
     await Promise.all([member.close(), transport.close(), transport.close()]);
-    expect(performance.now() - beganMs).toBeLessThan(PATIENCE_MS / 4);
+    expect(performance.now() - beganMs).toBeLessThan(WAIT_MS / 4);
     const again = group.start('b');
-    await until(() => again.transport.connected.length === 1, { what: 'connected again', withinMs: PATIENCE_MS });
+    await until(() => again.transport.connected.length === 1, { what: 'connected again', withinMs: WAIT_MS });
     await expect(transport.election('other').open({ memberId: 'b', members: ['a'], receive: () => {} })).rejects.toThrow('was closed');
   });
 });

@@ -16,7 +16,7 @@ import type { Receive } from '../../src/transport.ts';
 import { PairLogs } from '../pairs.ts';
 
 export const SECRET = 'a secret that all members know';
-export const PATIENCE_MS = 20_000;
+export const WAIT_MS = 20_000;
 
 type Security = Partial<Pick<TcpTransportOptions, 'secret' | 'tls' | 'insecure'>>;
 
@@ -119,12 +119,12 @@ export class TcpGroup {
   #observed(transport: Transport): Transport {
     const { onMessage } = this.#options;
     if (onMessage === undefined) return transport;
-    const open: Transport['open'] = async (seat) => {
+    const open: Transport['open'] = async (options) => {
       const receive: Receive = (from, frame) => {
-        onMessage(seat.memberId, frame.message);
-        seat.receive(from, frame);
+        onMessage(options.memberId, frame.message);
+        options.receive(from, frame);
       };
-      return transport.open({ ...seat, receive });
+      return transport.open({ ...options, receive });
     };
     return { open };
   }
@@ -144,7 +144,7 @@ export class TcpGroup {
       );
       return isSeen && isJoined ? leadership : undefined;
     };
-    return until(find, { what: 'a leader that all see', withinMs: PATIENCE_MS });
+    return until(find, { what: 'a leader that all see', withinMs: WAIT_MS });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -156,7 +156,7 @@ export class TcpGroup {
 /** Waits until a transport has refused so many messages or connections for this reason. */
 export async function refusals(transport: TcpTransport, reason: TcpRefusalReason, count = 1): Promise<void> {
   const what = (): string => `${count} refused as ${reason} by ${transport.memberId}: ${JSON.stringify(transport.refused)}`;
-  await until(() => transport.refused[reason] >= count, { what: reason, withinMs: PATIENCE_MS }).catch((cause: unknown) => {
+  await until(() => transport.refused[reason] >= count, { what: reason, withinMs: WAIT_MS }).catch((cause: unknown) => {
     throw new Error(what(), { cause });
   });
 }

@@ -2,7 +2,7 @@
 
 import { until } from '@incumbent/test-support';
 import { expect, it } from 'vitest';
-import { PATIENCE_MS, refusals, TcpGroup } from './group.ts';
+import { WAIT_MS, refusals, TcpGroup } from './group.ts';
 
 it('both sides end a half-open connection and reconnect when they can; the leader stays leader', async () => {
   // b dials c through a proxy. Whichever of them leads, it and a are a majority.
@@ -20,6 +20,6 @@ it('both sides end a half-open connection and reconnect when they can; the leade
   await refusals(b, 'handshakeTimeout');
   expect(leader.isValid()).toBe(true);
   await proxy.heal();
-  await until(() => b.connected.includes('c'), { what: 'connected again', withinMs: PATIENCE_MS });
+  await until(() => b.connected.includes('c'), { what: 'connected again', withinMs: WAIT_MS });
   expect((await group.leader()).term).toBe(leader.term);
 });

@@ -5,7 +5,7 @@
 
 import { until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
-import { PATIENCE_MS, refusals, TcpGroup } from './group.ts';
+import { WAIT_MS, refusals, TcpGroup } from './group.ts';
 
 const OLD = 'the secret that all members knew';
 const NEW = 'the secret that all members will know';
@@ -35,6 +35,6 @@ describe('the secret of members', () => {
     await group.of('a').member.close();
     await group.of('a').transport.close();
     group.start('a', { secret: [OLD, NEW] });
-    await until(() => transport.connected.length === 1, { what: 'the connection', withinMs: PATIENCE_MS });
+    await until(() => transport.connected.length === 1, { what: 'the connection', withinMs: WAIT_MS });
   });
 });

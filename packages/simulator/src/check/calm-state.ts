@@ -1,12 +1,17 @@
 /**
- * When all has been calm for long, everybody stands where it should: registered, in the queue, in its group or out of it, and seen there by all; leadership is with whom
- * the succession prefers, where it rebalances; and who is next in line follows a leader that crashes.
+ * Checks the state of the world after a long calm. Every member is registered, its entry is in the
+ * queue, it is in its group unless it has left, and all members see it there. Where the succession
+ * rebalances, the preferred candidate leads. When a leader crashes, the next candidate in line
+ * leads.
  */
 
 import type { ProcessView, Phase, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker } from './checker.ts';
 
-/** What core logs to a member that another process holds the id of, and to one that cannot stay in its group, as its id was taken. */
+/**
+ * What core logs when another process holds the member's id, or when a member cannot stay in its
+ * group because its id was taken.
+ */
 const GIVEN_UP: ReadonlySet<string> = new Set([
   'another process holds this member id',
   'this member has left its group, because joining it failed and would fail again',
@@ -18,16 +23,22 @@ export class CalmStateChecker implements Checker {
   readonly findings: Findings = new Findings();
   readonly #left = new Set<ProcessView>();
   readonly #stoppedCampaigning = new Set<ProcessView>();
-  /** Whose id was found in another's hands: joining fails for good with `DUPLICATE_MEMBER`, staying in a group too. */
+  /**
+   * Members whose id another process holds. Joining fails for good with `DUPLICATE_MEMBER`, and so
+   * does staying in a group.
+   */
   readonly #doubled = new Set<ProcessView>();
   readonly #seen = new Map<ProcessView, readonly string[]>();
-  /** Where those stand who campaign. */
+  /** The prefix of the candidates' entries. */
   readonly #queue: string;
   #phase: Phase = 'storm';
   #holder = '';
   #line: readonly Place[] = [];
   #next: string | undefined;
-  /** Whose entries an operator deleted, and a late enqueue brought back: further back, which those who wait already have not seen. */
+  /**
+   * Members whose entry an operator deleted and a late enqueue restored. The new entry is further
+   * back, and candidates that already wait have not seen it.
+   */
   readonly #requeued = new Set<string>();
 
   constructor(election: string) {
@@ -53,7 +64,7 @@ export class CalmStateChecker implements Checker {
         return undefined;
       case 'watchesSilenced':
       case 'serverHung':
-        // Whoever looks first that watches over the vacancy may pass the next one over.
+        // The first candidate that notices the vacancy may pass over the next in line.
         this.#next = undefined;
         return undefined;
       case 'requeued':
@@ -76,7 +87,7 @@ export class CalmStateChecker implements Checker {
   #standing({ members, group }: Standing, atMs: number): void {
     for (const { process, keys } of members) {
       const id = idOf(process);
-      // One that is in no group any more, and campaigns no more, needs no session.
+      // A member that has left its group and does not campaign needs no session.
       const isFree = (this.#left.has(process) && this.#stoppedCampaigning.has(process)) || this.#doubled.has(process);
       if (!isFree && !keys.includes(`members/${id}`))
         this.findings.add('a member holds its id', atMs, `${process.name} has no key of its own`);
@@ -102,7 +113,7 @@ export class CalmStateChecker implements Checker {
 
   #elected(process: ProcessView, atMs: number): void {
     if (this.#phase !== 'failover' || this.#next === undefined) return;
-    // One that joined the queue since may go before.
+    // A member that has joined the queue since may precede it.
     const id = idOf(process);
     if (id !== this.#next && this.#line.some(({ memberId }) => memberId === id))
       this.findings.add('the next in line follows', atMs, `${process.name} leads, and ${this.#next} was the next`);
@@ -116,7 +127,10 @@ interface Place {
   readonly rank: string;
 }
 
-/** In the order of succession, by the names of the entries, which are in the order of arrival. Empty where members disagree about it. */
+/**
+ * The members in the order of succession. The names of the entries are in the order of arrival.
+ * Empty if members disagree about the order.
+ */
 function lineOf(names: readonly string[]): readonly Place[] {
   const places = names.map((name) => {
     const [memberId = '', , , succession = '', rank = ''] = name.split('~');

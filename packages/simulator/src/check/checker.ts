@@ -1,10 +1,13 @@
-/** What every checker of a run is: it hears of everything that happens, and says which promises were broken. */
+/**
+ * The interface of every checker of a run. A checker receives every event and reports the promises
+ * that were broken.
+ */
 
 import type { Listener, WorldEvent } from '../world/event.ts';
 
 /** A broken promise. */
 export interface Violation {
-  /** The promise's name: the same for every way to break it. */
+  /** The name of the promise. It is the same for every way to break the promise. */
   readonly promise: string;
   readonly atMs: number;
   readonly what: string;
@@ -14,7 +17,10 @@ export interface Checker extends Listener {
   readonly findings: Findings;
 }
 
-/** Tells a checker that knows of one election what belongs to that, or to none. */
+/**
+ * Passes on the events that belong to one election or to no election. For checkers that know one
+ * election only.
+ */
 export class ElectionFilter implements Listener {
   readonly #election: string;
   readonly #checker: Listener;
@@ -36,7 +42,7 @@ function electionOf(event: WorldEvent): string | undefined {
   return root === 'elections' ? election : undefined;
 }
 
-/** Keeps what was broken: the first few, as one bug breaks a promise again and again. */
+/** Keeps the first few violations, because one bug breaks the same promise many times. */
 export class Findings {
   readonly all: Violation[] = [];
 

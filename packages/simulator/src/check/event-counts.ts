@@ -1,4 +1,4 @@
-/** Counts what has happened, so that a world in which nothing happens cannot pass for a safe one. */
+/** Counts events, so that a world in which nothing happened does not count as a safe one. */
 
 import type { Listener, WorldEvent } from '../world/event.ts';
 
@@ -7,7 +7,7 @@ export class EventCounts implements Listener {
   readonly #writes: string | undefined;
   #newest = 0n;
 
-  /** `writes`: the election whose leaders write; any, if left out. */
+  /** `writes` names the election whose leaders write. Default: any election. */
   constructor(writes?: string) {
     this.#writes = writes;
   }

@@ -1,16 +1,26 @@
-/** Every leadership ends once, with a reason, in order: told that it has ended before its keys go, and released after its work has stopped or its drain is over. */
+/**
+ * Checks that every leadership ends once, with a reason, and in order. The leader is notified
+ * before its keys are deleted, and the keys are deleted after its work has stopped or its drain is
+ * over.
+ */
 
 import type { LeadershipView, ProcessView, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker } from './checker.ts';
 
 export interface LeadershipEndRules {
-  /** What the work gets to stop, in ms. */
+  /** How long the work may take to stop, in ms. */
   readonly drainMs: number;
-  /** For so long a process may not have noticed that its deadline passed while it stood still, or its wall clock jumped: its drain is shorter then. */
+  /**
+   * For how long, in ms, a process may fail to notice that its deadline passed while it was stopped
+   * or its wall clock jumped. Its drain is shorter in that case.
+   */
   readonly unnoticedMs: number;
 }
 
-/** Ends at which a session still stands, so that all of the drain is there; and in which the work has not said itself that it has stopped. */
+/**
+ * The reasons of ends that leave the session intact, so that the whole drain is available, and
+ * where the work itself has not reported that it has stopped.
+ */
 const WHOLE_DRAIN: ReadonlySet<string> = new Set([
   'deadline',
   'memberClosed',
@@ -20,7 +30,7 @@ const WHOLE_DRAIN: ReadonlySet<string> = new Set([
   'entryDeleted',
   'termBehind',
 ]);
-/** The drain is by the process's clock, whose rate may be off. */
+/** The drain is measured by the process's clock, whose rate may be wrong. */
 const RATE = 0.98;
 const LATE_MS = 15;
 
@@ -85,7 +95,7 @@ export class LeadershipEndChecker implements Checker {
     this.findings.add('one end, in order', atMs, `${handle.process.name} in term ${handle.term} ${what}`);
   }
 
-  /** Work that the SDK knows of, of a leadership of before, has stopped. */
+  /** Work of an earlier leadership that the SDK tracks has stopped. */
   #elected(handle: LeadershipView, atMs: number): void {
     for (const record of this.#records.values())
       if (isSameJob(record.handle, handle) && record.handle.waits && !record.settled)
@@ -95,7 +105,7 @@ export class LeadershipEndChecker implements Checker {
 
   #aborted(record: Record, atMs: number): void {
     if (record.aborted) this.#add(atMs, record, 'was aborted twice');
-    if (record.handle.isValid()) this.#add(atMs, record, 'was aborted while it believes');
+    if (record.handle.isValid()) this.#add(atMs, record, 'was aborted while it is valid');
     record.aborted = true;
     record.abortedAtMs = atMs;
   }
@@ -113,7 +123,7 @@ export class LeadershipEndChecker implements Checker {
     record.released = true;
   }
 
-  /** Taken away by its own holder: that comes last. */
+  /** The holder deletes its own record last. */
   #gone({ term, election, cause }: Extract<WorldEvent, { type: 'recordGone' }>, atMs: number): void {
     if (cause.by !== 'client' && cause.by !== 'revoke') return;
     for (const record of this.#records.values()) {
@@ -129,7 +139,7 @@ export class LeadershipEndChecker implements Checker {
     if (settled || !handle.waits || !WHOLE_DRAIN.has(reason)) return;
     if (abortedAtMs - (this.#disturbed.get(handle.process.name) ?? -Infinity) < this.#rules.unnoticedMs) return;
     const drainedMs = atMs - abortedAtMs;
-    // A deadline is noticed by a timer, which may be late.
+    // A timer notices the deadline, and the timer may be late.
     if (drainedMs < this.#rules.drainMs * RATE - (reason === 'deadline' ? LATE_MS : 0))
       this.#add(atMs, record, `was released ${drainedMs} ms after it was aborted, and its work runs`);
   }
@@ -153,7 +163,10 @@ function recordOf(handle: LeadershipView): Record {
   return { handle, aborted: false, abortedAtMs: 0, reason: '', ended: 0, released: false, settled: false };
 }
 
-/** Telemetry reports the end of every leadership whose beginning it reported, exactly once, and no other end. */
+/**
+ * Checks that telemetry reports the end of every leadership whose beginning it reported, exactly
+ * once, and no other end.
+ */
 export class TelemetryPairChecker implements Checker {
   readonly findings: Findings = new Findings();
   /** By process: the leaderships that were told to have begun, and not to have ended. */
@@ -167,8 +180,8 @@ export class TelemetryPairChecker implements Checker {
   }
 
   /**
-   * Telemetry of a process that died is lost with it. That includes what it logs in the instant of
-   * its death, in microtasks that were queued by then.
+   * The telemetry of a process is lost when the process dies. That includes what microtasks that
+   * were already queued log at that moment.
    */
   #died(process: ProcessView): void {
     this.#open.delete(process);

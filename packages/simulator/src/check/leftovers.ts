@@ -1,13 +1,14 @@
 /**
- * Nothing is left behind: no timer, hold or watch of a program that has ended, no key or lease at the end, no session under an id that another has taken;
- * closing is bounded; nothing fails astray.
+ * Checks that nothing is left behind: no timer or keep-alive of a program that has ended, no key or
+ * lease at the end, and no session under an id that another process has taken. Also checks that
+ * closing takes a bounded time, and that no call fails unexpectedly.
  */
 
 import type { WorldEvent } from '../world/event.ts';
 import { Findings, type Checker } from './checker.ts';
 
 export interface LeftoverRules {
-  /** The most that closing a member may take, by its own clock, in ms. */
+  /** The longest time that closing a member may take, by its own clock, in ms. */
   readonly closeMs: number;
 }
 
@@ -52,7 +53,7 @@ export class LeftoverChecker implements Checker {
 
   #stopped({ process, left }: Extract<WorldEvent, { type: 'stopped' }>, atMs: number): void {
     const { timers, holds, watches, leases } = left;
-    // While faults last, the store may not have heard.
+    // While faults last, the store may not have received the revocation.
     const kept = this.#closing ? leases : 0;
     if (timers + holds + watches + kept === 0) return;
     this.findings.add(
@@ -62,7 +63,10 @@ export class LeftoverChecker implements Checker {
     );
   }
 
-  /** Nobody stands in it twice: a late enqueue that nobody waits for would be waited for by all behind it. */
+  /**
+   * No member has two entries in the queue. All candidates behind an entry that nobody uses would
+   * wait for it.
+   */
   #queue(names: readonly string[], atMs: number): void {
     const owners = names.map((name) => name.split('~').slice(0, 2).join('~'));
     const twice = owners.filter((owner, index) => owners.indexOf(owner) !== index);

@@ -1,23 +1,31 @@
-/** Somebody leads within a bound after the last fault, and leads on; a crashed leader is followed within a bound, for a constant number of requests. */
+/**
+ * Checks that a member leads within a bounded time after the last fault, and keeps leading. A
+ * crashed leader is followed within a bounded time and for a constant number of requests.
+ */
 
 import type { LeadershipView, Phase, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker } from './checker.ts';
 
 export interface LivenessRules {
-  /** After the last fault somebody leads within this many ms. */
+  /** The longest time from the last fault until a member leads, in ms. */
   readonly recoveryMs: number;
-  /** A leader whose record somebody has deleted, in calm, stops within this many ms, */
+  /** The longest time that a leader continues after its record was deleted, in calm, in ms. */
   readonly noticeMs: number;
-  /** and another leads, or the same anew, within this many. */
+  /**
+   * The longest time from that deletion until the next election, in ms. The same member may win it.
+   */
   readonly deposedMs: number;
-  /** After a leader has crashed another leads within this many ms. */
+  /** The longest time from the crash of a leader until another one leads, in ms. */
   readonly failoverMs: number;
   /**
-   * The most requests from the leader's key gone to the next leader's election. What is done anyway
-   * does not count: renewals, hunts for what was left behind, and the reads of candidates that wait.
+   * The most requests from the deletion of the leader's key to the next election. Renewals, the
+   * cleanup of orphaned entries and the reads of waiting candidates do not count.
    */
   readonly failoverRequests: number;
-  /** Candidates ask for the few ahead of them, so that whoever lists a whole queue hunts. Where they do not, hunts cannot be told apart, and count. */
+  /**
+   * Candidates read only the few entries ahead of them, so a client that lists a whole queue cleans
+   * up orphans. Where this is false, cleanup requests cannot be told apart, and count.
+   */
   readonly byArrival: boolean;
 }
 
@@ -34,13 +42,19 @@ export class LivenessChecker implements Checker {
   #phaseAtMs = 0;
   #vacant = false;
   readonly #deposed: { ended?: number; led?: number } = {};
-  /** The term of the record in the store, at the end of the calm. */
+  /** The term of the leader's record in the store at the end of the calm. */
   #recorded: bigint | undefined;
-  /** Those who have listed a queue, and will read who leads. */
-  readonly #hunters = new Set<string>();
-  /** Those who have read an entry of a queue, and will read who leads: candidates that wait. */
+  /** Clients that have listed a queue and will read the leader's record next. */
+  readonly #cleaners = new Set<string>();
+  /**
+   * Clients that have read an entry of a queue and will read the leader's record next: waiting
+   * candidates.
+   */
   readonly #waiting = new Set<string>();
-  /** Whether anybody stands behind the leader: one whose work has not stopped yet does not campaign. */
+  /**
+   * Whether a candidate waits behind the leader. A member whose work has not stopped yet does not
+   * campaign.
+   */
   #followed = true;
 
   constructor(rules: LivenessRules) {
@@ -79,15 +93,22 @@ export class LivenessChecker implements Checker {
     if (this.#vacant && counts) this.requests += 1;
   }
 
-  /** In a queue: all of it is listed, and then the leader's record read. In a group: the member's key is read. Nobody else asks so. */
+  /**
+   * Whether the request belongs to the cleanup of orphaned entries. For an election, the cleaner
+   * lists the whole queue and then reads the leader's record. For a group, it reads the member's
+   * key. No other code does this.
+   */
   #isHunt({ operation, about = '', whole = false, by }: Request): boolean {
     if (!this.#rules.byArrival) return false;
-    if (operation === 'list' && whole) this.#hunters.add(by);
+    if (operation === 'list' && whole) this.#cleaners.add(by);
     if (operation === 'list') return whole;
-    return operation === 'read' && (about.startsWith('groups/') || (about.endsWith('/leader') && this.#hunters.delete(by)));
+    return operation === 'read' && (about.startsWith('groups/') || (about.endsWith('/leader') && this.#cleaners.delete(by)));
   }
 
-  /** A candidate that waits reads its own entry of the queue, and then the leader's record. Nobody else reads an entry. */
+  /**
+   * Whether a waiting candidate checks for itself: it reads its own entry of the queue and then the
+   * leader's record. No other code reads an entry.
+   */
   #isCheck({ operation, about = '', by }: Request): boolean {
     if (operation !== 'read') return false;
     const isEntry = about.includes('/candidates/');
@@ -126,7 +147,7 @@ export class LivenessChecker implements Checker {
       this.findings.add(
         'who leads has its record',
         atMs,
-        `${valid.process.name} believes in term ${valid.term}; the record's is ${this.#recorded}`,
+        `${valid.process.name} is valid in term ${valid.term}; the record's is ${this.#recorded}`,
       );
     if (valid === undefined) this.findings.add('somebody leads in the end', atMs, 'nobody leads when all has been calm for long');
     else if (tookMs === undefined || tookMs > recoveryMs)

@@ -1,19 +1,23 @@
 /**
- * Observers never go back, unless the store itself has, and are told nothing older than their beginning; they tell an end on purpose from another, and agree in
- * the end with what is so.
+ * Checks observers. They never go back unless the store itself has, and show nothing older than
+ * their start. They tell a release on purpose from any other end, and in the end show the state of
+ * the store.
  */
 
 import type { ProcessView, ObserverView, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker } from './checker.ts';
 
-/** One that observes, and what it has been shown. */
+/** An observer and what it has shown. */
 interface ObserverState {
   readonly name: string;
   readonly process: ProcessView;
-  /** What the store had when it began; absent where nobody knows when that was: its first view was a known one, and it has no name. */
+  /**
+   * The state of the store when the observer started. Absent if the start is unknown: the first
+   * view was not `unknown`, and the observer has no name.
+   */
   readonly began: { readonly newest: bigint; readonly changes: number } | undefined;
   highest: bigint | undefined;
-  /** The term whose end it was shown last, and no leader since. */
+  /** The term whose end the observer showed last, if it has shown no leader since. */
   over: bigint | undefined;
   latest: ObserverView;
 }
@@ -21,9 +25,12 @@ interface ObserverState {
 export class ObserverChecker implements Checker {
   readonly findings: Findings = new Findings();
   readonly #observers = new Map<string, ObserverState>();
-  /** Terms whose holder has taken its record away itself, and so has written down why. */
+  /** Terms whose holder deleted its record itself, and so has written the reason. */
   readonly #told = new Set<bigint>();
-  /** Terms whose record was there, and is not any more; and what was published in a term, and is not any more: by which change of records that was. */
+  /**
+   * Terms whose record was deleted, and published values that are gone, each with the number of the
+   * change that removed it.
+   */
   readonly #gone = new Map<bigint, number>();
   readonly #replaced = new Map<string, number>();
   #changes = 0;
@@ -42,11 +49,12 @@ export class ObserverChecker implements Checker {
     else if (event.type === 'isolated') this.#blind(event.process, atMs);
     else if (event.type === 'watchesSilenced') this.#isSilenced = true;
     else if (event.type === 'serverHung') this.#isSick = true;
-    // They have looked for themselves, and know, or know that they do not.
+    // By now observers have checked the store themselves and either know its state or know that
+    // they do not.
     else if (event.type === 'phase' && event.phase === 'closing' && this.#isSilenced) this.#agree(atMs, 'unknown');
-    // The server is well again.
+    // The server works again.
     else if (event.type === 'phase' && event.phase === 'closing' && this.#isSick) this.#agree(atMs);
-    // It has been calm for long.
+    // The world has been calm for long.
     else if (event.type === 'phase' && (event.phase === 'deposed' || event.phase === 'failover')) this.#agree(atMs);
   }
 
@@ -56,7 +64,10 @@ export class ObserverChecker implements Checker {
     if (cause.by === 'client') this.#told.add(term);
   }
 
-  /** What is there again is there: only a store that has gone back has a record again. */
+  /**
+   * A record that reappears was not deleted for good. This happens only when the store has gone
+   * back.
+   */
   #record({ term, value }: Extract<WorldEvent, { type: 'record' }>): void {
     this.#changes += 1;
     if (this.#published !== undefined) this.#replaced.set(this.#published, this.#changes);
@@ -93,7 +104,10 @@ export class ObserverChecker implements Checker {
     return one;
   }
 
-  /** What it is shown first is no older than its beginning; and what was gone by then it never sees. */
+  /**
+   * The first view of an observer is not older than its start. An observer never shows a state that
+   * was gone by then.
+   */
   #age({ name, began, highest }: ObserverState, { state, term, value }: ObserverView, atMs: number): void {
     if (began === undefined) return;
     const isFirst = highest === undefined;

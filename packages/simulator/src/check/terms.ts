@@ -1,4 +1,7 @@
-/** Terms strictly rise, each is one process's, and no write that must carry the newest term is accepted with an older one. */
+/**
+ * Checks that terms strictly rise, that each term belongs to one process, and that the store
+ * rejects every guarded write with an older term.
+ */
 
 import type { LeadershipView, ProcessView, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker } from './checker.ts';
@@ -11,7 +14,7 @@ export class TermChecker implements Checker {
   readonly #writes: string | undefined;
   #fenced = 0n;
 
-  /** `writes`: the election whose leaders write under guard; any, if left out. */
+  /** `writes` names the election whose leaders write under guard. Default: any election. */
   constructor(writes?: string) {
     this.#writes = writes;
   }
@@ -62,8 +65,8 @@ export class TermChecker implements Checker {
 }
 
 /**
- * A confirmed publish is in the store. A process whose leadership was ended by a newer term leads next in
- * a term that is newer still.
+ * Checks that a confirmed publish is in the store. A process whose leadership ended because of a
+ * newer term leads next in a term that is newer still.
  */
 export class PublishChecker implements Checker {
   readonly findings: Findings = new Findings();
@@ -87,7 +90,7 @@ export class PublishChecker implements Checker {
     }
   }
 
-  /** Its record may have gone since, or be another's. */
+  /** The record may have been deleted since, or belong to another leader. */
   #published({ process, term, value }: Extract<WorldEvent, { type: 'published' }>, atMs: number): void {
     if (this.#record?.term !== term) return;
     const [is, was] = [JSON.stringify(this.#record.value), JSON.stringify(value)];

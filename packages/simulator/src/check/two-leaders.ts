@@ -1,28 +1,33 @@
 /**
- * At no instant do two believe; and stronger: nobody believes in a term once the store has issued a newer one, or has taken the term's record away.
+ * Checks that at no instant two members are valid leaders. A leadership must also be invalid once
+ * the store has issued a newer term or has deleted the record of its term.
  *
- * Belief is final once it is false, so each leadership is asked at these instants only, and first thing when a process runs again that stood still
- * meanwhile. Where a promise is excused (somebody ended a live lease), the overlap is measured instead.
+ * A leadership that has become invalid stays so. Each leadership is therefore checked only at these
+ * instants, and first when a stopped process runs again. Where the profile allows an overlap
+ * (somebody ended a live lease), the checker measures it instead.
  */
 
 import type { ProcessView, LeadershipView, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker } from './checker.ts';
 
 export interface TwoLeadersRules {
-  /** How long two may believe after somebody ended a live lease, in ms; 0: never. */
+  /** For how long two members may be valid after somebody ended a live lease, in ms. 0: never. */
   readonly overlapMs: number;
 }
 
 export class TwoLeadersChecker implements Checker {
-  /** The longest time that two have believed, in ms. */
+  /** The longest time that two members were valid, in ms. */
   longestOverlapMs = 0;
   readonly #rules: TwoLeadersRules;
   readonly findings: Findings = new Findings();
   readonly #newest = new Map<string, bigint>();
   readonly #open = new Set<LeadershipView>();
-  /** Terms whose record is gone, and not by an operator's hand, which its holder is told of by a watch. */
+  /**
+   * Terms whose record was deleted, other than by an operator. The holder learns of an operator's
+   * deletion by its watch.
+   */
   readonly #gone = new Set<string>();
-  /** Those who believed when they should not have, since when. */
+  /** Leaderships that were valid when they should not have been, and since when. */
   readonly #late = new Map<LeadershipView, number>();
 
   constructor(rules: TwoLeadersRules) {
@@ -60,7 +65,7 @@ export class TwoLeadersChecker implements Checker {
   #ask(handle: LeadershipView, atMs: number): void {
     if (!this.#isOver(handle) || !canBeAsked(handle) || !handle.isValid() || this.#late.has(handle)) return;
     if (this.#rules.overlapMs > 0) this.#late.set(handle, atMs);
-    else this.findings.add('one believes', atMs, `${handle.process.name} believes in term ${handle.term}, ${this.#why(handle)}`);
+    else this.findings.add('one valid leader', atMs, `${handle.process.name} is valid in term ${handle.term}, ${this.#why(handle)}`);
   }
 
   #askLate(atMs: number): void {
@@ -76,7 +81,7 @@ export class TwoLeadersChecker implements Checker {
     this.longestOverlapMs = Math.max(this.longestOverlapMs, overlapMs);
     if (overlapMs <= this.#rules.overlapMs) return;
     this.#late.delete(handle);
-    this.findings.add('one believes', atMs, `${handle.process.name} has believed in term ${handle.term} for ${overlapMs} ms too long`);
+    this.findings.add('one valid leader', atMs, `${handle.process.name} was valid in term ${handle.term} for ${overlapMs} ms too long`);
   }
 
   #isOver(handle: LeadershipView): boolean {
@@ -93,7 +98,7 @@ function nameOf({ election, term }: { readonly election: string; readonly term: 
   return `${election}/${term}`;
 }
 
-/** A blocked process may well be in the middle of code that asks. */
+/** A blocked process may be inside code that calls `isValid()`. */
 function canBeAsked({ process }: LeadershipView): boolean {
   return process.state === 'running' || process.state === 'blocked';
 }

@@ -1,4 +1,7 @@
-/** What carries messages between one process and the store, each way, and breaks. Every message takes its own time, so any may overtake another. */
+/**
+ * Carries messages between one process and the store in both directions, and fails on request. Each
+ * message has its own latency, so messages can overtake each other.
+ */
 
 import type { SimProcess } from '../time/process.ts';
 import type { Stream } from '../time/random.ts';
@@ -9,23 +12,26 @@ export interface LatencyRange {
   readonly maxMs: number;
 }
 
-/** `up`: to the store; `down`: from it. */
+/** `up`: to the store. `down`: from the store. */
 export type Direction = 'up' | 'down';
 export type Side = Direction | 'both';
-/** What messages are of: a call, or a watch. */
+/** Whether a message belongs to a call or to a watch. */
 export type Traffic = 'call' | 'watch';
 
-/** One connection of a process: to one server, from when it was made until the client leaves it. */
+/** One connection of a process to one server, from its opening until the client leaves it. */
 export interface Connection {
   /** Later connections of the same process have higher numbers. */
   readonly number: number;
   readonly server: number;
 }
 
-/** The servers of the store, as clients meet them: behind one address. */
+/** The servers of the store behind the one address that clients know. */
 export interface Servers {
   readonly count: number;
-  /** Whether a server serves linearizable reads now. Clients ask each server for one as a proof. */
+  /**
+   * Whether a server serves linearizable reads now. Clients send such a read to each server as a
+   * proof that it works.
+   */
   servesReads(server: number): boolean;
   /** Calls `task` whenever a server stops serving linearizable reads. */
   onHang(task: (server: number) => void): void;
@@ -35,28 +41,28 @@ export interface Message {
   readonly of: Traffic;
   readonly direction: Direction;
   readonly over: Connection;
-  /** It gets there. */
+  /** The message arrives. */
   readonly arrive: () => void;
-  /** It never will, and that is noticed. */
+  /** The message is lost, and the sender notices. */
   readonly lost?: () => void;
 }
 
-/** Is told when messages may have been lost, or the connection is gone. */
+/** Is notified when messages may have been lost or the connection has closed. */
 export interface LinkListener {
-  /** The connection is gone, and whoever uses it knows. `refused`: and no other is to be had. */
+  /** The connection was reset, and its user knows. `refused`: no new connection can be opened. */
   reset(refused: boolean): void;
-  /** The client leaves some of its connections, as nothing was proved on them for long. */
+  /** The client leaves those of its connections that proved nothing for long. */
   silent(isLeft: (connection: Connection) => boolean): void;
-  /** Messages get through again, and some may have been lost. */
+  /** Messages arrive again. Some may have been lost. */
   healed(): void;
 }
 
-/** One message in so many takes up to so many times as long as the slowest usual one. */
+/** One message in this many takes up to this many times as long as the slowest usual one. */
 const SLOW_ONE_IN = 64;
 const SLOW_TIMES = 8;
 /**
- * A connection is left after so long without a message, or without an answer to a linearizable read:
- * what the adapters ask for as a proof that the server works.
+ * After this time without a message, or without the answer to a linearizable read, the client
+ * leaves a connection. The adapters use such a read as a proof that the server works.
  */
 const SILENT_AFTER_MS = 900;
 
@@ -68,7 +74,7 @@ export interface LinkContext {
 }
 
 export class Link {
-  /** Messages that were swallowed. */
+  /** How many messages were lost. */
   lost = 0;
   readonly #scheduler: Scheduler;
   readonly #process: SimProcess;
@@ -77,14 +83,14 @@ export class Link {
   readonly #listeners = new Set<LinkListener>();
   readonly #cuts: Record<Direction, number> = { up: 0, down: 0 };
   #refusals = 0;
-  /** How many faults hold the messages of each. */
+  /** How many faults hold the messages of each kind of traffic. */
   readonly #stalls: Record<Traffic, number> = { call: 0, watch: 0 };
   readonly #stalled: Record<Traffic, (() => void)[]> = { call: [], watch: [] };
   #addedMs = 0;
   #lossRatio = 0;
   #steady = false;
   readonly #servers: Servers;
-  /** Servers that the next connections go to, in any order: each of them once, then all again. */
+  /** The servers of the next connections, in any order: each server once, then all again. */
   #next: number[] = [];
   #connection: Connection;
   /** Connections up to this number deliver nothing. */
@@ -100,7 +106,7 @@ export class Link {
     this.#connection = this.#connect(1);
   }
 
-  /** What calls and new watches go over now. */
+  /** The connection that calls and new watches use now. */
   get connection(): Connection {
     return this.#connection;
   }
@@ -109,7 +115,7 @@ export class Link {
     return this.#refusals > 0;
   }
 
-  /** How long a message takes now, one way, in ms. */
+  /** The latency of a message now, one way, in ms. */
   latencyMs(): number {
     const { minMs, maxMs } = this.#range;
     const usual = this.#random.between(minMs, maxMs);
@@ -129,7 +135,7 @@ export class Link {
     this.#steady = true;
   }
 
-  /** A process that stands still sends nothing until it goes on. */
+  /** A process that is stopped sends nothing until it continues. */
   send(message: Message): void {
     if (message.direction === 'up') this.#process.run(() => this.#send(message));
     else this.#send(message);
@@ -164,7 +170,7 @@ export class Link {
     return this.#refusals > 0 || this.#cuts[direction] > 0;
   }
 
-  /** Swallows messages until the returned function is called. */
+  /** Loses all messages until the returned function is called. */
   cut(side: Side): () => void {
     const directions: readonly Direction[] = side === 'both' ? ['up', 'down'] : [side];
     for (const direction of directions) this.#cuts[direction] += 1;
@@ -196,8 +202,9 @@ export class Link {
   }
 
   /**
-   * Holds the messages of watches, both ways, until the returned function is called. Nobody notices,
-   * unless `noticed`: then watches break off when nothing has come for as long as a connection may be silent.
+   * Holds the messages of watches in both directions until the returned function is called. Clients
+   * do not notice, unless `noticed` is true: then watches break off after the time that a
+   * connection may be silent.
    */
   stallWatches({ noticed = false }: { readonly noticed?: boolean } = {}): () => void {
     const repair = this.#hold('watch');
@@ -218,20 +225,22 @@ export class Link {
     };
   }
 
-  /** Resets the connection once. What was on its way to the store may still arrive. */
+  /** Resets the connection once. Messages on their way to the store may still arrive. */
   reset(): void {
     this.leave(this.#connection);
     this.#tell((listener) => listener.reset(false));
   }
 
-  /** The connections that exist now deliver nothing from now on, for good. New ones do. */
+  /**
+   * The connections that exist now deliver nothing from now on, permanently. New connections work.
+   */
   silence(): void {
     const { number } = this.#connection;
     this.#silentTo = number;
     this.#scheduler.after(SILENT_AFTER_MS, () => this.#leaveAll((connection) => connection.number <= number));
   }
 
-  /** Later calls and watches go over a new connection, unless they do so already. */
+  /** Later calls and watches use a new connection, unless they already do. */
   leave(connection: Connection): void {
     if (connection === this.#connection) this.#connection = this.#connect(connection.number + 1);
   }
@@ -249,14 +258,14 @@ export class Link {
     return { number, server };
   }
 
-  /** Leaves the connections to a server unless it serves reads again in time. */
+  /** Leaves the connections to a server unless it serves reads again soon. */
   #leaveUnlessServing(server: number): void {
     this.#scheduler.after(SILENT_AFTER_MS, () => {
       if (!this.#servers.servesReads(server)) this.#leaveAll((connection) => connection.server === server);
     });
   }
 
-  /** Makes every message take so much longer until the returned function is called. */
+  /** Adds this latency to every message until the returned function is called. */
   slow(byMs: number): () => void {
     this.#addedMs += byMs;
     return () => {
@@ -264,7 +273,7 @@ export class Link {
     };
   }
 
-  /** Loses this part of the messages until the returned function is called. */
+  /** Loses this part of the messages, from 0 to 1, until the returned function is called. */
   lose(ratio: number): () => void {
     const before = this.#lossRatio;
     this.#lossRatio = Math.max(before, ratio);
@@ -277,7 +286,7 @@ export class Link {
     if (!this.#isCut('up') && !this.#isCut('down')) this.#tell((listener) => listener.healed());
   }
 
-  /** Whoever hears of it does so when its process runs. */
+  /** A listener is notified when its process runs. */
   #tell(what: (listener: LinkListener) => void): void {
     for (const listener of [...this.#listeners]) this.#process.run(() => what(listener));
   }

@@ -1,4 +1,4 @@
-/** How plans are drawn by chance: shapes, and faults one by one. */
+/** Draws plans at random: shapes, and faults one by one. */
 
 import type { Fault, FaultKind, FaultAction, Target, When } from './fault.ts';
 import type { Shape } from './plan.ts';
@@ -10,11 +10,14 @@ export interface Draw {
   readonly random: Stream;
   readonly shape: Shape;
   readonly when: When;
-  /** Whom it is meant for, where it is meant for somebody. */
+  /** The target of the fault, if the kind has one. */
   readonly target: Target;
-  /** Whose clocks may stand still; the others' wall clocks may be set back. Both at once, within one renewal, nobody can notice. */
+  /**
+   * Processes that may be suspended. Only the wall clocks of the others may be set back, because no
+   * process can notice both within one renewal.
+   */
   readonly sleepers: readonly string[];
-  /** Any clock may do either. */
+  /** Whether any process may be suspended and have its clock set back. */
   readonly anyClocks: boolean;
 }
 
@@ -33,7 +36,7 @@ function storeShape(random: Stream, ttlMs: number): StoreShape {
     ]),
     watchLagMs: random.pick([0, 0, 30, 400]),
     repeatRatio: random.pick([0, 0.05, 0.3]),
-    // A member has its id, two keys of an election and one of a group.
+    // A member binds its id, two keys of an election and one of a group to a lease.
     keysPerLease: random.pick([2, 3, 100_000, 100_000, 100_000, 100_000]),
   };
 }
@@ -55,7 +58,7 @@ export function drawShape(random: Stream): Shape {
   };
 }
 
-/** Mostly short; at times longer than any lease. */
+/** Mostly short. Sometimes longer than any lease. */
 function lastingMs({ random, shape: { ttlMs } }: Draw): number {
   return random.below(random.pick([ttlMs / 8, ttlMs / 2, ttlMs, 2.5 * ttlMs]));
 }
@@ -119,10 +122,10 @@ export function drawFault(kind: FaultKind, about: Draw): Fault {
   return { ...drawn[kind](about), when: about.when };
 }
 
-/** A member that runs looks at its clocks more often, in ttls. */
+/** A running member compares its clocks more often than this, in ttls. */
 const LOOKED_TTLS = 0.25;
-/** Longer than anybody believes by a renewal, in ttls. */
-const BELIEF_TTLS = 1.1;
+/** Longer than a leader stays valid after one renewal, in ttls. */
+const VALID_TTLS = 1.1;
 
 interface Span {
   readonly fromMs: number;
@@ -130,8 +133,10 @@ interface Span {
 }
 
 /**
- * Walls of sleepers that are set back so long before they sleep, or after, that they have looked at their clocks in between: what they must notice, and what they could not
- * if it came closer, or while they sleep. Who may stand still for another reason has had the time for a renewal, or has stopped believing.
+ * Sets the wall clocks of sleepers back so long before or after a suspension that the member
+ * compares its clocks in between. Members must notice this. They could not notice a set-back closer
+ * to the suspension or during it. A member that may be stopped for another reason has had time for
+ * a renewal, or is no longer valid.
  */
 export function drawSetBacks(random: Stream, shape: Shape, sleepers: readonly string[], faults: readonly Fault[]): readonly Fault[] {
   const { ttlMs, stormMs } = shape;
@@ -146,7 +151,7 @@ export function drawSetBacks(random: Stream, shape: Shape, sleepers: readonly st
       .filter((fault) => [target, 'leader', 'subject'].includes(fault.target))
       .map(spanOf);
     const isNear = (sleep: Span): boolean => {
-      const around = widened(sleep, ttlMs * BELIEF_TTLS);
+      const around = widened(sleep, ttlMs * VALID_TTLS);
       const isQuiet = stops.every((stop) => stop.fromMs > around.toMs || stop.toMs < around.fromMs);
       const { fromMs, toMs } = isQuiet ? widened(sleep, ttlMs * LOOKED_TTLS) : around;
       return atMs > fromMs && atMs < toMs;
@@ -162,7 +167,9 @@ function isStop(fault: Fault): fault is Stop {
   return fault.kind === 'pause' || fault.kind === 'block';
 }
 
-/** From when until when it may last: at any time, where it waits for something that the election does. */
+/**
+ * The span in which a fault may last: any time, if the fault waits for an event of the election.
+ */
 function spanOf({ when, durationMs }: Stop | Extract<Fault, { kind: 'suspend' }>): Span {
   return 'atMs' in when ? { fromMs: when.atMs, toMs: when.atMs + durationMs } : { fromMs: -Infinity, toMs: Infinity };
 }

@@ -1,24 +1,27 @@
-/** What can go wrong, as data: a plan of faults says everything about a run that its seed does not. */
+/** Faults as data. The seed and the plan of faults determine everything about a run. */
 
 import type { Side } from '../network/link.ts';
 import type { HangMode } from '../store/disks.ts';
 import type { StoreOperation } from '../store/shape.ts';
 
-/** Something the election just did, at the store or in a process; a fault can wait for it. The `subject` is the process that did it. */
+/**
+ * An event of the election, in the store or in a process, that a fault can wait for. The `subject`
+ * is the process that caused it.
+ */
 export type Trigger =
-  /** A claim was applied: the subject leads, and does not know it yet. */
+  /** The store applied a claim. The subject leads, and does not know it yet. */
   | 'claimed'
-  /** A handover in one swap was applied; the subject is who handed over. */
+  /** The store applied a handover in one swap. The subject is the former leader. */
   | 'handedOver'
-  /** A leader's record was taken away by its holder. */
+  /** A leader deleted its own record. */
   | 'released'
   | 'enqueued'
   | 'granted'
   | 'renewed'
   | 'revoked'
-  /** A process was told that it leads. */
+  /** A process learned that it leads. */
   | 'elected'
-  /** A leader was told that it no longer leads. */
+  /** A leader learned that it no longer leads. */
   | 'aborted';
 
 export const triggers: readonly Trigger[] = [
@@ -33,44 +36,62 @@ export const triggers: readonly Trigger[] = [
   'aborted',
 ];
 
-/** When: at a moment of world time, or so long after the nth time that something happened (0: at that very instant, before any answer leaves). */
+/**
+ * When the fault begins: at a moment of world time in ms, or `afterMs` after the nth occurrence of
+ * an event. 0 means at that very instant, before any answer leaves.
+ */
 export type When = { readonly atMs: number } | { readonly on: Trigger; readonly nth: number; readonly afterMs: number };
 
-/** The target: a process by its id, the current leader (`leader`), or the process that caused the trigger (`subject`). */
+/**
+ * The target: a process by its id, the current leader (`leader`), or the process that caused the
+ * trigger (`subject`).
+ */
 export type Target = string;
 
 type Lasting = { readonly target: Target; readonly durationMs: number };
 
-/** What. Those that last are repaired after `durationMs`, and at the end of the storm at the latest. */
+/**
+ * What happens. A fault that lasts is repaired after `durationMs`, and at the end of the storm at
+ * the latest.
+ */
 export type FaultAction =
-  /** The process is gone; another incarnation starts after `durationMs`. */
+  /** The process dies. Another incarnation starts after `durationMs`. */
   | ({ readonly kind: 'crash' } & Lasting)
   | ({ readonly kind: 'pause' } & Lasting)
   | ({ readonly kind: 'block' } & Lasting)
   | ({ readonly kind: 'suspend' } & Lasting)
-  /** It stops in good order, and starts again. */
+  /** The process stops in good order and starts again. */
   | ({ readonly kind: 'leave' } & Lasting)
-  /** Another process starts under the same id, while the former lives, and takes it. */
+  /** Another process starts under the same id while the former one lives, and takes the id. */
   | { readonly kind: 'takeOver'; readonly target: Target }
   | { readonly kind: 'wallJump'; readonly target: Target; readonly byMs: number }
   | ({ readonly kind: 'cut'; readonly side: Side } & Lasting)
   | ({ readonly kind: 'refuse' } & Lasting)
   | ({ readonly kind: 'stall' } & Lasting)
-  /** The messages of watches are held: calls go through, and nobody is told. */
+  /** The messages of watches are held. Calls succeed, and no watch reports a change. */
   | ({ readonly kind: 'stallWatches' } & Lasting)
-  /** The connections that the process has deliver nothing any more, for good. New ones work. */
+  /** The existing connections of the process deliver nothing, permanently. New connections work. */
   | { readonly kind: 'silenceConnections'; readonly target: Target }
   | { readonly kind: 'reset'; readonly target: Target }
   | ({ readonly kind: 'slow'; readonly byMs: number } & Lasting)
   | ({ readonly kind: 'lossy'; readonly ratio: number } & Lasting)
   | { readonly kind: 'loseReplies'; readonly target: Target; readonly count: number; readonly operations?: readonly StoreOperation[] }
-  /** Writes are applied long after their callers gave up. */
+  /** The store applies writes long after their callers gave up. */
   | ({ readonly kind: 'holdWrites'; readonly operations?: readonly StoreOperation[] } & Lasting)
-  /** This part of all watches breaks off: compaction, a server that went away; or `denied`: it ends, for an operator took the permission, and gave it back. */
+  /**
+   * This part of all watches breaks off, as after a compaction or the loss of a server. `denied`:
+   * the watches end because an operator revoked the permission and then restored it.
+   */
   | { readonly kind: 'breakWatches'; readonly part: number; readonly denied?: boolean }
-  /** The store serves nobody for a while, then refreshes every lease. `lostMs`: what it acknowledged in so many ms before is gone. */
+  /**
+   * The store serves no requests for a while and then refreshes every lease. `lostMs`: the store
+   * loses what it acknowledged in this many ms before.
+   */
   | { readonly kind: 'failover'; readonly durationMs: number; readonly lostMs?: number }
-  /** The disk of one server hangs: it serves no writes, or no linearizable reads, and tells a part of its watches nothing. */
+  /**
+   * The disk of one server hangs. The server serves no writes, or no linearizable reads, and a part
+   * of its watches reports nothing.
+   */
   | {
       readonly kind: 'hangDisk';
       readonly server: number;
@@ -78,21 +99,24 @@ export type FaultAction =
       readonly silentPart: number;
       readonly durationMs: number;
     }
-  /** A lease holder that queues first and never claims. */
+  /** A client with a lease enqueues an entry ahead of all others and never claims. */
   | { readonly kind: 'hungCandidate'; readonly durationMs: number }
-  /** An operator deletes a key: never the entry of whom the term names. */
+  /** An operator deletes a key, except for the entry that the term names. */
   | { readonly kind: 'deleteKey'; readonly which: 'leader' | 'waiting' | 'member' | 'group'; readonly nth: number }
-  /** An operator deletes the leader's entry of the queue, while its record is there. Without either of them two could believe. */
+  /**
+   * An operator deletes the leader's entry of the queue while the leader's record exists. Without
+   * the record and the entry, two members could be valid.
+   */
   | { readonly kind: 'deleteEntry' }
-  /** Somebody ends the live lease of a member: an operator, or the store itself. */
+  /** An operator or the store itself ends the live lease of a member. */
   | { readonly kind: 'endLease'; readonly target: Target; readonly by: 'operator' | 'store' }
-  /** The store loses everything. */
+  /** The store loses all data. */
   | { readonly kind: 'wipe' };
 
 export type FaultKind = FaultAction['kind'];
 export type Fault = FaultAction & { readonly when: When };
 
-/** What there is to say of a fault besides its kind and whom it strikes. */
+/** The properties of a fault besides its kind and its target. */
 export function describe(fault: Fault): string {
   const { kind: _kind, when: _when, ...rest } = fault;
   return Object.entries(rest)

@@ -1,54 +1,72 @@
-/** A whole run as data: run again, it is the same run. */
+/** A whole run as data. The same plan gives the same run. */
 
 import type { Fault } from './fault.ts';
 import type { HangMode } from '../store/disks.ts';
 import type { StoreShape } from '../store/shape.ts';
 
-/** In which order candidates follow. `disagree`: each member compares differently under one name, as after a deployment gone wrong. */
+/**
+ * The order of succession. `disagree`: members compare differently under one name, as after a
+ * faulty deployment.
+ */
 export type Order = 'arrival' | 'priority' | 'rendezvous' | 'disagree';
 
 export interface Shape {
   readonly members: number;
   readonly observers: number;
-  /** In how many elections each member campaigns; one if left out. All are checked for who believes; the first also for who should lead, and when. */
+  /**
+   * In how many elections each member campaigns. Default 1. All are checked for two valid leaders.
+   * The first is also checked for who leads, and when.
+   */
   readonly elections?: number;
-  /** How many observers come and go in each process that observes; left out: there is one, and it stays. */
+  /** How many observers come and go in each observing process. Default: one, which stays. */
   readonly observing?: number;
   readonly ttlMs: number;
   readonly drainMs: number;
-  /** What the members allow for. */
+  /** The clock error ratio that members are configured with. */
   readonly clockErrorRatio: number;
-  /** By how much the clocks' rates really differ from the world's at most. */
+  /** How much the rates of the clocks really differ from world time at most, as a ratio. */
   readonly driftRatio: number;
   readonly order: Order;
   readonly store: StoreShape;
-  /** Every process has a reaper, which ends its leases at most so long after its death; left out: none has. */
+  /**
+   * Every process has a reaper that ends its leases at most this many ms after its death. Default:
+   * no reapers.
+   */
   readonly reaperLagMs?: number;
-  /** When the leader crashes in the end, nobody hears of it by a watch; left out: everybody does. */
+  /** When the leader crashes at the end, no watch reports it. Default false. */
   readonly silentFailover?: boolean;
-  /** When the leader crashes in the end, the disk of one of the servers hangs; left out: all are well. */
+  /**
+   * When the leader crashes at the end, the disk of one server hangs. Default: all servers work.
+   */
   readonly sickFailover?: HangMode;
-  /** In calm, the connections of all processes go silent once, for good; left out: they stay. */
+  /** In calm, the connections of all processes go silent once, permanently. Default false. */
   readonly silentConnections?: boolean;
-  /** How long faults are let loose. */
+  /** How long faults happen, in ms. */
   readonly stormMs: number;
-  /** How long after the last fault there may be no leader. */
+  /** How long the election may be without a leader after the last fault, in ms. */
   readonly recoveryMs: number;
-  /** How restless leaders are: 0 they lead for as long as they can, 1 they resign, hand over, fail and give up all the time. */
+  /**
+   * How restless leaders are. 0: they lead as long as they can. 1: they resign, hand over, fail and
+   * give up all the time.
+   */
   readonly unrest: number;
 }
 
 export interface Plan {
-  /** Of this format. */
+  /** The version of the format. */
   readonly version: 1;
-  /** The name of the profile that it was made from: which promises are checked, and which excused. */
+  /** The name of the profile that drew the plan. The profile says which promises are checked. */
   readonly profile: string;
   readonly seed: number;
   readonly shape: Shape;
   readonly faults: readonly Fault[];
 }
 
-/** The plan that a text holds; a `TypeError` where it holds none of this format. */
+/**
+ * Parses a plan from JSON text.
+ *
+ * @throws {TypeError} If the text is not a plan of this format.
+ */
 export function readPlan(text: string): Plan {
   const plan: unknown = JSON.parse(text);
   if (isPlan(plan)) return plan;

@@ -1,4 +1,4 @@
-/** A way to make plans from seeds, and what holds in them. */
+/** A way to draw plans from seeds, and the promises that hold in them. */
 
 import { triggers, type Fault, type FaultKind } from './fault.ts';
 import type { Plan, Shape } from './plan.ts';
@@ -8,36 +8,45 @@ import { drawSilentFaults, drawSilentShape } from './silent-faults.ts';
 
 export interface Profile {
   readonly name: string;
-  /** In one sentence. */
+  /** What the profile is for, in one sentence. */
   readonly about: string;
   plan(seed: number): Plan;
-  /** How long two may believe after somebody ended a live lease, in ms. */
+  /** For how long two members may be valid after somebody ended a live lease, in ms. */
   overlapMs(shape: Shape): number;
-  /** Whether two must have believed, for so long at most, in a batch of worlds. */
+  /** Whether two members must have been valid at once, for a bounded time, in a batch of worlds. */
   readonly overlaps?: boolean;
-  /** Promises that the docs say are not kept here: a batch of worlds in which none of these breaks was not hard enough. Others must hold. */
+  /**
+   * Promises that do not hold here according to the documentation. A batch of worlds in which none
+   * of them breaks was not hard enough. All other promises must hold.
+   */
   readonly mustBreak: readonly string[];
-  /** Promises that may break here, because those that break do. */
+  /** Further promises that may break, as a consequence of those in `mustBreak`. */
   readonly mayBreak?: readonly string[];
-  /** What must have happened at least once in a batch of worlds. */
+  /** Events that must happen at least once in a batch of worlds. */
   readonly mustOccur: readonly string[];
 }
 
 export interface Drawing {
-  /** Kinds of faults, each as often as it stands here. */
+  /** The kinds of faults. A kind that appears twice is drawn twice as often. */
   readonly kinds: readonly FaultKind[];
-  /** How many faults in a ttl, of those that come by time. */
+  /** How many faults per ttl are drawn by time. */
   readonly perTtl: number;
-  /** How many faults wait for something that the election does. */
+  /** How many faults wait for an event of the election. */
   readonly triggered: number;
-  /** Watches, connections and servers fail silently, too, and an operator deletes the leader's entry. */
+  /**
+   * Whether watches, connections and servers can also fail silently, and an operator can delete the
+   * leader's entry.
+   */
   readonly silences?: boolean;
-  /** Clocks of one machine may stand still, and its wall clock be set back: what no process can notice. */
+  /**
+   * Whether one machine can be suspended and have its wall clock set back. No process can notice
+   * that.
+   */
   readonly anyClocks?: boolean;
   readonly reshape?: (shape: Shape, random: Stream) => Shape;
 }
 
-/** The plan of a seed. */
+/** Draws the plan of a seed. The same seed gives the same plan. */
 export function drawPlan(
   profile: string,
   seed: number,
@@ -56,7 +65,7 @@ export function drawPlan(
     faults.push(drawFault(random.pick(kinds), { ...about, when: { atMs: random.below(shape.stormMs) }, target }));
   }
   for (let i = 0; i < triggered; i += 1) faults.push(drawTriggered(random.pick(kinds), about));
-  // By chance of its own, like the elections, so that no other fault is another for it.
+  // Uses a random stream of its own, as the elections do, so that the other faults stay the same.
   if (kinds.includes('wallJump') && !anyClocks) faults.push(...drawSetBacks(streamOf(seed, 'set back', profile), shape, sleepers, faults));
   const silent = drawSilentShape(shape, (what) => streamOf(seed, what, profile));
   if (silences) faults.push(...drawSilentFaults({ ...about, shape: silent, faults }, (what) => streamOf(seed, what, profile)));
@@ -67,17 +76,19 @@ export function drawPlan(
   return { version: 1, profile, seed, shape: { ...silent, ...later }, faults };
 }
 
-/** In one of four of the worlds that have any. */
+/** In one of four worlds that have observers. */
 function severalObservers(random: Stream, { observers }: Shape): Pick<Shape, 'observing'> {
   return observers > 0 && random.chance(1 / 4) ? { observing: random.between(2, 5) } : {};
 }
 
-/** In one world of eight. */
+/** In one of eight worlds. */
 function severalElections(random: Stream): Pick<Shape, 'elections'> {
   return random.chance(1 / 8) ? { elections: random.between(2, 3) } : {};
 }
 
-/** On the heels of what the election just did, most often against whoever did it. */
+/**
+ * Draws a fault that follows an event of the election, mostly against the process that caused it.
+ */
 function drawTriggered(kind: FaultKind, about: Omit<Draw, 'when' | 'target'>): Fault {
   const { random, shape } = about;
   const on = random.pick(triggers);

@@ -1,14 +1,21 @@
-/** The profiles: what the worlds of each are put through. */
+/** The list of profiles. */
 
 import { invalidText } from '@incumbent/core/adapter';
 import type { Profile } from './profile.ts';
 import { adversarial, calm, reaped, stormy } from './safe-profiles.ts';
 import { amnesia, clocks, earlyEnd, operator, untold, wiped } from './weak-profiles.ts';
 
-/** First those in which every promise holds; then those of what the docs warn of. */
+/**
+ * All profiles. Those in which every promise holds come first. Then come those that test documented
+ * weaknesses.
+ */
 export const profiles: readonly Profile[] = [calm, stormy, adversarial, reaped, operator, earlyEnd, untold, amnesia, wiped, clocks];
 
-/** The profile of that name; a `RangeError` where there is none. */
+/**
+ * Returns the profile with this name.
+ *
+ * @throws {RangeError} If there is no such profile.
+ */
 export function profileOf(name: string): Profile {
   const found = profiles.find((profile) => profile.name === name);
   if (found !== undefined) return found;

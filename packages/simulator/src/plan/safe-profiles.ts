@@ -1,11 +1,14 @@
-/** Profiles in which every promise holds, whatever goes wrong. */
+/** Profiles in which every promise holds, whatever fails. */
 
 import type { FaultKind } from './fault.ts';
 import { drawPlan, type Drawing, type Profile } from './profile.ts';
 
 const never = (): number => 0;
 
-/** Everything that a real network, machine and store do, and an operator who deletes keys; what comes twice comes twice as often. */
+/**
+ * Everything that a real network, machine and store do, and an operator who deletes keys. A kind
+ * that appears twice happens twice as often.
+ */
 const faults: readonly FaultKind[] = [
   ...(['crash', 'pause', 'wallJump', 'cut', 'loseReplies', 'holdWrites'] as const),
   ...(['crash', 'pause', 'wallJump', 'cut', 'loseReplies', 'holdWrites'] as const),
@@ -76,7 +79,7 @@ export const adversarial: Profile = {
   mustOccur: met,
 };
 
-/** What was measured with real processes is a part of it. */
+/** Includes the lags that were measured with real processes, in ms. */
 const REAPER_LAG_MS = [0, 20, 200, 1_000];
 
 export const reaped: Profile = {

@@ -1,6 +1,6 @@
 /**
- * What fails without a word: watches, connections and disks; and an operator who deletes the leader's
- * entry. Each is drawn from a stream of its own, so that a seed keeps the rest of its plan.
+ * Silent failures of watches, connections and disks, and an operator who deletes the leader's
+ * entry. Each is drawn from a stream of its own, so that the rest of a seed's plan stays the same.
  */
 
 import type { Fault, FaultKind, Target } from './fault.ts';
@@ -8,17 +8,17 @@ import type { Shape } from './plan.ts';
 import type { Stream } from '../time/random.ts';
 import { drawFault, type Draw } from './draw.ts';
 
-/** The stream of a seed for one purpose. */
+/** Gives the random stream of a seed for one purpose. */
 type Streams = (what: string) => Stream;
 
 interface About extends Omit<Draw, 'when' | 'target' | 'random'> {
-  /** What was drawn before. */
+  /** The faults that were drawn before. */
   readonly faults: readonly Fault[];
 }
 
 const SERVERS = 3;
 
-/** How many servers there are, and what is silent in the end. */
+/** Draws how many servers there are, and what is silent at the end. */
 export function drawSilentShape(shape: Shape, streamFor: Streams): Shape {
   const isCluster = streamFor('servers').chance(1 / 2);
   const store = isCluster ? { ...shape.store, servers: SERVERS } : shape.store;
@@ -29,22 +29,25 @@ export function drawSilentShape(shape: Shape, streamFor: Streams): Shape {
   return { ...shape, store, ...silent, ...sick, ...silentConnections };
 }
 
-/** Whether a leader whose renewal was lost can be sure of another one before its deadline. */
+/** Whether a leader whose renewal was lost always has time for another one before its deadline. */
 function renewsInTime({ ttlMs, store }: Shape): boolean {
   return store.acknowledges === 'renewal' || store.latency.maxMs <= ttlMs / 100;
 }
 
-/** In one world of four. Candidates that disagree wait for one another, so that nobody can say when. */
+/**
+ * In one of four worlds. Excludes candidates that disagree: they wait for each other for an unknown
+ * time.
+ */
 function silentFailover(random: Stream, { order }: Shape): Pick<Shape, 'silentFailover'> {
   return order !== 'disagree' && random.chance(1 / 4) ? { silentFailover: true } : {};
 }
 
-/** In every second world of those that are left. */
+/** In every second of the remaining worlds. */
 function sickFailover(random: Stream, { order }: Shape): Pick<Shape, 'sickFailover'> {
   return order !== 'disagree' && random.chance(1 / 2) ? { sickFailover: random.pick(['reads', 'writes']) } : {};
 }
 
-/** Each kind in every second world. */
+/** Draws each kind in every second world. */
 export function drawSilentFaults(about: About, streamFor: Streams): readonly Fault[] {
   const { shape } = about;
   const ids = (letter: string, count: number): readonly string[] => Array.from({ length: count }, (_, i) => `${letter}${i + 1}`);
@@ -63,8 +66,9 @@ export function drawSilentFaults(about: About, streamFor: Streams): readonly Fau
 }
 
 /**
- * In every second world without a deleted record. A leader whose record and entry are both deleted
- * while its watches are silent believes until these tell again, and another one is elected.
+ * In every second world in which no record is deleted. A leader whose record and entry are both
+ * deleted while its watches are silent stays valid until they report again, and another leader is
+ * elected meanwhile.
  */
 function drawDeletedEntries(about: About, random: Stream): readonly Fault[] {
   if (about.faults.some((fault) => fault.kind === 'deleteKey' && fault.which === 'leader') || !random.chance(1 / 2)) return [];

@@ -1,6 +1,7 @@
 /**
- * Profiles of what the docs warn of. Where two may believe for a while, how long is measured and bounded; where a promise cannot be kept, the checkers
- * must find it broken. Everything else holds all the same.
+ * Profiles of documented weaknesses. Where two members may be valid for a while, the run measures
+ * and bounds this time. Where a promise cannot be kept, the checkers must find it broken. All other
+ * promises still hold.
  */
 
 import type { Fault, FaultKind } from './fault.ts';
@@ -9,15 +10,20 @@ import { drawPlan, type Profile } from './profile.ts';
 
 const never = (): number => 0;
 
-/** As long as the watch that tells the victim may take: it lags, and one message in many takes much longer than usual. */
+/**
+ * How long the watch may take that notifies the deposed leader: the watch lags, and one message in
+ * many takes much longer than usual.
+ */
 function notificationMs({ store }: Shape): number {
   return store.watchLagMs + 24 * store.latency.maxMs + 100;
 }
 
-/** What a store that loses what it acknowledged takes with it: a value that was published, the reason for an end. */
+/**
+ * What a store loses together with acknowledged writes: a published value, or the reason of an end.
+ */
 const lost = ['what is published is there', 'observers tell why nobody leads'];
 
-/** What follows where terms are repeated. */
+/** What follows when terms are repeated. */
 const aftermath = [
   ...lost,
   'whoever leads leads on',
@@ -48,7 +54,7 @@ export const earlyEnd: Profile = {
     const plan = drawPlan('earlyEnd', seed, { kinds: ['endLease', 'failover'], perTtl: 0.7, triggered: 3, reshape: endingEarly });
     return { ...plan, faults: plan.faults.map((fault) => (fault.kind === 'endLease' ? { ...fault, by: 'store' } : fault)) };
   },
-  // A watch that broke off with the store's leader is back when there is another.
+  // A watch that broke off with the store's leader works again when the store has a new leader.
   overlapMs: ({ ttlMs }) => ttlMs * 1.02,
   overlaps: true,
   mustBreak: [],
@@ -64,7 +70,7 @@ export const untold: Profile = {
   about: 'an acknowledged renewal counts from the one before it, and the adapter does not say so',
   plan: (seed) => drawPlan('untold', seed, { kinds: everyday, perTtl: 1.5, triggered: 10, reshape: acknowledgingTooMuch }),
   overlapMs: never,
-  mustBreak: ['one believes'],
+  mustBreak: ['one valid leader'],
   mustOccur: ['ended: deadline'],
 };
 
@@ -81,8 +87,9 @@ export const amnesia: Profile = {
     return { ...plan, faults: plan.faults.map((fault) => (fault.kind === 'failover' ? { ...fault, lostMs } : fault)) };
   },
   overlapMs: never,
-  mustBreak: ['one believes', 'terms rise', 'stale writes are refused'],
-  // What its owner has deleted is back, under a lease that lives; one that campaigns removes it, and one that does not leaves it in everybody's way.
+  mustBreak: ['one valid leader', 'terms rise', 'stale writes are refused'],
+  // A key that its owner deleted is back, under a live lease. A member that campaigns deletes it.
+  // For a member that does not, the key stays and blocks others.
   mayBreak: [
     ...lost,
     ...aftermath,
@@ -99,8 +106,8 @@ export const wiped: Profile = {
   about: 'the store loses everything, terms included',
   plan: (seed) => drawPlan('wiped', seed, { kinds: ['wipe', ...everyday], perTtl: 0.5, triggered: 2 }),
   overlapMs: never,
-  mustBreak: ['one believes', 'terms rise', 'stale writes are refused'],
-  // A leader learns by a fence, at any time, that its term was issued before.
+  mustBreak: ['one valid leader', 'terms rise', 'stale writes are refused'],
+  // A leader can learn from a fence at any time that its term was issued before.
   mayBreak: aftermath,
   mustOccur: ['fault: wipe', 'ended: termBehind', 'refused: fenced'],
 };
@@ -110,12 +117,13 @@ export const clocks: Profile = {
   about: 'a wall clock is set back while its machine is suspended',
   plan: (seed) => {
     const plan = drawPlan('clocks', seed, { kinds: ['suspend', 'wallJump', 'crash'], perTtl: 0.5, triggered: 4, anyClocks: true });
-    // Set back first, then suspended: both within one renewal, so that no clock shows how long it slept.
+    // The clock is set back first, and then the process is suspended, within one renewal. No clock
+    // shows how long the process slept.
     const both = plan.faults.flatMap((fault) => (fault.kind === 'suspend' ? [setBack(fault, plan.shape), fault] : [fault]));
     return { ...plan, faults: both };
   },
   overlapMs: never,
-  mustBreak: ['one believes'],
+  mustBreak: ['one valid leader'],
   mustOccur: ['fault: suspend', 'fault: wallJump'],
 };
 

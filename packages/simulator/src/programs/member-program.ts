@@ -1,6 +1,7 @@
 /**
- * What members of a world do unless they are given another program: they campaign, lead, write, publish, resign, hand over, fail, give up
- * and join a group, each by chance, until the storm is over; then whoever leads goes on leading.
+ * The default program of a member. It campaigns, leads, writes, publishes, resigns, hands over,
+ * fails, gives up and joins a group at random until the storm is over. After the storm, a leader
+ * keeps leading.
  */
 
 import {
@@ -19,13 +20,13 @@ import type { Order } from '../plan/plan.ts';
 import type { ProgramContext } from './program.ts';
 import { TABLES } from '../world/election-tracker.ts';
 
-/** The election of every world; a member's further ones have a number. */
+/** The name of the first election of every world. Further elections have a number. */
 export const ELECTION = 'jobs';
 const GROUP = 'all';
 
 export type Value = { readonly from: string; readonly n: number };
 
-/** The order that this member keeps. */
+/** The succession that this member uses. */
 function successionOf(order: Order, index: number): Succession {
   switch (order) {
     case 'arrival':
@@ -41,7 +42,7 @@ function successionOf(order: Order, index: number): Succession {
   }
 }
 
-/** Errors that a call may end with in a world where anything goes wrong. */
+/** Errors that calls may end with while faults happen. */
 const EXPECTED = [
   'MEMBER_CLOSED',
   'DUPLICATE_MEMBER',
@@ -52,7 +53,7 @@ const EXPECTED = [
   'PERMISSION_DENIED',
 ] as const;
 
-/** A timer may be early by a little, as the clocks that it is measured by are. */
+/** A timer may fire slightly early, like the clocks that it is measured by. */
 const DRAINED = 0.98;
 
 export async function memberProgram(self: ProgramContext): Promise<void> {
@@ -86,7 +87,7 @@ export async function memberProgram(self: ProgramContext): Promise<void> {
   for (const other of further) await other.settled();
 }
 
-/** What a member does in one election. */
+/** The work of a member in one election. */
 class ElectionWork {
   readonly #self: ProgramContext;
   readonly #member: Member;
@@ -96,7 +97,7 @@ class ElectionWork {
   #stop = false;
   #hasStoppedCampaigning = false;
   #campaign = new AbortController();
-  /** The leadership of which its work has said itself that it has stopped. */
+  /** The leadership whose work has reported itself that it has stopped. */
   #stoppedItself: Leadership<Value> | undefined;
   #writes = 0;
 
@@ -106,7 +107,7 @@ class ElectionWork {
     this.#election = election;
   }
 
-  /** Resolves when another process has taken this one's id for good. */
+  /** Resolves when another process has taken this member's id for good. */
   get replaced(): Promise<void> {
     return this.#replaced.promise;
   }
@@ -115,22 +116,25 @@ class ElectionWork {
     return Number(this.#self.memberId.slice(1));
   }
 
-  /** Only of this one is told what should be in the store, and of whom. */
+  /**
+   * Whether this is the first election. Only this election reports what the store should contain,
+   * and for whom.
+   */
   get #isFirst(): boolean {
     return this.#election.name === ELECTION;
   }
 
-  /** Nobody knows what came of a claim. At times that is when the caller gives up. */
+  /** The outcome of a claim is unknown. Sometimes the caller gives up at this moment. */
   claimUnknown(): void {
     if (this.#restless(2)) this.#campaign.abort(new CampaignAborted());
   }
 
-  /** True in one of so many cases. */
+  /** True in one of `sides` cases. */
   dice(sides: number): boolean {
     return this.#self.random.u32() % sides === 0;
   }
 
-  /** Campaigns again and again. */
+  /** Campaigns repeatedly until it is stopped. */
   async campaign(stopped: Promise<void>): Promise<void> {
     void stopped.then(() => {
       this.#stop = true;
@@ -141,7 +145,7 @@ class ElectionWork {
     }
   }
 
-  /** Resolves when no work of it runs any more. */
+  /** Resolves when none of its work runs. */
   async settled(): Promise<void> {
     await Promise.all(this.#works);
   }
@@ -178,7 +182,7 @@ class ElectionWork {
     }
   }
 
-  /** Restless leaders, more or less: one in `sides` of them. */
+  /** True in one of `sides` cases, more often the more restless leaders are. */
   #restless(sides: number): boolean {
     const { calm, shape, random } = this.#self;
     return !calm && random.u32() < (shape.unrest / sides) * 2 ** 32;
@@ -191,13 +195,16 @@ class ElectionWork {
       if (error instanceof CampaignAborted) return this.#stopCampaigning();
       if (!isIncumbentError(error, ...EXPECTED)) return this.#self.reportError(error);
       if (!isIncumbentError(error, 'DUPLICATE_MEMBER')) return;
-      // Replaced: it will not get its id back while the other lives. Started over the remains of another: that one's lease goes in time.
+      // Replaced: the id is not free again while the other process lives. If the process started
+      // while the former one's lease still existed, that lease ends in time.
       if (error.details['waitedMs'] === 0) this.#replaced.resolve();
       await this.#nap(this.#self.shape.ttlMs, Promise.race([stopped, this.replaced]));
     }
   }
 
-  /** At times for good: then nothing of it may be left in anybody's way. Two members go on. */
+  /**
+   * Sometimes for good. Nothing of the member may then block others. At least two members continue.
+   */
   #stopCampaigning(): void {
     if (this.#hasStoppedCampaigning || !this.#isFirst || this.#index <= 2 || !this.dice(2)) return;
     this.#hasStoppedCampaigning = true;
@@ -247,7 +254,10 @@ class ElectionWork {
     }
   }
 
-  /** Whoever gives leadership up but the work itself waits for the work, as long as was said. */
+  /**
+   * If something other than the work ends the leadership, the end waits for the work for as long as
+   * it was announced.
+   */
   async #drains(leadership: Leadership<Value>, runs: () => boolean): Promise<void> {
     const { clock } = this.#self;
     const { reason, drainMs } = await leadership.ended;
@@ -286,7 +296,7 @@ class ElectionWork {
   }
 
   async #publish(leadership: Leadership<Value>, value: Value): Promise<void> {
-    // The later one, where it publishes twice at once.
+    // The later value, if two are published at once.
     const before = this.dice(3) ? leadership.publish({ ...value, n: 0 }) : undefined;
     await Promise.all([before, leadership.publish(value)]);
     this.#self.report({ type: 'published', term: leadership.term, value });
@@ -297,7 +307,7 @@ class ElectionWork {
     await leadership.swap([change]);
   }
 
-  /** As someone would write who trusts a belief of a moment ago. */
+  /** Writes like careless code that relies on an earlier `isValid()`. */
   async #unguarded(leadership: Leadership<Value>): Promise<void> {
     leadership.assertValid();
     const change = await this.#change(TABLES.unguarded, leadership.term);
@@ -314,7 +324,7 @@ class ElectionWork {
     if (seen > leadership.term) leadership.reportTerm(seen);
   }
 
-  /** Ends it in one of the ways that a leader has; true if it has ended. */
+  /** Ends the leadership in one of the possible ways. Resolves with true if it has ended. */
   async #leave(leadership: Leadership<Value>): Promise<boolean> {
     switch (this.#below(6)) {
       case 0:
@@ -332,19 +342,22 @@ class ElectionWork {
       default:
         this.#stoppedItself = leadership;
         await leadership.handover(this.dice(2) ? await this.#somebody() : undefined).catch(tolerate);
-        // To nobody: then the work goes on.
+        // Handed over to nobody: the work continues.
         if (leadership.isValid()) this.#stoppedItself = undefined;
         return !leadership.isValid();
     }
   }
 
-  /** In its first breath, before it has waited for anything; what it began then still has to stop. */
+  /**
+   * Ends the leadership before the work has awaited anything. Work that was started by then still
+   * has to stop.
+   */
   #endAtOnce(leadership: Leadership<Value>): void {
     if (this.dice(2)) this.#campaign.abort(new CampaignAborted());
     else leadership.reportTerm(leadership.term + 1n);
   }
 
-  /** Any candidate: not the next in line, but one that somebody names. */
+  /** A candidate chosen by name, not the next in line. */
   async #somebody(): Promise<string | undefined> {
     const candidates = await this.#election.candidates().catch(() => []);
     const others = candidates.filter(({ leads }) => !leads);
@@ -355,7 +368,7 @@ class ElectionWork {
     return Math.floor((this.#self.random.u32() / 2 ** 32) * count);
   }
 
-  /** Resolves after so long, or when `woken` does; leaves no timer behind. */
+  /** Resolves after this time or when `woken` resolves. Leaves no timer behind. */
   async #nap(ms: number, woken?: Promise<unknown>): Promise<void> {
     const over = Promise.withResolvers<void>();
     const cancel = this.#self.clock.schedule(ms, over.resolve);
@@ -369,5 +382,5 @@ function tolerate(error: unknown): void {
   if (!isIncumbentError(error)) throw error;
 }
 
-/** The caller's own reason. */
+/** The caller's own abort reason. */
 class CampaignAborted extends Error {}

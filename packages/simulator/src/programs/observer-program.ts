@@ -1,4 +1,7 @@
-/** What the processes that observe do unless they are given another program: they show one observer; or several, that come and go through one open store. */
+/**
+ * The default program of an observing process. It shows one observer, or several that come and go
+ * over one open store.
+ */
 
 import { ElectionObserver } from '@incumbent/core';
 import { ELECTION, type Value } from './member-program.ts';
@@ -13,7 +16,7 @@ export async function observerProgram(self: ProgramContext): Promise<void> {
   await Promise.all(Array.from({ length: observing }, (_, i) => comeAndGo(self, String(i + 1), stopped.promise)));
 }
 
-/** One observer after the other. Who is there when the storm is over stays. */
+/** Opens one observer after the other. The observer that exists when the storm ends stays. */
 async function comeAndGo(self: ProgramContext, place: string, stopped: Promise<void>): Promise<void> {
   const { stopping, shape } = self;
   const random = self.streamFor(`observer ${place}`);
@@ -29,7 +32,7 @@ async function stay(self: ProgramContext, random: Stream, stopped: Promise<void>
   if (self.calm) await stopped;
 }
 
-/** `name`: where the process has several. */
+/** `name` tells the observers of a process with several apart. */
 async function observe(self: ProgramContext, name: string | undefined, over: Promise<void>): Promise<void> {
   const { store, clock, random, logger } = self;
   const observer = new ElectionObserver<Value>(store, ELECTION, { clock, random, logger });
@@ -39,7 +42,7 @@ async function observe(self: ProgramContext, name: string | undefined, over: Pro
   if (name !== undefined) self.reportObserverClosed(name);
 }
 
-/** Resolves after so long, or when `woken` does; leaves no timer behind. */
+/** Resolves after this time or when `woken` resolves. Leaves no timer behind. */
 async function nap({ clock }: ProgramContext, ms: number, woken: Promise<void>): Promise<void> {
   const over = Promise.withResolvers<void>();
   const cancel = clock.schedule(ms, over.resolve);

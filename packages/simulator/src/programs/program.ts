@@ -1,55 +1,70 @@
-/** What a process of the world runs. */
+/** The interface of a program that a simulated process runs. */
 
 import type { Clock, Leadership, Logger, MemberOptions, Random, Store } from '@incumbent/core';
 import type { Resource, ObserverView } from '../world/event.ts';
 import type { Shape } from '../plan/plan.ts';
 import type { Stream } from '../time/random.ts';
 
-/** What a program is given: the whole of its surroundings. */
+/** Everything that a program may use. */
 export interface ProgramContext {
-  /** The same for every start of the process. */
+  /** The member id. Every start of the process has the same one. */
   readonly memberId: string;
   readonly store: Store;
-  /** What a `Member` of this process is to be made with: its id, clock, chance and logger, and the times of this world. */
+  /**
+   * The options for a `Member` of this process: its id, clock, random numbers, logger, and the
+   * durations of this world.
+   */
   readonly options: MemberOptions;
   readonly clock: Clock;
   readonly random: Random;
-  /** Puts what the SDK says into the run's timeline. */
+  /** Writes the SDK's log to the timeline of the run. */
   readonly logger: Logger;
   readonly shape: Shape;
-  /** Aborts when the process is asked to stop, in good order. */
+  /** Aborts when the process is asked to stop in good order. */
   readonly stopping: AbortSignal;
-  /** True once faults are over: from then on whoever leads goes on leading. */
+  /** True once faults are over. From then on a leader must keep leading. */
   readonly calm: boolean;
-  /** Whether this process was started to take the id from another that lives. */
+  /** Whether this process was started to take the id of another process that lives. */
   readonly takesOver: boolean;
   /**
-   * Tells the checkers of a leadership, at once: they ask it, and see that it ends in order and that somebody leads. `waits`: the SDK knows of its work, by
-   * `lead` or `waitUntil`, and {@link WorkReport.settled} says when that has stopped. Default false.
+   * Reports a leadership to the checkers at once. They call its `isValid()`, and check that it ends
+   * in order and that somebody leads. `waits`: the SDK tracks the work, by `lead` or `waitUntil`,
+   * and the program calls {@link WorkReport.workStopped} when the work has stopped. Default false.
    */
   reportLeadership(leadership: ReportedLeadership, election: string, waits?: boolean): WorkReport;
-  /** What an observer of this process was shown; `observer` names it where there are several. The first view tells when one began, if it is named, or that is `unknown`. */
+  /**
+   * Reports what an observer of this process showed. `observer` names the observer if the process
+   * has several. The first view marks the observer's start if it has a name, or if the view is
+   * `unknown`.
+   */
   reportView(view: ObserverView, observer?: string): void;
-  /** That observer was closed, and the process goes on. */
+  /** Reports that this observer was closed while the process continues. */
   reportObserverClosed(observer: string): void;
-  /** Chance for one purpose, so that what it is asked for changes nothing else. */
+  /** Returns a random stream for one purpose. What it draws does not affect any other stream. */
   streamFor(what: string): Stream;
   /**
-   * Asks something that processes share besides the store, over a network that takes its time and holds up one message in eight: `task` runs there, whole;
-   * settles as it does. What was sent arrives, even if the process stands still or dies meanwhile.
+   * Runs `task` on something that processes share besides the store, over a simulated network. One
+   * message in eight is slow. `task` runs as a whole, and the promise settles like `task`. A
+   * request that was sent arrives even if the process is stopped or dies.
    */
   call<T>(task: () => T): Promise<T>;
-  /** Sends a write with a term to a resource past a fence; resolves with the highest term that the fence has seen. */
+  /**
+   * Sends a write with a term to a resource behind a fence. Resolves with the highest term that the
+   * fence has seen.
+   */
   sendFenced(term: bigint): Promise<bigint>;
-  /** A write of this term was refused. */
+  /** Reports that a write of this term was rejected. */
   reportRefused(to: Resource, term: bigint): void;
-  /** Does what ends the program's part in elections, and has the checkers see how long that takes. */
+  /**
+   * Runs `task`, which must end the program's part in elections. The checkers check how long it
+   * takes.
+   */
   measureClose(task: () => Promise<void>): Promise<void>;
-  /** Tells the checkers what the usual program of a member has done, and was shown. */
+  /** Reports to the checkers what the default program of a member has done or seen. */
   report(what: ProgramReport): void;
-  /** Puts a line into the timeline. */
+  /** Adds a line to the timeline. */
   note(text: string): void;
-  /** Something failed in a way that it should not have. */
+  /** Reports an unexpected error. The run then has a violation. */
   reportError(error: unknown): void;
 }
 
@@ -61,14 +76,15 @@ export type ProgramReport =
 
 export type ReportedLeadership = Pick<Leadership<never>, 'term' | 'signal' | 'ended' | 'released' | 'isValid'>;
 
-/** One leadership, as the checkers follow it. */
+/** Reports the progress of one leadership's work to the checkers. */
 export interface WorkReport {
   /** The work has stopped. */
   workStopped(): void;
 }
 
 /**
- * Runs until it is asked to stop, and has stopped. What it leaves behind then is a violation, and so is an error: but `DUPLICATE_MEMBER`, with which a
- * process ends whose id another one has taken.
+ * Runs until `stopping` aborts and the program has stopped. Whatever it leaves behind is a
+ * violation, and so is an error. `DUPLICATE_MEMBER` is an exception: it ends a process whose id
+ * another process has taken.
  */
 export type Program = (self: ProgramContext) => Promise<void>;

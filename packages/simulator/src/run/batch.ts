@@ -1,37 +1,41 @@
-/** Many runs of one profile, and what they came to together. */
+/** Many runs of one profile, and their combined results. */
 
 import type { Violation } from '../check/checker.ts';
 import { profileOf } from '../plan/profiles.ts';
 import type { Profile } from '../plan/profile.ts';
 import { run, type Run } from './run.ts';
 
-/** Plain data: processes send it to one another. */
+/** The combined results of a batch, as plain data that processes can send to each other. */
 export interface Summary {
   readonly profile: string;
   runs: number;
-  /** Runs that were run again, to see that they are the same. */
+  /** How many runs were repeated to check that they are deterministic. */
   replayed: number;
   simulatedMs: number;
   events: number;
-  /** What has happened, and how often. */
+  /** How often each event happened. */
   readonly counts: Record<string, number>;
   readonly failed: { readonly seed: number; readonly violations: readonly Violation[] }[];
-  /** Promises that this profile is there to see broken: in how many runs each was. */
+  /** For each promise that the profile must break: in how many runs it broke. */
   readonly broken: Record<string, number>;
-  /** The longest of all runs, in ttls. */
+  /** The longest times of all runs, in ttls. */
   readonly longestTtls: Record<string, number>;
 }
 
-/** One seed in so many runs twice. */
+/** One seed in this many is run twice. */
 const REPLAY_ONE_IN = 100;
-/** A batch below so many runs is not expected to have met everything. */
+/** A smaller batch is not expected to have met every event. */
 const ENOUGH_RUNS = 1_000;
 
 export function emptySummary(profile: string): Summary {
   return { profile, runs: 0, replayed: 0, simulatedMs: 0, events: 0, counts: {}, failed: [], broken: {}, longestTtls: {} };
 }
 
-/** Runs the plan of every seed from `start` on; `count` of them. */
+/**
+ * Runs `count` seeds from `start` on, and returns the combined results.
+ *
+ * @throws {RangeError} If there is no such profile.
+ */
 export async function runBatch(profile: string, start: number, count: number): Promise<Summary> {
   const summary = emptySummary(profile);
   const drawn = profileOf(profile);
@@ -66,7 +70,7 @@ function addRun(summary: Summary, profile: Profile, { plan, violations, counts, 
   for (const [name, ms] of Object.entries(lengths)) raise(summary.longestTtls, name, ms / plan.shape.ttlMs);
 }
 
-/** Adds one summary to another of the same profile. */
+/** Adds `from` to `into`. Both must be of the same profile. */
 export function merge(into: Summary, from: Summary): void {
   into.runs += from.runs;
   into.replayed += from.replayed;
@@ -78,12 +82,15 @@ export function merge(into: Summary, from: Summary): void {
   for (const [name, ttls] of Object.entries(from.longestTtls)) raise(into.longestTtls, name, ttls);
 }
 
-/** What a batch should have met and has not, in words; empty: enough happened, or too little was run to say. */
+/**
+ * Describes the events that a batch should have met and has not. Empty if enough happened, or if
+ * the batch is too small to tell.
+ */
 export function missing(summary: Summary): readonly string[] {
   if (summary.runs < ENOUGH_RUNS) return [];
   const { mustOccur, mustBreak, overlaps = false } = profileOf(summary.profile);
   return [
-    ...(overlaps && summary.longestTtls['overlap'] === 0 ? ['two never believed, which the docs warn of'] : []),
+    ...(overlaps && summary.longestTtls['overlap'] === 0 ? ['two never led at once, which the docs warn of'] : []),
     ...mustOccur.filter((name) => !(name in summary.counts)).map((name) => `never happened: ${name}`),
     ...mustBreak.filter((promise) => !(promise in summary.broken)).map((promise) => `never broken, which the docs warn of: ${promise}`),
   ];

@@ -1,4 +1,4 @@
-/** One run: a plan, from its first event to the last, and what the checkers say of it. */
+/** Runs a plan from its first event to the last, and collects what the checkers report. */
 
 import { TwoLeadersChecker } from '../check/two-leaders.ts';
 import { ElectionFilter, type Checker, type Violation } from '../check/checker.ts';
@@ -23,17 +23,17 @@ export interface RunOptions {
   readonly programs?: Partial<Programs>;
   /** Default `native`. */
   readonly settlePromises?: PromiseSettling;
-  /** Hears of everything, besides the checkers. */
+  /** Receives every event, in addition to the checkers. */
   readonly listener?: Listener;
 }
 
-/** What a run came to. */
+/** The result of a run. */
 export interface Run {
   readonly plan: Plan;
-  /** The same for the same plan, on every machine. */
+  /** A hash of all events. It is the same for the same plan on every machine. */
   readonly hash: string;
   readonly violations: readonly Violation[];
-  /** What has happened, and how often. */
+  /** How often each event happened. */
   readonly counts: ReadonlyMap<string, number>;
   readonly figures: Figures;
 }
@@ -41,31 +41,34 @@ export interface Run {
 export interface Figures {
   readonly events: number;
   readonly simulatedMs: number;
-  /** From the last fault until somebody led. */
+  /** From the last fault until a member led, in ms. */
   readonly recoveredAfterMs: number | undefined;
-  /** From the leader's crash, in calm, until another led. */
+  /** From the leader's crash, in calm, until another member led, in ms. */
   readonly failedOverAfterMs: number | undefined;
-  /** From the leader's key gone until then. */
+  /** Requests from the deletion of the leader's key until another member led. */
   readonly failoverRequests: number;
   readonly longestCloseMs: number;
-  /** How long two believed, where that is excused. */
+  /** The longest time that two members were valid, where the profile allows it, in ms. */
   readonly longestOverlapMs: number;
 }
 
-/** A world that has not come to its end by then goes round in circles. */
+/** A world that has not ended after this many events runs in a loop. */
 const MAX_EVENTS = 3_000_000;
 
 interface Checkers {
-  readonly belief: TwoLeadersChecker;
+  readonly validity: TwoLeadersChecker;
   readonly liveness: LivenessChecker;
   readonly leftovers: LeftoverChecker;
   readonly all: readonly Checker[];
-  /** Those, each told what it can judge. */
+  /** The checkers, each behind the filter that selects its events. */
   readonly listeners: readonly Listener[];
   readonly eventCounts: EventCounts;
 }
 
-/** Runs a plan. Never rejects on what the plan does to the world: that is a violation. */
+/**
+ * Runs a plan. The same plan gives the same run. Never rejects because of what the plan does to the
+ * world: this is a violation in the result.
+ */
 export async function run(plan: Plan, { programs, settlePromises = 'native', listener }: RunOptions = {}): Promise<Run> {
   const checkers = checkersOf(plan, programs?.member === undefined);
   const listeners = [...checkers.listeners, ...(listener === undefined ? [] : [listener])];
@@ -78,7 +81,7 @@ export async function run(plan: Plan, { programs, settlePromises = 'native', lis
     if (!(error instanceof Livelock)) throw error;
     violations.push({ promise: 'the world goes on', atMs: world.scheduler.nowMs, what: error.message });
   }
-  // Who leads is not known where programs do not tell.
+  // If the programs report no leaderships, the leader is unknown.
   const isReported = programs?.member === undefined || checkers.eventCounts.counts.has('elected');
   const used = isReported ? checkers.all : checkers.all.filter((checker) => checker !== checkers.liveness);
   violations.push(...used.flatMap((checker) => checker.findings.all));
@@ -86,7 +89,7 @@ export async function run(plan: Plan, { programs, settlePromises = 'native', lis
   return { plan, hash: trace.hash, violations, counts: checkers.eventCounts.counts, figures: figuresOf(checkers, scheduler) };
 }
 
-function figuresOf({ liveness, leftovers, belief }: Checkers, { ran, nowMs }: World['scheduler']): Figures {
+function figuresOf({ liveness, leftovers, validity }: Checkers, { ran, nowMs }: World['scheduler']): Figures {
   return {
     events: ran,
     simulatedMs: nowMs,
@@ -94,38 +97,51 @@ function figuresOf({ liveness, leftovers, belief }: Checkers, { ran, nowMs }: Wo
     failedOverAfterMs: liveness.failedOverAfterMs,
     failoverRequests: liveness.requests,
     longestCloseMs: Math.round(leftovers.longestCloseMs),
-    longestOverlapMs: belief.longestOverlapMs,
+    longestOverlapMs: validity.longestOverlapMs,
   };
 }
 
-/** The lease runs out, late; then each step may meet a slow message. Candidates that disagree wait for one another until their claim timeouts. */
+/**
+ * The longest time from a leader's crash to the next election, in ms. The lease expires, late, and
+ * each following step may meet a slow message. Candidates that disagree wait for each other until
+ * their claim timeouts.
+ */
 function failoverMs({ shape: { ttlMs, store, order, members } }: Plan, leaseMs: number = ttlMs * 1.03 + store.expiryLateMs): number {
   const claimTimeoutMs = order === 'disagree' ? ttlMs * (2 + members / 2) : 0;
   return Math.ceil(leaseMs + 2 * store.watchLagMs + 40 * store.latency.maxMs + ttlMs / 4 + claimTimeoutMs);
 }
 
-/** How seldom, at the most, a candidate near the leader looks for itself, in ttls. */
+/** The longest interval at which a candidate near the leader checks for itself, in ttls. */
 const CHECK_TTLS = 3.75;
-/** How often, at the most, observers look for themselves, in ms; until they have. */
+/** The longest time until every observer has checked for itself, in ms. */
 const OBSERVERS_CHECK_MS = 20_000;
 
-/** How long it takes until a client has left a sick server, twice in a row, and its watches tell again. */
+/**
+ * The longest time until a client has left a hung server twice in a row and its watches work again,
+ * in ms.
+ */
 const LEFT_TWICE_MS = 2_500;
-/** How long the calls of a successor take at most that go to a sick server, in ttls. */
+/** The longest time that a successor's calls to a hung server take, in ttls. */
 const SICK_CALLS_TTLS = 1.5;
-/** After a sick server is well again, nothing that waited for it is left by then, in ttls. */
+/** The longest time that calls wait after a hung server has recovered, in ttls. */
 const WELL_TTLS = 2.5;
 
-/** How long a crashed leader may go without a successor: where watches are silent, until those near it look for themselves. */
+/**
+ * The longest time from the leader's crash to the next election of a plan, in ms. Where watches are
+ * silent, the candidates near the leader must first check for themselves.
+ */
 function successionMs(plan: Plan): number {
   const { ttlMs, reaperLagMs, silentFailover = false, sickFailover } = plan.shape;
   const silentMs = silentFailover ? ttlMs * CHECK_TTLS * 1.02 : 0;
   const sickMs = sickFailover === undefined ? 0 : LEFT_TWICE_MS + ttlMs * SICK_CALLS_TTLS;
-  // Of a leader that has died: its reaper does not wait for the ttl.
+  // The reaper of a leader that has died does not wait for the ttl.
   return Math.ceil(failoverMs(plan, reaperLagMs) + silentMs + sickMs);
 }
 
-/** From the leader's crash until everybody is asked to stop: in silence, observers have looked by then. */
+/**
+ * The time from the leader's crash until all programs are asked to stop, in ms. If watches are
+ * silent, observers have checked for themselves by then.
+ */
 function afterCrashMs(plan: Plan): number {
   const { ttlMs, observers, silentFailover = false, sickFailover } = plan.shape;
   const wellMs = ttlMs * (sickFailover === undefined ? 1 : WELL_TTLS);
@@ -137,13 +153,19 @@ function isBlinded({ seed }: Plan): boolean {
   return seed % 2 === 1;
 }
 
-/** How long a leader may go on whose record somebody deleted: until its watch tells, or cut off, until its deadline. */
+/**
+ * How long a leader whose record was deleted may continue, in ms: until its watch reports the
+ * deletion or, if it is cut off, until its deadline.
+ */
 function noticeMs(plan: Plan): number {
   const { ttlMs, store } = plan.shape;
   return isBlinded(plan) ? ttlMs * 1.03 : store.watchLagMs + 8 * store.latency.maxMs + 100;
 }
 
-/** Until another leads: the former one stops, drains and leaves; then it may be any candidate's turn. */
+/**
+ * The longest time until the next election after the deletion, in ms. The former leader stops,
+ * drains and leaves first. Any candidate may be next.
+ */
 function deposedMs(plan: Plan): number {
   const { ttlMs, drainMs } = plan.shape;
   const untilGoneMs = isBlinded(plan) ? ttlMs : 2 * noticeMs(plan) + drainMs * 1.02;
@@ -151,9 +173,12 @@ function deposedMs(plan: Plan): number {
 }
 
 /**
- * By arrival, each waits for the one ahead: one of them wakes. After a handover by name two do: the first in line, and who stands behind the successor; after a
- * claim that came too late, who made it waits for the record. By rank, all who came between two others wait for the same one, so that each of them may look (2)
- * and hunt (2); and who claims may have to read back, and claim again. In silence, too, several may look. Where a server is sick, calls are made again.
+ * The most requests of a failover. By arrival, each candidate waits for the one ahead of it, so one
+ * candidate wakes. After a handover by name two wake: the first in line, and the candidate behind
+ * the successor. After a claim that came too late, its candidate waits for the record. By rank, all
+ * candidates that came between two others wait for the same entry, so each of them may check (2
+ * requests) and clean up (2), and the one that claims may have to read back and claim again. If
+ * watches are silent, several may check, too. If a server hangs, calls are repeated.
  */
 function failoverRequests({ shape: { order, members, unrest, silentFailover = false, sickFailover }, faults }: Plan): number {
   if (sickFailover !== undefined) return Infinity;
@@ -163,7 +188,7 @@ function failoverRequests({ shape: { order, members, unrest, silentFailover = fa
 
 function checkersOf(plan: Plan, isUsual: boolean): Checkers {
   const { ttlMs, drainMs, recoveryMs } = plan.shape;
-  const belief = new TwoLeadersChecker({ overlapMs: profileOf(plan.profile).overlapMs(plan.shape) });
+  const validity = new TwoLeadersChecker({ overlapMs: profileOf(plan.profile).overlapMs(plan.shape) });
   const liveness = new LivenessChecker({
     recoveryMs,
     noticeMs: noticeMs(plan),
@@ -175,23 +200,26 @@ function checkersOf(plan: Plan, isUsual: boolean): Checkers {
   const leftovers = new LeftoverChecker({ closeMs: 2 * drainMs + 5 * (ttlMs / 4) + 200 });
   const election = isUsual ? ELECTION : undefined;
   const ofAny = [
-    belief,
+    validity,
     new TermChecker(election),
     new LeadershipEndChecker({ drainMs, unnoticedMs: ttlMs / 10 }),
     new TelemetryPairChecker(),
     leftovers,
   ];
-  // What members of the usual program do, no other is asked to.
+  // Only the default program of members does what these checkers expect.
   const ofOne = [new ObserverChecker(), new PublishChecker(), ...(isUsual ? [new CalmStateChecker(ELECTION)] : []), liveness];
   const filtered = election === undefined ? ofOne : ofOne.map((checker) => new ElectionFilter(election, checker));
   const eventCounts = new EventCounts(election);
-  return { belief, liveness, leftovers, all: [...ofAny, ...ofOne], listeners: [...ofAny, ...filtered, eventCounts], eventCounts };
+  return { validity, liveness, leftovers, all: [...ofAny, ...ofOne], listeners: [...ofAny, ...filtered, eventCounts], eventCounts };
 }
 
-/** All is as it will be so long after there has to be a leader, in ttls. */
+/** This long after a leader is due, the state is final, in ttls. */
 const SETTLED_TTLS = 0.1;
 
-/** One phase: so long after the one before, and `quietly`: not while leadership is just passing from one to another. */
+/**
+ * A phase of the world. It begins `afterMs` after the previous one. `quietly`: it is postponed
+ * while leadership passes from one member to another.
+ */
 interface Step {
   readonly afterMs: number;
   readonly quietly?: boolean;
@@ -217,12 +245,12 @@ function phasesOf(world: World): readonly Step[] {
   ];
 }
 
-/** A handover, told to everybody, is over by then. */
+/** By then a handover is over, and all members have learned of it. */
 const QUIET_MS = 2_000;
-/** Where leadership passes on and on, what is checked then is checked all the same. */
+/** Where leadership passes on all the time, the phase begins after this many postponements. */
 const MAX_POSTPONED = 20;
 
-/** Enters one phase after the other; calls `over` after the last. */
+/** Enters one phase after the other, and calls `over` after the last one. */
 function goThrough(world: World, [next, ...rest]: readonly Step[], over: () => void, postponed = 0): void {
   if (next === undefined) return over();
   const afterMs = postponed === 0 ? next.afterMs : QUIET_MS;
@@ -234,7 +262,10 @@ function goThrough(world: World, [next, ...rest]: readonly Step[], over: () => v
   });
 }
 
-/** Lets the world go through its phases; each call is one event. */
+/**
+ * Takes the world through its phases. Each call runs one event, and returns false after the last
+ * one.
+ */
 function stepsOf(world: World): () => boolean {
   const { scheduler } = world;
   let over = false;

@@ -1,6 +1,12 @@
-/** Makes a failing plan smaller: fewer faults, one of which less would let it pass. (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002.) */
+/**
+ * Reduces the faults of a failing plan until it passes without any one of them (Zeller and
+ * Hildebrandt, "Simplifying and isolating failure-inducing input", 2002).
+ */
 
-/** A plan that still fails, and that passes if any one of its faults is left out. `fails` is asked of every smaller plan that is tried. */
+/**
+ * Returns a plan that still fails, and that passes if any one of its faults is left out. Calls
+ * `fails` for every smaller plan that it tries.
+ */
 export async function shrink<F, P extends { readonly faults: readonly F[] }>(
   plan: P & { readonly faults: readonly F[] },
   fails: (plan: P) => Promise<boolean>,
@@ -18,7 +24,7 @@ export async function shrink<F, P extends { readonly faults: readonly F[] }>(
   return { ...plan, faults };
 }
 
-/** The faults without each of so many parts of them. */
+/** The faults without each of this many parts. */
 function without<F>(faults: readonly F[], parts: number): readonly (readonly F[])[] {
   const size = Math.ceil(faults.length / parts);
   return Array.from({ length: Math.ceil(faults.length / size) }, (_, i) => [...faults.slice(0, i * size), ...faults.slice((i + 1) * size)]);

@@ -1,4 +1,4 @@
-/** A user's own program in many worlds: the way in for tests. */
+/** Runs a user's own program in many worlds: the entry point for tests. */
 
 import { invalidOption } from '@incumbent/core/adapter';
 import type { Violation } from '../check/checker.ts';
@@ -9,22 +9,30 @@ import { run, type Run } from './run.ts';
 import { shrink } from './shrink.ts';
 import { Timeline } from './timeline.ts';
 
-/** What runs in one world. Whatever its processes share besides the store, as a database is shared, is made with it. */
+/**
+ * What runs in one world. Create whatever the processes share besides the store, such as a
+ * database, together with it.
+ */
 export interface ProgramUnderTest {
-  /** What one process does, from its start until `self.stopping` aborts. A world starts two to five of it, and starts anew those that crash. */
+  /**
+   * The program of one process, from its start until `self.stopping` aborts. A world starts two to
+   * five processes, and restarts those that crash.
+   */
   readonly member: Program;
-  /** Looks at what was done when the world is over. What this throws is a violation. */
+  /**
+   * Called when the world is over, to check the results. An error that it throws is a violation.
+   */
   readonly check?: () => void;
 }
 
 export interface SimulateOptions {
-  /** What goes wrong: `calm`, `stormy`, `adversarial`, … Default `stormy`. */
+  /** The profile of the faults: `calm`, `stormy`, `adversarial`, … Default `stormy`. */
   readonly profile?: string;
-  /** How many worlds, from 1. Default 1,000. */
+  /** How many worlds to run, at least 1. Default 1,000. */
   readonly seeds?: number;
-  /** The seed of the first, from 0. Default 1. */
+  /** The seed of the first world, at least 0. Default 1. */
   readonly start?: number;
-  /** This one world, instead of those of seeds. */
+  /** Runs this one world instead of those of seeds. */
   readonly plan?: Plan;
 }
 
@@ -33,14 +41,17 @@ export interface SimulationResult {
   readonly simulatedMs: number;
   /** How many terms were issued in all worlds. */
   readonly terms: number;
-  /** What has happened, and how often: `fault: crash`, `ended: deadline`, … */
+  /** How often each event happened: `fault: crash`, `ended: deadline`, … */
   readonly counts: ReadonlyMap<string, number>;
 }
 
-/** A world in which a promise was broken. The message tells what happened, as a timeline, and how to see it again. */
+/**
+ * Thrown for a world in which a promise was broken. The message contains a timeline of the events,
+ * and says how to run the world again.
+ */
 export class SimulationError extends Error {
   readonly seed: number;
-  /** With as few faults as still break it. */
+  /** The plan of the world, reduced to the faults that are needed to break the promise. */
   readonly plan: Plan;
   readonly violations: readonly Violation[];
 
@@ -53,16 +64,20 @@ export class SimulationError extends Error {
   }
 }
 
-/** One world in so many is run twice, to see that it is the same. */
+/** One world in this many is run twice to check that the program is deterministic. */
 const TWICE_ONE_IN = 100;
-/** So many lines of a timeline are told, the last ones. */
+/** The message contains this many lines of the timeline: the last ones. */
 const TOLD_LINES = 80;
 
 /**
- * Runs a program in one world after the other, each drawn from a seed; `begin` is called for each. Rejects with a {@link SimulationError} at the first world
- * in which the program fails, leaves something behind, does not stop, breaks a promise of the SDK, or does not pass its check; and with an `Error` where no
- * process was elected in any. While a world runs, `Date`, timers and `Math.random` throw: a program has its time and its chance from `self`, so that a seed
- * is the same world every time.
+ * Runs a program in one world after the other. Each world is drawn from a seed, and `begin` is
+ * called for each. While a world runs, `Date`, timers and `Math.random` throw: a program takes its
+ * time and its random numbers from `self`, so that a seed always gives the same world.
+ *
+ * @throws {SimulationError} At the first world in which the program fails, leaves something behind,
+ *   does not stop, breaks a promise of the SDK or fails its check.
+ * @throws {RangeError} If there is no such profile.
+ * @throws {Error} If no process was elected in any world.
  */
 export async function simulate(begin: () => ProgramUnderTest, options: SimulateOptions = {}): Promise<SimulationResult> {
   const counts = new Map<string, number>();
@@ -88,7 +103,10 @@ function* plansOf({ profile = 'stormy', seeds = 1_000, start = 1, plan }: Simula
   else for (let seed = start; seed < start + seeds; seed += 1) yield forPrograms(drawn.plan(seed));
 }
 
-/** The program is what is looked at; and a permission that is withdrawn ends one, as it should. */
+/**
+ * Removes the faults that test the SDK instead of the program, such as a withdrawn permission,
+ * which ends a program.
+ */
 function forPrograms(plan: Plan): Plan {
   const faults = plan.faults.map((fault) => (fault.kind === 'breakWatches' ? { ...fault, denied: false } : fault));
   return { ...plan, faults, shape: { ...plan.shape, observers: 0 } };

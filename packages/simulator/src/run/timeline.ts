@@ -1,13 +1,13 @@
-/** A run as lines to read. */
+/** Writes a run as lines of text. */
 
 import type { Listener, WorldEvent } from '../world/event.ts';
 
 export interface TimelineOptions {
-  /** Requests and what core logs at every step, too. Default false. */
+  /** Whether to include requests and everything that core logs. Default false. */
   readonly all?: boolean;
 }
 
-/** What only a whole timeline tells. */
+/** Events that only the whole timeline includes. */
 const SILENT: ReadonlySet<WorldEvent['type']> = new Set(['request', 'logged', 'record', 'calmState', 'groupMembers', 'published']);
 
 export class Timeline implements Listener {

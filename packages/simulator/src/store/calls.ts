@@ -1,4 +1,7 @@
-/** One call: there, at one instant applied, and back; ended by whatever comes first of answer, timeout, abort, reset and close. */
+/**
+ * One call: to the store, applied there at one instant, and back. The answer, the timeout, an
+ * abort, a reset or the closing of the store ends it, whichever comes first.
+ */
 
 import { StoreError, type CallOptions, type Cancel } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
@@ -7,14 +10,17 @@ import type { SimProcess } from '../time/process.ts';
 import type { SimServer } from './server.ts';
 import type { RequestInfo, StoreOperation } from './shape.ts';
 
-/** How long it takes to find that nobody listens, in ms. */
+/** How long it takes to find that the store refuses connections, in ms. */
 const REFUSED_AFTER_MS = 3;
 
 /** Faults of single calls. */
 export interface CallFaults {
-  /** Ms that a request waits at the store's door, long after its caller gave up, before it is applied; undefined: none. */
+  /**
+   * How long the store holds a request before applying it, in ms. This may be long after its caller
+   * gave up. Undefined: the store applies it at once.
+   */
   holdMs(operation: StoreOperation): number | undefined;
-  /** Whether the answer to this one is lost. */
+  /** Whether the answer to this call is lost. */
   losesReply(operation: StoreOperation): boolean;
 }
 
@@ -23,7 +29,7 @@ export interface CallsContext {
   readonly link: Link;
   readonly server: SimServer;
   readonly faults: CallFaults;
-  /** Runs a task after so many ms of the world. */
+  /** Runs a task after this many ms of world time. */
   readonly after: (delayMs: number, task: () => void) => void;
 }
 
@@ -49,7 +55,7 @@ export class Calls {
     return this.#closed;
   }
 
-  /** Runs `apply` at the store and answers with what it returned or threw. */
+  /** Runs `apply` at the store and settles with what it returned or threw. */
   async run<T>(info: RequestInfo, apply: () => T, options: CallOptions): Promise<T> {
     options.signal?.throwIfAborted();
     if (this.#closed) throw closed('notSent');
@@ -80,7 +86,7 @@ export class Calls {
     return this.#context.process.schedule(REFUSED_AFTER_MS, () => reject(error));
   }
 
-  /** A call that was not answered in all its time makes the client leave the connection. */
+  /** A call that times out makes the client leave the connection. */
   #limits<T>({ info, over, reject }: Call<T>, { timeoutMs, signal }: CallOptions): Cancel[] {
     const timedOut = (): void => {
       this.#context.link.leave(over);
@@ -119,7 +125,7 @@ export class Calls {
   }
 }
 
-/** Applies now; what it returns tells the caller, later, how that went. */
+/** Applies the change now, and returns a function that later delivers the result to the caller. */
 function attempt<T>(apply: () => T, resolve: (value: T) => void, reject: (error: unknown) => void): () => void {
   try {
     const value = apply();

@@ -1,6 +1,6 @@
 /**
- * The disks of the servers behind the store's one address. While a disk hangs, its server takes
- * connections and requests, answers pings, and serves only some of what it is asked.
+ * The disks of the servers behind the store's one address. While a disk hangs, its server accepts
+ * connections and requests and answers pings, but serves only some requests.
  */
 
 import type { Servers } from '../network/link.ts';
@@ -8,19 +8,22 @@ import type { Stream } from '../time/random.ts';
 import { WRITES, type StoreOperation } from './shape.ts';
 
 /**
- * What a server with a hanging disk does not serve. `writes`: they wait for the disk; reads are served.
- * `reads`: linearizable reads wait; the other servers apply its writes, and it answers none of them
- * but renewals, which need no disk.
+ * What a server with a hung disk does not serve. `writes`: they wait for the disk, and reads are
+ * served. `reads`: linearizable reads wait. The other servers apply the writes that this server
+ * receives. It answers none of them except renewals, which need no disk.
  */
 export type HangMode = 'writes' | 'reads';
 
-/** What becomes of a request: it is served; applied, and never answered; or it waits for the disk. */
+/**
+ * What happens to a request: the server serves it, applies it without answering, or lets it wait
+ * for the disk.
+ */
 export type Fate = 'served' | 'unanswered' | 'waits';
 
 export interface HangOptions {
   readonly server: number;
   readonly hung: HangMode;
-  /** This part of the watches on the server is told nothing. From 0 to 1. */
+  /** The part of the watches on the server that report nothing, from 0 to 1. */
   readonly silentPart: number;
 }
 
@@ -31,7 +34,7 @@ interface Watch {
 }
 
 interface Hang extends HangOptions {
-  /** Watches that are told nothing. */
+  /** Watches that report nothing. */
   readonly silent: Set<Watch>;
   readonly waiting: (() => void)[];
 }
@@ -60,12 +63,14 @@ export class Disks implements Servers {
     return fates.find((fate) => fate === 'waits') ?? fates.find((fate) => fate === 'unanswered') ?? 'served';
   }
 
-  /** Calls back when the disk that a request waits for works again. */
+  /** Calls `task` when the disk that the request waits for works again. */
   wait(server: number, task: () => void): void {
     this.#on(server)[0]?.waiting.push(task);
   }
 
-  /** A watch begins. One that a server without reads cannot confirm is told nothing. */
+  /**
+   * A watch begins. It reports nothing if its server cannot confirm it because it serves no reads.
+   */
   begin(watch: Watch): void {
     for (const { hung, silent, silentPart } of this.#on(watch.server))
       if (hung === 'reads' || this.#random.chance(silentPart)) silent.add(watch);
@@ -75,12 +80,15 @@ export class Disks implements Servers {
     for (const { silent } of this.#hangs) silent.delete(watch);
   }
 
-  /** Whether a watch is told nothing now. It is told when the disk works again. */
+  /** Whether a watch reports nothing now. It reports the state when the disk works again. */
   silences(watch: Watch): boolean {
     return this.#on(watch.server).some(({ silent }) => silent.has(watch));
   }
 
-  /** A disk hangs until the returned function is called. `watches`: those that may go silent with it. */
+  /**
+   * Makes a disk hang until the returned function is called. `watches`: those that may go silent
+   * with it.
+   */
   hang(options: HangOptions, watches: Iterable<Watch>): () => void {
     const { server, hung, silentPart } = options;
     const silent = [...watches].filter((watch) => watch.server === server && this.#random.chance(silentPart));
@@ -94,7 +102,7 @@ export class Disks implements Servers {
     return this.#hangs.size === 0 ? [] : [...this.#hangs].filter((hang) => hang.server === server);
   }
 
-  /** Requests that waited are served now, unless they were dropped: nobody can tell which. */
+  /** Serves the requests that waited, except those that were dropped. Clients cannot tell which. */
   #repair(hang: Hang): void {
     if (!this.#hangs.delete(hang)) return;
     for (const serve of hang.waiting) if (this.#random.chance(1 / 2)) serve();

@@ -1,4 +1,7 @@
-/** The leases of the simulated store: they end late, by chance, and never early, unless the store is one that does. */
+/**
+ * The leases of the simulated store. They end late by a random delay, and never early, unless the
+ * plan's store does that.
+ */
 
 import { StoreError, type LeaseId } from '@incumbent/core';
 import type { Stream } from '../time/random.ts';
@@ -7,28 +10,31 @@ import type { LeaseBook } from './state.ts';
 
 export interface HeldLease {
   readonly id: LeaseId;
-  /** The client that was granted it. */
+  /** The client to which the lease was granted. */
   readonly owner: string;
   readonly ttlMs: number;
-  /** In world time. */
+  /** In world time, in ms. */
   readonly endsAtMs: number;
 }
 
 export interface LeaseRules {
-  /** How fast the store's clock goes: at 1.01, a lease ends sooner than its ttl. */
+  /** The rate of the store's clock. At 1.01 a lease ends before its ttl is over. */
   readonly rate: number;
-  /** A lease goes up to so many ms after its end. */
+  /** A lease ends up to this many ms late. */
   readonly lateMs: number;
-  /** A key can be bound to another client's lease. */
+  /** Whether a key can be bound to another client's lease. */
   readonly assignable: boolean;
-  /** An acknowledged renewal moves the end only so far as the renewal before it would have: what some stores' acknowledgements prove. */
+  /**
+   * Whether an acknowledged renewal extends the lease only from the renewal before it. Some stores'
+   * acknowledgements prove only this.
+   */
   readonly lagging: boolean;
 }
 
 interface Kept {
   readonly lease: Omit<HeldLease, 'endsAtMs'>;
   endsAtMs: number;
-  /** When the latest renewal came. */
+  /** When the latest renewal arrived. */
   renewedAtMs: number;
   entry: Entry;
 }
@@ -40,10 +46,10 @@ export class Leases implements LeaseBook {
   readonly #expired: (lease: LeaseId) => void;
   readonly #kept = new Map<LeaseId, Kept>();
   #granted = 0;
-  /** Until this moment nothing expires: nobody is there to see to it. */
+  /** Until this moment no lease expires, because the store does not run. */
   #frozenUntilMs = 0;
 
-  /** `expired` is called when a lease has come to its end, and lives no more. */
+  /** Calls `expired` when a lease has expired, after removing it. */
   constructor(scheduler: Scheduler, random: Stream, rules: LeaseRules, expired: (lease: LeaseId) => void) {
     this.#scheduler = scheduler;
     this.#random = random;
@@ -57,7 +63,7 @@ export class Leases implements LeaseBook {
     throw new StoreError('UNSUPPORTED', 'refused', `the lease ${id} is another client's, and this store binds a key only to one's own`);
   }
 
-  /** Whose it is, while it lives. */
+  /** The owner of a live lease. */
   ownerOf(id: LeaseId | undefined): string | undefined {
     return id === undefined ? undefined : this.#kept.get(id)?.lease.owner;
   }
@@ -82,14 +88,14 @@ export class Leases implements LeaseBook {
     return { ...kept.lease, endsAtMs: kept.endsAtMs };
   }
 
-  /** False: there was no such lease. */
+  /** Removes a lease. False if there was no such lease. */
   remove(id: LeaseId): boolean {
     const kept = this.#kept.get(id);
     if (kept !== undefined) kept.entry.task = undefined;
     return this.#kept.delete(id);
   }
 
-  /** From now on, until a moment in world time, nothing expires; then every lease has its whole ttl again. */
+  /** Until this moment of world time no lease expires. Then every lease has its whole ttl again. */
   refresh(untilMs: number): void {
     this.#frozenUntilMs = Math.max(this.#frozenUntilMs, untilMs);
     for (const kept of this.#kept.values()) {
@@ -98,12 +104,12 @@ export class Leases implements LeaseBook {
     }
   }
 
-  /** What lives now, for {@link Leases.restore}. */
+  /** The live leases, for {@link Leases.restore}. */
   copy(): readonly HeldLease[] {
     return this.all();
   }
 
-  /** Makes those that lived then the ones that live now. */
+  /** Replaces the live leases by those of a copy. */
   restore(leases: readonly HeldLease[]): void {
     for (const id of [...this.#kept.keys()]) this.remove(id);
     for (const { id, owner, ttlMs, endsAtMs } of leases) this.#keep({ id, owner, ttlMs }, Math.max(endsAtMs, this.#scheduler.nowMs));
@@ -126,7 +132,10 @@ export class Leases implements LeaseBook {
     this.#kept.set(lease.id, kept);
   }
 
-  /** It may have been renewed meanwhile; and a store looks for what has ended now and then. */
+  /**
+   * The lease may have been renewed meanwhile. A store also looks for expired leases only at
+   * intervals.
+   */
   #due(kept: Kept): void {
     const { nowMs } = this.#scheduler;
     const dueMs = Math.max(kept.endsAtMs, this.#frozenUntilMs);

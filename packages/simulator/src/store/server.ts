@@ -1,4 +1,7 @@
-/** The simulated store itself: linearizable, until it is told to fail. Requests arrive, happen at one instant, and are answered. */
+/**
+ * The simulated store itself. It is linearizable unless it is told to fail. A request arrives,
+ * takes effect at one instant, and is answered.
+ */
 
 import { StoreError, type Key, type LeaseId, type StoreCapabilities } from '@incumbent/core';
 import type { Stream } from '../time/random.ts';
@@ -13,10 +16,10 @@ export interface ServerOptions {
   readonly random: Stream;
 }
 
-/** Hears what happens in the store, at the instant at which it does. */
+/** Receives what happens in the store, at the instant at which it happens. */
 export interface ServerListener {
   changed(changes: readonly Changed[]): void;
-  /** A request was applied, or refused by what the store holds. */
+  /** The store applied a request, or rejected it because of its state. */
   applied(info: RequestInfo, owner: string): void;
 }
 
@@ -24,20 +27,20 @@ export interface ServerListener {
 export interface Request {
   readonly info: RequestInfo;
   readonly owner: string;
-  /** The one of the store's servers that it has come to. */
+  /** The server that received the request. */
   readonly server: number;
-  /** Makes it happen. The returned function answers. */
+  /** Applies the request. The returned function sends the answer. */
   apply(): () => void;
-  /** Answers that it certainly did not happen. */
+  /** Answers that the request was certainly not applied. */
   refuse(error: StoreError): void;
 }
 
-/** Somebody who watches: told, once, that some of what it watches has changed. */
+/** A watch at the store. It is notified once when a watched key has changed. */
 export interface Subscription {
   readonly server: number;
   matches(key: Key): boolean;
   tell(): void;
-  /** The server that it was with is gone; or `denied`: it may not watch. */
+  /** The server of the watch is gone. `denied`: the client may no longer watch. */
   drop(denied: boolean): void;
 }
 
@@ -80,7 +83,7 @@ export class SimServer {
     this.#listeners.push(listener);
   }
 
-  /** How many watches are open here. */
+  /** How many watches are open. */
   get watches(): number {
     return this.#subscriptions.size;
   }
@@ -89,12 +92,15 @@ export class SimServer {
     return this.downForMs > 0;
   }
 
-  /** How long until it serves again. */
+  /** How long until the store serves requests again, in ms. */
   get downForMs(): number {
     return Math.max(this.#downUntilMs - this.#scheduler.nowMs, 0);
   }
 
-  /** A request arrives. While nobody serves, it is refused, or lost, or waits and is applied when somebody does: nobody can tell which. */
+  /**
+   * Receives a request. While the store is down, the request is rejected, or lost, or waits and is
+   * applied later. The client cannot tell which.
+   */
   receive(request: Request): void {
     if (!this.isDown) return this.#receiveAt(request);
     const fate = this.#random.below(3);
@@ -121,7 +127,7 @@ export class SimServer {
     return () => this.#unsubscribe(subscription);
   }
 
-  /** The disk of a server hangs until the returned function is called. */
+  /** Makes the disk of a server hang until the returned function is called. */
   hangDisk(options: HangOptions): () => void {
     return this.disks.hang(options, this.#subscriptions);
   }
@@ -131,19 +137,22 @@ export class SimServer {
     this.disks.end(subscription);
   }
 
-  /** Ends a lease now, and what hangs on it. False: there was none. */
+  /** Ends a lease now, and deletes the keys bound to it. False if there was no such lease. */
   endLease(lease: LeaseId, cause: Cause): boolean {
     const ended = this.leases.remove(lease);
     if (ended) this.state.removeOf(lease, cause);
     return ended;
   }
 
-  /** What is there now, for a failover that loses what comes after. */
+  /** The state of the store now, for a failover that loses later writes. */
   snapshot(): Snapshot {
     return { rows: this.state.copy(), leases: this.leases.copy() };
   }
 
-  /** Nobody serves for so long; then every lease has its whole ttl again. Watches break off. What came after `lost` was taken, if given, is gone. */
+  /**
+   * The store is down for this many ms. Then every lease has its whole ttl again. Watches break
+   * off. Given `lost`, the store returns to that state.
+   */
   failOver(forMs: number, lost?: Snapshot): void {
     this.#downUntilMs = Math.max(this.#downUntilMs, this.#scheduler.nowMs + forMs);
     if (lost !== undefined) {
@@ -154,14 +163,17 @@ export class SimServer {
     this.breakWatches();
   }
 
-  /** Everything is gone: keys, leases, revisions. */
+  /** Deletes everything: keys, leases and revisions. */
   wipe(): void {
     this.leases.restore([]);
     this.state.restore(new Map());
     this.breakWatches();
   }
 
-  /** Ends every watch, or this part of them: their history was compacted, or their server has gone, or they are `denied`. */
+  /**
+   * Ends this part of the watches, from 0 to 1: because of a compaction or the loss of a server,
+   * or, if `denied`, because the permission was revoked.
+   */
   breakWatches(part = 1, denied = false): void {
     for (const subscription of [...this.#subscriptions]) {
       if (!this.#random.chance(part)) continue;
@@ -195,13 +207,13 @@ function capabilitiesOf(shape: StoreShape): StoreCapabilities {
     maxTtlMs: DAY_MS,
     expiresWithinMs: (ttlMs: number) => ttlMs / rate + expiryLateMs + 2,
     assignableLease,
-    // As it is with the stores that there are.
+    // Real stores have these two capabilities together.
     watchTellsValues: assignableLease,
     revisionsSurviveDeletion,
     maxChanges: 128,
     maxValueBytes: 2 ** 20,
     maxKeysPerLease: keysPerLease,
-    // The client counts from the one before, however long ago that was.
+    // The client counts from the renewal before, however long ago it was.
     ...(shape.acknowledges === 'previous' ? { renewalLag: 0.01 } : {}),
   };
   return endsEarly === undefined ? capabilities : { ...capabilities, endsEarly };

@@ -1,47 +1,55 @@
-/** What kind of store a world has, as data. */
+/** The properties of a world's store, as data. */
 
 import type { Key } from '@incumbent/core';
 import type { LatencyRange } from '../network/link.ts';
 
-/** The calls of the contract that ask once and are answered once. */
+/** The calls of the store contract that have one request and one answer. */
 export type StoreOperation = 'grantLease' | 'renewLease' | 'revokeLease' | 'compareAndSwap' | 'enqueue' | 'read' | 'list';
 
-/** What a request asks of the store, as far as whoever counts requests cares. */
+/** What a request asks of the store, as far as checkers count requests. */
 export interface RequestInfo {
   readonly operation: StoreOperation;
-  /** The key, the first of several, or the prefix of a list. */
+  /** The key, the first of several keys, or the prefix of a list. */
   readonly about?: Key;
-  /** A list of all that is there, not of the few before one. */
+  /** Whether a list covers everything under the prefix, not only the few entries before one. */
   readonly whole?: boolean;
 }
 
 export const WRITES: readonly StoreOperation[] = ['grantLease', 'renewLease', 'revokeLease', 'compareAndSwap', 'enqueue'];
 
 export interface StoreShape {
-  /** A key can be bound to another's lease: a handover is one swap. */
+  /** Whether a key can be bound to another client's lease, so that a handover is one swap. */
   readonly assignableLease: boolean;
-  /** False: a key that is deleted and made again begins at its first revision. */
+  /** If false, a key that is deleted and created again begins at its first revision. */
   readonly revisionsSurviveDeletion: boolean;
-  /** A lease goes up to so many ms after its end. */
+  /** A lease ends up to this many ms late. */
   readonly expiryLateMs: number;
-  /** How fast the store's clock goes. */
+  /** The rate of the store's clock. */
   readonly rate: number;
   /**
-   * What the acknowledgement of a renewal proves. `renewal`: that this renewal counts. `previous`:
-   * only that the one before it counts, and the client says so in `validFrom`.
-   * `previousUndeclared`: the same, but the client does not say so, as an adapter with a bug would.
+   * What the acknowledgement of a renewal proves. `renewal`: the renewal itself. `previous`: only
+   * the renewal before it, which the client declares (`validFrom`). `previousUndeclared`: the same,
+   * but the client does not declare it, like an adapter with a bug.
    */
   readonly acknowledges: 'renewal' | 'previous' | 'previousUndeclared';
-  /** Each message, each way. */
+  /** The latency of each message, one way. */
   readonly latency: LatencyRange;
-  /** A notification leaves the store up to so many ms late; changes meanwhile coalesce. */
+  /**
+   * A notification leaves the store up to this many ms late. Changes meanwhile are merged into it.
+   */
   readonly watchLagMs: number;
-  /** This part of the notifications is followed by the state before it, and by the latest once more. From 0 to 1. */
+  /**
+   * After this part of the notifications, the watch reports the state before it and the latest
+   * state again. From 0 to 1.
+   */
   readonly repeatRatio: number;
-  /** How many keys a member should bind to one lease; it opens further ones. 100,000 if left out. */
+  /** How many keys a member should bind to one lease before it opens another. Default 100,000. */
   readonly keysPerLease?: number;
-  /** How many servers are behind the one address that clients know; one if left out. */
+  /** How many servers are behind the one address that clients know. Default 1. */
   readonly servers?: number;
-  /** Said of the store to those who use it: it may end a live lease. */
+  /**
+   * The reason that the store's capabilities state for ending live leases early. Absent if it never
+   * does.
+   */
   readonly endsEarly?: string;
 }

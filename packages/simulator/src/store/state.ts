@@ -1,8 +1,11 @@
-/** What the simulated store holds: a state machine without time. Each method happens at one instant, wholly or not at all. */
+/**
+ * The contents of the simulated store: a state machine without time. Each method happens at one
+ * instant, completely or not at all.
+ */
 
 import { StoreError, type Change, type Key, type LeaseId } from '@incumbent/core';
 
-/** One key. Never changed: replaced. */
+/** One key. A row is never changed, only replaced. */
 export interface Row {
   readonly key: Key;
   readonly value: Uint8Array;
@@ -11,17 +14,17 @@ export interface Row {
   readonly lease: LeaseId | undefined;
 }
 
-/** Who changed something. */
+/** What changed a key. */
 export type Cause =
   | { readonly by: 'client'; readonly owner: string }
-  /** A lease came to its end. */
+  /** A lease expired. */
   | { readonly by: 'expiry' }
-  /** Its owner revoked it. */
+  /** The owner revoked the lease. */
   | { readonly by: 'revoke'; readonly owner: string }
-  /** Its owner has died, and another process has revoked it. */
+  /** The owner died, and another process revoked the lease. */
   | { readonly by: 'reaper'; readonly owner: string }
   | { readonly by: 'operator' }
-  /** The store ended a live lease, or lost what it had acknowledged. */
+  /** The store ended a live lease, or lost an acknowledged write. */
   | { readonly by: 'store' };
 
 export interface Changed {
@@ -35,9 +38,14 @@ export type Swap =
   | { readonly swapped: true; readonly rows: readonly (Row | undefined)[] }
   | { readonly swapped: false; readonly failed: readonly { readonly index: number; readonly current: Row | undefined }[] };
 
-/** What keeps the leases: whether one lives, and which keys hang on it. */
+/** Knows which leases are live and which keys are bound to them. */
 export interface LeaseBook {
-  /** Throws `LEASE_EXPIRED` unless it lives; `UNSUPPORTED` where it is another's and may not be bound to. */
+  /**
+   * Checks that a lease may be used.
+   *
+   * @throws {StoreError} `LEASE_EXPIRED` if the lease is not live, `UNSUPPORTED` if it belongs to
+   *   another client and cannot be bound to.
+   */
   check(lease: LeaseId, owner: string): void;
 }
 
@@ -53,7 +61,7 @@ export class State {
   #rows = new Map<Key, Row>();
   #revision = 0;
 
-  /** `changed` hears of each step that changed anything. */
+  /** Calls `changed` with the changes of each step, if there are any. */
   constructor(rules: StateRules, changed: (changes: readonly Changed[]) => void) {
     this.#rules = rules;
     this.#changed = changed;
@@ -63,7 +71,7 @@ export class State {
     return this.#rows.get(key);
   }
 
-  /** In the order of creation. */
+  /** All rows, in the order of creation. */
   all(): readonly Row[] {
     return [...this.#rows.values()];
   }
@@ -98,14 +106,14 @@ export class State {
     return after;
   }
 
-  /** An operator's write: whatever was there, bound to no lease. */
+  /** Writes a key as an operator does: unconditionally, and bound to no lease. */
   force(key: Key, value: Uint8Array): void {
     const before = this.#rows.get(key);
     const after = this.#put(key, value, undefined);
     this.#tell([{ key, before, after, cause: { by: 'operator' } }]);
   }
 
-  /** Removes keys, those that are there. */
+  /** Removes the keys that exist. */
   remove(keys: Iterable<Key>, cause: Cause): void {
     const told: Changed[] = [];
     for (const key of keys) {
@@ -117,19 +125,19 @@ export class State {
     this.#tell(told);
   }
 
-  /** Removes what hangs on a lease. */
+  /** Removes the keys bound to a lease. */
   removeOf(lease: LeaseId, cause: Cause): void {
     const keys: Key[] = [];
     for (const row of this.#rows.values()) if (row.lease === lease) keys.push(row.key);
     this.remove(keys, cause);
   }
 
-  /** What is there now, for {@link State.restore}. */
+  /** The rows now, for {@link State.restore}. */
   copy(): ReadonlyMap<Key, Row> {
     return new Map(this.#rows);
   }
 
-  /** Makes what was there then what is there now. */
+  /** Replaces the rows by those of a copy. */
   restore(rows: ReadonlyMap<Key, Row>): void {
     const told: Changed[] = [];
     for (const key of new Set([...this.#rows.keys(), ...rows.keys()])) {
@@ -165,7 +173,7 @@ export class State {
     return found === change.expect ? [] : [{ index, current }];
   }
 
-  /** Found before anything changes: a lease that is gone refuses the whole swap. */
+  /** Checked before anything changes: an expired lease makes the whole swap fail. */
   #binding(change: Change, leases: LeaseBook, owner: string): LeaseId | undefined {
     if (!('put' in change) || change.lease === null) return undefined;
     if (change.lease !== undefined && change.lease !== 'keep') {

@@ -1,4 +1,6 @@
-/** One client of the simulated store: the contract, as one process of the world uses it. */
+/**
+ * One client of the simulated store: implements the store contract for one process of the world.
+ */
 
 import type { Cancel, Change, Entry, Key, Lease, LeaseId, Moment, Store, StoreCapabilities, StoreError, SwapResult } from '@incumbent/core';
 import type {
@@ -37,7 +39,10 @@ export class SimStore implements Store {
   readonly #owner: string;
   readonly #calls: Calls;
   readonly #watches = new Set<Pick<SimWatch<never>, 'fail' | 'abandon'>>();
-  /** When each lease was last known to be renewed, for a store whose acknowledgements prove less. */
+  /**
+   * When each lease was last known to be renewed, for a store whose acknowledgements prove only the
+   * previous renewal.
+   */
   readonly #acknowledged = new Map<LeaseId, Moment>();
 
   constructor(context: StoreContext) {
@@ -48,7 +53,7 @@ export class SimStore implements Store {
     this.#calls = new Calls(context);
   }
 
-  /** How many watches its user has open. */
+  /** How many watches are open. */
   get watches(): number {
     return this.#watches.size;
   }
@@ -100,7 +105,7 @@ export class SimStore implements Store {
     );
   }
 
-  /** One that need not be fresh tells what was there before it was on its way. */
+  /** A read that need not be fresh returns the state from before the request was sent. */
   async read(key: Key, options: ReadOptions): Promise<Entry | undefined> {
     checkCall(options);
     checkPath('key', key);
@@ -141,7 +146,7 @@ export class SimStore implements Store {
     for (const simWatch of [...this.#watches]) simWatch.fail(closed('unknown'));
   }
 
-  /** Its process is dead: the store notices, and nobody else is told. */
+  /** The process has died. The store notices, and nobody else is notified. */
   abandon(): void {
     for (const simWatch of this.#watches) simWatch.abandon();
   }
@@ -162,7 +167,7 @@ export class SimStore implements Store {
         stop();
       };
     };
-    // A process that stands still is told when it runs again.
+    // A process that is stopped is notified when it runs again.
     const onStale = (cause: StoreError): void => process.run(() => options.onStale?.(cause));
     return watchStates(begin, show, { ...options, onStale });
   }
@@ -173,7 +178,7 @@ function shown(swap: Swap): SwapResult {
   return { swapped: true, revisions: swap.rows.map((row) => (row === undefined ? undefined : String(row.revision))) };
 }
 
-/** What a store tells whose notifications carry nothing. */
+/** What a store reports whose notifications carry no values. */
 function bare(row: Row | undefined): Entry | undefined {
   return row === undefined ? undefined : { key: row.key, name: nameOf(row), value: new Uint8Array(), revision: '', order: 0n };
 }
@@ -182,7 +187,10 @@ function maybe(row: Row | undefined): Entry | undefined {
   return row === undefined ? undefined : entryOf(row);
 }
 
-/** A row as the contract shows it. Bytes are copied, so that nobody changes what the store holds. */
+/**
+ * Converts a row to an entry of the contract. Copies the bytes, so that no caller can change the
+ * store's contents.
+ */
 function entryOf(row: Row): Entry {
   const { key, lease } = row;
   const entry = { key, name: nameOf(row), value: new Uint8Array(row.value), revision: String(row.revision), order: BigInt(row.order) };

@@ -1,6 +1,6 @@
 /**
- * One watch, from the store to whoever reads it. It lags, coalesces and repeats; it breaks off, is noticed to have, and begins again by reading: so it may
- * skip states, but never the latest.
+ * One watch, from the store to its reader. It lags, merges changes and repeats states. When it
+ * breaks off, it begins again by reading. It may skip states, but never the latest one.
  */
 
 import { StoreError, type Cancel, type Key } from '@incumbent/core';
@@ -10,7 +10,7 @@ import type { SimProcess } from '../time/process.ts';
 import type { Stream } from '../time/random.ts';
 import type { SimServer, Subscription } from './server.ts';
 
-/** Before a watch that broke off is tried again, in ms. */
+/** The pause before a watch that broke off is opened again, in ms. */
 const RETRY_MS = { min: 20, max: 250 } as const;
 
 export interface SimWatchContext {
@@ -24,7 +24,7 @@ export interface SimWatchContext {
 /** What is watched. */
 export interface Source<T> {
   matches(key: Key): boolean;
-  /** The state now. */
+  /** Reads the current state. */
   look(): T;
 }
 
@@ -32,9 +32,9 @@ export class SimWatch<S> implements LinkListener {
   readonly #context: SimWatchContext;
   readonly #source: Source<S>;
   readonly #watch: WatchController<S>;
-  /** What an earlier opening sends does not count. */
+  /** The number of the latest opening. Messages of earlier openings are ignored. */
   #opening = 0;
-  /** What the latest opening went over. */
+  /** The connection of the latest opening. */
   #over: Connection;
   #unsubscribe: () => void = () => {};
   #cancelRetry: () => void = () => {};
@@ -58,12 +58,12 @@ export class SimWatch<S> implements LinkListener {
     };
   }
 
-  /** Its store is closed, or may not watch any more. */
+  /** The store was closed, or the client may no longer watch. */
   fail(error: StoreError): void {
     this.#watch.fail(error);
   }
 
-  /** Its process is dead. */
+  /** The process has died. */
   abandon(): void {
     this.#unsubscribe();
   }
@@ -81,7 +81,7 @@ export class SimWatch<S> implements LinkListener {
   }
 
   #open(): void {
-    // Whoever told of the link may have done so while the process stood still.
+    // The link may have reported this while the process was stopped.
     if (this.#ended) return;
     this.#drop();
     const opening = this.#opening;
@@ -91,7 +91,7 @@ export class SimWatch<S> implements LinkListener {
     link.send({ of: 'watch', direction: 'up', over: this.#over, arrive: () => this.#begin(opening), lost });
   }
 
-  /** At the store: tells the state now, and after every change. */
+  /** At the store: reports the current state, and the state after every change. */
   #begin(opening: number): void {
     const { server, process } = this.#context;
     if (opening !== this.#opening || process.state === 'dead') return;
@@ -126,7 +126,7 @@ export class SimWatch<S> implements LinkListener {
     if (opening === this.#opening) this.#watch.show(state);
   }
 
-  /** A lost message takes the connection with it, as it would on a stream. */
+  /** A lost message breaks the connection, as it would on a stream. */
   #lost(opening: number): void {
     if (opening === this.#opening) this.#breakOff('a message of the watch was lost');
   }
@@ -160,7 +160,7 @@ interface Receiver<T> {
   readonly lost: () => void;
 }
 
-/** The store's end of one opening of a watch. */
+/** The store's side of one opening of a watch. */
 class Sender<T> {
   readonly #context: SimWatchContext;
   readonly #source: Source<T>;
@@ -176,7 +176,7 @@ class Sender<T> {
     this.#receiver = receiver;
   }
 
-  /** What changes while a notification waits goes with it. */
+  /** Changes while a notification waits are merged into it. */
   changed(): void {
     if (this.#waiting) return;
     const { watchLagMs } = this.#context.server.shape;
@@ -200,7 +200,7 @@ class Sender<T> {
     this.#send(state);
   }
 
-  /** One that is overtaken is not told any more. */
+  /** A notification that was overtaken is dropped. */
   #send(state: T): void {
     this.#sent += 1;
     const number = this.#sent;

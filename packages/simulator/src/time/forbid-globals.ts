@@ -1,8 +1,14 @@
-/** While a world runs in one turn of the loop, whatever reads the machine's own time or chance throws: it would differ from run to run. */
+/**
+ * While a world runs in one turn of the event loop, code that reads the machine's own time or
+ * random numbers throws, because it would differ from run to run.
+ */
 
 const FORBIDDEN = ['Date', 'performance', 'setTimeout', 'setInterval', 'setImmediate', 'fetch', 'crypto'] as const;
 
-/** Runs `body` with the machine's clocks, timers and chance out of reach; what it throws is thrown. */
+/**
+ * Runs `body` while the machine's clocks, timers and random numbers throw. Throws what `body`
+ * throws.
+ */
 export function guarded(body: () => void): void {
   const restore = [...FORBIDDEN.map((name) => forbid(name)), forbidChance()];
   try {
@@ -19,7 +25,10 @@ function forbid(name: string): () => void {
   return () => Object.defineProperty(globalThis, name, before);
 }
 
-/** By assignment: were a property of `Math` defined anew, V8 would look all of them up the slow way from then on. */
+/**
+ * Assigns the properties: if a property of `Math` were redefined, V8 would use slow lookups for all
+ * of them from then on.
+ */
 function forbidChance(): () => void {
   const before = Math.random;
   Math.random = () => refuse('random');

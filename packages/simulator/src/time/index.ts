@@ -1,4 +1,7 @@
-/** For simulations of something else than elections over a store, as `@incumbent/simulator/time`: what happens when, by whose clock, by what chance. */
+/**
+ * `@incumbent/simulator/time`: the scheduler, simulated processes and random streams, for
+ * simulations of anything other than elections over a store.
+ */
 
 export { hashOf, Stream, streamOf } from './random.ts';
 export { Livelock, Scheduler } from './scheduler.ts';

@@ -1,4 +1,4 @@
-/** One process of the world: its clocks, its timers, and whether anything of it runs. */
+/** One process of the world: its clocks, its timers, and whether its code runs. */
 
 import type { Cancel, Clock } from '@incumbent/core';
 import { invalidOption } from '@incumbent/core/adapter';
@@ -6,24 +6,26 @@ import type { Stream } from './random.ts';
 import type { Entry, Scheduler } from './scheduler.ts';
 
 /**
- * - `paused`: nothing of it runs, its clocks go on (SIGSTOP).
- * - `blocked`: its event loop stands still, so no timer, answer or promise; code that is running reads the clocks.
- * - `suspended`: nothing runs, the monotonic clock stands still, the wall clock goes on (a laptop's lid).
- * - `dead`: nothing of it will ever run again. What it has sent may still arrive.
+ * - `paused`: no code runs, and the clocks continue (SIGSTOP).
+ * - `blocked`: the event loop stands still, so timers, answers and promises wait. Running code can
+ *   read the clocks.
+ * - `suspended`: no code runs, the monotonic clock stands still, and the wall clock continues (a
+ *   laptop with its lid closed).
+ * - `dead`: no code will ever run again. Messages that it sent may still arrive.
  */
 export type RunState = 'running' | 'paused' | 'blocked' | 'suspended' | 'dead';
 
 export interface ProcessOptions {
-  /** How fast its clocks go: 1.01 gains a hundredth. */
+  /** The rate of its clocks. A clock with rate 1.01 gains a hundredth. */
   readonly rate: number;
   readonly random: Stream;
 }
 
-/** Where every wall clock begins, in ms since the epoch: 2030-01-01, UTC. */
+/** The start of every wall clock: 2030-01-01 UTC, in ms since the epoch. */
 const WALL_MS = 1_893_456_000_000;
-/** As Node has it. */
+/** The shortest delay of a timer, as in Node, in ms. */
 const MIN_DELAY_MS = 1;
-/** One timer in so many fires late, by so many ms at most, as on a busy machine. */
+/** One timer in this many fires late, by less than `LATE_MS`, as on a busy machine. */
 const LATE_ONE_IN = 8;
 const LATE_MS = 12;
 
@@ -33,15 +35,17 @@ interface Timer {
   task: (() => void) | undefined;
 }
 
-/** A process, by its own clocks. Two processes of one id are two incarnations. */
+/** A process with its own clocks. Two processes with the same id are two incarnations. */
 export class SimProcess implements Clock {
   readonly id: string;
-  /** Its own alone: the id, and which start of it this is. */
+  /** A unique name: the id and the number of the start. */
   readonly name: string;
   readonly #scheduler: Scheduler;
   readonly #rate: number;
   readonly #random: Stream;
-  /** The clocks now are what they were then, and the world time since, at their rate. */
+  /**
+   * The world time at which the clocks were last read. Since then they have advanced at their rate.
+   */
   #since = 0;
   #monotonicMs: number;
   #wallMs: number;
@@ -67,17 +71,17 @@ export class SimProcess implements Clock {
     return this.#state;
   }
 
-  /** Whether code of it may run now. */
+  /** Whether its code may run now. */
   get runs(): boolean {
     return this.#state === 'running';
   }
 
-  /** How long it has stood still in all, by its monotonic clock. */
+  /** How long the process has been stopped in all, by its monotonic clock, in ms. */
   get stoodMs(): number {
     return this.#stoodMs;
   }
 
-  /** Timers that are pending, and holds that keep it alive. */
+  /** How many timers are pending, and how many calls of `keepAlive` are active. */
   get pending(): { readonly timers: number; readonly holds: number } {
     return { timers: this.#timers, holds: this.#holds };
   }
@@ -107,18 +111,23 @@ export class SimProcess implements Clock {
     };
   }
 
-  /** Runs something of this process: now, when it runs again, or never. */
+  /**
+   * Runs a task in this process: now, or when the process runs again. Never if the process is dead.
+   */
   run(task: () => void): void {
     if (this.#state === 'running') task();
     else if (this.#state !== 'dead') this.#parked.push(task);
   }
 
-  /** Sets the wall clock forth, or back by a negative number of ms. */
+  /** Sets the wall clock forward, or back by a negative number of ms. */
   jumpWall(byMs: number): void {
     this.#wallMs += byMs;
   }
 
-  /** Stops it, unless it is stopped. Returns what ends this stop and no other; that does nothing once it is dead. */
+  /**
+   * Stops the process, unless it is stopped. The returned function ends this stop only, and does
+   * nothing once the process is dead.
+   */
   stop(state: 'paused' | 'blocked' | 'suspended'): Cancel {
     if (this.#state !== 'running') return () => {};
     this.#anchor();
@@ -130,14 +139,14 @@ export class SimProcess implements Clock {
     };
   }
 
-  /** Ends it, and all that was to run of it. */
+  /** Ends the process and discards its pending tasks. */
   kill(): void {
     this.#state = 'dead';
     this.#stops += 1;
     this.#parked = [];
   }
 
-  /** What has come meanwhile is there at once, in any order. */
+  /** Runs everything that arrived meanwhile at once, in random order. */
   #resume(): void {
     if (this.#state !== 'suspended') this.#stoodMs += this.#elapsedMs();
     this.#anchor();
@@ -163,13 +172,16 @@ export class SimProcess implements Clock {
     timer.entry = this.#scheduler.after(Math.max(inMs, 0) + lateMs, () => this.#due(timer));
   }
 
-  /** As {@link SimProcess.run} does. Most of what happens in a world are timers of processes that run: nothing is made for those. */
+  /**
+   * Does the same as {@link SimProcess.run}, without allocating anything for the most common case:
+   * a timer of a running process.
+   */
   #due(timer: Timer): void {
     if (this.#state === 'running') this.#fire(timer);
     else if (this.#state !== 'dead') this.#parked.push(() => this.#fire(timer));
   }
 
-  /** A clock that stood still meanwhile may not have come so far yet. */
+  /** A clock that stood still meanwhile may not have reached the time yet. */
   #fire(timer: Timer): void {
     const { task } = timer;
     if (task === undefined) return;

@@ -1,15 +1,18 @@
-/** Chance that repeats itself: the same stream for the same seed and labels, on every machine. */
+/** Reproducible random numbers: the same stream for the same seed and labels on every machine. */
 
 import type { Random } from '@incumbent/core';
 
-/** Numbers that look like chance: sfc32 (C. Doty-Humphrey, PractRand), in whole 32-bit arithmetic alone. */
+/**
+ * Pseudo-random numbers by sfc32 (C. Doty-Humphrey, PractRand), which uses only 32-bit integer
+ * arithmetic.
+ */
 export class Stream implements Random {
   #a: number;
   #b: number;
   #c: number;
   #counter = 1;
 
-  /** Two streams with the same seeds are the same. */
+  /** Two streams with the same seeds are equal. */
   constructor(a: number, b: number, c: number) {
     this.#a = a | 0;
     this.#b = b | 0;
@@ -31,17 +34,21 @@ export class Stream implements Random {
     return Math.floor((this.u32() / 2 ** 32) * count);
   }
 
-  /** A whole number from `min` to `max`, both possible. */
+  /** A whole number from `min` to `max`, both included. */
   between(min: number, max: number): number {
     return min + this.below(max - min + 1);
   }
 
-  /** True in this part of the cases: 0 never, 1 always. */
+  /** True with this probability: 0 is never, 1 is always. */
   chance(part: number): boolean {
     return this.u32() < part * 2 ** 32;
   }
 
-  /** One of them; a `RangeError` where there is none. */
+  /**
+   * A random item.
+   *
+   * @throws {RangeError} If there are no items.
+   */
   pick<T>(items: readonly T[]): T {
     const item = items[this.below(items.length)];
     if (item === undefined) throw new RangeError('nothing to choose from');
@@ -49,13 +56,15 @@ export class Stream implements Random {
   }
 }
 
-/** The stream of a seed that belongs to these labels: what one stream is asked for changes no other. */
+/**
+ * The stream of a seed for these labels. What one stream draws does not affect any other stream.
+ */
 export function streamOf(seed: number, ...labels: readonly (string | number)[]): Stream {
   const label = labels.join('/');
   return new Stream(hashOf(label, seed), hashOf(label, seed ^ 0x5bd1e995), seed);
 }
 
-/** 32 bits of FNV-1a from a start, stirred by the finalizer of MurmurHash3. */
+/** 32 bits of FNV-1a from a start value, mixed by the finalizer of MurmurHash3. */
 export function hashOf(text: string, start = 0): number {
   let hash = start ^ 0x811c9dc5;
   for (let i = 0; i < text.length; i += 1) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);

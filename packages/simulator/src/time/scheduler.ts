@@ -1,24 +1,28 @@
 /**
- * Decides what happens when, and in which order what is due at the same moment: every timer, message and fault is one entry, by time, then by a seeded
- * number, then by age. World time is in whole ms, so that things meet at one moment often and every order of them is tried.
+ * Decides when everything happens, and in which order things happen that are due at the same
+ * moment. Every timer, message and fault is one entry. Entries are ordered by time, then by a
+ * random number from the seed, then by age. World time is in whole ms, so that many things are due
+ * at the same moment and every order of them is tried.
  */
 
 import type { Random } from '@incumbent/core';
 
-/** Something that will happen once, unless it is cancelled. */
+/** A task that runs once, unless it is cancelled. */
 export interface Entry {
   readonly atMs: number;
-  /** 32 bits of chance, with a sign: V8 keeps such a number in the entry itself, and compares it as it is. */
+  /**
+   * 32 random bits, as a signed number: V8 stores and compares such a number without allocating.
+   */
   readonly tie: number;
   readonly order: number;
-  /** Undefined: cancelled, or over. */
+  /** Undefined if the entry was cancelled or is over. */
   task: (() => void) | undefined;
 }
 
-/** More entries than this at one moment are taken for a loop that goes on without any time passing. */
+/** More entries than this at one moment are a loop in which no time passes. */
 const MAX_AT_ONE_MOMENT = 20_000;
 
-/** Thrown where the world runs and runs without getting anywhere. */
+/** Thrown when the world runs without making progress in time. */
 export class Livelock extends Error {
   constructor(what: string) {
     super(what);
@@ -38,12 +42,12 @@ export class Scheduler {
     this.#random = random;
   }
 
-  /** World time, in whole ms from 0. No process can read it. */
+  /** World time, in whole ms from 0. Processes cannot read it. */
   get nowMs(): number {
     return this.#nowMs;
   }
 
-  /** How many entries there ever were. */
+  /** How many entries were ever created. */
   get order(): number {
     return this.#order;
   }
@@ -53,7 +57,7 @@ export class Scheduler {
     return this.#ran;
   }
 
-  /** Runs `task` at `atMs`, rounded up to a whole ms; now at the earliest. */
+  /** Runs `task` at `atMs`, rounded up to a whole ms, and now at the earliest. */
   at(atMs: number, task: () => void): Entry {
     const entry = { atMs: Math.max(Math.ceil(atMs), this.#nowMs), tie: (this.#random.u32() - 2 ** 31) | 0, order: this.#order++, task };
     rise(this.#heap, entry);
@@ -64,7 +68,11 @@ export class Scheduler {
     return this.at(this.#nowMs + delayMs, task);
   }
 
-  /** Runs the next task, at its time; false when there is none. Throws {@link Livelock} when time stands still under too many. */
+  /**
+   * Runs the next task at its time. False if there is none.
+   *
+   * @throws {Livelock} If too many tasks run without time advancing.
+   */
   step(): boolean {
     for (let next = take(this.#heap); next !== undefined; next = take(this.#heap)) {
       const { task } = next;
@@ -91,7 +99,7 @@ function isBefore(a: Entry, b: Entry): boolean {
   return a.tie === b.tie ? a.order < b.order : a.tie < b.tie;
 }
 
-/** Puts an entry into a binary heap. */
+/** Inserts an entry into a binary heap. */
 function rise(heap: Entry[], entry: Entry): void {
   let at = heap.length;
   heap.push(entry);
@@ -105,7 +113,7 @@ function rise(heap: Entry[], entry: Entry): void {
   heap[at] = entry;
 }
 
-/** Takes the first one out. */
+/** Removes and returns the first entry. */
 function take(heap: Entry[]): Entry | undefined {
   const first = heap[0];
   const last = heap.pop();

@@ -1,21 +1,25 @@
 /**
- * Between two events of a world everything that can happen without time passing does: promises settle. Node empties its queue of promises by itself
- * between two turns of its loop; V8 can be told to do so within one turn, which is several times as fast. Either way the same things happen in the
- * same order.
+ * Lets promises settle between two events of a world. Node settles them between two turns of its
+ * event loop. V8 can be told to settle them within one turn, which is several times as fast. Both
+ * ways give the same order.
  */
 
 import { setImmediate } from 'node:timers';
 import v8 from 'node:v8';
 import vm from 'node:vm';
 
-/** How promises are made to settle: `native` asks V8 within one turn of the loop, `turns` takes a turn for each event. */
+/**
+ * How promises settle. `native` asks V8 within one turn of the event loop. `turns` uses one turn
+ * for each event.
+ */
 export type PromiseSettling = 'native' | 'turns';
 
 let checkpoint: (() => void) | undefined;
 
 /**
- * Runs `step` until it returns false, and lets promises settle after each. Rejects with what `step` throws. `around` is put around the one turn of
- * `native`; between two `turns` others run too, who may not be hindered.
+ * Runs `step` until it returns false, and lets promises settle after each call. Rejects with what
+ * `step` throws. `around` wraps the one turn of `native`. It does not wrap `turns`, because other
+ * code runs between two turns.
  */
 export async function drive(
   step: () => boolean,
@@ -23,7 +27,7 @@ export async function drive(
   around: (body: () => void) => void = (body) => body(),
 ): Promise<void> {
   if (drain === 'turns') return inTurns(step);
-  // V8 settles promises only when it is not doing so already: so not from within one.
+  // V8 settles promises only when it is not already settling them, so not from within a promise.
   await turn();
   return new Promise((resolve, reject) => {
     setImmediate(() => {
@@ -53,7 +57,7 @@ function turn(): Promise<void> {
   });
 }
 
-/** The flag stays on: V8 may forget compiled code, and then reads its text again. */
+/** The flag stays on, because V8 may discard compiled code and parse its source again. */
 function nativeCheckpoint(): () => void {
   v8.setFlagsFromString('--allow-natives-syntax');
   const made: unknown = vm.runInThisContext('() => { %PerformMicrotaskCheckpoint(); }');
@@ -61,7 +65,7 @@ function nativeCheckpoint(): () => void {
   return checked(made);
 }
 
-/** Where V8 ignored it, a world would stand still and seem safe. */
+/** If V8 ignored the flag, a world would stand still and seem safe. */
 function checked(settle: () => void): () => void {
   let settled = false;
   void Promise.resolve().then(() => {

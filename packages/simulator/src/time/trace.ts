@@ -1,27 +1,27 @@
-/** What a run did, as a hash: two runs that differ in one event differ in it. */
+/** Hashes the events of a run. Two runs that differ in one event have different hashes. */
 
 import { hashOf } from './random.ts';
 
-/** The name of a step, which has none. */
+/** The hash of a step, which has no name. */
 const STEP = hashOf('') | 0;
 
 export class Trace {
-  // Signed 32 bits, as all that is mixed in: V8 computes with such numbers without making objects of them.
+  // Signed 32 bits, like everything that is mixed in, so that V8 allocates no objects.
   #low = 0x9e3779b9 | 0;
   #high = 0x85ebca6b | 0;
   readonly #names = new Map<string, number>();
 
-  /** Something happened, at a moment in ms. */
+  /** Adds an event at a moment in ms. */
   add(name: string, atMs: number): void {
     this.#mixAll(this.#numberOf(name), atMs, 0);
   }
 
-  /** The world has come to a moment in ms, and so many things were to happen until now. */
+  /** World time has advanced to a moment in ms, with this many entries created until now. */
   step(atMs: number, count: number): void {
     this.#mixAll(STEP, atMs, count);
   }
 
-  /** 16 hexadecimal digits. */
+  /** The hash as 16 hexadecimal digits. */
   get hash(): string {
     return [this.#high, this.#low].map((half) => (half >>> 0).toString(16).padStart(8, '0')).join('');
   }
@@ -37,7 +37,7 @@ export class Trace {
     this.#high = (Math.imul(this.#high ^ this.#low ^ (this.#low >>> 15), 0x85ebca6b) + 0x3c6ef372) | 0;
   }
 
-  /** Names are few and come again and again. */
+  /** Caches the hashes of names, because there are few names and many events. */
   #numberOf(name: string): number {
     const known = this.#names.get(name);
     if (known !== undefined) return known;

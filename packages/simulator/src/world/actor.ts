@@ -1,4 +1,4 @@
-/** One start of one process: what runs in it, and what the world sees of that. */
+/** One start of one process: its program, and what the world sees of it. */
 
 import { isIncumbentError, type Cancel, type Logger, type MemberOptions } from '@incumbent/core';
 import { Client } from './client.ts';
@@ -19,11 +19,14 @@ export interface ActorContext {
   readonly server: SimServer;
   readonly calm: boolean;
   emit(event: WorldEvent): void;
-  /** A process has ended by itself. */
+  /** The process has ended by itself. */
   over(actor: Actor): void;
-  /** Runs `task` somewhere else, on behalf of a process, which hears of what came of it. */
+  /** Runs `task` outside the process on its behalf. The process receives the result. */
   call<T>(from: SimProcess, task: () => T): Promise<T>;
-  /** A write with a term comes to the resource past the fence; the highest term seen. */
+  /**
+   * Sends a write with a term to the resource behind the fence. Returns the highest term that the
+   * fence has seen.
+   */
   admit(term: bigint): bigint;
 }
 
@@ -45,7 +48,7 @@ export class Actor implements ProgramContext {
   readonly takesOver: boolean;
   readonly #context: ActorContext;
   readonly #reaper: SimReaper | undefined;
-  /** How long after it has stopped another is started in its place. */
+  /** How long after it has stopped the next start follows, in ms. */
   restartAfterMs: number | undefined;
   readonly #stopping = new AbortController();
 
@@ -93,7 +96,7 @@ export class Actor implements ProgramContext {
     return this.#context.calm;
   }
 
-  /** Whether its process is no more. */
+  /** Whether the process has ended. */
   get over(): boolean {
     return this.process.state === 'dead';
   }
@@ -153,12 +156,12 @@ export class Actor implements ProgramContext {
     this.#context.emit({ type: 'closed', process: this.process, tookMs: this.#awakeMs - sinceMs });
   }
 
-  /** Asks it to stop, in good order. */
+  /** Asks the program to stop in good order. */
   stop(): void {
     this.process.run(() => this.#stopping.abort(new Error('asked to stop')));
   }
 
-  /** Ends it here and now. */
+  /** Ends the process at once. */
   kill(): void {
     if (this.process.state === 'dead') return;
     this.process.kill();
@@ -167,7 +170,7 @@ export class Actor implements ProgramContext {
     this.#reaper?.suspect();
   }
 
-  /** It stands still, from now on until the returned function is called. */
+  /** Stops the process until the returned function is called. */
   stand(state: 'paused' | 'blocked' | 'suspended'): Cancel {
     const resume = this.process.stop(state);
     this.#reaper?.suspect();
@@ -181,18 +184,18 @@ export class Actor implements ProgramContext {
       if (!isIncumbentError(error, 'DUPLICATE_MEMBER')) this.reportError(error);
     }
     this.#context.emit({ type: 'programEnded', process: this.process });
-    // What settles right after it is not left behind.
+    // Promises that settle right after it are not left behind.
     this.#context.scheduler.after(1, () => this.process.run(() => this.#gone()));
   }
 
-  /** By its monotonic clock, without the time that it stood still. */
+  /** The time by its monotonic clock, without the time in which it was stopped. */
   get #awakeMs(): number {
     return this.process.monotonic() - this.process.stoodMs;
   }
 
   #gone(): void {
     this.#context.emit({ type: 'stopped', process: this.process, left: this.#left });
-    // Whatever is left of it must not run on under the next start.
+    // Nothing of this process may run during the next start.
     this.process.kill();
     this.client.store.abandon();
     this.#context.over(this);

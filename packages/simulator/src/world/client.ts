@@ -1,4 +1,6 @@
-/** One process's way to the store: its link, the faults of its single calls, and its client. */
+/**
+ * The connection of one process to the store: its link, the faults of its calls, and its client.
+ */
 
 import { Link } from '../network/link.ts';
 import type { SimProcess } from '../time/process.ts';
@@ -12,9 +14,9 @@ import type { Scheduler } from '../time/scheduler.ts';
 export class Client implements CallFaults {
   readonly link: Link;
   readonly store: SimStore;
-  /** Answers that were lost by {@link Client.loseReplies}. */
+  /** How many answers were lost because of {@link Client.loseReplies}. */
   lostReplies = 0;
-  /** Requests that were held by {@link Client.hold}. */
+  /** How many requests were held because of {@link Client.hold}. */
   held = 0;
   readonly #scheduler: Scheduler;
   #replies: { left: number; readonly operations: readonly StoreOperation[] | undefined } = { left: 0, operations: undefined };
@@ -28,19 +30,21 @@ export class Client implements CallFaults {
     this.store = new SimStore({ process, server, link: this.link, faults: this, random, after });
   }
 
-  /** From now on no answer is lost, nothing is held, and no message takes much longer than usual. */
+  /**
+   * From now on no answer is lost, no request is held, and no message takes much longer than usual.
+   */
   calm(): void {
     this.#replies = { left: 0, operations: undefined };
     this.#holds = [];
     this.link.steady();
   }
 
-  /** The answers to the next `count` of these calls, all by default, are lost. */
+  /** Loses the answers to the next `count` calls of these operations. Default: all operations. */
   loseReplies(count: number, operations?: readonly StoreOperation[]): void {
     this.#replies = { left: count, operations };
   }
 
-  /** Writes that arrive before a moment in world time, of these operations or all, wait at the store's door until then. */
+  /** Holds writes of these operations (default: all) at the store until a moment of world time. */
   hold(untilMs: number, operations?: readonly StoreOperation[]): void {
     this.#holds.push({ operations, untilMs });
   }

@@ -1,4 +1,4 @@
-/** Reads what happens in the store as what it means for elections. */
+/** Translates changes in the store to events of elections. */
 
 import type { Key, LeaseId } from '@incumbent/core';
 import type { WorldEvent } from './event.ts';
@@ -7,7 +7,7 @@ import type { ServerListener } from '../store/server.ts';
 import type { RequestInfo, StoreOperation } from '../store/shape.ts';
 import type { Changed, Row } from '../store/state.ts';
 
-/** Where a program writes what is checked: `{ "term": "7" }`. */
+/** The tables to which programs write what the checkers check: `{ "term": "7" }`. */
 export const TABLES = { guarded: 'tables/guarded', unguarded: 'tables/unguarded' } as const;
 
 const utf8 = new TextDecoder();
@@ -28,7 +28,7 @@ interface TermRow {
 export interface ElectionTrackerContext {
   readonly emit: (event: WorldEvent) => void;
   readonly trigger: (trigger: Trigger, subject: string) => void;
-  /** Whose a lease is, while it lives. */
+  /** The owner of a live lease. */
   readonly ownerOf: (lease: LeaseId | undefined) => string | undefined;
 }
 
@@ -36,13 +36,13 @@ export class ElectionTracker implements ServerListener {
   readonly #emit: (event: WorldEvent) => void;
   readonly #trigger: (trigger: Trigger, subject: string) => void;
   readonly #ownerOf: (lease: LeaseId | undefined) => string | undefined;
-  /** By election: who was given the last term. */
+  /** By election: the holder of the last term. */
   readonly #holders = new Map<string, TermRow>();
-  /** By election: the term of the leader's record, while there is one. */
+  /** By election: the term of the leader's record, while the record exists. */
   readonly #recorded = new Map<string, bigint | undefined>();
-  /** By process: the lease that its member id hung on when another process took that. */
+  /** By process: the lease of its member key when another process took the id. */
   readonly #replaced = new Map<string, LeaseId>();
-  /** The candidates' entries that an operator deleted. */
+  /** Candidates' entries that an operator deleted. */
   readonly #deleted = new Set<Key>();
 
   constructor({ emit, trigger, ownerOf }: ElectionTrackerContext) {
@@ -51,27 +51,27 @@ export class ElectionTracker implements ServerListener {
     this.#ownerOf = ownerOf;
   }
 
-  /** Whether a process keeps a session under a member id that another has taken. */
+  /** Whether a process keeps a session under a member id that another process has taken. */
   keepsReplacedSession(process: string): boolean {
     return this.#ownerOf(this.#replaced.get(process)) === process;
   }
 
-  /** The election that comes first by name, once it has had a term. */
+  /** The first election by name that has had a term. */
   get first(): string | undefined {
     return [...this.#holders.keys()].toSorted()[0];
   }
 
-  /** Who was given its last term, and the entry that this names. */
+  /** The holder of the last term of the first election, and the entry that the term names. */
   get holder(): TermRow | undefined {
     return this.#holders.get(this.first ?? '');
   }
 
-  /** Whether it is the entry that the last term of an election names. */
+  /** Whether the last term of an election names this entry. */
   isHolding(key: Key): boolean {
     return [...this.#holders.values()].some(({ entry }) => entry === key);
   }
 
-  /** Whether an election's last term names that entry, and the record of that term is there. */
+  /** Whether an election's last term names this entry, and the record of that term exists. */
   isRecorded(key: Key): boolean {
     return [...this.#holders].some(([election, { entry, term }]) => entry === key && this.#recorded.get(election) === term);
   }
@@ -100,7 +100,7 @@ export class ElectionTracker implements ServerListener {
     this.#emit({ type: 'wrote', to: key === TABLES.guarded ? 'guarded' : 'unguarded', term });
   }
 
-  /** One that found its key gone again before it heard whose it was has its id back. */
+  /** A process that found its key deleted before it learned who took it has its id back. */
   #member({ before, after, cause }: Changed): void {
     const [former, holder] = [this.#ownerOf(before?.lease), this.#ownerOf(after?.lease)];
     if (holder === undefined || former === holder || cause.by !== 'client') return;

@@ -1,24 +1,27 @@
-/** A process that queues, keeps its lease, and never claims: what an enqueue leaves that was applied after its caller gave up, or a process that hangs. */
+/**
+ * A client that has an entry in the queue, keeps its lease, and never claims. Such entries come
+ * from an enqueue that was applied after its caller gave up, or from a process that hangs.
+ */
 
 import { isIncumbentError, type Clock } from '@incumbent/core';
 import type { Program, ProgramContext } from '../programs/program.ts';
 import type { SimServer } from '../store/server.ts';
 
-/** What such a process is started in. */
+/** What is needed to start such a client. */
 export interface HungCandidateWorld {
   readonly server: SimServer;
   start(id: string, options: { readonly program?: Program; readonly takesOver?: boolean }): { stop(): void };
-  /** Runs `repair` after so long, or when the storm is over. */
+  /** Runs `repair` after this time, or when the storm is over. */
   repairAfter(durationMs: number, repair: () => void): void;
 }
 
-/** A queue that somebody stands in: of which election, and by which succession. */
+/** A queue with entries: the election and the succession. */
 interface Queue {
   readonly prefix: string;
   readonly succession: string;
 }
 
-/** Queues where others do; nobody waits where there is no queue. */
+/** Enqueues an entry where other entries are. Does nothing if there is no queue. */
 export function startHungCandidate(world: HungCandidateWorld, forMs: number): void {
   const queue = queueOf(world);
   if (queue === undefined) return;
@@ -40,7 +43,7 @@ async function hungCandidate(
   const { ttlMs } = shape;
   const options = { timeoutMs: ttlMs / 4 };
   const at = (): { monotonicMs: number; wallMs: number } => ({ monotonicMs: clock.monotonic(), wallMs: clock.wall() });
-  // Before all others, where rank counts.
+  // Ahead of all others, where the rank counts.
   const name = [memberId, `hung${random.u32()}`, '1', succession, succession === 'priority' ? '1000' : 'ffffffff'].join('~');
   try {
     const { id } = await store.grantLease(ttlMs, { ...options, at: at() });

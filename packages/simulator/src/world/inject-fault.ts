@@ -1,4 +1,4 @@
-/** What each fault does to the world. */
+/** Implements the effect of each fault on the world. */
 
 import type { Actor } from './actor.ts';
 import type { Fault } from '../plan/fault.ts';
@@ -8,7 +8,7 @@ import type { ElectionTracker } from './election-tracker.ts';
 import type { Scheduler } from '../time/scheduler.ts';
 import { startHungCandidate, type HungCandidateWorld } from './hung-candidate.ts';
 
-/** What faults reach of a world. */
+/** The parts of a world that faults change. */
 interface FaultyWorld extends HungCandidateWorld {
   readonly scheduler: Scheduler;
   readonly shape: Shape;
@@ -24,7 +24,7 @@ type LinkFault = Of<
 >;
 type StoreFault = Of<'breakWatches' | 'failover' | 'hangDisk' | 'hungCandidate' | 'deleteKey' | 'deleteEntry' | 'wipe'>;
 
-/** Lets a fault loose on the process it is meant for, if it is meant for one. */
+/** Injects a fault into its target process, if it has one. */
 export function injectFault(world: FaultyWorld, fault: Fault, target: Actor | undefined): void {
   if (!('target' in fault)) injectStoreFault(world, fault);
   else if (target === undefined) return;
@@ -146,13 +146,16 @@ function failOver({ server, scheduler }: FaultyWorld, { durationMs, lostMs }: Of
   scheduler.after(lostMs, () => server.failOver(durationMs, lost));
 }
 
-/** Only where the leader's record stands: it keeps others away until the leader has stopped. */
+/** Only while the leader's record exists: it prevents claims until the leader has stopped. */
 function deleteEntry({ server, tracker }: FaultyWorld): void {
   const { entry } = tracker.holder ?? {};
   if (entry !== undefined && tracker.isRecorded(entry)) server.state.remove([entry], { by: 'operator' });
 }
 
-/** Any key of that sort but the entry of whom the term names: whoever deletes that makes two leaders. */
+/**
+ * Deletes a key of that kind, except the entry that the term names. An operator who deletes that
+ * entry can cause two leaders.
+ */
 function deleteKey({ server, tracker }: FaultyWorld, { which, nth }: Of<'deleteKey'>): void {
   const patterns = { leader: /\/leader$/, waiting: /\/candidates\//, member: /^members\//, group: /^groups\// };
   const keys = server.state.all().flatMap(({ key }) => (patterns[which].test(key) && !tracker.isHolding(key) ? [key] : []));

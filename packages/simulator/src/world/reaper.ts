@@ -1,4 +1,7 @@
-/** A process's reaper, as its members see it: ends their leases soon after the process has died, and never before. */
+/**
+ * The reaper of a process, as its members see it. It ends their leases soon after the process has
+ * died, and never before.
+ */
 
 import type { LeaseId, Reaper, ReaperMemberHandle } from '@incumbent/core';
 import type { SimProcess } from '../time/process.ts';
@@ -6,16 +9,16 @@ import type { SimServer } from '../store/server.ts';
 import type { Stream } from '../time/random.ts';
 import type { Scheduler } from '../time/scheduler.ts';
 
-/** What a reaper has that its process has not: time and a way to the store of its own. */
+/** What a reaper has apart from its process: its own time and its own connection to the store. */
 export interface ReaperWorld {
   readonly scheduler: Scheduler;
   readonly server: SimServer;
   readonly random: Stream;
-  /** How long it takes at most from the proof of the death to the end of the leases. */
+  /** The longest time from the proof of the death to the end of the leases, in ms. */
   readonly lagMs: number;
 }
 
-/** A store that serves nobody is asked again after so long. */
+/** The pause before it tries a store that serves no requests again, in ms. */
 const RETRY_MS = 50;
 
 export class SimReaper implements Reaper {
@@ -38,14 +41,20 @@ export class SimReaper implements Reaper {
     };
   }
 
-  /** Nothing is heard of the process any more, as when the pipe between them is closed: it has died, or stands still. */
+  /**
+   * The reaper no longer receives anything from the process, as when the pipe between them closes.
+   * The process has died or is stopped.
+   */
   suspect(): void {
     if (!this.#isDead()) return;
     const { scheduler, random, lagMs } = this.#world;
     for (const lease of this.#leases) scheduler.after(random.below(lagMs + 1), () => this.#revoke(lease));
   }
 
-  /** Silence proves nothing: one that stands still goes on, and believes, by its own clocks, until its deadline. */
+  /**
+   * Silence proves nothing: a stopped process continues, and is valid by its own clocks until its
+   * deadline.
+   */
   #isDead(): boolean {
     return this.#process.state === 'dead';
   }

@@ -1,4 +1,4 @@
-/** The world: its time, its store, its processes, and what goes wrong. */
+/** The world: its time, its store, its processes and its faults. */
 
 import { Fence, isIncumbentError } from '@incumbent/core';
 import { Actor, type ActorContext } from './actor.ts';
@@ -20,15 +20,21 @@ export interface Programs {
   readonly observer: Program;
 }
 
-/** Messages to what processes share besides the store: one in eight is held up. */
+/**
+ * The latency of messages to what processes share besides the store, in ms. One message in eight is
+ * slow.
+ */
 const CALL_MS = { usual: 20, slowOneIn: 8 } as const;
 
-/** Keys of the SDK; others are a program's own. */
+/** Prefixes of the SDK's keys. All other keys belong to a program. */
 const OURS = /^(elections|members|groups)\//;
 
-/** Whoever was replaced has been told by then, where the store serves, and has stopped. */
+/**
+ * By then a replaced process has learned of it, if the store serves requests, and has stopped. In
+ * ttls.
+ */
 const REPLACED_KNOWS_TTLS = 2;
-/** Whoever hears of nothing has noticed by then. */
+/** By then a process that receives nothing has noticed, in ms. */
 const NOTICED_AFTER_MS = 1_500;
 
 export class World implements ActorContext {
@@ -82,12 +88,12 @@ export class World implements ActorContext {
     return !this.#stormy;
   }
 
-  /** How long ago leadership began or ended, as the store has it. */
+  /** How long ago a leadership began or ended in the store, in ms. */
   get quietMs(): number {
     return this.scheduler.nowMs - this.#changedAtMs;
   }
 
-  /** Every process that was ever started. */
+  /** Every start of every process. */
   get actors(): readonly Actor[] {
     return this.#all;
   }
@@ -115,12 +121,13 @@ export class World implements ActorContext {
       if ('atMs' in fault.when) this.scheduler.at(fault.when.atMs, () => this.#inject(fault, undefined));
   }
 
-  /** Ends the storm: what is broken is repaired, and nothing more breaks. */
+  /** Ends the storm: repairs all faults. No further fault follows. */
   calmDown(): void {
     this.#stormy = false;
     for (const repair of [...this.#repairs]) repair();
     for (const [id, actor] of this.#latest) if (actor.over) this.start(id);
-    // One whose id was taken stops by itself; whoever else is not the latest of its id would wait for ever.
+    // A process whose id was taken stops by itself. Any other process that is not the latest of its
+    // id would wait for ever.
     const elders = this.#all.filter((actor) => !actor.over && this.#latest.get(actor.memberId) !== actor);
     const replaced = new Set(elders.filter(({ process }) => this.tracker.keepsReplacedSession(process.name)));
     for (const elder of elders) if (!replaced.has(elder)) elder.stop();
@@ -130,25 +137,31 @@ export class World implements ActorContext {
     this.emit({ type: 'phase', phase: 'calm' });
   }
 
-  /** An operator deletes the leader's record, or its entry; with `blindForMs`, while neither the leader nor an observer hears of anything for so long. */
+  /**
+   * An operator deletes the leader's record or its entry. With `blindForMs`, neither the leader nor
+   * any observer receives anything for that time.
+   */
   depose(blindForMs: number | undefined): void {
     this.#tellQueue();
     this.#tellStanding();
     this.emit({ type: 'phase', phase: 'deposed' });
     if (blindForMs !== undefined) for (const actor of this.running) if (this.#isBlinded(actor)) this.#blind(actor, blindForMs);
-    // The entry of whoever leads is as good: the record keeps others away for as long.
+    // Deleting the leader's entry has the same effect: the record prevents claims for as long.
     const entry = blindForMs === undefined && this.seed % 4 === 0 ? this.tracker.holder?.entry : undefined;
     const records = this.server.state.all().flatMap(({ key }) => (key.endsWith('/leader') ? [key] : []));
     this.server.state.remove(entry === undefined ? records : [entry], { by: 'operator' });
   }
 
-  /** In calm: the connections that there are go silent, for good. */
+  /** In calm: the existing connections go silent permanently. */
   silenceConnections(): void {
     this.emit({ type: 'connectionsSilenced' });
     for (const { client } of this.running) client.link.silence();
   }
 
-  /** Crashes whoever leads, for good; in silence, or while a server is sick for so many ms, where the shape says so. */
+  /**
+   * Crashes the leader for good. Depending on the shape, watches are silent, or a server hangs for
+   * this many ms.
+   */
   crashLeader(sickMs: number): void {
     const { silentFailover = false, sickFailover } = this.shape;
     this.#tellQueue();
@@ -163,12 +176,13 @@ export class World implements ActorContext {
   #sicken(hung: HangMode, forMs: number): void {
     const server = this.random.below(this.shape.store.servers ?? 1);
     this.emit({ type: 'serverHung', server, hung });
-    // Clients leave a server that serves no reads. One that serves reads keeps telling the watches.
+    // Clients leave a server that serves no reads. A server that serves reads still serves its
+    // watches.
     const silentPart = hung === 'reads' ? 1 : 0;
     this.scheduler.after(forMs, this.server.hangDisk({ server, hung, silentPart }));
   }
 
-  /** Asks everybody to stop. */
+  /** Asks all programs to stop. */
   close(): void {
     this.#closing = true;
     this.emit({ type: 'phase', phase: 'closing' });
@@ -176,7 +190,7 @@ export class World implements ActorContext {
     for (const actor of this.#all) if (!actor.over) actor.stop();
   }
 
-  /** Everybody has had the time to stop. */
+  /** All programs have had time to stop. */
   finish(): void {
     this.emit({ type: 'phase', phase: 'over' });
     for (const actor of this.#all)
@@ -185,7 +199,7 @@ export class World implements ActorContext {
     this.emit({ type: 'final', keys, leases: this.server.leases.all().length, watches: this.server.watches });
   }
 
-  /** Another start of a process id, or of a process of its own with its own program. */
+  /** Starts a process id again, or a process with a program of its own. */
   start(id: string, { program, takesOver = false }: { readonly program?: Program; readonly takesOver?: boolean } = {}): Actor {
     const starts = (this.#starts.get(id) ?? 0) + 1;
     this.#starts.set(id, starts);
@@ -197,7 +211,7 @@ export class World implements ActorContext {
     return actor;
   }
 
-  /** Somebody sees to it that every process id runs again. */
+  /** Called when a start has ended. Schedules the next start of the process id. */
   over(actor: Actor): void {
     if (this.#closing || this.#latest.get(actor.memberId) !== actor) return;
     const usualMs = this.shape.ttlMs / 4;
@@ -210,7 +224,7 @@ export class World implements ActorContext {
     if (!this.#closing && this.#latest.get(id)?.over !== false) this.start(id);
   }
 
-  /** Who is meant, if it runs. */
+  /** The process that a target means, if it runs. */
   find(target: Target, subject: string | undefined): Actor | undefined {
     const id =
       target === 'subject' ? subject?.slice(0, subject.indexOf('#')) : target === 'leader' ? this.tracker.holder?.memberId : target;
@@ -218,7 +232,7 @@ export class World implements ActorContext {
     return actor?.over === false ? actor : undefined;
   }
 
-  /** Mends something after so long, or when the storm is over, once. */
+  /** Runs a repair once, after this time or when the storm is over. */
   repairAfter(durationMs: number, repair: () => void): void {
     const once = (): void => {
       if (this.#repairs.delete(once)) repair();
@@ -232,7 +246,7 @@ export class World implements ActorContext {
     const delayMs = (): number =>
       this.random.below(CALL_MS.slowOneIn) === 0 ? this.random.below(this.shape.ttlMs * 2) : this.random.below(CALL_MS.usual);
     const arrive = (): void => {
-      // As a promise, so that what it throws is the caller's.
+      // In a promise, so that the caller receives what it throws.
       const outcome = new Promise<T>((settle) => settle(task()));
       outcome.catch(() => {});
       this.scheduler.after(delayMs(), () => from.run(() => resolve(outcome)));
@@ -289,7 +303,7 @@ export class World implements ActorContext {
     return this.#fence.highest;
   }
 
-  /** A machine keeps its clock over restarts. */
+  /** A machine keeps its clock rate over restarts of a process. */
   #rateOf(id: string): number {
     const { driftRatio } = this.shape;
     const random = streamOf(this.seed, id, 'rate');
@@ -303,7 +317,8 @@ export class World implements ActorContext {
     for (const fault of this.#waiting.get(`${trigger}/${nth}`) ?? []) {
       const { when } = fault;
       if (!('on' in when)) continue;
-      // A process is not stopped in the middle of what it is doing; but the store's answer is not on its way yet.
+      // A process is not stopped in the middle of its code. The store's answer is not on its way
+      // yet, though.
       const inside = trigger === 'elected' || trigger === 'aborted';
       if (when.afterMs === 0 && !inside) this.#inject(fault, subject);
       else this.scheduler.after(when.afterMs, () => this.#inject(fault, subject));

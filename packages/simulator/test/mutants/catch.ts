@@ -19,12 +19,15 @@ export interface CatchOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Tries so many worlds at most, without a name those of the sources as they are. Rejects where the mutant does not fit the source any more. */
+/**
+ * Tries so many worlds at most, without a name those of the sources as they are. Rejects where the
+ * mutant does not fit the source any more.
+ */
 export async function catchMutant(name: string | undefined, most: number, { first, signal }: CatchOptions = {}): Promise<Caught> {
-  const [hook, hunt] = [import.meta.resolve('./hook.ts'), fileURLToPath(import.meta.resolve('./hunt.ts'))];
+  const [hook, search] = [import.meta.resolve('./hook.ts'), fileURLToPath(import.meta.resolve('./search.ts'))];
   const planted = name === undefined ? [] : ['--import', hook];
   const worlds = [String(most), ...(first === undefined ? [] : [first.profile, String(first.seed)])];
-  const options = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', ...planted, hunt, ...worlds];
+  const options = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', ...planted, search, ...worlds];
   const env = { ...process.env, MUTANT: name, NODE_OPTIONS: '' };
   const { stdout } = await promisify(execFile)(process.execPath, options, { env, signal });
   return JSON.parse(stdout) as Caught;

@@ -8,7 +8,7 @@ export interface World {
   readonly seed: number;
 }
 
-/** By the bug's name. A bug that was never hunted is missing. */
+/** By the bug's name. A bug that is searched for is missing. */
 export function lastFound(): ReadonlyMap<string, World> {
   const found = new Map<string, World>();
   for (const { claim, part, profile, seed } of readLines()) {

@@ -1,6 +1,6 @@
 /** Bugs that somebody might make. Every one must be caught. */
 
-import { belief } from './bugs/belief.ts';
+import { validity } from './bugs/validity.ts';
 import { claims } from './bugs/claims.ts';
 import { ends } from './bugs/ends.ts';
 import { members } from './bugs/members.ts';
@@ -9,4 +9,4 @@ import { silence } from './bugs/silence.ts';
 import { watches } from './bugs/watches.ts';
 import type { Mutant } from './mutant.ts';
 
-export const mutants: readonly Mutant[] = [...belief, ...claims, ...ends, ...members, ...reapers, ...silence, ...watches];
+export const mutants: readonly Mutant[] = [...validity, ...claims, ...ends, ...members, ...reapers, ...silence, ...watches];

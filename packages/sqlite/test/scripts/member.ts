@@ -13,7 +13,7 @@ const member = new Member(store, { memberId, ttlMs: Number(ttl) });
 emit('ready');
 await member.election('controller').lead(async (leadership) => {
   emit('elected', { term: leadership.term });
-  const saying = setInterval(() => void (leadership.isValid() && emit('believes')), 10);
+  const saying = setInterval(() => void (leadership.isValid() && emit('valid')), 10);
   const { reason } = await leadership.ended;
   clearInterval(saying);
   emit('ended', { reason });

@@ -9,7 +9,7 @@ import { openSqlite } from '@incumbent/sqlite';
 import { emit } from '@incumbent/test-support/child';
 
 /** For a busy machine. */
-const PATIENCE_MS = 30_000;
+const WAIT_MS = 30_000;
 
 const [file = '', user = ''] = process.argv.slice(2);
 // Before it: a loader may read what the user may not.
@@ -22,16 +22,16 @@ if (user !== '') {
 
 try {
   const store = await open({ file, connectTimeoutMs: 1_000 });
-  const lease = await store.grantLease(600_000, { at: { monotonicMs: 0, wallMs: 0 }, timeoutMs: PATIENCE_MS });
+  const lease = await store.grantLease(600_000, { at: { monotonicMs: 0, wallMs: 0 }, timeoutMs: WAIT_MS });
   await store.compareAndSwap([{ key: `held/${process.pid}`, expect: null, put: new Uint8Array(), lease: lease.id }], {
-    timeoutMs: PATIENCE_MS,
+    timeoutMs: WAIT_MS,
   });
   emit('holds');
-  const count = async (): Promise<number> => (await store.list('held', { timeoutMs: PATIENCE_MS })).length;
+  const count = async (): Promise<number> => (await store.list('held', { timeoutMs: WAIT_MS })).length;
   for (;;) {
     emit('counted', { count: await count() });
     // Granting a lease checks for dead processes.
-    await store.grantLease(1_000, { at: { monotonicMs: 0, wallMs: 0 }, timeoutMs: PATIENCE_MS });
+    await store.grantLease(1_000, { at: { monotonicMs: 0, wallMs: 0 }, timeoutMs: WAIT_MS });
     await sleep(50);
   }
 } catch (error) {

@@ -5,12 +5,17 @@ import { join } from 'node:path';
 const ROOT = '/sys/fs/cgroup';
 const NAME = /^incumbent-engine-(?<pid>\d+)-/;
 
-/** The name of a new group of processes, for one engine's containers; it tells whose engine that is. */
+/**
+ * The name of a new group of processes, for one engine's containers; it tells whose engine that is.
+ */
 export function newCgroup(): string {
   return `incumbent-engine-${process.pid}-${randomBytes(6).toString('hex')}`;
 }
 
-/** Removes the groups of this name, and those of engines whose owners were killed, as far as nobody is in them. */
+/**
+ * Removes the groups of this name, and those of engines whose owners were killed, as far as nobody
+ * is in them.
+ */
 export async function removeCgroups(own?: string): Promise<void> {
   // Version 1 has a tree for each kind of resource, version 2 one for all.
   for (const tree of [ROOT, ...(await foldersIn(ROOT))]) {

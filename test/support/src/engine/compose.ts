@@ -17,7 +17,10 @@ const candidates: readonly Candidate<ComposeCommand>[] = [
   { what: `Debian's packages of ${NEWER_RELEASE}`, find: unpacked },
 ];
 
-/** Throws `StoreUnavailable` where there is none. Reading files takes no engine; starting what is in them does, on `DOCKER_HOST`. */
+/**
+ * Throws `StoreUnavailable` where there is none. Reading files takes no engine; starting what is in
+ * them does, on `DOCKER_HOST`.
+ */
 export function composeCommand(): Promise<ComposeCommand> {
   return firstOf('docker compose', candidates);
 }

@@ -16,7 +16,10 @@ export interface ContainerState {
   readonly state: string;
 }
 
-/** A container engine, asked on its socket in its own language: what tests need beside testcontainers, and a witness that shares no code with that. */
+/**
+ * A container engine, asked on its socket in its own language: what tests need beside
+ * testcontainers, and a witness that shares no code with that.
+ */
 export class Engine {
   readonly socket: string;
 
@@ -53,7 +56,10 @@ export class Engine {
     }));
   }
 
-  /** How many containers were started since that moment, in ms since 1970, whatever became of them: at least, as engines remember their last 256 events. */
+  /**
+   * How many containers were started since that moment, in ms since 1970, whatever became of them:
+   * at least, as engines remember their last 256 events.
+   */
   async startsSince(sinceMs: number): Promise<number> {
     const filters = encodeURIComponent(JSON.stringify({ type: ['container'], event: ['start'] }));
     const [since, until] = [sinceMs / 1_000, Date.now() / 1_000].map((seconds) => seconds.toFixed(3));
@@ -66,7 +72,9 @@ export class Engine {
     await this.#ask('DELETE', `/containers/${id}?force=true&v=true`);
   }
 
-  /** The value of an image's label; undefined where there is no such image, or it has no such label. */
+  /**
+   * The value of an image's label; undefined where there is no such image, or it has no such label.
+   */
   async labelOf(image: string, label: string): Promise<string | undefined> {
     const answer = await this.#ask('GET', `/images/${image}/json`).catch((error: unknown) => {
       if (error instanceof EngineRefuses && error.status === 404) return '{}';
@@ -76,7 +84,10 @@ export class Engine {
     return typeof value === 'string' ? value : undefined;
   }
 
-  /** Makes an image of one layer: a tar archive's files, and instructions as in a Dockerfile (`CMD`, `ENV`, `LABEL` and the like). */
+  /**
+   * Makes an image of one layer: a tar archive's files, and instructions as in a Dockerfile (`CMD`,
+   * `ENV`, `LABEL` and the like).
+   */
   async importImage(image: string, archive: Readable, instructions: readonly string[]): Promise<void> {
     const [repo = '', tag = 'latest'] = image.split(':');
     const query = new URLSearchParams({ fromSrc: '-', repo, tag });

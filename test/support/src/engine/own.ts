@@ -14,7 +14,9 @@ const START_MS = 30_000;
 const END_MS = 5_000;
 const LOG_TAIL_BYTES = 4_000;
 
-/** The firewall's programs cut the path of their extensions off after 256 bytes: hence a short one. */
+/**
+ * The firewall's programs cut the path of their extensions off after 256 bytes: hence a short one.
+ */
 const PREPARE = `
 set -e
 mount -t tmpfs tmpfs /run
@@ -28,13 +30,16 @@ const TOUCHES_NOTHING = ['--bridge=none', '--iptables=false', '--ip6tables=false
 
 export interface OwnEngineOptions {
   /**
-   * 'shared': containers may have the machine's own network; there is no other. 'own': the engine has a network of its own, in which containers have
-   * addresses and publish ports. The machine does not see it but by {@link OwnEngine.within}. 'shared' by default.
+   * 'shared': containers may have the machine's own network; there is no other. 'own': the engine
+   * has a network of its own, in which containers have addresses and publish ports. The machine
+   * does not see it but by {@link OwnEngine.within}. 'shared' by default.
    */
   readonly network?: 'shared' | 'own';
 }
 
-/** An engine of one's own. It ends at the latest with this process, with its containers and images. */
+/**
+ * An engine of one's own. It ends at the latest with this process, with its containers and images.
+ */
 export interface OwnEngine extends AsyncDisposable {
   readonly engine: Engine;
   /** What testcontainers needs to know of it. */
@@ -45,7 +50,10 @@ export interface OwnEngine extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-/** Starts one, in a temporary folder, and resolves when it answers. Throws `StoreUnavailable` where there is none. Needs root, and Docker's daemon, installed or from Debian's packages. */
+/**
+ * Starts one, in a temporary folder, and resolves when it answers. Throws `StoreUnavailable` where
+ * there is none. Needs root, and Docker's daemon, installed or from Debian's packages.
+ */
 export async function startEngine({ network = 'shared' }: OwnEngineOptions = {}): Promise<OwnEngine> {
   const programs = await enginePrograms();
   await removeCgroups();
@@ -95,7 +103,10 @@ class DockerDaemon implements OwnEngine {
     if (outcome === 'ended') throw new Error(`dockerd does not answer; its log ends with:\n${await this.#logTail()}`);
   }
 
-  /** Its helpers could only come from a registry, and the gateway of a network that is not there is none. */
+  /**
+   * Its helpers could only come from a registry, and the gateway of a network that is not there is
+   * none.
+   */
   get env(): Readonly<Record<string, string>> {
     return { DOCKER_HOST: this.engine.url, TESTCONTAINERS_RYUK_DISABLED: 'true', TESTCONTAINERS_HOST_OVERRIDE: LOOPBACK };
   }
@@ -140,7 +151,10 @@ class DockerDaemon implements OwnEngine {
   }
 }
 
-/** Ends what was started in spaces of its own, which whoever made them then tells of, and ends as well. */
+/**
+ * Ends what was started in spaces of its own, which whoever made them then tells of, and ends as
+ * well.
+ */
 async function end(maker: Supervised): Promise<void> {
   const children = await readFile(`/proc/${maker.pid}/task/${maker.pid}/children`, 'utf8').catch(() => '');
   for (const pid of children.split(' ').map(Number)) if (pid > 0 && maker.running) process.kill(pid, 'SIGKILL');

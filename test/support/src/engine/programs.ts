@@ -7,17 +7,25 @@ import { unpackedPackages } from '../servers/packages.ts';
 import { firstOf, type Candidate } from '../servers/source.ts';
 import { checkRights } from './rights.ts';
 
-/** The environment in which `dockerd` and all that it starts are found; `XTABLES` is where the firewall's extensions lie, if not where they usually do. */
+/**
+ * The environment in which `dockerd` and all that it starts are found; `XTABLES` is where the
+ * firewall's extensions lie, if not where they usually do.
+ */
 export type EnginePrograms = Readonly<Record<string, string>>;
 
-/** Docker's daemon, what it starts, and those of the libraries that they load which a small system lacks. */
+/**
+ * Docker's daemon, what it starts, and those of the libraries that they load which a small system
+ * lacks.
+ */
 const PACKAGES = [
   ...['docker.io', 'containerd', 'runc', 'iptables'],
   ...['libapparmor1', 'libdevmapper1.02.1', 'libip4tc2', 'libip6tc2', 'libmnl0', 'libnetfilter-conntrack3', 'libnfnetlink0', 'libnftnl11'],
   ...['libseccomp2', 'libsystemd0', 'libxtables12'],
 ] as const;
 
-/** A container's own names are served by rules that `dockerd` writes within the container's network. */
+/**
+ * A container's own names are served by rules that `dockerd` writes within the container's network.
+ */
 const FIREWALL = ['iptables', 'iptables-save', 'iptables-restore', 'ip6tables', 'ip6tables-save', 'ip6tables-restore'] as const;
 
 const candidates: readonly Candidate<EnginePrograms>[] = [

@@ -10,8 +10,9 @@ export interface UsedEngine extends AsyncDisposable {
 }
 
 /**
- * Gives the engine that answers on this machine, or starts one, and has this process and its children take their servers from it, until it is disposed of. Throws
- * `StoreUnavailable` where there is none to be had.
+ * Gives the engine that answers on this machine, or starts one, and has this process and its
+ * children take their servers from it, until it is disposed of. Throws `StoreUnavailable` where
+ * there is none to be had.
  */
 export async function useEngine(options: OwnEngineOptions = {}): Promise<UsedEngine> {
   const found = await findEngine();

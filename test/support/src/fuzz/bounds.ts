@@ -2,11 +2,17 @@
 
 import { getHeapStatistics } from 'node:v8';
 
-/** Of the processor, so that other programs do not count. A second is a thousand times what the slowest reader needs. */
+/**
+ * Of the processor, so that other programs do not count. A second is a thousand times what the
+ * slowest reader needs.
+ */
 const MAX_CPU_MS = 1_000;
 const MAX_BYTES = 64 * 2 ** 20;
 
-/** Begins to measure; the result ends the measurement and throws a `RangeError` where reading took more than it may. */
+/**
+ * Begins to measure; the result ends the measurement and throws a `RangeError` where reading took
+ * more than it may.
+ */
 export function measure(): () => void {
   const before = bytesInUse();
   const cpu = process.threadCpuUsage();

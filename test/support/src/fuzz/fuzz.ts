@@ -1,4 +1,7 @@
-/** Fuzzes targets side by side, each in a thread of its own, whose memory is bounded and whose hanging is noticed. */
+/**
+ * Fuzzes targets side by side, each in a thread of its own, whose memory is bounded and whose
+ * hanging is noticed.
+ */
 
 import { Worker } from 'node:worker_threads';
 
@@ -10,11 +13,16 @@ export interface FuzzOptions {
   readonly seed: number;
   /** How long each target is fed. */
   readonly forMs: number;
-  /** Whether inputs that reach something new go into the corpus. One that shows a defect always does. */
+  /**
+   * Whether inputs that reach something new go into the corpus. One that shows a defect always
+   * does.
+   */
   readonly keeps: boolean;
   /** For people. */
   readonly say: (line: string) => void;
-  /** An input that is read for longer hangs: of the wall clock, on a busy machine. 60 s by default. */
+  /**
+   * An input that is read for longer hangs: of the wall clock, on a busy machine. 60 s by default.
+   */
   readonly hangsAfterMs?: number;
 }
 

@@ -1,4 +1,7 @@
-/** The input that a worker is reading, in memory that it shares with the thread that started it: known also where the worker hangs or dies. */
+/**
+ * The input that a worker is reading, in memory that it shares with the thread that started it:
+ * known also where the worker hangs or dies.
+ */
 
 import { MAX_INPUT_BYTES } from './target.ts';
 

@@ -1,4 +1,7 @@
-/** The corpus of a package, read again by its unit tests: an input that has shown a defect shows it again where it comes back. */
+/**
+ * The corpus of a package, read again by its unit tests: an input that has shown a defect shows it
+ * again where it comes back.
+ */
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,7 @@
 /**
- * What a fuzzer feeds: a reader of bytes that others have written. A package has its targets in `test/fuzz/targets.ts`, and beside it in
- * `corpus/<target>/` the inputs that have reached something new, each a file. A unit test reads them all again.
+ * What a fuzzer feeds: a reader of bytes that others have written. A package has its targets in
+ * `test/fuzz/targets.ts`, and beside it in `corpus/<target>/` the inputs that have reached
+ * something new, each a file. A unit test reads them all again.
  */
 
 import { createHash } from 'node:crypto';

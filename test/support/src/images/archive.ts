@@ -13,7 +13,10 @@ import { BASE, type ImageRecipe } from './recipe.ts';
 const FOLDERS = ['etc', 'proc', 'root', 'run', 'sys', 'tmp', 'var/tmp'] as const;
 const UNREAD = ['usr/share/doc', 'usr/share/locale', 'usr/share/man', 'usr/share/lintian', 'usr/share/bash-completion'] as const;
 
-/** Where programs and libraries lie: of older releases at the root, of newer ones below `usr`, with links at the root. */
+/**
+ * Where programs and libraries lie: of older releases at the root, of newer ones below `usr`, with
+ * links at the root.
+ */
 const MERGED = ['bin', 'lib', 'lib64', 'sbin'] as const;
 
 /** All files of an image, as a tar archive. `folder` is an empty one, for what is in no package. */

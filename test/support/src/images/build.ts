@@ -7,7 +7,10 @@ import { BASE, type ImageRecipe } from './recipe.ts';
 
 const LABEL = 'incumbent.recipe';
 
-/** Makes the image in this engine, unless it is there, made by the same recipe. Takes Debian's packages, and no registry. */
+/**
+ * Makes the image in this engine, unless it is there, made by the same recipe. Takes Debian's
+ * packages, and no registry.
+ */
 export async function buildImage(engine: Engine, recipe: ImageRecipe): Promise<string> {
   const { name, instructions } = recipe;
   const hash = createHash('sha256')

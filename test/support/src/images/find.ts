@@ -17,7 +17,10 @@ export interface ImageSource {
   readonly published: string;
 }
 
-/** The image that is named in the environment; else one built here; else the published one. Throws `StoreUnavailable` where none is to be had. */
+/**
+ * The image that is named in the environment; else one built here; else the published one. Throws
+ * `StoreUnavailable` where none is to be had.
+ */
 export function findImage(engine: Engine, { setting: name, recipe, published }: ImageSource): Promise<string> {
   return firstOf(`image like ${published}`, [
     { what: name ?? 'setting that names one', find: async () => (name === undefined ? undefined : setting(name)) },

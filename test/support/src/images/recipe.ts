@@ -3,13 +3,18 @@ export interface ImageRecipe {
   /** Its name: `incumbent/etcd:bookworm`. */
   readonly name: string;
   readonly release: string;
-  /** The server, its tools, and every library that they load but the C library: nothing else comes along. */
+  /**
+   * The server, its tools, and every library that they load but the C library: nothing else comes
+   * along.
+   */
   readonly packages: readonly string[];
   /** Text files besides, by their paths: scripts, all of them. */
   readonly files?: Readonly<Record<string, string>>;
   /** Symbolic links: where, and to what. */
   readonly links?: Readonly<Record<string, string>>;
-  /** As in a Dockerfile: `CMD`, `ENTRYPOINT`, `ENV`, `EXPOSE`, `WORKDIR`. Working folders are made. */
+  /**
+   * As in a Dockerfile: `CMD`, `ENTRYPOINT`, `ENV`, `EXPOSE`, `WORKDIR`. Working folders are made.
+   */
   readonly instructions: readonly string[];
 }
 

@@ -1,4 +1,7 @@
-/** A process that opens a store and then has nothing to do: what a store's own script is made of. Its arguments: the store's URL, and what it leaves behind. */
+/**
+ * A process that opens a store and then has nothing to do: what a store's own script is made of.
+ * Its arguments: the store's URL, and what it leaves behind.
+ */
 
 import { createHook } from 'node:async_hooks';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
@@ -28,7 +31,10 @@ export interface LivingStore {
 export type Modes<S> = Readonly<Record<string, (store: S) => Promise<void> | void>>;
 
 export interface LiveOptions<S> {
-  /** The kinds of resources that are looked for, as `async_hooks` names them: timers and sockets by default. */
+  /**
+   * The kinds of resources that are looked for, as `async_hooks` names them: timers and sockets by
+   * default.
+   */
   readonly resources?: RegExp;
   /** More modes, or others of these names. */
   readonly modes?: Modes<S>;
@@ -84,7 +90,10 @@ const common: Modes<LivingStore> = {
   },
 };
 
-/** Opens the store, does what the mode says, and tells what there is then that was made since: `left`, whether it holds the process or not. */
+/**
+ * Opens the store, does what the mode says, and tells what there is then that was made since:
+ * `left`, whether it holds the process or not.
+ */
 export async function live<S extends LivingStore>(open: (url: string) => Promise<S>, options: LiveOptions<S> = {}): Promise<void> {
   const [url = '', mode = ''] = process.argv.slice(2);
   const { resources = /^(Timeout|TCPWRAP|TLSWRAP)$/, modes = {} } = options;

@@ -12,10 +12,16 @@ interface Queued {
   readonly dueAt: number;
 }
 
-/** Beyond it the source is not read, so that a slow or stopped link holds its sender back, as a real one does. */
+/**
+ * Beyond it the source is not read, so that a slow or stopped link holds its sender back, as a real
+ * one does.
+ */
 const MAX_QUEUED_BYTES = 1024 * 1024;
 
-/** One direction of one connection: takes what `source` says and hands it to `sink`, as the rule says. */
+/**
+ * One direction of one connection: takes what `source` says and hands it to `sink`, as the rule
+ * says.
+ */
 export class Flow {
   /** Bytes that were handed on, and bytes that were dropped. */
   passed = 0;
@@ -49,7 +55,10 @@ export class Flow {
     return this.dropped > 0 || this.severed;
   }
 
-  /** What is queued already keeps its time under a delay, is lost to a drop, and goes at once when all passes again. */
+  /**
+   * What is queued already keeps its time under a delay, is lost to a drop, and goes at once when
+   * all passes again.
+   */
   setRule(rule: Rule): void {
     this.#rule = rule;
     const queued = this.#queue;

@@ -20,7 +20,9 @@ export interface LinkWatcher {
   onReply(link: Link, bytes: number): void;
 }
 
-/** One client's connection through the proxy, and the connection to the target that belongs to it. */
+/**
+ * One client's connection through the proxy, and the connection to the target that belongs to it.
+ */
 export class Link {
   readonly requests: Flow;
   readonly replies: Flow;

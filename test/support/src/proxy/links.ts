@@ -10,7 +10,10 @@ export interface FlowStats {
   readonly dropped: number;
 }
 
-/** The connections through one proxy, the rules for those to come, and the traps that wait for one of them. */
+/**
+ * The connections through one proxy, the rules for those to come, and the traps that wait for one
+ * of them.
+ */
 export class Links implements LinkWatcher {
   readonly open = new Set<Link>();
   readonly traps = new Set<Trap>();

@@ -9,7 +9,9 @@ const REOPEN_EVERY_MS = 50;
 /** Where a proxy takes its connections from. */
 export interface Listening {
   readonly port: number;
-  /** New connections are refused from the moment of the call on. Connections that are there stay. */
+  /**
+   * New connections are refused from the moment of the call on. Connections that are there stay.
+   */
   close(): void;
   /** Listens again, on the same port; waits a moment if it is in use. */
   reopen(): Promise<void>;

@@ -9,7 +9,10 @@ export type Rule =
   /** They are gone, and so is the news that the sender closed or reset the connection. */
   | { readonly kind: 'drop' };
 
-/** What happens to both directions of a connection: requests go from client to server, replies come back. */
+/**
+ * What happens to both directions of a connection: requests go from client to server, replies come
+ * back.
+ */
 export interface Rules {
   readonly requests: Rule;
   readonly replies: Rule;

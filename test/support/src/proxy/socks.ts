@@ -15,8 +15,9 @@ interface Destination {
 }
 
 /**
- * A SOCKS 5 server: for programs whose connections cannot be led through proxies otherwise, because they tell one another their addresses.
- * Each port of the loopback address that clients may ask for has a {@link Proxy} of its own, with all its faults; others are refused.
+ * A SOCKS 5 server: for programs whose connections cannot be led through proxies otherwise, because
+ * they tell one another their addresses. Each port of the loopback address that clients may ask for
+ * has a {@link Proxy} of its own, with all its faults; others are refused.
  */
 export class SocksGate implements AsyncDisposable {
   readonly #destinations = new Map<number, Destination>();
@@ -85,8 +86,8 @@ class Door implements Listening {
 }
 
 /**
- * A connection that stands, or undefined. A client must learn from the gate that nobody listens there: to be connected and then reset is
- * something else to it.
+ * A connection that stands, or undefined. A client must learn from the gate that nobody listens
+ * there: to be connected and then reset is something else to it.
  */
 async function connected(target: Target): Promise<Socket | undefined> {
   const server = connectTo(target);
@@ -109,7 +110,10 @@ function answer(code: number): Buffer {
   return Buffer.from([VERSION, code, 0, IPV4, 0, 0, 0, 0, 0, 0]);
 }
 
-/** Resolves with undefined for whatever is not a wish to be connected with a port of an IPv4 address. The socket is paused then. */
+/**
+ * Resolves with undefined for whatever is not a wish to be connected with a port of an IPv4
+ * address. The socket is paused then.
+ */
 function askedPort(socket: Socket): Promise<number | undefined> {
   const { promise, resolve } = Promise.withResolvers<number | undefined>();
   let heard = Buffer.alloc(0);

@@ -10,9 +10,14 @@ export interface TrapOptions {
   readonly resetAfterMs?: number;
 }
 
-/** Waits for a request, swallows the reply to it, and resets the connection: the request was served and its client never learns it. */
+/**
+ * Waits for a request, swallows the reply to it, and resets the connection: the request was served
+ * and its client never learns it.
+ */
 export class Trap {
-  /** True when it caught a reply, and the connection is reset; false when it was given up before. */
+  /**
+   * True when it caught a reply, and the connection is reset; false when it was given up before.
+   */
   readonly sprung: Promise<boolean>;
   readonly #afterRequestBytes: number;
   readonly #resetAfterMs: number;
@@ -47,13 +52,16 @@ export class Trap {
     void this.#spring(link);
   }
 
-  /** The connection closed by itself: a trap that had caught it, but no reply, waits for another one. */
+  /**
+   * The connection closed by itself: a trap that had caught it, but no reply, waits for another
+   * one.
+   */
   onClosed(link: Link): void {
     this.#sent.delete(link);
     if (link === this.#caught && !this.#replied) this.#caught = undefined;
   }
 
-  giveUp(): void {
+  abort(): void {
     if (!this.#replied) this.#caught?.replies.setRule(PASS);
     this.#caught = undefined;
     this.#settle(false);

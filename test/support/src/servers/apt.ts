@@ -16,8 +16,9 @@ interface System {
 }
 
 /**
- * Downloads packages of a release, by default of this machine's own, into a folder, and gives its files' names. It uses the mirrors, proxy
- * and keys of the machine's apt, but lists and caches in the folder: needs no rights, and changes nothing of the system.
+ * Downloads packages of a release, by default of this machine's own, into a folder, and gives its
+ * files' names. It uses the mirrors, proxy and keys of the machine's apt, but lists and caches in
+ * the folder: needs no rights, and changes nothing of the system.
  */
 export async function downloadPackages(names: readonly string[], folder: string, release?: string): Promise<void> {
   const system = await thisSystem();
@@ -53,7 +54,10 @@ async function thisSystem(): Promise<System> {
   return { id, codename, mirrors };
 }
 
-/** Each line begins with the quoted address of a file that an update would fetch; third parties may use the release's name, too. */
+/**
+ * Each line begins with the quoted address of a file that an update would fetch; third parties may
+ * use the release's name, too.
+ */
 function mirrorsOf(codename: string, uris: string): readonly string[] {
   const suffix = `/dists/${codename}/InRelease`;
   const addresses = uris.split('\n').map((line) => /^'([^']*)'/.exec(line)?.[1] ?? '');

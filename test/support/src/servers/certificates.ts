@@ -19,8 +19,8 @@ const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-node
 const DAYS = ['-days', '2'];
 
 /**
- * Makes an authority, a server's certificate for this machine's loopback names, and a client's certificate, which has `clientName` as its
- * common name. Needs `openssl`.
+ * Makes an authority, a server's certificate for this machine's loopback names, and a client's
+ * certificate, which has `clientName` as its common name. Needs `openssl`.
  */
 export async function makeCertificates(folder: string, clientName: string): Promise<Certificates> {
   const ca = keyPair(folder, 'ca');

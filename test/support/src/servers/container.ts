@@ -2,18 +2,23 @@ import { getContainerRuntimeClient, GenericContainer, type ContainerRuntimeClien
 
 import { LOG_TAIL_BYTES, type Instance, type InstancePlan } from './instance.ts';
 
-/** A container as testcontainers has started it, and as the engine knows it: only the latter can be killed, paused and started again. */
+/**
+ * A container as testcontainers has started it, and as the engine knows it: only the latter can be
+ * killed, paused and started again.
+ */
 interface Container {
   readonly started: StartedTestContainer;
   readonly engine: ReturnType<ContainerRuntimeClient['container']['getById']>;
 }
 
 /**
- * A server in a container, by an engine of this machine. The container has the machine's own network and sees the plan's folder under the
- * same path, as the same user, so that addresses and files mean the same inside and outside. It ends at the latest with this process,
- * where the engine may run testcontainers' reaper.
+ * A server in a container, by an engine of this machine. The container has the machine's own
+ * network and sees the plan's folder under the same path, as the same user, so that addresses and
+ * files mean the same inside and outside. It ends at the latest with this process, where the engine
+ * may run testcontainers' reaper.
  *
- * This file loads testcontainers: import it only where an engine answers. `pnpm verify containers` puts it to all tests of servers.
+ * This file loads testcontainers: import it only where an engine answers. `pnpm verify containers`
+ * puts it to all tests of servers.
  */
 export class ContainerInstance implements Instance {
   readonly #image: string;
@@ -43,12 +48,16 @@ export class ContainerInstance implements Instance {
     if (this.#container === undefined || !(await this.running())) return;
     const { engine } = this.#container;
     await engine.kill({ signal });
-    // A paused container takes a SIGKILL at once, with Docker, and any other signal when it goes on.
+    // A paused container takes a SIGKILL at once, with Docker, and any other signal when it goes
+    // on.
     if ((await this.#state())?.Paused === true) await engine.unpause();
     await engine.wait();
   }
 
-  /** Nothing if it does not run, or is paused already: engines take that for a mistake, processes do not. */
+  /**
+   * Nothing if it does not run, or is paused already: engines take that for a mistake, processes do
+   * not.
+   */
   async pause(): Promise<void> {
     if (await this.canExec()) await this.#container?.engine.pause();
   }
@@ -95,7 +104,10 @@ async function create(image: string, { program, args, env = {}, folder }: Instan
 
 const FRAME_HEADER_BYTES = 8;
 
-/** The engine sends its two streams in frames: a header that ends with the length as a 32 bit integer, then the bytes. */
+/**
+ * The engine sends its two streams in frames: a header that ends with the length as a 32 bit
+ * integer, then the bytes.
+ */
 function withoutFrames(framed: Buffer): string {
   const parts: Buffer[] = [];
   for (let at = 0; at + FRAME_HEADER_BYTES <= framed.length;) {

@@ -8,7 +8,10 @@ import { createInterface } from 'node:readline';
 import { run } from '../run.ts';
 import { StoreUnavailable } from './source.ts';
 
-/** What two segments of etcd's log, of 64 MiB each, and its snapshots need, and more. The file is sparse. */
+/**
+ * What two segments of etcd's log, of 64 MiB each, and its snapshots need, and more. The file is
+ * sparse.
+ */
 const DISK_BYTES = 1_024 * 2 ** 20;
 
 /**
@@ -39,7 +42,10 @@ export class FreezableDisk implements AsyncDisposable {
     this.#lines = lines;
   }
 
-  /** Makes a disk in the file and mounts it on the folder. Takes root on Linux; throws `StoreUnavailable` where it cannot be had. */
+  /**
+   * Makes a disk in the file and mounts it on the folder. Takes root on Linux; throws
+   * `StoreUnavailable` where it cannot be had.
+   */
   static async mount(file: string, folder: string): Promise<FreezableDisk> {
     try {
       await mkdir(folder, { recursive: true });

@@ -13,7 +13,10 @@ export interface AskOptions {
   readonly timeoutMs?: number;
 }
 
-/** Sends one request on a connection of its own and gives the body of the answer. Throws where its status is not 200. */
+/**
+ * Sends one request on a connection of its own and gives the body of the answer. Throws where its
+ * status is not 200.
+ */
 export async function ask(url: string, options: AskOptions = {}): Promise<string> {
   const { method = 'GET', body = '', certificates, timeoutMs = 1_000 } = options;
   const secure = url.startsWith('https:');

@@ -1,14 +1,23 @@
-/** One server, as a process or as a container, that can be ended and started again on the same ports and data. */
+/**
+ * One server, as a process or as a container, that can be ended and started again on the same ports
+ * and data.
+ */
 export interface Instance {
   /** Starts it, or starts it again. Does not wait until it serves. */
   start(): Promise<void>;
   running(): Promise<boolean>;
-  /** Sends the signal, SIGKILL by default, and resolves when it has ended. Nothing if it does not run. */
+  /**
+   * Sends the signal, SIGKILL by default, and resolves when it has ended. Nothing if it does not
+   * run.
+   */
   kill(signal?: NodeJS.Signals): Promise<void>;
   /** Stops it where it is: its sockets stay open, and nothing answers. */
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** Runs another program that comes with the server, and gives what it prints. In a container that takes a server that runs. */
+  /**
+   * Runs another program that comes with the server, and gives what it prints. In a container that
+   * takes a server that runs.
+   */
   exec(program: string, args: readonly string[]): Promise<string>;
   canExec(): Promise<boolean>;
   /** The end of what it logged: for messages. */

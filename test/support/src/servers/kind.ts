@@ -18,6 +18,9 @@ export interface ServerKind {
   versionOf(server: OwnService): Promise<string>;
   /** Throws where it does not answer soon. */
   leadershipOf(server: OwnService): Promise<Leadership>;
-  /** Runs the store's command line tool against these endpoints, of the server's cluster, and gives what it prints. */
+  /**
+   * Runs the store's command line tool against these endpoints, of the server's cluster, and gives
+   * what it prints.
+   */
   ctl(run: Run, endpoints: readonly string[], server: OwnService, args: readonly string[]): Promise<string>;
 }

@@ -10,7 +10,10 @@ import { LOG_TAIL_BYTES, type Instance, type InstancePlan } from './instance.ts'
 const KILL_TIMEOUT_MS = 20_000;
 const PAUSE_TIMEOUT_MS = 10_000;
 
-/** A server that runs as a process of this machine, from programs in `binaries`. It ends with this process, whatever way that ends. */
+/**
+ * A server that runs as a process of this machine, from programs in `binaries`. It ends with this
+ * process, whatever way that ends.
+ */
 export class LocalInstance implements Instance {
   readonly #binaries: string;
   readonly #plan: InstancePlan;
@@ -49,7 +52,8 @@ export class LocalInstance implements Instance {
     if (this.#process === undefined) return;
     const { exited } = this.#process;
     this.#process.signal(signal);
-    // A server that takes its time over a gentle signal, or is paused, must not hold up whoever waits for its end.
+    // A server that takes its time over a gentle signal, or is paused, must not hold up whoever
+    // waits for its end.
     const late = setTimeout(() => this.#process?.signal('SIGKILL'), KILL_TIMEOUT_MS);
     await exited;
     clearTimeout(late);

@@ -19,8 +19,9 @@ export interface PackagesOptions {
 }
 
 /**
- * A folder with the contents of Debian packages, unpacked there and nowhere else: nothing is installed, no script of a package runs, no
- * service starts. What a package depends on is not there, unless it is named, too.
+ * A folder with the contents of Debian packages, unpacked there and nowhere else: nothing is
+ * installed, no script of a package runs, no service starts. What a package depends on is not
+ * there, unless it is named, too.
  */
 export function unpackedPackages({ names, release, as = names.join('+') }: PackagesOptions): Promise<string> {
   const name = join('packages', `${release ?? 'own'}-${process.arch}`, as);

@@ -44,7 +44,10 @@ export class ServerProcess implements ClusterServer {
     await ready(this.#instance, () => this.#answers(), { what: `${this.#kind.name} at ${this.url}`, withinMs: READY_MS });
   }
 
-  /** Throws where the server does not answer in time, which on a busy machine says nothing of the next attempt. */
+  /**
+   * Throws where the server does not answer in time, which on a busy machine says nothing of the
+   * next attempt.
+   */
   async #answers(): Promise<boolean> {
     if (!(await this.#kind.serves(this))) return false;
     this.version = await this.#kind.versionOf(this);

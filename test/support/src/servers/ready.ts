@@ -18,7 +18,10 @@ export interface ReadyOptions {
   readonly withinMs: number;
 }
 
-/** Asks a server until it serves. Throws {@link StartFailed} as soon as it has ended, or when `withinMs` are over. */
+/**
+ * Asks a server until it serves. Throws {@link StartFailed} as soon as it has ended, or when
+ * `withinMs` are over.
+ */
 export async function ready(instance: Instance, serves: () => Promise<boolean>, { what, withinMs }: ReadyOptions): Promise<void> {
   const look = async (): Promise<'serves' | 'ended' | undefined> => {
     if (!(await instance.running())) return 'ended';

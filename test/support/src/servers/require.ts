@@ -10,21 +10,28 @@ import { StoreUnavailable } from './source.ts';
 import { stores } from './stores.ts';
 import type { StoreName, VersionOptions } from './types.ts';
 
-/** A store that tests may need, and of which version; `own` where the tests need servers that they may harm. */
+/**
+ * A store that tests may need, and of which version; `own` where the tests need servers that they
+ * may harm.
+ */
 export interface RequiredStore extends VersionOptions {
   readonly store: StoreName;
   readonly own?: boolean;
 }
 
 /**
- * Whether the store can be had, for `describe.runIf(await requireStore({ store: 'etcd' }))`: the runner then counts what is skipped. Where
- * it cannot, this says so on standard error, with all that was tried; with `INCUMBENT_REQUIRE_STORES=1` it throws instead.
+ * Whether the store can be had, for `describe.runIf(await requireStore({ store: 'etcd' }))`: the
+ * runner then counts what is skipped. Where it cannot, this says so on standard error, with all
+ * that was tried; with `INCUMBENT_REQUIRE_STORES=1` it throws instead.
  */
 export function requireStore(required: RequiredStore): Promise<boolean> {
   return canBeHad(() => find(required));
 }
 
-/** The same for a container engine: one that answers, or that can be started; with `own` the latter alone, which is no failure where another answers. */
+/**
+ * The same for a container engine: one that answers, or that can be started; with `own` the latter
+ * alone, which is no failure where another answers.
+ */
 export async function requireEngine({ own = false }: { readonly own?: boolean } = {}): Promise<boolean> {
   const found = await findEngine();
   if (found !== undefined && !own) return true;
@@ -36,7 +43,10 @@ export function requireCompose(): Promise<boolean> {
   return canBeHad(composeCommand);
 }
 
-/** Whether a disk can be mounted and frozen: takes root on Linux, so where it cannot that is never a failure. */
+/**
+ * Whether a disk can be mounted and frozen: takes root on Linux, so where it cannot that is never a
+ * failure.
+ */
 export function requireFreezableDisk(): Promise<boolean> {
   return canBeHad(tryDisk, true);
 }

@@ -15,7 +15,10 @@ export interface ServerSource {
 
 const sources = new Map<string, Promise<ServerSource>>();
 
-/** Looks, the first time and where another engine is to be used, for a source. Throws `StoreUnavailable` where there is none. */
+/**
+ * Looks, the first time and where another engine is to be used, for a source. Throws
+ * `StoreUnavailable` where there is none.
+ */
 export function serverSource(
   store: StoreName,
   version: StoreVersion,
@@ -45,8 +48,8 @@ export function candidatesOf(image: ImageSource, programs: readonly Candidate<st
 }
 
 /**
- * Containers of an image, where an engine answers. `env` is the plan's besides its own: what in this image differs from where else the
- * servers may come from.
+ * Containers of an image, where an engine answers. `env` is the plan's besides its own: what in
+ * this image differs from where else the servers may come from.
  */
 export function inContainers(source: ImageSource, env: Readonly<Record<string, string>> = {}): Candidate<ServerSource> {
   return {

@@ -6,9 +6,10 @@ import type { StoreName, StoreService, StoreVersion, VersionOptions } from './ty
 const shared = new Map<string, Promise<StoreService>>();
 
 /**
- * An etcd that many tests use at once, so each must keep to a namespace of its own, and none may harm it: the one at
- * `INCUMBENT_TEST_ETCD`; else one for the whole run, where the run's setup is `setup.ts`; else one for this process. It is started when
- * it is first asked for. Throws `StoreUnavailable` where none can be had.
+ * An etcd that many tests use at once, so each must keep to a namespace of its own, and none may
+ * harm it: the one at `INCUMBENT_TEST_ETCD`; else one for the whole run, where the run's setup is
+ * `setup.ts`; else one for this process. It is started when it is first asked for. Throws
+ * `StoreUnavailable` where none can be had.
  */
 export function sharedEtcd(options: VersionOptions = {}): Promise<StoreService> {
   return sharedStore('etcd', options);

@@ -1,4 +1,7 @@
-/** No server of this store can be had on this machine; the message says what was tried. Tests that need one are skipped, loudly. */
+/**
+ * No server of this store can be had on this machine; the message says what was tried. Tests that
+ * need one are skipped, loudly.
+ */
 export class StoreUnavailable extends Error {
   constructor(store: string, reasons: readonly string[]) {
     super(`no ${store} to be had: ${reasons.join('; ')}`);
@@ -13,7 +16,10 @@ export interface Candidate<T> {
   find(): Promise<T | undefined>;
 }
 
-/** What the first candidate that has something finds. Throws {@link StoreUnavailable} where none has. */
+/**
+ * What the first candidate that has something finds. Throws {@link StoreUnavailable} where none
+ * has.
+ */
 export async function firstOf<T>(store: string, candidates: readonly Candidate<T>[]): Promise<T> {
   const reasons: string[] = [];
   for (const { what, find } of candidates) {

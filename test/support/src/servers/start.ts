@@ -6,7 +6,10 @@ import type { OwnServer } from './types.ts';
 
 const ATTEMPTS = 5;
 
-/** A folder for everything that the servers keep, and the stack with which all that is made for them goes. */
+/**
+ * A folder for everything that the servers keep, and the stack with which all that is made for them
+ * goes.
+ */
 export interface Premises {
   readonly folder: string;
   readonly resources: AsyncDisposableStack;
@@ -33,8 +36,8 @@ export function onlyServer(cluster: ServerProcesses): OwnServer {
 }
 
 /**
- * Starts the servers of one cluster, which `make` makes with ports that are free now. Where another process took one of these in between,
- * all begin anew with others.
+ * Starts the servers of one cluster, which `make` makes with ports that are free now. Where another
+ * process took one of these in between, all begin anew with others.
  */
 export async function startServers(
   { resources }: Premises,

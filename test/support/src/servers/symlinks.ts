@@ -1,7 +1,10 @@
 import { lstat, readdir, readlink, rm, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 
-/** Packages link to files by the paths that these have once installed. Where such a file lies within the folder, the link then leads there. */
+/**
+ * Packages link to files by the paths that these have once installed. Where such a file lies within
+ * the folder, the link then leads there.
+ */
 export async function keepLinksWithin(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const links = entries.filter((entry) => entry.isSymbolicLink()).map(({ parentPath, name }) => join(parentPath, name));

@@ -16,7 +16,9 @@ export interface VersionOptions {
   readonly version?: StoreVersion;
 }
 
-/** 'server': clients check the server's certificate. 'mutual': the server demands a client's, too. */
+/**
+ * 'server': clients check the server's certificate. 'mutual': the server demands a client's, too.
+ */
 export type TlsMode = 'server' | 'mutual';
 
 export interface Credentials {
@@ -31,7 +33,10 @@ export interface StoreService {
   readonly endpoints: readonly string[];
   /** The server's own word: `3.4.23`. */
   readonly version: string;
-  /** Runs the store's own command line tool, a witness that shares no code with what is tested, and gives what it prints. */
+  /**
+   * Runs the store's own command line tool, a witness that shares no code with what is tested, and
+   * gives what it prints.
+   */
   ctl(args: readonly string[]): Promise<string>;
 }
 
@@ -43,9 +48,15 @@ export interface OwnService extends StoreService {
 
 /** The faults of one server. */
 export interface Faults {
-  /** Sends the signal, SIGKILL by default, at once; resolves when the server has ended. Nothing if it does not run. */
+  /**
+   * Sends the signal, SIGKILL by default, at once; resolves when the server has ended. Nothing if
+   * it does not run.
+   */
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** Ends it with SIGKILL if it runs, starts it on the same ports and data, and resolves when it serves. In a cluster that takes a quorum. */
+  /**
+   * Ends it with SIGKILL if it runs, starts it on the same ports and data, and resolves when it
+   * serves. In a cluster that takes a quorum.
+   */
   restart(): Promise<void>;
   /** SIGSTOP: its sockets stay open and nothing answers. */
   pause(): Promise<void>;
@@ -65,7 +76,10 @@ export interface ClusterServer extends OwnService, Faults {}
 /** One's own store of several servers. It ends at the latest with this process. */
 export interface Cluster extends OwnService, AsyncDisposable {
   readonly servers: readonly ClusterServer[];
-  /** The index of the server that leads now, by the highest term among those that answer. Waits for one, 10 s at most. */
+  /**
+   * The index of the server that leads now, by the highest term among those that answer. Waits for
+   * one, 10 s at most.
+   */
   leader(): Promise<number>;
   /** Ends the servers and removes their data. Idempotent. */
   stop(): Promise<void>;

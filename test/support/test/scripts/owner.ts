@@ -1,4 +1,5 @@
-// Starts a server and a script of its own and then waits for its death, to see what becomes of them.
+// Starts a server and a script of its own and then waits for its death, to see what becomes of
+// them.
 import { spawnScript, startEtcd } from '@incumbent/test-support';
 import { emit } from '@incumbent/test-support/child';
 

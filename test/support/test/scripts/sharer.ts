@@ -1,4 +1,5 @@
-// Uses the shared store of this name for one write and one mistake, and ends without stopping anything.
+// Uses the shared store of this name for one write and one mistake, and ends without stopping
+// anything.
 import { sharedConsul, sharedEtcd, sharedZookeeper } from '@incumbent/test-support';
 import { emit } from '@incumbent/test-support/child';
 

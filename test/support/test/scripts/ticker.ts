@@ -1,4 +1,5 @@
-// Tells of its start, then ticks until it is ended; SIGTERM ends it in order. `--last` ends it at once.
+// Tells of its start, then ticks until it is ended; SIGTERM ends it in order. `--last` ends it at
+// once.
 import { emit } from '@incumbent/test-support/child';
 
 emit('started', { pid: process.pid, args: process.argv.slice(2), greeting: process.env['GREETING'], big: 2n ** 63n - 1n });

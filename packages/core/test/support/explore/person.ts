@@ -1,6 +1,7 @@
 /**
- * One member in the explorer: the real transitions of a campaign and of a release, and the call that
- * each state makes. It does what the drivers do: see `campaign/runner.ts` and `leadership/release.ts`.
+ * One member in the explorer: the real transitions of a campaign and of a release, and the call
+ * that each state makes. It does what the drivers do: see `campaign/runner.ts` and
+ * `leadership/release.ts`.
  */
 
 import { start } from '../../../src/campaign/campaign-machine.ts';

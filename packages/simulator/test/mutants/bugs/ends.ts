@@ -75,7 +75,7 @@ export const ends: readonly Mutant[] = [
   ),
   mutant(
     'drainInBelief',
-    'belief lasts into the drain',
+    'validity lasts into the drain',
     'core/src/lease/timing.ts',
     'return ttlMs - marginMs(ttlMs, timing.clockErrorRatio) - timing.drainMs;',
     'return ttlMs - marginMs(ttlMs, timing.clockErrorRatio);',

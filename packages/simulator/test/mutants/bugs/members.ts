@@ -12,7 +12,7 @@ export const members: readonly Mutant[] = [
   ),
   mutant(
     'laysTheLiving',
-    'the hunt for orphanCleaner removes entries in use',
+    'the search for orphanCleaner removes entries in use',
     'core/src/member/orphan-cleaner.ts',
     'entryKeys.filter((entryKey) => !this.#isUsed(entryKey))',
     'entryKeys',

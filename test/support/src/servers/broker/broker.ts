@@ -6,7 +6,10 @@ import { stores } from '../stores.ts';
 import type { OwnServer } from '../types.ts';
 import { isBrokerRequest, type BrokerAnswer, type BrokerRequest } from './messages.ts';
 
-/** Holds the servers that all test processes of one run share, and starts each when it is first asked for. */
+/**
+ * Holds the servers that all test processes of one run share, and starts each when it is first
+ * asked for.
+ */
 export class Broker {
   readonly url: string;
   readonly #server: Server;

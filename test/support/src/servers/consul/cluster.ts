@@ -16,19 +16,25 @@ export interface ConsulClusterOptions extends ConsulOptions {
   /** How many agents that are no servers: none by default. */
   readonly agents?: number;
   /**
-   * Whether servers stand behind gates, which `cutOff` closes: no by default. Gossip then goes by TCP alone, so that failures are noticed differently
-   * from elsewhere.
+   * Whether servers stand behind gates, which `cutOff` closes: no by default. Gossip then goes by
+   * TCP alone, so that failures are noticed differently from elsewhere.
    */
   readonly gated?: boolean;
 }
 
-/** Starts a Consul of one server, of one's own, and resolves when it serves. Throws `StoreUnavailable` where none can be had. */
+/**
+ * Starts a Consul of one server, of one's own, and resolves when it serves. Throws
+ * `StoreUnavailable` where none can be had.
+ */
 export async function startConsul(options: ConsulOptions = {}): Promise<ConsulServer> {
   const { cluster } = await start({ size: 1, agents: 0, gated: false }, options);
   return onlyServer(cluster);
 }
 
-/** Starts a Consul of several servers and agents, of one's own, and resolves when all serve. Throws `StoreUnavailable` where none can be had. */
+/**
+ * Starts a Consul of several servers and agents, of one's own, and resolves when all serve. Throws
+ * `StoreUnavailable` where none can be had.
+ */
 export async function startConsulCluster({
   size = 3,
   agents = 0,

@@ -2,7 +2,9 @@ import { LOOPBACK } from '../../ports.ts';
 import { BEHIND } from './gates.ts';
 import type { AgentPlan, ClusterPlan } from './plan.ts';
 
-/** Consul's own limit is 200: tests have as many clients on one machine as elsewhere are on many. */
+/**
+ * Consul's own limit is 200: tests have as many clients on one machine as elsewhere are on many.
+ */
 const MANY_CONNECTIONS = 10_000;
 
 /** An agent's configuration. */

@@ -5,7 +5,10 @@ const GROUPS = new Set(['acl', 'catalog', 'config', 'intention', 'kv', 'operator
 
 type Access = Partial<Pick<ClusterPlan, 'certificates' | 'managementToken'>>;
 
-/** The arguments of Consul's own tool for one command on the agent at this address: its flags stand behind the command's words. */
+/**
+ * The arguments of Consul's own tool for one command on the agent at this address: its flags stand
+ * behind the command's words.
+ */
 export function ctlArgs(url: string, args: readonly string[], { certificates, managementToken }: Access = {}): readonly string[] {
   const words = args.findIndex((word) => !GROUPS.has(word)) + 1;
   const token = managementToken === undefined ? [] : [`-token=${managementToken}`];

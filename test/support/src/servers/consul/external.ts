@@ -7,7 +7,10 @@ import { consulPrograms } from './source.ts';
 import { versionOf } from './status.ts';
 import type { Consul } from './types.ts';
 
-/** A Consul at an address from the environment, which is somebody else's: in plain text, without rules. Throws where none answers. */
+/**
+ * A Consul at an address from the environment, which is somebody else's: in plain text, without
+ * rules. Throws where none answers.
+ */
 export async function externalConsul(url: string): Promise<Consul> {
   return {
     url,

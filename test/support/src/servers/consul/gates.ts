@@ -2,10 +2,16 @@ import { FaultProxy, type Proxy } from '../../proxy.ts';
 import { Links } from '../../proxy/links.ts';
 import { Listener } from '../../proxy/listener.ts';
 
-/** Where servers behind gates listen themselves, on the ports of their gates: another of this machine's own addresses. */
+/**
+ * Where servers behind gates listen themselves, on the ports of their gates: another of this
+ * machine's own addresses.
+ */
 export const BEHIND = '127.0.0.2';
 
-/** What other agents reach a server through: a proxy for gossip, and one for requests. They learn of its address by gossip, so it must be the one that the server gives out. */
+/**
+ * What other agents reach a server through: a proxy for gossip, and one for requests. They learn of
+ * its address by gossip, so it must be the one that the server gives out.
+ */
 export class Gates implements AsyncDisposable {
   readonly serf: number;
   readonly rpc: number;
@@ -21,7 +27,10 @@ export class Gates implements AsyncDisposable {
     return new Gates(await openGate(), await openGate());
   }
 
-  /** Nothing passes, and nobody is told. What the server says first, to agents that it knows, does not pass here. */
+  /**
+   * Nothing passes, and nobody is told. What the server says first, to agents that it knows, does
+   * not pass here.
+   */
   cut(): void {
     for (const proxy of this.#proxies) proxy.blackhole();
   }

@@ -7,7 +7,10 @@ import type { Candidate } from '../source.ts';
 import { consulImage } from './image.ts';
 import { CONSUL_RELEASE } from './release.ts';
 
-/** Looks, the first time, for a source: there is one version. Throws `StoreUnavailable` where there is none. */
+/**
+ * Looks, the first time, for a source: there is one version. Throws `StoreUnavailable` where there
+ * is none.
+ */
 export function consulSource(): Promise<ServerSource> {
   return serverSource('consul', 'default', candidates);
 }

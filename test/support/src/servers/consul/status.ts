@@ -5,7 +5,10 @@ import { nameAt } from './plan.ts';
 
 type Address = Pick<OwnService, 'url' | 'tls'>;
 
-/** Whether an agent can serve: it knows a leader, and is itself known, so that sessions can be made on it. */
+/**
+ * Whether an agent can serve: it knows a leader, and is itself known, so that sessions can be made
+ * on it.
+ */
 export async function isServing(agent: Address, token: string | undefined): Promise<boolean> {
   const nodes = await json(agent, '/v1/catalog/nodes?consistent', token);
   const name = nameAt(new URL(agent.url).port);
@@ -19,7 +22,10 @@ export async function versionOf(agent: Address, token: string | undefined): Prom
   return version;
 }
 
-/** Whether an agent says that it leads its cluster, and in which term. Throws where it does not answer in a second. */
+/**
+ * Whether an agent says that it leads its cluster, and in which term. Throws where it does not
+ * answer in a second.
+ */
 export async function leadershipOf(agent: Address, token: string | undefined): Promise<Leadership> {
   const stats = fieldOf(await json(agent, '/v1/agent/self', token), 'Stats');
   const term = fieldOf(fieldOf(stats, 'raft'), 'term');

@@ -17,19 +17,31 @@ import type { EtcdCluster, EtcdOptions, EtcdServer } from './types.ts';
 export interface EtcdClusterOptions extends EtcdOptions {
   /** 3 by default. */
   readonly size?: number;
-  /** Whether servers can be cut off from one another: what they say then passes through this process, and they suffer when it is blocked for long. False by default. */
+  /**
+   * Whether servers can be cut off from one another: what they say then passes through this
+   * process, and they suffer when it is blocked for long. False by default.
+   */
   readonly gated?: boolean;
-  /** Whether the first server has a disk of its own, which can be frozen: see `requireFreezableDisk`. False by default. */
+  /**
+   * Whether the first server has a disk of its own, which can be frozen: see
+   * `requireFreezableDisk`. False by default.
+   */
   readonly freezable?: boolean;
 }
 
-/** Starts an etcd of one server, of one's own, and resolves when it serves. Throws `StoreUnavailable` where none can be had. */
+/**
+ * Starts an etcd of one server, of one's own, and resolves when it serves. Throws
+ * `StoreUnavailable` where none can be had.
+ */
 export async function startEtcd(options: EtcdOptions = {}): Promise<EtcdServer> {
   const { cluster } = await start({ ...options, size: 1 });
   return onlyServer(cluster);
 }
 
-/** Starts an etcd of several servers, of one's own, and resolves when all serve. Throws `StoreUnavailable` where none can be had. */
+/**
+ * Starts an etcd of several servers, of one's own, and resolves when all serve. Throws
+ * `StoreUnavailable` where none can be had.
+ */
 export async function startEtcdCluster(options: EtcdClusterOptions = {}): Promise<EtcdCluster> {
   const { cluster, links, disk } = await start(options);
   links?.name(await Promise.all(cluster.servers.map(idOf)));

@@ -1,8 +1,9 @@
 import type { OwnService } from '../types.ts';
 
 /**
- * The arguments with which etcdctl reaches an etcd, as `root` where it has users. A flag in `args` takes the place of the one from here; one
- * without a value (`--user=`) only leaves it out. (Given twice, etcdctl would add some flags up, and it takes no empty ones.)
+ * The arguments with which etcdctl reaches an etcd, as `root` where it has users. A flag in `args`
+ * takes the place of the one from here; one without a value (`--user=`) only leaves it out. (Given
+ * twice, etcdctl would add some flags up, and it takes no empty ones.)
  */
 export function ctlArgs(
   endpoints: readonly string[],

@@ -7,7 +7,10 @@ import { etcdPrograms } from './source.ts';
 import { versionOf } from './status.ts';
 import type { Etcd } from './types.ts';
 
-/** An etcd at an address from the environment, which is somebody else's: in plain text and without users. Throws where none answers. */
+/**
+ * An etcd at an address from the environment, which is somebody else's: in plain text and without
+ * users. Throws where none answers.
+ */
 export async function externalEtcd(url: string): Promise<Etcd> {
   const endpoints = [url];
   return {

@@ -14,8 +14,9 @@ const SENDER = /^x-server-from: *([0-9a-f]+)/im;
 const NOBODY = '';
 
 /**
- * What lies between the servers of an etcd: each has a gate, whose address is the one that the others are given. Which of them connects stands in the head of its first
- * request, so every pair has a proxy of its own, in each direction.
+ * What lies between the servers of an etcd: each has a gate, whose address is the one that the
+ * others are given. Which of them connects stands in the head of its first request, so every pair
+ * has a proxy of its own, in each direction.
  */
 export class PeerLinks implements AsyncDisposable {
   readonly #gates: readonly Gate[];
@@ -49,8 +50,8 @@ export class PeerLinks implements AsyncDisposable {
   }
 
   /**
-   * Nothing that one server says reaches the other. An etcd says part of it in requests of its own, and
-   * part in the answers to requests with which the other one has opened a stream.
+   * Nothing that one server says reaches the other. An etcd says part of it in requests of its own,
+   * and part in the answers to requests with which the other one has opened a stream.
    */
   cutOneWay(from: number, to: number): void {
     this.#gate(to).wayOf(this.#idOf(from)).dropRequests();
@@ -150,7 +151,9 @@ class Gate implements AsyncDisposable {
   }
 }
 
-/** The id of the peer that connects; the socket is paused then, and has everything to read again. */
+/**
+ * The id of the peer that connects; the socket is paused then, and has everything to read again.
+ */
 async function senderOf(socket: Socket): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   let head = Buffer.alloc(0);

@@ -22,7 +22,9 @@ export const etcdPrograms: readonly Candidate<string>[] = [
   { what: "the system's packages", find: () => programsOf() },
 ];
 
-/** The newer etcd needs nothing of its release but a C library as old as that of the release before. */
+/**
+ * The newer etcd needs nothing of its release but a C library as old as that of the release before.
+ */
 const newerPrograms: Candidate<string> = { what: `Debian's packages of ${NEWER_RELEASE}`, find: () => programsOf(NEWER_RELEASE) };
 
 async function programsOf(release?: string): Promise<string> {

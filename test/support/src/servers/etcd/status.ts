@@ -10,7 +10,10 @@ export async function idOf(etcd: Pick<Etcd, 'ctl'>): Promise<string> {
   return (await statusOf(etcd))[1] ?? '';
 }
 
-/** Whether an etcd of one endpoint says that it leads its cluster, and in which term. Throws where it does not answer in half a second. */
+/**
+ * Whether an etcd of one endpoint says that it leads its cluster, and in which term. Throws where
+ * it does not answer in half a second.
+ */
 export async function leadershipOf(etcd: Pick<Etcd, 'ctl'>): Promise<Leadership> {
   const columns = await statusOf(etcd);
   return { leads: columns[4] === 'true', term: BigInt(columns[6] ?? '') };

@@ -27,7 +27,10 @@ const PACKAGES = [
   ...['libldap-2.5-0', 'liblz4-1', 'libpam0g', 'libpq5', 'libsasl2-2', 'libssl3', 'libsystemd0', 'libxml2', 'libzstd1'],
 ];
 
-/** Folders of this machine with PostgreSQL's programs, which may run as the user that this process runs as. */
+/**
+ * Folders of this machine with PostgreSQL's programs, which may run as the user that this process
+ * runs as.
+ */
 export const postgresPrograms: readonly Candidate<string>[] = [
   { what: 'postgres on the PATH', find: async () => asUser(await folderOnPath(...PROGRAMS), 'path') },
   { what: `an installed PostgreSQL in ${INSTALLED}`, find: async () => asUser(await installed(), 'installed') },
@@ -47,7 +50,9 @@ async function ofSystem(): Promise<string | undefined> {
   return asUser(join(root, 'usr', 'lib', 'postgresql', '15', 'bin'), 'packages', `LD_LIBRARY_PATH='${paths}' `);
 }
 
-/** PostgreSQL refuses to run as root: there it runs in a user namespace, where it is somebody else. */
+/**
+ * PostgreSQL refuses to run as root: there it runs in a user namespace, where it is somebody else.
+ */
 async function asUser(folder: string | undefined, name: string, env = ''): Promise<string | undefined> {
   const isRoot = process.getuid?.() === 0;
   if (folder === undefined || (!isRoot && env === '')) return folder;

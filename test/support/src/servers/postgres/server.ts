@@ -13,7 +13,10 @@ import { postgresPrograms } from './programs.ts';
 
 const READY_MS = 30_000;
 const USER = 'test';
-/** What a server that serves answers to a client's first message: "authentication", as the user needs no password. One that still starts answers with an error. */
+/**
+ * What a server that serves answers to a client's first message: "authentication", as the user
+ * needs no password. One that still starts answers with an error.
+ */
 const WELCOME = 'R';
 
 /** A PostgreSQL with one user and without a password, on this machine alone. */
@@ -27,7 +30,10 @@ export function requirePostgres(): Promise<boolean> {
   return canBeHad(async () => setting('INCUMBENT_TEST_POSTGRES') ?? (await firstOf('postgres', postgresPrograms)));
 }
 
-/** The one at `INCUMBENT_TEST_POSTGRES`, else one of one's own. Throws `StoreUnavailable` where none can be had. */
+/**
+ * The one at `INCUMBENT_TEST_POSTGRES`, else one of one's own. Throws `StoreUnavailable` where none
+ * can be had.
+ */
 export async function startPostgres(): Promise<Postgres> {
   const given = setting('INCUMBENT_TEST_POSTGRES');
   if (given !== undefined) return { url: given, [Symbol.asyncDispose]: async () => {} };
@@ -66,7 +72,10 @@ async function answers(port: number): Promise<boolean> {
   }
 }
 
-/** Version 3.0, then names and values: https://www.postgresql.org/docs/15/protocol-message-formats.html */
+/**
+ * Version 3.0, then names and values:
+ * https://www.postgresql.org/docs/15/protocol-message-formats.html
+ */
 function startupMessage(): Buffer {
   const content = Buffer.from(`\0\u0003\0\0user\0${USER}\0database\0postgres\0\0`);
   const length = Buffer.alloc(4);

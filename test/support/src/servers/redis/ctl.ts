@@ -1,6 +1,9 @@
 import type { OwnService } from '../types.ts';
 
-/** The arguments with which redis-cli reaches a Redis, logged in where it has users. Flags may precede the command. */
+/**
+ * The arguments with which redis-cli reaches a Redis, logged in where it has users. Flags may
+ * precede the command.
+ */
 export function ctlArgs({ url, auth, tls }: Pick<OwnService, 'url' | 'auth' | 'tls'>, args: readonly string[]): readonly string[] {
   const { hostname, port } = new URL(url);
   return [

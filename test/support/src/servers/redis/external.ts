@@ -7,7 +7,10 @@ import { redisPrograms } from './source.ts';
 import { versionOf } from './status.ts';
 import type { Redis } from './types.ts';
 
-/** A Redis at an address from the environment, which is somebody else's: in plain text and without users. Throws where none answers. */
+/**
+ * A Redis at an address from the environment, which is somebody else's: in plain text and without
+ * users. Throws where none answers.
+ */
 export async function externalRedis(url: string): Promise<Redis> {
   return {
     url,

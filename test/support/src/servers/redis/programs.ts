@@ -7,7 +7,9 @@ import { NEWER_RELEASE, unpackedPackages } from '../packages.ts';
 /** Redis, and those of the libraries that it loads which a small system lacks. */
 const REDIS = ['redis-server', 'redis-tools', 'libatomic1', 'libjemalloc2', 'liblzf1', 'libssl3', 'libsystemd0'] as const;
 
-/** Valkey, and every library that it loads: it needs a newer C library than the release before has. */
+/**
+ * Valkey, and every library that it loads: it needs a newer C library than the release before has.
+ */
 const VALKEY = [
   ...['valkey-server', 'valkey-tools', 'libatomic1', 'libjemalloc2', 'liblzf1', 'libssl3t64', 'libsystemd0'],
   ...['libc6', 'libcap2', 'libgcc-s1', 'libstdc++6', 'libzstd1', 'zlib1g'],
@@ -20,7 +22,10 @@ export async function redisOfSystem(): Promise<string> {
   return wrapped('redis', (program) => `LD_LIBRARY_PATH='${libraries}' exec '${join(root, 'usr', 'bin', program)}' "$@"`);
 }
 
-/** A folder with the same programs of Valkey's, run by the loader and with the C library that came with them. */
+/**
+ * A folder with the same programs of Valkey's, run by the loader and with the C library that came
+ * with them.
+ */
 export async function valkeyOfNewer(): Promise<string> {
   const root = await unpackedPackages({ names: VALKEY, release: NEWER_RELEASE });
   const libraries = await librariesIn(root);

@@ -7,7 +7,10 @@ import { instancePlan, urlOf } from './plan.ts';
 import { redisSource } from './source.ts';
 import type { RedisOptions, RedisServer } from './types.ts';
 
-/** Starts a Redis of one's own, or a Valkey as the newer one, and resolves when it serves. Throws `StoreUnavailable` where none can be had. */
+/**
+ * Starts a Redis of one's own, or a Valkey as the newer one, and resolves when it serves. Throws
+ * `StoreUnavailable` where none can be had.
+ */
 export async function startRedis({ version = 'default', ...options }: RedisOptions = {}): Promise<RedisServer> {
   const source = await redisSource(version);
   const cluster = await startCluster('redis', async (premises) => {

@@ -29,7 +29,10 @@ export async function leadershipOf(server: Address): Promise<Leadership> {
   return { leads: fieldOf(await ask(server, 'INFO replication'), 'role') === 'master', term: 0n };
 }
 
-/** What a server says to one command, logged in where it has users: all that it sends before it ends the connection. */
+/**
+ * What a server says to one command, logged in where it has users: all that it sends before it ends
+ * the connection.
+ */
 async function ask({ url, auth, tls }: Address, command: string): Promise<string> {
   const port = Number(new URL(url).port);
   const socket = tls === undefined ? connectPlain(port, LOOPBACK) : connectSecure({ host: LOOPBACK, port, ...(await identity(tls)) });

@@ -17,13 +17,19 @@ export interface ZookeeperClusterOptions extends ZookeeperOptions {
   readonly size?: number;
 }
 
-/** Starts a ZooKeeper of one server, of one's own, and resolves when it serves. Throws `StoreUnavailable` where none can be had. */
+/**
+ * Starts a ZooKeeper of one server, of one's own, and resolves when it serves. Throws
+ * `StoreUnavailable` where none can be had.
+ */
 export async function startZookeeper(options: ZookeeperOptions = {}): Promise<ZookeeperServer> {
   const { cluster } = await start(1, options);
   return onlyServer(cluster);
 }
 
-/** Starts a ZooKeeper of several servers, of one's own, and resolves when all serve. Throws `StoreUnavailable` where none can be had. */
+/**
+ * Starts a ZooKeeper of several servers, of one's own, and resolves when all serve. Throws
+ * `StoreUnavailable` where none can be had.
+ */
 export async function startZookeeperCluster({ size = 3, ...options }: ZookeeperClusterOptions = {}): Promise<ZookeeperCluster> {
   const { cluster, links } = await start(size, options);
   return Object.assign(cluster, {

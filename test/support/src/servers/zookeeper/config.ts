@@ -4,7 +4,10 @@ import type { ClusterPlan, ServerPlan } from './plan.ts';
 
 const TICK_MS = 500;
 
-/** How long a follower and its leader put up with each other's silence: as in ZooKeeper's own example, whatever the tick. */
+/**
+ * How long a follower and its leader put up with each other's silence: as in ZooKeeper's own
+ * example, whatever the tick.
+ */
 const SYNC_MS = 10_000;
 const INIT_MS = 20_000;
 
@@ -20,7 +23,8 @@ export function configLines(
     `initLimit=${Math.ceil(INIT_MS / tickMs)}`,
     `syncLimit=${Math.ceil(SYNC_MS / tickMs)}`,
     `dataDir=${data}`,
-    // What a server has acknowledged outlives its process without it. It is for the machine's end, of which there is no test.
+    // What a server has acknowledged outlives its process without it. It is for the machine's end,
+    // of which there is no test.
     'forceSync=no',
     // As many connections from one address as are wanted.
     'maxClientCnxns=0',
@@ -45,7 +49,10 @@ function clientLines({ client }: ServerPlan, { tls, keystores }: ClusterPlan): r
   ];
 }
 
-/** None for a server that stands alone. Among themselves servers speak in plain text: it is their clients that are tested. */
+/**
+ * None for a server that stands alone. Among themselves servers speak in plain text: it is their
+ * clients that are tested.
+ */
 function serverLines(all: readonly ServerPlan[]): readonly string[] {
   return all.length === 1 ? [] : all.map(({ id, quorum, election }) => `server.${id}=${LOOPBACK}:${quorum}:${election}`);
 }

@@ -8,7 +8,10 @@ import { javaFolder } from './java.ts';
 import { versionOf } from './status.ts';
 import type { Zookeeper } from './types.ts';
 
-/** A ZooKeeper at an address from the environment, which is somebody else's: in plain text. Throws where none answers. */
+/**
+ * A ZooKeeper at an address from the environment, which is somebody else's: in plain text. Throws
+ * where none answers.
+ */
 export async function externalZookeeper(url: string): Promise<Zookeeper> {
   const endpoints = [url];
   return {

@@ -6,7 +6,10 @@ type Level = 'warn' | 'off';
 /** Ample for a test's data, quick to start, easy on a machine that runs several. */
 const SMALL = ['-Xmx128m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto'];
 
-/** Flags of Java for a small process that logs little: by slf4j-simple, as from Debian, or by logback, as from Apache. */
+/**
+ * Flags of Java for a small process that logs little: by slf4j-simple, as from Debian, or by
+ * logback, as from Apache.
+ */
 export function javaFlags(folder: string | undefined, level: Level): readonly string[] {
   const logback = folder === undefined ? [] : [`-Dlogback.configurationFile=${logbackFile(folder, level)}`];
   return [...SMALL, `-Dorg.slf4j.simpleLogger.defaultLogLevel=${level}`, ...logback];

@@ -13,7 +13,10 @@ export const FOUR_LETTER_WORDS: readonly FourLetterWord[] = ['cons', 'dump', 'mn
 
 const TIMEOUT_MS = 1_000;
 
-/** Says a word to a server, on its client port, and gives the answer. Throws where there is none within a second. */
+/**
+ * Says a word to a server, on its client port, and gives the answer. Throws where there is none
+ * within a second.
+ */
 export async function fourLetterWord(server: Pick<OwnService, 'url' | 'tls'>, word: FourLetterWord): Promise<string> {
   return String(await exchange(server, Buffer.from(word)));
 }

@@ -3,7 +3,10 @@ import type { ImageRecipe } from '../../images/recipe.ts';
 import type { StoreVersion } from '../types.ts';
 import { DISTRIBUTION, JARS, JAR_PACKAGES } from './jars.ts';
 
-/** Takes what the official image takes of the environment, of that what the compose files have, and becomes the command. */
+/**
+ * Takes what the official image takes of the environment, of that what the compose files have, and
+ * becomes the command.
+ */
 const ENTRYPOINT = `#!/bin/sh
 set -eu
 if [ ! -f /conf/zoo.cfg ]; then

@@ -5,7 +5,9 @@ import { folderOnPath } from '../find.ts';
 import { NEWER_RELEASE, unpackedPackages } from '../packages.ts';
 import type { Candidate } from '../source.ts';
 
-/** Debian's packages with ZooKeeper and those of what it depends on that a server or zkCli loads. */
+/**
+ * Debian's packages with ZooKeeper and those of what it depends on that a server or zkCli loads.
+ */
 export const JAR_PACKAGES = [
   'libzookeeper-java',
   'libcommons-cli-java',
@@ -16,8 +18,10 @@ export const JAR_PACKAGES = [
 ] as const;
 
 /**
- * The order of the class path. ZooKeeper's own jar comes last: its manifest names the jars that it needs by absolute paths below `/usr/share/java`, and Java would
- * search those paths, which may hold the jars of another version that is installed there, before the jars that stand behind it here.
+ * The order of the class path. ZooKeeper's own jar comes last: its manifest names the jars that it
+ * needs by absolute paths below `/usr/share/java`, and Java would search those paths, which may
+ * hold the jars of another version that is installed there, before the jars that stand behind it
+ * here.
  */
 export const JARS: readonly string[] = [
   ...['zookeeper-jute', 'commons-cli', 'metrics-core', 'slf4j-api', 'slf4j-simple', 'snappy-java'],
@@ -27,7 +31,9 @@ export const JARS: readonly string[] = [
 
 const SCRIPT = 'zkServer.sh';
 
-/** The class path where a distribution of Apache's is the working folder, as in the official image. */
+/**
+ * The class path where a distribution of Apache's is the working folder, as in the official image.
+ */
 export const DISTRIBUTION = 'lib/*';
 
 /** Class paths on this machine with ZooKeeper, the system's own version. */

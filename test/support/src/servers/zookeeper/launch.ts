@@ -10,7 +10,10 @@ import type { ClusterPlan, ServerPlan } from './plan.ts';
 
 const MAIN = 'org.apache.zookeeper.server.quorum.QuorumPeerMain';
 
-/** Writes a server's files and says how it is started. `gate` is the port of the SOCKS server through which it reaches the others. */
+/**
+ * Writes a server's files and says how it is started. `gate` is the port of the SOCKS server
+ * through which it reaches the others.
+ */
 export async function instancePlan(
   self: ServerPlan,
   all: readonly ServerPlan[],

@@ -10,8 +10,9 @@ interface Way {
 }
 
 /**
- * What lies between the servers of a cluster. Each server has a SOCKS gate for all connections that it makes: a proxy at each port would not
- * do, for a server tells the others the port of its elections, and these then connect to that.
+ * What lies between the servers of a cluster. Each server has a SOCKS gate for all connections that
+ * it makes: a proxy at each port would not do, for a server tells the others the port of its
+ * elections, and these then connect to that.
  */
 export class QuorumLinks implements AsyncDisposable {
   /** Those of a server that stands alone. */

@@ -9,7 +9,10 @@ const ADD_WATCH = 106;
 /** A multi of one check of the root, its header included: a barrier, or a renewal. */
 const BARRIER_BYTES = 35;
 
-/** Counts what a client of `@incumbent/zookeeper` asks for on the sockets that it is shown, by ZooKeeper's numbers for operations. */
+/**
+ * Counts what a client of `@incumbent/zookeeper` asks for on the sockets that it is shown, by
+ * ZooKeeper's numbers for operations.
+ */
 export class ZookeeperRequests {
   readonly #counts = new Map<number, number>();
 

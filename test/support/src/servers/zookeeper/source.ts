@@ -6,7 +6,10 @@ import { zookeeperImages } from './image.ts';
 import { classPaths, DISTRIBUTION, newerClassPath } from './jars.ts';
 import { javaFolder } from './java.ts';
 
-/** Looks, the first time, for a source: of `java` with ZooKeeper on its class path. Throws `StoreUnavailable` where there is none. */
+/**
+ * Looks, the first time, for a source: of `java` with ZooKeeper on its class path. Throws
+ * `StoreUnavailable` where there is none.
+ */
 export function zookeeperSource(version: StoreVersion = 'default'): Promise<ServerSource> {
   return serverSource('zookeeper', version, candidates(version));
 }

@@ -19,7 +19,10 @@ export async function versionOf(server: Address): Promise<string> {
   return number;
 }
 
-/** Whether a server says that it leads its cluster, and in which epoch. Throws where it does not answer in a second. */
+/**
+ * Whether a server says that it leads its cluster, and in which epoch. Throws where it does not
+ * answer in a second.
+ */
 export async function leadershipOf(server: Address): Promise<Leadership> {
   const status = await fourLetterWord(server, 'srvr');
   return { leads: fieldOf(status, 'Mode') === 'leader', term: BigInt(fieldOf(status, 'Zxid') ?? 0) >> 32n };

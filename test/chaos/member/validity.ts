@@ -4,7 +4,7 @@ import { emit } from '@incumbent/test-support/child';
 const TELL_NS = 50_000_000n;
 
 /** What a leadership says of itself, as one range: it never says yes again after it has said no. */
-export class Belief {
+export class Validity {
   readonly #leadership: Leadership;
   #from: bigint | undefined;
   #last = 0n;
@@ -27,7 +27,7 @@ export class Belief {
 
   tell(): void {
     if (this.#from === undefined || this.#last === this.#told) return;
-    emit('believed', { term: this.#leadership.term, from: this.#from, last: this.#last });
+    emit('valid', { term: this.#leadership.term, from: this.#from, last: this.#last });
     this.#told = this.#last;
   }
 }

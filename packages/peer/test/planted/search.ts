@@ -1,12 +1,12 @@
 /**
- * `hunt.ts ALGORITHM MOST`: runs worlds until one breaks a promise, and prints which one as a line
- * of JSON.
+ * `search.ts ALGORITHM MOST`: runs worlds until one breaks a promise, and prints which one as a
+ * line of JSON.
  */
 
 import { simulationOf } from '../simulation/simulations.ts';
 import type { Found } from './find.ts';
 
-function hunt(on: string, most: number): Found {
+function search(on: string, most: number): Found {
   const simulation = simulationOf(on);
   for (let seed = 1; seed <= most; seed += 1) {
     const [first] = simulation.run(seed).violations;
@@ -16,4 +16,4 @@ function hunt(on: string, most: number): Found {
 }
 
 const [on = '', most] = process.argv.slice(2);
-console.log(JSON.stringify(hunt(on, Number(most))));
+console.log(JSON.stringify(search(on, Number(most))));

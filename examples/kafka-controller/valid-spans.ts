@@ -7,7 +7,7 @@ const ASK_EVERY_MS = 5;
 /** A sample is reported after this many calls. */
 const TELL_EVERY = 10;
 
-export interface Belief {
+export interface ValidSpan {
   readonly term: bigint;
   readonly from: number;
   readonly to: number;
@@ -30,27 +30,27 @@ interface Asked {
  * Calls `isValid()` of every leadership that this process ever had, even long after its end, to
  * find a wrong true.
  */
-export class Beliefs {
+export class ValidSpans {
   readonly #all = new Map<Pick<Leadership, 'term' | 'isValid'>, Asked>();
-  readonly #tell: (belief: Belief) => void;
+  readonly #tell: (validSpan: ValidSpan) => void;
   readonly #timer: NodeJS.Timeout;
   #rounds = 0;
 
-  constructor(tell: (belief: Belief) => void) {
+  constructor(tell: (validSpan: ValidSpan) => void) {
     this.#tell = tell;
     this.#timer = setInterval(() => this.#round(), ASK_EVERY_MS);
   }
 
   /** Calls and records `leadership.isValid()`, from now on all the time. */
   ask(leadership: Pick<Leadership, 'term' | 'isValid'>): void {
-    const belief = this.#all.get(leadership) ?? { term: leadership.term, asked: 0 };
-    this.#all.set(leadership, belief);
+    const validSpan = this.#all.get(leadership) ?? { term: leadership.term, asked: 0 };
+    this.#all.set(leadership, validSpan);
     const before = now();
     const valid = leadership.isValid();
-    belief.asked += 1;
+    validSpan.asked += 1;
     if (!valid) return;
-    belief.from ??= now();
-    belief.to = before;
+    validSpan.from ??= now();
+    validSpan.to = before;
   }
 
   stop(): void {

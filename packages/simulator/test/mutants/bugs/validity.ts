@@ -5,8 +5,8 @@ import { mutant, type Mutant } from '../mutant.ts';
 const DEADLINE = 'if (this.#deadline.remainingMs() > 0) return true;';
 const BOTH_CLOCKS = 'return Math.min(this.monotonicallyMs(), this.#wallMs - this.#clock.wall());';
 
-export const belief: readonly Mutant[] = [
-  mutant('noDeadline', 'belief has no deadline', 'core/src/lease/session.ts', DEADLINE, 'return true;'),
+export const validity: readonly Mutant[] = [
+  mutant('noDeadline', 'validity has no deadline', 'core/src/lease/session.ts', DEADLINE, 'return true;'),
   mutant('onlyMonotonic', 'the wall clock is not read', 'core/src/lease/deadline.ts', BOTH_CLOCKS, 'return this.monotonicallyMs();'),
   mutant(
     'onlyWall',

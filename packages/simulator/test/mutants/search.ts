@@ -1,6 +1,7 @@
 /**
- * Runs worlds, of the safe profiles in turn, until one breaks a promise; tells which, or that none did, as one line of JSON. Its arguments: the most worlds to
- * try, and the profile and the seed of one to try before all others.
+ * Runs worlds, of the safe profiles in turn, until one breaks a promise; tells which, or that none
+ * did, as one line of JSON. Its arguments: the most worlds to try, and the profile and the seed of
+ * one to try before all others.
  */
 
 import { profileOf, run } from '@incumbent/simulator';
@@ -23,7 +24,7 @@ function* worlds(): Generator<World> {
   for (let seed = 1; ; seed += 1) for (const profile of seed % 4 === 0 ? [...often, ...seldom] : often) yield { profile, seed };
 }
 
-async function hunt(): Promise<Caught> {
+async function search(): Promise<Caught> {
   let tried = 0;
   for (const { profile, seed } of worlds()) {
     if (tried === Number(most)) break;
@@ -34,6 +35,6 @@ async function hunt(): Promise<Caught> {
   return { worlds: tried };
 }
 
-process.stdout.write(`${JSON.stringify(await hunt())}\n`);
+process.stdout.write(`${JSON.stringify(await search())}\n`);
 // Whatever the bug has left running.
 process.exit(0);

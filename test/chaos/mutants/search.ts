@@ -1,4 +1,7 @@
-/** `pnpm chaos --mutants`: plants every bug, hunts it on real servers, and adds what it took to the evidence. */
+/**
+ * `pnpm chaos --mutants`: plants every bug, searches for it on real servers, and adds what it took
+ * to the evidence.
+ */
 
 import { append, spreadOf } from '../../integration/evidence/runs.ts';
 import { catchMutant } from './catch.ts';
@@ -8,7 +11,7 @@ import { mutants, type Mutant } from './mutants.ts';
 const MOST = 4;
 
 /** Resolves with how many bugs were not found, or broke something without being planted. */
-export async function hunt(say: (line: string) => void): Promise<number> {
+export async function search(say: (line: string) => void): Promise<number> {
   let wrong = 0;
   for (const mutant of mutants) if (!(await isFound(mutant, say))) wrong += 1;
   return wrong;

@@ -8,4 +8,4 @@ if (name === 'deaf') process.on('SIGTERM', () => {});
 // Whoever started it may be gone, and with it where it writes to.
 process.on('disconnect', () => {});
 const [, , group] = readFileSync('/proc/self/stat', 'latin1').split(') ').at(-1)?.split(' ') ?? [];
-setInterval(() => emit('pulse', { name, pid: process.pid, group }), 5);
+setInterval(() => emit('heartbeat', { name, pid: process.pid, group }), 5);
