@@ -111,8 +111,8 @@ function decide(state: In<'looking'>, seen: Seen, term: TermRecord | undefined, 
 }
 
 /**
- * The entry that blocks every claim: the last holder's, unless the holder ended its term on
- * purpose. Then an entry of that name comes from a late enqueue, and counts like any other.
+ * The entry that blocks every claim: the last holder's, unless its term has `ended`. Then an entry
+ * of that name comes from a late enqueue, and counts like any other.
  */
 function holderOf(term: TermRecord | undefined): Key | undefined {
   return term?.ended === undefined ? term?.entry : undefined;

@@ -1,4 +1,6 @@
-/** The states of a campaign, its events, and its ends. The transitions are in `campaign-machine.ts`. */
+/**
+ * The states of a campaign, its events, and its ends. The transitions are in `campaign-machine.ts`.
+ */
 
 import type { ElectionKeys } from '../protocol/keys.ts';
 import type { Succession } from '../protocol/succession.ts';

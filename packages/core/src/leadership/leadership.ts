@@ -52,8 +52,9 @@ export type ManagedLeadership = Pick<
  */
 export class Leadership<V = unknown> {
   /**
-   * The number of this leadership: from 1n, and higher than the term of every earlier leadership.
-   * It is the fencing token: send it with every write to a resource that is not the store.
+   * The number of this leadership: from 1n, and higher than the term of every earlier leadership,
+   * unless the store has lost the last term, or an operator has lowered or deleted it. It is the
+   * fencing token: send it with every write to a resource that is not the store.
    */
   readonly term: bigint;
   /** The id of the member that leads. */

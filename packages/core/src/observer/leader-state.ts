@@ -7,10 +7,11 @@ import { readLeader, readTerm } from '../protocol/record.ts';
 import type { Entry, Key, Store } from '../store/contract.ts';
 
 /**
- * Why nobody leads. `neverLed`: no term was ever issued. `expired`: the last leader has written no
- * reason, because its lease has ended or somebody has deleted its record. In the second case, a
- * leader that is alive writes `recordDeleted` when its work has stopped. `termReset`: the store has
- * lost terms. The last leader wrote the other reasons. Later versions may add reasons.
+ * Why nobody leads. `neverLed`: no term was ever issued, or its record was deleted. `expired`: the
+ * last leader has written no reason, because its lease has ended or somebody has deleted its
+ * record. In the second case, a leader that is alive writes `recordDeleted` when its work has
+ * stopped. `termReset`: the store has lost terms. The last leader wrote the other reasons. Later
+ * versions may add reasons.
  */
 export type VacancyReason = 'expired' | 'neverLed' | 'termReset' | WrittenReason | (string & {});
 

@@ -29,9 +29,9 @@ export interface LeaderRecord {
 }
 
 /**
- * How a term ended, if its holder ended it on purpose. It is written only after the holder's work
- * has stopped, in the swap that deletes the holder's entry. So a claim after such an end does not
- * check that the entry is absent.
+ * How a term ended, if its holder has written that. The holder writes it after its work has
+ * stopped, in the swap that deletes its entry. So a claim after such an end does not check that the
+ * entry is absent. A holder whose session has ended writes nothing.
  */
 export interface TermEnd {
   readonly reason: string;

@@ -32,8 +32,8 @@ export interface Claim {
   /** The key `term` as it was read. Undefined if no term was ever issued. */
   readonly termEntry: Entry | undefined;
   /**
-   * The entry of the last holder, which must be absent. Undefined if the holder ended its term on
-   * purpose, which also deleted its entry.
+   * The entry of the last holder, which must be absent. Undefined if the term has `ended`: the swap
+   * that wrote `ended` deleted the entry.
    */
   readonly holder: Key | undefined;
   /** Candidates ahead that did not claim in time. The same swap deletes their entries. */
@@ -55,8 +55,8 @@ export interface Won {
 
 /**
  * The claim: `leader` absent → my record; `term` n → n + 1; my entry present; the last holder's
- * entry absent; the evicted entries deleted. `campaign/campaign-machine.ts` finds the first four by their
- * index (`claimPart`).
+ * entry absent; the evicted entries deleted. `campaign/campaign-machine.ts` finds the first four by
+ * their index (`claimPart`).
  */
 export function claimChanges(
   keys: ElectionKeys,
@@ -165,7 +165,7 @@ export function isRecordOf(leader: Entry | undefined, entryKey: Key): boolean {
 }
 
 /**
- * True if `term` is the term of the campaign with this entry, and has not ended on purpose. False
+ * True if `term` is the term of the campaign with this entry, and its record has no `ended`. False
  * if it is unreadable.
  */
 export function isTermOf(term: Entry | undefined, entryKey: Key): boolean {
@@ -174,8 +174,8 @@ export function isTermOf(term: Entry | undefined, entryKey: Key): boolean {
 }
 
 /**
- * True if `term` is the term of the campaign with this entry, and its holder ended it on purpose
- * without a successor. False if it is unreadable.
+ * True if `term` is the term of the campaign with this entry, and its record has `ended` without a
+ * successor. False if it is unreadable.
  */
 export function isGivenUp(term: Entry | undefined, entryKey: Key): boolean {
   const record = tryRead(readTerm, term);

@@ -136,7 +136,7 @@ export class World {
 
   /**
    * Checks that nothing is left behind: no timer, watch, lease or key, except the keys of the terms
-   * (law 8 in docs/architecture.md).
+   * (the law "Nothing is left behind" in docs/architecture.md).
    */
   expectNothingLeft(): void {
     const { clock, server } = this;
