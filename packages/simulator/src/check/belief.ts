@@ -16,7 +16,7 @@ export interface BeliefRules {
 export class BeliefChecker implements Checker {
   /** The longest time that two have believed, in ms. */
   longestOverlapMs = 0;
-  readonly #rules: BeliefRules;
+  readonly #overlapMs: number;
   readonly findings = new Findings();
   readonly #newest = new Map<string, bigint>();
   readonly #open = new Set<LeadershipView>();
@@ -25,8 +25,8 @@ export class BeliefChecker implements Checker {
   /** Those who believed when they should not have, since when. */
   readonly #late = new Map<LeadershipView, number>();
 
-  constructor(rules: BeliefRules) {
-    this.#rules = rules;
+  constructor({ overlapMs }: BeliefRules) {
+    this.#overlapMs = overlapMs;
   }
 
   onEvent(event: WorldEvent, atMs: number): void {
@@ -59,7 +59,7 @@ export class BeliefChecker implements Checker {
 
   #ask(handle: LeadershipView, atMs: number): void {
     if (!this.#isOver(handle) || !canBeAsked(handle) || !handle.isValid() || this.#late.has(handle)) return;
-    if (this.#rules.overlapMs > 0) this.#late.set(handle, atMs);
+    if (this.#overlapMs > 0) this.#late.set(handle, atMs);
     else this.findings.add('one believes', atMs, `${handle.process.name} believes in term ${handle.term}, ${this.#why(handle)}`);
   }
 
@@ -74,7 +74,7 @@ export class BeliefChecker implements Checker {
 
   #measure(handle: LeadershipView, overlapMs: number, atMs: number): void {
     this.longestOverlapMs = Math.max(this.longestOverlapMs, overlapMs);
-    if (overlapMs <= this.#rules.overlapMs) return;
+    if (overlapMs <= this.#overlapMs) return;
     this.#late.delete(handle);
     this.findings.add('one believes', atMs, `${handle.process.name} has believed in term ${handle.term} for ${overlapMs} ms too long`);
   }
