@@ -2,48 +2,37 @@
 
 import type { MemberFault } from './fault.ts';
 
+/** A fault that applies everywhere, unless it says otherwise. */
+function memberFault(name: string, weight: number, fault: Pick<MemberFault, 'begin'> & Partial<MemberFault>): MemberFault {
+  return { name, on: 'member', weight, appliesTo: () => true, ...fault };
+}
+
 /** Killed (SIGKILL), and started again under its id. */
-const crash: MemberFault = {
-  name: 'crash',
-  on: 'member',
-  weight: 3,
+const crash = memberFault('crash', 3, {
   endsLeadership: true,
-  appliesTo: () => true,
   begin: async (seat) => {
     if (!seat.running) return undefined;
     await seat.kill();
     return async () => void (await seat.start());
   },
-};
+});
 
 /** Stopped (SIGSTOP), and continued. */
-const pause: MemberFault = {
-  name: 'pause',
-  on: 'member',
-  weight: 3,
-  appliesTo: () => true,
+const pause = memberFault('pause', 3, {
   begin: async (seat) => {
     if (!seat.running) return undefined;
     seat.pause();
     return () => seat.resume();
   },
-};
+});
 
 /** Its event loop is filled. */
-const block: MemberFault = {
-  name: 'block',
-  on: 'member',
-  weight: 1,
-  appliesTo: () => true,
+const block = memberFault('block', 1, {
   begin: async (seat, forMs) => (seat.order({ block: forMs }) ? () => {} : undefined),
-};
+});
 
 /** Told to leave (SIGTERM), which hands over; started again. */
-const leave: MemberFault = {
-  name: 'leave',
-  on: 'member',
-  weight: 1,
-  appliesTo: () => true,
+const leave = memberFault('leave', 1, {
   begin: async (seat) => {
     if (!seat.running) return undefined;
     const left = seat.leave();
@@ -52,37 +41,26 @@ const leave: MemberFault = {
       await seat.start();
     };
   },
-};
+});
 
 /** Its writes to the resource are held up, and arrive late, all at once. */
-const lateWrites: MemberFault = {
-  name: 'lateWrites',
-  on: 'member',
-  weight: 1,
-  appliesTo: () => true,
+const lateWrites = memberFault('lateWrites', 1, {
   begin: async (seat) => seat.holdWrites(),
-};
+});
 
 /** Its watches tell nothing, and do not say so, while its calls go through. */
-const silenceWatches: MemberFault = {
-  name: 'silenceWatches',
-  on: 'member',
-  weight: 2,
-  appliesTo: () => true,
+const silenceWatches = memberFault('silenceWatches', 2, {
   begin: async (seat) => (seat.order({ watches: 'silent' }) ? () => void seat.order({ watches: 'heard' }) : undefined),
-};
+});
 
 /** Its wall clock is set, forth or back, by a minute to an hour, and set right later. */
-const wallJump: MemberFault = {
-  name: 'wallJump',
-  on: 'member',
-  weight: 2,
+const wallJump = memberFault('wallJump', 2, {
   appliesTo: (_site, { fakeClock }) => fakeClock,
   begin: async (seat, _forMs, random) => {
     if (!seat.running) return undefined;
     seat.setClock(Math.round((random() < 0.5 ? -1 : 1) * (60 + random() * 3_540)));
     return () => seat.setClock(0);
   },
-};
+});
 
 export const memberFaults: readonly MemberFault[] = [crash, pause, block, leave, lateWrites, silenceWatches, wallJump];
