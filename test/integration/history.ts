@@ -1,7 +1,7 @@
 /** Turns what members emitted into a history for the checker. */
 
 import assert from 'node:assert/strict';
-import type { HistoryEvent } from '@incumbent/conformance';
+import { checkHistory, type HistoryEvent } from '@incumbent/conformance';
 import type { ScriptEvent, ScriptProcess } from '@incumbent/test-support';
 
 const NS_PER_MS = 1e6;
@@ -22,6 +22,28 @@ function bigintOf(value: unknown): bigint {
 function wordOf(value: unknown): 'elected' | 'ended' {
   if (value === 'elected' || value === 'ended') return value;
   throw new TypeError(`telemetry reported ${String(value)} for a leadership`);
+}
+
+/** A process of a member, and when it was killed. */
+export interface Life {
+  /** The member, as the history names it. */
+  readonly name: string;
+  readonly script: ScriptProcess;
+  died?: number;
+}
+
+/** What these members emitted, the kills of their processes included. It keeps every promise, and nothing was printed. */
+export function checkedHistoryOf(lives: readonly Life[], election: string): readonly HistoryEvent[] {
+  const events = lives.flatMap(({ name, script, died }): readonly HistoryEvent[] => [
+    ...historyOf(script, name, election),
+    ...(died === undefined ? [] : [{ type: 'died' as const, at: died, member: name }]),
+  ]);
+  assert.deepEqual(checkHistory(events, { unfinished: true }), []);
+  assert.deepEqual(
+    lives.flatMap(({ script }) => script.output),
+    [],
+  );
+  return events;
 }
 
 /** What this member emitted. `died`: the process was killed, so its leaderships may lack an end. */

@@ -38,11 +38,19 @@ describe.each([zookeeperHost, redisHost, consulHost, etcdHost])('behind one addr
   const acceptWeakStore = host.store === 'redis' ? { acceptWeakStore: 'redis' } : {};
   const openAt = (url: string, namespace: string): Promise<Store> => openStore(storeUrl([url], namespace, host.store));
 
-  it.runIf(isThere)('a leader whose connections go silent leads on, and its observers see the next leader', async () => {
+  /** A store behind a proxy, which is the one address, and a store beside the proxy, both on one namespace. */
+  async function openBoth(): Promise<{ readonly proxy: Proxy; readonly store: Store; readonly direct: Store } & AsyncDisposable> {
     const namespace = freshNamespace();
-    await using proxy = await startProxy(server.url);
-    await using store = await openAt(proxy.url, namespace);
-    await using direct = await openAt(server.url, namespace);
+    await using opened = new AsyncDisposableStack();
+    const proxy = opened.use(await startProxy(server.url));
+    const [store, direct] = [opened.use(await openAt(proxy.url, namespace)), opened.use(await openAt(server.url, namespace))];
+    const kept = opened.move();
+    return { proxy, store, direct, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  }
+
+  it.runIf(isThere)('a leader whose connections go silent leads on, and its observers see the next leader', async () => {
+    await using both = await openBoth();
+    const { proxy, store, direct } = both;
     await using a = new Member(store, { memberId: 'a' });
     await using b = new Member(direct, { memberId: 'b' });
     await using observer = new ElectionObserver(store, ELECTION);
@@ -64,10 +72,8 @@ describe.each([zookeeperHost, redisHost, consulHost, etcdHost])('behind one addr
   });
 
   it.runIf(isThere)('a candidate whose connections go silent leads once the leader has resigned', async () => {
-    const namespace = freshNamespace();
-    await using proxy = await startProxy(server.url);
-    await using store = await openAt(proxy.url, namespace);
-    await using direct = await openAt(server.url, namespace);
+    await using both = await openBoth();
+    const { proxy, store, direct } = both;
     await using a = new Member(direct, { memberId: 'a' });
     await using b = new Member(store, { memberId: 'b' });
     const [first, second] = [a, b].map((member) => member.election(ELECTION, acceptWeakStore));

@@ -2,48 +2,37 @@
 
 import type { MemberFault } from './fault.ts';
 
+/** A fault that applies everywhere, unless it says otherwise. */
+function memberFault(name: string, weight: number, fault: Pick<MemberFault, 'begin'> & Partial<MemberFault>): MemberFault {
+  return { name, on: 'member', weight, appliesTo: () => true, ...fault };
+}
+
 /** Killed (SIGKILL), and started again under its id. */
-const crash: MemberFault = {
-  name: 'crash',
-  on: 'member',
-  weight: 3,
+const crash = memberFault('crash', 3, {
   endsLeadership: true,
-  appliesTo: () => true,
   begin: async (member) => {
     if (!member.running) return undefined;
     await member.kill();
     return async () => void (await member.start());
   },
-};
+});
 
 /** Stopped (SIGSTOP), and continued. */
-const pause: MemberFault = {
-  name: 'pause',
-  on: 'member',
-  weight: 3,
-  appliesTo: () => true,
+const pause = memberFault('pause', 3, {
   begin: async (member) => {
     if (!member.running) return undefined;
     member.pause();
     return () => member.resume();
   },
-};
+});
 
 /** Its event loop is filled. */
-const block: MemberFault = {
-  name: 'block',
-  on: 'member',
-  weight: 1,
-  appliesTo: () => true,
+const block = memberFault('block', 1, {
   begin: async (member, forMs) => (member.order({ block: forMs }) ? () => {} : undefined),
-};
+});
 
 /** Told to leave (SIGTERM), which hands over; started again. */
-const leave: MemberFault = {
-  name: 'leave',
-  on: 'member',
-  weight: 1,
-  appliesTo: () => true,
+const leave = memberFault('leave', 1, {
   begin: async (member) => {
     if (!member.running) return undefined;
     const left = member.leave();
@@ -52,37 +41,26 @@ const leave: MemberFault = {
       await member.start();
     };
   },
-};
+});
 
 /** Its writes to the resource are held up, and arrive late, all at once. */
-const lateWrites: MemberFault = {
-  name: 'lateWrites',
-  on: 'member',
-  weight: 1,
-  appliesTo: () => true,
+const lateWrites = memberFault('lateWrites', 1, {
   begin: async (member) => member.holdWrites(),
-};
+});
 
 /** Its watches tell nothing, and do not say so, while its calls go through. */
-const silenceWatches: MemberFault = {
-  name: 'silenceWatches',
-  on: 'member',
-  weight: 2,
-  appliesTo: () => true,
+const silenceWatches = memberFault('silenceWatches', 2, {
   begin: async (member) => (member.order({ watches: 'silent' }) ? () => void member.order({ watches: 'heard' }) : undefined),
-};
+});
 
 /** Its wall clock is set, forth or back, by a minute to an hour, and set right later. */
-const wallJump: MemberFault = {
-  name: 'wallJump',
-  on: 'member',
-  weight: 2,
+const wallJump = memberFault('wallJump', 2, {
   appliesTo: (_site, { fakeClock }) => fakeClock,
   begin: async (member, _forMs, random) => {
     if (!member.running) return undefined;
     member.setClock(Math.round((random() < 0.5 ? -1 : 1) * (60 + random() * 3_540)));
     return () => member.setClock(0);
   },
-};
+});
 
 export const memberFaults: readonly MemberFault[] = [crash, pause, block, leave, lateWrites, silenceWatches, wallJump];

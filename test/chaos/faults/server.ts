@@ -105,34 +105,26 @@ async function roll(servers: readonly Faults[], isOver: () => boolean): Promise<
   }
 }
 
-/** The leader's record is deleted, by the store's own tool. */
-const deleteRecord: StoreFault = {
-  name: 'deleteRecord',
-  on: 'store',
-  target: 'record',
-  weight: 2,
-  appliesTo: () => true,
-  begin: async (site) => {
-    await site.deleteRecord();
-    return () => {};
-  },
-};
+/** The store's own tool deletes a key of the leader. */
+function deletion(name: 'deleteRecord' | 'deleteEntry'): StoreFault {
+  return {
+    name,
+    on: 'store',
+    target: 'record',
+    weight: 2,
+    appliesTo: () => true,
+    begin: async (site) => {
+      await site[name]();
+      return () => {};
+    },
+  };
+}
 
-/**
- * The leader's entry in the queue is deleted, likewise. Never in one storm with deleteRecord: see
- * `plan.ts`.
- */
-const deleteEntry: StoreFault = {
-  name: 'deleteEntry',
-  on: 'store',
-  target: 'record',
-  weight: 2,
-  appliesTo: () => true,
-  begin: async (site) => {
-    await site.deleteEntry();
-    return () => {};
-  },
-};
+/** Deletes the leader's record. */
+const deleteRecord = deletion('deleteRecord');
+
+/** Deletes the leader's entry in the queue. Never in one storm with deleteRecord: see `plan.ts`. */
+const deleteEntry = deletion('deleteEntry');
 
 export const serverFaults: readonly (ServerFault | StoreFault)[] = [
   killServer,

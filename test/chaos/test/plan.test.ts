@@ -43,14 +43,8 @@ describe('a plan', () => {
   });
 
   it('has a fault that is sure to end a leadership, however short it is', () => {
-    const sure: Fault = {
-      name: 'kill',
-      on: 'member',
-      weight: 1,
-      endsLeadership: true,
-      appliesTo: () => true,
-      begin: async () => undefined,
-    };
+    const kill = fault('kill', 1);
+    const sure: Fault = kill.on === 'member' ? { ...kill, endsLeadership: true } : kill;
     const plans = Array.from({ length: 500 }, (_, seed) =>
       drawPlan({ seed, minutes: 1, ttlMs: 3_000, faults: [...faults, sure], random: randomOf(seed) }),
     );

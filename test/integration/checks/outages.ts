@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { checkHistory } from '@incumbent/conformance';
 import { until, type Cluster, type Faults, type ScriptProcess } from '@incumbent/test-support';
 import { historyOf, ms, now } from '../history.ts';
-import type { Check, OpenCheck } from './check.ts';
+import type { Check } from './check.ts';
 import type { ClusterHost, Host } from './hosts.ts';
 import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
@@ -103,20 +103,27 @@ async function outage(trio: Trio, server: Faults, downMs: number): Promise<{ rea
   return { recoveredMs: after.at - upAt, nextMs: next.at - killedAt };
 }
 
-async function open(
-  host: Host,
-  ways: readonly (readonly string[])[],
-  pick: (index: number) => Faults,
-  stop: () => Promise<void>,
-): Promise<OpenCheck> {
-  const namespace = freshNamespace();
-  const trio = new Trio(ways.map((endpoints) => storeUrl(endpoints, namespace, host.store)));
-  return {
-    run: async (index, { random }) => ({ figures: await outage(trio, pick(index), random() * 2_000) }),
-    [Symbol.asyncDispose]: async () => {
-      await trio.stop();
-      await stop();
-    },
+interface Outages<S> {
+  readonly host: Host;
+  readonly start: () => Promise<S>;
+  /** The endpoints by which the members reach the servers. */
+  readonly ways: (servers: S) => readonly (readonly string[])[];
+  /** The server that fails in this run. */
+  readonly pick: (servers: S, index: number) => Faults;
+}
+
+function onTrio<S extends { stop(): Promise<void> }>({ host, start, ways, pick }: Outages<S>): Check['open'] {
+  return async () => {
+    const servers = await start();
+    const namespace = freshNamespace();
+    const trio = new Trio(ways(servers).map((endpoints) => storeUrl(endpoints, namespace, host.store)));
+    return {
+      run: async (index, { random }) => ({ figures: await outage(trio, pick(servers, index), random() * 2_000) }),
+      [Symbol.asyncDispose]: async () => {
+        await trio.stop();
+        await servers.stop();
+      },
+    };
   };
 }
 
@@ -130,15 +137,7 @@ export const serverKill = (host: Host): Check => ({
   method: METHOD,
   runs: 20,
   parallel: 1,
-  open: async () => {
-    const server = await host.start();
-    return open(
-      host,
-      [server.endpoints],
-      () => server,
-      () => server.stop(),
-    );
-  },
+  open: onTrio({ host, start: () => host.start(), ways: ({ endpoints }) => [endpoints], pick: (server) => server }),
 });
 
 export const clusterKill = <T extends Cluster>(host: ClusterHost<T>): Check => ({
@@ -147,17 +146,10 @@ export const clusterKill = <T extends Cluster>(host: ClusterHost<T>): Check => (
   method: `${host.stage ?? ''}${METHOD}`,
   runs: 20,
   parallel: 1,
-  open: async () => {
-    const cluster = await host.startCluster();
-    return open(
-      host,
-      host.waysTo?.(cluster) ?? [cluster.endpoints],
-      (index) => {
-        const server = cluster.servers[index % cluster.servers.length];
-        assert.ok(server !== undefined);
-        return server;
-      },
-      () => cluster.stop(),
-    );
-  },
+  open: onTrio({
+    host,
+    start: () => host.startCluster(),
+    ways: (cluster) => host.waysTo?.(cluster) ?? [cluster.endpoints],
+    pick: ({ servers }, index) => servers[index % servers.length] ?? assert.fail(),
+  }),
 });

@@ -2,29 +2,15 @@
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { checkHistory, type HistoryEvent } from '@incumbent/conformance';
-import {
-  freePort,
-  LOOPBACK,
-  makeScratch,
-  spawnScript,
-  until,
-  type Scratch,
-  type ScriptEvent,
-  type ScriptProcess,
-} from '@incumbent/test-support';
-import { historyOf, now } from '../history.ts';
+import { freePort, LOOPBACK, makeScratch, spawnScript, until, type Scratch, type ScriptEvent } from '@incumbent/test-support';
+import { checkedHistoryOf, now, type Life } from '../history.ts';
 import { at, ELECTION, WAIT_MS } from './pair.ts';
 
 const MEMBER = new URL('../peer-member.ts', import.meta.url);
 
-/** One start of a member. */
-interface Life {
+/** One start of a member. Its name says which one. */
+interface Start extends Life {
   readonly id: string;
-  /** Its member and which start of it. */
-  readonly name: string;
-  readonly script: ScriptProcess;
-  died?: number;
 }
 
 interface PeerFigures {
@@ -41,7 +27,7 @@ export class PeerGroup implements AsyncDisposable {
   readonly #folder: Scratch;
   readonly #timeoutMinMs: number;
   readonly #secret = randomBytes(32).toString('hex');
-  readonly #lives: Life[] = [];
+  readonly #lives: Start[] = [];
 
   private constructor(addresses: Readonly<Record<string, string>>, folder: Scratch, timeoutMinMs: number) {
     this.#addresses = addresses;
@@ -94,18 +80,10 @@ export class PeerGroup implements AsyncDisposable {
    * nobody was refused, or failed, but for being slow.
    */
   check(): PeerFigures {
-    const events = this.#lives.flatMap(({ name, script, died }): readonly HistoryEvent[] => [
-      ...historyOf(script, name, ELECTION),
-      ...(died === undefined ? [] : [{ type: 'died' as const, at: died, member: name }]),
-    ]);
-    assert.deepEqual(checkHistory(events, { unfinished: true }), []);
+    const events = checkedHistoryOf(this.#lives, ELECTION);
     const troubles = this.#lives.flatMap(({ script }) => script.events.filter(({ event }) => event === 'trouble' || event === 'failed'));
     assert.deepEqual(
       troubles.filter((trouble) => !isOfSlowness(trouble)),
-      [],
-    );
-    assert.deepEqual(
-      this.#lives.flatMap(({ script }) => script.output),
       [],
     );
     return { leaderships: events.filter(({ type }) => type === 'elected').length, slow: troubles.length };
@@ -116,7 +94,7 @@ export class PeerGroup implements AsyncDisposable {
     await this.#folder.remove();
   }
 
-  get #living(): readonly Life[] {
+  get #living(): readonly Start[] {
     return this.#lives.filter(({ died }) => died === undefined);
   }
 
@@ -126,7 +104,7 @@ export class PeerGroup implements AsyncDisposable {
       if (!life.script.running) throw new Error(`it has ended, with ${await life.script.exited}: ${storyOf(life)}`);
   }
 
-  #leader(): Life | undefined {
+  #leader(): Start | undefined {
     const seen = this.#living.map(({ script }) => script.events.findLast(({ event }) => event === 'sees')?.fields);
     const terms = new Set(seen.map((fields) => fields?.['term']));
     const leader = this.#living.find(({ id }) => id === seen[0]?.['leader']);
@@ -134,7 +112,7 @@ export class PeerGroup implements AsyncDisposable {
     return terms.size === 1 && isLeading && this.#living.length === Object.keys(this.#addresses).length ? leader : undefined;
   }
 
-  async #start(id: string): Promise<Life> {
+  async #start(id: string): Promise<Start> {
     const addresses = Object.entries(this.#addresses)
       .map((pair) => pair.join('='))
       .join(',');
@@ -149,7 +127,7 @@ function isOfSlowness({ fields }: ScriptEvent): boolean {
 }
 
 /** What it told last. */
-function storyOf({ name, script }: Life): string {
+function storyOf({ name, script }: Start): string {
   const told = script.events.filter(({ event }, i) => event !== 'valid' || i === script.events.length - 1).slice(-10);
   return [name, ...told.map(({ event, at: atNs, fields }) => `  ${atNs} ${event} ${JSON.stringify(fields)}`), ...script.output].join('\n');
 }

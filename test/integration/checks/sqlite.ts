@@ -5,10 +5,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkHistory, type HistoryEvent } from '@incumbent/conformance';
-import { makeScratch, spawnScript, until, type Scratch, type ScriptEvent, type ScriptProcess } from '@incumbent/test-support';
+import { makeScratch, spawnScript, until, type Scratch, type ScriptEvent } from '@incumbent/test-support';
 import { Member, openStore } from 'incumbent';
-import { historyOf, now } from '../history.ts';
+import { checkedHistoryOf, now, type Life } from '../history.ts';
 import type { Check, CheckContext, Figures } from './check.ts';
 import { at, ELECTION, WAIT_MS, spawnMany, spawnMember } from './pair.ts';
 
@@ -21,18 +20,12 @@ async function freshFile(): Promise<{ readonly url: string; readonly file: strin
   return { url: `sqlite:${file}`, file, folder };
 }
 
-interface Kept {
-  readonly id: string;
-  readonly script: ScriptProcess;
-  died?: number;
-}
-
 /** As many members as that, each a process; one that was killed is replaced. */
 class Crowd {
   readonly #url: string;
   readonly #size: number;
   readonly #ttlMs: number;
-  readonly #all: Kept[] = [];
+  readonly #all: Life[] = [];
 
   constructor(url: string, size: number, ttlMs: number) {
     this.#url = url;
@@ -40,7 +33,7 @@ class Crowd {
     this.#ttlMs = ttlMs;
   }
 
-  get #living(): readonly Kept[] {
+  get #living(): readonly Life[] {
     return this.#all.filter(({ died }) => died === undefined);
   }
 
@@ -48,8 +41,8 @@ class Crowd {
   async complete(): Promise<void> {
     const missing = this.#size - this.#living.length;
     const from = this.#all.length;
-    const ids = Array.from({ length: missing }, (_, index) => `m${from + index}`);
-    for (const id of ids) this.#all.push({ id, script: await spawnMember(this.#url, id, this.#ttlMs, 0) });
+    const names = Array.from({ length: missing }, (_, index) => `m${from + index}`);
+    for (const name of names) this.#all.push({ name, script: await spawnMember(this.#url, name, this.#ttlMs, 0) });
     await using store = await openStore(this.#url);
     const member = new Member(store, { ttlMs: this.#ttlMs });
     const queue = member.election(ELECTION);
@@ -60,8 +53,8 @@ class Crowd {
   }
 
   /** Who said last that it leads, of those that live. */
-  async leader(): Promise<Kept> {
-    const find = (): Kept | undefined => this.#living.find(({ script }) => script.events.at(-1)?.event === 'valid');
+  async leader(): Promise<Life> {
+    const find = (): Life | undefined => this.#living.find(({ script }) => script.events.at(-1)?.event === 'valid');
     return until(find, { what: 'a leader', withinMs: WAIT_MS, everyMs: 1 });
   }
 
@@ -88,7 +81,7 @@ class Crowd {
   }
 
   /** Waits for another one to be told, from now on, that it leads. */
-  #nextAfter(leader: Kept): () => Promise<ScriptEvent> {
+  #nextAfter(leader: Life): () => Promise<ScriptEvent> {
     const others = this.#living.filter((one) => one !== leader).map(({ script }) => ({ script, from: script.events.length }));
     const find = (): ScriptEvent | undefined =>
       others.flatMap(({ script, from }) => script.events.slice(from)).find(({ event }) => event === 'elected');
@@ -97,17 +90,9 @@ class Crowd {
 
   /** Nobody was told of an error, and the history keeps every promise. */
   check(): void {
-    const events = this.#all.flatMap(({ id, script, died }): readonly HistoryEvent[] => [
-      ...historyOf(script, id, ELECTION),
-      ...(died === undefined ? [] : [{ type: 'died' as const, at: died, member: id }]),
-    ]);
-    assert.deepEqual(checkHistory(events, { unfinished: true }), []);
+    checkedHistoryOf(this.#all, ELECTION);
     const complaints = this.#all.flatMap(({ script }) => script.events.filter(({ event }) => event === 'failed' || event === 'trouble'));
     assert.deepEqual(complaints, []);
-    assert.deepEqual(
-      this.#all.flatMap(({ script }) => script.output),
-      [],
-    );
   }
 
   async stop(): Promise<void> {

@@ -84,19 +84,9 @@ function takeStep(rules: Rules, state: EmergentState, input: Input<EmergentMessa
   const step = new StepContext(rules, state, input);
   forgive(step);
   endIfOver(step);
-  switch (input.type) {
-    case 'tick':
-      onTick(step);
-      break;
-    case 'message':
-      onMessage(step, input.from, input.message);
-      break;
-    case 'command':
-      onCommand(step, input.command);
-      break;
-    default:
-      input satisfies never;
-  }
+  if (input.type === 'tick') onTick(step);
+  else if (input.type === 'message') onMessage(step, input.from, input.message);
+  else onCommand(step, input.command);
   settleLeadership(step);
   return step.done();
 }

@@ -92,19 +92,9 @@ function checkFormer(former: readonly string[], members: readonly string[]): voi
 function takeStep(rules: Rules, state: QuorumState, input: Input<QuorumMessage>): Step<QuorumState, QuorumMessage, Vote> {
   const step = new StepContext(rules, state, input);
   endIfOver(step);
-  switch (input.type) {
-    case 'tick':
-      onTick(step);
-      break;
-    case 'message':
-      onMessage(step, input.from, input.message);
-      break;
-    case 'command':
-      onCommand(step, input.command);
-      break;
-    default:
-      input satisfies never;
-  }
+  if (input.type === 'tick') onTick(step);
+  else if (input.type === 'message') onMessage(step, input.from, input.message);
+  else onCommand(step, input.command);
   return step.done();
 }
 

@@ -244,3 +244,13 @@ function said(message: EmergentMessage): string {
       return message.type;
   }
 }
+
+/** The members join one after the other, so that they are in the order of `ids`. */
+export async function together(ids: readonly string[], options: ClusterOptions = {}): Promise<Cluster> {
+  const cluster = new Cluster(options);
+  for (const id of ids) {
+    cluster.start(id);
+    await cluster.pass(400);
+  }
+  return cluster;
+}

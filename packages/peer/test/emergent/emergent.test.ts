@@ -6,17 +6,8 @@ import { readMessage, type EmergentMessage } from '../../src/emergent/message.ts
 import { neighbours, isMissed } from '../../src/emergent/watch.ts';
 import { emergent, PeerMember, MemoryNetwork, quorum, type PeerMembership } from '../../src/index.ts';
 import { resolveRules } from '../../src/emergent/options.ts';
-import { Cluster } from './cluster.ts';
+import { Cluster, together } from './cluster.ts';
 import { One } from './one.ts';
-
-async function together(ids: readonly string[], options: ConstructorParameters<typeof Cluster>[0] = {}): Promise<Cluster> {
-  const cluster = new Cluster(options);
-  for (const id of ids) {
-    cluster.start(id);
-    await cluster.pass(400);
-  }
-  return cluster;
-}
 
 describe('one member', () => {
   it('that coordinates publishes a newer list if another member has created the same version', () => {

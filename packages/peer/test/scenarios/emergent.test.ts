@@ -4,17 +4,7 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import { Cluster } from '../emergent/cluster.ts';
-
-/** The members join one after the other, so that they are in alphabetical order. */
-async function together(ids: readonly string[], options: ConstructorParameters<typeof Cluster>[0] = {}): Promise<Cluster> {
-  const cluster = new Cluster(options);
-  for (const id of ids) {
-    cluster.start(id);
-    await cluster.pass(400);
-  }
-  return cluster;
-}
+import { Cluster, together } from '../emergent/cluster.ts';
 
 const SOON_MS = 2_000;
 

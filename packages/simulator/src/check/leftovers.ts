@@ -14,12 +14,12 @@ export interface LeftoverRules {
 
 export class LeftoverChecker implements Checker {
   longestCloseMs = 0;
-  readonly #rules: LeftoverRules;
+  readonly #closeMs: number;
   readonly findings: Findings = new Findings();
   #closing = false;
 
-  constructor(rules: LeftoverRules) {
-    this.#rules = rules;
+  constructor({ closeMs }: LeftoverRules) {
+    this.#closeMs = closeMs;
   }
 
   onEvent(event: WorldEvent, atMs: number): void {
@@ -46,9 +46,8 @@ export class LeftoverChecker implements Checker {
 
   #closed({ process, tookMs }: Extract<WorldEvent, { type: 'closed' }>, atMs: number): void {
     this.longestCloseMs = Math.max(this.longestCloseMs, tookMs);
-    const { closeMs } = this.#rules;
-    if (tookMs > closeMs)
-      this.findings.add('close is bounded', atMs, `${process.name} took ${Math.round(tookMs)} ms; ${closeMs} ms are allowed`);
+    if (tookMs > this.#closeMs)
+      this.findings.add('close is bounded', atMs, `${process.name} took ${Math.round(tookMs)} ms; ${this.#closeMs} ms are allowed`);
   }
 
   #stopped({ process, left }: Extract<WorldEvent, { type: 'stopped' }>, atMs: number): void {

@@ -18,7 +18,7 @@ export interface TwoLeadersRules {
 export class TwoLeadersChecker implements Checker {
   /** The longest time that two members were valid, in ms. */
   longestOverlapMs = 0;
-  readonly #rules: TwoLeadersRules;
+  readonly #overlapMs: number;
   readonly findings: Findings = new Findings();
   readonly #newest = new Map<string, bigint>();
   readonly #open = new Set<LeadershipView>();
@@ -30,8 +30,8 @@ export class TwoLeadersChecker implements Checker {
   /** Leaderships that were valid when they should not have been, and since when. */
   readonly #late = new Map<LeadershipView, number>();
 
-  constructor(rules: TwoLeadersRules) {
-    this.#rules = rules;
+  constructor({ overlapMs }: TwoLeadersRules) {
+    this.#overlapMs = overlapMs;
   }
 
   onEvent(event: WorldEvent, atMs: number): void {
@@ -64,7 +64,7 @@ export class TwoLeadersChecker implements Checker {
 
   #ask(handle: LeadershipView, atMs: number): void {
     if (!this.#isOver(handle) || !canBeAsked(handle) || !handle.isValid() || this.#late.has(handle)) return;
-    if (this.#rules.overlapMs > 0) this.#late.set(handle, atMs);
+    if (this.#overlapMs > 0) this.#late.set(handle, atMs);
     else this.findings.add('one valid leader', atMs, `${handle.process.name} is valid in term ${handle.term}, ${this.#why(handle)}`);
   }
 
@@ -79,7 +79,7 @@ export class TwoLeadersChecker implements Checker {
 
   #measure(handle: LeadershipView, overlapMs: number, atMs: number): void {
     this.longestOverlapMs = Math.max(this.longestOverlapMs, overlapMs);
-    if (overlapMs <= this.#rules.overlapMs) return;
+    if (overlapMs <= this.#overlapMs) return;
     this.#late.delete(handle);
     this.findings.add('one valid leader', atMs, `${handle.process.name} was valid in term ${handle.term} for ${overlapMs} ms too long`);
   }
