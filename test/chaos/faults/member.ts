@@ -1,4 +1,4 @@
-/** What happens to processes: they die, stand still, are busy, leave, and have their clocks set. */
+/** Faults of processes: they die, are stopped, are busy, leave, and have their clocks set. */
 
 import type { MemberFault } from './fault.ts';
 
@@ -29,7 +29,7 @@ const pause: MemberFault = {
   },
 };
 
-/** Its event loop is filled. */
+/** Its event loop is blocked. */
 const block: MemberFault = {
   name: 'block',
   on: 'member',
@@ -38,7 +38,7 @@ const block: MemberFault = {
   begin: async (member, forMs) => (member.order({ block: forMs }) ? () => {} : undefined),
 };
 
-/** Told to leave (SIGTERM), which hands over; started again. */
+/** Told to leave (SIGTERM), which hands over, and started again. */
 const leave: MemberFault = {
   name: 'leave',
   on: 'member',
@@ -54,7 +54,7 @@ const leave: MemberFault = {
   },
 };
 
-/** Its writes to the resource are held up, and arrive late, all at once. */
+/** Its writes to the resource are delayed, and arrive late, all at once. */
 const lateWrites: MemberFault = {
   name: 'lateWrites',
   on: 'member',
@@ -63,7 +63,7 @@ const lateWrites: MemberFault = {
   begin: async (member) => member.holdWrites(),
 };
 
-/** Its watches tell nothing, and do not say so, while its calls go through. */
+/** Its watches report nothing and do not become stale, while its calls succeed. */
 const silenceWatches: MemberFault = {
   name: 'silenceWatches',
   on: 'member',
@@ -72,7 +72,7 @@ const silenceWatches: MemberFault = {
   begin: async (member) => (member.order({ watches: 'silent' }) ? () => void member.order({ watches: 'heard' }) : undefined),
 };
 
-/** Its wall clock is set, forth or back, by a minute to an hour, and set right later. */
+/** Its wall clock is set forward or back by a minute to an hour, and corrected later. */
 const wallJump: MemberFault = {
   name: 'wallJump',
   on: 'member',

@@ -1,4 +1,4 @@
-/** Members without a store, each a process, over TCP. */
+/** Members without a store, each in a process of its own, over TCP. */
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -21,7 +21,7 @@ const MEMBER = new URL('../peer-member.ts', import.meta.url);
 /** One start of a member. */
 interface Life {
   readonly id: string;
-  /** Its member and which start of it. */
+  /** The member's id and the number of the start. */
   readonly name: string;
   readonly script: ScriptProcess;
   died?: number;
@@ -30,8 +30,8 @@ interface Life {
 interface PeerFigures {
   readonly leaderships: number;
   /**
-   * How often a process was given up as it did not answer in time: on a busy machine one may stand
-   * still for seconds.
+   * How often a process was closed because it did not answer in time. On a busy machine a process
+   * may be delayed for seconds.
    */
   readonly slow: number;
 }
@@ -49,7 +49,7 @@ export class PeerGroup implements AsyncDisposable {
     this.#timeoutMinMs = timeoutMinMs;
   }
 
-  /** Nobody is started yet. */
+  /** No member is started yet. */
   static async open(ids: readonly string[], timeoutMinMs: number): Promise<PeerGroup> {
     const ports = new Set<number>();
     while (ports.size < ids.length) ports.add(await freePort());
@@ -57,7 +57,7 @@ export class PeerGroup implements AsyncDisposable {
     return new PeerGroup(addresses, await makeScratch('peers'), timeoutMinMs);
   }
 
-  /** Every member runs, and all of them see the same one lead. */
+  /** Starts all members, and waits until they all see the same leader. */
   async complete(): Promise<void> {
     const running = new Set(this.#living.map(({ id }) => id));
     await this.#assertAlive();
@@ -72,7 +72,8 @@ export class PeerGroup implements AsyncDisposable {
   }
 
   /**
-   * From the moment before the kill -9 of the leader until another is told that it leads, in ms.
+   * The time from just before SIGKILL of the leader until another member learns that it leads, in
+   * ms.
    */
   async killLeader(): Promise<number> {
     const leader = await until(() => this.#leader(), { what: 'a leader that all see', withinMs: WAIT_MS, everyMs: 5 });
@@ -90,8 +91,8 @@ export class PeerGroup implements AsyncDisposable {
   }
 
   /**
-   * All that was ever told: no two considered themselves leader at one instant, terms rose, and
-   * nobody was refused, or failed, but for being slow.
+   * Asserts that no two members were valid leaders at one instant, that terms rose, and that no
+   * member was refused or failed except because it was slow.
    */
   check(): PeerFigures {
     const events = this.#lives.flatMap(({ name, script, died }): readonly HistoryEvent[] => [
@@ -120,7 +121,7 @@ export class PeerGroup implements AsyncDisposable {
     return this.#lives.filter(({ died }) => died === undefined);
   }
 
-  /** Nobody has ended but those that were killed. */
+  /** Asserts that only killed processes have ended. */
   async #assertAlive(): Promise<void> {
     for (const life of this.#living)
       if (!life.script.running) throw new Error(`it has ended, with ${await life.script.exited}: ${storyOf(life)}`);
@@ -148,7 +149,7 @@ function isOfSlowness({ fields }: ScriptEvent): boolean {
   return /reason: '(?:unresponsive|handshakeTimeout)'/.test(String(fields['fields']));
 }
 
-/** What it told last. */
+/** Its last reports. */
 function storyOf({ name, script }: Life): string {
   const told = script.events.filter(({ event }, i) => event !== 'valid' || i === script.events.length - 1).slice(-10);
   return [name, ...told.map(({ event, at: atNs, fields }) => `  ${atNs} ${event} ${JSON.stringify(fields)}`), ...script.output].join('\n');

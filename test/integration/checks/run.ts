@@ -48,7 +48,7 @@ export const runPaused: Check = {
         await a.waitFor('beat', { withinMs: WAIT_MS });
         await using b = await startRun(store, 'b');
         await waitUntilWaiting(b);
-        // The candidate is in the queue a moment after the message.
+        // The candidate is in the queue shortly after the message.
         await sleep(1_000 + random() * TTL_MS * 0.4);
         const stoppedAt = now();
         a.sigstop();
