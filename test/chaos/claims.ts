@@ -1,4 +1,4 @@
-/** What `pnpm chaos` claims, for each store. */
+/** The claims of `pnpm chaos`, one for each store. */
 
 import type { Claim } from '../integration/evidence/page.ts';
 import { sites } from './site/index.ts';

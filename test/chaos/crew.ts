@@ -1,6 +1,6 @@
 /**
- * The members of a run: each a process, with a way to the store of its own, started again under the
- * same id when it has died.
+ * The members of a run. Each is a process with its own connection to the store. A process that has
+ * died is started again under the same id.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const MEMBER = new URL('./member/member.ts', import.meta.url);
 const READY_MS = 60_000;
 const LEAVE_MS = 30_000;
 
-/** The environment in which a process takes its wall clock's offset from a file. */
+/** Returns the environment with which a process reads its wall clock's offset from a file. */
 type FakeClock = (offsetFile: string) => Readonly<Record<string, string>>;
 
 export interface CrewOptions {
@@ -24,14 +24,14 @@ export interface CrewOptions {
   readonly recorder: Recorder;
   readonly size: number;
   readonly ttlMs: number;
-  /** A folder for the files of clocks. */
+  /** The folder of the clocks' files. */
   readonly folder: string;
   readonly fakeClock: FakeClock | undefined;
-  /** What the environment of each process has besides. */
+  /** Additional environment variables of each process. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** What opening the store told of it. */
+/** What a member reports about the store when it opens it. */
 export interface Told {
   readonly endsEarly: string | undefined;
   readonly expiresWithinMs: number;
@@ -55,7 +55,7 @@ export class Crew implements AsyncDisposable {
     return new Crew(members, hub);
   }
 
-  /** Starts everybody, and says what the store is. */
+  /** Starts all members. Resolves with the properties of the store. */
   async start(): Promise<Told> {
     const told = await Promise.all(this.members.map((member) => member.start()));
     const [first] = told;
@@ -64,8 +64,8 @@ export class Crew implements AsyncDisposable {
   }
 
   /**
-   * Who has told last, and in the highest term, that it leads; nobody if it has told since that
-   * this is over.
+   * The member that reported last, and in the highest term, that it leads. Undefined if it has
+   * reported the end since.
    */
   get leader(): CrewMember | undefined {
     return this.members.filter((member) => member.leads !== undefined).toSorted((a, b) => Number((b.leads ?? 0n) - (a.leads ?? 0n)))[0];
@@ -77,11 +77,11 @@ export class Crew implements AsyncDisposable {
   }
 }
 
-/** One member, through all its lives. */
+/** One member, through all its processes. */
 export class CrewMember {
   readonly id: string;
   readonly way: Way;
-  /** The term in which it leads, as it says. */
+  /** The term in which it leads, as it reports. */
   leads: bigint | undefined;
   readonly #options: CrewOptions;
   readonly #hub: Hub;
@@ -140,7 +140,7 @@ export class CrewMember {
     return this.#hub.hold(this.who);
   }
 
-  /** Sets its wall clock so many seconds off. It notices within two. */
+  /** Sets its wall clock off by this many seconds. The process notices within two seconds. */
   setClock(offsetS: number): void {
     writeFileSync(this.#clockFile, `${offsetS < 0 ? '' : '+'}${offsetS}\n`);
   }
@@ -160,7 +160,7 @@ export class CrewMember {
     await this.#script?.exited;
   }
 
-  /** Ends it in good order; one that takes too long has not, which it is told of. */
+  /** Ends it in good order. Records a process that takes too long as one that has not left. */
   async leave(): Promise<void> {
     const script = this.#script;
     if (script === undefined || !script.running) return;

@@ -4,7 +4,7 @@ import { append, spreadOf } from '../integration/evidence/runs.ts';
 import type { Verdict } from './check/verdict.ts';
 import { headerOf, type ChaosEvent } from './history.ts';
 
-/** `only`: the faults to which the run was confined, as they were named. */
+/** `only`: the faults that the run was restricted to, as they were given. */
 export function enter(history: readonly ChaosEvent[], { figures, violations, missing }: Verdict, only?: string): void {
   const { store, seed, version, forgets, members } = headerOf(history);
   const hasPassed = violations.length === 0 && missing.length === 0;

@@ -1,6 +1,6 @@
 /**
- * Where members write to what knows no store, a resource with a fence and its twin without one; and
- * by which they take orders.
+ * Receives members' writes to resources outside the store, one with a fence and one without, and
+ * sends orders to members.
  */
 
 import { createServer, type Server, type Socket } from 'node:net';
@@ -41,15 +41,12 @@ export class Hub implements AsyncDisposable {
     return address.port;
   }
 
-  /** Whether there was such a process to hear it. */
+  /** Whether there was such a process to receive the order. */
   order(who: Who, order: Order): boolean {
     return this.#sockets.get(who)?.write(`${JSON.stringify(order)}\n`) ?? false;
   }
 
-  /**
-   * Holds its writes back: they arrive late, all at once, when the function that this returns is
-   * called.
-   */
+  /** Holds its writes. They arrive late, all at once, when the returned function is called. */
   hold(who: Who): () => void {
     this.#held.set(who, []);
     return () => {

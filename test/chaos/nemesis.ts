@@ -1,4 +1,4 @@
-/** Carries a plan out, and heals. It knows nothing of what faults do. */
+/** Carries out a plan of faults, and heals. It does not know what the faults do. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Crew, CrewMember } from './crew.ts';
@@ -14,17 +14,17 @@ export interface NemesisOptions {
   readonly recorder: Recorder;
   readonly faults: readonly Fault[];
   readonly random: () => number;
-  /** What did not go as it should, for people: a server that does not come back. */
+  /** Reports a problem to people, such as a server that does not come back. */
   readonly complain: (problem: string) => void;
 }
 
-/** How long it may take to know which server leads. */
+/** How long it may take to find out which server leads, in ms. */
 const LEADER_MS = 2_000;
 
-/** Something that one fault at a time may hit: a member, a server, or the store as a whole. */
+/** What one fault at a time may hit: a member, a server, or the store as a whole. */
 interface Target {
   readonly name: string;
-  /** Whether what is done to it goes on until it is mended. */
+  /** Whether the effect lasts until it is repaired. */
   readonly lasts: boolean;
   readonly begin: () => Promise<Mend | undefined>;
 }
@@ -41,7 +41,10 @@ export class Nemesis {
     this.#faults = new Map(options.faults.map((fault) => [fault.name, fault]));
   }
 
-  /** One storm, from its first fault to the last one's mend: all ends with it. */
+  /**
+   * One storm, from its first fault to the repair of the last one. All faults have ended when it
+   * resolves.
+   */
   async storm({ stormMs, steps }: Round): Promise<void> {
     const { recorder } = this.#options;
     this.#calm = new AbortController();
@@ -109,7 +112,7 @@ export class Nemesis {
     }
   }
 
-  /** Whoever leads; or the first from a number on that nothing has hit. */
+  /** The leader, or the first free member from a number on. */
   #member({ aim }: Step): CrewMember | undefined {
     const { crew } = this.#options;
     const free = crew.members.filter(({ id }) => !this.#busy.has(id));
@@ -120,8 +123,8 @@ export class Nemesis {
   }
 
   /**
-   * One server of three may be out of order beside another: then there is no quorum. All three at
-   * once say nothing.
+   * With three servers, two may be faulty at the same time: then there is no quorum. A fault of all
+   * three at once would test nothing.
    */
   async #server({ aim }: Step, only: number | undefined): Promise<number | undefined> {
     const { servers } = this.#options.site;

@@ -1,25 +1,27 @@
-/** The faults of a run, drawn from a seed before it begins: the nemesis only carries them out. */
+/**
+ * The faults of a run, drawn from a seed before the run begins. The nemesis only carries them out.
+ */
 
 import { randomOf } from '../integration/checks/check.ts';
 import type { Fault } from './faults/fault.ts';
 
 /**
- * Whom: whoever leads then (of the members, or of the servers), a member that does not, or one by
- * its number.
+ * The target: the leader at that time (of the members or of the servers), a member that does not
+ * lead, or one by its number.
  */
 type Aim = 'leader' | 'follower' | number;
 
 export interface Step {
   readonly id: number;
-  /** From the beginning of its storm, in ms. */
+  /** In ms, from the beginning of its storm. */
   readonly at: number;
   readonly fault: string;
   readonly aim: Aim;
-  /** How long it lasts, in ms. */
+  /** Its duration in ms. */
   readonly for: number;
 }
 
-/** One storm; a calm follows each. */
+/** One storm. A calm follows each. */
 export interface Round {
   readonly stormMs: number;
   readonly steps: readonly Step[];
@@ -35,40 +37,42 @@ export interface PlanOptions {
   readonly minutes: number;
   readonly ttlMs: number;
   /**
-   * While one server is sick, somebody leads within so many ms; undefined where there is no quorum
+   * While one server is faulty, a member leads within this many ms. Undefined if there is no quorum
    * without it.
    */
   readonly sickMs?: number | undefined;
   /**
-   * While watches are silent, likewise; undefined: nobody's are, for longer than other faults last.
+   * While watches are silent, a member leads within this many ms. Undefined: watches are silent no
+   * longer than other faults last.
    */
   readonly silentMs?: number | undefined;
-  /** What can be done to this store. */
+  /** The faults that are possible with this store. */
   readonly faults: readonly Fault[];
   readonly random: () => number;
 }
 
-/** Storms of about this length. */
+/** The approximate length of a storm, in ms. */
 const STORM_MS = 55_000;
-/** What a calm takes, about; it ends when somebody has led for a while. */
+/** The approximate length of a calm, in ms. It ends when a member has led for a while. */
 const CALM_MS = 11_000;
-/** One fault about so often. */
+/** The approximate time from one fault to the next, in ms. */
 const EVERY_MS = 5_000;
-/** What sets the draws of one kind of decision apart from those of the others, of one seed. */
+/** Separates the random stream of one kind of decision from the others of the same seed. */
 const DELETION_STREAM = 0x64_65_6c;
 const VIGIL_STREAM = 0x76_69_67;
 const STORMS_PER_VIGIL = 3;
-/** All but the leader, of four. */
+/** All members but the leader, of four. */
 const SILENT_FOLLOWERS = 3;
-/** The ids of steps that are drawn beside the deck. */
+/** The first id of the steps that are drawn in addition to the deck. */
 const VIGIL_IDS = 1_000_000;
 const STEPS_PER_VIGIL = 10;
 const VIGIL_AT_MS = 500;
 /**
- * A leader goes, and its process is started again, within so long; the bound counts from then on.
+ * The time in which a leader leaves and its process starts again, in ms. The bound counts from then
+ * on.
  */
 const GONE_MS = 6_000;
-/** Of those that have a leader to hit. */
+/** The part of these faults that hit a leader. */
 const LEADER_RATIO = 0.65;
 
 export function drawPlan(options: PlanOptions): Plan {
@@ -83,9 +87,9 @@ export function drawPlan(options: PlanOptions): Plan {
 const DELETIONS: ReadonlySet<string> = new Set(['deleteRecord', 'deleteEntry']);
 
 /**
- * In one storm an operator deletes records or entries, never both: the next candidate is let in
- * when both are gone, while a leader whose watches are silent still believes (docs/operations.md).
- * Which of the two is a draw of its own.
+ * In one storm an operator deletes either records or entries, never both. If both are deleted, the
+ * next candidate may claim while a leader whose watches are silent is still valid
+ * (docs/operations.md). A draw of its own decides which.
  */
 function withOneDeletion(rounds: readonly Round[], seed: number): readonly Round[] {
   const random = randomOf(seed ^ DELETION_STREAM);
@@ -98,8 +102,8 @@ function withOneDeletion(rounds: readonly Round[], seed: number): readonly Round
 }
 
 /**
- * After every few storms comes a vigil, drawn from a stream of its own: one thing is wrong for
- * longer than a new leader may take, and nothing else, but that the leader goes just then.
+ * After every few storms a vigil follows, drawn from a stream of its own: one thing fails for
+ * longer than a new leader may take, and at that time only the leader leaves.
  */
 function withVigils(rounds: readonly Round[], { seed, sickMs, silentMs, faults }: PlanOptions): readonly Round[] {
   const random = randomOf(seed ^ VIGIL_STREAM);
@@ -127,8 +131,8 @@ function vigil(index: number, boundMs: number, wrong: readonly (readonly [fault:
 }
 
 /**
- * A run without a failover proves nothing. If chance has drawn no fault that is sure to cause one,
- * the first step does, while somebody leads.
+ * A run without a failover proves nothing. If no fault was drawn that certainly causes one, the
+ * first step does, while a member leads.
  */
 function withFailover(rounds: readonly Round[], faults: readonly Fault[]): readonly Round[] {
   const names = faults.flatMap((fault) => (fault.on === 'member' && fault.endsLeadership === true ? [fault.name] : []));
@@ -140,7 +144,7 @@ function withFailover(rounds: readonly Round[], faults: readonly Fault[]): reado
   return [{ ...first, steps: [{ ...step, fault: name, aim: 'leader' }, ...rest] }, ...later];
 }
 
-/** For people. */
+/** A description for people. */
 export function tellRound({ steps }: Round): string {
   const seconds = (ms: number): string => (ms / 1_000).toFixed(1);
   return steps
@@ -151,7 +155,10 @@ export function tellRound({ steps }: Round): string {
     .join(', ');
 }
 
-/** Deals faults like cards, so that each comes before one comes twice as often as it should. */
+/**
+ * Deals faults like cards, so that every fault comes once before any comes more often than its
+ * weight.
+ */
 class Deck {
   readonly #options: PlanOptions;
   #cards: Fault[] = [];

@@ -1,4 +1,4 @@
-/** Takes down what happens, in memory and in a file. */
+/** Records the events in memory and in a file. */
 
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { writeEvent, type ChaosEvent } from './history.ts';
@@ -19,7 +19,10 @@ export class Recorder implements Disposable {
     return this.at(process.hrtime.bigint());
   }
 
-  /** A reading of the host's clock, by any of its processes. */
+  /**
+   * Converts a reading of the host's monotonic clock by any of its processes to ms since the run
+   * began.
+   */
   at(ns: bigint): number {
     return Math.round(Number(ns - this.#origin) / 1_000) / (NS_PER_MS / 1_000);
   }

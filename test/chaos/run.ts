@@ -1,4 +1,7 @@
-/** One run: a site, a crew, storms and calms, and what is left when everybody has gone. */
+/**
+ * One run: a site, a crew, storms and calms, and a check of what is left when all members have
+ * gone.
+ */
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,13 +25,13 @@ export interface RunOptions extends Omit<SiteOptions, 'oneAddress'> {
   readonly store: StoreName;
   readonly minutes: number;
   readonly seed: number;
-  /** How many: 4 by default. */
+  /** The number of members. Default 4. */
   readonly members?: number;
-  /** Only these faults; all that apply by default. */
+  /** Only these faults. Default: all that are possible. */
   readonly only?: readonly string[];
-  /** What the environment of members has besides. */
+  /** Additional environment variables of the members. */
   readonly memberEnv?: Readonly<Record<string, string>>;
-  /** Where the history is kept, and what else a run writes. */
+  /** The folder of the history and the other files of the run. */
   readonly folder: string;
 }
 
@@ -40,26 +43,26 @@ export interface Ran {
 
 const MEMBERS = 4;
 const TTL_MS = 3_000;
-/** Somebody has led for so long before the members are asked who does. */
+/** A member has led for this many ms before the members are asked who leads. */
 const LED_MS = 9_000;
 const ANSWERS_MS = 3_000;
 /**
- * A calm in which nobody leads is waited for a little longer than it may last, so that the checker
- * sees it.
+ * A calm without a leader is awaited slightly longer than allowed, so that the checker sees the
+ * violation.
  */
 const BEYOND_MS = 5_000;
 /**
- * While one server is sick and a quorum is healthy, a new leader may take so long beyond the
- * store's time to end a lease.
+ * While one server is faulty and a quorum works, a new leader may take this many ms in addition to
+ * the store's time to end a lease.
  */
 const SICK_MS = 5_000;
-/** A candidate that hears nothing reads for itself within so many ttls. */
+/** A candidate without notifications reads for itself within this many ttls. */
 const READS_WITHIN_TTLS = 3.75;
-/** With as many servers one may be sick. */
+/** With this many servers one may be faulty. */
 const QUORUM_OF = 3;
 /**
- * Not a fault that comes and goes: whether members have one address for all servers is drawn for
- * the whole run.
+ * Not a fault with a duration: whether members have one address for all servers is drawn for the
+ * whole run.
  */
 const ONE_ADDRESS = 'oneAddress';
 const ADDRESS_STREAM = 0x61_64_64;
@@ -135,7 +138,9 @@ function enter(recorder: Recorder, phase: Phase): void {
   recorder.add({ type: 'phase', at: recorder.now(), phase });
 }
 
-/** All is healed: until somebody has led for a while, and everybody has been asked who does. */
+/**
+ * All faults are healed. Waits until a member has led for a while, and asks all members who leads.
+ */
 async function calm(recorder: Recorder, crew: Crew, recoveryMs: number): Promise<void> {
   enter(recorder, 'calm');
   await until(() => crew.leader, { what: 'a leader', withinMs: recoveryMs + BEYOND_MS }).catch(() => {});
@@ -147,7 +152,7 @@ async function calm(recorder: Recorder, crew: Crew, recoveryMs: number): Promise
   await until(answers, { what: 'everybody has answered', withinMs: ANSWERS_MS }).catch(() => {});
 }
 
-/** What the store holds when everybody has left. */
+/** Reads what the store contains when all members have left. */
 async function inspect(recorder: Recorder, { url }: Site): Promise<void> {
   await using store = await openStore(url);
   const call = { timeoutMs: 10_000 };
@@ -158,7 +163,7 @@ async function inspect(recorder: Recorder, { url }: Site): Promise<void> {
   recorder.add({ type: 'left', at: recorder.now(), keys: keys.filter((key) => !key.endsWith('/term')) });
 }
 
-/** Tells when this process stood still, and with it perhaps the machine. */
+/** Reports when this process was delayed, and perhaps the whole machine with it. */
 function watchLag(recorder: Recorder): Disposable {
   let last = recorder.now();
   const timer = setInterval(() => {

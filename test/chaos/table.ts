@@ -1,10 +1,10 @@
-/** A run in a few lines, for the terminal. */
+/** A run in a few lines for the terminal. */
 
 import { headerOf, only, type ChaosEvent } from './history.ts';
 import type { Verdict } from './check/verdict.ts';
 import { spansOf } from './check/rule.ts';
 
-/** More violations than this say nothing new. */
+/** More violations than this would say nothing new. */
 const SHOWN = 15;
 
 export function tableOf(history: readonly ChaosEvent[], { figures, violations, missing }: Verdict): readonly string[] {
@@ -35,7 +35,7 @@ function counted(names: readonly string[]): string {
     .join(', ');
 }
 
-/** What was going on then. */
+/** The faults and events around this moment. */
 function around(history: readonly ChaosEvent[], at: number): string {
   const on = spansOf(only(history, 'fault')).filter(({ from, to }) => from <= at && at <= to + 5_000);
   const told = on.map(

@@ -1,7 +1,10 @@
 import type { ScriptEvent } from '@incumbent/test-support';
 import type { ChaosEvent, View, Who } from './history.ts';
 
-/** What a member told, as an event of the history; undefined for what is only good to know. */
+/**
+ * Converts a member's report to an event of the history. Undefined for reports that are only
+ * informative.
+ */
 export function read({ event, at: ns, fields }: ScriptEvent, who: Who, ms: (ns: bigint) => number): ChaosEvent | undefined {
   const at = ms(ns);
   const number = (name: string): number => Number(fields[name]);

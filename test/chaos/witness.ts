@@ -1,4 +1,4 @@
-/** Watches which leases the store keeps, past all proxies. */
+/** Reads which leases the store has, past all proxies. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore, type Store } from 'incumbent';
@@ -9,20 +9,20 @@ const CALL_MS = 1_000;
 const OPEN_AGAIN_MS = 200;
 
 /**
- * What linearizable reads say of leases; the reads may overlap, and their answers come in any
- * order.
+ * The results of linearizable reads of leases. The reads may overlap, and their answers may arrive
+ * in any order.
  */
 export class LeaseLog {
-  /** When the answer came that showed each lease first, in ms. */
+  /** When the first answer that showed each lease arrived, in ms. */
   readonly #seen = new Map<string, number>();
   readonly #gone = new Set<string>();
 
   /**
-   * Takes the leases that a read has shown, with when the read was sent and answered. Gives those
-   * that are now known to be gone.
+   * Takes the leases that a read has shown, and when the read was sent and answered. Returns the
+   * leases that are now known to be gone.
    */
   take(leases: ReadonlySet<string>, sentAt: number, at: number): readonly string[] {
-    // A read that was sent before a lease was seen may be older than the lease.
+    // A read that was sent before a lease was first seen may be older than the lease.
     const gone = [...this.#seen].flatMap(([lease, seenAt]) => (!leases.has(lease) && seenAt < sentAt ? [lease] : []));
     for (const lease of gone) {
       this.#seen.delete(lease);
@@ -34,8 +34,8 @@ export class LeaseLog {
 }
 
 /**
- * Has one open store per server, so that a server that hangs delays no other. Each reads the
- * members' keys, which stand under the members' leases, again and again.
+ * Keeps one open store per server, so that a hung server delays no other. Each repeatedly reads the
+ * members' keys, which are bound to the members' leases.
  */
 export class Witness implements AsyncDisposable {
   readonly #recorder: Recorder;
@@ -43,7 +43,7 @@ export class Witness implements AsyncDisposable {
   readonly #leases = new LeaseLog();
   readonly #loops: readonly Promise<void>[];
 
-  /** `urls`: of each server, by its name. */
+  /** `urls`: the URL of each server by its name. */
   constructor(recorder: Recorder, urls: ReadonlyMap<string, string>) {
     this.#recorder = recorder;
     this.#loops = [...urls].map(([by, url]) => this.#look(by, url));

@@ -1,5 +1,5 @@
 /**
- * A program that emits a heartbeat every 5 ms, and a child in its group that does so too. Both
+ * A program that emits a heartbeat every 5 ms, with a child in its group that does the same. Both
  * ignore SIGTERM.
  */
 
@@ -9,8 +9,8 @@ import { emit } from '@incumbent/test-support/child';
 process.on('SIGTERM', () => {});
 const [file = '', word] = process.argv.slice(1);
 const child = word === undefined ? spawn(process.execPath, [...process.execArgv, file, 'child'], { stdio: 'inherit' }).pid : undefined;
-// Whether the lock's or election's command has set a variable with a number, to use as a fencing
-// token.
+// Whether the command of the lock or the election has set a variable with a number, which could
+// serve as a fencing token.
 const numbered = Object.entries(process.env).some(([name, value = '']) => /^(?:CONSUL|ETCD|INCUMBENT)_/.test(name) && /^\d+$/.test(value));
 // The program is the first process of its group.
 if (word === undefined) emit('started', { group: process.pid, pid: process.pid, child, numbered, term: process.env['INCUMBENT_TERM'] });

@@ -15,8 +15,8 @@ beforeEach(async () => {
 afterEach(async () => scratch.remove());
 
 /**
- * Whether it works, and not how fast: other tests take the machine's time. Go, kazoo and Curator
- * take part where they were built before. Gives the page.
+ * Tests whether the benchmark works, not its figures, because other tests use the machine. Go,
+ * kazoo and Curator take part if they were built before. Returns the page.
  */
 async function quick(scenarios: readonly string[], stores: readonly string[]): Promise<string> {
   const chosen = [...scenarios.flatMap((name) => ['--only', name]), ...stores.flatMap((name) => ['--store', name])];
@@ -26,7 +26,8 @@ async function quick(scenarios: readonly string[], stores: readonly string[]): P
   expect(output).not.toMatch(/failed|ended without|told nothing/);
   expect(status).toBe(0);
   const page = await readFile(join(scratch.path, 'RESULTS.md'), 'utf8');
-  // Those of other languages may be named as not built, and nobody as missing for another reason.
+  // Contestants in other languages may be listed as not built. No contestant may be missing for
+  // another reason.
   expect(page.split('\n').filter((line) => /^- .*: /.test(line) && !line.includes('not built yet'))).toEqual([]);
   return page;
 }

@@ -1,8 +1,11 @@
-/** Processes that take the machine's time. */
+/** Processes that keep the machine's processors busy. */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 
-/** So many processes that loop without a pause, until this is disposed of or this process ends. */
+/**
+ * This many processes that loop without a pause, until this object is disposed of or this process
+ * ends.
+ */
 export class BusyLoops implements Disposable {
   readonly #loops: readonly ChildProcess[];
 
@@ -20,7 +23,7 @@ export class BusyLoops implements Disposable {
 }
 
 /**
- * The `N` of `--busy N`; 0 where it is not given. Throws a `RangeError` for anything but a whole
+ * The `N` of `--busy N`. 0 if the option is absent. Throws a `RangeError` for anything but a whole
  * number from 0 to 64.
  */
 export function busyCount(option: string | undefined): number {
@@ -29,7 +32,7 @@ export function busyCount(option: string | undefined): number {
   throw new RangeError(`--busy is ${option}: it must be a whole number from 0 to 64`);
 }
 
-/** Ends with this process, however that ends. */
+/** The child ends with this process, however this process ends. */
 function busyLoop(): ChildProcess {
   return spawn(process.execPath, ['--eval', `while (process.ppid === ${process.pid});`], { stdio: 'ignore' });
 }

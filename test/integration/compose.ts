@@ -1,4 +1,4 @@
-/** The compose files of `docker/`, as its README tells of them. */
+/** The compose files of `docker/`, as its README describes them. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { composeCommand, outcomeOf, type composeImages, type OutcomeOptions } from '@incumbent/test-support';
@@ -36,7 +36,7 @@ export function composeFiles(): readonly string[] {
   return readdirSync(FOLDER).filter((file) => file.endsWith('.yaml'));
 }
 
-/** Runs `docker compose` in its folder, and gives what it printed. Throws where it fails. */
+/** Runs `docker compose` in its folder, and returns its output. Throws if it fails. */
 export async function compose(args: readonly string[], options: Partial<Pick<OutcomeOptions, 'env' | 'timeoutMs'>> = {}): Promise<string> {
   const command = [...(await composeCommand()), ...args];
   const { status, output } = await outcomeOf(command, { cwd: FOLDER, timeoutMs: 30_000, ...options });

@@ -1,12 +1,9 @@
-/**
- * A store that counts what is asked of it: the requests that core makes, whatever an adapter makes
- * of them.
- */
+/** A store that counts the requests that core makes, whatever an adapter makes of them. */
 
 import type { Store } from '@incumbent/core';
 
 export interface Counts {
-  /** Unary calls, renewals left out; a watch counts as one, for the read that it begins with. */
+  /** Unary calls without renewals. A watch counts as one, for its first read. */
   requests: number;
   renewals: number;
 }

@@ -20,7 +20,7 @@ import { freshNamespace, storeUrl } from './checks/pair.ts';
 const DEMO = new URL('../../examples/kafka-controller/index.ts', import.meta.url);
 const WAIT_MS = 60_000;
 
-/** Which stores can be had. */
+/** Which stores are available. */
 const awaited = {
   etcd: await requireStore({ store: 'etcd' }),
   zookeeper: await requireStore({ store: 'zookeeper' }),
@@ -44,7 +44,7 @@ async function start(...args: readonly string[]): Promise<ScriptProcess> {
   return spawnScript(DEMO, { args, env: { NO_COLOR: '1', TMPDIR: scratch.path } });
 }
 
-/** What the demo prints, and how it ends. */
+/** What the demo prints, and its exit code. */
 async function run(...args: readonly string[]): Promise<{ readonly output: string; readonly status: unknown }> {
   await using script = await start(...args);
   const status = await script.exited;
@@ -92,7 +92,7 @@ const shortRows = [
   /stale writes refused +\d+: [1-9]\d* by the store/m,
 ];
 
-/** All acts, all promises, and not a colour, for nobody watches. */
+/** Expects all acts and promises, and no colours, because the output is not a terminal. */
 function expectStory(output: string, expected: readonly RegExp[] = rows): void {
   for (const row of expected) expect(output).toMatch(row);
   expect(output.match(/^ {2}✓ .*$/gm)).toHaveLength(9);
@@ -100,7 +100,7 @@ function expectStory(output: string, expected: readonly RegExp[] = rows): void {
   expect(output).not.toContain('\u001B');
 }
 
-// A run takes its time: leases expire.
+// A run takes minutes, because leases expire.
 const MINUTES = { timeout: 240_000 };
 
 const servers = { etcd: sharedEtcd, zookeeper: sharedZookeeper, consul: sharedConsul } as const;

@@ -1,6 +1,6 @@
-/** What an etcd server says it has been asked: an account that shares no code with the client. */
+/** The requests that an etcd server reports itself. Shares no code with the client. */
 
-/** gRPC messages received, by method; renewals and the watches' own stream left out. */
+/** gRPC messages received, by method, without renewals and the stream of watches. */
 export async function unaryRequests(url: string): Promise<number> {
   const response = await fetch(`${url}/metrics`);
   let sum = 0;

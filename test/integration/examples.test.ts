@@ -109,7 +109,7 @@ it('fastify-service: healthy everywhere, one leads, and the next does when that 
   expect(metrics.headers.get('content-type')).toContain('version=0.0.4');
   expect(await metrics.text()).toMatch(/^incumbent_leader\{store="sqlite",election="mailer",member="\w+"\} 1$/m);
   expect(other.output.some((line) => line.includes('sends mails'))).toBe(true);
-  // Its own logger is the member's, too: pino.
+  // The program's logger is also the member's: pino.
   const logged = other.output.map((line): unknown => JSON.parse(line));
   expect(logged).toContainEqual(expect.objectContaining({ level: 30, msg: 'elected', election: 'mailer', term: '2', store: 'sqlite' }));
   other.sigterm();
@@ -149,7 +149,10 @@ it.runIf(await requirePostgres())(
   },
 );
 
-/** It has just begun: when it goes on it writes, and looks at no clock before. */
+/**
+ * The calculation has just begun. When the process continues, it writes without reading a clock
+ * before.
+ */
 async function stopWhileItCalculates(script: ScriptProcess): Promise<void> {
   const said = 'calculates a price';
   for (;;) {

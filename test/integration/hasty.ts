@@ -1,6 +1,6 @@
 /**
- * A process that binds a program to its life, and is killed in the next moment: its reaper has yet
- * to begin. Argument: after how many ms.
+ * A process that binds a program to its life and is killed right afterwards, before its reaper
+ * begins. Argument: the delay in ms.
  */
 
 import { spawn } from 'node:child_process';

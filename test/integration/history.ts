@@ -1,4 +1,4 @@
-/** Turns what members emitted into a history for the checker. */
+/** Converts the events that members emitted to a history for the checker. */
 
 import assert from 'node:assert/strict';
 import { checkHistory, type HistoryEvent } from '@incumbent/conformance';
@@ -46,7 +46,9 @@ export function checkedHistoryOf(lives: readonly Life[], election: string): read
   return events;
 }
 
-/** What this member emitted. `died`: the process was killed, so its leaderships may lack an end. */
+/**
+ * The events of this member. `died`: the process was killed, so its leaderships may lack an end.
+ */
 export function historyOf(script: ScriptProcess, member: string, election: string): readonly HistoryEvent[] {
   const isElected = ({ event, fields }: ScriptEvent): boolean => event === 'telemetry' && fields['word'] === 'elected';
   const reported = new Set(script.events.filter(isElected).map(({ fields }) => fields['term']));

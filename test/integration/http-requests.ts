@@ -1,13 +1,13 @@
-/** What `node:http` sends from this process, by its own word: every request, whoever makes it. */
+/** Every request that `node:http` sends from this process, as Node itself reports it. */
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { ClientRequest } from 'node:http';
 
-/** Renewals, which are no part of what elections cost. */
+/** Renewals, which are not part of the cost of elections. */
 const RENEWAL = /^\/v1\/(?:session\/renew|agent\/check\/pass)\//;
 
 export class HttpRequests implements Disposable {
-  /** Paths, renewals left out, since the last `reset`. */
+  /** Paths without renewals since the last `reset`. */
   readonly sent: string[] = [];
   /** Blocking queries that have no answer yet. */
   readonly #waiting = new Set<ClientRequest>();
@@ -17,7 +17,7 @@ export class HttpRequests implements Disposable {
     subscribe('http.client.request.start', this.#onSent);
   }
 
-  /** The most blocking queries at a time. */
+  /** The largest number of blocking queries at the same time. */
   get mostWaiting(): number {
     return this.#most;
   }

@@ -1,4 +1,4 @@
-/** A cluster of the example's brokers, under load, for tests and checks. */
+/** A cluster of the example's brokers under load, for tests and checks. */
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ export class KafkaCluster implements AsyncDisposable {
     this.producers = new Producers({ brokers: () => this.urls, partitions: () => PARTITION_NAMES });
   }
 
-  /** On the store of this URL; by default on sqlite. */
+  /** On the store of this URL. Default: SQLite. */
   static async open(url?: string): Promise<KafkaCluster> {
     const scratch = await makeScratch('kafka');
     const at = url ?? `sqlite:${join(scratch.path, 'state.db')}`;
@@ -42,15 +42,15 @@ export class KafkaCluster implements AsyncDisposable {
     return this.cluster.alive.flatMap(({ broker }) => this.cluster.urls.get(broker) ?? []);
   }
 
-  /** The last one that said so, if it lives. */
+  /** The last broker that reported to be the controller, if it lives. */
   get controller(): string | undefined {
     const last = heardOf(this.cluster.heard, 'elected').at(-1)?.broker;
     return this.cluster.alive.some(({ broker, isPaused }) => broker === last && !isPaused) ? last : undefined;
   }
 
   /**
-   * Resumes a broker that has said that it stops. It says so right before it does, and a signal to
-   * go on that arrives in between is lost.
+   * Resumes a broker that has reported that it stops. It reports this right before it stops, and a
+   * signal to continue that arrives in between is lost.
    */
   async resume(broker: string): Promise<void> {
     const process = this.cluster.running(broker);
@@ -63,7 +63,10 @@ export class KafkaCluster implements AsyncDisposable {
     for (const process of processes) await process.ready;
   }
 
-  /** Brokers with a topic of six partitions, everyone in sync, and messages being sent. */
+  /**
+   * Starts brokers with a topic of six partitions, all replicas in sync, and producers that send
+   * messages.
+   */
   async begin(...brokers: readonly string[]): Promise<void> {
     await this.start(...brokers);
     const topic = { topic: 'orders', partitions: 6, replicationFactor: 3 };
@@ -81,12 +84,12 @@ export class KafkaCluster implements AsyncDisposable {
     return new Map(entries.map((entry) => [entry.name, decode(entry).partition]));
   }
 
-  /** How many partitions are on their way from one broker to another. */
+  /** How many partitions are moving from one broker to another. */
   async moving(): Promise<number> {
     return [...(await this.partitions()).values()].filter(({ target }) => target !== null).length;
   }
 
-  /** Nothing moves, everyone is in sync, and the preferred replica leads. */
+  /** Waits until nothing moves, all replicas are in sync, and the preferred replicas lead. */
   async settled(): Promise<void> {
     const isSettled = async (): Promise<boolean> => {
       const all = [...(await this.partitions()).values()];
@@ -103,8 +106,8 @@ export class KafkaCluster implements AsyncDisposable {
   }
 
   /**
-   * Stops the load when there was some more of it, and reads everything. Throws where a message
-   * that was acknowledged is not there.
+   * Stops the load after some more messages, and reads everything. Throws if an acknowledged
+   * message is missing.
    */
   async checkNothingLost(): Promise<number> {
     const { acknowledged } = this.producers;

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(async () => kafka[Symbol.asyncDispose]());
 
-/** Waits until the controller stands still at the moment that it was told. */
+/** Waits until the controller stops at the moment that it was told. */
 async function stopped(since: number): Promise<string> {
   const heard = await cluster.hear('stopping', { withinMs: WAIT_MS, since });
   expect(heard).toBeDefined();
@@ -22,8 +22,7 @@ async function stopped(since: number): Promise<string> {
 }
 
 /**
- * Lets the controller make one write after the other, until it stands still while partitions are
- * moving.
+ * Lets the controller make one write after the other until it stops while partitions are moving.
  */
 async function stoppedWhileMoving(since: number): Promise<string> {
   for (let from = since; ; from += 1) {
@@ -39,7 +38,7 @@ async function stoppedWhileMoving(since: number): Promise<string> {
   }
 }
 
-// Leases expire in these.
+// Leases expire in these tests.
 describe('the example of a controller', { timeout: 180_000 }, () => {
   it('completes a reassignment whose controller is killed in its middle, and the next one, too, and loses no message', async () => {
     await kafka.begin('b1', 'b2', 'b3', 'b4');
@@ -53,7 +52,7 @@ describe('the example of a controller', { timeout: 180_000 }, () => {
     expect(second).not.toBe(first);
     cluster.running(second).kill();
     for (const process of cluster.alive) void process.command({ type: 'goOn' });
-    // One may be elected, and stop, before it is told to go on.
+    // A controller may be elected, and stop, before it is told to continue.
     const over = new AbortController();
     const waking = (async () => {
       while (!over.signal.aborted) {
@@ -85,7 +84,7 @@ describe('the example of a controller', { timeout: 180_000 }, () => {
     expect(await stopped(since)).toBe(zombie);
     const isReplaced = async (): Promise<boolean> => kafka.ledBy({ than: zombie });
     await until(isReplaced, { what: 'others that have been told to lead its partitions', withinMs: WAIT_MS });
-    // What was written before it stopped is there; what was not is not, now or later.
+    // What was written before it stopped exists. What was not written never appears.
     const isThere = moment === 'request';
     expect((await kafka.partitions()).has('late-0')).toBe(isThere);
     await kafka.resume(zombie);

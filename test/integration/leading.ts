@@ -1,6 +1,6 @@
 /**
- * The work of a leader in a process of its own, for checks: it tells what it believes, and asks
- * itself often.
+ * The work of a leader in a process of its own, for checks. It reports when it is valid, and calls
+ * `isValid()` often.
  */
 
 import diagnosticsChannel from 'node:diagnostics_channel';
@@ -19,10 +19,10 @@ function termOf(fields: unknown): unknown {
   return typeof fields === 'object' && fields !== null && 'term' in fields ? fields.term : undefined;
 }
 
-/** How often a member that leads asks itself whether it does. */
+/** How often a leader calls `isValid()`, in ms. */
 const SAMPLE_MS = 5;
 
-/** What a leadership has, over a store or without one. */
+/** The properties of a leadership, over a store or without one. */
 export interface Leading {
   readonly term: bigint;
   readonly signal: AbortSignal;
@@ -30,7 +30,7 @@ export interface Leading {
   isValid(): boolean;
 }
 
-/** Until leadership has ended, and `stopMs` longer. */
+/** Reports until leadership has ended, and `stopMs` longer. */
 export async function tellWhileLeading(leadership: Leading, stopMs: number): Promise<void> {
   const { term } = leadership;
   emit('elected', { term });
@@ -43,7 +43,7 @@ export async function tellWhileLeading(leadership: Leading, stopMs: number): Pro
   emit('stopped', { term });
 }
 
-/** The belief held at some moment after `from`, so that is what counts. */
+/** The leadership was valid at some moment after `from`, which is what the checks need. */
 function sample(leadership: Leading): void {
   const from = process.hrtime.bigint();
   if (leadership.isValid()) emit('valid', { term: leadership.term, from });

@@ -1,6 +1,6 @@
 /**
- * One member with many elections, in a process of its own: leads them all, and tells of each.
- * Started by checks.
+ * One member with many elections in a process of its own. It leads them all and reports each.
+ * Checks start it.
  */
 
 import { Member, openStore } from 'incumbent';

@@ -1,6 +1,6 @@
 /**
- * A member in a process of its own, for checks: leads whenever it can, and tells what it believes.
- * Started by `spawnMember`.
+ * A member in a process of its own, for checks. It leads whenever it can, and reports when it is
+ * valid. Started by `spawnMember`.
  */
 
 import diagnosticsChannel from 'node:diagnostics_channel';
@@ -14,7 +14,7 @@ const [url = 'memory:', memberId = 'm', ttlMs = '5000', election = 'controller',
 
 const store = await openStore(url);
 const member = new Member(store, { memberId, ttlMs: Number(ttlMs), reaper: reaper === 'reaper' });
-// A check may send it twice, and the second must not kill what is closing.
+// A check may send the signal twice. The second one must not kill the process while it closes.
 let stopping: Promise<void> | undefined;
 process.on('SIGTERM', () => void (stopping ??= stop()));
 let leading: Leadership | undefined;
@@ -40,7 +40,7 @@ function isReady(fields: unknown): fields is { readonly pid: number } {
   return typeof fields === 'object' && fields !== null && 'pid' in fields;
 }
 
-/** To whoever has waited longest, by name. */
+/** Hands over by name to the candidate that has waited longest. */
 async function handOver(): Promise<void> {
   const successor = (await member.election(election).candidates()).find((candidate) => candidate.memberId !== memberId);
   if (successor === undefined) return;

@@ -1,4 +1,4 @@
-/** What counts as an untruth of an observer. */
+/** Tests which views of an observer count as untrue. */
 
 import type { HistoryEvent } from '@incumbent/conformance';
 import type { ElectionView } from 'incumbent';

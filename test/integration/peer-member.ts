@@ -1,6 +1,6 @@
 /**
- * A member of a group without a store, in a process of its own, for checks: leads whenever it can,
- * and tells what it believes and whom it sees.
+ * A member of a group without a store in a process of its own, for checks. It leads whenever it
+ * can, and reports when it is valid and which members it sees.
  */
 
 import diagnosticsChannel from 'node:diagnostics_channel';

@@ -6,7 +6,7 @@ import { freshNamespace, storeUrl } from './checks/pair.ts';
 const README = new URL('../../README.md', import.meta.url);
 const QUICKSTART = new URL('../../examples/quickstart/index.ts', import.meta.url);
 
-/** What the program prints, and how it ends. */
+/** What the program prints, and its exit code. */
 async function run(...args: readonly string[]): Promise<{ readonly output: readonly string[]; readonly status: unknown }> {
   await using script = await spawnScript(QUICKSTART, { args });
   const status = await script.exited;

@@ -1,6 +1,6 @@
 /**
- * Processes with a reaper that die in various ways, on etcd, where nothing else ends their leases
- * before the ttl.
+ * Processes with a reaper that die in various ways. They use etcd, where nothing else ends their
+ * leases before the ttl.
  */
 
 import { readFileSync } from 'node:fs';
@@ -249,13 +249,13 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a leader with 
     const lastAt = Math.max(...beatsOf(first).map(at));
     expect(lastAt).toBeLessThan(nextAt);
     const [one] = beatsOf(first);
-    // A killed process does nothing any more, but it needs a processor to be gone.
+    // A killed process runs no code any more, but needs processor time to disappear.
     await until(() => groupIsGone(Number(one?.fields['group'])), { what: 'the end of the group', withinMs: DEADLINE_MS });
     expect(isAlive(reaperOf(first))).toBe(true);
     first.sigcont();
     await first.waitFor('ended', { withinMs: DEADLINE_MS });
-    // Kill it before the second one ends: otherwise it is elected again, and may die between the
-    // start of a group and its binding.
+    // Kill it before the second one ends. Otherwise it is elected again, and may die after the
+    // group started and before it was bound.
     first.sigkill();
     await first.exited;
   });

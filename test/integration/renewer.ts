@@ -1,6 +1,6 @@
 /**
- * Holds the key `held` by a lease, and renews the lease as often as it can. Started by the check
- * `sqlite-reads`.
+ * Binds the key `held` to a lease, and renews the lease as often as it can. The check
+ * `sqlite-reads` starts it.
  */
 
 import { setImmediate as nextTurn } from 'node:timers/promises';

@@ -1,6 +1,5 @@
 /**
- * The end of a lease by what its store tells another process, on every store: with secrets, and by
- * TLS.
+ * Another process ends a lease with what the store gives it, on every store, with secrets and TLS.
  */
 
 import { momentOf } from '@incumbent/core/adapter';
@@ -24,7 +23,7 @@ const TOKEN = '11111111-2222-3333-4444-555555555555';
 
 interface Place {
   readonly url: string;
-  /** Ends the server, for good. */
+  /** Ends the server permanently. */
   end(): Promise<void>;
 }
 
@@ -76,7 +75,7 @@ async function put(store: Store, key: string, lease: string): Promise<void> {
   await store.compareAndSwap([{ key, expect: null, put: new Uint8Array([1]), lease }], CALL);
 }
 
-/** As another process would have it: from plain text alone. */
+/** A revoker made from plain text alone, as in another process. */
 async function revokerOf({ revocation }: Store): Promise<Revoker> {
   if (revocation === undefined) throw new Error('the store tells no other process how its leases end');
   const { module, access }: { module: string; access: string } = JSON.parse(
@@ -91,9 +90,9 @@ function ticketOf({ revocation }: Store, lease: string): string {
 }
 
 /**
- * What a renewal is refused with, asked for again while nobody answers: a ZooKeeper server on which
- * an owner takes a session back in the moment in which another one ends it may keep that
- * connection, and say nothing on it (one of thirty times). The owner gives such a connection up.
+ * The error of a renewal, which is repeated while there is no answer. If an owner moves a session
+ * back to a ZooKeeper server at the moment when another one ends it, the server may keep that
+ * connection and send nothing on it (once in thirty times). The owner closes such a connection.
  */
 async function refusal(store: Store, lease: string): Promise<unknown> {
   const renewed = async (): Promise<unknown> =>

@@ -1,6 +1,6 @@
 /**
- * Worlds from seeds that nobody has tried: where one breaks a promise, its seed is in the message.
- * `SIMULATION_START` sets them.
+ * Worlds of seeds that were never run before. If one breaks a promise, the message contains its
+ * seed. `SIMULATION_START` sets the first seed.
  */
 
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * One address, as of a service or a load balancer, behind which the existing connections go silent,
- * while new ones work. Nobody is told: nothing is reset. All timing is the default.
+ * One address, as of a service or a load balancer, behind which the existing connections become
+ * silent while new ones work. Nothing is reset, so nobody is notified. All timing is the default.
  */
 
 import { ElectionObserver, Member, openStore, type Leadership, type Store } from 'incumbent';
@@ -9,16 +9,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { consulHost, etcdHost, redisHost, zookeeperHost } from './checks/hosts.ts';
 import { ELECTION, freshNamespace, WAIT_MS, storeUrl } from './checks/pair.ts';
 
-/** What passes by the connections that there are is lost from now on; new ones work. */
+/** Everything on the existing connections is lost from now on. New connections work. */
 function silenceExisting(proxy: Proxy): void {
   proxy.blackhole();
   proxy.latency(0, { scope: 'new' });
 }
 
-/**
- * Resolves once this leadership is valid at a moment that only a renewal from now on can have
- * brought.
- */
+/** Resolves once the leadership is valid at a moment that only a later renewal can have covered. */
 async function renewed(leadership: Leadership): Promise<void> {
   const untilMs = performance.now() + leadership.remainingMs();
   const isOver = (): boolean => performance.now() > untilMs || !leadership.isValid();

@@ -1,4 +1,4 @@
-/** The stores of the page, on servers as they come. */
+/** The stores of the page, on servers with default settings. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

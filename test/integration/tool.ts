@@ -1,6 +1,6 @@
 /**
- * Runs the command that its arguments are, as a child; tells its process id, and how it ends. What
- * it starts may outlive it, and is then killed with this.
+ * Runs the command in its arguments as a child, and reports its process id and how it ends.
+ * Processes that the command leaves behind are killed together with this one.
  */
 
 import { spawn } from 'node:child_process';
@@ -11,5 +11,5 @@ const [command = '', ...args] = process.argv.slice(2);
 const tool = spawn(command, args, { stdio: 'inherit' });
 tool.once('exit', (code, signal) => emit('toolEnded', { code: code ?? 128 + (signal === null ? 0 : constants.signals[signal]) }));
 tool.once('spawn', () => emit('tool', { pid: tool.pid }));
-// What the tool leaves behind says for itself whether it lives.
+// Processes that the tool leaves behind report themselves whether they live.
 setInterval(() => {}, 60_000);

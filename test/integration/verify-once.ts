@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { randomOf, type Check } from './checks/check.ts';
 
-/** Where a claim is of several kinds of runs, one of each. */
+/** Claims with several kinds of runs need one of each. */
 const RUNS: Readonly<Record<string, number>> = {
   'failover-requests': 2,
   'etcd-silent-watch': 2,
@@ -19,7 +19,7 @@ const RUNS: Readonly<Record<string, number>> = {
   'raft-leader-deposed': 2,
   'raft-one-way-cut': 4,
 };
-/** What only measures takes its time elsewhere. */
+/** Claims that only measure, without a bound, run elsewhere. */
 const SEED = 1;
 
 export function verifyOnce(checks: readonly Check[]): void {

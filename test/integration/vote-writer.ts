@@ -1,6 +1,6 @@
 /**
- * A process that saves a vote, one byte at a time, and stands still after as many bytes as it is
- * told, for good: it is killed then. It tells what it loaded before, and, if it comes that far,
+ * A process that saves a vote one byte at a time and stops for good after the given number of
+ * bytes, so that it can be killed then. It reports what it loaded before and, if it gets that far,
  * that the vote is saved.
  */
 
@@ -21,7 +21,7 @@ await file.save({ memberId, term, votedFor: term % 2n === 0n ? memberId : undefi
 emit('saved', { term });
 await file.close();
 
-/** From now on every write of this process. */
+/** Applies to every write of this process from now on. */
 async function writeByteByByte(): Promise<void> {
   await using any = await open(path);
   const handles: Pick<FileHandle, 'write'> = Object.getPrototypeOf(any);

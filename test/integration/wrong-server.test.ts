@@ -1,6 +1,6 @@
 /**
- * A store that is opened on what is another store's server, or on one that speaks TLS where it does
- * not, or the other way round.
+ * Opens a store on another store's server, or with TLS on a server without it, or the other way
+ * round.
  */
 
 import { openStore } from 'incumbent';
@@ -20,8 +20,8 @@ const starts: Readonly<Record<Name, (options?: { readonly tls: 'server' }) => Pr
 };
 
 /**
- * What opening one store on another's server ends with: where that just ends the connection, or
- * waits for more, no more can be known.
+ * The error of opening one store on another's server. If the server just closes the connection or
+ * waits for more data, no more can be known.
  */
 const told: readonly (readonly [Name, Name, string, RegExp])[] = [
   ['consul', 'etcd', 'UNSUPPORTED', /is not Consul/],
@@ -52,12 +52,12 @@ const withoutTls: readonly (readonly [Name, string, RegExp])[] = [
   ['zookeeper', 'UNAVAILABLE', /ended the connection in place of opening a session/],
 ];
 
-/** `redis:` of a URL of any scheme; `rediss:` where it is to speak TLS. */
+/** `redis:` for a URL of any scheme, and `rediss:` for TLS. */
 function urlOf(name: Name, host: string, tls = ''): string {
   return `${name}${tls === '' ? '' : 's'}://${host}/wrong?connectTimeoutMs=${CONNECT_MS}${tls}`;
 }
 
-/** What opening ends with, and that it does so in time. */
+/** The error of opening, which must come in time. */
 async function failureOf(url: string): Promise<unknown> {
   const from = performance.now();
   const failure: unknown = await openStore(url).then(

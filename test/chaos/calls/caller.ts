@@ -1,7 +1,7 @@
 /**
- * Makes calls that have hardly any time, in a process that stands still in their midst: each has to
- * settle, and none may be left to fail with nobody to hear of it, which ends a process. Arguments:
- * the store's URL, for how many ms, the seed.
+ * Makes calls with very short timeouts in a process that is stopped in the middle of them. Each
+ * call must settle, and none may reject unhandled, which would end the process. Arguments: the
+ * store's URL, the duration in ms, the seed.
  */
 
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
@@ -11,9 +11,9 @@ import { randomOf } from '../../integration/checks/check.ts';
 
 const [url = '', forMs = '5000', seed = '1'] = process.argv.slice(2);
 
-/** Calls under way at a time. */
+/** How many calls run at the same time. */
 const CROWD = 24;
-/** How long after its own time a call may settle, on a machine that is busy. */
+/** How long after its timeout a call may settle on a busy machine, in ms. */
 const GRACE_MS = 20_000;
 const TIMES_MS = [1, 1, 2, 3, 5, 8, 15, 40, 300];
 const REASON = new Error('given up');
@@ -40,7 +40,7 @@ async function seen(states: (signal: AbortSignal) => AsyncIterable<unknown>): Pr
   for await (const _ of states(over.signal)) if (chance(0.1)) break;
 }
 
-const verbs: Readonly<Record<string, (store: Store, call: Call) => Promise<unknown>>> = {
+const operations: Readonly<Record<string, (store: Store, call: Call) => Promise<unknown>>> = {
   read: (store, call) => store.read(someKey(), { ...call, fresh: chance(0.5) }),
   list: (store, call) => store.list('k', call),
   first: (store, call) => store.list('q', { ...call, first: 2, values: chance(0.5) }),
@@ -76,25 +76,25 @@ function count(outcome: string): void {
   outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
 }
 
-async function settled(verb: string, store: Store): Promise<void> {
+async function settled(operation: string, store: Store): Promise<void> {
   const giveUp = new AbortController();
   if (chance(0.2)) setTimeout(() => giveUp.abort(REASON), random() * 10);
   const call = { timeoutMs: pick(TIMES_MS), ...(chance(0.5) ? { signal: giveUp.signal } : {}) };
   try {
-    await verbs[verb]!(store, call);
+    await operations[operation]!(store, call);
     count('done');
   } catch (error) {
     if (isIncumbentError(error)) count(error.code);
     else if (error === REASON || (error instanceof Error && error.name === 'TimeoutError')) count('given up');
-    else emit('odd', { verb, error: String(error) });
+    else emit('odd', { operation, error: String(error) });
   }
 }
 
 function begin(store: Store): void {
-  // An election takes many calls.
-  const verb = chance(0.02) ? 'campaign' : pick(Object.keys(verbs).filter((name) => name !== 'campaign'));
-  const call = settled(verb, store).finally(() => underWay.delete(call));
-  underWay.set(call, verb);
+  // A campaign takes many calls, so it is drawn rarely.
+  const operation = chance(0.02) ? 'campaign' : pick(Object.keys(operations).filter((name) => name !== 'campaign'));
+  const call = settled(operation, store).finally(() => underWay.delete(call));
+  underWay.set(call, operation);
 }
 
 /** The link may be down. */

@@ -1,4 +1,4 @@
-/** Every leadership that began ends once, with a reason; validity ends with it. */
+/** Every leadership that began ends once, with a reason, and is not valid after its end. */
 
 import { only, type ChaosEvent, type Who } from '../history.ts';
 import { nameOf, seconds, type Rule, type Violation } from './rule.ts';

@@ -1,18 +1,19 @@
-/** What the store's own records say of the leases that leaderships rested on. */
+/** What the store reports about the leases of leaderships. */
 
 import { headerOf, only, type ChaosEvent, type Who } from '../history.ts';
 
-/** A lease that the store ended before the time that it had vouched for. */
+/** A lease that the store ended before the time that it had guaranteed. */
 interface EarlyEnd {
-  /** When the store was first known to keep the lease no longer, in ms. */
+  /** When the store was first known to have ended the lease, in ms. */
   readonly goneAt: number;
-  /** Until when the last acknowledged renewal vouched for the lease, in ms. */
+  /** Until when the last acknowledged renewal guaranteed the lease, in ms. */
   readonly vouchedUntil: number;
 }
 
 /**
- * Finds the leaderships whose lease the store ended early: the store says of itself that it may,
- * and a witness read that the lease was gone before the time that the last renewal had vouched for.
+ * Finds the leaderships whose lease the store ended early. The store declares that it may do so,
+ * and the witness read that the lease was gone before the time that the last renewal had
+ * guaranteed.
  */
 export function earlyEndsIn(history: readonly ChaosEvent[]): (who: Who, term: bigint) => EarlyEnd | undefined {
   if (headerOf(history).endsEarly === undefined) return () => undefined;

@@ -1,12 +1,14 @@
-/** Somebody leads, within a bound, after all has been healed. */
+/** A member leads within a bounded time after all faults were healed. */
 
 import { only, type ChaosEvent } from '../history.ts';
 import { seconds, type Rule } from './rule.ts';
 
 export interface Recovery {
-  /** When all was healed, in ms. */
+  /** When all faults were healed, in ms. */
   readonly at: number;
-  /** How long until somebody believed, in ms; Infinity if nobody did before the next storm. */
+  /**
+   * How long until a member was a valid leader, in ms. Infinity if none was before the next storm.
+   */
   readonly tookMs: number;
 }
 

@@ -1,23 +1,23 @@
-/** No lease ends before its time, and whoever leads in calm leads on. */
+/** No lease ends before its time, and a leader in calm keeps leading. */
 
 import { only, type ChaosEvent, type EndedEvent } from '../history.ts';
 import { earlyEndsIn } from './leases.ts';
 import { isAround, nameOf, seconds, spansOf, type Rule, type Span } from './rule.ts';
 
-/** Of a ttl: both clocks may be off by 1 %, and a stamp is taken a moment late. */
+/** As a part of the ttl: both clocks may be off by 1 %, and timestamps are taken slightly late. */
 const ALMOST = 0.95;
 /**
- * What is left of a storm may end a leadership for so many ttls, and a busy machine for as long
- * after it was seen to be busy.
+ * For this many ttls after a storm, and after the machine was seen to be busy, a leadership may
+ * still end.
  */
 const SETTLED_TTLS = 1.5;
-/** Of a ttl: a pause of the process, or of the whole machine, that may have cost a renewal. */
+/** As a part of the ttl: a pause of the process or the machine that may have cost a renewal. */
 const LAG = 0.2;
 const NOTICED_MS = 2_000;
-/** Faults under which calls may go through while a watch tells nothing. */
+/** Faults under which calls may succeed while a watch reports nothing. */
 const SILENCES: ReadonlySet<string> = new Set(['silenceWatches', 'silent', 'freezeDisk']);
 
-/** Leaderships that the store ended while it vouched for their lease, by nobody's hand. */
+/** Leaderships whose guaranteed lease the store itself ended. */
 export function earlyEndsOf(history: readonly ChaosEvent[], ttlMs: number): readonly EndedEvent[] {
   const faults = spansOf(only(history, 'fault'));
   const deletions = faults.filter(({ fault }) => fault === 'deleteRecord' || fault === 'deleteEntry');
@@ -27,14 +27,14 @@ export function earlyEndsOf(history: readonly ChaosEvent[], ttlMs: number): read
     const isStores = reason === 'leaseExpired' || reason === 'recordDeleted' || reason === 'recordReplaced' || reason === 'entryDeleted';
     if (!isStores || renewedMsAgo >= ttlMs * ALMOST) return false;
     const isDeleted = reason !== 'leaseExpired' && deletions.some((span) => isAround(heardOf(span, silences), at, ttlMs + NOTICED_MS));
-    // Its age is read off a wall clock.
+    // A wall clock measures its age.
     return !isDeleted && !jumps.some((jump) => jump.who === who && Math.abs(jump.at - at) < 2 * ttlMs);
   });
 }
 
 /**
- * A deletion while watches were silent lasts, for whoever learns of it by them, as long as the
- * silence.
+ * While watches are silent, a deletion lasts as long as the silence for members that learn of it by
+ * them.
  */
 function heardOf(deletion: Span, silences: readonly Span[]): Span {
   const during = silences.filter(({ from, to }) => from <= deletion.to && deletion.from <= to);

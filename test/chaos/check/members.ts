@@ -1,4 +1,4 @@
-/** No member ends by itself, none gives up, and nothing is left of them. */
+/** No member ends by itself, none gives up, and nothing is left behind. */
 
 import { only } from '../history.ts';
 import type { Rule } from './rule.ts';

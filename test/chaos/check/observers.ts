@@ -1,4 +1,4 @@
-/** Observers never go back, and in calm they all name who leads. */
+/** Observers never go back, and in calm they all show the current leader. */
 
 import { only } from '../history.ts';
 import { seconds, type Rule } from './rule.ts';
@@ -16,9 +16,9 @@ export const observersNeverGoBack: Rule = (history) =>
   });
 
 /**
- * Members are asked in calm who leads, and must all name the latest leader. Nobody is compared with
- * a leader whose leadership had ended by the time of asking, or ended while members answered:
- * whether it may end in calm is the matter of another rule.
+ * In calm the members are asked who leads, and must all name the latest leader. Leaderships that
+ * had ended by then, or that ended while members answered, are not compared: another rule checks
+ * whether they may end.
  */
 export const observersAgree: Rule = (history) => {
   const phases = only(history, 'phase');

@@ -1,20 +1,22 @@
-/** What a checker says. */
+/** What a checker reports. */
 
 import type { ChaosEvent, FaultEvent, RunHeader } from '../history.ts';
 
 /** A promise that a history breaks. */
 export interface Violation {
-  /** The promise, in the simulator's words. */
+  /** The promise, in the same words as in the simulator. */
   readonly promise: string;
   /** In ms since the run began. */
   readonly at: number;
   readonly what: string;
 }
 
-/** Reads a whole history and says what breaks its promises. Knows nothing of how elections work. */
+/**
+ * Reads a whole history and reports the promises that it breaks. Does not know how elections work.
+ */
 export type Rule = (history: readonly ChaosEvent[], header: RunHeader) => readonly Violation[];
 
-/** One fault from its beginning to its end; Infinity while it has none. */
+/** One fault from its beginning to its end. The end is Infinity while the fault lasts. */
 export interface Span {
   readonly id: number;
   readonly fault: string;
@@ -24,8 +26,7 @@ export interface Span {
 }
 
 /**
- * Every fault that may have hit something: those that were begun, whether or not they were seen to
- * take effect.
+ * All faults that may have had an effect: those that began, whether or not their effect was seen.
  */
 export function spansOf(faults: readonly FaultEvent[]): readonly Span[] {
   const ends = new Map(faults.flatMap(({ id, at, what }) => (what === 'ends' || what === 'missed' ? [[id, at] as const] : [])));
@@ -34,7 +35,7 @@ export function spansOf(faults: readonly FaultEvent[]): readonly Span[] {
   );
 }
 
-/** Whether a fault was on at this moment, or had been so shortly before. */
+/** Whether a fault was active at this moment, or shortly before. */
 export function isAround({ from, to }: Span, at: number, withinMs: number): boolean {
   return from <= at && at <= to + withinMs;
 }

@@ -1,27 +1,27 @@
 /**
- * While one server is sick and a quorum is healthy, or watches are silent, somebody leads within a
- * bound.
+ * While one server is faulty and a quorum works, or while watches are silent, a member leads within
+ * a bounded time.
  */
 
 import { only, type ChaosEvent, type Of } from '../history.ts';
 import { seconds, spansOf, type Rule, type Span } from './rule.ts';
 
-/** Faults of one server: the others serve meanwhile. */
+/** Faults of one server, while the others serve requests. */
 const OF_ONE_SERVER: ReadonlySet<string> = new Set(['killServer', 'pauseServer', 'cutServer', 'slowServer', 'freezeDisk']);
-/** As few servers as have a quorum without one. */
+/** The smallest number of servers that has a quorum without one of them. */
 const LEAST_SERVERS = 3;
 
-/** One server is sick, or watches are silent, and nothing else is wrong. */
+/** A time in which one server is faulty or watches are silent, and nothing else fails. */
 interface Spell {
   readonly fault: string;
   readonly target: string;
   readonly from: number;
   readonly to: number;
-  /** The longest time in which nobody believed, in ms. */
+  /** The longest time without a valid leader, in ms. */
   readonly vacantMs: number;
 }
 
-/** Of several members at once, too: their calls go through. */
+/** May affect several members at once, because their calls succeed. */
 const SILENT = 'silenceWatches';
 
 export function spellsOf(history: readonly ChaosEvent[], servers: number): readonly Spell[] {
@@ -46,7 +46,7 @@ export const somebodyLeadsBesideTheSick: Rule = (history, { servers, sickMs, sil
     return [{ promise: 'somebody leads while a quorum is healthy', at: from, what }];
   });
 
-/** The parts of a fault's time in which no other fault is on. */
+/** The parts of a fault's time in which no other fault is active. */
 function without({ from, to }: Span, others: readonly Span[]): readonly (readonly [from: number, to: number])[] {
   let rest: readonly (readonly [number, number])[] = [[from, to]];
   for (const other of others) {

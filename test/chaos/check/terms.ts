@@ -1,6 +1,4 @@
-/**
- * A term is one process's, is never issued twice, and whoever is elected later has the higher one.
- */
+/** A term belongs to one process and is never issued twice. A later election has a higher term. */
 
 import { only } from '../history.ts';
 import { nameOf, type Rule } from './rule.ts';

@@ -1,27 +1,28 @@
-/** At no instant do two consider themselves leader. */
+/** At no instant are two leaders valid. */
 
 import { only, type ChaosEvent } from '../history.ts';
 import { earlyEndsIn } from './leases.ts';
 import { nameOf, seconds, type Rule } from './rule.ts';
 
-/** A leadership that was believed in after a newer one had begun. */
+/** A leadership that was valid after a newer one had begun. */
 export interface Overlap {
   readonly who: string;
   readonly term: bigint;
   readonly newer: bigint;
-  /** When the newer one had begun, in ms. */
+  /** When the newer leadership had begun, in ms. */
   readonly at: number;
   readonly ms: number;
   /**
-   * Whether the store ended the lease early, and the belief lasted no longer than the store had
-   * vouched for.
+   * Whether the store ended the lease early, and the leadership was valid no longer than the store
+   * had guaranteed.
    */
   readonly excused: boolean;
 }
 
 /**
- * Sound whatever the processes did between two instructions: a belief is stamped before it is asked
- * for, so it held then or later; an election after it was told, so it had been won by then.
+ * Never reports a false violation, wherever processes were stopped. The timestamp of a valid
+ * leadership is taken before the call of `isValid()`, so it was valid then or later. An election is
+ * recorded after it was reported, so it was won by then.
  */
 export function overlapsOf(history: readonly ChaosEvent[]): readonly Overlap[] {
   const elected = only(history, 'elected');

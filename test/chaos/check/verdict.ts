@@ -1,7 +1,4 @@
-/**
- * What a history is worth: the promises that it breaks, and the figures that say what it has been
- * through.
- */
+/** Judges a history: the promises that it breaks, and figures of what happened in it. */
 
 import { headerOf, only, type ChaosEvent } from '../history.ts';
 import { oneValidLeader, overlapsOf } from './two-leaders.ts';
@@ -35,40 +32,42 @@ const rules: readonly Rule[] = [
 
 export interface Verdict {
   readonly violations: readonly Violation[];
-  /** What should have happened and did not: a quiet run is no pass. */
+  /**
+   * Events that should have happened and did not. A run without events does not count as passed.
+   */
   readonly missing: readonly string[];
   readonly figures: RunFigures;
 }
 
-/** A type and not an interface: the evidence takes any record of numbers. */
+/** A type and not an interface, because the evidence accepts any record of numbers. */
 type RunFigures = {
   readonly minutes: number;
-  /** Faults that hit something. */
+  /** Faults that had an effect. */
   readonly faults: number;
-  /** Leaderships that were told of. */
+  /** Leaderships that were reported. */
   readonly terms: number;
-  /** Leaderships that followed one that was lost, or whose process died. */
+  /** Leaderships that followed a lost one, or one whose process died. */
   readonly failovers: number;
   readonly writes: number;
-  /** Stale writes that the fence refused, */
+  /** Stale writes that the fence rejected. */
   readonly refusedByFence: number;
-  /** that its twin let through, */
+  /** Stale writes that the resource without a fence accepted. */
   readonly staleAtTwin: number;
-  /** and guarded writes that the store refused. */
+  /** Guarded writes that the store rejected. */
   readonly refusedByStore: number;
-  /** Leases that the store ended while it vouched for them. */
+  /** Leases that the store ended before the time that it had guaranteed. */
   readonly earlyEnds: number;
   /**
-   * Leaderships believed in after a newer one had begun, because the store had ended their lease
-   * early.
+   * Leaderships that were valid after a newer one had begun, because the store had ended their
+   * lease early.
    */
   readonly overlapsExcused: number;
   readonly longestOverlapMs: number;
-  /** The longest time without a leader after all was healed. */
+  /** The longest time without a leader after all faults were healed, in ms. */
   readonly longestVacancyMs: number;
   /**
-   * The longest time without a leader while one server was sick, or watches were silent, and
-   * nothing else was wrong.
+   * The longest time without a leader while one server was faulty or watches were silent, and
+   * nothing else failed, in ms.
    */
   readonly longestSickVacancyMs: number;
   readonly violations: number;
@@ -114,9 +113,9 @@ function failoversOf(history: readonly ChaosEvent[]): number {
   }).length;
 }
 
-/** What is tried so often must succeed once. */
+/** An event that was possible this many times must have happened once. */
 const OFTEN = 3;
-/** After this many minutes chance is no excuse any more. */
+/** From this many minutes on, every event must have happened. */
 const LONG_MINUTES = 10;
 
 function missingOf(history: readonly ChaosEvent[], figures: RunFigures): readonly string[] {

@@ -1,6 +1,4 @@
-/**
- * Stale writes are refused, by a fence and by the guard; and what the store has acknowledged stays.
- */
+/** The fence and the guard reject stale writes, and the store keeps acknowledged writes. */
 
 import { only, type SwappedEvent } from '../history.ts';
 import { nameOf, seconds, type Rule } from './rule.ts';
@@ -14,8 +12,8 @@ export const fenceHolds: Rule = (history) =>
   });
 
 /**
- * A write that was sent after a newer leader had been told of its term. One that was under way then
- * may have been applied before.
+ * Checks writes that were sent after a newer leader had learned of its term. A write that was on
+ * its way at that moment may have been applied before.
  */
 export const guardHolds: Rule = (history) => {
   const elected = only(history, 'elected');
@@ -27,7 +25,7 @@ export const guardHolds: Rule = (history) => {
   });
 };
 
-/** Where the store keeps what it acknowledges, and was read when all was over. */
+/** Applies where the store keeps what it acknowledges, and was read at the end. */
 export const writesStay: Rule = (history, { forgets }) => {
   if (forgets === true || only(history, 'left').length === 0) return [];
   const kept = new Map(only(history, 'kept').map(({ term, n }) => [term, n]));

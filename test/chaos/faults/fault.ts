@@ -1,53 +1,56 @@
 /**
- * What can be done to a run. Each fault is a value in a file with its like; the nemesis knows
- * nothing of them but this.
+ * The interface of faults. Each fault is a value in a file with similar ones. The nemesis knows
+ * only this interface.
  */
 
 import type { Faults } from '@incumbent/test-support';
 import type { CrewMember } from '../crew.ts';
 import type { Site } from '../site/site.ts';
 
-/** Mends what was done. Awaited when the fault's time is over, and before a calm. */
+/** Repairs the fault. Awaited when the fault's time is over, and before a calm. */
 export type Mend = () => Promise<void> | void;
 
 interface Common {
   readonly name: string;
-  /** How many of these among one deck of faults. */
+  /** How often the fault is in one deck of faults. */
   readonly weight: number;
-  /** Whether it can be done to this store, here. */
+  /** Whether the fault is possible with this store on this machine. */
   readonly appliesTo: (site: Site, means: Means) => boolean;
 }
 
-/** What the machine has. */
+/** The capabilities of the machine. */
 export interface Means {
-  /** Whether processes' wall clocks can be set. */
+  /** Whether the wall clocks of processes can be set. */
   readonly fakeClock: boolean;
 }
 
 export interface MemberFault extends Common {
   readonly on: 'member';
-  /** A leader that it hits leads no more, however long it lasts. */
+  /** A leader that the fault hits stops leading, however long the fault lasts. */
   readonly endsLeadership?: true;
   /**
-   * Begins it; throws, or gives undefined, where there was nothing to hit. `forMs` is how long it
-   * will last.
+   * Begins the fault. Throws or resolves with undefined if there was nothing to hit. `forMs` is its
+   * duration in ms.
    */
   readonly begin: (member: CrewMember, forMs: number, random: () => number) => Promise<Mend | undefined>;
 }
 
 export interface ServerFault extends Common {
   readonly on: 'server';
-  /** The only server that it can hit, by its index; any by default. */
+  /** The index of the only server that the fault can hit. Default: any server. */
   readonly only?: (site: Site) => number | undefined;
   readonly begin: (server: Faults, site: Site, index: number, random: () => number) => Promise<Mend | undefined>;
 }
 
-/** Over as soon as it is done, whatever the plan says: awaited by its mend. */
+/**
+ * A fault that ends as soon as its action is complete, whatever its planned duration. Its `Mend`
+ * waits for that.
+ */
 export interface StoreFault extends Common {
   readonly on: 'store';
-  /** What it hits, as the history names it: one fault at a time does. */
+  /** The target's name in the history. One fault at a time hits it. */
   readonly target: 'record' | 'servers';
-  /** `isOver`: a calm has come. */
+  /** `isOver` returns true once a calm has begun. */
   readonly begin: (site: Site, isOver: () => boolean) => Promise<Mend | undefined>;
 }
 

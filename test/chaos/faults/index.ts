@@ -6,7 +6,7 @@ import { serverFaults } from './server.ts';
 
 const all: readonly Fault[] = [...memberFaults, ...linkFaults, ...serverFaults];
 
-/** Every fault that can be done to this store, here. */
+/** All faults that are possible with this store on this machine. */
 export function faultsFor(site: Site, means: Means): readonly Fault[] {
   return all.filter((fault) => fault.appliesTo(site, means));
 }

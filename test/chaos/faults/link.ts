@@ -1,9 +1,12 @@
-/** What happens to a member's connections to the store. */
+/** Faults of a member's connections to the store. */
 
 import type { Proxy } from '@incumbent/test-support';
 import type { MemberFault } from './fault.ts';
 
-/** Of two round trips' time, at the most: a call has a quarter of a ttl. */
+/**
+ * The added latency, in ms. At most two round trips must fit into a call's timeout, a quarter of a
+ * ttl.
+ */
 const SLOW_MS = [20, 400] as const;
 
 function linkFault(name: string, weight: number, begin: (proxy: Proxy, random: () => number) => void): MemberFault {
@@ -19,13 +22,15 @@ function linkFault(name: string, weight: number, begin: (proxy: Proxy, random: (
   };
 }
 
-/** Nothing passes, and nobody is told. */
+/** Nothing passes, and neither side is notified. */
 const cut = linkFault('cut', 3, (proxy) => proxy.blackhole());
 
-/** Requests arrive and are served; no answer comes back. */
+/** Requests arrive and are served, and no answer comes back. */
 const deaf = linkFault('deaf', 2, (proxy) => proxy.dropReplies());
 
-/** Nothing passes on the connections that there are, and nobody is told; new ones work. */
+/**
+ * Nothing passes on the existing connections, and neither side is notified. New connections work.
+ */
 const silent = linkFault('silent', 2, (proxy) => proxy.blackhole({ scope: 'existing' }));
 
 /** Connections are reset, and new ones refused. */
@@ -37,7 +42,7 @@ const refuse = linkFault('refuse', 1, (proxy) => {
 /** Everything takes longer. */
 const slow = linkFault('slow', 1, (proxy, random) => proxy.latency(SLOW_MS[0] + random() * (SLOW_MS[1] - SLOW_MS[0])));
 
-/** Everything stands still, and is delivered late: nothing is lost. */
+/** Everything is held and delivered late. Nothing is lost. */
 const stall = linkFault('stall', 1, (proxy) => proxy.stall());
 
 export const linkFaults: readonly MemberFault[] = [cut, deaf, silent, refuse, slow, stall];

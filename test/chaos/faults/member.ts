@@ -1,4 +1,4 @@
-/** What happens to processes: they die, stand still, are busy, leave, and have their clocks set. */
+/** Faults of processes: they die, are stopped, are busy, leave, and have their clocks set. */
 
 import type { MemberFault } from './fault.ts';
 
@@ -26,12 +26,12 @@ const pause = memberFault('pause', 3, {
   },
 });
 
-/** Its event loop is filled. */
+/** Its event loop is blocked. */
 const block = memberFault('block', 1, {
   begin: async (member, forMs) => (member.order({ block: forMs }) ? () => {} : undefined),
 });
 
-/** Told to leave (SIGTERM), which hands over; started again. */
+/** Told to leave (SIGTERM), which hands over, and started again. */
 const leave = memberFault('leave', 1, {
   begin: async (member) => {
     if (!member.running) return undefined;
@@ -43,17 +43,17 @@ const leave = memberFault('leave', 1, {
   },
 });
 
-/** Its writes to the resource are held up, and arrive late, all at once. */
+/** Its writes to the resource are delayed, and arrive late, all at once. */
 const lateWrites = memberFault('lateWrites', 1, {
   begin: async (member) => member.holdWrites(),
 });
 
-/** Its watches tell nothing, and do not say so, while its calls go through. */
+/** Its watches report nothing and do not become stale, while its calls succeed. */
 const silenceWatches = memberFault('silenceWatches', 2, {
   begin: async (member) => (member.order({ watches: 'silent' }) ? () => void member.order({ watches: 'heard' }) : undefined),
 });
 
-/** Its wall clock is set, forth or back, by a minute to an hour, and set right later. */
+/** Its wall clock is set forward or back by a minute to an hour, and corrected later. */
 const wallJump = memberFault('wallJump', 2, {
   appliesTo: (_site, { fakeClock }) => fakeClock,
   begin: async (member, _forMs, random) => {

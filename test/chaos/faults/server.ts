@@ -1,4 +1,4 @@
-/** What happens to the store's servers, and what an operator does to it. */
+/** Faults of the store's servers, and changes by an operator. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Faults } from '@incumbent/test-support';
@@ -6,7 +6,7 @@ import type { ServerFault, StoreFault } from './fault.ts';
 
 const ATTEMPTS = 5;
 
-/** One that has no quorum yet does not serve, and is started again. */
+/** A server without a quorum does not serve requests yet, and is started again. */
 async function restart(server: Faults): Promise<void> {
   for (let left = ATTEMPTS - 1; ; left -= 1) {
     try {
@@ -17,7 +17,7 @@ async function restart(server: Faults): Promise<void> {
   }
 }
 
-/** Killed (SIGKILL), and started again on its data. */
+/** Killed (SIGKILL), and started again with its data. */
 const killServer: ServerFault = {
   name: 'killServer',
   on: 'server',
@@ -53,10 +53,10 @@ const cutServer: ServerFault = {
   },
 };
 
-/** Of one way: three times this is as long as an etcd waits for its leader. */
+/** One way, in ms. Three times this is the election timeout of an etcd server. */
 const SLOW_MS = 350;
 
-/** What it and the other servers say to one another takes longer. */
+/** The messages between it and the other servers take longer. */
 const slowServer: ServerFault = {
   name: 'slowServer',
   on: 'server',
@@ -68,7 +68,7 @@ const slowServer: ServerFault = {
   },
 };
 
-/** Its disk hangs: what it has to write waits, while it answers what it can without. */
+/** Its disk hangs: what it must write waits, and it answers what needs no write. */
 const freezeDisk: ServerFault = {
   name: 'freezeDisk',
   on: 'server',
@@ -81,7 +81,7 @@ const freezeDisk: ServerFault = {
   },
 };
 
-/** Each in turn is told to end (SIGTERM), and started again: as an upgrade goes. */
+/** Each server in turn is terminated (SIGTERM) and started again, as in an upgrade. */
 const rollServers: StoreFault = {
   name: 'rollServers',
   on: 'store',

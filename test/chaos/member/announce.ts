@@ -1,5 +1,6 @@
 /**
- * Tells what the SDK's diagnostics channels say: leaderships, and the renewals that they rest on.
+ * Reports what the SDK's diagnostics channels publish: leaderships, and the renewals of their
+ * leases.
  */
 
 import diagnosticsChannel from 'node:diagnostics_channel';

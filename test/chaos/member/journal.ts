@@ -4,10 +4,7 @@ import { workKey } from '../names.ts';
 
 const CALL_MS = 1_000;
 
-/**
- * One key of the store a term, written with the guard, and whether or not the leadership believes
- * in itself.
- */
+/** Writes one key per term in the store under guard, whether or not the leadership is valid. */
 export class Journal {
   readonly #store: Store;
   readonly #leadership: Leadership;

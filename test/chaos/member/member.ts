@@ -1,8 +1,8 @@
 /**
- * A member under faults, in a process of its own: leads whenever it can, works while it does, and
- * tells what it believes. Its work is careless on purpose: it looks whether it leads, prepares a
- * write, and sends it without looking again; and it writes once more when it has long been told to
- * stop. So stale writes come, and must be refused.
+ * A member under faults, in a process of its own. It leads whenever it can, works meanwhile, and
+ * reports whether it is valid. Its work is careless on purpose. It checks that it leads, prepares a
+ * write, and sends it without another check. It also writes once more long after it was told to
+ * stop. So stale writes happen, and must be rejected.
  */
 
 import { createConnection } from 'node:net';
@@ -19,12 +19,12 @@ import { WatchGate } from './watch-gate.ts';
 
 const [url = 'memory:', memberId = 'm', ttlMs = '3000', port = '0'] = process.argv.slice(2);
 
-/** How often a leader asks itself whether it leads. */
+/** How often a leader calls `isValid()`, in ms. */
 const ASK_MS = 5;
-/** A write takes up to so long to prepare, and so long is between two. */
+/** The longest time to prepare a write and the time between two writes, in ms. */
 const PREPARE_MS = 60;
 const PAUSE_MS = 40;
-/** When the work that was told to stop writes for the last time: up to so many ttls later. */
+/** The work that was told to stop writes for the last time up to this many ttls later. */
 const LATE_TTLS = 1.5;
 
 const hub = createConnection({ port: Number(port), host: '127.0.0.1', noDelay: true });
@@ -53,8 +53,8 @@ async function campaign(): Promise<void> {
     await election.lead(work);
   } catch (error) {
     if (leaving) return;
-    // Its former self's lease may be kept alive by an outage of the store: that is told, and tried
-    // again.
+    // An outage of the store may keep the former process's lease alive. The member reports it and
+    // tries again.
     emit(isIncumbentError(error, 'DUPLICATE_MEMBER') ? 'duplicate' : 'failed', { error: String(error) });
     await sleep(100);
   }
@@ -73,7 +73,7 @@ async function open(): Promise<Store> {
 
 async function work(leadership: Leadership): Promise<void> {
   const at = process.hrtime.bigint();
-  // Not told of unless it still stands: the process may have been stopped just before.
+  // Reported only if it is still valid: the process may have been stopped just before.
   if (!leadership.isValid()) return;
   const { term } = leadership;
   emit('elected', { term, from: at });
@@ -96,7 +96,7 @@ async function work(leadership: Leadership): Promise<void> {
   void writeLate(term, journal);
 }
 
-/** A worker that did not hear that it is over. */
+/** A worker that did not learn that the leadership has ended. */
 async function writeLate(term: bigint, journal: Journal): Promise<void> {
   await sleep(Math.random() * LATE_TTLS * Number(ttlMs), undefined, { ref: false });
   send(term);
@@ -118,7 +118,7 @@ async function obey(line: string): Promise<void> {
   }
 }
 
-/** Fills the event loop; code that runs in it may well ask. */
+/** Blocks the event loop. Code that runs in it may call `isValid()`. */
 function block(ms: number): void {
   for (const end = performance.now() + ms; performance.now() < end;) {
     const next = performance.now() + ASK_MS;
@@ -145,7 +145,7 @@ function simple(view: ElectionView<unknown>): Readonly<Record<string, unknown>> 
   }
 }
 
-/** Tells of every jump of the wall clock against the other one. */
+/** Reports every jump of the wall clock against the monotonic clock. */
 function watchClock(): void {
   let apart = Date.now() - performance.now();
   setInterval(() => {

@@ -3,7 +3,7 @@ import { emit } from '@incumbent/test-support/child';
 
 const TELL_NS = 50_000_000n;
 
-/** What a leadership says of itself, as one range: it never says yes again after it has said no. */
+/** The range of time in which a leadership is valid. It is never valid again after its end. */
 export class Validity {
   readonly #leadership: Leadership;
   #from: bigint | undefined;

@@ -1,7 +1,7 @@
 /**
- * A store whose watches can be silenced: they tell nothing, and do not say so, while all other
- * calls go through. On most stores a watch shares the connection of the calls, so that no proxy can
- * hold up the one without the other.
+ * A store whose watches can be silenced: they report nothing and do not become stale, while all
+ * other calls succeed. On most stores a watch shares the connection of the calls, so no proxy can
+ * delay one without the other.
  */
 
 import type { Store } from 'incumbent';
@@ -14,7 +14,7 @@ export class WatchGate {
     this.#opened ??= Promise.withResolvers<void>();
   }
 
-  /** What a watch held back is told now, unless the watch has called it stale meanwhile. */
+  /** What a watch held back is delivered now, unless the watch has become stale meanwhile. */
   open(): void {
     this.#opened?.resolve();
     this.#opened = undefined;
@@ -28,7 +28,7 @@ export class WatchGate {
         if (name === 'watchList')
           return (prefix: string, options: WatchOptions) => this.#behind(options, (own) => target.watchList(prefix, own));
         const value: unknown = Reflect.get(target, name, target);
-        // Stores have private fields: their methods need the store itself.
+        // Stores have private fields, so their methods need the store itself as `this`.
         return typeof value === 'function' ? value.bind(target) : value;
       },
     });
@@ -52,7 +52,7 @@ export class WatchGate {
     }
   }
 
-  /** Resolves when the gate is open, or nobody waits behind it any more. */
+  /** Resolves when the gate is open, or when the waiting watch was aborted. */
   async #passage(signal: AbortSignal): Promise<void> {
     while (this.#opened !== undefined && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,4 +1,4 @@
-/** Plants one bug, and waits until a run finds it. */
+/** Plants one bug, and runs until a run finds it. */
 
 import { makeScratch, spawnScript } from '@incumbent/test-support';
 import type { Mutant } from './mutants.ts';
@@ -6,13 +6,13 @@ import type { Mutant } from './mutants.ts';
 const JUDGED_MS = 240_000;
 
 export interface Caught {
-  /** How many runs it took. */
+  /** How many runs were needed. */
   readonly runs: number;
-  /** Undefined: no run found it. */
+  /** Undefined if no run found it. */
   readonly by?: { readonly promise: string; readonly what: string; readonly afterMs: number };
 }
 
-/** Tries the seeds from 1 on, so many at most. Without the bug where `planted` is false. */
+/** Tries the seeds from 1 to `most`. Without the bug if `planted` is false. */
 export async function catchMutant(
   mutant: Mutant,
   { most, planted = true }: { readonly most: number; readonly planted?: boolean },

@@ -1,6 +1,6 @@
 /**
- * One run in a process of its own, with or without a bug, and what the checker says of it. Its
- * arguments: the store, the faults, the seed, a folder, and the Node options of its members.
+ * One run in a process of its own, with or without a bug, and the checker's verdict. Arguments: the
+ * store, the faults, the seed, a folder, and the Node options of its members.
  */
 
 import { emit } from '@incumbent/test-support/child';

@@ -1,4 +1,4 @@
-/** Bugs that somebody might make, and the faults under which a run finds each. */
+/** Plausible bugs, and the faults under which a run finds each. */
 
 import type { PlantedBug } from '@incumbent/test-support/planted-bug';
 

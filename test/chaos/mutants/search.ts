@@ -1,5 +1,5 @@
 /**
- * `pnpm chaos --mutants`: plants every bug, searches for it on real servers, and adds what it took
+ * `pnpm chaos --mutants`: plants every bug, searches for it on real servers, and adds the results
  * to the evidence.
  */
 
@@ -7,10 +7,16 @@ import { append, spreadOf } from '../../integration/evidence/runs.ts';
 import { catchMutant } from './catch.ts';
 import { mutants, type Mutant } from './mutants.ts';
 
-/** A run that draws no fault at the right moment finds nothing: the next seed is tried. */
+/**
+ * A run that draws no fault at the right moment finds nothing, so that the next seed is tried. At
+ * most this many runs.
+ */
 const MOST = 4;
 
-/** Resolves with how many bugs were not found, or broke something without being planted. */
+/**
+ * Resolves with the number of bugs that were not found, or whose run broke a promise without the
+ * bug.
+ */
 export async function search(say: (line: string) => void): Promise<number> {
   let wrong = 0;
   for (const mutant of mutants) if (!(await isFound(mutant, say))) wrong += 1;

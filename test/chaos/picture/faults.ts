@@ -5,10 +5,10 @@ import { element, label, widthOf } from './svg.ts';
 const TOP = 26;
 const HEIGHT = 12;
 const SMALL_PX = 10;
-/** How wide a fault is that lasts no time. */
+/** The width of a fault without duration. */
 const LEAST = 3;
 
-/** What people call them. */
+/** Readable names. */
 const words: Readonly<Record<string, string>> = {
   block: 'event loop filled',
   crash: 'kill -9',
@@ -33,7 +33,10 @@ const words: Readonly<Record<string, string>> = {
   wallJump: 'wall clock set',
 };
 
-/** A box for each fault, in the lane of what it hit; one of all servers in each of theirs. */
+/**
+ * A box for each fault, in the lane of its target. A fault of all servers has a box in each of
+ * their lanes.
+ */
 export function faultsIn(spans: readonly Span[], frame: Frame, servers: readonly string[]): readonly string[] {
   const placed = spans.flatMap((span) => (span.target === 'servers' ? servers : [span.target]).map((lane) => ({ ...span, lane })));
   const shown = placed.filter(({ from, to }) => to >= frame.from && from <= frame.to);

@@ -1,10 +1,10 @@
-/** What is drawn where. */
+/** The positions in the picture. */
 export interface Frame {
   /** In ms since the run began. */
   readonly from: number;
   readonly to: number;
   readonly x: (at: number) => number;
-  /** The top of a lane; undefined where there is none of this name. */
+  /** The top of a lane. Undefined if there is no lane of this name. */
   readonly lane: (name: string) => number | undefined;
 }
 

@@ -2,13 +2,13 @@ import { only, type ChaosEvent } from '../history.ts';
 import type { Frame } from './frame.ts';
 import { element } from './svg.ts';
 
-/** One term in office, as long as it was believed in. */
+/** One term, for as long as its leadership was valid. */
 export interface ValidTerm {
   readonly member: string;
   readonly term: bigint;
   readonly from: number;
   readonly to: number;
-  /** How it ended; absent where the process died. */
+  /** The reason of its end. Absent if the process died. */
   readonly reason: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export function leaderships(history: readonly ChaosEvent[]): readonly ValidTerm[
 
 const MIDDLE = 14;
 
-/** From the end of each to the beginning of the next. */
+/** A line from the end of each leadership to the beginning of the next. */
 export function passesOf(terms: readonly ValidTerm[], { from, to, x, lane }: Frame): readonly string[] {
   return terms.flatMap((next, index) => {
     const before = terms[index - 1];

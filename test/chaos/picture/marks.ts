@@ -2,7 +2,7 @@ import { only, type ChaosEvent } from '../history.ts';
 import { cross, diamond, type Frame } from './frame.ts';
 import { element } from './svg.ts';
 
-/** A write that was refused. */
+/** A write that was rejected. */
 export interface Mark {
   readonly member: string;
   readonly x: number;
@@ -11,7 +11,7 @@ export interface Mark {
 
 /** From the top of a lane. */
 const MIDDLE = 14;
-/** A refusal by the guard stands beside the fence's, which often comes with it. */
+/** A rejection by the guard is drawn beside the fence's, which often happens at the same time. */
 const BESIDE = 11;
 const HALO = 6.5;
 
@@ -35,7 +35,7 @@ export function drawMarks(marks: readonly Mark[], { lane }: Frame): readonly str
     if (top === undefined) return [];
     const y = top + MIDDLE;
     const shape = by === 'fence' ? { class: 'refused', d: cross(x, y) } : { class: 'guard', d: diamond(x, y) };
-    // What lies below is not to disturb.
+    // Covers what is drawn below.
     return [element('circle', { class: 'ground', cx: x, cy: y, r: HALO }), element('path', shape)];
   });
 }

@@ -1,4 +1,4 @@
-/** A run as a picture: who believed when, with the faults drawn in. */
+/** A run as a picture: who was a valid leader when, and the faults. */
 
 import { headerOf, only, type ChaosEvent, type RunHeader } from '../history.ts';
 import { spansOf } from '../check/rule.ts';
@@ -17,7 +17,7 @@ const RIGHT = 16;
 const TOP = 58;
 const BOTTOM = 62;
 const TICK_MS = 10_000;
-/** A longer history than this does not fit: then its storm with the most leaders is shown. */
+/** A longer history does not fit. Then the picture shows the storm with the most leaders. */
 const LONG_MS = 110_000;
 const BEFORE_MS = 1_500;
 
@@ -58,7 +58,7 @@ function titleOf({ store, version, members, servers, ttlMs, seed }: RunHeader): 
   return `${members.length} members on ${on} (${version}) under faults: ttl ${ttlMs / 1_000} s, seed ${seed}`;
 }
 
-/** The storm and the calm after it with the most leaders, or everything. */
+/** The storm with the most leaders and the calm after it, or the whole run. */
 function windowOf(history: readonly ChaosEvent[], terms: readonly ValidTerm[]): readonly [number, number] {
   const phases = only(history, 'phase');
   const begins = phases.filter(({ phase }) => phase === 'storm');

@@ -1,8 +1,8 @@
-/** Colours that are legible on light and dark: the picture has a ground of its own. */
+/** Colours that are legible on light and dark pages: the picture has its own background. */
 
 const FONT_PX = 11;
 
-/** So many colours take turns for terms. */
+/** Terms take turns with this many colours. */
 export const TERM_COLOURS = 5;
 
 const light = {

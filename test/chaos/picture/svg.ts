@@ -1,8 +1,8 @@
-/** As much of SVG as the picture needs. */
+/** The part of SVG that the picture needs. */
 
 export type Attributes = Readonly<Record<string, string | number>>;
 
-/** An element; `children` are markup already. */
+/** An element. `children` are already markup. */
 export function element(name: string, attributes: Attributes, ...children: readonly string[]): string {
   const written = Object.entries(attributes).map(
     ([key, value]) => ` ${key}="${typeof value === 'number' ? round(value) : escaped(value)}"`,
@@ -14,7 +14,7 @@ export function label(x: number, y: number, text: string, kind: string): string 
   return element('text', { x, y, class: kind }, escaped(text));
 }
 
-/** About how wide a text is, in px, in the picture's font. */
+/** The approximate width of a text in the picture's font, in px. */
 export function widthOf(text: string, fontPx: number): number {
   return text.length * fontPx * 0.58;
 }

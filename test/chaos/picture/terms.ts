@@ -7,12 +7,12 @@ import { element, label, widthOf } from './svg.ts';
 const BAR_TOP = 5;
 const BAR = 18;
 const TEXT = 18;
-/** What a mark takes to its left. */
+/** The room to the left of a mark. */
 const ROOM = 6;
-/** Of a reason beside a bar. */
+/** The font size of a reason beside a bar. */
 const SMALL_PX = 10;
 
-/** A bar for each term in office, with its number, and how it ended. */
+/** A bar for each term, with its number and the reason of its end. */
 export function termBars(terms: readonly ValidTerm[], marks: readonly Mark[], { from, to, x, lane }: Frame): readonly string[] {
   const shown = terms.filter((validTerm) => validTerm.to >= from && validTerm.from <= to);
   return shown.flatMap(({ member, term, from: begin, to: end, reason }) => {
@@ -32,7 +32,7 @@ export function termBars(terms: readonly ValidTerm[], marks: readonly Mark[], { 
   });
 }
 
-/** Terms that begin with a clock have many digits, of which the last tell them apart. */
+/** Terms that begin with a clock have many digits. The last ones tell them apart. */
 function shortOf(term: bigint): string {
   const digits = String(term);
   return digits.length > 6 ? `…${digits.slice(-4)}` : digits;

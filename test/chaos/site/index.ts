@@ -1,4 +1,4 @@
-/** Every store that can be put under faults. */
+/** Every store that can be tested under faults. */
 
 import { openConsulSite, openEtcdSite, openRedisSite, openZookeeperSite } from './servers.ts';
 import type { Site, SiteOptions, StoreName } from './site.ts';

@@ -5,7 +5,9 @@ import { ELECTION, NAMESPACE } from '../names.ts';
 
 const CALL_MS = 2_000;
 
-/** The leader's entry in the queue, as the store's own tools name it. Throws where nobody leads. */
+/**
+ * The leader's entry in the queue, as the store's own tools name it. Throws if there is no leader.
+ */
 export async function holdersEntry(url: string): Promise<string> {
   await using store = await openStore(url);
   const record = await store.read(`elections/${ELECTION}/leader`, { timeoutMs: CALL_MS });

@@ -1,4 +1,4 @@
-/** Stores with servers: three of them, but for Redis, which has one. */
+/** Stores with servers: three of each, except Redis, which has one. */
 
 import {
   Balancer,
@@ -19,9 +19,9 @@ import type { Site, SiteOptions } from './site.ts';
 interface Parts extends Pick<Site, 'servers' | 'leader' | 'mayEndEarly'>, Partial<Pick<Site, 'partition' | 'disk'>> {
   readonly host: Host;
   readonly service: Cluster | OwnServer;
-  /** Which servers a member is given: all by default. */
+  /** The endpoints of a member. Default: all. */
   readonly endpointsOf?: (member: number) => readonly string[];
-  /** Which members reach all servers by one address: none by default. */
+  /** Which members reach all servers through one address. Default: none. */
   readonly isBalanced?: (member: number) => boolean;
 }
 
@@ -50,14 +50,14 @@ export async function openZookeeperSite({ version, oneAddress }: SiteOptions): P
   });
 }
 
-/** A process has one agent: the servers take turns. */
+/** A process has one agent, so members are spread over the servers. */
 export async function openConsulSite(): Promise<Site> {
   const service = await startConsulCluster();
   const endpointsOf = (member: number): readonly string[] => [service.endpoints[member % service.endpoints.length] ?? service.url];
   return site({ ...clusterParts(service), host: consulHost, endpointsOf, mayEndEarly: true });
 }
 
-/** Where it keeps what it has acknowledged, nothing that is said of other Redises excuses it. */
+/** A Redis that keeps what it acknowledges may not end leases early, unlike others. */
 export async function openRedisSite({ version, forgets }: SiteOptions): Promise<Site> {
   const service = await startRedis({ version, persistent: !forgets });
   return site({

@@ -1,4 +1,4 @@
-/** The store under faults: its servers, and each member's own way to it. */
+/** The store under faults: its servers, and each member's own connection to it. */
 
 import type { Faults, Proxy, StoreVersion } from '@incumbent/test-support';
 
@@ -6,18 +6,18 @@ export type StoreName = 'consul' | 'etcd' | 'redis' | 'sqlite' | 'zookeeper';
 
 export interface SiteOptions {
   readonly version: StoreVersion;
-  /** Whether a server that is killed comes back with nothing: Redis without a file. */
+  /** Whether a server that is killed comes back without data: Redis without a file. */
   readonly forgets: boolean;
   /**
-   * Whether every second member reaches the servers through one address, as by a load balancer:
-   * etcd and ZooKeeper.
+   * Whether every second member reaches the servers through one address, as through a load
+   * balancer: etcd and ZooKeeper.
    */
   readonly oneAddress: boolean;
-  /** What this machine cannot do, for people. */
+  /** Reports to people what this machine cannot do. */
   readonly say: (line: string) => void;
 }
 
-/** How one member reaches the store: nobody else passes here. */
+/** How one member reaches the store. No other member uses this path. */
 export interface Way {
   readonly url: string;
   readonly proxies: readonly Proxy[];
@@ -28,26 +28,28 @@ export interface Way {
 export interface Site extends AsyncDisposable {
   readonly store: StoreName;
   readonly version: string;
-  /** Past all proxies: for whoever looks from outside. */
+  /** The store's URL past all proxies, for observers from outside. */
   readonly url: string;
-  /** The same by each server alone; none where the store is a file. */
+  /** The same for each server alone. Empty if the store is a file. */
   readonly serverUrls: readonly string[];
-  /** None where the store is a file. */
+  /** Empty if the store is a file. */
   readonly servers: readonly Faults[];
-  /** What lies between servers, where something can be done to it. */
+  /** The links between servers, where faults are possible. */
   readonly partition?: { cutOff(server: number): void; slow(server: number, ms: number): void; heal(): Promise<void> };
-  /** A server's disk that can be made to hang, where there is one. */
+  /** The server whose disk can be made to hang, if there is one. */
   readonly disk?: { readonly server: number; freeze(): Promise<void>; thaw(): Promise<void> };
-  /** Which server leads the others. Throws where that cannot be known now. */
+  /** The server that leads the others. Throws if it is unknown now. */
   leader(): Promise<number>;
   openWay(member: number): Promise<Way>;
   /**
-   * Deletes the leader's record as an operator would, by the store's own tool. Throws where there
-   * is none, or the tool fails.
+   * Deletes the leader's record as an operator would, with the store's own tool. Throws if there is
+   * no record or the tool fails.
    */
   deleteRecord(): Promise<void>;
-  /** Deletes the entry of the leader, which the record names, from the queue. Likewise. */
+  /**
+   * Deletes the leader's entry, which the record names, from the queue. Throws in the same cases.
+   */
   deleteEntry(): Promise<void>;
-  /** Whether this store is excused where it ends leases early, as far as it says so of itself. */
+  /** Whether the store may end leases early, as it declares. */
   readonly mayEndEarly: boolean;
 }

@@ -9,8 +9,8 @@ import { holdersEntry } from './operator.ts';
 import type { Site } from './site.ts';
 
 /**
- * A process that stands still in the middle of a write keeps everybody else from writing, an
- * operator too.
+ * A process that is stopped in the middle of a write blocks all other writers, including an
+ * operator. In ms.
  */
 const BUSY_MS = 2_000;
 
@@ -46,7 +46,10 @@ async function deleted(file: string, key: string): Promise<void> {
   await until(() => deleteFrom(file, key), { what: 'a key to delete', withinMs: BUSY_MS, everyMs: 100 });
 }
 
-/** As the `sqlite3` shell would. It must not wait here: this process has others to serve. */
+/**
+ * Deletes a key as the `sqlite3` shell would. It must not wait, because this process also serves
+ * others.
+ */
 function deleteFrom(file: string, key: string): true {
   const database = new DatabaseSync(file, { timeout: 0 });
   try {

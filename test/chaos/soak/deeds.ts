@@ -1,4 +1,4 @@
-/** What the members of a soak do all the time. */
+/** What the members of a soak test do all the time. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ElectionObserver, isIncumbentError, Member } from 'incumbent';
@@ -29,7 +29,7 @@ const handOver: Deed = {
     try {
       await oneOf(held.values(), random)?.handover();
     } catch (error) {
-      // Its end, or the successor's, may have come first.
+      // The leadership may have ended before, or the successor's campaign.
       const codes = ['NO_SUCH_CANDIDATE', 'HANDOVER_FAILED', 'LEADERSHIP_ENDED'] as const;
       if (!codes.some((code) => isIncumbentError(error, code))) throw error;
     }

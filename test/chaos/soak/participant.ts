@@ -1,19 +1,18 @@
 import { Member, openStore, type Leadership, type Store } from 'incumbent';
 
-/** Long, as nothing is to be learnt of losses: a busy machine must not cost them all at once. */
+/** Long, because the soak does not test losses: a busy machine must not end all leaderships. */
 const TTL_MS = 30_000;
 
 /**
- * One member with a store of its own, which campaigns in its elections for as long as it is there.
+ * One member with a store of its own, which campaigns in its elections for as long as it exists.
  */
 export class Participant {
   readonly store: Store;
   readonly elections: readonly string[];
-  /** What it leads. */
+  /** The leaderships that it holds. */
   readonly held = new Map<string, Leadership>();
   /**
-   * How often it lost what it led: a machine that is busy may cost a renewal, which leaves nothing
-   * behind.
+   * How often it lost a leadership. A busy machine may miss a renewal, which leaves nothing behind.
    */
   losses = 0;
   readonly #memberId: string;
@@ -40,7 +39,7 @@ export class Participant {
     return participant;
   }
 
-  /** Leaves in good order, and comes back as another incarnation. */
+  /** Leaves in good order, and returns as another incarnation. */
   async restart(): Promise<void> {
     await this.#member.shutdown();
     this.#campaigns.clear();
@@ -48,7 +47,7 @@ export class Participant {
     this.#joinAll();
   }
 
-  /** Gives one election up, campaigning or leading, and campaigns anew. */
+  /** Gives up one election, whether campaigning or leading, and campaigns again. */
   abandon(name: string): void {
     this.#campaigns.get(name)?.abort();
     this.#join(name);

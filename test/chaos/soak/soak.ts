@@ -1,6 +1,6 @@
 /**
- * Many members, many elections, a long time: what there is at the end must be what there was at the
- * beginning.
+ * Many members and many elections for a long time. Resource use at the end must be the same as at
+ * the beginning.
  */
 
 import assert from 'node:assert/strict';
@@ -24,17 +24,17 @@ const FULL: SoakSize = { elections: 1_000, members: 50, candidates: 3, processes
 const SETTLES_WITHIN_MS = 300_000;
 const MEASURES_WITHIN_MS = 120_000;
 const MB = 2 ** 20;
-/** A heap may grow by so many MB, in each process, for what is compiled and cached as it goes. */
+/** A heap may grow by this many MB in each process, for compiled code and caches. */
 const HEAP_MB = 12;
 
-/** What etcd holds, by its own word. */
+/** What etcd holds, as it reports. */
 interface Held {
   readonly keys: number;
   readonly leases: number;
   readonly watches: number;
 }
 
-/** What one process has, by its own word. */
+/** What one process holds, as it reports. */
 interface Has {
   readonly heap: number;
   readonly handles: number;
@@ -47,7 +47,7 @@ export async function soak(size: SoakSize, seed: number): Promise<Figures> {
   await using crowd = await Crowd.start(storeUrl([etcd.url], namespace), size, seed);
   await settled(etcd, namespace, size);
   const heldBefore = await held(etcd, namespace);
-  // They churn from then on.
+  // The members begin to churn after this.
   const before = await crowd.measure();
   await sleep(size.minutes * 60_000);
   const churned = crowd.measure();
@@ -108,12 +108,12 @@ class Crowd implements AsyncDisposable {
     return new Crowd(await Promise.all(starts));
   }
 
-  /** The first time, after which they churn; the second, when they have stopped. */
+  /** Called twice: after the first call the members churn, and at the second they have stopped. */
   measure(): Promise<readonly Has[]> {
     return this.#ask((script) => script.sigusr2(), 'measured');
   }
 
-  /** How often each thing was done, and what the machine was too busy for. */
+  /** How often each action happened, and what the busy machine prevented. */
   deeds(): Figures {
     const sums: Record<string, number> = {};
     for (const script of this.#scripts) {
@@ -169,9 +169,9 @@ function deltas(before: readonly Has[], after: readonly Has[]): Figures {
 }
 
 /**
- * A leader watches its entry and its record; a candidate its entry, the one ahead, and the record,
- * but that the second in line need not, depending on when it looked; whoever is next in line the
- * term, too. Each member watches its own key.
+ * The most watches. A leader watches its entry and its record. A candidate watches its entry, the
+ * one ahead and the record; the second in line may not need the record, depending on when it read.
+ * The next in line also watches the term. Each member watches its own key.
  */
 function mostWatches({ elections, candidates, members }: SoakSize): number {
   return elections * (2 + 3 * (candidates - 1) + 1) + members;
@@ -188,17 +188,17 @@ function compared(before: Held, after: Held): Figures {
   };
 }
 
-/** All candidates stand in their queues, and every election is led. */
+/** All candidates are in their queues, and every election has a leader. */
 async function settled(etcd: EtcdServer, namespace: string, { elections, members, candidates }: SoakSize): Promise<void> {
   const all = elections * (candidates + 2) + members;
   const isSettled = async (): Promise<true> => {
     const { keys } = await held(etcd, namespace);
-    // Thrown, so that a wait in vain says how many there were.
+    // Thrown, so that a timeout reports how many there were.
     assert.equal(keys, all);
     return true;
   };
   await until(isSettled, { what: `${all} keys`, withinMs: SETTLES_WITHIN_MS, everyMs: 1_000 });
-  // Watches are made a moment after the keys that they follow.
+  // Watches are opened shortly after the keys that they follow.
   await sleep(2_000);
 }
 

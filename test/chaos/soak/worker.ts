@@ -1,6 +1,6 @@
 /**
- * Some members of a soak, in one process. Joins; then, at each SIGUSR2, in turn: begins to churn,
- * and stops churning and measures itself. SIGTERM closes everything, measures, and ends.
+ * Some members of a soak test in one process. It joins. At each SIGUSR2, in turn, it begins to
+ * churn, or stops and measures itself. SIGTERM closes everything, measures, and ends the process.
  */
 
 import { readdirSync } from 'node:fs';
@@ -15,9 +15,9 @@ import { Participant } from './participant.ts';
 
 const [url = 'memory:', first = '0', count = '1', elections = '1', candidates = '1', members = '1', seed = '1'] = process.argv.slice(2);
 
-/** One deed about so often. */
+/** The approximate time between two actions, in ms. */
 const EVERY_MS = 250;
-/** What was given up is gone after so long, and so is what that left to be collected. */
+/** After this many ms everything that was given up is gone and can be collected. */
 const SETTLE_MS = 3_000;
 
 setFlagsFromString('--expose-gc');
@@ -65,8 +65,7 @@ async function churn(): Promise<void> {
 }
 
 /**
- * A call that the store did not answer in time is no leak; what else goes wrong ends this process,
- * and the soak with it.
+ * A call that timed out is no leak. Any other failure ends this process, and the soak test with it.
  */
 async function attempt(deed: Deed, participant: Participant): Promise<void> {
   try {
@@ -82,7 +81,10 @@ function tally(name: string): void {
   done[name] = (done[name] ?? 0) + 1;
 }
 
-/** Memory in bytes after collection, what keeps the process alive by kind, and open files. */
+/**
+ * Memory in bytes after garbage collection, the kinds of handles that keep the process alive, and
+ * open files.
+ */
 async function measure(event: string): Promise<void> {
   for (let round = 0; round < 2; round += 1) {
     await sleep(SETTLE_MS);

@@ -17,7 +17,7 @@ const FOR_MS = 8_000;
 const WAIT_MS = 60_000;
 const EXITS_WITHIN_MS = 15_000;
 
-/** Calls, and what became of them; the link fails now and then meanwhile. */
+/** Makes calls and reports their results. The link fails now and then meanwhile. */
 async function calls(url: string, proxy: Proxy | undefined, seed: number): Promise<ScriptProcess> {
   const script = await spawnScript(new URL('../calls/caller.ts', import.meta.url), { args: [url, String(FOR_MS), String(seed)] });
   await script.waitFor('ready', { withinMs: WAIT_MS });
@@ -36,7 +36,7 @@ async function check(script: ScriptProcess): Promise<void> {
   expect(fields['unsettled']).toEqual([]);
   expect(await Promise.race([script.exited, sleep(EXITS_WITHIN_MS, 'it is still there')])).toBe(0);
   expect(script.events.filter(({ event }) => event === 'unhandled' || event === 'odd')).toEqual([]);
-  // Otherwise nothing was tried.
+  // Otherwise nothing was tested.
   expect(fields['outcomes']).toMatchObject({ done: expect.any(Number), closed: expect.any(Number), 'given up': expect.any(Number) });
 }
 

@@ -118,7 +118,7 @@ describe('what is excused', () => {
     fault('hit', 2_500, 'pauseServer', 's1'),
     fault('ends', 3_500, 'pauseServer', 's1'),
   ];
-  /** The last renewal of m1's lease: the store vouches for it until 5,200. */
+  /** The last renewal of m1's lease: the store guarantees it until 5,200. */
   const renewed: Of<'renewed'> = { type: 'renewed', from: 2_200, at: 2_210, who: 'm1#1', lease: 'l1', ttlMs: 3_000 };
   const gone = (at: number, lease = 'l1'): ChaosEvent => ({ type: 'leaseGone', at, lease, by: 's2' });
   const overlapping = (history: readonly ChaosEvent[], ms: number): readonly ChaosEvent[] =>
@@ -132,7 +132,7 @@ describe('what is excused', () => {
   it('is no validity that lasts 2 s too long after a server was paused, while no lease ended early', () => {
     const late = withChanged(goodHistory('an old etcd'), 'valid', 0, { at: 5_100 });
     expect(broken([...late, ...server])).toEqual(['one valid leader']);
-    // The lease ended when its time was over, and the leader went on.
+    // The lease ended at its time, and the leadership continued.
     const expired: ChaosEvent = { ...renewed, from: 900, at: 910 };
     expect(broken([...late, ...server, expired, gone(3_950)])).toEqual(['one valid leader']);
   });
@@ -197,7 +197,7 @@ describe('while one server of three is sick', () => {
     { ...fault('begins', from, 'pauseServer', 's1'), id: 7 },
     { ...fault('ends', to, 'pauseServer', 's1'), id: 7 },
   ];
-  /** Nobody believes from `from` on, until 20,000. */
+  /** No leader is valid from `from` until 20,000. */
   const vacant = (from: number): readonly ChaosEvent[] => withChanged(three, 'valid', 1, { at: from });
 
   it('somebody leads within a bound', () => {

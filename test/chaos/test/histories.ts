@@ -1,4 +1,4 @@
-/** A history in which all goes well, and hands that spoil it. */
+/** A history that breaks no promise, and functions that change it. */
 
 import type { ChaosEvent, FaultEvent } from '../history.ts';
 
@@ -19,8 +19,8 @@ const header = {
 } as const;
 
 /**
- * m1 leads, is stopped for longer than its lease, and m2 follows; m1's late writes are refused;
- * then all is healed, and everybody leaves.
+ * m1 leads and is stopped for longer than its lease, and m2 follows. m1's late writes are rejected.
+ * Then all faults are healed, and all members leave.
  */
 export function goodHistory(endsEarly?: string): ChaosEvent[] {
   const view = { state: 'leader', term: 2n } as const;
@@ -78,7 +78,7 @@ export function fault(what: FaultEvent['what'], at: number, name = 'pause', targ
 
 type Kind<T extends ChaosEvent['type']> = Extract<ChaosEvent, { readonly type: T }>;
 
-/** The same history, with the nth event of a type (from 0; -1: the last) changed. */
+/** The same history with the nth event of a type changed (from 0; -1 is the last). */
 export function withChanged<T extends ChaosEvent['type']>(
   history: readonly ChaosEvent[],
   type: T,

@@ -5,7 +5,7 @@ import { run } from '../run.ts';
 import type { StoreName } from '../site/site.ts';
 import { tableOf } from '../table.ts';
 
-/** The same each time: what chance finds is for `pnpm chaos`. */
+/** Always the same seed. `pnpm chaos` tries random ones. */
 const SEED = 7;
 const MINUTES = 0.75;
 
@@ -13,7 +13,7 @@ const stores: readonly StoreName[] = ['consul', 'etcd', 'redis', 'sqlite', 'zook
 
 describe('a minute of faults', () => {
   for (const store of stores) {
-    // Side by side: most of a minute is waiting.
+    // The stores run in parallel, because most of a minute is waiting.
     it.concurrent(`elections on ${store} keep their promises`, { timeout: 300_000 }, async ({ skip }) => {
       if (store !== 'sqlite' && !(await requireStore({ store, own: true }))) skip();
       const folder = await makeScratch('chaos');

@@ -8,7 +8,7 @@ it.each(mutants)('the bug $name fits the source', (mutant) => {
   expect(placesOf(mutant)).toBe(1);
 });
 
-// The others take longer: `pnpm chaos --mutants`.
+// The other bugs take longer: `pnpm chaos --mutants`.
 it('a run finds an isValid() that reads no clock', { timeout: 240_000 }, async ({ skip }) => {
   if (!(await requireStore({ store: 'redis', own: true }))) skip();
   const mutant = mutants.find(({ name }) => name === 'readsNoClock');

@@ -1,5 +1,5 @@
 /**
- * What `incumbent/monitor` tells, and what is said to alert on it, in the eyes of Prometheus's own
+ * Checks the metrics of `incumbent/monitor` and the documented alert rules with Prometheus's own
  * checker.
  */
 

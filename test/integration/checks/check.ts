@@ -1,21 +1,26 @@
-/** What `pnpm verify` runs and CI runs once: a claim, and how it is measured. */
+/**
+ * The interface of the checks that `pnpm verify` runs many times and CI once: a claim, and how it
+ * is measured.
+ */
 
-/** Figures of one run: by name, as the evidence has them. */
+/** The figures of one run by name, as the evidence records them. */
 export type Figures = Readonly<Record<string, number>>;
 
 interface Run {
-  /** Throws when the claim does not hold. */
+  /** Throws if the claim does not hold. */
   readonly figures: Figures;
 }
 
 export interface CheckContext {
-  /** Of the whole row. */
+  /** The seed of all runs together. */
   readonly seed: number;
-  /** The run's own chance, for phases and choices: the same seed, the same choices. */
+  /** The run's own random numbers, for times and choices. The same seed gives the same choices. */
   readonly random: () => number;
-  /** Whether bounds of a few ms are asserted: not where other tests take the machine's time. */
+  /**
+   * Whether to assert bounds of a few ms. False if other tests use the machine at the same time.
+   */
   readonly isTimed: boolean;
-  /** How long to take, for a check that takes any time; its own default where absent. */
+  /** The duration of a check that can take any time. Default: the check's own. */
   readonly minutes?: number;
 }
 
@@ -25,16 +30,16 @@ export interface Check {
   readonly claim: string;
   /** How it is measured, for readers of the evidence. */
   readonly method: string;
-  /** How many runs the claim asks for. */
+  /** How many runs the claim needs. */
   readonly runs: number;
-  /** How many runs may be under way at once. */
+  /** How many runs may be active at the same time. */
   readonly parallel: number;
   /**
-   * Whether this machine can run it, and a word on standard error where it cannot; every machine
-   * where it is left out.
+   * Whether this machine can run the check. If not, writes the reason to standard error. Default:
+   * every machine can.
    */
   readonly canRun?: () => Promise<boolean>;
-  /** Opens what all runs share; the function that it resolves with makes one run. */
+  /** Opens what all runs share. The function that it resolves with makes one run. */
   readonly open: () => Promise<OpenCheck>;
 }
 
@@ -56,7 +61,7 @@ export function onServer<T extends { stop(): Promise<void> }>(
   };
 }
 
-/** A small generator of its own (mulberry32), as a run must be repeatable from its seed. */
+/** A small generator (mulberry32), so that a run can be repeated from its seed. */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -1,4 +1,4 @@
-/** An entry in the queue under a live lease that never claims. */
+/** An entry in the queue whose lease is live, and that never claims. */
 
 import assert from 'node:assert/strict';
 import { openStore } from 'incumbent';
@@ -31,7 +31,7 @@ export const claimTimeout: Check = {
       await store.enqueue(`elections/${ELECTION}/candidates`, orphan, new TextEncoder().encode('{"v":1}'), lease.id, { timeoutMs });
       await using b = await spawnMember(url, 'b');
       while (!(await store.list(`elections/${ELECTION}/candidates`, { timeoutMs })).some(({ name }) => name.startsWith('b~')));
-      // No handover: that would name the orphan.
+      // Not a handover, which would name the orphaned entry as the successor.
       a.sigkill();
       await a.exited;
       const elected = await b.waitFor('elected', { withinMs: WAIT_MS });

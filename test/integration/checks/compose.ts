@@ -1,4 +1,4 @@
-/** The stores of `docker/`, as people start them. */
+/** The stores of `docker/`, started as the README says. */
 
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
@@ -11,12 +11,12 @@ const ROOT: URL = new URL('../../../', import.meta.url);
 const NODE = [process.execPath, '--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
 const UP_MS = 120_000;
 const PROGRAM_MS = 90_000;
-/** How long a cluster may take to get over the loss of a server. */
+/** How long a cluster may take to recover from the loss of a server, in ms. */
 const GETS_OVER_MS = 30_000;
 
 const services = composeServices();
 
-/** A project of its own, so that nothing of the user's is touched. */
+/** A project name of its own, so that the check does not touch the user's containers. */
 const PROJECT = ['--project-name', `incumbent-verify-${process.pid}`];
 
 class Stand {
@@ -28,7 +28,7 @@ class Stand {
     this.#env = env;
   }
 
-  /** With images of Debian's packages in place of the published ones. */
+  /** Uses images of Debian's packages instead of the published ones. */
   static async open(): Promise<Stand> {
     const used = await useEngine({ network: 'own' });
     const env: Record<string, string> = {};
@@ -36,7 +36,7 @@ class Stand {
     return new Stand(used, env);
   }
 
-  /** Starts it in the README's words, uses it, and ends it. */
+  /** Starts the service as the README says, uses it, and stops it. */
   async run(service: ComposeService): Promise<Figures> {
     const startedAt = now();
     try {
@@ -59,10 +59,10 @@ class Stand {
     await this.#used[Symbol.asyncDispose]();
   }
 
-  /** The README's two programs. The demo's time is returned. */
+  /** Runs the README's two programs. Returns the duration of the demo. */
   async #use({ store, url }: ComposeService): Promise<number> {
     const quickstart = await this.#example('quickstart', [url]);
-    // It does not accept a store that is not linearizable.
+    // The quickstart rejects a store that is not linearizable.
     if (store === 'redis' || store === 'valkey') assert.match(quickstart.output, /acceptWeakStore/);
     else assert.match(quickstart.output, /leads in term \d+\n/);
     const startedAt = now();
@@ -71,7 +71,7 @@ class Stand {
     return now() - startedAt;
   }
 
-  /** Whether the store takes calls: a refusal of a weak one is an answer, too. */
+  /** Whether the store answers calls. A rejection of a weak store is also an answer. */
   async #quickstartAnswers(url: string): Promise<boolean> {
     return /leads in term|acceptWeakStore/.test((await this.#example('quickstart', [url])).output);
   }
@@ -86,7 +86,7 @@ class Stand {
   }
 }
 
-/** Of Consul's agents the URL names one, which is gone then: another one is as good. */
+/** The URL names one Consul agent, which was killed. Any other agent works, too. */
 function urlAfterKill({ store, url }: ComposeService): string {
   return store === 'consul' ? url.replace('8511', '8512') : url;
 }

@@ -1,4 +1,4 @@
-/** What holds on Consul alone. */
+/** Claims about Consul only. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,13 +11,13 @@ import { onServer, type Check } from './check.ts';
 import { consulHost } from './hosts.ts';
 import { at, ELECTION, freshNamespace, lastValid, WAIT_MS, spawnMember, storeUrl } from './pair.ts';
 
-/** Of sessions that are bound to checks. */
+/** The ttl of sessions that are bound to checks, in ms. */
 const SHORT_TTL_MS = 2_000;
 const FAILOVER_MS = 2_500;
-/** An agent takes seconds to find its servers again. */
+/** Long, because an agent needs seconds to find its servers again. */
 const LONG_TTL_MS = 15_000;
 
-/** One after the other, 200 ms apart. */
+/** Reads in a row, 200 ms apart. */
 const STEADY_LOOKS = 10;
 
 const ELECTIONS = 1_000;
@@ -65,7 +65,10 @@ export const consulCrash: Check = {
   ),
 };
 
-/** Healed, an agent may find its servers and lose them once more, until gossip has settled. */
+/**
+ * After a partition heals, an agent may find its servers and lose them again until gossip has
+ * settled.
+ */
 async function servesSteadily(agent: string): Promise<void> {
   let inARow = 0;
   const looks = async (): Promise<true | undefined> => {

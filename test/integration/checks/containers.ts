@@ -1,4 +1,4 @@
-/** Servers in containers, by the way of `@incumbent/test-support` that takes a container engine. */
+/** Servers in containers, started by `@incumbent/test-support` through a container engine. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -17,8 +17,8 @@ const TESTS_MS = 900_000;
 interface Subject {
   readonly host: Host;
   /**
-   * The cases that the store has to pass, and the tests of its servers: their faults, certificates,
-   * users, clusters.
+   * The conformance cases of the store, and the tests of its servers: faults, certificates, users,
+   * clusters.
    */
   readonly tests: readonly string[];
 }
@@ -38,8 +38,8 @@ function serversOf(...names: readonly string[]): readonly string[] {
 }
 
 /**
- * An election on a server in a container that stands still for longer than the ttl, and is then
- * killed and started again. The engine is asked, too, what becomes of the container.
+ * Runs an election on a server in a container that is paused for longer than the ttl, and is then
+ * killed and restarted. Also asks the engine about the state of the container.
  */
 export async function electInContainer(engine: Engine, host: Host): Promise<Figures> {
   const before = new Set((await engine.containers()).map(({ id }) => id));
@@ -82,15 +82,12 @@ export async function electInContainer(engine: Engine, host: Host): Promise<Figu
 }
 
 /**
- * A few at a time, and once more if need be: cases wait for what happens within a second or two,
- * and a busy machine may take longer.
+ * Runs few cases at a time and repeats failures, because cases wait for events within a second or
+ * two, and a busy machine may take longer.
  */
 const PACE = ['--no-file-parallelism', '--max-concurrency=2', '--retry=2'] as const;
 
-/**
- * Runs test files in a process of their own that must have its servers, and has no other way to
- * them than containers.
- */
+/** Runs test files in a process that must use servers in containers. */
 async function runTests(engine: Engine, files: readonly string[]): Promise<Figures> {
   const sinceMs = Date.now();
   const options = ['--no-color', ...PACE, '--project', 'conformance', '--project', 'integration'];

@@ -1,4 +1,4 @@
-/** What elections cost the store. */
+/** The load that elections put on the store. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -37,7 +37,7 @@ async function renewals(url: string): Promise<number> {
   return Number(/^grpc_server_msg_received_total\{.*grpc_method="LeaseKeepAlive".*\} (\S+)$/m.exec(text)?.[1] ?? 0);
 }
 
-/** On a busy machine a process may lose its session while it still takes up its elections. */
+/** On a busy machine a process may lose its session while it still joins its elections. */
 async function settled(many: ScriptProcess): Promise<void> {
   const losses = (): number => many.events.filter(({ event }) => event === 'lost').length;
   const isQuiet = async (): Promise<boolean> => {

@@ -1,4 +1,4 @@
-/** What a failover costs the store, however many candidates there are. */
+/** The requests of a failover, whatever the number of candidates. */
 
 import assert from 'node:assert/strict';
 import diagnosticsChannel from 'node:diagnostics_channel';
@@ -18,34 +18,34 @@ import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl, TTL_MS } from
 
 const CANDIDATES = [2, 100, 500];
 
-/** Stores that are opened side by side. */
+/** Stores that are opened at the same time. */
 const AT_ONCE = 20;
 
 /**
- * Stores that are open, for the candidates in turn, and how many requests have been made by them,
- * renewals and pings left out.
+ * Open stores that candidates use in turn, and the number of their requests without renewals and
+ * pings.
  */
 interface Metered {
   readonly stores: readonly Store[];
   readonly requests: () => number;
-  /** Ends the counting. */
+  /** Stops counting. */
   readonly stop?: () => void;
 }
 
 /** How requests are counted on one kind of store. */
 interface Meter {
   readonly host: Host;
-  /** In words. */
+  /** The method, in words. */
   readonly how: string;
   readonly most: number;
-  /** Of the candidates. */
+  /** The ttl of the candidates, in ms. */
   readonly ttlMs: number;
   open(server: StoreService, namespace: string, candidates: number): Promise<Metered>;
-  /** What the server itself counts, for a figure besides. */
+  /** An additional figure: what the server itself counts. */
   served?(server: StoreService): Promise<number>;
 }
 
-/** Where each call of a store is one request. */
+/** For stores where each call is one request. */
 const byCalls = (host: Host): Meter => ({
   host,
   how: 'They share one counted store. requests: all their calls, renewals left out, from the kill to the next one being told that it leads.',
@@ -95,10 +95,10 @@ const consulMeter: Meter = {
   ttlMs: 4 * TTL_MS,
   open: async (server, namespace, candidates) => {
     const counted = new HttpRequests();
-    // Watches are not asked anew meanwhile, and no agent has 500 checks to look after.
+    // Watches do not repeat their request meanwhile, and no agent must manage 500 checks.
     const url = `${storeUrl([server.url], namespace, 'consul')}?watchWaitMs=600000&session=ttl`;
     const stores: Store[] = [];
-    // A few at a time: opening has its own deadline, and 500 at once are a herd that no cluster is.
+    // A few at a time: opening has a deadline, and no real cluster opens 500 stores at once.
     while (stores.length < candidates)
       stores.push(...(await Promise.all(Array.from({ length: Math.min(AT_ONCE, candidates - stores.length) }, () => openStore(url)))));
     return { stores, requests: () => counted.sent.length, stop: () => counted[Symbol.dispose]() };
@@ -124,7 +124,7 @@ const failoverRequests = ({ host, how, most, ttlMs, open, served }: Meter): Chec
         assert.ok(store !== undefined);
         return { member: new Member(store, { memberId: `c${i}`, ttlMs }), options: weakStore(store) };
       });
-      // One of them looks on.
+      // One of them only observes.
       const [watcher, ...others] = members.map(({ member, options }) => ({ member, election: member.election(ELECTION, options) }));
       for (const { election } of others) void election.campaign().catch(() => {});
       await until(async () => (await watcher?.election.candidates())?.length === candidates, {
@@ -153,7 +153,7 @@ const failoverRequests = ({ host, how, most, ttlMs, open, served }: Meter): Chec
   ),
 });
 
-/** Waits until nothing but renewals has been asked for a while. */
+/** Waits until only renewals have been requested for a while. */
 async function quiet(requests: () => number): Promise<void> {
   let last = -1;
   while (last !== requests()) {

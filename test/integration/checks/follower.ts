@@ -1,4 +1,4 @@
-/** A server that has lost the others, and does not know it. */
+/** A server that has lost the others and does not know it. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';

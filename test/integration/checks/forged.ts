@@ -1,4 +1,4 @@
-/** A Redis user who may use the channels of a namespace, and none of its keys. */
+/** A Redis user who may use the channels of a namespace but none of its keys. */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -11,22 +11,25 @@ import { ELECTION, freshNamespace, WAIT_MS } from './pair.ts';
 
 const WEAK = { acceptWeakStore: 'redis' } as const;
 const INTRUDER = { username: 'intruder', password: 'intruder-secret' };
-/** So many messages, each of another form or repeated from before, in one run. */
+/** Messages in one run. Each has another form or repeats an earlier message. */
 const MESSAGES = 20;
-/** Renewals of two members, and one question of each of three stores in 2 s. */
+/** The renewals of two members, and one request of each of three stores within 2 s. */
 const MOST_PER_SECOND = 5;
-/** Longer than two beats, in which a store may ask what is wrong. */
+/** Longer than two heartbeats, in which a store may look for the cause. */
 const WATCHED_MS = 5_000;
 
 /** Longer than any message that a store hashes. */
 const LONG_BYTES = 5 * 2 ** 20;
 
-/** What the README of `@incumbent/redis` says that a user needs, besides keys and channels. */
+/**
+ * The commands that a user needs according to the README of `@incumbent/redis`, besides keys and
+ * channels.
+ */
 const COMMANDS =
   '+eval +evalsha +info +client|setname +client|tracking +select +subscribe +publish +time +get +set +del +pttl +pexpire +hmget +hget +hset ' +
   '+sadd +srem +smembers +zadd +zrem +zscore +zrangebyscore +zrevrangebyscore';
 
-/** A connection of the intruder's, by the older protocol. */
+/** A connection of the intruder, which uses the older protocol. */
 class Intruder implements Disposable {
   readonly #socket: Socket;
   #heard = '';
@@ -34,7 +37,7 @@ class Intruder implements Disposable {
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.setEncoding('latin1').on('data', (text: string) => {
-      // The middle of a long message of its own is not worth keeping.
+      // The middle of the intruder's own long message is not kept.
       if (!/^d{1000,}$/.test(text)) this.#heard += text;
     });
   }
@@ -52,7 +55,7 @@ class Intruder implements Disposable {
     return this.#heard;
   }
 
-  /** Resolves when the server has answered something. */
+  /** Resolves when the server has answered. */
   async ask(...words: readonly string[]): Promise<string> {
     const before = this.#heard.length;
     this.#socket.write(
@@ -63,7 +66,7 @@ class Intruder implements Disposable {
     return this.#heard.slice(before);
   }
 
-  /** What it has heard on its channel. */
+  /** What the intruder has received on its channel. */
   messages(): readonly string[] {
     return [...this.#heard.matchAll(/\$7\r\nmessage\r\n\$\d+\r\n[^\r]*\r\n\$(\d+)\r\n/g)].map((match) =>
       this.#heard.slice(match.index + match[0].length, match.index + match[0].length + Number(match[1])),
@@ -78,8 +81,8 @@ class Intruder implements Disposable {
 const text = (words: readonly string[]): string => words.map((word) => `${Buffer.byteLength(word)}:${word}`).join('');
 
 /**
- * What the intruder says, in turn: forged in each form that a listener might take, or said before
- * by a script.
+ * The intruder's next message: forged in each form that a listener might accept, or repeated from a
+ * script.
  */
 function messageOf(turn: number, recorded: readonly string[], random: () => number): string {
   const leader = `elections/${ELECTION}/leader`;
@@ -94,7 +97,7 @@ function messageOf(turn: number, recorded: readonly string[], random: () => numb
     text(put),
     signature + text([stamp, ...gone]),
     signature + text([stamp, ...put]),
-    // Signed by a script, as it was, or with more behind it.
+    // Signed by a script, unchanged or with bytes appended.
     any,
     any + text(gone),
     any.slice(0, 40) + text([stamp, ...gone]),
@@ -104,7 +107,7 @@ function messageOf(turn: number, recorded: readonly string[], random: () => numb
   return forms[turn % forms.length] ?? '';
 }
 
-/** Scripts that the server has run. */
+/** How many scripts the server has run. */
 async function scripts(server: RedisServer): Promise<number> {
   return Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(await server.ctl(['info', 'commandstats']))?.[1] ?? 0);
 }

@@ -1,16 +1,17 @@
-/** Clients of servers that send too much. */
+/** Clients of servers that send too much data. */
 
 import assert from 'node:assert/strict';
 import { CASES, measure } from '../hostile/measure.ts';
 import type { Check } from './check.ts';
 
 /**
- * What every store keeps today. The target is 64 MiB and 100 ms: see the page for who misses it.
+ * What every store stays below today. The target is 64 MiB and 100 ms. The page says which stores
+ * miss it.
  */
 const MAX_GROWTH_MIB = 384;
 const MAX_BLOCKED_MS = 500;
 
-/** Not one store after the other: the first few runs see each attack, and several stores. */
+/** Visits the stores in turn, so that the first few runs meet each attack and several stores. */
 const STRIDE = 6;
 const caseOf = (index: number): (typeof CASES)[number] | undefined =>
   CASES[(index * STRIDE + Math.floor(index / CASES.length)) % CASES.length];

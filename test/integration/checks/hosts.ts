@@ -1,4 +1,4 @@
-/** The stores that checks run on, and an operator's hand on their keys. */
+/** The stores that checks use, and an operator's access to their keys. */
 
 import assert from 'node:assert/strict';
 import {
@@ -18,22 +18,22 @@ import {
 
 export interface Host {
   readonly store: 'consul' | 'etcd' | 'redis' | 'zookeeper';
-  /** What precedes the names of its checks. */
+  /** The prefix of the names of its checks. */
   readonly prefix: string;
   /** How the operator deletes a key, in words. */
   readonly deletes: string;
   start(): Promise<OwnServer>;
-  /** Whether there is a key that begins so. */
+  /** Whether there is a key with this prefix. */
   hasKey(server: StoreService, prefix: string): Promise<boolean>;
   deleteKey(server: StoreService, key: string): Promise<void>;
 }
 
-/** One that is served by several servers. */
+/** A store with several servers. */
 export interface ClusterHost<T extends Cluster = Cluster> extends Host {
-  /** What the stage has besides its servers, in a sentence. */
+  /** What the setup contains besides its servers, in a sentence. */
   readonly stage?: string;
   startCluster(): Promise<T>;
-  /** The endpoints by which members reach it, in turn; all servers where it is left out. */
+  /** The endpoints that members use, in turn. Default: all servers. */
   waysTo?(cluster: T): readonly (readonly string[])[];
 }
 
@@ -69,7 +69,7 @@ export const zookeeperHost: ClusterHost = {
   deletes: "zkCli's `delete`",
   start: () => startZookeeper(),
   startCluster: () => startZookeeperCluster({ size: 3 }),
-  // What lives by a session, by the server's own word: a start of zkCli takes a second.
+  // Asks the server for the nodes of its sessions, because starting zkCli takes a second.
   hasKey: async (server, prefix) => (await fourLetterWord(server, 'dump')).includes(`/${prefix}`),
   deleteKey: async (server, key) => void (await server.ctl(['delete', `/${key}`])),
 };
@@ -85,7 +85,7 @@ export const redisHost: Host = {
   },
 };
 
-/** `my-app/elections/…` as Redis has it: `{my-app}/elections/…`. */
+/** The Redis form of a key: `my-app/elections/…` is stored as `{my-app}/elections/…`. */
 function place(key: string): string {
   return key.replace(/^[^/]+/, '{$&}');
 }

@@ -90,7 +90,7 @@ const consulChecks: readonly Check[] = [
 
 const hostileChecks: readonly Check[] = [hostileServers];
 
-/** What CI runs once each, side by side. */
+/** The checks that CI runs once each, in groups that run side by side. */
 export const groups = {
   consul: consulChecks,
   etcd: etcdChecks,

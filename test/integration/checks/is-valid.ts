@@ -1,4 +1,4 @@
-/** What `isValid()` costs. */
+/** The cost of `isValid()`. */
 
 import assert from 'node:assert/strict';
 import { getHeapStatistics } from 'node:v8';
@@ -8,12 +8,12 @@ import type { Check } from './check.ts';
 
 const CALLS = 500_000;
 const ROUNDS = 40;
-/** Longer than all rounds together: they leave no time for a renewal. */
+/** Longer than all rounds together, because the rounds leave no time for a renewal. */
 const TTL_MS = 3_600_000;
 
 /**
- * ns per call of each task, the best of some rounds: what it costs when nothing else is in the way.
- * The tasks take turns, so that a busy moment meets all.
+ * ns per call of each task. The best of several rounds shows the cost without disturbance. The
+ * tasks take turns, so that a busy moment affects all.
  */
 function costNs(...tasks: readonly (() => unknown)[]): readonly number[] {
   const best = tasks.map(() => Infinity);
@@ -29,7 +29,7 @@ function timeNs(task: () => unknown): number {
   return Number(process.hrtime.bigint() - from) / CALLS;
 }
 
-/** Bytes that the heap grew by, per call, without a collection in between. */
+/** The growth of the heap per call in bytes, without a collection in between. */
 function bytesPerCall(task: () => unknown): number {
   const samples: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {

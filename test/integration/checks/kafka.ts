@@ -1,4 +1,4 @@
-/** The example of a controller: what a failover of it means for partitions and their messages. */
+/** The example of a controller: the effect of its failover on partitions and their messages. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,7 +13,10 @@ import { freshNamespace, storeUrl } from './pair.ts';
 
 const BROKERS = ['broker-1', 'broker-2', 'broker-3', 'broker-4', 'broker-5'];
 
-/** The controller is killed: how long until there is another one, and until everything is led. */
+/**
+ * Kills the controller. Measures how long it takes until there is another one, and until every
+ * partition has a leader.
+ */
 async function kill(kafka: KafkaCluster, withinMs: number): Promise<Figures> {
   const { cluster } = kafka;
   const victim = kafka.controller!;
@@ -31,8 +34,8 @@ async function kill(kafka: KafkaCluster, withinMs: number): Promise<Figures> {
 }
 
 /**
- * The controller stops right before a write to the store, and wakes when another one has been
- * elected: its write must be refused.
+ * Stops the controller right before a write to the store, and resumes it when another one has been
+ * elected. The store must reject the write.
  */
 async function pause(kafka: KafkaCluster, index: number): Promise<Figures> {
   const { cluster } = kafka;

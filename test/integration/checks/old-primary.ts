@@ -1,6 +1,6 @@
 /**
- * A Redis replica takes the place of its primary, which lives on as one that refuses writes. The
- * role that it tells does not change.
+ * A Redis replica replaces its primary. The old primary continues and rejects writes, and the role
+ * that it reports does not change.
  */
 
 import assert from 'node:assert/strict';
@@ -15,9 +15,9 @@ import { redisHost } from './hosts.ts';
 import { assertNothingLost, assertSucceeds, Onlooker, OBSERVER_MS } from './onlooker.ts';
 import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl } from './pair.ts';
 
-/** The default, as all timing of these members is. */
+/** The default ttl. All timing of these members is the default. */
 const DEFAULT_TTL_MS = 10_000;
-/** From the failover to a leader whose lease the new primary keeps. */
+/** From the failover to a leader whose lease is on the new primary. */
 const VACANCY_MS = DEFAULT_TTL_MS + 5_000;
 
 /** Longer than the old primary keeps a lease that is not renewed there. */

@@ -1,4 +1,4 @@
-/** An observer of this process, and whether what it showed was true. */
+/** An observer in this process, and whether its views were true. */
 
 import assert from 'node:assert/strict';
 
@@ -9,12 +9,12 @@ import { historyOf, now } from '../history.ts';
 import { ELECTION, WAIT_MS } from './pair.ts';
 
 /**
- * For so long an observer may show what is no longer true: until its next read of the leader's
- * record, 19 s at most, has been answered, which takes 2.5 s at most.
+ * How long an observer may show an outdated view, in ms: until its next read of the leader's record
+ * (19 s at most) has been answered (2.5 s at most).
  */
 export const OBSERVER_MS = 22_000;
 
-/** What an observer showed from a moment on, until it showed the next. */
+/** What an observer showed from one moment until its next view. */
 export interface Shown {
   readonly at: number;
   readonly view: ElectionView<unknown>;
@@ -25,7 +25,7 @@ export class Onlooker implements AsyncDisposable {
   readonly #observer: ElectionObserver;
   readonly #shown: Shown[] = [];
 
-  /** Takes the store over. */
+  /** Takes ownership of the store. */
   constructor(store: Store) {
     this.#store = store;
     this.#observer = new ElectionObserver(store, ELECTION);
@@ -36,7 +36,10 @@ export class Onlooker implements AsyncDisposable {
     return this.#shown;
   }
 
-  /** Resolves once it shows that this member leads; or, with `orUnknown`, that it does not know. */
+  /**
+   * Resolves when the observer shows that this member leads or, with `orUnknown`, that the leader
+   * is unknown.
+   */
   async sees(memberId: string, { orUnknown = false } = {}): Promise<void> {
     const isSeen = (): boolean => {
       const { current } = this.#observer;
@@ -51,15 +54,15 @@ export class Onlooker implements AsyncDisposable {
   }
 }
 
-/** No member has lost a leadership or given up a campaign. */
+/** Asserts that no member has lost a leadership or ended a campaign. */
 export function assertNothingLost(...members: readonly ScriptProcess[]): void {
   const ends = members.flatMap(({ events }) => events.filter(({ event }) => event === 'ended' || event === 'failed'));
   assert.deepEqual(ends, [], 'the leadership was lost');
 }
 
 /**
- * The leader `a` shuts down, `b` succeeds it and shuts down, too. The histories of both keep every
- * promise, and what the observer showed until `b` shut down was true.
+ * The leader `a` shuts down, `b` succeeds it and also shuts down. Asserts that both histories break
+ * no promise, and that the observer's views were true until `b` shut down.
  */
 export async function assertSucceeds(a: ScriptProcess, b: ScriptProcess, onlooker: Onlooker): Promise<void> {
   a.sigterm();
@@ -82,9 +85,9 @@ interface Led {
 }
 
 /**
- * Everything that an observer showed for longer than `withinMs` after it had ceased to be true, in
- * words. `unknown` is always true. Until `endAt` it showed the last of it. A leader may be shown
- * before it knows that it leads: the store knows first.
+ * Every view that the observer showed for longer than `withinMs` after it was no longer true, in
+ * words. `unknown` is always true. The last view lasts until `endAt`. A view may name a leader that
+ * does not know yet that it leads, because the store knows first.
  */
 export function untruths(
   shown: readonly Shown[],
@@ -102,7 +105,7 @@ export function untruths(
   });
 }
 
-/** How long it was shown while it was not true; 0 where that never was. */
+/** How long a view was shown while it was not true, in ms. */
 function overdueMs(view: ElectionView<unknown>, { at, to }: { at: number; to: number }, leaderships: readonly Led[]): number {
   switch (view.state) {
     case 'unknown':

@@ -1,4 +1,4 @@
-/** An operator's hand on a live leader's keys. */
+/** An operator who changes a live leader's keys. */
 
 import assert from 'node:assert/strict';
 import { startEtcd, type EtcdServer } from '@incumbent/test-support';
@@ -8,8 +8,7 @@ import { etcdHost, type Host } from './hosts.ts';
 import { at, ELECTION, lastValid, onPair, Pair, WAIT_MS, termOf, TTL_MS } from './pair.ts';
 
 /**
- * The longest that a leader may take to know that its key was deleted, etcdctl's own start
- * included.
+ * The longest time until a leader knows that its key was deleted, including the start of etcdctl.
  */
 const KNOWS_WITHIN_MS = 100;
 
@@ -17,7 +16,7 @@ async function deleteLeader(pair: Pair): Promise<void> {
   await pair.host.deleteKey(pair.server, pair.key(`elections/${ELECTION}/leader`));
 }
 
-/** `b` gives way, and `a` leads again. */
+/** `b` stops, and `a` leads again. */
 async function leadsAgain(pair: Pair, from: number): Promise<void> {
   await pair.queued('a');
   pair.b.sigterm();
@@ -70,10 +69,10 @@ export const operatorDeleteCutOff = (host: Host): Check => ({
   }),
 });
 
-/** In hexadecimal, as etcdctl takes it. */
+/** In hexadecimal, the format of etcdctl. */
 async function leaseOf(etcd: EtcdServer, key: string): Promise<string> {
   const answer: unknown = JSON.parse(await etcd.ctl(['get', '-w', 'json', key]), (name, value: unknown, context?: { source?: string }) =>
-    // An int64 is more than a number of JavaScript holds.
+    // An int64 does not fit into a JavaScript number.
     name === 'lease' ? BigInt(context?.source ?? String(value)).toString(16) : value,
   );
   assert.ok(typeof answer === 'object' && answer !== null && 'kvs' in answer && Array.isArray(answer.kvs));

@@ -1,4 +1,4 @@
-/** Servers killed while members lead. */
+/** Servers that are killed while members lead. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,9 +9,9 @@ import type { Check } from './check.ts';
 import type { ClusterHost, Host } from './hosts.ts';
 import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
-/** Members that go through all runs of a check. */
+/** Members that exist through all runs of a check. */
 export class Trio {
-  /** Where they find the store, in turn. */
+  /** The URLs of the store, one for each member in turn. */
   readonly #urls: readonly string[];
   readonly #ttlMs: number;
   readonly #all: { readonly id: string; readonly script: ScriptProcess; died?: number }[] = [];
@@ -30,7 +30,7 @@ export class Trio {
     }
   }
 
-  /** When and in which term somebody said that it leads, not before `from`. */
+  /** The moment and the term in which a member reported that it leads, not before `from`. */
   async leads(from: number, what: string): Promise<{ readonly at: number; readonly term: bigint }> {
     return until(
       () => {
@@ -46,13 +46,13 @@ export class Trio {
     );
   }
 
-  /** When any of them last said that it leads, in ms. */
+  /** When any member last reported that it leads, in ms. */
   lastValid(): number {
     const told = this.#all.map(({ script }) => script.events.findLast(({ event }) => event === 'valid'));
     return Math.max(...told.map((event) => (event === undefined ? -Infinity : ms(BigInt(String(event.fields['from']))))));
   }
 
-  /** The longest time between two moments, in ms, in which no member said that it leads. */
+  /** The longest time between two moments in which no member reported that it leads, in ms. */
   longestSilence(from: number, to: number): number {
     const validAt = this.#all
       .flatMap(({ script }) => script.events)
@@ -63,7 +63,7 @@ export class Trio {
     return moments.slice(1).reduce((longest, at, i) => Math.max(longest, at - (moments[i] ?? at)), 0);
   }
 
-  /** Kills whoever leads, so that the next term must be won on the servers as they are now. */
+  /** Kills the leader, so that the next term must be won on the servers as they are now. */
   async killLeader(): Promise<void> {
     const leader = this.#all.find(({ script, died }) => died === undefined && script.events.at(-1)?.event === 'valid');
     assert.ok(leader !== undefined, 'somebody leads');
@@ -85,7 +85,10 @@ export class Trio {
   }
 }
 
-/** One server dies and comes back; then the leader dies, and the next term is won. */
+/**
+ * One server is killed and restarted. Then the leader is killed, and a member must win the next
+ * term.
+ */
 async function outage(trio: Trio, server: Faults, downMs: number): Promise<{ readonly recoveredMs: number; readonly nextMs: number }> {
   await trio.start();
   const before = await trio.leads(now(), 'a leader before the outage');

@@ -1,4 +1,4 @@
-/** Two members on a real store, one of them through a proxy: the stage of most checks. */
+/** Two members on a real store, one of them through a proxy: the setup of most checks. */
 
 import assert from 'node:assert/strict';
 import { checkHistory, type HistoryEvent, type HistoryRules } from '@incumbent/conformance';
@@ -9,7 +9,7 @@ import type { Host } from './hosts.ts';
 
 export const TTL_MS = 5_000;
 export const ELECTION = 'controller';
-/** No wait of a check is longer. */
+/** The longest wait of a check, in ms. */
 export const WAIT_MS = 30_000;
 
 const MEMBER = new URL('../member.ts', import.meta.url);
@@ -17,13 +17,13 @@ const MANY = new URL('../many.ts', import.meta.url);
 
 let namespaces = 0;
 
-/** A namespace that nobody has used on this server. */
+/** A namespace that has not been used on this server. */
 export function freshNamespace(): string {
   namespaces += 1;
   return `verify-${process.pid}-${namespaces}`;
 }
 
-/** `etcd://host:port,…/namespace` for addresses as servers and proxies have them. */
+/** `etcd://host:port,…/namespace` for the addresses of servers and proxies. */
 export function storeUrl(endpoints: readonly string[], namespace: string, store: Host['store'] = 'etcd'): string {
   return `${store}://${endpoints.map((endpoint) => new URL(endpoint).host).join(',')}/${namespace}`;
 }
@@ -31,7 +31,7 @@ export function storeUrl(endpoints: readonly string[], namespace: string, store:
 export interface MemberProcess {
   /** Whether its leases end with its process. */
   readonly reaper?: boolean;
-  /** Whether it runs on the packages as they were built. */
+  /** Whether it runs on the built packages. */
   readonly built?: boolean;
 }
 
@@ -66,11 +66,11 @@ export class Pair implements AsyncDisposable {
   readonly host: Host;
   readonly server: OwnServer;
   readonly namespace: string;
-  /** Leads first; its link passes through `proxy`. */
+  /** The first leader. Its link passes through `proxy`. */
   readonly a: ScriptProcess;
   readonly b: ScriptProcess;
   readonly proxy: Proxy;
-  /** The term that `a` leads in first. */
+  /** The first term of `a`. */
   readonly term: bigint;
 
   private constructor({ host, server, namespace, proxy, a, b, term }: PairParts) {
@@ -95,7 +95,7 @@ export class Pair implements AsyncDisposable {
     return pair;
   }
 
-  /** Absolute, as an operator sees it. */
+  /** The absolute key, as an operator sees it. */
   key(relative: string): string {
     return `${this.namespace}/${relative}`;
   }
@@ -113,7 +113,7 @@ export class Pair implements AsyncDisposable {
     return [...historyOf(this.a, 'a', ELECTION), ...historyOf(this.b, 'b', ELECTION)];
   }
 
-  /** Shuts both down and checks everything that they told. */
+  /** Shuts both down and checks everything that they reported. */
   async finish(rules: HistoryRules = {}): Promise<void> {
     await this.proxy.heal();
     for (const member of [this.a, this.b]) {
@@ -143,7 +143,7 @@ export function onPair(host: Host, run: (pair: Pair, context: CheckContext) => P
   );
 }
 
-/** When this member last said that it leads in this term, in ms. */
+/** When this member last reported that it leads in this term, in ms. */
 export function lastValid(script: ScriptProcess, term: bigint): number {
   const valid = script.events.filter(({ event, fields }) => event === 'valid' && fields['term'] === String(term));
   const last = valid.at(-1);

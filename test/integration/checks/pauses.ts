@@ -1,4 +1,4 @@
-/** A leader that is cut off, or stopped. */
+/** A leader that is cut off or stopped. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -1,4 +1,4 @@
-/** Elections by best effort, in worlds by seed: a check for each algorithm. */
+/** Best-effort elections in simulated worlds: a check for each algorithm. */
 
 import { names, type Name } from '../../../packages/peer/test/best-effort/algorithms.ts';
 import type { Check } from './check.ts';

@@ -1,4 +1,4 @@
-/** Members that come and go, the oldest of which leads, in worlds by seed. */
+/** Members that come and go, where the oldest leads, in simulated worlds. */
 
 import type { CrowdSummary } from '../simulation/crowd-worker.ts';
 import { CROWDS, type Seeds } from '../simulation/workers.ts';

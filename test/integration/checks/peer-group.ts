@@ -1,4 +1,4 @@
-/** Members without a store, each a process, over TCP. */
+/** Members without a store, each in a process of its own, over TCP. */
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -16,8 +16,8 @@ interface Start extends Life {
 interface PeerFigures {
   readonly leaderships: number;
   /**
-   * How often a process was given up as it did not answer in time: on a busy machine one may stand
-   * still for seconds.
+   * How often a process was closed because it did not answer in time. On a busy machine a process
+   * may be delayed for seconds.
    */
   readonly slow: number;
 }
@@ -35,7 +35,7 @@ export class PeerGroup implements AsyncDisposable {
     this.#timeoutMinMs = timeoutMinMs;
   }
 
-  /** Nobody is started yet. */
+  /** No member is started yet. */
   static async open(ids: readonly string[], timeoutMinMs: number): Promise<PeerGroup> {
     const ports = new Set<number>();
     while (ports.size < ids.length) ports.add(await freePort());
@@ -43,7 +43,7 @@ export class PeerGroup implements AsyncDisposable {
     return new PeerGroup(addresses, await makeScratch('peers'), timeoutMinMs);
   }
 
-  /** Every member runs, and all of them see the same one lead. */
+  /** Starts all members, and waits until they all see the same leader. */
   async complete(): Promise<void> {
     const running = new Set(this.#living.map(({ id }) => id));
     await this.#assertAlive();
@@ -58,7 +58,8 @@ export class PeerGroup implements AsyncDisposable {
   }
 
   /**
-   * From the moment before the kill -9 of the leader until another is told that it leads, in ms.
+   * The time from just before SIGKILL of the leader until another member learns that it leads, in
+   * ms.
    */
   async killLeader(): Promise<number> {
     const leader = await until(() => this.#leader(), { what: 'a leader that all see', withinMs: WAIT_MS, everyMs: 5 });
@@ -76,8 +77,8 @@ export class PeerGroup implements AsyncDisposable {
   }
 
   /**
-   * All that was ever told: no two considered themselves leader at one instant, terms rose, and
-   * nobody was refused, or failed, but for being slow.
+   * Asserts that no two members were valid leaders at one instant, that terms rose, and that no
+   * member was refused or failed except because it was slow.
    */
   check(): PeerFigures {
     const events = checkedHistoryOf(this.#lives, ELECTION);
@@ -98,7 +99,7 @@ export class PeerGroup implements AsyncDisposable {
     return this.#lives.filter(({ died }) => died === undefined);
   }
 
-  /** Nobody has ended but those that were killed. */
+  /** Asserts that only killed processes have ended. */
   async #assertAlive(): Promise<void> {
     for (const life of this.#living)
       if (!life.script.running) throw new Error(`it has ended, with ${await life.script.exited}: ${storyOf(life)}`);
@@ -126,7 +127,7 @@ function isOfSlowness({ fields }: ScriptEvent): boolean {
   return /reason: '(?:unresponsive|handshakeTimeout)'/.test(String(fields['fields']));
 }
 
-/** What it told last. */
+/** Its last reports. */
 function storyOf({ name, script }: Start): string {
   const told = script.events.filter(({ event }, i) => event !== 'valid' || i === script.events.length - 1).slice(-10);
   return [name, ...told.map(({ event, at: atNs, fields }) => `  ${atNs} ${event} ${JSON.stringify(fields)}`), ...script.output].join('\n');

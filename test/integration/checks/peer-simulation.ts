@@ -1,4 +1,4 @@
-/** Members that vote, in worlds by seed. */
+/** Members that vote, in simulated worlds. */
 
 import type { Check } from './check.ts';
 import { peerWorlds } from './peer-worlds.ts';

@@ -1,4 +1,4 @@
-/** The vote file of a process that is killed while it writes to it. */
+/** The vote file of a process that is killed while it writes the file. */
 
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -9,17 +9,20 @@ import { WAIT_MS } from './pair.ts';
 const WRITER = new URL('../vote-writer.ts', import.meta.url);
 const MEMBER = 'member-1';
 
-/** Kept between the processes: what the next one must find. */
+/** What the next process must find. */
 interface Expected {
-  /** Of the last vote that was saved, as far as its process was told. */
+  /** The term of the last vote that was saved, as its process reported. */
   readonly saved: bigint;
-  /** Of the vote that the last process was writing when it was killed. */
+  /** The term of the vote that the last process was writing when it was killed. */
   readonly written: bigint;
 }
 
-/** One run stops at every tenth byte, from its own on: all of them together at each. */
+/**
+ * Each run stops at every tenth byte, from its own number on, so that all runs together stop at
+ * each byte.
+ */
 const RUNS = 10;
-/** More bytes than a vote has: nobody stands still. */
+/** More bytes than a vote has, so that the process does not stop. */
 const BEYOND = 1_000_000;
 
 export const peerVoteFile: Check = {
@@ -59,7 +62,10 @@ export const peerVoteFile: Check = {
   },
 };
 
-/** One process: which term it found, and whether it saved the next, or was killed at that byte. */
+/**
+ * One process: the term that it found, and whether it saved the next vote or was killed at that
+ * byte.
+ */
 async function write(path: string, bytes: number): Promise<{ readonly loaded: bigint; readonly isSaved: boolean }> {
   await using writer = await spawnScript(WRITER, { args: [path, MEMBER, String(bytes)] });
   const isOver = ({ event }: ScriptEvent): boolean => event === 'standing' || event === 'saved';

@@ -1,4 +1,7 @@
-/** Members without a store, in worlds by seed: so many seeds a run, in processes of their own. */
+/**
+ * Members without a store in simulated worlds: this many seeds in each run, in processes of their
+ * own.
+ */
 
 import { availableParallelism } from 'node:os';
 import type { PeerSummary } from '../simulation/peer-worker.ts';
@@ -8,7 +11,7 @@ import { methodOf, SEEDS } from './simulation.ts';
 
 type About = Pick<Check, 'name' | 'claim' | 'method' | 'runs'>;
 
-/** What came of the seeds of one run; whatever else it tells are figures. */
+/** The results of one run. All further properties are figures. */
 interface Came {
   readonly worlds: number;
   readonly problems: readonly string[];
@@ -16,7 +19,7 @@ interface Came {
 
 interface Batches<B extends Seeds, S extends Came> {
   readonly program: URL;
-  /** Seeds of one run. */
+  /** The seeds of one run. */
   readonly count: number;
   batchOf(seeds: Seeds): B;
   figuresOf(summary: S): Figures;

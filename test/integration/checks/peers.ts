@@ -1,4 +1,4 @@
-/** Members without a store, whose processes are killed. */
+/** Members without a store whose processes are killed. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,7 +8,7 @@ import { PeerGroup } from './peer-group.ts';
 
 const IDS = ['a', 'b', 'c', 'd', 'e'];
 const TIMEOUT_MIN_MS = 500;
-/** The longest election timeout: members draw theirs between the two. */
+/** The longest election timeout. Members draw theirs between the shortest and this one. */
 const TIMEOUT_MAX_MS = 2 * TIMEOUT_MIN_MS;
 const TIMEOUTS = 3;
 

@@ -1,4 +1,4 @@
-/** The server that leads the store's other servers loses that place, and returns. */
+/** The Raft leader of the store's servers loses its leadership and returns. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,20 +11,20 @@ import { freshNamespace, WAIT_MS, storeUrl } from './pair.ts';
 
 const TTL_MS = 10_000;
 /**
- * For how many ttls a server is away at the most. A Raft leader that stands still for longer may
- * end live leases when it wakes (`endsEarly`), and the claim does not hold. Members renew every
- * third of a ttl, so an etcd may take a lease for expired after two thirds. A Consul waits for
- * twice the ttl.
+ * The longest absence of a server, in ttls. A Raft leader that is stopped for longer may end live
+ * leases when it continues (`endsEarly`), and the claim does not hold. Members renew every third of
+ * a ttl, so an etcd server may consider a lease expired after two thirds. Consul waits for twice
+ * the ttl.
  */
 const MOST_AWAY_TTLS = { etcd: 0.6, consul: 2 } as const;
-/** Somebody leads again within this time, whatever happens to one server of three. */
+/** A member leads again within this time, whatever happens to one of three servers. */
 const SILENCE_MS = TTL_MS + 5_000;
-/** A server that returns has campaigned against the others by then, if it does so at all. */
+/** A server that returns has campaigned against the others by then, if it campaigns at all. */
 const SETTLING_MS = 3_000;
 
 /**
- * Takes the Raft leadership from the server at this index; resolves with what brings the server
- * back.
+ * Deposes the server at this index as the Raft leader. Resolves with a function that brings the
+ * server back.
  */
 type Depose<T extends Cluster> = (cluster: T, leader: number) => Promise<() => Promise<void>>;
 
@@ -36,8 +36,8 @@ interface Stage<T extends Cluster> {
 }
 
 /**
- * Another server leads; the deposed one returns; then the leader of the election dies, and the next
- * term is won.
+ * Another server becomes the Raft leader, and the deposed one returns. Then the leader of the
+ * election is killed, and a member must win the next term.
  */
 async function deposal<T extends Cluster>({ trio, cluster, depose, mostAwayMs }: Stage<T>, random: () => number): Promise<Figures> {
   await trio.start();
@@ -93,7 +93,7 @@ function awayFor(store: keyof typeof MOST_AWAY_TTLS): string {
   return `for less than ${MOST_AWAY_TTLS[store]} × ttl`;
 }
 
-/** SIGSTOP, until another server leads and longer. */
+/** Stopped by SIGSTOP until another server leads, and longer. */
 export const raftLeaderPaused = <T extends Cluster>(host: ClusterHost<T>, store: keyof typeof MOST_AWAY_TTLS): Check => ({
   name: `${host.prefix}raft-leader-paused`,
   claim: `When the Raft leader of three ${host.store} servers is stopped by SIGSTOP until another server leads, ${awayFor(store)}, and is then woken, ${CLAIM}`,
@@ -128,14 +128,17 @@ async function pause(cluster: Cluster, leader: number): Promise<() => Promise<vo
 }
 
 /**
- * Cut off from its peers, while clients reach it: it goes on as the leader for an election timeout.
+ * Cut off from the other servers while clients reach it. It continues as the leader for an election
+ * timeout.
  */
 async function cutOff(cluster: EtcdCluster, leader: number): Promise<() => Promise<void>> {
   cluster.cutOff(leader);
   return () => cluster.heal();
 }
 
-/** By `etcdctl move-leader`; it stays in the cluster, so there is nothing to bring back. */
+/**
+ * Uses `etcdctl move-leader`. The server stays in the cluster, so there is nothing to bring back.
+ */
 async function moveLeader(cluster: EtcdCluster, leader: number): Promise<() => Promise<void>> {
   const [server, successor] = [cluster.servers[leader], cluster.servers[(leader + 1) % cluster.servers.length]];
   assert.ok(server !== undefined && successor !== undefined);

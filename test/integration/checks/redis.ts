@@ -1,4 +1,4 @@
-/** What Redis alone promises. */
+/** Claims about Redis only. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -43,7 +43,7 @@ export const redisCrash: Check = {
 
 const ELECTIONS = 1_000;
 
-/** Scripts and pings so far, by the server's own count: all that an open store sends. */
+/** The number of scripts and pings by the server's own count: all that an open store sends. */
 async function requests(server: StoreService): Promise<number> {
   const calls = [...(await server.ctl(['INFO', 'commandstats'])).matchAll(/^cmdstat_(?:evalsha|ping):calls=(\d+)/gm)];
   return calls.reduce((sum, [, count]) => sum + Number(count), 0);

@@ -1,6 +1,5 @@
 /**
- * What other commands that run a program under a lock do, where `incumbent run` is said to do
- * better.
+ * How other commands that run a program under a lock behave, for comparison with `incumbent run`.
  */
 
 import assert from 'node:assert/strict';
@@ -24,16 +23,16 @@ const MAIN = fileURLToPath(new URL('../../../packages/cli/src/main.ts', import.m
 const NODE = [process.execPath, '--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
 const BEATING = [...NODE, fileURLToPath(new URL('../beating.ts', import.meta.url))];
 /**
- * `consul lock` has a session of 15 s, which ends within twice that, and a lock's delay of 15 s
- * more.
+ * `consul lock` has a session of 15 s, which ends within twice that, and a lock delay of another 15
+ * s.
  */
 const WAIT_MS = 90_000;
-/** For so long, after the next program has begun, it is watched whether the former one goes on. */
+/** How long to watch whether the former program continues after the next one has begun, in ms. */
 const WATCHED_MS = 3_000;
 
 interface Peer {
   readonly name: 'consulLock' | 'etcdctlLock' | 'run';
-  /** Its server, as it may be reached by a proxy. */
+  /** The URL of its server, which may go through a proxy. */
   readonly url: string;
   command(url: string, lock: string, program: readonly string[]): readonly string[];
 }
@@ -82,7 +81,7 @@ function signal(script: ScriptProcess, name: NodeJS.Signals): void {
 }
 
 /** Ends what a tool may have left behind. */
-function sweep(script: ScriptProcess): void {
+function cleanUp(script: ScriptProcess): void {
   for (const { event, fields } of script.events) {
     if (event !== 'started' && event !== 'tool') continue;
     for (const pid of [fields['pid'], fields['child']]) {
@@ -102,8 +101,8 @@ async function exitCode({ command, url }: Peer, script: string): Promise<number>
 }
 
 /**
- * For how long two programs ran side by side, in ms: not beyond what is watched. `harm` is done to
- * the first one, or to its link.
+ * How long two programs ran at the same time, in ms, up to the end of the watch. `harm` affects the
+ * first one or its link.
  */
 async function overlap({ command, url }: Peer, harm: 'pause' | 'cut'): Promise<number> {
   const lock = freshNamespace();
@@ -117,14 +116,14 @@ async function overlap({ command, url }: Peer, harm: 'pause' | 'cut'): Promise<n
   const next = await b.waitFor('started', { withinMs: WAIT_MS });
   await sleep(WATCHED_MS);
   const last = a.events.findLast(({ event }) => event === 'beat');
-  sweep(a);
-  sweep(b);
+  cleanUp(a);
+  cleanUp(b);
   return last === undefined ? 0 : Math.max(at(last) - at(next), 0);
 }
 
 /**
- * Whether the program runs on, two seconds after SIGHUP has ended its parent, and whether it was
- * given a number: 1 where it is so.
+ * Whether the program continues two seconds after SIGHUP has ended its parent, and whether it
+ * received a number. 1 means yes.
  */
 async function orphans({ command, url }: Peer): Promise<{ readonly runsOn: number; readonly numbered: number }> {
   await using tool = await start(command(url, freshNamespace(), BEATING));
@@ -133,7 +132,7 @@ async function orphans({ command, url }: Peer): Promise<{ readonly runsOn: numbe
   await sleep(2_000);
   const ended = tool.events.find(({ event }) => event === 'toolEnded');
   const last = tool.events.findLast(({ event }) => event === 'beat');
-  sweep(tool);
+  cleanUp(tool);
   const runsOn = ended !== undefined && last !== undefined && at(last) - at(ended) > 1_000;
   const numbered = tool.events.some(({ event, fields }) => event === 'started' && fields['numbered'] === true);
   return { runsOn: Number(runsOn), numbered: Number(numbered) };

@@ -1,4 +1,4 @@
-/** A ZooKeeper server that goes silent while two others serve. */
+/** A ZooKeeper server that becomes silent while two others serve. */
 
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
@@ -12,17 +12,14 @@ import { assertNothingLost, assertSucceeds, Onlooker, OBSERVER_MS } from './onlo
 import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl } from './pair.ts';
 import { nodesBySession } from './zookeeper.ts';
 
-/** The default, as all timing of these members is. */
+/** The default ttl. All timing of these members is the default. */
 const DEFAULT_TTL_MS = 10_000;
-/** Longer than anybody believes without a renewal. */
+/** Longer than a leader stays valid without a renewal. */
 const WATCHED_MS = 1.5 * DEFAULT_TTL_MS;
 
 type Server = ZookeeperCluster['servers'][number];
 
-/**
- * Which of these servers the session of this node is connected to; undefined where it is none of
- * them.
- */
+/** Which of these servers the session of this node is connected to. Undefined if none of them. */
 async function serverOf(leader: Server, node: string, servers: readonly Server[]): Promise<Server | undefined> {
   const sessions = [...(await nodesBySession(leader))];
   const session = sessions.find(([, paths]) => paths.includes(node))?.[0];
@@ -31,7 +28,7 @@ async function serverOf(leader: Server, node: string, servers: readonly Server[]
   return undefined;
 }
 
-/** A store whose reads and watches go to this server, and that knows the others. */
+/** Opens a store that sends its reads and watches to this server, and that knows the others. */
 async function openOn(server: Server, others: readonly Server[], namespace: string): Promise<Store> {
   const hosts = [server, ...others].map(({ url }) => new URL(url).host);
   for (;;) {

@@ -1,4 +1,4 @@
-/** A server of etcd that hangs for watches alone: its disk is frozen. */
+/** An etcd server that hangs for watches alone, because its disk is frozen. */
 
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
@@ -11,17 +11,14 @@ import { historyOf, now } from '../history.ts';
 import { onServer, type Check } from './check.ts';
 import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
-/** From the leader's end to the next leadership. */
+/** The longest time from the leader's end to the next leadership, in ms. */
 const VACANCY_MS = TTL_MS + 5_000;
-/** How long, from the next leadership on, an observer may still show the leader before. */
+/** How long after the next election an observer may still show the former leader, in ms. */
 const OBSERVER_MS = 15_000;
-/** How long a shutdown may take that hands over: its own default limit, and a second. */
+/** The longest shutdown with a handover: its own default limit, and a second. */
 const SHUTDOWN_MS = (3 / 4 + 1 / 10) * TTL_MS + 1_000;
 
-/**
- * A store whose calls and watches go to this server first, which is chosen by chance, and that
- * knows the others.
- */
+/** Opens a store that sends calls and watches to this server first, and that knows the others. */
 async function openOn(server: EtcdClusterServer, cluster: EtcdCluster, namespace: string): Promise<Store> {
   const first = new URL(server.url).host;
   for (;;) {
@@ -39,7 +36,7 @@ async function openOn(server: EtcdClusterServer, cluster: EtcdCluster, namespace
   }
 }
 
-/** A candidate of this process, and what it told. */
+/** A candidate in this process, and what it reported. */
 class Candidate implements AsyncDisposable {
   readonly id: string;
   readonly events: HistoryEvent[] = [];
@@ -52,7 +49,7 @@ class Candidate implements AsyncDisposable {
     this.#store = store;
     this.member = new Member(store, { memberId: id, ttlMs: TTL_MS });
     this.#leading = this.member.election(ELECTION).lead((leadership) => this.#lead(leadership));
-    // It rejects when the member is closed.
+    // The promise rejects when the member is closed.
     this.#leading.catch(() => {});
   }
 
@@ -83,12 +80,12 @@ async function makeFollower(cluster: EtcdCluster, server: EtcdClusterServer): Pr
   }
 }
 
-/** The two on this machine, as long as one waits behind the other. */
+/** The leader among these candidates. Checks that the other one waits. */
 async function electedOf(candidates: readonly Candidate[], what: string): Promise<Candidate> {
   return until(() => candidates.find(({ electedAt }) => electedAt !== undefined), { what, withinMs: WAIT_MS });
 }
 
-/** The leader is killed in runs of an even index, and resigns in the others. */
+/** The leader is killed in runs with an even index, and resigns in the others. */
 async function oneRun(cluster: EtcdCluster, index: number, random: () => number): Promise<Readonly<Record<string, number>>> {
   const [frozen, ...others] = cluster.servers;
   assert.ok(frozen !== undefined);

@@ -3,10 +3,10 @@ import { missing, type Summary } from '@incumbent/simulator';
 import { Workers, WORLDS, type Batch } from '../simulation/workers.ts';
 import type { Check, OpenCheck } from './check.ts';
 
-/** Seeds of one run. */
+/** The seeds of one run. */
 export const SEEDS = 1_000;
 
-/** A run's first is its index times as many after the seed that the row names. */
+/** The first seed of a run is the seed of the row plus its index times `SEEDS`. */
 function simulation(profile: string, runs: number, what: string): Check {
   return {
     name: `simulation-${profile}`,
@@ -20,7 +20,7 @@ function simulation(profile: string, runs: number, what: string): Check {
   };
 }
 
-/** What every page of worlds says. */
+/** The text that every page of worlds contains. */
 export function methodOf(what: string): string {
   return `Each run is ${SEEDS} seeds in a row, the first of run n being the row's seed + ${SEEDS} × (n − 1); of every 100 one is run twice, and must be the same. ${what}`;
 }

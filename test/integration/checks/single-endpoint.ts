@@ -1,6 +1,4 @@
-/**
- * Three servers of etcd behind one address: what a service name or a load balancer is to a member.
- */
+/** Three etcd servers behind one address, as behind a service name or a load balancer. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,9 +10,9 @@ import { etcdHost } from './hosts.ts';
 import { assertNothingLost, assertSucceeds, Onlooker, OBSERVER_MS } from './onlooker.ts';
 import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl } from './pair.ts';
 
-/** The default, as all timing of these members is. */
+/** The default ttl. All timing of these members is the default. */
 const DEFAULT_TTL_MS = 10_000;
-/** Longer than anybody believes without a renewal. */
+/** Longer than a leader stays valid without a renewal. */
 const WATCHED_MS = 1.5 * DEFAULT_TTL_MS;
 
 const FAULTS = ['paused', 'blackholed', 'withoutLeader'] as const;

@@ -1,4 +1,4 @@
-/** The store in a file: processes of this host. */
+/** The store in a file, and processes of one host. */
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -20,7 +20,7 @@ async function freshFile(): Promise<{ readonly url: string; readonly file: strin
   return { url: `sqlite:${file}`, file, folder };
 }
 
-/** As many members as that, each a process; one that was killed is replaced. */
+/** This many members, each in a process. A member that was killed is replaced. */
 class Crowd {
   readonly #url: string;
   readonly #size: number;
@@ -37,7 +37,7 @@ class Crowd {
     return this.#all.filter(({ died }) => died === undefined);
   }
 
-  /** Resolves when all stand in the queue, one of them as the leader. */
+  /** Resolves when all are in the queue, one of them as the leader. */
   async complete(): Promise<void> {
     const missing = this.#size - this.#living.length;
     const from = this.#all.length;
@@ -52,13 +52,13 @@ class Crowd {
     await this.leader();
   }
 
-  /** Who said last that it leads, of those that live. */
+  /** The live member that last reported that it leads. */
   async leader(): Promise<Life> {
     const find = (): Life | undefined => this.#living.find(({ script }) => script.events.at(-1)?.event === 'valid');
     return until(find, { what: 'a leader', withinMs: WAIT_MS, everyMs: 1 });
   }
 
-  /** How long after the kill of the leader the next one was told that it leads, in ms. */
+  /** The time from the kill of the leader until the next one learns that it leads, in ms. */
   async killLeader(): Promise<number> {
     const leader = await this.leader();
     const next = this.#nextAfter(leader);
@@ -70,7 +70,7 @@ class Crowd {
     return nextMs;
   }
 
-  /** From the call of handover to the successor being told that it leads, in ms. */
+  /** The time from the call of handover until the successor learns that it leads, in ms. */
   async handOver(): Promise<number> {
     const leader = await this.leader();
     const next = this.#nextAfter(leader);
@@ -80,7 +80,7 @@ class Crowd {
     return at(elected) - at(await leader.script.waitFor('handingOver', { withinMs: WAIT_MS, from }));
   }
 
-  /** Waits for another one to be told, from now on, that it leads. */
+  /** Waits until another member learns, from now on, that it leads. */
   #nextAfter(leader: Life): () => Promise<ScriptEvent> {
     const others = this.#living.filter((one) => one !== leader).map(({ script }) => ({ script, from: script.events.length }));
     const find = (): ScriptEvent | undefined =>
@@ -88,7 +88,7 @@ class Crowd {
     return () => until(find, { what: 'the next leader', withinMs: WAIT_MS, everyMs: 5 });
   }
 
-  /** Nobody was told of an error, and the history keeps every promise. */
+  /** Asserts that no error was reported, and that the history breaks no promise. */
   check(): void {
     checkedHistoryOf(this.#all, ELECTION);
     const complaints = this.#all.flatMap(({ script }) => script.events.filter(({ event }) => event === 'failed' || event === 'trouble'));

@@ -1,6 +1,6 @@
 /**
- * The tests themselves, as a newcomer runs them: how long they take, and that a busy machine does
- * not fail them.
+ * Runs the tests as a newcomer does: measures how long they take, and that a busy machine does not
+ * fail them.
  */
 
 import assert from 'node:assert/strict';
@@ -70,8 +70,8 @@ function timed(script: string, mostSeconds: number): OpenCheck {
 }
 
 /**
- * Runs a script of the manifest in a clone that is new. Throws where a test fails, with the output
- * before this process's own.
+ * Runs a script of the manifest in a new clone. Throws if a test fails, with the output before this
+ * process's own.
  */
 async function runInClone(script: string): Promise<Figures> {
   const folder = mkdtempSync(join(tmpdir(), 'incumbent-clone-'));
@@ -90,8 +90,8 @@ async function runInClone(script: string): Promise<Figures> {
 }
 
 /**
- * Of the first part of the tests and of the last: between them stand the counts of single runs of
- * the second part.
+ * The sum of the first part of the tests and of the last. Between them are the counts of single
+ * runs of the second part.
  */
 function sumOf(counts: readonly (readonly (string | undefined)[])[]): readonly [passed: number, failed: number, skipped: number] {
   const ends = counts.length > 1 ? [counts.at(0), counts.at(-1)] : counts;
@@ -99,7 +99,7 @@ function sumOf(counts: readonly (readonly (string | undefined)[])[]): readonly [
   return [sum(1), sum(2), sum(3)];
 }
 
-/** Resolves with the lines that it printed. Throws where it fails. */
+/** Resolves with the lines that it printed. Throws if it fails. */
 async function run(command: string, args: readonly string[], cwd: string): Promise<readonly string[]> {
   const env = { INCUMBENT_CACHE: CACHE, ...process.env };
   const child = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });

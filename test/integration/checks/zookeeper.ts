@@ -1,6 +1,6 @@
 /**
- * What only ZooKeeper has: sessions that cost something, a record of all nodes of a session, a
- * client of our own that has to come back.
+ * Claims about ZooKeeper only: its sessions, the list of a session's nodes, and the reconnection of
+ * our client.
  */
 
 import assert from 'node:assert/strict';
@@ -13,10 +13,10 @@ import { freshNamespace, WAIT_MS, spawnMany, storeUrl } from './pair.ts';
 
 const TTL_MS = 10_000;
 
-/** Of a whole request or record, unless a server is set up otherwise. */
+/** The limit of a whole request or record in the default configuration of a server. */
 const RECORD_BYTES = 1_048_575;
 
-/** The paths of all nodes that live by a session, by session. */
+/** The paths of all ephemeral nodes, by session. */
 export async function nodesBySession(server: StoreService): Promise<ReadonlyMap<string, readonly string[]>> {
   const dump = await fourLetterWord(server, 'dump');
   const sessions = new Map<string, string[]>();
@@ -29,7 +29,7 @@ export async function nodesBySession(server: StoreService): Promise<ReadonlyMap<
   return sessions;
 }
 
-/** Packets that the server has received, these questions included. */
+/** How many packets the server has received, including these requests. */
 async function received(server: StoreService): Promise<number> {
   return Number(/^zk_packets_received\t(\d+)/m.exec(await fourLetterWord(server, 'mntr'))?.[1]);
 }

@@ -1,4 +1,4 @@
-/** Every claim that has a command which measures it. */
+/** Every claim that a command measures. */
 
 import { chaosClaims } from '../../chaos/claims.ts';
 import { soakCheck } from '../../chaos/soak/soak.ts';
@@ -15,7 +15,7 @@ import { PEERS_SINCE, SINCE } from './worlds.ts';
 /** What `pnpm verify` can run. */
 export const allChecks: readonly Check[] = [...checks, soakCheck, testsBusy, testsQuiet, testsAll];
 
-/** Of each check that runs simulated worlds: since when worlds count. */
+/** For each check of simulated worlds: since when worlds count. */
 const worldsSince: ReadonlyMap<string, string> = new Map([
   ...simulations.map(({ name }) => [name, SINCE] as const),
   ...[peerSimulation, ...peerBestEffort, peerEmergent].map(({ name }) => [name, PEERS_SINCE] as const),
@@ -31,7 +31,7 @@ function claimOf({ name, claim, method, runs }: Check): Claim {
 const SEARCH =
   'A source is changed as it is loaded, and worlds are run from seed 1 on until a promise breaks. A run is a bug; worlds: how many it took. Without any bug, the same worlds broke nothing.';
 
-/** Bugs that somebody might make, planted one at a time. */
+/** Plausible bugs, planted one at a time. */
 const planted: readonly Claim[] = [
   {
     name: 'planted-bugs',

@@ -1,4 +1,4 @@
-/** The page that sums up the evidence: one row for each claim. */
+/** The page that summarizes the evidence: one row for each claim. */
 
 import type { Line, Spread } from './runs.ts';
 import { runsPassed } from './worlds.ts';
@@ -9,25 +9,25 @@ export interface Claim {
   /** What must hold, in one sentence. */
   readonly claim: string;
   readonly method: string;
-  /** The command that measures it and adds a line. */
+  /** The command that measures the claim and adds a line. */
   readonly command: string;
-  /** What the claim asks for: `20 of 20 runs`. */
+  /** What the claim needs: `20 of 20 runs`. */
   readonly asks: string;
   /**
-   * Of simulated worlds: how many seeds one run has, and since when (UTC) worlds count. The page
+   * For simulated worlds: how many seeds one run has, and since when (UTC) worlds count. The page
    * then counts worlds.
    */
   readonly worlds?: { readonly seedsPerRun: number; readonly since: string };
   /**
-   * Whether the latest line of each part is all that counts, as of planted bugs, which are hunted
-   * anew each time.
+   * Whether only the latest line of each part counts. This is so for planted bugs, which are
+   * searched for anew each time.
    */
   readonly latestOfPart?: boolean;
 }
 
 /**
- * The figures that say how close a run came to breaking its claim, the most telling first. Where
- * none applies, the first figure counts.
+ * The figures that show how close a run came to breaking its claim, the most telling first. If none
+ * applies, the first figure counts.
  */
 const TELLING: readonly (readonly [figure: string, worst: 'least' | 'greatest'])[] = [
   ['marginMs', 'least'],
@@ -93,7 +93,7 @@ function passedOf({ worlds }: Claim, lines: readonly Line[]): string {
   return `${runsPassed(lines, worlds.seedsPerRun, worlds.since) * worlds.seedsPerRun} worlds`;
 }
 
-/** All failures there ever were, and how many runs have passed since the last one. */
+/** All failures so far, and how many runs have passed since the last one. */
 function failuresOf(lines: readonly Line[]): string {
   const failures = lines.reduce((sum, { failed }) => sum + failed, 0);
   if (failures === 0) return '0';

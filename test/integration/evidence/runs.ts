@@ -1,6 +1,6 @@
 /**
  * The evidence: every run of every claim is one line of `docs/verification/runs.jsonl`. `page.ts`
- * sums the lines up.
+ * summarizes the lines.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -19,8 +19,8 @@ export interface NewLine {
   /** The claim's name, for example `redis-blackhole`. */
   readonly claim: string;
   /**
-   * What part of the claim this line is about: one planted bug, or the faults that a run was
-   * confined to.
+   * The part of the claim that this line is about: one planted bug, or the faults that a run was
+   * restricted to.
    */
   readonly part?: string;
   /** The seed of the first run. */
@@ -29,13 +29,12 @@ export interface NewLine {
   readonly passed: number;
   readonly failed: number;
   readonly figures: Readonly<Record<string, Spread>>;
-  /** What it was measured on besides the machine, for example the version of a server. */
+  /** What it was measured on besides the machine, such as the version of a server. */
   readonly on?: string;
-  /** How many busy loops ran beside it, where there were any. */
+  /** How many busy loops ran at the same time. Absent if none. */
   readonly busy?: number;
   /**
-   * Of a planted bug: the promise whose check found it, and the simulator's profile of the world
-   * that did.
+   * For a planted bug: the promise whose check found it, and the simulator's profile of that world.
    */
   readonly promise?: string;
   readonly profile?: string;
@@ -46,7 +45,7 @@ export interface Line extends NewLine {
   /** UTC, to the minute: `2026-11-24 23:59`. */
   readonly date: string;
   /**
-   * The commit that was measured, with a `+` where the work tree had changes besides the evidence.
+   * The commit that was measured, with a `+` if the work tree had changes other than the evidence.
    */
   readonly commit: string;
   readonly machine: string;
@@ -56,7 +55,7 @@ const FOLDER = new URL('../../../docs/verification/', import.meta.url);
 const RUNS: URL = new URL('runs.jsonl', FOLDER);
 export const PAGE: URL = new URL('README.md', FOLDER);
 
-/** Adds a line, with the time, the commit and the machine of now. */
+/** Adds a line with the current time, the commit and the machine. */
 export function append(line: NewLine): void {
   mkdirSync(FOLDER, { recursive: true });
   const whole: Line = { ...line, date: date(), commit: commit(), machine: machine() };
@@ -89,7 +88,7 @@ function rounded(value = 0): number {
   return Number(value.toPrecision(4));
 }
 
-/** Figures for a person: one number where all runs had the same, else least / median / greatest. */
+/** Figures for people: one number if all runs had the same, otherwise least / median / greatest. */
 export function summary(runs: readonly Figures[]): string {
   return Object.entries(spreadOf(runs))
     .map(([name, [least, median, greatest]]) => `${name} ${least === greatest ? least : `${least} / ${median} / ${greatest}`}`)

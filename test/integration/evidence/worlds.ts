@@ -1,4 +1,4 @@
-/** How many different simulated worlds broke no promise, by the evidence. */
+/** How many different simulated worlds broke no promise, according to the evidence. */
 
 import type { Line } from './runs.ts';
 

@@ -1,8 +1,8 @@
 /**
  * A process that uses a store whose server is hostile, and measures itself. Arguments: the store's
- * URL; how long, in ms; and which package to open the store by, `incumbent` by default. It emits
- * `warm`, and on SIGUSR2 begins; emits `measured` at the end, and on SIGUSR2 waits until the store
- * serves again.
+ * URL, the duration in ms, and the package to open the store with (default `incumbent`). It emits
+ * `warm` and begins on SIGUSR2. At the end it emits `measured`, and on SIGUSR2 waits until the
+ * store works again.
  */
 
 import { on } from 'node:events';
@@ -13,18 +13,18 @@ import type * as Incumbent from 'incumbent';
 import { emit } from '@incumbent/test-support/child';
 
 const [url = '', lastsMs = '4000', name = 'incumbent'] = process.argv.slice(2);
-/** From another checkout, where it is that which is measured. */
+/** May be another checkout, if that is what is measured. */
 const { openStore }: typeof Incumbent = await import(name);
 
 const MIB = 2 ** 20;
-/** A process beyond it is stopped: the machine is not its own. */
+/** A process that uses more memory is stopped to protect the machine. */
 const MAX_RSS_BYTES = 1_536 * MIB;
 const CALLS = 4;
 const CALL_MS = 2_000;
 const WARM_CALLS = 300;
 const RESOLUTION_MS = 5;
 
-// In a thread of its own: the process may be too busy to look.
+// In a thread of its own, because the process may be too busy to check.
 new Worker(
   `const { parentPort } = require('node:worker_threads');
    setInterval(() => { if (process.memoryUsage.rss() > ${MAX_RSS_BYTES}) process.kill(process.pid, 'SIGKILL'); }, 20);`,
@@ -37,7 +37,7 @@ function count(outcome: string): void {
   codes.set(outcome, (codes.get(outcome) ?? 0) + 1);
 }
 
-/** Counts the code of what `task` ends with. An error without one is told in full. */
+/** Counts the error codes of calls. Reports an error without a code in full. */
 async function settle(task: Promise<unknown>): Promise<void> {
   await task.then(
     () => count('done'),
@@ -60,7 +60,7 @@ async function watch(store: Incumbent.Store): Promise<void> {
   }
 }
 
-/** Calls with times of their own go out by themselves. */
+/** Calls with timeouts of their own are sent separately. */
 function calls(store: Incumbent.Store): readonly Promise<void>[] {
   return Array.from({ length: CALLS }, (_, index) => settle(store.list('members', { timeoutMs: CALL_MS + index })));
 }
@@ -98,17 +98,17 @@ async function recovers(store: Incumbent.Store | undefined): Promise<void> {
   }
 }
 
-/** Yields once for each SIGUSR2, however early it comes. */
+/** Yields once for each SIGUSR2, however early it arrives. */
 const signals = on(process, 'SIGUSR2');
 
-// Keeps the process while its parent has something to do.
+// Keeps the process alive while its parent is busy.
 const waiting = setInterval(() => {}, 60_000);
 await warmUp();
 emit('warm');
 await signals.next();
 const [baseRss, base] = [process.memoryUsage.rss(), process.memoryUsage()];
 let [external, blockedMs] = [0, 0];
-/** Of this thread alone: what other processes take of the machine is no concern of the store's. */
+/** The processor time of this thread alone, without other processes. */
 const cpuMs = (): number => {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;

@@ -1,4 +1,4 @@
-/** A Consul agent that responds with too much. */
+/** A Consul agent that responds with too much data. */
 
 import { many, pour, serve, TINY_BYTES, type Attack, type HostileServer } from './server.ts';
 

@@ -1,6 +1,6 @@
 /**
- * An etcd that answers with too much. It speaks HTTP/2 frame by frame, to cut its answers where it
- * likes.
+ * An etcd server that answers with too much data. It writes single HTTP/2 frames, so that it can
+ * split its answers anywhere.
  */
 
 import { LONG_BYTES, serve, TINY_BYTES, type Attack, type HostileServer } from './server.ts';
@@ -11,7 +11,7 @@ const Kind = { data: 0, headers: 1, settings: 4, ping: 6, windowUpdate: 8 } as c
 const ACK = 1;
 const END_STREAM = 1;
 const END_HEADERS = 4;
-/** What HTTP/2 grants a connection at first, and a client of ours each stream. */
+/** The initial window of an HTTP/2 connection, and of each stream of our client. */
 const FIRST_WINDOW = 65_535;
 const STREAM_WINDOW = 4 * 2 ** 20;
 
@@ -24,7 +24,7 @@ function frame(kind: number, flags: number, stream: number, payload: Uint8Array 
   return Buffer.concat([bytes, payload]);
 }
 
-/** A header that HTTP/2's table does not have. */
+/** A header that is not in HTTP/2's static table. */
 function literal(name: string, value: string): Buffer {
   return Buffer.concat([Buffer.from([0, name.length]), Buffer.from(name), Buffer.from([value.length]), Buffer.from(value)]);
 }
@@ -37,7 +37,7 @@ function varint(value: number): readonly number[] {
   return value < 128 ? [value] : [(value % 128) | 128, ...varint(Math.floor(value / 128))];
 }
 
-/** What precedes a message of gRPC. */
+/** The prefix of a gRPC message. */
 function announce(length: number): Buffer {
   const bytes = Buffer.alloc(5);
   bytes.writeUInt32BE(length, 1);
@@ -52,7 +52,7 @@ const LONG_HEAD = Buffer.from([0x12, ...varint(LONG_BYTES + 5), 0x2a, ...varint(
 
 interface Piece {
   readonly bytes: Uint8Array;
-  /** In frames of so many bytes. */
+  /** In frames of this many bytes. */
   readonly cut: number;
 }
 
@@ -122,7 +122,7 @@ class Http2Peer {
     }
   }
 
-  /** The socket takes more, or is closed. */
+  /** The socket accepts more data, or is closed. */
   wake(): void {
     this.#more.resolve();
     this.#more = Promise.withResolvers();
@@ -177,7 +177,7 @@ export function hostileEtcd(): Promise<HostileServer> {
       const answer = async (stream: number): Promise<void> => {
         streams += 1;
         peer.respond(stream);
-        // Whoever opens a store asks for the version first.
+        // A client that opens a store asks for the version first.
         const isFirst = streams === 1 && attack !== 'endless before authentication';
         if (isFirst) await peer.data(stream, { bytes: Buffer.concat([announce(VERSION.length), VERSION]), cut: CUT });
         else if (attack === undefined) await peer.data(stream, { bytes: Buffer.concat([announce(NOTHING.length), NOTHING]), cut: CUT });

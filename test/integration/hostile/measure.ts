@@ -13,7 +13,7 @@ type ServerName = keyof typeof SERVERS;
 
 const CLIENT = new URL('client.ts', import.meta.url);
 /**
- * How long the client uses the store, and how much longer it may take to say what it has measured.
+ * How long the client uses the store, and how much longer it may take to report its measurements.
  */
 const LASTS_MS = 4_000;
 const WAIT_MS = 30_000;
@@ -31,17 +31,17 @@ interface Measured {
   /** How much the process grew at its peak, in MiB: resident, and outside of the heap. */
   readonly rssMiB: number;
   readonly externalMiB: number;
-  /** The longest time of the processor that one turn of the event loop took, in ms. */
+  /** The longest processor time of one turn of the event loop, in ms. */
   readonly blockedMs: number;
-  /** The longest delay of the event loop, in ms: with what other processes took. */
+  /** The longest delay of the event loop, including the time of other processes, in ms. */
   readonly delayMs: number;
-  /** How calls ended: with which code, or `done`, and how many. */
+  /** How many calls ended with each code, or with `done`. */
   readonly outcomes: Readonly<Record<string, number>>;
 }
 
 /**
- * Rejects where the client ends, reports an error without a code, or is not served again after the
- * attack. `entry`: the package that is measured.
+ * Rejects if the client ends, reports an error without a code, or is not served after the attack.
+ * `entry`: the package that is measured.
  */
 export async function measure({ name, attack }: Case, entry = 'incumbent'): Promise<Measured> {
   await using server: HostileServer = await SERVERS[name]();

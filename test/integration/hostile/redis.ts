@@ -1,23 +1,24 @@
-/** A Redis that answers with too much. */
+/** A Redis server that answers with too much data. */
 
 import { LONG_BYTES, many, oneByOne, pour, serve, TINY_BYTES, type Attack, type HostileServer } from './server.ts';
 
 const HELLO = '*6\r\n$6\r\nserver\r\n+redis\r\n$7\r\nversion\r\n+7.4.0\r\n$4\r\nrole\r\n+master\r\n';
 const MEMORY = 'maxmemory_policy:noeviction\r\n';
 /**
- * What is asked on a new connection: the greeting, the rights, the memory, and whether scripts run.
+ * The requests on a new connection: the greeting, the permissions, the memory, and whether scripts
+ * run.
  */
 const GREETING = [HELLO, '*0\r\n', `$${MEMORY.length}\r\n${MEMORY}\r\n`, '*0\r\n'] as const;
 /** The arguments of EVALSHA before the reads, and those of each read. */
 const READ_ARGUMENTS = 5;
 
-/** The answer to reads of an empty store. `count`: how many words the request has. */
+/** The answer to reads of an empty store. `count`: the number of words in the request. */
 function nothingFor(count: number): string {
   const reads = Math.max(1, Math.floor((count - READ_ARGUMENTS) / READ_ARGUMENTS));
   return `*${reads}\r\n${'*0\r\n'.repeat(reads)}`;
 }
 
-/** As many as an answer may have, nearly. */
+/** Nearly as many as an answer may have. */
 const MOST_VALUES = 130_000;
 
 function* attackOf(attack: Attack, turn: number): Generator<Uint8Array> {

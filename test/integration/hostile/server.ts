@@ -1,25 +1,24 @@
-/** What the hostile servers share: the attacks, and a TCP server that speaks a protocol badly. */
+/** What the hostile servers share: the attacks, and a TCP server that violates its protocol. */
 
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 
-/** What a server does in place of answering. */
+/** What a server does instead of answering. */
 export const ATTACKS = ['endless before authentication', 'endless after it', 'tiny values', 'endless body', 'one byte at a time'] as const;
 export type Attack = (typeof ATTACKS)[number];
 
 /** The longest answers that adapters take have 17 MiB. */
 export const LONG_BYTES: number = 16 * 2 ** 20;
-/** What the attack by tiny values announces, or sends, in all. */
+/** The total size that the attack by tiny values announces or sends. */
 export const TINY_BYTES: number = 64 * 2 ** 20;
 
 /**
- * A server of one protocol. It answers well, with nothing in the store, while `attack` is
- * undefined.
+ * A server of one protocol. While `attack` is undefined, it answers correctly from an empty store.
  */
 export interface HostileServer extends AsyncDisposable {
   readonly url: string;
-  /** Sets the attack. Ends all connections, so that the next ones are of one kind. */
+  /** Sets the attack, and ends all connections, so that all later ones are alike. */
   become(attack: Attack | undefined): void;
 }
 
@@ -29,15 +28,13 @@ export interface Talk {
   readonly attack: Attack | undefined;
 }
 
-/**
- * Listens on the loopback address. `talk` is called for each connection, before anything was said.
- */
+/** Listens on the loopback address. Calls `talk` for each new connection. */
 export async function serve(urlOf: (host: string) => string, talk: (talk: Talk) => void): Promise<HostileServer> {
   const sockets = new Set<Socket>();
   let attack: Attack | undefined;
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
-    // Clients that leave in the middle of an answer are the point.
+    // Clients are expected to leave in the middle of an answer.
     socket.on('error', () => {}).on('close', () => sockets.delete(socket));
     talk({ socket, attack });
   });
@@ -62,19 +59,19 @@ export async function serve(urlOf: (host: string) => string, talk: (talk: Talk) 
   };
 }
 
-/** Writes all pieces, no faster than the client reads, until the client leaves. */
+/** Writes all pieces at the client's reading speed until the client leaves. */
 export async function pour(socket: Socket, pieces: Iterable<Uint8Array>): Promise<void> {
   let pieceCount = 0;
   for (const piece of pieces) {
     if (socket.destroyed) return;
     pieceCount += 1;
     if (!socket.write(piece)) await drained(socket);
-    // A client that reads fast would let this loop go on for ever.
+    // Otherwise a fast client would block the event loop for ever.
     else if (pieceCount % 256 === 0) await setImmediate();
   }
 }
 
-/** Resolves when the socket takes more, or is closed. */
+/** Resolves when the socket accepts more data, or is closed. */
 function drained(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     const done = (): void => {

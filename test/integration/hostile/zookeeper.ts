@@ -1,4 +1,4 @@
-/** A ZooKeeper that answers with too much. */
+/** A ZooKeeper server that answers with too much data. */
 
 import { LONG_BYTES, many, oneByOne, pour, serve, TINY_BYTES, type Attack, type HostileServer } from './server.ts';
 
@@ -6,7 +6,7 @@ const Type = { create: [1, 15, 19], exists: [3], children: [12], reads: [4, 12, 
 const Code = { ok: 0, noNode: -101, nodeExists: -110 } as const;
 const NOTIFICATION = -1;
 const STAT_BYTES = 68;
-/** Elements of one byte each, as many as an answer may have, nearly. */
+/** Elements of one byte each, nearly as many as an answer may have. */
 const MOST_VALUES = 120_000;
 const TINY = '\0\0\0\x01a';
 
@@ -23,7 +23,7 @@ const reply = (xid: number, code: number, body: Uint8Array = Buffer.alloc(0)): B
 /** Protocol 0, a timeout of 6 s, session 1, a password of 16 bytes, not read-only. */
 const WELCOME = frame(Buffer.concat([ints(0, 6_000, 0, 1, 16), Buffer.alloc(16, 7), Buffer.from([0])]));
 
-/** Where the results of a transaction end. */
+/** The end of a transaction's results. */
 const END = Buffer.concat([ints(-1), Buffer.from([1]), ints(-1)]);
 /** One result: there is no such node. */
 const ABSENT = Buffer.concat([ints(-1), Buffer.from([0]), ints(Code.noNode, Code.noNode)]);
@@ -65,7 +65,7 @@ function* attackOf(attack: Attack, xid: number, turn: number): Generator<Uint8Ar
         yield* vectorOf(xid, TINY_BYTES / TINY.length, TINY_BYTES);
         return yield* many(TINY, TINY_BYTES);
       }
-      // More parts than an answer may have, and nearly as many.
+      // In turns, more parts than an answer may have, and nearly as many.
       const count = turn % 3 === 1 ? Math.floor(LONG_BYTES / TINY.length) : MOST_VALUES;
       yield* vectorOf(xid, count, count * TINY.length);
       yield* many(TINY, count * TINY.length);

@@ -1,4 +1,4 @@
-/** The same with worlds of a hundred members. */
+/** Runs batches of worlds of a hundred members, like `peer-worker.ts`. */
 
 import { crowd } from '../../../packages/peer/test/emergent/crowd.ts';
 import type { Seeds } from './workers.ts';

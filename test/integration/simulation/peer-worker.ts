@@ -1,27 +1,27 @@
 /**
- * A process that runs batches of worlds of members without a store, one after the other, as it is
- * told to by its parent.
+ * A process that runs batches of worlds of members without a store, one after the other, as its
+ * parent orders.
  */
 
 import { runBatch, unmet } from '../../../packages/peer/test/simulation/batch.ts';
 import { simulationOf } from '../../../packages/peer/test/simulation/simulations.ts';
 import type { PeerSeeds } from './workers.ts';
 
-/** What came of a batch, as plain data. */
+/** The results of a batch, as plain data. */
 export interface PeerSummary {
   readonly worlds: number;
   readonly events: number;
   readonly elected: number;
-  /** How often two were seen to believe at once, where that is allowed: by best effort. */
+  /** How often two members were valid leaders at once, where best effort allows it. */
   readonly twoLed?: number;
   readonly faults: number;
   /**
-   * At most: from calm, and from a leader's crash, until there was one again, in what the algorithm
-   * measures time by.
+   * The longest time from calm, and from a leader's crash, until there was a leader again, in the
+   * algorithm's unit of time.
    */
   readonly recoveredAfter: number;
   readonly failedOverAfter: number;
-  /** What went wrong, each as a sentence. */
+  /** The problems, each as a sentence. */
   readonly problems: readonly string[];
 }
 
@@ -41,5 +41,5 @@ function summaryOf({ on, start, count }: PeerSeeds): PeerSummary {
 
 process.on('message', (batch: PeerSeeds) => process.send?.(summaryOf(batch)));
 
-// Nobody is left to tell.
+// The parent has ended.
 process.on('disconnect', () => process.exit(0));

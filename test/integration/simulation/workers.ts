@@ -1,4 +1,4 @@
-/** Worlds in processes of their own, one to a core. */
+/** Runs worlds in processes of their own, one for each core. */
 
 import { fork, type ChildProcess } from 'node:child_process';
 
@@ -8,24 +8,24 @@ export interface Seeds {
   readonly count: number;
 }
 
-/** The same of a profile of the simulator. */
+/** The worlds of a profile of the simulator. */
 export interface Batch extends Seeds {
   readonly profile: string;
 }
 
-/** The same of a simulation of members without a store, by its name. */
+/** The worlds of a simulation of members without a store, by its name. */
 export interface PeerSeeds extends Seeds {
   readonly on: string;
 }
 
-/** Programs that do. */
+/** The programs that run them. */
 export const WORLDS: URL = new URL('worker.ts', import.meta.url);
 export const PEER_WORLDS: URL = new URL('peer-worker.ts', import.meta.url);
 export const CROWDS: URL = new URL('crowd-worker.ts', import.meta.url);
 
 const FLAGS = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
 
-/** One process, for one batch after the other: a program that answers each with what came of it. */
+/** One process that runs one batch after the other, and answers each with its results. */
 export class Worker<B extends Seeds, Summary> implements Disposable {
   readonly #child: ChildProcess;
 
@@ -33,7 +33,7 @@ export class Worker<B extends Seeds, Summary> implements Disposable {
     this.#child = fork(program, [], { execArgv: FLAGS, env: { ...process.env, NODE_OPTIONS: '' } });
   }
 
-  /** Rejects where the process dies. */
+  /** Rejects if the process dies. */
   async run(batch: B): Promise<Summary> {
     const { start, count } = batch;
     const { promise, resolve, reject } = Promise.withResolvers<Summary>();
@@ -53,7 +53,7 @@ export class Worker<B extends Seeds, Summary> implements Disposable {
   }
 }
 
-/** As many of them as batches are under way at once. */
+/** As many processes as batches run at the same time. */
 export class Workers<B extends Seeds, Summary> implements AsyncDisposable {
   readonly #program: URL;
   readonly #idle: Worker<B, Summary>[] = [];
