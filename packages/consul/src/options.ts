@@ -2,16 +2,8 @@
 
 import type { Clock } from '@incumbent/core';
 import { checkNumber, checkOneOf, invalidSecret } from '@incumbent/core/adapter';
-import {
-  type Endpoint,
-  given,
-  parseEndpoint,
-  readSharedOptions,
-  type SharedSettings,
-  StoreUrl,
-  type StoreUrlShape,
-  type TlsOptions,
-} from '@incumbent/network';
+import { given, parseEndpoint, readSharedOptions, StoreUrl } from '@incumbent/network';
+import type { Endpoint, SharedSettings, StoreUrlShape, TlsOptions } from '@incumbent/network';
 
 import type { Connect } from './client/dialer.ts';
 

@@ -1,18 +1,8 @@
 /** The options of the store and its URL, checked and with defaults. */
 
 import { checkKnown, checkNumber } from '@incumbent/core/adapter';
-import {
-  checkCredentials,
-  type Connect,
-  type Endpoint,
-  given,
-  parseEndpoints,
-  readSharedOptions,
-  StoreUrl,
-  type StoreUrlShape,
-  type TlsOptions,
-  type UserCredentials,
-} from '@incumbent/network';
+import { checkCredentials, given, parseEndpoints, readSharedOptions, StoreUrl } from '@incumbent/network';
+import type { Connect, Endpoint, StoreUrlShape, TlsOptions, UserCredentials } from '@incumbent/network';
 
 import type { Keepalive } from './client/http2-connection.ts';
 

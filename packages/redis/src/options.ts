@@ -2,17 +2,8 @@
 
 import type { Clock } from '@incumbent/core';
 import { checkKnown, checkNumber, invalidOption, invalidSecret } from '@incumbent/core/adapter';
-import {
-  type Connect,
-  type Endpoint,
-  given,
-  parseEndpoints,
-  readSharedOptions,
-  type SharedSettings,
-  StoreUrl,
-  type StoreUrlShape,
-  type TlsOptions,
-} from '@incumbent/network';
+import { given, parseEndpoints, readSharedOptions, StoreUrl } from '@incumbent/network';
+import type { Connect, Endpoint, SharedSettings, StoreUrlShape, TlsOptions } from '@incumbent/network';
 
 import type { Credentials } from './client/greeting.ts';
 

@@ -14,15 +14,6 @@ export interface SessionLimits {
 }
 
 /**
- * The check that a key is absent takes two parts of a request. A server accepts any number of parts
- * within its limit of a million bytes.
- */
-const MAX_CHANGES = 128;
-
-/** Servers accept 1,048,575 bytes for a whole request. This leaves room for its other parts. */
-const MAX_VALUE_BYTES = 900_000;
-
-/**
  * How long it takes, after a silent server was given up, until a renewal is answered: another
  * server takes the session over, which the ensemble's leader confirms, and a quorum agrees to the
  * renewal's barrier.
@@ -60,8 +51,11 @@ export function capabilitiesOf({ namespace, minTtlMs, maxTtlMs }: SessionLimits)
     watchTellsValues: false,
     // The version of a node that is created again starts at 0.
     revisionsSurviveDeletion: false,
-    maxChanges: MAX_CHANGES,
-    maxValueBytes: MAX_VALUE_BYTES,
+    // The check that a key is absent takes two parts of a request. A server accepts any number of
+    // parts within its limit of a million bytes.
+    maxChanges: 128,
+    // Servers accept 1,048,575 bytes for a whole request. This leaves room for its other parts.
+    maxValueBytes: 900_000,
     maxKeysPerLease: Math.floor(CLOSE_RECORD_BYTES / (namespace.root.length + PATH_BYTES)),
   };
 }

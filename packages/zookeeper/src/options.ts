@@ -2,18 +2,8 @@
 
 import type { Clock } from '@incumbent/core';
 import { checkOneOf, invalidSecret, systemRandom } from '@incumbent/core/adapter';
-import {
-  checkCredentials,
-  type Connect,
-  type Endpoint,
-  given,
-  parseEndpoints,
-  readSharedOptions,
-  SharedAllowance,
-  StoreUrl,
-  type StoreUrlShape,
-  type TlsOptions,
-} from '@incumbent/network';
+import { checkCredentials, given, parseEndpoints, readSharedOptions, SharedAllowance, StoreUrl } from '@incumbent/network';
+import type { Connect, Endpoint, StoreUrlShape, TlsOptions } from '@incumbent/network';
 
 import type { ClientOptions } from './client/client.ts';
 import type { Auth } from './protocol/hello.ts';
