@@ -20,18 +20,6 @@ export interface SessionLimits {
  */
 const ANSWER_MS = 100;
 
-/**
- * When a session ends, servers list the paths of its nodes in one record, which may be a million
- * bytes long.
- */
-const CLOSE_RECORD_BYTES = 900_000;
-
-/**
- * The bytes of a path beside the namespace: those of an entry whose election and member id have the
- * longest names.
- */
-const PATH_BYTES = 400;
-
 export function capabilitiesOf({ namespace, minTtlMs, maxTtlMs }: SessionLimits): StoreCapabilities {
   // The shortest session has two ticks, unless the servers are configured otherwise.
   const tickMs = minTtlMs / 2;
@@ -56,6 +44,23 @@ export function capabilitiesOf({ namespace, minTtlMs, maxTtlMs }: SessionLimits)
     maxChanges: 128,
     // Servers accept 1,048,575 bytes for a whole request. This leaves room for its other parts.
     maxValueBytes: 900_000,
-    maxKeysPerLease: Math.floor(CLOSE_RECORD_BYTES / (namespace.root.length + PATH_BYTES)),
+    maxKeysPerLease: maxKeysOf(namespace),
   };
+}
+
+/**
+ * When a session ends, servers list the paths of its nodes in one record, which may be a million
+ * bytes long.
+ */
+const CLOSE_RECORD_BYTES = 900_000;
+
+/**
+ * The bytes of a path beside the namespace: those of an entry whose election and member id have the
+ * longest names.
+ */
+const PATH_BYTES = 400;
+
+/** How many nodes one session may have. */
+function maxKeysOf({ root }: Namespace): number {
+  return Math.floor(CLOSE_RECORD_BYTES / (root.length + PATH_BYTES));
 }

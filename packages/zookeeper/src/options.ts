@@ -3,7 +3,7 @@
 import type { Clock } from '@incumbent/core';
 import { checkOneOf, invalidSecret, systemRandom } from '@incumbent/core/adapter';
 import { checkCredentials, given, parseEndpoints, readSharedOptions, SharedAllowance, StoreUrl } from '@incumbent/network';
-import type { Connect, Endpoint, StoreUrlShape, TlsOptions } from '@incumbent/network';
+import type { Connect, Endpoint, SharedSettings, StoreUrlShape, TlsOptions } from '@incumbent/network';
 
 import type { ClientOptions } from './client/client.ts';
 import type { Auth } from './protocol/hello.ts';
@@ -47,16 +47,10 @@ export interface Credentials {
   readonly password: string;
 }
 
-export interface ZookeeperSettings {
+export interface ZookeeperSettings extends SharedSettings<Connect> {
   readonly endpoints: readonly Endpoint[];
-  readonly namespace: string;
-  readonly connectTimeoutMs: number;
   readonly auths: readonly Auth[];
   readonly acls: readonly Acl[];
-  readonly connect: Connect;
-  readonly clock: Clock;
-  /** The options as text for another process; undefined if they contain the caller's functions. */
-  readonly access: string | undefined;
 }
 
 const DEFAULT_PORT = 2181;
