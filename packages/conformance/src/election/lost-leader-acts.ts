@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { outcomeOf, type Leadership, type SwapResult } from '@incumbent/core';
-import { endOf } from './arena.ts';
+import { endOf, leaderAndNext } from './arena.ts';
 import { CANDIDATES, isClaim, LEADER, leaderAndTwo, queueIs, swapOf, type Act, type LeaderAndTwo } from './lost-acts.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -78,9 +78,7 @@ export const leaderActs: readonly Act[] = [
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
       const b = await openMember('b');
-      const first = await arena.campaign(a);
-      const next = arena.campaign(b);
-      await arena.queued(b);
+      const { first, next } = await leaderAndNext(arena, a, b);
       lose(isRelease);
       await first.resign();
       assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'resigned');

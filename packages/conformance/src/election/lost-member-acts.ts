@@ -1,7 +1,7 @@
 /** Of a member that leads nothing yet, or no more: its session, its place in the queue, its claim, its groups. */
 
 import assert from 'node:assert/strict';
-import { NAME, endOf } from './arena.ts';
+import { endOf, leaderAndNext, NAME } from './arena.ts';
 import { type Act, CANDIDATES, isClaim, leaderAndTwo, ledBy, queueIs, type Scene, swapOf } from './lost-acts.ts';
 import type { Write } from './lossy-store.ts';
 
@@ -72,9 +72,7 @@ export const memberActs: readonly Act[] = [
     so: 'it leads in the term after the last',
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
-      const first = await arena.campaign(await openMember('b'));
-      const next = arena.campaign(a);
-      await arena.queued(a);
+      const { first, next } = await leaderAndNext(arena, await openMember('b'), a);
       lose(isClaim);
       await first.resign();
       const second = await next;
@@ -146,10 +144,7 @@ export const memberActs: readonly Act[] = [
     leaseEnds: true,
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
-      const b = await openMember('b');
-      const first = await arena.campaign(a);
-      const next = arena.campaign(b);
-      await arena.queued(b);
+      const { first, next } = await leaderAndNext(arena, a, await openMember('b'));
       lose(({ operation }) => operation === 'revokeLease');
       const from = arena.now();
       await a.member.close();
