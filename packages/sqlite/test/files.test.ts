@@ -260,12 +260,17 @@ describe('a file that is removed or replaced while it is open', () => {
     expect([key.stale, list.stale]).toEqual([[], []]);
   });
 
-  it('replaced, its watches show what is in the new one', async () => {
+  /** A store with the keys `a` and `p/a`, a watch of `a`, and a watch of the list `p`. */
+  async function openWatched() {
     const store = await rig.open();
-    await put(store, 'a', 'old');
-    await put(store, 'p/a', 'old');
+    for (const key of ['a', 'p/a']) await put(store, key, 'old');
     const key = new Recorder((options) => store.watch('a', options));
     const list = new Recorder((options) => store.watchList('p', options));
+    return { store, key, list };
+  }
+
+  it('replaced, its watches show what is in the new one', async () => {
+    const { store, key, list } = await openWatched();
     await expect.poll(() => list.latest?.map(textOf), SOON).toEqual(['old']);
     await replace(async (file) => {
       const other = await rig.open({ file });
@@ -277,11 +282,7 @@ describe('a file that is removed or replaced while it is open', () => {
   });
 
   it('replaced by one whose keys have the same revisions, as a copy that went its own way may, its watches show what is in the new one', async () => {
-    const store = await rig.open();
-    await put(store, 'a', 'old');
-    await put(store, 'p/a', 'old');
-    const key = new Recorder((options) => store.watch('a', options));
-    const list = new Recorder((options) => store.watchList('p', options));
+    const { store, key, list } = await openWatched();
     const gone = new Recorder((options) => store.watch('gone', options));
     await put(store, 'gone', 'old');
     const latest = (): unknown => [textOf(key.latest), list.latest?.map(textOf), textOf(gone.latest)];

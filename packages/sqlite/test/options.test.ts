@@ -4,6 +4,9 @@ import { describe, expect, it } from 'vitest';
 
 import { readOptions } from '../src/options.ts';
 
+/** What the error of a URL of another form says. */
+const FORM = 'sqlite:./file.db or sqlite:/folder/file.db';
+
 describe('a URL', () => {
   it.each([
     ['of a file in the current folder', 'sqlite:state.db', resolve('state.db')],
@@ -38,12 +41,12 @@ describe('a URL', () => {
   });
 
   it.each([
-    ['another scheme', 'etcd:/state.db', 'sqlite:./file.db or sqlite:/folder/file.db'],
-    ['no scheme', '/state.db', 'sqlite:./file.db or sqlite:/folder/file.db'],
-    ['a host', 'sqlite://host/state.db', 'sqlite:./file.db or sqlite:/folder/file.db'],
-    ['a relative path after two slashes', 'sqlite://state.db', 'sqlite:./file.db or sqlite:/folder/file.db'],
-    ['two slashes after an empty host', 'sqlite:////state.db', 'sqlite:./file.db or sqlite:/folder/file.db'],
-    ['a fragment', 'sqlite:/state.db#now', 'sqlite:./file.db or sqlite:/folder/file.db'],
+    ['another scheme', 'etcd:/state.db', FORM],
+    ['no scheme', '/state.db', FORM],
+    ['a host', 'sqlite://host/state.db', FORM],
+    ['a relative path after two slashes', 'sqlite://state.db', FORM],
+    ['two slashes after an empty host', 'sqlite:////state.db', FORM],
+    ['a fragment', 'sqlite:/state.db#now', FORM],
     ['no path', 'sqlite:', 'file is "": it must be the path of a file'],
     ['no path but options', 'sqlite:?moved=true', 'file is "": it must be the path of a file'],
     ['memory', 'sqlite::memory:', 'file is ":memory:": it must be a file on disk; the store "memory:" is in memory'],
@@ -57,11 +60,7 @@ describe('a URL', () => {
     ['the file as a parameter', 'sqlite:/state.db?file=b', 'url parameter 1 is a string of 4 characters: it must be one of namespace'],
     ['a namespace that is none', 'sqlite:/state.db?namespace=a%20b', 'namespace is "a b": it must be names of A-Z a-z 0-9 . _ ~ -'],
     ['an empty namespace', 'sqlite:/state.db?namespace=', 'namespace is ""'],
-    [
-      'a number that is none',
-      'sqlite:/state.db?connectTimeoutMs=soon',
-      'connectTimeoutMs is a string of 4 characters: it must be a number',
-    ],
+    ['a word for a number', 'sqlite:/state.db?connectTimeoutMs=soon', 'connectTimeoutMs is a string of 4 characters: it must be a number'],
     ['an empty number', 'sqlite:/state.db?connectTimeoutMs=', 'connectTimeoutMs is a string of 0 characters: it must be a number'],
     ['too little time', 'sqlite:/state.db?connectTimeoutMs=99', 'connectTimeoutMs is 99: it must be a number from 100 to 600000'],
     ['neither true nor false', 'sqlite:/state.db?moved=yes', 'moved is a string of 3 characters: it must be true or false'],

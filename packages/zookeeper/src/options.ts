@@ -10,6 +10,7 @@ import {
   parseEndpoints,
   readSharedOptions,
   SharedAllowance,
+  type SharedSettings,
   StoreUrl,
   type StoreUrlShape,
   type TlsOptions,
@@ -57,16 +58,10 @@ export interface Credentials {
   readonly password: string;
 }
 
-export interface ZookeeperSettings {
+export interface ZookeeperSettings extends SharedSettings<Connect> {
   readonly endpoints: readonly Endpoint[];
-  readonly namespace: string;
-  readonly connectTimeoutMs: number;
   readonly auths: readonly Auth[];
   readonly acls: readonly Acl[];
-  readonly connect: Connect;
-  readonly clock: Clock;
-  /** The options as text for another process; undefined if they contain the caller's functions. */
-  readonly access: string | undefined;
 }
 
 const DEFAULT_PORT = 2181;

@@ -1,16 +1,7 @@
 /** The store contract on ZooKeeper. */
 
-import type { Change, Clock, Entry, Key, Lease, LeaseId, Store, StoreCapabilities, SwapResult } from '@incumbent/core';
-import type {
-  CallOptions,
-  KeyWatchOptions,
-  LeaseOptions,
-  ListOptions,
-  ReadOptions,
-  Renewal,
-  Revocation,
-  WatchOptions,
-} from '@incumbent/core/adapter';
+import type { Change, Clock, Entry, Key, Lease, LeaseId, Renewal, Revocation, Store, StoreCapabilities, SwapResult } from '@incumbent/core';
+import type { CallOptions, KeyWatchOptions, LeaseOptions, ListOptions, ReadOptions, WatchOptions } from '@incumbent/core/adapter';
 import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime } from '@incumbent/core/adapter';
 import { CallTime, checkSwapSize, checkValueSize, revocationOf, storeClosed } from '@incumbent/network';
 

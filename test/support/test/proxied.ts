@@ -1,5 +1,7 @@
 /** A server that sends back what it gets, a proxy before it, and clients of the proxy. */
 
+import { afterEach, beforeEach } from 'vitest';
+
 import { startProxy, until, type Proxy } from '../src/index.ts';
 import { EchoClient, EchoServer } from './echo.ts';
 
@@ -46,6 +48,16 @@ export class ProxiedEcho implements AsyncDisposable {
     await this.proxy.close();
     await this.server[Symbol.asyncDispose]();
   }
+}
+
+/** An echo for each test of the file. Returns the echo of the current test. */
+export function useEcho(): () => ProxiedEcho {
+  let echo: ProxiedEcho;
+  beforeEach(async () => {
+    echo = await ProxiedEcho.start();
+  });
+  afterEach(() => echo[Symbol.asyncDispose]());
+  return () => echo;
 }
 
 export function receives(of: EchoClient, text: string): Promise<boolean> {

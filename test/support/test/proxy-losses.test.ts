@@ -2,28 +2,22 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { until } from '../src/index.ts';
-import { endsAs, ProxiedEcho, QUIET_MS, receives } from './proxied.ts';
+import { endsAs, QUIET_MS, receives, useEcho } from './proxied.ts';
 
-let echo: ProxiedEcho;
-beforeEach(async () => {
-  echo = await ProxiedEcho.start();
-});
-afterEach(async () => {
-  await echo[Symbol.asyncDispose]();
-});
+const echo = useEcho();
 
 describe('a fault of existing connections', () => {
   test('leaves connections to come alone, and healing resets those that lost something', async () => {
-    const old = await echo.greeted();
-    echo.proxy.blackhole({ scope: 'existing' });
+    const old = await echo().greeted();
+    echo().proxy.blackhole({ scope: 'existing' });
     old.send('lost;');
-    const fresh = await echo.greeted();
-    await until(() => echo.proxy.stats().requests.dropped > 0, { what: 'a dropped request' });
+    const fresh = await echo().greeted();
+    await until(() => echo().proxy.stats().requests.dropped > 0, { what: 'a dropped request' });
     expect(old.received).toBe('hello;');
-    await echo.proxy.heal();
+    await echo().proxy.heal();
     await endsAs(old, 'ECONNRESET');
     fresh.send('b;');
     await receives(fresh, 'hello;b;');
@@ -32,20 +26,20 @@ describe('a fault of existing connections', () => {
 
 describe('silenced connections', () => {
   test('by what they ask for: those that have asked, and those that ask before the proxy is healed', async () => {
-    const [asked, spared] = [await echo.greeted(), await echo.greeted()];
+    const [asked, spared] = [await echo().greeted(), await echo().greeted()];
     asked.send('watch;');
     await receives(asked, 'hello;watch;');
-    echo.proxy.silence((request) => request.startsWith('watch'));
+    echo().proxy.silence((request) => request.startsWith('watch'));
     asked.send('a;');
     spared.send('b;');
     await receives(spared, 'hello;b;');
     spared.send('watch;');
-    await until(() => echo.proxy.stats().requests.dropped === 'a;watch;'.length, { what: 'dropped requests' });
+    await until(() => echo().proxy.stats().requests.dropped === 'a;watch;'.length, { what: 'dropped requests' });
     expect([asked.received, asked.state, spared.received, spared.state]).toEqual(['hello;watch;', 'open', 'hello;b;', 'open']);
-    await echo.proxy.heal();
+    await echo().proxy.heal();
     await endsAs(asked, 'ECONNRESET');
     await endsAs(spared, 'ECONNRESET');
-    const one = await echo.greeted();
+    const one = await echo().greeted();
     one.send('watch;');
     await receives(one, 'hello;watch;');
   });
@@ -53,126 +47,126 @@ describe('silenced connections', () => {
 
 describe('dropped replies', () => {
   test('the server gets the request, the client no answer, and the connection stays open', async () => {
-    const one = await echo.greeted();
-    echo.proxy.dropReplies();
+    const one = await echo().greeted();
+    echo().proxy.dropReplies();
     one.send('applied;');
-    await echo.serverGets('hello;applied;');
+    await echo().serverGets('hello;applied;');
     await sleep(QUIET_MS);
     expect(one.received).toBe('hello;');
     expect(one.state).toBe('open');
-    expect(echo.proxy.stats().replies.dropped).toBe('applied;'.length);
+    expect(echo().proxy.stats().replies.dropped).toBe('applied;'.length);
   });
 
   test('healing resets the connection that lost something, and only that one', async () => {
-    const harmed = await echo.greeted();
-    const idle = await echo.greeted();
-    echo.proxy.dropReplies();
+    const harmed = await echo().greeted();
+    const idle = await echo().greeted();
+    echo().proxy.dropReplies();
     harmed.send('a;');
-    await until(() => echo.proxy.stats().replies.dropped > 0, { what: 'a dropped reply' });
-    await echo.proxy.heal();
+    await until(() => echo().proxy.stats().replies.dropped > 0, { what: 'a dropped reply' });
+    await echo().proxy.heal();
     await endsAs(harmed, 'ECONNRESET');
     idle.send('b;');
     await receives(idle, 'hello;b;');
-    await echo.greeted();
+    await echo().greeted();
   });
 
   test('healing without a reset leaves it open', async () => {
-    const one = await echo.greeted();
-    echo.proxy.dropReplies();
+    const one = await echo().greeted();
+    echo().proxy.dropReplies();
     one.send('lost;');
-    await until(() => echo.proxy.stats().replies.dropped > 0, { what: 'a dropped reply' });
-    await echo.proxy.heal({ reset: false });
+    await until(() => echo().proxy.stats().replies.dropped > 0, { what: 'a dropped reply' });
+    await echo().proxy.heal({ reset: false });
     one.send('b;');
     await receives(one, 'hello;b;');
   });
 
   test('for new connections alone spares those that are there', async () => {
-    const old = await echo.greeted();
-    echo.proxy.dropReplies({ scope: 'new' });
-    const young = echo.client();
+    const old = await echo().greeted();
+    echo().proxy.dropReplies({ scope: 'new' });
+    const young = echo().client();
     young.send('young;');
     old.send('old;');
     await receives(old, 'hello;old;');
-    await until(() => echo.proxy.stats().replies.dropped === 'young;'.length, { what: 'a dropped reply' });
+    await until(() => echo().proxy.stats().replies.dropped === 'young;'.length, { what: 'a dropped reply' });
     expect(young.received).toBe('');
   });
 });
 
 describe('dropped requests', () => {
   test('the server gets nothing, and the connection stays open', async () => {
-    const one = await echo.greeted();
-    echo.proxy.dropRequests();
+    const one = await echo().greeted();
+    echo().proxy.dropRequests();
     one.send('lost;');
-    await until(() => echo.proxy.stats().requests.dropped === 'lost;'.length, { what: 'a dropped request' });
+    await until(() => echo().proxy.stats().requests.dropped === 'lost;'.length, { what: 'a dropped request' });
     await sleep(QUIET_MS);
-    expect(echo.server.received).toBe('hello;');
+    expect(echo().server.received).toBe('hello;');
     expect(one.state).toBe('open');
   });
 });
 
 describe('a black hole', () => {
   test('swallows both ways, on connections that are there and on new ones, which are accepted', async () => {
-    const old = await echo.greeted();
-    echo.proxy.blackhole();
-    const young = echo.client();
+    const old = await echo().greeted();
+    echo().proxy.blackhole();
+    const young = echo().client();
     old.send('a;');
     young.send('b;');
-    await until(() => echo.proxy.stats().requests.dropped === 4, { what: 'two dropped requests' });
+    await until(() => echo().proxy.stats().requests.dropped === 4, { what: 'two dropped requests' });
     await sleep(QUIET_MS);
-    expect(echo.server.received).toBe('hello;');
+    expect(echo().server.received).toBe('hello;');
     expect([old.state, young.state, young.received]).toEqual(['open', 'open', '']);
   });
 
   test('hides that the server went away, and healing tells of it', async () => {
-    const one = await echo.greeted();
-    echo.proxy.blackhole();
-    echo.server.resetAll();
+    const one = await echo().greeted();
+    echo().proxy.blackhole();
+    echo().server.resetAll();
     await sleep(QUIET_MS);
     expect(one.state).toBe('open');
-    await echo.proxy.heal({ reset: false });
+    await echo().proxy.heal({ reset: false });
     await endsAs(one, 'ECONNRESET');
   });
 
   test('healed, it serves on the same port', async () => {
-    const one = await echo.greeted();
-    echo.proxy.blackhole();
+    const one = await echo().greeted();
+    echo().proxy.blackhole();
     one.send('a;');
-    await until(() => echo.proxy.stats().requests.dropped > 0, { what: 'a dropped request' });
-    await echo.proxy.heal();
+    await until(() => echo().proxy.stats().requests.dropped > 0, { what: 'a dropped request' });
+    await echo().proxy.heal();
     await endsAs(one, 'ECONNRESET');
-    await echo.greeted();
+    await echo().greeted();
   });
 });
 
 describe('a dropped next reply', () => {
   test('the request is served, its answer swallowed, and the connection reset; only once', async () => {
-    const one = await echo.greeted();
-    const sprung = echo.proxy.dropNextReply({ resetAfterMs: 20 });
+    const one = await echo().greeted();
+    const sprung = echo().proxy.dropNextReply({ resetAfterMs: 20 });
     one.send('applied;');
     await expect(sprung).resolves.toBe(true);
     await endsAs(one, 'ECONNRESET');
-    expect(echo.server.received).toBe('hello;applied;');
+    expect(echo().server.received).toBe('hello;applied;');
     expect(one.received).toBe('hello;');
-    await echo.greeted();
+    await echo().greeted();
   });
 
   test('waits for as many bytes of a request as it was asked to', async () => {
-    const one = await echo.greeted();
-    const sprung = echo.proxy.dropNextReply({ afterRequestBytes: 10 });
+    const one = await echo().greeted();
+    const sprung = echo().proxy.dropNextReply({ afterRequestBytes: 10 });
     one.send('ping;');
     await receives(one, 'hello;ping;');
     one.send('request;');
     await expect(sprung).resolves.toBe(true);
     expect(one.received).toBe('hello;ping;');
-    expect(echo.server.received).toBe('hello;ping;request;');
+    expect(echo().server.received).toBe('hello;ping;request;');
   });
 
   test('catches one connection and leaves the others alone', async () => {
-    const caught = await echo.greeted();
-    const other = await echo.greeted();
-    const sprung = echo.proxy.dropNextReply({ resetAfterMs: 300 });
+    const caught = await echo().greeted();
+    const other = await echo().greeted();
+    const sprung = echo().proxy.dropNextReply({ resetAfterMs: 300 });
     caught.send('a;');
-    await echo.serverGets('hello;hello;a;');
+    await echo().serverGets('hello;hello;a;');
     other.send('b;');
     await receives(other, 'hello;b;');
     expect(caught.state).toBe('open');
@@ -181,9 +175,9 @@ describe('a dropped next reply', () => {
   });
 
   test('is given up when healed', async () => {
-    const one = await echo.greeted();
-    const sprung = echo.proxy.dropNextReply();
-    await echo.proxy.heal();
+    const one = await echo().greeted();
+    const sprung = echo().proxy.dropNextReply();
+    await echo().proxy.heal();
     await expect(sprung).resolves.toBe(false);
     one.send('a;');
     await receives(one, 'hello;a;');

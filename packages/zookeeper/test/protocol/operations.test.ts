@@ -1,5 +1,6 @@
 /** Operations, compared with the bytes of a real ZooKeeper 3.8.0, and damaged answers. */
 
+import { mayRefuse } from '@incumbent/test-support/fuzz';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
@@ -184,11 +185,10 @@ describe('an answer', () => {
     );
     fc.assert(
       fc.property(noise, fc.constantFrom(...all), (input, decode) => {
-        try {
-          decode(input);
-        } catch (error) {
-          expect(error).toBeInstanceOf(MalformedRecord);
-        }
+        mayRefuse(
+          (error) => error instanceof MalformedRecord,
+          () => decode(input),
+        );
       }),
       { numRuns: 3_000 },
     );

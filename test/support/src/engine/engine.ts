@@ -3,9 +3,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { text } from 'node:stream/consumers';
 
-const PING_MS = 500;
-const ASK_MS = 60_000;
-const SEND_MS = 180_000;
+const TIMEOUT_MS = { ping: 500, ask: 60_000, send: 180_000 };
 
 /** A container, as its engine tells of it. */
 export interface ContainerState {
@@ -34,7 +32,7 @@ export class Engine {
 
   /** Whether it answers within half a second. */
   async answers(): Promise<boolean> {
-    const ping = this.#ask('GET', '/_ping', PING_MS);
+    const ping = this.#ask('GET', '/_ping', TIMEOUT_MS.ping);
     return ping.then(
       () => true,
       () => false,
@@ -93,7 +91,7 @@ export class Engine {
     const query = new URLSearchParams({ fromSrc: '-', repo, tag });
     for (const instruction of instructions) query.append('changes', instruction);
     // What fails half way is told within an answer that began well.
-    const said = await this.#ask('POST', `/images/create?${query.toString()}`, SEND_MS, archive);
+    const said = await this.#ask('POST', `/images/create?${query.toString()}`, TIMEOUT_MS.send, archive);
     const failure = said
       .split('\n')
       .filter((line) => line.trim() !== '')
@@ -102,7 +100,7 @@ export class Engine {
     if (typeof failure === 'string') throw new Error(`the image ${image} cannot be made: ${failure}`);
   }
 
-  async #ask(method: 'GET' | 'POST' | 'DELETE', path: string, timeoutMs = ASK_MS, body?: Readable): Promise<string> {
+  async #ask(method: 'GET' | 'POST' | 'DELETE', path: string, timeoutMs = TIMEOUT_MS.ask, body?: Readable): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const headers = body === undefined ? {} : { 'Content-Type': 'application/x-tar' };
     const asked = request(

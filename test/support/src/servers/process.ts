@@ -4,13 +4,6 @@ import type { Leadership, ServerKind } from './kind.ts';
 import { ready, StartFailed } from './ready.ts';
 import type { ClusterServer, Credentials } from './types.ts';
 
-/**
- * A server that ends meanwhile is noticed at once. Shorter than the minute that a test's hook may
- * take, so that the failure of a server that never serves has the server's log.
- */
-const READY_MS = 45_000;
-const RESTARTS = 5;
-
 export interface ServerProcessOptions {
   readonly url: string;
   readonly instance: Instance;
@@ -18,6 +11,13 @@ export interface ServerProcessOptions {
   readonly auth: Credentials | undefined;
   readonly tls: Certificates | undefined;
 }
+
+/**
+ * A server that ends meanwhile is noticed at once. Shorter than the minute that a test's hook may
+ * take, so that the failure of a server that never serves has the server's log.
+ */
+const READY_MS = 45_000;
+const RESTARTS = 5;
 
 /** One server of ours. */
 export class ServerProcess implements ClusterServer {

@@ -1,10 +1,7 @@
 import type { Socket } from 'node:net';
 
 /** ZooKeeper's numbers for operations. */
-const SYNC = 9;
-const PING = 11;
-const MULTI = 14;
-const ADD_WATCH = 106;
+const OPERATION = { sync: 9, ping: 11, multi: 14, addWatch: 106 };
 
 /** A multi of one check of the root, its header included: a barrier, or a renewal. */
 const BARRIER_BYTES = 35;
@@ -27,10 +24,10 @@ export class ZookeeperRequests {
       if (typeof chunk === 'string') throw new TypeError('the protocol is binary');
       for (const frame of frames.push(chunk)) {
         // The first asks for a session.
-        const type = greeted ? frame.readInt32BE(4) : PING;
-        isShared ||= type === ADD_WATCH;
-        const isRenewal = !isShared && type === MULTI && frame.length === BARRIER_BYTES;
-        if (type !== PING && type !== SYNC && !isRenewal) this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1);
+        const type = greeted ? frame.readInt32BE(4) : OPERATION.ping;
+        isShared ||= type === OPERATION.addWatch;
+        const isRenewal = !isShared && type === OPERATION.multi && frame.length === BARRIER_BYTES;
+        if (type !== OPERATION.ping && type !== OPERATION.sync && !isRenewal) this.#counts.set(type, (this.#counts.get(type) ?? 0) + 1);
         greeted = true;
       }
       return write(chunk, ...rest);
