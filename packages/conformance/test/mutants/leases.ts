@@ -32,6 +32,14 @@ class EarlyClock {
   };
 }
 
+/** Shows each state of a watch, and then what such a store makes of it. */
+async function* shownAgain<T>(watch: AsyncIterable<T>, server: MemoryServer, seen: (state: T, clock: EarlyClock) => T): AsyncGenerator<T> {
+  for await (const state of watch) {
+    yield state;
+    yield seen(state, await EarlyClock.read(server));
+  }
+}
+
 export const leaseMutants: readonly Mutant[] = [
   {
     name: 'a lease ends a little early',
@@ -89,13 +97,7 @@ export const leaseMutants: readonly Mutant[] = [
     caughtBy: ['leases', NEVER_ABSENT],
     wrap: (store, server) =>
       but(store, {
-        async *watch(key, options) {
-          for await (const entry of store.watch(key, options)) {
-            yield entry;
-            const clock = await EarlyClock.read(server);
-            if (entry !== undefined && !clock.shows(entry)) yield undefined;
-          }
-        },
+        watch: (...call) => shownAgain(store.watch(...call), server, (entry, clock) => (entry && clock.shows(entry) ? entry : undefined)),
       }),
   },
   {
@@ -103,13 +105,7 @@ export const leaseMutants: readonly Mutant[] = [
     caughtBy: ['leases', NEVER_ABSENT],
     wrap: (store, server) =>
       but(store, {
-        async *watchList(prefix, options) {
-          for await (const entries of store.watchList(prefix, options)) {
-            yield entries;
-            const clock = await EarlyClock.read(server);
-            yield entries.filter(clock.shows);
-          }
-        },
+        watchList: (...call) => shownAgain(store.watchList(...call), server, (entries, clock) => entries.filter(clock.shows)),
       }),
   },
   {
