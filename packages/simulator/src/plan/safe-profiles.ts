@@ -49,12 +49,14 @@ const met = [
   'observerClosed',
 ];
 
+/** No two ever believe, and no promise breaks. */
+const safe = { overlapMs: never, mustBreak: [] };
+
 export const calm: Profile = {
   name: 'calm',
   about: 'nothing goes wrong but what the leaders do themselves',
   plan: (seed) => drawPlan('calm', seed, { kinds: ['leave'], perTtl: 0.1, triggered: 0 }),
-  overlapMs: never,
-  mustBreak: [],
+  ...safe,
   mustOccur: [...always, 'fault: leave', 'watchesSilenced', 'serverHung', 'connectionsSilenced'],
 };
 
@@ -62,8 +64,7 @@ export const stormy: Profile = {
   name: 'stormy',
   about: 'everything goes wrong, at any time',
   plan: (seed) => drawPlan('stormy', seed, { kinds: faults, perTtl: 2, triggered: 0, silences: true }),
-  overlapMs: never,
-  mustBreak: [],
+  ...safe,
   mustOccur: met,
 };
 
@@ -71,8 +72,7 @@ export const adversarial: Profile = {
   name: 'adversarial',
   about: 'what goes wrong does so when the election has just done something',
   plan: (seed) => drawPlan('adversarial', seed, { kinds: faults, perTtl: 0.3, triggered: 30, silences: true }),
-  overlapMs: never,
-  mustBreak: [],
+  ...safe,
   mustOccur: met,
 };
 
@@ -92,7 +92,6 @@ export const reaped: Profile = {
       reshape,
     });
   },
-  overlapMs: never,
-  mustBreak: [],
+  ...safe,
   mustOccur: [...met, 'record gone: reaper'],
 };
