@@ -72,10 +72,10 @@ export const callMutants: readonly Mutant[] = [
       'a swap towards a store that refuses connections is notSent or unknown, never refused, and never applied',
     ],
     wrap: (store, server) =>
-      afterFailedSwap(store, (error, ...swap) => {
+      afterFailedSwap(store, (reason, ...swap) => {
         const again = (): void => void store.compareAndSwap(...swap).catch(() => server.clock.schedule(10, again));
-        if (error instanceof StoreError && error.outcome === 'notSent') again();
-        throw error;
+        if (reason instanceof StoreError && reason.outcome === 'notSent') again();
+        throw reason;
       }),
   },
   {

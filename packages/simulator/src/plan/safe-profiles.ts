@@ -60,21 +60,17 @@ export const calm: Profile = {
   mustOccur: [...always, 'fault: leave', 'watchesSilenced', 'serverHung', 'connectionsSilenced'],
 };
 
-export const stormy: Profile = {
-  name: 'stormy',
-  about: 'everything goes wrong, at any time',
-  plan: (seed) => drawPlan('stormy', seed, { kinds: faults, perTtl: 2, triggered: 0, silences: true }),
-  ...safe,
-  mustOccur: met,
-};
+/** A profile in which everything goes wrong. */
+function everything(name: Profile['name'], about: string, often: Pick<Drawing, 'perTtl' | 'triggered'>): Profile {
+  return { name, about, plan: (seed) => drawPlan(name, seed, { kinds: faults, silences: true, ...often }), ...safe, mustOccur: met };
+}
 
-export const adversarial: Profile = {
-  name: 'adversarial',
-  about: 'what goes wrong does so when the election has just done something',
-  plan: (seed) => drawPlan('adversarial', seed, { kinds: faults, perTtl: 0.3, triggered: 30, silences: true }),
-  ...safe,
-  mustOccur: met,
-};
+export const stormy: Profile = everything('stormy', 'everything goes wrong, at any time', { perTtl: 2, triggered: 0 });
+
+export const adversarial: Profile = everything('adversarial', 'what goes wrong does so when the election has just done something', {
+  perTtl: 0.3,
+  triggered: 30,
+});
 
 /** What was measured with real processes is a part of it. */
 const REAPER_LAG_MS = [0, 20, 200, 1_000];
