@@ -2,6 +2,21 @@
 
 import { checkName, invalidOption, invalidText } from '@incumbent/core/adapter';
 
+/** What the checked options of every algorithm with listed members have in common. */
+export interface ListedRules {
+  readonly members: readonly string[];
+  readonly heartbeatEveryMs: number;
+  /**
+   * How long after the sending of a heartbeat the members that received it elect no other leader,
+   * in ms.
+   */
+  readonly leaseMs: number;
+  /** The part of `leaseMs` in which the leadership is valid. The work has the rest to stop. */
+  readonly validMs: number;
+  /** Everything that all members must agree on, as text. */
+  readonly configuration: string;
+}
+
 /**
  * Returns the member ids. Throws `INVALID_OPTION` or `INVALID_NAME` unless `members` lists 1 to
  * `most` valid names, each once.

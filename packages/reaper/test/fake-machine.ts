@@ -98,6 +98,13 @@ export class LoopHarness {
     return harness;
   }
 
+  /** A harness whose parent has announced the lease 1 as well, safe for 8 s. */
+  static async withLease(): Promise<LoopHarness> {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 8_000);
+    return harness;
+  }
+
   async send(...messages: readonly ParentMessage[]): Promise<void> {
     for (const message of messages) this.loop.receive(message);
     await this.advance(0);

@@ -7,16 +7,14 @@ const UNREACHABLE = new StoreError('UNREACHABLE', 'notSent', 'the store is away'
 
 describe('a reaper whose parent lives', () => {
   it('revokes nothing, however long the parent lives', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     await harness.advance(3_600_000);
     expect(harness.machine.log).toEqual([]);
     expect(harness.hasEnded).toBe(false);
   });
 
   it('revokes nothing when the pipe is closed by mistake, and ends when every known lease has expired', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     harness.loop.pipeClosed();
     await harness.advance(8_900);
     expect(harness.hasEnded).toBe(false);
@@ -26,16 +24,14 @@ describe('a reaper whose parent lives', () => {
   });
 
   it('revokes nothing when its parent is stopped and the pipe stays open', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     harness.machine.set(PARENT, { state: 'T' });
     await harness.advance(60_000);
     expect(harness.machine.log).toEqual([]);
   });
 
   it('ends at once on the message "end"', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     await harness.send({ type: 'end' });
     expect(harness.hasEnded).toBe(true);
     expect(harness.machine.log).toEqual([]);
@@ -51,8 +47,7 @@ describe('a reaper whose parent lives', () => {
 
 describe('a reaper whose parent has died', () => {
   it('revokes every known lease, and ends', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     await harness.lease(2, 8_000, 2);
     await harness.killParent();
     expect(harness.machine.log.toSorted()).toEqual(['closed', 'revoked store/lease-1', 'revoked store/lease-2']);
@@ -60,8 +55,7 @@ describe('a reaper whose parent has died', () => {
   });
 
   it('does not revoke a forgotten lease', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     await harness.lease(2, 8_000);
     await harness.send({ type: 'forget', lease: 1 });
     await harness.killParent();
@@ -69,8 +63,7 @@ describe('a reaper whose parent has died', () => {
   });
 
   it('does nothing before the last thread of the parent has ended', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     harness.machine.set(PARENT, { state: 'Z', threads: 2 });
     harness.loop.pipeClosed();
     await harness.advance(500);
@@ -81,8 +74,7 @@ describe('a reaper whose parent has died', () => {
   });
 
   it('notices a death a few ms after the pipe was closed', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     harness.loop.pipeClosed();
     await harness.advance(20);
     expect(harness.machine.log).toEqual([]);
@@ -92,8 +84,7 @@ describe('a reaper whose parent has died', () => {
   });
 
   it('notices the death although a child of the parent keeps the pipe open', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     harness.machine.table.delete(PARENT);
     harness.isOrphan = true;
     await harness.advance(550);
@@ -101,8 +92,7 @@ describe('a reaper whose parent has died', () => {
   });
 
   it('reads the rest of the pipe before it acts on a death', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     harness.machine.table.delete(PARENT);
     harness.isOrphan = true;
     await harness.advance(500);
@@ -131,8 +121,7 @@ describe('a reaper whose parent has died', () => {
   });
 
   it('kills each group until it is gone, and revokes only then', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     await harness.group(200, 3);
     harness.machine.set(202, { stuck: true });
     await harness.killParent();
@@ -177,8 +166,7 @@ describe('a reaper whose parent has died', () => {
   });
 
   it('does not kill a released group', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     await harness.group(200);
     await harness.send({ type: 'release', pid: 200 });
     await harness.killParent();
@@ -188,8 +176,7 @@ describe('a reaper whose parent has died', () => {
 
 describe('a reaper whose store is unreachable', () => {
   it('retries until the store answers', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     harness.machine.failures.push(UNREACHABLE, UNREACHABLE, UNREACHABLE);
     await harness.killParent();
     await harness.advance(1_000);
@@ -197,8 +184,7 @@ describe('a reaper whose store is unreachable', () => {
   });
 
   it('retries until the lease has expired, limits every call to that time, and ends', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     harness.machine.failures.push(...Array.from({ length: 1_000 }, () => UNREACHABLE));
     await harness.killParent();
     await harness.advance(8_900);
@@ -212,8 +198,7 @@ describe('a reaper whose store is unreachable', () => {
   });
 
   it('does not retry a call that the store refuses for good', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     harness.machine.failures.push(new StoreError('PERMISSION_DENIED', 'refused', 'not you'));
     await harness.killParent();
     expect(harness.machine.log).toEqual(['failed store/lease-1', 'closed']);
@@ -223,8 +208,7 @@ describe('a reaper whose store is unreachable', () => {
 
 describe('the deadline of a group', () => {
   it('is the time at which a lease of its owner may expire: the group is killed, nothing is revoked, the parent is left alone', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     await harness.group(200, 2);
     harness.machine.set(PARENT, { state: 'T' });
     await harness.advance(7_999);
@@ -237,8 +221,7 @@ describe('the deadline of a group', () => {
   });
 
   it('moves with every renewal', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     await harness.group(200);
     for (let turn = 0; turn < 20; turn += 1) {
       await harness.advance(3_000);
@@ -294,8 +277,7 @@ describe('the deadline of a group', () => {
   });
 
   it('passes at once when a lease that the group depends on is forgotten, as another member may lead', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     await harness.group(200, 2);
     harness.machine.set(201, { stuck: true });
     await harness.send({ type: 'ended', lease: 1, at: harness.machine.clock.monotonic() }, { type: 'forget', lease: 1 });
@@ -307,8 +289,7 @@ describe('the deadline of a group', () => {
   });
 
   it('does not apply to a group that was released before its lease was forgotten', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     await harness.group(200);
     await harness.send({ type: 'release', pid: 200 }, { type: 'forget', lease: 1 });
     await harness.advance(20_000);
@@ -316,8 +297,7 @@ describe('the deadline of a group', () => {
   });
 
   it('ignores a lease that had ended before the group was bound, even while its work drains', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     await harness.group(200);
     await harness.send({ type: 'ended', lease: 1, at: harness.machine.clock.monotonic() });
     await harness.advance(1);
@@ -344,8 +324,7 @@ describe('the deadline of a group', () => {
   });
 
   it('also passes on the wall clock, as after a suspend of the machine', async () => {
-    const harness = await LoopHarness.start();
-    await harness.lease(1, 8_000);
+    const harness = await LoopHarness.withLease();
     await harness.group(200);
     harness.machine.clock.advanceWall(8_000);
     await harness.advance(500);

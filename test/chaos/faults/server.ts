@@ -17,29 +17,22 @@ async function restart(server: Faults): Promise<void> {
   }
 }
 
-/** Killed (SIGKILL), and started again with its data. */
-const killServer: ServerFault = {
-  name: 'killServer',
-  on: 'server',
-  weight: 3,
-  appliesTo: ({ servers }) => servers.length > 0,
-  begin: async (server) => {
-    await server.kill('SIGKILL');
-    return () => restart(server);
-  },
-};
+/** A fault of any server of its own process. */
+function serverFault(name: string, weight: number, begin: ServerFault['begin']): ServerFault {
+  return { name, on: 'server', weight, appliesTo: ({ servers }) => servers.length > 0, begin };
+}
+
+/** Killed (SIGKILL), and started again on its data. */
+const killServer = serverFault('killServer', 3, async (server) => {
+  await server.kill('SIGKILL');
+  return () => restart(server);
+});
 
 /** Stopped (SIGSTOP), and continued. */
-const pauseServer: ServerFault = {
-  name: 'pauseServer',
-  on: 'server',
-  weight: 2,
-  appliesTo: ({ servers }) => servers.length > 0,
-  begin: async (server) => {
-    await server.pause();
-    return () => server.resume();
-  },
-};
+const pauseServer = serverFault('pauseServer', 2, async (server) => {
+  await server.pause();
+  return () => server.resume();
+});
 
 /** Cut off from the other servers, while clients reach it. */
 const cutServer: ServerFault = {

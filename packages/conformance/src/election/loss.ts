@@ -1,10 +1,11 @@
 /** How leadership is lost, and what follows. */
 
 import assert from 'node:assert/strict';
+import type { Entry } from '@incumbent/core';
 import type { PausableClock } from '@incumbent/core/testing';
 import { intercept } from '../intercept.ts';
 import type { StoreCase } from '../case.ts';
-import { endOf, enqueueForeign, leaderAndNext, NAME } from './arena.ts';
+import { endOf, enqueueForeign, leaderAndNext, NAME, type Arena, type TestMember } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
 const define = electionCasesOf('loss');
@@ -13,6 +14,19 @@ const define = electionCasesOf('loss');
  * in ms.
  */
 const NOTICE_MS = 1_000;
+
+/** The entries of a member in the queue, as a candidate reads them. */
+async function entriesOf(arena: Arena, { store }: TestMember, memberId: string): Promise<readonly Entry[]> {
+  const entries = await store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs });
+  return entries.filter(({ name }) => name.startsWith(`${memberId}~`));
+}
+
+/** The only entry of a member that is in the queue. */
+async function entryOf(arena: Arena, candidate: TestMember, memberId: string): Promise<Entry> {
+  const [entry, ...others] = await entriesOf(arena, candidate, memberId);
+  assert.ok(entry !== undefined && others.length === 0, `${memberId} has one entry`);
+  return entry;
+}
 
 export const lossCases: readonly StoreCase[] = [
   define(
@@ -148,13 +162,8 @@ export const lossCases: readonly StoreCase[] = [
   define(
     "the leader's deleted entry in the queue is noticed, and the next one follows",
     async (arena) => {
-      const [a, b] = [await arena.member('a'), await arena.member('b')];
-      const first = await arena.campaign(a);
-      const [entry] = await a.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs });
-      assert.ok(entry !== undefined);
-      const next = arena.campaign(b);
-      await arena.queued(a, 'b');
-      await arena.operator.deleteKey(entry.key);
+      const { a, first, next } = await leaderAndNext(arena, await arena.member('a'));
+      await arena.operator.deleteKey((await entryOf(arena, a, 'a')).key);
       assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'entryDeleted');
       assert.equal((await next).term, arena.term(2n));
     },
@@ -165,14 +174,9 @@ export const lossCases: readonly StoreCase[] = [
     "a waiting candidate's deleted entry is noticed, and it joins again at the end",
     async (arena) => {
       const { a, first, next } = await leaderAndNext(arena, await arena.member('a'));
-      const entries = await a.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs });
-      const mine = entries.find(({ name }) => name.startsWith('b~'));
-      assert.ok(mine !== undefined);
+      const mine = await entryOf(arena, a, 'b');
       await arena.operator.deleteKey(mine.key);
-      await arena.until(async () => {
-        const names = await a.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs });
-        return names.some(({ name }) => name.startsWith('b~') && name !== mine.name);
-      }, 'it has joined again');
+      await arena.until(async () => (await entriesOf(arena, a, 'b')).some(({ name }) => name !== mine.name), 'it has joined again');
       await first.resign();
       assert.equal((await next).memberId, 'b');
     },

@@ -1,9 +1,10 @@
 /** Acts of a leader: its renewals, what it publishes and writes, and the end of its term. */
 
 import assert from 'node:assert/strict';
-import { outcomeOf, type SwapResult } from '@incumbent/core';
-import { endOf, leaderAndNext, leaderAndTwo } from './arena.ts';
-import { CANDIDATES, isClaim, LEADER, queueIs, swapOf, type Act } from './lost-acts.ts';
+import { outcomeOf, type Leadership, type SwapResult } from '@incumbent/core';
+import { endOf, leaderAndNext, leaderAndTwo, type TestMember } from './arena.ts';
+import { CANDIDATES, isClaim, LEADER, queueIs, swapOf, type Act, type Scene } from './lost-acts.ts';
+import type { Write } from './lossy-store.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -11,6 +12,23 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const isRelease = swapOf((change) => change.key === LEADER && 'delete' in change);
 /** The swap that hands over also updates the successor's entry. */
 const isHandover = swapOf((change) => change.key.startsWith(CANDIDATES) && 'put' in change);
+
+/** The first member hands over to the last, past the one between, which then gives up. */
+async function handover(
+  { arena, base, lose }: Scene,
+  members: readonly [TestMember, TestMember, TestMember],
+  isIt: (write: Write) => boolean,
+): Promise<Leadership> {
+  const { memberId } = members[2].member;
+  const { first, second, cancel, third } = await leaderAndTwo(arena, members);
+  lose(isIt);
+  await first.handover(memberId);
+  const successor = await third;
+  assert.deepEqual([successor.memberId, successor.term], [memberId, base + 2n]);
+  cancel.abort();
+  await assert.rejects(second);
+  return successor;
+}
 
 export const leaderActs: readonly Act[] = [
   {
@@ -83,15 +101,10 @@ export const leaderActs: readonly Act[] = [
     what: 'a handover',
     so: 'the successor leads, and nobody before it',
     spends: { answer: 2, request: 2 },
-    run: async ({ arena, a, base, lose, openMember }) => {
+    run: async (scene) => {
+      const { arena, a, openMember } = scene;
       const [b, c] = [await openMember('b'), await openMember('c')];
-      const { first, second, cancel, third } = await leaderAndTwo(arena, [a, b, c]);
-      lose(isHandover);
-      await first.handover('c');
-      const successor = await third;
-      assert.deepEqual([successor.memberId, successor.term], ['c', base + 2n]);
-      cancel.abort();
-      await assert.rejects(second);
+      const successor = await handover(scene, [a, b, c], isHandover);
       await queueIs(arena, c, 'c');
       await successor.resign();
     },
@@ -101,15 +114,10 @@ export const leaderActs: readonly Act[] = [
     so: 'the successor leads, and nobody before it',
     needs: ['ownLeasesOnly'],
     spends: { answer: 2, request: 2 },
-    run: async ({ arena, a, base, lose, openMember }) => {
+    run: async (scene) => {
+      const { a, openMember } = scene;
       const [b, c] = [await openMember('b'), await openMember('c')];
-      const { first, second, cancel, third } = await leaderAndTwo(arena, [b, c, a]);
-      lose(isClaim);
-      await first.handover('a');
-      const successor = await third;
-      assert.deepEqual([successor.memberId, successor.term], ['a', base + 2n]);
-      cancel.abort();
-      await assert.rejects(second);
+      const successor = await handover(scene, [b, c, a], isClaim);
       await successor.resign();
     },
   },

@@ -1,16 +1,13 @@
 import { StoreError, type CallOptions, type Entry, type Outcome, type Store } from '@incumbent/core';
-import { but, type Mutant } from './mutant.ts';
+import { afterFailedSwap, but, type Mutant } from './mutant.ts';
 
 const LOST_REPLY = 'a swap that was applied and whose answer was lost is unknown, and there: it is not tried again';
 
 /** Says another outcome than `unknown`. */
 const claiming = (store: Store, outcome: Outcome): Store =>
-  but(store, {
-    compareAndSwap: (...call) =>
-      store.compareAndSwap(...call).catch((error: unknown) => {
-        if (error instanceof StoreError && error.outcome !== 'refused') throw new StoreError(error.code, outcome, error.message);
-        throw error;
-      }),
+  afterFailedSwap(store, (error) => {
+    if (error instanceof StoreError && error.outcome !== 'refused') throw new StoreError(error.code, outcome, error.message);
+    throw error;
   });
 
 /** Gives every call other options. */
@@ -47,18 +44,15 @@ export const callMutants: readonly Mutant[] = [
   {
     name: 'an unknown swap is tried again behind the caller’s back',
     caughtBy: ['unknown outcomes', LOST_REPLY],
-    wrap: (store) => but(store, { compareAndSwap: (...call) => store.compareAndSwap(...call).catch(() => store.compareAndSwap(...call)) }),
+    wrap: (store) => afterFailedSwap(store, (_, ...swap) => store.compareAndSwap(...swap)),
   },
   {
     name: 'a deletion is tried again behind the caller’s back',
     caughtBy: ['unknown outcomes', 'a swap that deletes a key whose answer is lost: unknown, and there, and right when it is made again'],
     wrap: (store) =>
-      but(store, {
-        compareAndSwap: (changes, options) =>
-          store.compareAndSwap(changes, options).catch((error: unknown) => {
-            if (!changes.some((change) => 'delete' in change)) throw error;
-            return store.compareAndSwap(changes, options);
-          }),
+      afterFailedSwap(store, (error, changes, options) => {
+        if (!changes.some((change) => 'delete' in change)) throw error;
+        return store.compareAndSwap(changes, options);
       }),
   },
   {
@@ -78,13 +72,10 @@ export const callMutants: readonly Mutant[] = [
       'a swap towards a store that refuses connections is notSent or unknown, never refused, and never applied',
     ],
     wrap: (store, server) =>
-      but(store, {
-        compareAndSwap: (...call) =>
-          store.compareAndSwap(...call).catch((error: unknown) => {
-            const again = (): void => void store.compareAndSwap(...call).catch(() => server.clock.schedule(10, again));
-            if (error instanceof StoreError && error.outcome === 'notSent') again();
-            throw error;
-          }),
+      afterFailedSwap(store, (reason, ...swap) => {
+        const again = (): void => void store.compareAndSwap(...swap).catch(() => server.clock.schedule(10, again));
+        if (reason instanceof StoreError && reason.outcome === 'notSent') again();
+        throw reason;
       }),
   },
   {
@@ -100,8 +91,7 @@ export const callMutants: readonly Mutant[] = [
   {
     name: 'an error of no kind comes out',
     caughtBy: ['unknown outcomes', 'a write through a dead link is unknown'],
-    wrap: (store) =>
-      but(store, { compareAndSwap: (...call) => store.compareAndSwap(...call).catch(() => Promise.reject(new Error('ETIMEDOUT'))) }),
+    wrap: (store) => afterFailedSwap(store, () => Promise.reject(new Error('ETIMEDOUT'))),
   },
   {
     name: 'a client that was reset once stays broken',

@@ -1,4 +1,4 @@
-import { StoreError, type Entry, type LeaseId } from '@incumbent/core';
+import { StoreError, type Entry, type Lease, type LeaseId, type LeaseOptions, type Store } from '@incumbent/core';
 import type { MemoryServer } from '@incumbent/memory';
 import { but, type Mutant } from './mutant.ts';
 
@@ -33,33 +33,45 @@ class EarlyClock {
   };
 }
 
+/** Grants leases as the store does, and does something with each. */
+const onGrant = (store: Store, then: (lease: Lease, options: LeaseOptions) => unknown): Pick<Store, 'grantLease'> => ({
+  grantLease: async (ttlMs, options) => {
+    const lease = await store.grantLease(ttlMs, options);
+    then(lease, options);
+    return lease;
+  },
+});
+
+/** Shows each state of a watch, and then what such a store makes of it. */
+async function* shownAgain<T>(watch: AsyncIterable<T>, server: MemoryServer, seen: (state: T, clock: EarlyClock) => T): AsyncGenerator<T> {
+  for await (const state of watch) {
+    yield state;
+    yield seen(state, await EarlyClock.read(server));
+  }
+}
+
 export const leaseMutants: readonly Mutant[] = [
   {
     name: 'a lease ends a little early',
     caughtBy: ['leases', 'keys vanish with a lease that nobody renews: in time, and never before its ttl has passed since validFrom'],
     wrap: (store, server) =>
-      but(store, {
-        grantLease: async (...call) => {
-          const lease = await store.grantLease(...call);
-          server.clock.schedule(lease.ttlMs * 0.95, () => server.expireLease(lease.id));
-          return lease;
-        },
-      }),
+      but(
+        store,
+        onGrant(store, ({ id, ttlMs }) => server.clock.schedule(ttlMs * 0.95, () => server.expireLease(id))),
+      ),
   },
   {
     name: 'a lease renews itself',
     caughtBy: ['leases', 'a lease without keys expires as well'],
     wrap: (store, server) =>
       but(store, {
-        grantLease: async (ttlMs, options) => {
-          const lease = await store.grantLease(ttlMs, options);
+        ...onGrant(store, ({ id, ttlMs }, options) => {
           const renew = (): void => {
-            store.renewLease(lease.id, options).catch(() => {});
-            server.clock.schedule(lease.ttlMs / 2, renew);
+            store.renewLease(id, options).catch(() => {});
+            server.clock.schedule(ttlMs / 2, renew);
           };
           renew();
-          return lease;
-        },
+        }),
       }),
   },
   {
@@ -90,13 +102,7 @@ export const leaseMutants: readonly Mutant[] = [
     caughtBy: ['leases', NEVER_ABSENT],
     wrap: (store, server) =>
       but(store, {
-        async *watch(key, options) {
-          for await (const entry of store.watch(key, options)) {
-            yield entry;
-            const clock = await EarlyClock.read(server);
-            if (entry !== undefined && !clock.shows(entry)) yield undefined;
-          }
-        },
+        watch: (...call) => shownAgain(store.watch(...call), server, (entry, clock) => (entry && clock.shows(entry) ? entry : undefined)),
       }),
   },
   {
@@ -104,13 +110,7 @@ export const leaseMutants: readonly Mutant[] = [
     caughtBy: ['leases', NEVER_ABSENT],
     wrap: (store, server) =>
       but(store, {
-        async *watchList(prefix, options) {
-          for await (const entries of store.watchList(prefix, options)) {
-            yield entries;
-            const clock = await EarlyClock.read(server);
-            yield entries.filter(clock.shows);
-          }
-        },
+        watchList: (...call) => shownAgain(store.watchList(...call), server, (entries, clock) => entries.filter(clock.shows)),
       }),
   },
   {
@@ -150,11 +150,7 @@ export const leaseMutants: readonly Mutant[] = [
     wrap: (store) => {
       const granted = new Map<LeaseId, { readonly monotonicMs: number; readonly wallMs: number }>();
       return but(store, {
-        grantLease: async (...call) => {
-          const lease = await store.grantLease(...call);
-          granted.set(lease.id, lease.validFrom);
-          return lease;
-        },
+        ...onGrant(store, ({ id, validFrom }) => granted.set(id, validFrom)),
         renewLease: async (lease, options) => ({
           ...(await store.renewLease(lease, options)),
           validFrom: granted.get(lease) ?? options.at,
@@ -185,11 +181,7 @@ export const leaseMutants: readonly Mutant[] = [
     wrap: (store, server) => {
       const granted: LeaseId[] = [];
       return but(store, {
-        grantLease: async (...call) => {
-          const lease = await store.grantLease(...call);
-          granted.push(lease.id);
-          return lease;
-        },
+        ...onGrant(store, ({ id }) => granted.push(id)),
         close: async () => {
           for (const lease of granted) server.expireLease(lease);
           await store.close();

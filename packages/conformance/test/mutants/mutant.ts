@@ -1,7 +1,7 @@
 /** A store that breaks one promise, and the case that must notice. */
 
 import type { Area } from '@incumbent/conformance';
-import type { Entry, Store } from '@incumbent/core';
+import type { Entry, Store, SwapResult } from '@incumbent/core';
 import type { MemoryServer, MemoryServerOptions, MemoryStore } from '@incumbent/memory';
 
 export interface Mutant {
@@ -10,6 +10,13 @@ export interface Mutant {
   readonly caughtBy: readonly [Area, string];
   readonly server?: MemoryServerOptions;
   wrap(store: MemoryStore, server: MemoryServer): Store;
+}
+
+type Swap = Parameters<Store['compareAndSwap']>;
+
+/** The store, but for what follows a swap that failed. */
+export function afterFailedSwap(store: Store, then: (error: unknown, ...swap: Swap) => Promise<SwapResult>): Store {
+  return but(store, { compareAndSwap: (...swap) => store.compareAndSwap(...swap).catch((error: unknown) => then(error, ...swap)) });
 }
 
 /** The store, but for what its reads show. */

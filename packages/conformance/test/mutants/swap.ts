@@ -1,5 +1,5 @@
 import { StoreError, type Change, type SwapResult } from '@incumbent/core';
-import { but, readsAs, type Mutant } from './mutant.ts';
+import { afterFailedSwap, but, readsAs, type Mutant } from './mutant.ts';
 
 const ALL_OR_NOTHING = 'two keys: all or nothing, for every mix of expectation and action';
 
@@ -135,13 +135,10 @@ export const swapMutants: readonly Mutant[] = [
     name: 'a put under a lease that is gone writes a key that stays for ever',
     caughtBy: ['compareAndSwap', 'refuses a swap that binds to a lease that was revoked, and changes nothing'],
     wrap: (store) =>
-      but(store, {
-        compareAndSwap: (changes, options) =>
-          store.compareAndSwap(changes, options).catch((error: unknown) => {
-            if (!(error instanceof StoreError) || error.code !== 'LEASE_EXPIRED') throw error;
-            const loose = changes.map((change) => ('put' in change ? { ...change, lease: null } : change));
-            return store.compareAndSwap(loose, options);
-          }),
+      afterFailedSwap(store, (error, changes, options) => {
+        if (!(error instanceof StoreError) || error.code !== 'LEASE_EXPIRED') throw error;
+        const loose = changes.map((change) => ('put' in change ? { ...change, lease: null } : change));
+        return store.compareAndSwap(loose, options);
       }),
   },
   {
@@ -163,12 +160,9 @@ export const swapMutants: readonly Mutant[] = [
     name: 'a value beyond the limit is unknown',
     caughtBy: ['compareAndSwap', 'refuses a value beyond maxValueBytes as TOO_LARGE, and changes nothing'],
     wrap: (store) =>
-      but(store, {
-        compareAndSwap: (...call) =>
-          store.compareAndSwap(...call).catch((error: unknown) => {
-            if (error instanceof StoreError && error.code === 'TOO_LARGE') throw new StoreError('STORE_FAILED', 'unknown', 'too large');
-            throw error;
-          }),
+      afterFailedSwap(store, (error) => {
+        if (error instanceof StoreError && error.code === 'TOO_LARGE') throw new StoreError('STORE_FAILED', 'unknown', 'too large');
+        throw error;
       }),
   },
   {

@@ -13,6 +13,19 @@ const bent = (store: Store, bend: Bend): Store =>
 const bentList = (store: Store, bend: (watch: AsyncIterable<readonly Entry[]>) => AsyncIterable<readonly Entry[]>): Store =>
   but(store, { watchList: (...call) => bend(store.watchList(...call)) });
 
+type Entries = readonly Entry[];
+
+/** Shows states between one state of a list and the next, which the list never had. */
+const inSteps = (store: Store, between: (former: Entries, entries: Entries) => readonly Entries[]): Store =>
+  bentList(store, async function* (watch) {
+    let former: Entries = [];
+    for await (const entries of watch) {
+      yield* between(former, entries);
+      yield entries;
+      former = entries;
+    }
+  });
+
 /**
  * Reads a watch as fast as it speaks; `take` decides what becomes of a state while the consumer
  * waits or is busy.
@@ -289,27 +302,18 @@ export const watchMutants: readonly Mutant[] = [
     name: 'a list goes key by key when its lease ends',
     caughtBy: ['watch', 'list: all keys of a lease go in one step: revoked, and expired'],
     wrap: (store) =>
-      bentList(store, async function* (watch) {
-        let former: readonly Entry[] = [];
-        for await (const entries of watch) {
-          for (let left = former.length - 1; left > entries.length; left -= 1) yield former.slice(0, left);
-          yield entries;
-          former = entries;
-        }
+      inSteps(store, (former, entries) => {
+        const between = Math.max(former.length - 1 - entries.length, 0);
+        return Array.from({ length: between }, (_, step) => former.slice(0, former.length - 1 - step));
       }),
   },
   {
     name: 'a list shows a swap key by key',
     caughtBy: ['watch', 'list: shows a swap of several keys whole, or not yet'],
     wrap: (store) =>
-      bentList(store, async function* (watch) {
-        let former: readonly Entry[] = [];
-        for await (const entries of watch) {
-          if (former.length === entries.length) yield entries.map((entry, i) => (i === 0 ? entry : (former[i] ?? entry)));
-          yield entries;
-          former = entries;
-        }
-      }),
+      inSteps(store, (former, entries) =>
+        former.length === entries.length ? [entries.map((entry, i) => (i === 0 ? entry : (former[i] ?? entry)))] : [],
+      ),
   },
   {
     name: 'a watched list is in the order of names',

@@ -127,12 +127,8 @@ function handingOver(releaseState: In<'handingOver'>, event: ReleaseEvent): Rele
       return { phase: 'checking', successor, tries };
     case 'failed':
       return event.unknown ? { phase: 'checking', successor, tries } : releaseState;
-    case 'refused':
-      return resignInstead;
-    case 'leaseOver':
-      return { phase: 'released', handoverFailed: true, left: false };
     default:
-      return releaseState;
+      return handoverStopped(releaseState, event);
   }
 }
 
@@ -142,6 +138,14 @@ function checking(releaseState: In<'checking'>, event: ReleaseEvent): ReleaseSta
       if (event.successorHasTerm) return { phase: 'released', handoverFailed: false, left: false };
       if (event.successor === undefined || releaseState.tries === MAX_TRIES) return resignInstead;
       return { phase: 'handingOver', successor: event.successor, tries: releaseState.tries + 1 };
+    default:
+      return handoverStopped(releaseState, event);
+  }
+}
+
+/** The events that stop a handover in both of its phases. Others leave the state unchanged. */
+function handoverStopped(releaseState: In<'handingOver' | 'checking'>, event: ReleaseEvent): ReleaseState {
+  switch (event.type) {
     case 'refused':
       return resignInstead;
     case 'leaseOver':

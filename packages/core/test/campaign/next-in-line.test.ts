@@ -78,22 +78,15 @@ async function asks(): Promise<Asking> {
 }
 
 describe('the next candidate, which reads the term', () => {
-  it('uses the answer, which need not be fresh', async () => {
+  it.each([
+    ['uses the answer, which need not be fresh', 'read', 'event'],
+    ['uses the event of the watch if that comes first, and ignores the answer', 'event', 'read'],
+  ] as const)('%s', async (_, first, late) => {
     const { world, delaying, next } = await asks();
-    delaying.release('read');
+    delaying.release(first);
     await world.pass(20);
     expect(next.value?.term).toBe(2n);
-    delaying.release('event');
-    await world.close();
-    world.expectNothingLeft();
-  });
-
-  it('uses the event of the watch if that comes first, and ignores the answer', async () => {
-    const { world, delaying, next } = await asks();
-    delaying.release('event');
-    await world.pass(20);
-    expect(next.value?.term).toBe(2n);
-    delaying.release('read');
+    delaying.release(late);
     await world.pass(20);
     expect(next.value?.isValid()).toBe(true);
     await world.close();

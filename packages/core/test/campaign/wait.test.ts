@@ -30,9 +30,24 @@ import {
   unknown,
   wait,
   withdraw,
+  type Row,
 } from '../support/campaigns.ts';
 import { keys, named, queued, rules, termOf, touched, type In } from '../support/candidates.ts';
 import { entryOf } from '../support/entries.ts';
+
+/** What removes the entry of a candidate in this state, and what follows. */
+function removals(state: In<'looking'> | In<'waiting'>): readonly Row[] {
+  return [
+    ['a fatal error removes its entry', state, fatal, withdraw({ exit: failedExit })],
+    ['removed, it reads whether a handover elected it', state, gone, confirmGone(removedExit)],
+    [
+      'removed after an unknown outcome, it reads whether it was elected',
+      { ...state, unknownOutcome: true },
+      gone,
+      confirmGone(removedExit),
+    ],
+  ];
+}
 
 describe('joining', () => {
   table([
@@ -175,14 +190,7 @@ describe('looking', () => {
       stop,
       withdraw({ unknownOutcome: true }),
     ],
-    ['a fatal error removes its entry', looking, fatal, withdraw({ exit: failedExit })],
-    ['removed, it reads whether a handover elected it', looking, gone, confirmGone(removedExit)],
-    [
-      'removed after an unknown outcome, it reads whether it was elected',
-      { ...looking, unknownOutcome: true },
-      gone,
-      confirmGone(removedExit),
-    ],
+    ...removals(looking),
   ]);
 
   it('claims above the floor, and above the last term, whichever is higher', () => {
@@ -316,14 +324,7 @@ describe('waiting', () => {
     ],
     ['a watch that cannot go on is begun again', behind, refused, pausing(looking)],
     ['stopped, it removes its entry', behind, stop, withdraw()],
-    ['a fatal error removes its entry', behind, fatal, withdraw({ exit: failedExit })],
-    ['removed, it reads whether a handover elected it', behind, gone, confirmGone(removedExit)],
-    [
-      'removed after an unknown outcome, it reads whether it was elected',
-      { ...behind, unknownOutcome: true },
-      gone,
-      confirmGone(removedExit),
-    ],
+    ...removals(behind),
   ]);
 });
 

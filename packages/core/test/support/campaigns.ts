@@ -74,7 +74,7 @@ export function confirmGone(exit: Exit): CandidateState {
   return { phase: 'confirming', entry: me, exit, gone: true };
 }
 
-type Row = readonly [claim: string, state: CandidateState, event: CandidateEvent, then: CandidateState];
+export type Row = readonly [claim: string, state: CandidateState, event: CandidateEvent, then: CandidateState];
 
 export function table(rows: readonly Row[]): void {
   it.each(rows)('%s', (_, state, event, then) => {

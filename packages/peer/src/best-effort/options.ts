@@ -1,7 +1,7 @@
 /** The options on which all members of a best-effort election must agree. */
 
 import { checkKnown, checkNumber, invalidOption, marginRatio } from '@incumbent/core/adapter';
-import { checkMembers } from '../members.ts';
+import { checkMembers, type ListedRules } from '../members.ts';
 
 /** The options that all best-effort algorithms share. All members must use the same. */
 export interface BestEffortOptions {
@@ -36,21 +36,11 @@ export interface BestEffortOptions {
 const known = ['members', 'failureTimeoutMs', 'heartbeatEveryMs', 'answerTimeoutMs', 'drainMs'];
 
 /** The checked options, and the values that follow from them. */
-export interface Rules {
-  readonly members: readonly string[];
+export interface Rules extends ListedRules {
   /** The index of each member in `members`. 0 is the best. */
   readonly ranks: ReadonlyMap<string, number>;
   readonly failureTimeoutMs: number;
-  readonly heartbeatEveryMs: number;
   readonly answerTimeoutMs: number;
-  /**
-   * How long after the sending of a heartbeat no member that received it starts an election, in ms.
-   */
-  readonly leaseMs: number;
-  /** The part of `leaseMs` in which the leadership is valid. The work has the rest to stop. */
-  readonly validMs: number;
-  /** Everything that all members must agree on, as text. */
-  readonly configuration: string;
 }
 
 const MAX_MEMBERS = 255;

@@ -1,7 +1,7 @@
 /** The options of `quorum`, on which all members must agree. */
 
 import { checkKnown, checkNumber, checkOneOf, invalidOption, marginRatio } from '@incumbent/core/adapter';
-import { checkMembers } from '../members.ts';
+import { checkMembers, type ListedRules } from '../members.ts';
 
 /**
  * Which candidate a member prefers if several have data that reach equally far. `first-asked`: the
@@ -47,18 +47,11 @@ export interface QuorumOptions {
 const known = ['members', 'electionTimeoutMinMs', 'electionTimeoutMaxMs', 'heartbeatEveryMs', 'drainMs', 'clockErrorRatio', 'tieBreak'];
 
 /** The checked options, and the values that follow from them. */
-export interface Rules {
-  readonly members: readonly string[];
+export interface Rules extends ListedRules {
   readonly majority: number;
   readonly electionTimeoutMinMs: number;
   readonly electionTimeoutMaxMs: number;
-  readonly heartbeatEveryMs: number;
-  /** How long after the sending of a round its answers vouch for the leader, in ms. */
-  readonly leaseMs: number;
-  /** The part of `leaseMs` in which the leadership is valid. The work has the rest to stop. */
-  readonly validMs: number;
   readonly tieBreak: TieBreak;
-  readonly configuration: string;
 }
 
 const MAX_MEMBERS = 15;

@@ -52,32 +52,28 @@ const met = [
   'observerClosed',
 ];
 
+/** No two ever believe, and no promise breaks. */
+const safe = { overlapMs: never, mustBreak: [] };
+
 export const calm: Profile = {
   name: 'calm',
   about: 'nothing goes wrong but what the leaders do themselves',
   plan: (seed) => drawPlan('calm', seed, { kinds: ['leave'], perTtl: 0.1, triggered: 0 }),
-  overlapMs: never,
-  mustBreak: [],
+  ...safe,
   mustOccur: [...always, 'fault: leave', 'watchesSilenced', 'serverHung', 'connectionsSilenced'],
 };
 
-export const stormy: Profile = {
-  name: 'stormy',
-  about: 'everything goes wrong, at any time',
-  plan: (seed) => drawPlan('stormy', seed, { kinds: faults, perTtl: 2, triggered: 0, silences: true }),
-  overlapMs: never,
-  mustBreak: [],
-  mustOccur: met,
-};
+/** A profile in which everything goes wrong. */
+function everything(name: Profile['name'], about: string, often: Pick<Drawing, 'perTtl' | 'triggered'>): Profile {
+  return { name, about, plan: (seed) => drawPlan(name, seed, { kinds: faults, silences: true, ...often }), ...safe, mustOccur: met };
+}
 
-export const adversarial: Profile = {
-  name: 'adversarial',
-  about: 'what goes wrong does so when the election has just done something',
-  plan: (seed) => drawPlan('adversarial', seed, { kinds: faults, perTtl: 0.3, triggered: 30, silences: true }),
-  overlapMs: never,
-  mustBreak: [],
-  mustOccur: met,
-};
+export const stormy: Profile = everything('stormy', 'everything goes wrong, at any time', { perTtl: 2, triggered: 0 });
+
+export const adversarial: Profile = everything('adversarial', 'what goes wrong does so when the election has just done something', {
+  perTtl: 0.3,
+  triggered: 30,
+});
 
 /** Includes the lags that were measured with real processes, in ms. */
 const REAPER_LAG_MS = [0, 20, 200, 1_000];
@@ -95,7 +91,6 @@ export const reaped: Profile = {
       reshape,
     });
   },
-  overlapMs: never,
-  mustBreak: [],
+  ...safe,
   mustOccur: [...met, 'record gone: reaper'],
 };
