@@ -1,19 +1,19 @@
 import type { Cluster, ClusterServer } from './types.ts';
 
 /**
- * What may befall the servers of a cluster, told by their parts in it. Each may be called again
- * once the cluster was restored.
+ * Faults of the servers of a cluster, selected by their roles. Each can be repeated once the
+ * cluster was restored.
  */
 export interface ClusterFaults {
-  /** Ends the server that leads the others, with SIGKILL. */
+  /** Kills the server that leads the others (SIGKILL). */
   killLeader(): Promise<void>;
-  /** Stops the server that leads the others where it is, with SIGSTOP. */
+  /** Stops the server that leads the others (SIGSTOP). */
   freezeLeader(): Promise<void>;
-  /** Ends more than half of the servers, the leading one among them. */
+  /** Kills more than half of the servers, including the leading one. */
   killMajority(): Promise<void>;
-  /** Stops as many where they are. */
+  /** Stops more than half of the servers, including the leading one. */
   freezeMajority(): Promise<void>;
-  /** Resolves when all servers run, and serve. */
+  /** Resolves when all servers run and serve requests. */
   restore(): Promise<void>;
 }
 
