@@ -1,6 +1,8 @@
 /**
- * `pnpm bench [--quick] [--only scenario] [--store name] [--most N] [--sources] [--out folder]`: Incumbent beside what its users would pick instead, on the same servers, in the same
- * run. Writes RESULTS.md and its charts, here or in the folder: the sections of the scenarios that were run, the others stay.
+ * `pnpm bench [--quick] [--only scenario] [--store name] [--most N] [--sources] [--out folder]`:
+ * compares Incumbent with its alternatives on the same servers in the same run. Writes RESULTS.md
+ * and its charts, here or in the folder. It replaces the sections of the scenarios that ran, and
+ * keeps the others.
  */
 
 import { parseArgs } from 'node:util';

@@ -1,21 +1,21 @@
 /**
- * Makes of the packages' sources what is published: one JavaScript file for each way in, and one
- * for what several ways in share. Whoever imports a package reads a few files in place of dozens,
- * which is most of what an import takes. The types, which `tsc` writes beside them, stay a file
- * each. Run by `pnpm build`.
+ * Bundles the packages' sources for publication: one JavaScript file for each entry point, and one
+ * for the code that several entry points share. An import then reads a few files instead of dozens,
+ * which takes most of the time of an import. The types, which `tsc` writes, stay one file each.
+ * `pnpm build` runs it.
  */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'rolldown';
 
-/** What another process loads by its path (`moduleBeside`), where a package has it. */
+/** Modules that another process loads by their path (`moduleBeside`), if a package has them. */
 const LOADED_BY_PATH = ['revoker', 'process/main'];
 const packages = join(import.meta.dirname, '../packages');
 
 /**
- * The ways into a package that its manifest names, and those, by their names in `dist`, from the
- * sources that they are made of.
+ * The entry points in a package's manifest and those of `LOADED_BY_PATH`: their names in `dist`,
+ * with the source of each.
  */
 function waysIn(folder: string): Readonly<Record<string, string>> {
   const sourceOf = (name: string): string => join(folder, 'src', `${name}.ts`);
@@ -32,8 +32,8 @@ await Promise.all(
       cwd: folder,
       input: waysIn(folder),
       platform: 'node',
-      // Node 22, the oldest that is promised, has no `using`: what that is made into calls the
-      // compiler's own helpers, which come along.
+      // Node 22, the oldest supported version, has no `using`. The compiler replaces it by calls of
+      // its own helpers, which are bundled.
       transform: { target: 'es2023' },
       external: /^(?!@oxc-project\/runtime)[@a-z]/,
       logLevel: 'warn',

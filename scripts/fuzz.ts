@@ -1,9 +1,9 @@
 /**
- * `pnpm fuzz [--minutes N] [--seed S] [--no-keep] [target …]`: feeds the readers of what others
- * write (`test/fuzz/targets.ts` of each package) with changed and broken inputs, all side by side,
- * for N minutes (1). `target`: a part of the name of a target. What reaches new code goes into the
- * corpus of its package, but with `--no-keep`; an input that shows a defect always does. Ends with
- * a line of counts, and with 1 where there was a defect.
+ * `pnpm fuzz [--minutes N] [--seed S] [--no-keep] [target …]`: feeds the readers of foreign input
+ * (`test/fuzz/targets.ts` of each package) with changed and broken inputs, all targets in parallel,
+ * for N minutes (default 1). `target` is a part of a target's name. Inputs that reach new code are
+ * added to the corpus of the package, unless `--no-keep` is given. An input that shows a defect is
+ * always added. Prints a line of counts at the end, and exits with 1 if there was a defect.
  */
 
 import { fileURLToPath } from 'node:url';

@@ -1,9 +1,13 @@
 /**
- * `pnpm simulate [--profile P] [--seeds N] [--start S] [--seconds T] [--workers W]`: worlds from
- * seeds, on all cores; ends with a summary, the seeds that failed, and a code other than 0 if any
- * did. `pnpm simulate --profile P --replay S [--shrink [--promise NAME]] [--all]`: one seed, as a
- * timeline; `--shrink` makes its plan as small as still breaks the promise (the first that it
- * breaks), and prints it. `pnpm simulate --plan FILE [--all]`: the same for a plan kept in a file.
+ * `pnpm simulate [--profile P] [--seeds N] [--start S] [--seconds T] [--workers W]`: runs worlds of
+ * seeds on all cores. Prints a summary and the seeds that failed, and exits with a code other than
+ * 0 if any did.
+ *
+ * `pnpm simulate --profile P --replay S [--shrink [--promise NAME]] [--all]`: runs one seed and
+ * prints its timeline. `--shrink` reduces its plan while it still breaks the promise (default: the
+ * first one that it breaks), and prints the plan.
+ *
+ * `pnpm simulate --plan FILE [--all]`: does the same for a plan in a file.
  */
 
 import { readFileSync } from 'node:fs';
@@ -24,10 +28,10 @@ import {
 } from '@incumbent/simulator';
 import { Worker, WORLDS, type Batch } from '../test/integration/simulation/workers.ts';
 
-/** Seeds that a worker takes at a time. */
+/** How many seeds a worker takes at a time. */
 const CHUNK = 50;
 const PROGRESS_MS = 10_000;
-/** More failing seeds than this say nothing new. */
+/** More failing seeds than this would say nothing new. */
 const SHOWN = 10;
 
 const { values } = parseArgs({
@@ -81,7 +85,7 @@ async function batch(profile: string, start: number, endsAt: number): Promise<nu
   return report(total, start, began, workers);
 }
 
-/** Keeps one worker busy until nothing is left to take. */
+/** Keeps one worker busy until no seeds are left. */
 async function drive(take: () => Batch | undefined, done: (summary: Summary) => void): Promise<void> {
   using worker = new Worker<Batch, Summary>(WORLDS);
   for (let seeds = take(); seeds !== undefined; seeds = take()) done(await worker.run(seeds));
@@ -133,7 +137,7 @@ async function show(drawn: Plan): Promise<number> {
   return violations.length === 0 ? 0 : 1;
 }
 
-/** Smaller, and broken in the same way. */
+/** The smallest plan that breaks the same promise. */
 async function smallest(plan: Plan): Promise<Plan> {
   const broken = values.promise ?? (await run(plan)).violations[0]?.promise;
   if (broken === undefined) return plan;

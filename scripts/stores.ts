@@ -1,6 +1,6 @@
 /**
- * `pnpm stores`: writes the table of docs/stores.md anew, from what each store says of itself on a
- * real server.
+ * `pnpm stores`: updates the table of docs/stores.md with the capabilities of each store on a real
+ * server.
  */
 
 import { writeFileSync } from 'node:fs';

@@ -1,7 +1,8 @@
 /**
- * `pnpm test:rest [path …]`: the tests that `pnpm test` leaves out, on real servers and in real
- * time. A file that fails runs once more, alone; where it passes then, it is flaky, which
- * `test/flaky.json` keeps. Ends with a line of counts, and with 1 where something failed twice.
+ * `pnpm test:rest [path …]`: runs the tests that `pnpm test` leaves out, on real servers and in
+ * real time. A file that fails runs once more, alone. If it passes then, it is flaky, and is
+ * recorded in `test/flaky.json`. Prints a line of counts at the end, and exits with 1 if a file
+ * failed twice.
  */
 
 import { fileURLToPath } from 'node:url';
@@ -20,7 +21,7 @@ const { counts, flaky, summary } = await runTwice({
   date: new Date().toISOString().slice(0, 10),
   say: (line) => console.log(line),
 });
-// Once more, as they stand far above.
+// Printed again, because the first lines are far above.
 if (summary.length > 0) console.log(`\n${summary.join('\n')}`);
 if (flaky !== before) {
   writeFlakyList(LIST, flaky);

@@ -1,6 +1,6 @@
 /**
- * `pnpm verify <name> [--runs N] [--seed S] [--minutes M] [--busy N]`: measures what a claim counts
- * or times, beside N busy loops, and adds it to the evidence. `all` runs every check.
+ * `pnpm verify <name> [--runs N] [--seed S] [--minutes M] [--busy N]`: measures a claim while N
+ * busy loops run, and adds the results to the evidence. `all` runs every check.
  */
 
 import { parseArgs } from 'node:util';

@@ -1,6 +1,6 @@
 /**
- * A command that elects: `etcdctl elect` and `consul lock`, a process for each campaign. It resigns
- * by SIGINT or SIGTERM, as its documentation says.
+ * The commands `etcdctl elect` and `consul lock`, with a process for each campaign. A process
+ * resigns on SIGINT or SIGTERM, as documented.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import { speak, start, type Contestant } from './speak.ts';
 
 const { url, namespace, mode } = start();
-/** Where it is, as found by the harness. */
+/** The path of the program, as the harness found it. */
 const program = process.env['BENCH_PROGRAM'] ?? '';
 
 function run(name: string, as: string): ChildProcess {
@@ -17,7 +17,7 @@ function run(name: string, as: string): ChildProcess {
   const stdio = ['pipe', 'pipe', 'ignore'] as const;
   const env = { ...process.env, ETCDCTL_API: '3' };
   if (mode === 'etcdctl') return spawn(program, [`--endpoints=${url}`, 'elect', key, as], { stdio: [...stdio], env });
-  // What it runs says that it runs, and waits for its end.
+  // The program that it runs reports its start and waits for its end.
   return spawn(program, ['lock', `-http-addr=${url}`, '-shell=false', key, 'sh', '-c', 'echo leads; exec sleep 100000'], {
     stdio: [...stdio],
     env,

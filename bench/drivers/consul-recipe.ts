@@ -1,6 +1,6 @@
 /**
- * Consul's own recipe by its HTTP interface: a session, an acquire, a blocking query; without a
- * lock's delay, and without any deadline of its own. Not a library: what the store itself allows.
+ * Consul's own recipe over its HTTP interface: a session, an acquire and a blocking query, without
+ * a lock delay and without a deadline. It is not a library, and shows what the store itself allows.
  * `raw`: one key without a session, one blocking query and one check-and-set.
  */
 
@@ -44,7 +44,7 @@ async function openSession(lost: (reason: string) => void): Promise<string> {
   return id;
 }
 
-/** Whether the key is held, and by whom; later than `index`. */
+/** Whether the key is held, and by whom, later than `index`. */
 async function look(key: string, index?: string): Promise<{ readonly holder: string | undefined; readonly index: string }> {
   const wait = index === undefined ? '' : `&index=${index}&wait=5m`;
   const answer = await ask('GET', `kv/${key}?consistent${wait}`);

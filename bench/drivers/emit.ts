@@ -1,6 +1,6 @@
 /**
- * A driver's event: one line of JSON on standard output, stamped here, by the host's monotonic
- * clock. Nothing else is loaded for it: its start and its memory are measured.
+ * Writes a driver's event: one line of JSON on standard output, with a timestamp of the host's
+ * monotonic clock. Imports nothing else, because the driver's start and memory are measured.
  */
 
 import { writeSync } from 'node:fs';
@@ -8,8 +8,8 @@ import { writeSync } from 'node:fs';
 const untold: object[] = [];
 
 /**
- * The line is written when what is under way has been done: to write takes a good part of what is
- * measured, and wakes up the bench, which needs a processor.
+ * Writes the line after the work in progress, because writing takes a large part of the measured
+ * time, and wakes up the bench, which needs a processor.
  */
 export function emit(event: string, fields: Readonly<Record<string, unknown>> = {}): void {
   untold.push({ ...fields, event, at: process.hrtime.bigint() });

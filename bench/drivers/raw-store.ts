@@ -1,6 +1,6 @@
 /**
- * The floor: no election, one key. Whoever waits gets one notification that the key has gone, and
- * makes one swap that puts it. By the clients of the SDK's own adapters, without core.
+ * The lower bound: no election, one key. A waiting client gets one notification that the key was
+ * deleted, and creates it by one swap. Uses the SDK's adapters without core.
  */
 
 import { openStore } from 'incumbent';
@@ -11,7 +11,7 @@ const { url } = start();
 const store: Store = await openStore(url);
 const CALL = { timeoutMs: 5_000 };
 
-/** The key's revision, where it could be put. */
+/** The key's revision, if it could be created. */
 async function take(key: string): Promise<string | undefined> {
   const result = await store.compareAndSwap([{ key, expect: null, put: Buffer.from('x') }], CALL);
   return result.swapped ? result.revisions[0] : undefined;

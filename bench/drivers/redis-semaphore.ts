@@ -1,4 +1,4 @@
-/** npm redis-semaphore: its Mutex, which asks again every 10 ms by default. */
+/** npm redis-semaphore: its Mutex, which polls every 10 ms by default. */
 
 import { Redis } from 'ioredis';
 import { Mutex } from 'redis-semaphore';

@@ -1,4 +1,4 @@
-/** redlock's own types are not found by way of its `exports`. What is used of it. */
+/** The `exports` of redlock hide its types. This declares what is used of it. */
 declare module 'redlock' {
   interface Settings {
     readonly retryCount?: number;

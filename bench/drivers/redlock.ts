@@ -1,6 +1,6 @@
 /**
- * npm redlock 5 (beta): `using`, which extends the lock by itself and asks again every 200 ms by
- * default; on one server, without end.
+ * npm redlock 5 (beta): `using`, which extends the lock itself and polls every 200 ms by default,
+ * on one server, without a limit of attempts.
  */
 
 import { Redis } from 'ioredis';
@@ -23,7 +23,7 @@ const contestant: Contestant = {
       acquired.resolve({ isLeader: () => !signal.aborted, resign });
       await over.promise;
     });
-    // Leadership that was lost cannot be released, and says so.
+    // A lost leadership cannot be released. The library reports that as an error.
     using.catch(acquired.reject);
     return acquired.promise;
   },

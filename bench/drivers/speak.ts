@@ -1,36 +1,36 @@
 /**
- * The protocol of a driver: commands come in, events go out, a line of JSON each. A driver ends
- * when its standard input does.
+ * The protocol of a driver: commands on standard input, events on standard output, one line of JSON
+ * each. A driver ends when its standard input closes.
  */
 
 import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { emit } from './emit.ts';
 
-/** What a driver is started with. */
+/** The arguments of a driver. */
 export interface Start {
   readonly url: string;
-  /** Where its keys go: every run has one of its own. */
+  /** The prefix of its keys. Every run has its own. */
   readonly namespace: string;
   readonly ttlMs: number;
-  /** A contestant may come in several manners: `resign`, `handover`, `raw`. */
+  /** The mode of the contestant: `resign`, `handover` or `raw`. */
   readonly mode: string;
 }
 
 export interface Held {
   isLeader(): boolean;
-  /** Gives leadership up; resolves when the library says that it has. */
+  /** Ends the leadership. Resolves when the library reports that it has ended. */
   resign(): Promise<void>;
 }
 
-/** A library, as a driver of it is asked to use it. */
+/** A library, as a driver uses it. */
 export interface Contestant {
   /**
-   * Resolves when elected. Candidates of one name, `as`, share a session where the library can.
-   * `lost` is called if it tells of a loss.
+   * Resolves when elected. Candidates with the same name, `as`, share a session if the library can.
+   * `lost` is called if the library reports a loss.
    */
   campaign(election: string, as: string, lost: (reason: string) => void): Promise<Held>;
-  /** Calls `told` with each leader that the library's own observer tells of. */
+  /** Calls `told` with each leader that the library's own observer reports. */
   observe?(election: string, told: (leader: string) => void): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ interface Command {
   readonly times: number;
 }
 
-/** How often a leader that was told to `reportLeading` asks itself whether it leads. */
+/** How often a leader that received `reportLeading` checks whether it leads, in ms. */
 const SAMPLE_MS = 5;
 
 export function start(): Start {
@@ -53,7 +53,7 @@ export function start(): Start {
   return { url, namespace, ttlMs: Number(ttl), mode };
 }
 
-/** Does what it is told until its standard input ends. */
+/** Carries out commands until its standard input ends. */
 export async function speak(contestant: Contestant): Promise<void> {
   const held = new Map<string, Held>();
   const tell = (command: Command): void => {
@@ -96,7 +96,8 @@ async function obey(contestant: Contestant, held: Map<string, Held>, { do: what,
       }, SAMPLE_MS);
       return;
     case 'collect':
-      // The thorough kind, which gives memory back as V8 would where it is short.
+      // The most thorough collection, which returns memory to the system as V8 does when memory is
+      // short.
       global.gc?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });
       return emit('collected', { ...process.memoryUsage() });
     default:
@@ -105,8 +106,8 @@ async function obey(contestant: Contestant, held: Map<string, Held>, { do: what,
 }
 
 /**
- * Calls `tell` when the last of so many observers has been told of a leader: a line for each of
- * 5,000 would be what is measured.
+ * Calls `tell` when the last observer has seen a leader. A line for each of 5,000 observers would
+ * change the measurement.
  */
 function tellOfAll(observers: number, tell: (leader: string) => void): (leader: string) => void {
   const counts = new Map<string, number>();

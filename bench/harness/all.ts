@@ -1,4 +1,4 @@
-/** What is opened side by side, and closed so. */
+/** Opens items at the same time, and closes them at the same time. */
 export class All<T extends AsyncDisposable> implements AsyncDisposable {
   readonly #opened: T[] = [];
 

@@ -1,4 +1,4 @@
-/** Who takes part on which store, and how each is started. */
+/** The contestants of each store, and how each is started. */
 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,38 +8,38 @@ import type { Stage, StoreName } from './stage.ts';
 import { type BuildOptions, curatorProgram, goProgram, kazooProgram } from './toolchains.ts';
 
 interface ProgramOptions extends BuildOptions {
-  /** The packages as they would be published, in place of their sources. */
+  /** Whether to use the packages as they would be published instead of their sources. */
   readonly built: boolean;
 }
 
 export interface Contestant {
-  /** As tables call it. */
+  /** The name in tables. */
   readonly name: string;
   readonly store: StoreName;
   /** `floor`: no election, but one notification and one swap. */
   readonly kind: 'ours' | 'peer' | 'floor';
-  /** Both candidates live in one process, for the store does. */
+  /** Both candidates live in one process, because the store does. */
   readonly oneProcess?: boolean;
-  /** How long a candidate may take to be in the queue, in ms. */
+  /** How long a candidate may take to enter the queue, in ms. */
   readonly settleMs: number;
-  /** How many candidates, or elections, one driver can have without a process for each. */
+  /** Whether one driver can have many candidates or elections without a process for each. */
   readonly many: boolean;
   /** Whether the library has an observer. */
   readonly observes: boolean;
-  /** Rejects with the reason where it cannot be had. */
+  /** Rejects with the reason if the program is not available. */
   program(options: ProgramOptions): Promise<Program>;
-  /** What `--url` is. */
+  /** The value of `--url`. */
   address(stage: Stage, namespace: string, url: string): string;
   readonly mode: string;
-  /** What the library puts before its keys. */
+  /** The prefix that the library adds to its keys. */
   readonly keyPrefix?: string;
-  /** Commands that it sends to Redis, besides scripts. */
+  /** Commands that the library sends to Redis, in addition to scripts. */
   readonly commands?: readonly string[];
 }
 
 /**
- * A driver in TypeScript, on this process's Node. With `built`, in JavaScript, on the packages as
- * they would be published.
+ * A driver in TypeScript, on this process's Node. With `built`, in JavaScript, using the packages
+ * as they would be published.
  */
 const script =
   (name: string) =>

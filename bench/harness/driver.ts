@@ -1,6 +1,6 @@
 /**
- * One candidate's process, whatever it is written in: commands to its standard input, events from
- * its standard output.
+ * One candidate's process in any language, with commands on its standard input and events on its
+ * standard output.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -17,8 +17,8 @@ export interface Program {
 }
 
 /**
- * Stamps are CLOCK_MONOTONIC of the host, in ns, read by the driver itself: comparable between all
- * of them and with this process's `process.hrtime`.
+ * Timestamps are CLOCK_MONOTONIC of the host in ns, read by the driver. They are comparable between
+ * drivers and with this process's `process.hrtime`.
  */
 export interface DriverEvent {
   readonly event: string;
@@ -35,7 +35,7 @@ export interface Command {
 
 const WAIT_MS = 60_000;
 
-/** Of an absolute path, or a file's URL, what stands before the last part. */
+/** Everything before the last part of an absolute path or a file URL. */
 const FOLDERS = /(?:file:\/\/)?\/(?:[\w.@-]+\/)+/g;
 const STDERR_LINES = 20;
 
@@ -51,7 +51,7 @@ export class Driver implements AsyncDisposable {
 
   constructor({ command, args, env }: Program) {
     this.startedAt = process.hrtime.bigint();
-    // A runner's own Node options are not the driver's.
+    // The driver does not inherit the Node options of a test runner.
     const { NODE_OPTIONS: _runner, ...inherited } = process.env;
     this.#child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...inherited, ...env } });
     this.#child.stdin?.on('error', () => {});
@@ -71,8 +71,8 @@ export class Driver implements AsyncDisposable {
   }
 
   /**
-   * The first event from position `from` on that matches. Rejects when none comes in time, or the
-   * driver has failed or ended.
+   * Resolves with the first matching event from position `from` on. Rejects if none comes in time,
+   * or if the driver has failed or ended.
    */
   async waitFor(wanted: string | ((event: DriverEvent) => boolean), { from = 0, withinMs = WAIT_MS } = {}): Promise<DriverEvent> {
     const matches = typeof wanted === 'string' ? ({ event }: DriverEvent) => event === wanted : wanted;
@@ -93,7 +93,7 @@ export class Driver implements AsyncDisposable {
     }
   }
 
-  /** Sends it a command and waits for the event that tells of its end. */
+  /** Sends a command and waits for the event that reports its end. */
   async ask(command: Command, answer: string, withinMs = WAIT_MS): Promise<DriverEvent> {
     const from = this.events.length;
     this.send(command);
@@ -108,7 +108,7 @@ export class Driver implements AsyncDisposable {
     if (!this.#ended) this.#child.kill(name);
   }
 
-  /** As it ends by itself: its input is closed. What has not ended after a moment is killed. */
+  /** Closes its input, so that it ends by itself. Kills it if it has not ended shortly after. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.signal('SIGCONT');
     this.#child.stdin?.end();
@@ -124,10 +124,7 @@ export class Driver implements AsyncDisposable {
     this.#wake();
   }
 
-  /**
-   * What it says may end up in the results, which name no folders of the machine. Where an error
-   * came from is of no use there.
-   */
+  /** The output may appear in the results, which must not name folders of the machine. */
   #print(line: string): void {
     if (/^\s+at /.test(line)) return;
     this.#printed.push(line.replaceAll(FOLDERS, ''));
@@ -156,7 +153,7 @@ export function msBetween(from: bigint, to: bigint): number {
   return Number(to - from) / 1e6;
 }
 
-/** A stamp among an event's fields: when the call that it tells of was made. */
+/** A timestamp in an event's fields: the time of the call that the event reports. */
 export function stampOf(event: DriverEvent, name: 'since' | 'from'): bigint {
   return BigInt(String(event.fields[name]));
 }

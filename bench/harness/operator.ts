@@ -1,15 +1,18 @@
-/** An operator's hand: deletes the key by which a candidate leads, with the means of the store. */
+/** Deletes the key by which a candidate leads, as an operator would with the store's own tools. */
 
 import { openStore } from 'incumbent';
 import type { Contestant } from './contestants.ts';
 import type { Stage } from './stage.ts';
 
-/** Whether it is known which key that is. */
+/** Whether the key of the contestant is known. */
 export function canDelete({ kind, store }: Contestant): boolean {
   return kind === 'ours' || store === 'etcd' || store === 'consul' || store === 'redis';
 }
 
-/** Of the election `e`. Resolves when the server has said that it is gone. */
+/**
+ * Deletes the leader's key of the election `e`. Resolves when the server has confirmed the
+ * deletion.
+ */
 export async function deleteLeader(stage: Stage, { kind, store, keyPrefix = '' }: Contestant, namespace: string): Promise<void> {
   if (kind === 'ours') return deleteOurs(stage, namespace);
   const key = `${keyPrefix}${namespace}/e`;
@@ -42,7 +45,7 @@ async function deleteOurs(stage: Stage, namespace: string): Promise<void> {
   if (!swapped) throw new Error('the leader has changed');
 }
 
-/** Those who wait have keys there, too: who leads has the one that was created first. */
+/** Waiting candidates also have keys there. The leader has the oldest. */
 async function deleteInEtcd(url: string, prefix: string): Promise<void> {
   const base64 = (text: string): string => Buffer.from(text).toString('base64');
   const [key, end] = [base64(prefix), base64(`${prefix}\u{7f}`)];

@@ -1,6 +1,4 @@
-/**
- * What a server says that it was asked, in all: an account that shares no code with any contestant.
- */
+/** The number of requests that a server reports. Shares no code with any contestant. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fourLetterWord, type OwnServer } from '@incumbent/test-support';
@@ -14,7 +12,7 @@ export async function requestsOf(
     case 'etcd':
       return etcdMessages(server.url);
     case 'zookeeper':
-      // The word that asks is no packet of this count.
+      // The packet that asks is not counted.
       return Number(/^zk_packets_received\s+(\d+)/m.exec(await fourLetterWord(server, 'mntr'))?.[1] ?? NaN);
     case 'redis':
       return redisCalls(server, commands);
@@ -25,13 +23,13 @@ export async function requestsOf(
   }
 }
 
-/** gRPC messages received, streams' included. */
+/** gRPC messages received, including those of streams. */
 async function etcdMessages(url: string): Promise<number> {
   const text = await textOf(`${url}/metrics`);
   return [...text.matchAll(/^grpc_server_msg_received_total\{.*\} (\S+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-/** HTTP requests that were answered, but for those that ask for this. */
+/** HTTP requests that were answered, except those that read this number. */
 async function consulRequests(url: string): Promise<number> {
   const text = await textOf(`${url}/v1/agent/metrics?format=prometheus`);
   const counts = [...text.matchAll(/^consul_http_(?!GET_v1_agent_metrics)\w+_count(?:\{.*\})? (\S+)$/gm)];
@@ -41,7 +39,7 @@ async function consulRequests(url: string): Promise<number> {
 const TRIES = 30;
 const PAUSE_MS = 1_000;
 
-/** A server that ends thousands of sessions may take no connection for a moment. */
+/** A server that ends thousands of sessions may accept no connection for a moment. */
 async function textOf(url: string): Promise<string> {
   for (let left = TRIES - 1; ; left -= 1) {
     try {
@@ -53,14 +51,14 @@ async function textOf(url: string): Promise<string> {
   }
 }
 
-/** What `fetch` says of itself is that it failed. */
+/** The message of `fetch` itself says only that it failed. */
 function reasonOf(error: unknown): string {
   return String(error instanceof Error ? (error.cause ?? error) : error);
 }
 
 /**
- * Scripts, and what else the contestant sends: the server counts what scripts do in their turn,
- * too, and does not tell it apart.
+ * Scripts, and the other commands of the contestant. The server also counts the commands within
+ * scripts, and does not report them separately.
  */
 async function redisCalls(server: OwnServer, commands: readonly string[]): Promise<number> {
   const lines = (await server.ctl(['INFO', 'commandstats'])).matchAll(/^cmdstat_([\w|]+):calls=(\d+)/gm);

@@ -1,4 +1,4 @@
-/** What a scenario is given, and what it gives back. */
+/** The input and the results of a scenario. */
 
 import type { Spread } from './spread.ts';
 import type { Contestant } from './contestants.ts';
@@ -7,12 +7,12 @@ import { Driver } from './driver.ts';
 import { freshNamespace, type Stage, type StoreName } from './stage.ts';
 
 export interface RunOptions {
-  /** A few repetitions of everything, to see that it works. */
+  /** A few repetitions of everything, to check that it works. */
   readonly quick: boolean;
-  /** The packages as they would be published, in place of their sources. */
+  /** Whether to use the packages as they would be published instead of their sources. */
   readonly built: boolean;
   readonly stores: readonly StoreName[];
-  /** The most candidates, elections or observers at a time. */
+  /** The largest number of candidates, elections or observers at a time. */
   readonly most: number;
 }
 
@@ -24,7 +24,7 @@ export interface Bar {
 }
 
 export interface Chart {
-  /** Of its file. */
+  /** The name of its file. */
   readonly name: string;
   readonly title: string;
   readonly unit: string;
@@ -40,7 +40,7 @@ export interface Target {
   readonly what: string;
   readonly wanted: string;
   readonly measured: string;
-  /** Undefined where what it is measured against was not there. */
+  /** Undefined if the contestant to compare with was not available. */
   readonly met: boolean | undefined;
 }
 
@@ -57,9 +57,9 @@ export interface Bench {
   readonly options: RunOptions;
   /** The one server of a store, until it is left. */
   stage(store: StoreName): Promise<Stage>;
-  /** Ends the store's server, which has gone through much: whoever comes next gets another. */
+  /** Stops the store's server, which has had a high load. The next scenario gets a new one. */
   leave(store: StoreName): Promise<void>;
-  /** Those of a store that can be had. */
+  /** The available contestants of a store. */
   contestants(store: StoreName): Promise<readonly Contestant[]>;
   /** Leaves a contestant out, and names it in the results. */
   drop(contestant: Contestant, error: unknown): void;
@@ -70,7 +70,7 @@ export interface Bench {
 export interface StartOptions {
   readonly namespace?: string;
   readonly ttlMs?: number;
-  /** As the server is reached, when by a proxy. */
+  /** The URL of the server or of a proxy in front of it. */
   readonly url?: string;
 }
 
@@ -83,7 +83,7 @@ const TTL_MS = 10_000;
 
 export class OpenBench implements Bench, AsyncDisposable {
   readonly options: RunOptions;
-  /** Who could not be had, and why. */
+  /** The contestants that were not available, and the reasons. */
   readonly missing = new Map<string, string>();
   readonly #open: (store: StoreName) => Promise<Stage>;
   readonly #stages = new Map<StoreName, Promise<Stage>>();
@@ -108,7 +108,7 @@ export class OpenBench implements Bench, AsyncDisposable {
     await (await opened)?.[Symbol.asyncDispose]();
   }
 
-  /** Of the stores that were used. */
+  /** The versions of the stores that were used. */
   versions(): readonly string[] {
     return [...this.#versions.values()];
   }

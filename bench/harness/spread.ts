@@ -25,7 +25,7 @@ export function shown(spread: Spread | undefined): string {
   return spread === undefined ? '–' : `${number(spread.median)} (${number(spread.lower)} … ${number(spread.upper)})`;
 }
 
-/** Three figures, never an exponent. */
+/** Three significant digits, never an exponent. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return '–';
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;

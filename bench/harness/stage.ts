@@ -1,4 +1,4 @@
-/** A store's server, and how contestants are told of it. */
+/** A store's server, and its addresses for contestants. */
 
 import { join } from 'node:path';
 import { makeScratch, startConsul, startEtcd, startRedis, startZookeeper, type OwnServer } from '@incumbent/test-support';
@@ -15,15 +15,15 @@ export function isStore(name: string): name is StoreName {
 /** One server, for all contestants of its store. */
 export interface Stage extends AsyncDisposable {
   readonly store: StoreName;
-  /** As the server itself is addressed: `http://127.0.0.1:2379`. Empty where there is none. */
+  /** The address of the server itself: `http://127.0.0.1:2379`. Empty if there is no server. */
   readonly url: string;
-  /** In words: `etcd 3.4.23`. */
+  /** The store and its version: `etcd 3.4.23`. */
   readonly version: string;
-  /** As `openStore` is told, in a namespace. */
+  /** The URL for `openStore` in a namespace. */
   storeUrl(namespace: string, url?: string): string;
   /**
-   * Everything that the server says it was asked since it started; undefined where it does not
-   * count. `commands`: to be counted on Redis besides scripts.
+   * The number of requests that the server has received since it started. Undefined if it does not
+   * count. `commands`: commands to count on Redis in addition to scripts.
    */
   requests(commands?: readonly string[]): Promise<number | undefined>;
   readonly server: OwnServer | undefined;
@@ -31,7 +31,7 @@ export interface Stage extends AsyncDisposable {
 
 let namespaces = 0;
 
-/** A namespace that nobody has used. */
+/** A namespace that has not been used. */
 export function freshNamespace(): string {
   namespaces += 1;
   return `bench-${process.pid}-${namespaces}`;
@@ -39,11 +39,10 @@ export function freshNamespace(): string {
 
 const starts = {
   etcd: () => startEtcd(),
-  // A session is a connection, and there are thousands of them; ten minutes are more than it grants
-  // by default.
+  // A session is a connection, and there are thousands. Ten minutes exceed the default limit.
   zookeeper: () => startZookeeper({ heapMb: 2_048, settings: ['maxSessionTimeout=600000'] }),
-  // So that it counts requests from its start; and all processes here have one address, of which it
-  // takes 200 connections by default.
+  // Counts requests from its start. All processes here have one address, from which it accepts only
+  // 200 connections by default.
   consul: () =>
     startConsul({ settings: { telemetry: { prometheus_retention_time: '24h' }, limits: { http_max_conns_per_client: 2_000 } } }),
   redis: () => startRedis(),

@@ -1,6 +1,6 @@
 /**
- * What the contestants of other languages need: what is on the PATH, else Debian's packages,
- * unpacked into the cache. Each rejects with the reason where it cannot be had.
+ * The tools of contestants in other languages: from the PATH, or Debian's packages unpacked into
+ * the cache. Each function rejects with the reason if a tool is not available.
  */
 
 import { readdir } from 'node:fs/promises';
@@ -13,13 +13,13 @@ const BUILD_TIMEOUT_MS = 600_000;
 const DRIVERS = fileURLToPath(new URL('../drivers/', import.meta.url));
 
 export interface BuildOptions {
-  /** A quick run takes what was built before. */
+  /** A quick run uses only what was built before. */
   readonly quick: boolean;
 }
 
 /**
- * Go, its etcd client and all that this is built of, as Debian has them; the program is built once
- * a version of its source.
+ * Go, its etcd client and the dependencies, from Debian's packages. The program is built once for
+ * each version of its source.
  */
 export async function goProgram({ quick }: BuildOptions): Promise<Program> {
   const source = join(DRIVERS, 'etcd-go');
@@ -44,14 +44,14 @@ export async function goProgram({ quick }: BuildOptions): Promise<Program> {
   return { command: join(folder, 'etcd-go'), args: [] };
 }
 
-/** Debian's own word on what `golang-etcd-server-dev` depends on, the libraries of Go alone. */
+/** The Go libraries that `golang-etcd-server-dev` depends on, according to Debian. */
 async function goPackages(): Promise<string> {
   const plan = await run('apt-get', ['install', '--simulate', '--no-install-recommends', 'golang-go', 'golang-etcd-server-dev']);
   const names = plan.split('\n').flatMap((line) => /^Inst (golang-\S+)/.exec(line)?.[1] ?? []);
   return unpackedPackages({ names, as: 'go-etcd' });
 }
 
-/** kazoo is Python alone; the machine's own `python3` runs it. */
+/** kazoo is pure Python, and runs on the machine's own `python3`. */
 export async function kazooProgram({ quick }: BuildOptions): Promise<Program> {
   await run('python3', ['--version']);
   const folder = await cached(join('bench', 'kazoo'), async (draft) => {
@@ -81,7 +81,7 @@ export async function curatorProgram({ quick }: BuildOptions): Promise<Program> 
 async function curatorJars(): Promise<readonly string[]> {
   const folder = await unpackedPackages({ names: [...CURATOR, ...ZOOKEEPER], as: 'curator' });
   const java = join(folder, 'usr', 'share', 'java');
-  // One of the several words that slf4j may speak by: the one that is silent.
+  // Of the several slf4j bindings, the silent one.
   const jars = (await readdir(java)).filter(
     (name) => name.endsWith('.jar') && !/-\d/.test(name) && !/^(?:slf4j-(?!api|nop)|.*-over-|jul-)/.test(name),
   );

@@ -1,4 +1,4 @@
-/** What a process takes, by the kernel's own account: the same for every language. */
+/** The resources that a process uses, as the kernel reports them: comparable for every language. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -8,11 +8,12 @@ export interface Usage {
   readonly cpuMs: number;
 }
 
-/** USER_HZ, which Linux fixes for what it tells user space. */
+/** USER_HZ, which is fixed on Linux in what user space sees. */
 const TICK_MS = 10;
 
 /**
- * Of a process and of all below it: a command line tool's driver is one process, the tool another.
+ * Of a process and all its descendants: the driver of a command line tool is one process, and the
+ * tool another.
  */
 export function processUsage(pid: number): Usage {
   const parts = [pid, ...childrenOf(pid)].map(one);
@@ -24,7 +25,7 @@ function one(pid: number): Usage {
     const [, rss = '0'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
     return { rssKb: Number(rss), cpuMs: TICK_MS * sum(statOf(pid).slice(11, 15).map(Number)) };
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
     return { rssKb: 0, cpuMs: 0 };
   }
 }
@@ -43,7 +44,7 @@ function parentOf(pid: number): number | undefined {
   }
 }
 
-/** The fields of /proc/pid/stat after the name, which may have spaces: state, parent, … */
+/** The fields of /proc/pid/stat after the name, which may contain spaces: state, parent, … */
 function statOf(pid: number): readonly string[] {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   return text.slice(text.lastIndexOf(')') + 2).split(' ');

@@ -1,6 +1,6 @@
 /**
  * Charts as SVG, without a library: bars of medians, with a whisker for the middle half. They are
- * read on light and on dark pages.
+ * legible on light and dark pages.
  */
 
 import type { Bar, Chart } from '../harness/run.ts';
@@ -32,7 +32,7 @@ export function drawn({ title, unit, groups }: Chart): string {
   for (const group of groups) {
     parts.push(`<text class="group" x="16" y="${y + 12}">${escaped(group.title)}</text>`);
     y += STEP;
-    // Each store by itself: what is compared stands on one store.
+    // Each store has a scale of its own, because the contestants of one store are compared.
     const most = Math.max(1e-9, ...group.bars.map(({ spread }) => spread.upper));
     for (const bar of group.bars) {
       parts.push(...barOf(bar, y, most, unit));

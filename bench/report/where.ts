@@ -1,4 +1,4 @@
-/** What a run was made on. */
+/** The environment of a run. */
 
 import { execFileSync } from 'node:child_process';
 import { arch, cpus, loadavg, platform, release } from 'node:os';
@@ -8,10 +8,7 @@ export function date(): string {
   return `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/**
- * The commit that was measured; with a + where the tree had changes of its own, the results left
- * out.
- */
+/** The commit that was measured, with a + if the tree had changes other than the results. */
 export function commit(): string {
   const git = (...args: readonly string[]): string => execFileSync('git', args, { encoding: 'utf8' }).trim();
   const changed = git('status', '--porcelain', '--', ':(top)', ':(top,exclude)bench/RESULTS.md', ':(top,exclude)bench/charts');
@@ -19,7 +16,8 @@ export function commit(): string {
 }
 
 /**
- * How many processes wanted a processor lately: more than there are, and single times say little.
+ * How many processes wanted a processor lately. If more than there are processors, single times say
+ * little.
  */
 export function load(): string {
   return loadavg()

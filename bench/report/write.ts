@@ -8,12 +8,12 @@ import type { Section, Table } from '../harness/run.ts';
 import { drawn } from './chart.ts';
 import { commit, date, load, machine } from './where.ts';
 
-/** How a section came about. */
+/** The conditions of a section. */
 export interface Circumstances {
   readonly quick: boolean;
-  /** Of servers. */
+  /** The versions of the servers. */
   readonly versions: readonly string[];
-  /** Contestants that could not be had, or failed, and why. */
+  /** Contestants that were not available or failed, and the reasons. */
   readonly missing: ReadonlyMap<string, string>;
 }
 

@@ -1,4 +1,4 @@
-/** What it costs to have the library at all: on the disk, and at the start of a process. */
+/** The cost of the library itself: on the disk, and at the start of a process. */
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
@@ -14,7 +14,7 @@ const INCUMBENT = join(HERE, '..', 'packages', 'incumbent');
 interface Library {
   readonly name: string;
   readonly imports: readonly string[];
-  /** The folder that sees them. */
+  /** The folder from which they are resolved. */
   readonly from: string;
   readonly targetMs?: number;
 }
@@ -32,7 +32,7 @@ const LIBRARIES: readonly Library[] = [
   { name: 'redis-semaphore and ioredis', imports: ['redis-semaphore', 'ioredis'], from: HERE },
 ];
 
-/** In a process of its own, as it would be published. */
+/** Measured in a process of its own, on the packages as they would be published. */
 function importMs({ imports, from }: Library): number {
   const lines = imports.map((name) => `await import(${JSON.stringify(name)});`).join(' ');
   const script = `const from = process.hrtime.bigint(); ${lines} console.log(Number(process.hrtime.bigint() - from) / 1e6);`;
@@ -54,7 +54,7 @@ function isManifest(value: unknown): value is Manifest {
   return typeof value === 'object' && value !== null;
 }
 
-/** The folders of packages with all that they depend on. */
+/** The folders of packages with all their dependencies. */
 function closure(names: readonly string[], from: string, seen = new Map<string, string>()): ReadonlyMap<string, string> {
   for (const name of names) {
     const folder = folderOf(name, from);
@@ -66,20 +66,20 @@ function closure(names: readonly string[], from: string, seen = new Map<string, 
   return seen;
 }
 
-/** As Node looks for it. */
+/** Resolved as Node does it. */
 function folderOf(name: string, from: string): string | undefined {
   const paths = createRequire(join(from, 'x.js')).resolve.paths(name) ?? [];
   for (const path of paths) {
     try {
       return realpathSync(join(path, name));
     } catch {
-      // Further up.
+      // Continue in the parent folder.
     }
   }
   return undefined;
 }
 
-/** Of one's own packages, what would be published. */
+/** For this project's packages: the size of what would be published. */
 function bytesOf(folder: string): number {
   const isOurs = !folder.includes('node_modules');
   const parts = isOurs ? ['dist', 'src', 'package.json', 'README.md'] : readdirSync(folder).filter((name) => name !== 'node_modules');

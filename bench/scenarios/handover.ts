@@ -1,4 +1,4 @@
-/** The one that counts: how long nobody leads when a leader gives leadership up. */
+/** The most important scenario: how long nobody leads when a leader resigns or hands over. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Contestant } from '../harness/contestants.ts';
@@ -8,10 +8,10 @@ import type { Bench, Chart, Scenario, Section, Target } from '../harness/run.ts'
 import { number, shown, spreadOf, type Spread } from '../harness/spread.ts';
 import { freshNamespace, STORES, type StoreName } from '../harness/stage.ts';
 
-/** Nobody waits longer for the next leader: redlock asks five times a second. */
+/** Longer than any wait for the next leader: redlock polls five times a second. */
 const WITHIN_MS = 20_000;
 
-/** Two candidates, of which one leads and the other waits. */
+/** Two candidates. One leads, and the other waits. */
 class Pair implements AsyncDisposable {
   readonly contestant: Contestant;
   readonly takesMs: number[] = [];
@@ -37,8 +37,8 @@ class Pair implements AsyncDisposable {
   }
 
   /**
-   * One handover, in ms: from the moment just before the leader's call to the next one being told
-   * that it leads. The former leader then waits in its turn.
+   * One handover in ms, from just before the leader's call until the next one learns that it leads.
+   * The former leader then waits.
    */
   async turn(): Promise<number> {
     const { driver, as } = this.#leader;
@@ -79,7 +79,7 @@ async function measure(bench: Bench, store: StoreName): Promise<Measured> {
   });
   const pairs = (await Promise.all(opening)).filter((pair) => pair !== undefined);
   for (let turn = 0; turn < turns + warm; turn += 1) {
-    // Each goes first as often as any other.
+    // Each contestant goes first equally often.
     const order = pairs.map((_, index) => pairs[(index + turn) % pairs.length]);
     for (const pair of order) {
       const tookMs = await pair?.turn();
@@ -94,7 +94,7 @@ async function measure(bench: Bench, store: StoreName): Promise<Measured> {
   );
 }
 
-/** Against what a store's ratios are taken. */
+/** The contestants that ratios of a store are relative to. */
 const BASE: Readonly<Partial<Record<StoreName, string>>> = {
   etcd: 'Go concurrency',
   zookeeper: 'kazoo Election',
@@ -103,14 +103,14 @@ const BASE: Readonly<Partial<Record<StoreName, string>>> = {
 };
 
 /**
- * One notification and one swap, with nothing decided in between: what no election by the same
- * client can stay below.
+ * One notification and one swap without any decision in between: the lower bound for elections by
+ * the same client.
  */
 const OWN_FLOOR = "floor: Incumbent's store client";
 
 /**
- * What the others call by one name or another is a resignation; a handover is more: it makes sure
- * beforehand that somebody waits.
+ * What the other libraries do is a resignation, whatever its name. A handover does more: it first
+ * checks that a successor waits.
  */
 const OURS = ['incumbent, resign', 'incumbent, handover'];
 

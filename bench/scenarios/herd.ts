@@ -1,4 +1,4 @@
-/** Whether a failover costs more, and takes longer, the more candidates there are. */
+/** Whether a failover costs more and takes longer with more candidates. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Contestant } from '../harness/contestants.ts';
@@ -8,16 +8,16 @@ import { number, spreadOf } from '../harness/spread.ts';
 import { freshNamespace, STORES, type Stage } from '../harness/stage.ts';
 
 /**
- * Long, so that renewals hardly count: those of thousands would be what a machine of two cores does
- * meanwhile, and thousands take minutes to join.
+ * Long, so that renewals hardly count. Otherwise a machine with two cores would mostly renew the
+ * leases of thousands, and thousands take minutes to join.
  */
 const TTL_MS = 1_800_000;
-/** A ZooKeeper session's may not be longer. */
+/** The longest timeout of a ZooKeeper session. */
 const ZOOKEEPER_TTL_MS = 600_000;
 /** Campaigns that begin at the same time. */
 const AT_ONCE = 50;
 const QUIET_MS = 500;
-/** How busy processes may be that only wait, and how many times in a row they are looked at. */
+/** How busy waiting processes may be, and how many checks in a row must show it. */
 const QUIET_RATIO = 0.1;
 const QUIET_TIMES = 4;
 const WITHIN_MS = 180_000;
@@ -27,28 +27,28 @@ interface Measured {
   readonly failovers: readonly Failover[];
 }
 
-/** Of those of a kind that are there. */
+/** Over the failovers that have this figure. */
 function medianOf(failovers: readonly Failover[], name: keyof Failover): number | undefined {
   return spreadOf(failovers.flatMap((failover) => failover[name] ?? []))?.median;
 }
 
 interface Failover {
   readonly tookMs: number;
-  /** Undefined where the server does not count. */
+  /** Undefined if the server does not count. */
   readonly requests: number | undefined;
-  /** Before it, while all wait. */
+  /** Before the failover, while all wait. */
   readonly perSecond: number | undefined;
 }
 
 /**
- * Those that come next: their process is not the one that has the thousands, as it would not be
- * anywhere else.
+ * The next in line. Their process is separate from the one with thousands of candidates, as in
+ * practice.
  */
 const NEAR = 7;
 
 /**
- * The leader and those that come next campaign from one process, all others from another; with a
- * session each where the library can.
+ * The leader and the next in line campaign from one process, and all others from another, with a
+ * session each if the library can.
  */
 class Herd implements AsyncDisposable {
   readonly #contestant: Contestant;
@@ -101,14 +101,14 @@ class Herd implements AsyncDisposable {
       tookMs = msBetween(stampOf(resigned, 'since'), at);
       this.#leader = leader;
     });
-    // So that there are as many the next time.
+    // Keeps the number of candidates the same.
     driver.send({ do: 'campaign', as });
     await sleep(QUIET_MS);
     if (busy === undefined || idle === undefined) return { tookMs, requests: undefined, perSecond: undefined };
     return { tookMs, requests: Math.max(0, busy - (idle * (QUIET_MS + tookMs)) / QUIET_MS), perSecond: (1_000 * idle) / QUIET_MS };
   }
 
-  /** The next one that is told from now on that it leads, wherever it is. */
+  /** The next candidate that learns from now on that it leads, in either process. */
   async #next(): Promise<Leader & { readonly at: bigint }> {
     const told = this.#drivers.map(async (driver) => {
       const { at, fields } = await driver.waitFor('leads', { from: driver.events.length, withinMs: WITHIN_MS });
@@ -117,7 +117,7 @@ class Herd implements AsyncDisposable {
     return Promise.race(told);
   }
 
-  /** What the server was asked meanwhile, and for so long after. */
+  /** The number of requests to the server meanwhile, and for `forMs` after. */
   async #counted(forMs: number, task: () => Promise<void>): Promise<number | undefined> {
     const before = await this.#stage.requests(this.#contestant.commands);
     await task();
@@ -127,14 +127,14 @@ class Herd implements AsyncDisposable {
   }
 
   /**
-   * Until all have joined: nobody says so, but those who join keep their processes busy, or wait
-   * for a server that is. What the server counts does not tell alone: a process that collects
-   * garbage asks nothing for a while, and then goes on. Those who wait by polling are never quiet,
-   * and are not waited for for long.
+   * Waits until all have joined. No event reports that, but processes that join keep themselves or
+   * the server busy. The server's count alone is not enough, because a process that collects
+   * garbage sends nothing for a while and then continues. Polling candidates are never quiet, so
+   * the wait for them is short.
    */
   async #quiet(): Promise<void> {
     const tries = 10 + this.#waiting / 20;
-    // Each of those who wait renews its lease.
+    // Each waiting candidate renews its lease.
     const few = 10 + this.#waiting / 50;
     for (let [tried, quiet] = [0, 0]; tried < tries && quiet < QUIET_TIMES; tried += 1) {
       const before = this.#cpuMs();
@@ -175,20 +175,18 @@ async function measure(bench: Bench, contestant: Contestant, candidates: number)
     await using herd = await Herd.open(bench, contestant, candidates);
     for (let i = 0; i < times; i += 1) failovers.push(await herd.failover());
   } finally {
-    // What thousands have left keeps a server busy for minutes.
+    // The remains of thousands of candidates keep a server busy for minutes.
     if (candidates > 500) await bench.leave(contestant.store);
   }
   return { candidates, failovers };
 }
 
-/** Connections, or polls, for each candidate are not had by the thousand on one machine. */
+/** One machine cannot serve a connection or a poll for each of thousands of candidates. */
 function isTooMuch({ kind, store }: Contestant, candidates: number): boolean {
   return candidates > (kind === 'ours' ? 5_000 : store === 'etcd' ? 1_000 : 100);
 }
 
-/**
- * A handover takes the same way at every size in between, and a herd takes long to come together.
- */
+/** Between these sizes a handover works the same way, and many candidates take long to join. */
 function sizesOf({ kind, mode }: Contestant, sizes: readonly number[]): readonly number[] {
   return kind === 'ours' && mode === 'handover' ? sizes.filter((_, index) => index === 0 || index === sizes.length - 1) : sizes;
 }

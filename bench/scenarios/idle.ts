@@ -1,4 +1,4 @@
-/** What elections cost while nothing happens. */
+/** The cost of elections while nothing happens. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Contestant } from '../harness/contestants.ts';
@@ -8,7 +8,7 @@ import { number } from '../harness/spread.ts';
 import { STORES } from '../harness/stage.ts';
 
 const WITHIN_MS = 300_000;
-/** Campaigns that are under way at the same time. */
+/** Campaigns that start at the same time. */
 const AT_ONCE = 100;
 
 interface Measured {
@@ -74,7 +74,7 @@ function targetsOf({ store }: Contestant, one: Measured, all: readonly Measured[
           },
         ];
       case 10_000:
-        // Its watches look at the file.
+        // Its watches read the file.
         if (store === 'sqlite') return [];
         return [
           {

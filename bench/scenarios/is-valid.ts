@@ -1,6 +1,6 @@
 /**
- * What it costs to ask whether one leads. `pnpm verify is-valid` makes the same measurement and
- * asserts its bounds.
+ * The cost of `isValid()`. `pnpm verify is-valid` makes the same measurement and asserts its
+ * bounds.
  */
 
 import { isValid as check } from '../../test/integration/checks/is-valid.ts';

@@ -1,6 +1,6 @@
 /**
- * What becomes of a leader that does not give up by itself: killed, stopped, cut off, or deleted by
- * an operator. Who leads next, when, and whether the former leader knows.
+ * A leader that is killed, stopped, cut off, or deleted by an operator: who leads next, when, and
+ * whether the former leader knows.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,7 +15,7 @@ import { freshNamespace, STORES, type Stage, type StoreName } from '../harness/s
 
 type Harm = 'crash' | 'pause' | 'cut' | 'delete';
 
-/** Of all contestants of a store, but where a library or a store wants more. */
+/** The ttl of all contestants of a store, unless a library or a store needs more. */
 const TTL_MS: Readonly<Record<StoreName, number>> = {
   etcd: 3_000,
   zookeeper: 3_000,
@@ -24,16 +24,18 @@ const TTL_MS: Readonly<Record<StoreName, number>> = {
   sqlite: 3_000,
   memory: 3_000,
 };
-/** The least that Consul has for a session without a check, which it ends within twice that. */
+/**
+ * Consul's shortest ttl of a session without a check. Consul ends the session within twice that.
+ */
 const CONSUL_PEER_TTL_MS = 10_000;
 const WITHIN_MS = 45_000;
 /** How long to watch the former leader after the next one leads, in ms. */
 const WATCHED_MS = 2_000;
 
 interface Trial {
-  /** From the harm to the next leader. */
+  /** From the fault to the next leader, in ms. */
   readonly nextMs: number;
-  /** From the moment at which a bystander is told that the leader's key has gone. */
+  /** From the moment at which a bystander learns that the leader's key was deleted, in ms. */
   readonly beyondMs: number | undefined;
   /**
    * From the last moment at which the former leader was valid to the next election, in ms. Below 0
@@ -46,7 +48,10 @@ function ttlOf({ store, kind }: Contestant): number {
   return store === 'consul' && kind === 'peer' ? CONSUL_PEER_TTL_MS : TTL_MS[store];
 }
 
-/** When the leader's record goes, as the SDK's own client tells somebody who has no part in it. */
+/**
+ * When the leader's record is deleted, as the SDK's own client reports to a process that takes no
+ * part.
+ */
 async function bystander(stage: Stage, namespace: string, signal: AbortSignal): Promise<() => bigint | undefined> {
   const store = await openStore(stage.storeUrl(namespace));
   let goneAt: bigint | undefined;
@@ -107,7 +112,7 @@ function lastLeading({ events }: Driver): bigint | undefined {
 
 const MOST_BEYOND_MS = 10;
 
-/** Commands have a ttl of their own, of 15 s and 60 s: a trial of theirs takes up to a minute. */
+/** The commands have fixed ttls of 15 s and 60 s, so one trial takes up to a minute. */
 function takesPart(contestant: Contestant, harm: Harm): boolean {
   const { kind, mode, many, oneProcess, store } = contestant;
   if (kind === 'floor' || mode === 'handover' || !many || oneProcess === true) return false;
@@ -155,7 +160,7 @@ function rowOf(contestant: Contestant, trials: readonly Trial[]): readonly strin
 
 type Measured = readonly [Contestant, readonly Trial[]];
 
-/** Each waits for leases nearly all of the time: the contestants of a store run at once. */
+/** All contestants of a store run at the same time, because each mostly waits for leases. */
 async function ofStore(bench: Bench, harm: Harm, store: StoreName, times: number): Promise<readonly Measured[]> {
   const contestants = (await bench.contestants(store)).filter((contestant) => takesPart(contestant, harm));
   const trialsOf = async (contestant: Contestant): Promise<Measured> => {

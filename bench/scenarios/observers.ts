@@ -1,4 +1,4 @@
-/** How long until the last of many who look on has been told of the next leader. */
+/** How long it takes until the last of many observers has seen the next leader. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Contestant } from '../harness/contestants.ts';

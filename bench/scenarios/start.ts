@@ -1,4 +1,4 @@
-/** From nothing to leading: a process that starts, its first campaign, and a later one. */
+/** From the start of a process to leading: its start, its first campaign, and a later one. */
 
 import type { Contestant } from '../harness/contestants.ts';
 import { msBetween, stampOf } from '../harness/driver.ts';
@@ -14,7 +14,7 @@ interface Measured {
   readonly warmMs: number[];
 }
 
-/** One process: started, elected, resigned, elected again. */
+/** One process that starts, is elected, resigns, and is elected again. */
 async function once(bench: Bench, contestant: Contestant, into: Measured): Promise<void> {
   await using driver = await bench.start(contestant);
   const first = await driver.ask({ do: 'campaign' }, 'leads');
@@ -48,7 +48,7 @@ export const start: Scenario = {
   async run(bench): Promise<Section> {
     const tables: Section['tables'][number][] = [];
     for (const store of STORES.filter((name) => bench.options.stores.includes(name))) {
-      // The two ways in which ours gives leadership up are one way to take it.
+      // Both modes of Incumbent take leadership in the same way.
       const contestants = (await bench.contestants(store)).filter(({ kind, mode }) => kind !== 'floor' && mode !== 'resign');
       const measured = await measure(bench, contestants);
       const rows = [...measured].map(([{ name, kind }, { startMs, coldMs, warmMs }]) => [

@@ -27,14 +27,16 @@ async function background(service: FastifyInstance, options: { readonly storeUrl
     void service.close();
   });
 
-  // Restart me if this is not 200: not to lead is no reason, and neither is a store that is away.
+  // Restart this process if the status is not 200. A process that does not lead is healthy, and so
+  // is one whose store is unavailable.
   service.get('/healthz', async (_, reply) => {
     const health = monitor.health();
     return reply.code(health.healthy ? 200 : 503).send(health);
   });
   service.get('/metrics', async (_, reply) => reply.type(monitor.contentType).send(monitor.prometheus()));
 
-  // Requests under way are answered first; then the next process leads, before this one is gone.
+  // The service first answers the requests in progress. Then the next process leads, before this
+  // one ends.
   service.addHook('onClose', async () => {
     await member.shutdown();
     await leading;

@@ -1,4 +1,4 @@
-/** A leader that writes to a PostgreSQL table, which takes nothing from a leader of the past. */
+/** A leader that writes to a PostgreSQL table, which rejects the writes of former leaders. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Leadership, Member, openStore } from 'incumbent';
@@ -11,15 +11,15 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS price (id bigserial PRIMARY KEY, term bigint NOT NULL, writer text NOT NULL, euros numeric NOT NULL)`;
 
 /**
- * Takes the term if none above it has written, and locks the row until the transaction ends: so no
- * later leader comes between this check and what it guards.
+ * Succeeds if no higher term has written, and locks the row until the transaction ends. So no later
+ * leader can write between this check and the writes that it protects.
  */
 const ADMIT = `
   INSERT INTO fence (resource, term) VALUES ('price', $1)
   ON CONFLICT (resource) DO UPDATE SET term = excluded.term WHERE fence.term <= excluded.term`;
 
 const database = new Pool({ connectionString: databaseUrl });
-// Processes that start at once must not create the same table at once.
+// Processes that start at the same time must not create the same table at once.
 await inTransaction(async (query) => {
   await query("SELECT pg_advisory_xact_lock(hashtext('price'))");
   await query(SCHEMA);
@@ -54,7 +54,7 @@ async function write(leadership: Leadership, euros: number): Promise<void> {
   const { rows } = await database.query<{ term: string }>("SELECT term FROM fence WHERE resource = 'price'");
   const seen = BigInt(rows[0]?.term ?? 0);
   console.log(`refused: the table has seen term ${seen}, and this is term ${term}`);
-  // Whoever is told this by others before its own store says so need not wait for that.
+  // A process can report a newer term that it learned elsewhere before its own store reports it.
   leadership.reportTerm(seen);
 }
 

@@ -1,4 +1,6 @@
-/** An HTTP service that one process serves at a time: the others send clients there. */
+/**
+ * An HTTP service that one process serves at a time. The other processes redirect clients to it.
+ */
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +17,7 @@ const observer = new ElectionObserver<Address>(store, 'counter');
 let count = 0;
 const server = createServer((request, response) => {
   const { leadership } = election;
-  // Valid, with time to answer: a leader that may be deposed in a moment promises nothing.
+  // Valid, with time to answer: a leader whose deadline is near does not answer.
   if (leadership?.isValid() === true) return response.end(`${(count += 1)} in term ${leadership.term}\n`);
   const { current } = observer;
   const leader = current.state === 'leader' && current.memberId !== member.memberId ? current.value?.url : undefined;

@@ -1,6 +1,6 @@
 /**
- * A deployment: every process of a service is restarted, one after the other, and the work goes on.
- * Prints how long it paused at most.
+ * A deployment: every process of a service is restarted, one after the other, while the work
+ * continues. Prints the longest pause.
  */
 
 import { fork, type ChildProcess } from 'node:child_process';

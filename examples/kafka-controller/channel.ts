@@ -46,7 +46,7 @@ export class Channel {
     this.#closed = true;
   }
 
-  // This run sends what is marked before its last check; the next run sends what is marked later.
+  // This run sends what changes before its last check. The next run sends later changes.
   async #run(): Promise<void> {
     do {
       const names = [...this.#due];

@@ -15,7 +15,7 @@ export interface Partition {
   readonly target: readonly string[] | null;
   /** Null while no in-sync replica is alive: the partition waits for one. */
   readonly leader: string | null;
-  /** Incremented for every leader: the partition's own generation clock. */
+  /** Incremented for every leader: the partition's own term. */
   readonly leaderEpoch: number;
   /** The in-sync set. Each member has every acknowledged message. Never empty. */
   readonly isr: readonly string[];

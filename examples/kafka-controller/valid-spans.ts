@@ -1,4 +1,4 @@
-/** Samples `isValid()` all the time: whether this broker is valid as the controller. */
+/** Samples `isValid()` continuously: whether this broker is a valid controller. */
 
 import type { Leadership } from 'incumbent';
 import { now } from './events.ts';
@@ -41,7 +41,7 @@ export class ValidSpans {
     this.#timer = setInterval(() => this.#round(), ASK_EVERY_MS);
   }
 
-  /** Calls and records `leadership.isValid()`, from now on all the time. */
+  /** Calls `leadership.isValid()` continuously from now on, and records the results. */
   ask(leadership: Pick<Leadership, 'term' | 'isValid'>): void {
     const validSpan = this.#all.get(leadership) ?? { term: leadership.term, asked: 0 };
     this.#all.set(leadership, validSpan);

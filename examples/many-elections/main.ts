@@ -4,7 +4,7 @@ import { Member, openStore, rendezvous } from 'incumbent';
 
 const [url = 'sqlite:./state.db', shards = '16'] = process.argv.slice(2);
 const store = await openStore(url);
-// However many elections a member takes part in, it has one lease.
+// A member has one lease for all its elections.
 const member = new Member(store, { ttlMs: 5_000, rebalanceEveryMs: 1_000 });
 member.shutdownOn('SIGTERM', 'SIGINT');
 

@@ -1,4 +1,4 @@
-/** Five members, each a process of its own, and what is known of each. */
+/** Five members, each in a process of its own, and their state. */
 
 import { fork, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -17,9 +17,9 @@ interface MemberProcess {
   readonly id: string;
   state: State;
   child: ChildProcess | undefined;
-  /** The term, or the round, that it leads. */
+  /** The term or the round in which it leads. */
   leads: number | bigint | undefined;
-  /** Whom it takes for the leader. */
+  /** The leader that it sees. */
   sees: { readonly leader: string; readonly number: number | bigint } | undefined;
 }
 
@@ -28,7 +28,7 @@ export class Cluster {
   readonly #members: readonly MemberProcess[];
   readonly #addresses: Readonly<Record<string, string>>;
   readonly #folder: string;
-  /** Made anew for each cluster: the members prove to each other that they know it. */
+  /** Created for each cluster. The members prove to each other that they know it. */
   readonly #secret = randomBytes(32).toString('hex');
   readonly #changed: (what: string) => void;
 
@@ -40,7 +40,7 @@ export class Cluster {
     this.#members = Object.keys(addresses).map((id) => ({ id, state: 'killed', child: undefined, leads: undefined, sees: undefined }));
   }
 
-  /** Their votes are kept in the folder. `changed` hears of whatever happens. */
+  /** The votes are kept in the folder. `changed` is called with every event. */
   static async start(election: Name, ids: readonly string[], folder: string, changed: (what: string) => void): Promise<Cluster> {
     const addresses = await Promise.all(ids.map(async (id) => [id, `${HOST}:${await freePort()}`] as const));
     const cluster = new Cluster(election, Object.fromEntries(addresses), folder, changed);
@@ -52,12 +52,12 @@ export class Cluster {
     return this.#members.map(({ id }) => id);
   }
 
-  /** Of those that can be asked, the one that leads. */
+  /** The leader among the reachable members. */
   get leader(): string | undefined {
     return this.#reachable.find(({ leads }) => leads !== undefined)?.id;
   }
 
-  /** Whether all that can be reached see the same leader, or are too few to elect one. */
+  /** Whether all reachable members see the same leader, or are too few to elect one. */
   get isSettled(): boolean {
     const reachable = this.#reachable;
     if (!this.#canElect(reachable)) return reachable.every(({ leads, sees }) => leads === undefined && sees === undefined);
@@ -66,7 +66,7 @@ export class Cluster {
     return reachable.every(({ sees }) => sees?.number === leader.leads && sees?.leader === leader.id);
   }
 
-  /** All of them, as one line. */
+  /** The state of all members, as one line. */
   get picture(): string {
     return this.#members.map(pictureOf).join('  ');
   }
@@ -88,7 +88,7 @@ export class Cluster {
     this.#set(id, 'cut off');
   }
 
-  /** Whatever was done to it is undone. */
+  /** Ends whatever was done to the member. */
   resume(id: string): void {
     const member = this.#member(id);
     if (member.state === 'killed') this.#start(member);
@@ -97,7 +97,7 @@ export class Cluster {
     if (member.state !== 'up') this.#set(id, 'up');
   }
 
-  /** Each hands over, if it leads, and ends. */
+  /** Each member hands over if it leads, and ends. */
   async close(): Promise<void> {
     for (const { id } of this.#members) if (this.#member(id).state !== 'killed') this.resume(id);
     for (const member of this.#members) {
@@ -113,7 +113,7 @@ export class Cluster {
     return this.#members.filter(({ state }) => state === 'up');
   }
 
-  /** A majority elects; by best effort, whoever is there, if one of them is a candidate. */
+  /** A majority can elect. With best effort, any members can, if one of them is a candidate. */
   #canElect(reachable: readonly MemberProcess[]): boolean {
     if (this.#election === 'quorum') return reachable.length * 2 > this.#members.length;
     const candidates = candidatesOf(this.#election, this.ids);
@@ -174,7 +174,7 @@ export class Cluster {
 }
 
 function pictureOf({ id, state, leads, sees }: MemberProcess): string {
-  // Whoever is cut off still says to this process what it believes.
+  // A member that is cut off still reports to this process.
   if (state !== 'up') return leads === undefined || state !== 'cut off' ? `${id} ${state}` : `${id} ${state}, LEADS ${leads}`;
   if (leads !== undefined) return `${id} LEADS ${leads}`;
   return sees === undefined ? `${id} knows of none` : `${id} → ${sees.leader} ${sees.number}`;

@@ -1,4 +1,4 @@
-/** What one can say to the cluster. */
+/** The commands for the cluster. */
 
 import type { Cluster } from './cluster.ts';
 
@@ -20,7 +20,7 @@ export interface Command {
   readonly id: string | undefined;
 }
 
-/** Undefined: none of them. */
+/** Undefined if the line is not a command. */
 export function parse(line: string): Command | undefined {
   const [word, id, ...more] = line.trim().split(/\s+/);
   const name = commands.find((one) => one === word);
@@ -29,7 +29,7 @@ export function parse(line: string): Command | undefined {
   return id !== undefined && !takesId && name !== 'resume' ? undefined : { name, id };
 }
 
-/** What is done to members. Tells why it cannot be. */
+/** Carries out a command on members. Returns the reason if it is impossible. */
 export function act(cluster: Cluster, { name, id }: Command): string | undefined {
   const named = id === 'leader' ? cluster.leader : id;
   if (name === 'resume' && id === undefined) for (const one of cluster.ids) cluster.resume(one);

@@ -10,12 +10,15 @@ export function isName(word: string): word is Name {
   return names.some((name) => name === word);
 }
 
-/** The first three, where only candidates are elected. */
+/** The first three, if only candidates can be elected. */
 export function candidatesOf(name: Name, members: readonly string[]): readonly string[] {
   return name === 'candidateOrdinary' ? members.slice(0, 3) : members;
 }
 
-/** A dead leader is followed after half a second or so; with `quorum`, after half to one. */
+/**
+ * A dead leader is followed after about half a second. With `quorum`, after half a second to one
+ * second.
+ */
 export function electionOf(name: Name, members: readonly string[]): Algorithm {
   const options = { members, failureTimeoutMs: 500 };
   switch (name) {

@@ -15,7 +15,7 @@ import { act, help, parse } from './commands.ts';
 import { isName, names } from './elections.ts';
 
 const SETTLES_WITHIN_MS = 20_000;
-/** What members see changes within a few ms of each other: that is one line. */
+/** The views of members change within a few ms of each other. This prints them as one line. */
 const GATHER_MS = 50;
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { algorithm: { type: 'string', default: 'quorum' } } });
@@ -50,7 +50,7 @@ await cluster.close();
 clearTimeout(gathering);
 await rm(folder, { recursive: true });
 
-/** True when it is the last. */
+/** Carries out a command. True if it is the last one. */
 function obey(line: string): boolean {
   const command = parse(line);
   if (command === undefined) console.log(help);
@@ -66,7 +66,7 @@ function obey(line: string): boolean {
   return isOver;
 }
 
-/** A line, if there is anything new in it. */
+/** Prints a line, if it has anything new. */
 function show(what: string): void {
   const { picture } = cluster;
   clearTimeout(gathering);

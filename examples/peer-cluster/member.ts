@@ -1,6 +1,6 @@
 /**
- * The process of one member: `node member.ts ALGORITHM MEMBER_ID a=HOST:PORT,b=… FOLDER`. It stands
- * for election whenever it can, and tells what it knows.
+ * The process of one member: `node member.ts ALGORITHM MEMBER_ID a=HOST:PORT,b=… FOLDER`. It
+ * campaigns whenever it can, and reports its state.
  */
 
 import { PeerMember, TcpTransport, voteFile } from '@incumbent/peer';
@@ -44,7 +44,7 @@ try {
   if (!isClosing) tell({ type: 'failed', why: String(error) });
 }
 
-/** Of `id=host:port`. */
+/** Parses `id=host:port`. */
 function addressOf(text: string): readonly [id: string, address: string] {
   const [id = '', address = ''] = text.split('=');
   return [id, address];

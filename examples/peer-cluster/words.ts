@@ -1,10 +1,10 @@
-/** What the processes of the cluster and the one that started them say to each other. */
+/** The messages between the members' processes and the parent process. */
 
-/** From a member. A leadership's number is its term, or, by best effort, its round. */
+/** From a member. The number of a leadership is its term or, with best effort, its round. */
 export type Told =
   | { readonly type: 'leads'; readonly number: number | bigint }
   | { readonly type: 'ended'; readonly reason: string }
-  /** Whom it takes for the leader; undefined: it knows of none. */
+  /** The leader that it sees. Undefined if it knows of none. */
   | { readonly type: 'sees'; readonly leader: string | undefined; readonly number: number | bigint | undefined }
   | { readonly type: 'failed'; readonly why: string };
 

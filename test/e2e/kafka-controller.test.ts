@@ -9,7 +9,7 @@ import { KafkaCluster, WAIT_MS } from '../integration/kafka-cluster.ts';
 type Browser = Awaited<ReturnType<typeof startBrowser>>;
 type Page = Awaited<ReturnType<Browser['newPage']>>;
 
-/** What the page looks like, for people. */
+/** Screenshots of the page, for people. */
 const SCREENSHOTS = fileURLToPath(new URL('../../node_modules/.cache/incumbent/screenshots/', import.meta.url));
 
 describe.runIf(await requireBrowser())('the page', { timeout: 120_000 }, () => {

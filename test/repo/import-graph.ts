@@ -1,4 +1,4 @@
-/** The imports between the files of one package, and what must not be among them. */
+/** The imports between the files of one package, and checks of them. */
 
 import { dirname, join } from 'node:path';
 

@@ -13,13 +13,13 @@ interface Import {
 const folders = filesOf('{packages,examples,test}/*/package.json').map(dirname);
 const packages = folders.filter((folder) => folder.startsWith('packages/'));
 
-/** These may know several packages of ours; every other package knows these alone. */
+/**
+ * Only these packages may import several of our packages. Every other package may import only
+ * `shared` ones.
+ */
 const composing = new Set(['packages/cli', 'packages/incumbent']);
 
-/**
- * What the others stand on: the contract, and, where a network lies between, what it takes to be at
- * its other end.
- */
+/** What other packages build on: the contract, and the code that the network adapters share. */
 const shared = new Set(['@incumbent/core', '@incumbent/network']);
 
 function importsOf(pattern: string): readonly Import[] {

@@ -8,7 +8,7 @@ import { filesOf, root, textOf } from './workspace.ts';
 /** Pages of packages are read on other sites too, and link to this repository by its address. */
 const REPOSITORY = 'https://github.com/incumbent/incumbent/blob/main/';
 
-/** As GitHub makes it of a heading. */
+/** The anchor that GitHub makes for a heading. */
 function anchorOf(heading: string): string {
   const text = heading.replaceAll(/[`*]/g, '').replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1');
   return text

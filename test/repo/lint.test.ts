@@ -11,7 +11,7 @@ interface Report {
   readonly diagnostics: readonly { readonly code: string; readonly filename: string; readonly labels: readonly unknown[] }[];
 }
 
-/** Statements that must not pass in core, each with the rule that must catch it. */
+/** Statements that core must not contain, each with the rule that must report it. */
 const planted: readonly (readonly [rule: string, statement: string])[] = [
   ...[
     'Date.now()',
@@ -44,7 +44,7 @@ const planted: readonly (readonly [rule: string, statement: string])[] = [
   ['no-top-level-await', 'await Promise.resolve();'],
 ];
 
-/** What is allowed where it has its one place. */
+/** Statements that are allowed in one file. */
 const allowed: readonly (readonly [file: string, statement: string])[] = [
   ['base/clock', 'export const x: unknown = [Date.now(), performance.now(), setTimeout(() => {}, 1)];'],
   ['base/random', 'export const x: unknown = crypto.randomUUID();'],
@@ -56,7 +56,7 @@ const allowed: readonly (readonly [file: string, statement: string])[] = [
 let folder: string;
 let caught: ReadonlyMap<string, readonly string[]>;
 
-// One run over all files: a run each would cost a second each.
+// One run over all files, because each run takes a second.
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'incumbent-lint-'));
   for (const name of ['.oxlintrc.json', 'tsconfig.base.json']) copyFileSync(join(root, name), join(folder, name));
@@ -80,7 +80,7 @@ function write(path: string, text: string): string {
 
 /** The rules that each file breaks. */
 function lint(): ReadonlyMap<string, readonly string[]> {
-  // The folder is named: left to itself, the linter follows the link to node_modules.
+  // Names the folder, because the linter would otherwise follow the link to node_modules.
   const { stdout } = spawnSync(join(root, 'node_modules/.bin/oxlint'), ['--format', 'json', 'packages'], { cwd: folder, encoding: 'utf8' });
   const report: Report = JSON.parse(stdout);
   const entries = Map.groupBy(report.diagnostics, ({ filename }) => filename);

@@ -5,8 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { filesOf, textOf } from './workspace.ts';
 
 /**
- * What somebody who looks at a store wants to know, in this order; smaller headings are each page's
- * own.
+ * The headings that a store's README must have, in this order. Each page may add smaller headings.
  */
 const HEADINGS = ['Install', 'Use', 'Guarantees', 'How it maps', 'Timing', 'Failure modes', 'Options'];
 

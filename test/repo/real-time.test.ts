@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { filesOf, textOf } from './workspace.ts';
 
-/** A timer that a test waits for: not one whose mention alone is the test. */
+/** A timer that a test waits for, not one whose mention alone is the test. */
 const WAITS = /\bsetTimeout as \w+|\bsetTimeout\((?!\(\) => \{\})/;
 const OTHER_KINDS = /(?:^|[/.])(?:conformance|simulation|integration|chaos|e2e)\.test\.ts$/;
 /** Their cases run on a manual clock. */

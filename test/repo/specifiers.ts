@@ -2,8 +2,8 @@ const comments = /\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm;
 const specifier = /(?:\bfrom|\bimport|\brequire|\bimport\.meta\.resolve)\s*\(?\s*(['"])([^'"\n]+)\1/g;
 
 /**
- * What a module imports, however it does: statements, types, exports from elsewhere, `import()` and
- * `require()` of a plain string.
+ * What a module imports in any way: statements, types, re-exports, and `import()` and `require()`
+ * of a plain string.
  */
 export function specifiersOf(source: string): readonly string[] {
   return [...source.replaceAll(comments, '').matchAll(specifier)].flatMap(([, , name]) => (name === undefined ? [] : [name]));

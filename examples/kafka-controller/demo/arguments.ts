@@ -1,4 +1,4 @@
-/** What the demo is called with. */
+/** The arguments of the demo. */
 
 import { parseArgs } from 'node:util';
 
@@ -20,7 +20,7 @@ not run, 2 for bad arguments. NO_COLOR=1 turns colours off. The store is left as
 it was, but for the election's last term, which is never deleted.`;
 
 export interface Wanted {
-  /** The store's; undefined for one of the demo's own. */
+  /** The URL of the store. Undefined for a store of the demo's own. */
   readonly url: string | undefined;
   readonly serve: boolean;
   readonly short: boolean;

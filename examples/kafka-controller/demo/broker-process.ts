@@ -1,4 +1,4 @@
-/** One life of a broker: its process, and what it has told. */
+/** One process of a broker, and what it has reported. */
 
 import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -7,15 +7,15 @@ import { now } from '../events.ts';
 import type { Life } from './history.ts';
 
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
-/** Of what it prints when it crashes, the last so many characters are kept. */
+/** This many last characters of its output are kept for a crash report. */
 const OUTPUT_CHARS = 4_000;
 
 export interface BrokerProcessOptions {
-  /** The store's. */
+  /** The URL of the store. */
   readonly url: string;
   readonly ttlMs: number;
   readonly folder: string;
-  /** Where it listens, if it can; 0 for any. */
+  /** The port to listen on, if it is free. 0 for any. */
   readonly port: number;
   readonly heard: (report: Report) => void;
 }
@@ -23,23 +23,23 @@ export interface BrokerProcessOptions {
 export class BrokerProcess implements Life {
   readonly broker: string;
   readonly from: number = now();
-  /** Its address, when it is ready. Rejects when it ends before. */
+  /** Its address, when it is ready. Rejects if the process ends before. */
   readonly ready: Promise<string>;
-  /** Resolves when it has ended and all that it told has arrived. */
+  /** Resolves when the process has ended and all its reports have arrived. */
   readonly closed: Promise<void>;
   readonly #child: ChildProcess;
   readonly #ready = Promise.withResolvers<string>();
-  /** Commands that it has not done yet, in their order. */
+  /** Commands that are not carried out yet, in order. */
   readonly #commands: PromiseWithResolvers<void>[] = [];
   #due: string | undefined;
-  /** Of a kill: it is dead before anybody hears of it. */
+  /** The moment of a kill. The process is dead before the parent learns of it. */
   #killedAt: number | undefined;
   #end: Life['end'];
   #closed = false;
   #paused = false;
   #output = '';
 
-  /** It inherits this process's own Node options, and so finds the packages where this one does. */
+  /** The process inherits Node's options from this one, and so finds the same packages. */
   constructor(broker: string, { url, ttlMs, folder, port, heard }: BrokerProcessOptions) {
     this.broker = broker;
     const stdio = ['ignore', 'ignore', 'pipe', 'ipc'] as const;
@@ -71,7 +71,10 @@ export class BrokerProcess implements Life {
     return this.#paused && this.#end === undefined;
   }
 
-  /** Ended without having been told to: how, and what it said last. */
+  /**
+   * How the process ended without having been told to, and its last output. Undefined if it did
+   * not.
+   */
   get crash(): string | undefined {
     if (this.#end === undefined || !this.#closed || this.#due !== undefined) return undefined;
     const error = /^\w*Error\b.*/m.exec(this.#output)?.[0] ?? this.#output.trim().split('\n').at(-1);
@@ -90,7 +93,7 @@ export class BrokerProcess implements Life {
     return done.promise;
   }
 
-  /** Of the system: undefined where the process could not be started. */
+  /** The process id. Undefined if the process could not be started. */
   get pid(): number | undefined {
     return this.#child.pid;
   }
@@ -102,7 +105,7 @@ export class BrokerProcess implements Life {
     this.#child.kill('SIGKILL');
   }
 
-  /** Once is enough: a second SIGTERM would end it at once. */
+  /** Sends one signal only: a second SIGTERM would end the process at once. */
   terminate(): void {
     if (this.#end !== undefined || this.#due !== undefined) return;
     this.#due = 'exit code 0';

@@ -48,7 +48,7 @@ function without(act: Act, history: History): string {
   return partitions === 0 ? 'none' : `${partitions}, at most ${ms(Math.max(...gaps.map(({ from, to }) => to - from)))} each`;
 }
 
-/** What clients and fences have counted. */
+/** The counts of clients and fences. */
 function totals(history: History): readonly string[] {
   const { acknowledged, read } = history.messages;
   const refused = heardOf(history.heard, 'refused');

@@ -1,4 +1,4 @@
-/** The brokers' processes, and all that they have told. */
+/** The brokers' processes, and everything that they have reported. */
 
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,7 +14,10 @@ export interface ClusterOptions {
   /** The store's URL. */
   readonly url: string;
   readonly ttlMs: number;
-  /** Where brokers keep their messages: a folder each, which outlives a process. */
+  /**
+   * The parent folder of the brokers' messages. Each broker has a folder, which outlives its
+   * processes.
+   */
   readonly folder: string;
   /** Ends every wait, with its reason. */
   readonly signal: AbortSignal;
@@ -22,12 +25,12 @@ export interface ClusterOptions {
 
 export class Cluster {
   readonly heard: Heard[] = [];
-  /** Every process that was ever started; a broker that was started again has two. */
+  /** Every process that was ever started. A broker that was restarted has several. */
   readonly lives: BrokerProcess[] = [];
   readonly options: ClusterOptions;
-  /** Each broker's address, kept over its lives where that is possible. */
+  /** Each broker's address, kept over its restarts if possible. */
   readonly urls = new Map<string, string>();
-  /** Hears what the page asks for. */
+  /** Called with the requests of the page. */
   asked: (request: PageRequest) => void = () => {};
   readonly #validSpans = new Map<string, ValidSpan>();
 
@@ -106,9 +109,8 @@ export class Cluster {
   }
 
   /**
-   * Whether these partitions have a leader other than this broker, that has said so, and every
-   * broker but this one has heard of the controller that there is now: what an older one sends is
-   * refused by all of them.
+   * Whether these partitions have a leader other than this broker, which has reported so, and every
+   * other broker knows the current controller and therefore rejects older ones.
    */
   isLedBy({ than }: { readonly than: string }, partitions: ReadonlyMap<string, Partition>): boolean {
     const led = heardOf(this.heard, 'leads');
@@ -120,7 +122,7 @@ export class Cluster {
     return [...partitions].every(isTold) && others.every(({ broker }) => knows(broker));
   }
 
-  /** Kills whoever lives: stopped processes, too. */
+  /** Kills all live processes, stopped ones included. */
   async close(): Promise<void> {
     for (const process of this.alive) process.kill();
     await Promise.all(this.lives.map(({ closed }) => closed));
@@ -130,7 +132,7 @@ export class Cluster {
     if (report.type === 'event') this.heard.push({ broker, event: report.event });
     else if (report.type === 'ready') this.urls.set(broker, report.url);
     else if (report.type === 'asked') this.asked(report.request);
-    // It tells of each belief again and again, and the last word counts.
+    // A broker reports each span repeatedly. The last report counts.
     else if (report.type === 'valid') this.#validSpans.set(`${broker} ${report.term} ${report.from}`, { broker, ...report });
   }
 

@@ -1,4 +1,7 @@
-/** Does what the buttons of the page ask for, and tells the brokers how their processes are. */
+/**
+ * Carries out the requests of the page's buttons, and sends the brokers the state of their
+ * processes.
+ */
 
 import type { ClusterView, PageRequest } from '../commands.ts';
 import { nothing } from '../messages.ts';
@@ -30,7 +33,7 @@ export class Control {
     this.#options.cluster.asked = (): void => {};
   }
 
-  /** What cannot be done (any more) is not: the page shows how things are. */
+  /** Ignores what cannot be done. The page shows the state. */
   #do({ action, broker }: PageRequest): void {
     const { cluster, producers } = this.#options;
     const process = cluster.alive.findLast((one) => one.broker === broker);
@@ -65,7 +68,7 @@ export class Control {
     this.#ask('/create-topic', { topic: `late-${this.#late}`, partitions: 1, replicationFactor: 1 });
   }
 
-  /** Of the controller; whether it answers shows on the page. */
+  /** Sends a request to the controller. The page shows whether it answers. */
   #ask(path: string, body: unknown): void {
     const { cluster } = this.#options;
     const last = heardOf(cluster.heard, 'elected').at(-1)?.broker ?? '';

@@ -1,15 +1,17 @@
-/** Who was in charge when, and when nobody was: of the cluster, and of each partition. */
+/**
+ * Computes who was in charge when, and when nobody was: for the cluster, and for each partition.
+ */
 
 import { heardOf } from './cluster.ts';
 import type { Gap, Heard, Life, Pause } from './history.ts';
 
-/** A time in which somebody was in charge, and there to act. */
+/** A time in which somebody was in charge and able to act. */
 export interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** What can be told from. */
+/** The input. */
 export interface Facts {
   readonly heard: readonly Heard[];
   readonly lives: readonly Life[];
@@ -17,7 +19,7 @@ export interface Facts {
 }
 
 /**
- * The times of controllers, from the election to the end of the term, to the process's end, or to
+ * The spans of controllers, from the election to the end of the term, the end of the process, or
  * its pause.
  */
 export function controllers(facts: Facts): readonly Span[] {
@@ -28,7 +30,7 @@ export function controllers(facts: Facts): readonly Span[] {
   });
 }
 
-/** The same for each partition's leaders. */
+/** The spans of each partition's leaders. */
 function leaders(facts: Facts): ReadonlyMap<string, readonly Span[]> {
   const ended = heardOf(facts.heard, 'follows');
   const led = heardOf(facts.heard, 'leads').map(({ broker, event: { partition, epoch, at } }) => {
@@ -45,7 +47,7 @@ function span({ lives, pauses }: Facts, broker: string, from: number, end = Infi
   return { from, to: Math.min(end, died, stopped) };
 }
 
-/** The times between the first one's start and `until` that none of them covers. */
+/** The times between the start of the first span and `until` that no span covers. */
 export function gaps(spans: readonly Span[], until: number): readonly Span[] {
   const found: Span[] = [];
   let covered = Infinity;
@@ -57,7 +59,7 @@ export function gaps(spans: readonly Span[], until: number): readonly Span[] {
   return found.filter(({ from, to }) => from < to);
 }
 
-/** When partitions had nobody to lead them, until that moment. */
+/** When partitions had no leader, until that moment. */
 export function leaderless(facts: Facts, until: number): readonly Gap[] {
   return [...leaders(facts)].flatMap(([partition, spans]) => gaps(spans, until).map((gap) => ({ partition, ...gap })));
 }

@@ -10,7 +10,7 @@ export interface Heard<T extends BrokerEvent['type'] = BrokerEvent['type']> {
   readonly event: Extract<BrokerEvent, { type: T }>;
 }
 
-/** A time in which a broker certainly believed that it is the controller. */
+/** A time in which a broker certainly was a valid controller. */
 export interface ValidSpan {
   readonly broker: string;
   readonly term: bigint;
@@ -24,17 +24,17 @@ export type ActName = 'start' | 'SIGKILL' | 'paused, before a write' | 'paused, 
 /** A scene of the story, and how one controller followed another in it. */
 export interface Act {
   readonly name: ActName;
-  /** Who was the controller before; undefined at the start. */
+  /** The former controller. Undefined at the start. */
   readonly from: string | undefined;
-  /** To whom the office was handed over by name. */
+  /** The named successor of a handover. */
   readonly named: string | undefined;
-  /** Who was it then; undefined when nobody was while the director waited. */
+  /** The next controller. Undefined if none was elected in time. */
   readonly next: { readonly broker: string; readonly term: bigint } | undefined;
   /** The longest time without a controller. */
   readonly vacancyMs: number;
-  /** What that must stay below. */
+  /** The limit of `vacancyMs`. */
   readonly limitMs: number;
-  /** When it began and ended: which partitions had no leader in it can be told from that. */
+  /** When the act began and ended. From that follows which partitions had no leader in it. */
   readonly begun: number;
   readonly ended: number;
 }
@@ -44,29 +44,29 @@ export interface Life {
   readonly broker: string;
   readonly from: number;
   /**
-   * How the demo ended it: `SIGKILL`, or `exit code 0` after SIGTERM; undefined while it should
-   * run.
+   * How the demo ended the process: `SIGKILL`, or `exit code 0` after SIGTERM. Undefined while it
+   * should run.
    */
   readonly due: string | undefined;
   /** When and how it ended. */
   readonly end: { readonly at: number; readonly how: string } | undefined;
 }
 
-/** A time in which a process stood still. */
+/** A time in which a process was stopped. */
 export interface Pause {
   readonly broker: string;
   readonly from: number;
   readonly to: number;
 }
 
-/** A time in which a partition had nobody to lead it. */
+/** A time in which a partition had no leader. */
 export interface Gap {
   readonly partition: string;
   readonly from: number;
   readonly to: number;
 }
 
-/** What producers were told, and what could be read in the end. */
+/** What producers had acknowledged, and what could be read at the end. */
 interface Messages {
   /** Each message is unique. */
   readonly acknowledged: readonly string[];
@@ -80,10 +80,10 @@ export interface History {
   readonly lives: readonly Life[];
   readonly pauses: readonly Pause[];
   readonly messages: Messages;
-  /** What a refused write would have put into the store: found there. */
+  /** The changes of rejected writes that were found in the store. There should be none. */
   readonly effects: readonly string[];
   /**
-   * Keys left in the store after all brokers had ended, except the election's term; undefined
+   * Keys left in the store after all brokers had ended, except the election's term. Undefined
    * before.
    */
   readonly leftovers: readonly string[] | undefined;

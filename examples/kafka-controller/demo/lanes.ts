@@ -8,7 +8,7 @@ import { bad, quiet, who } from './screen.ts';
 const WIDTH = 65;
 const INDENT = ' '.repeat(12);
 
-/** Lines of at most 80 columns; the colours aside, a lane has the same width in all of them. */
+/** Lines of at most 80 columns. Without the colours, all lanes have the same width. */
 export function lanes(history: History): readonly string[] {
   const from = Math.min(...history.lives.map((life) => life.from));
   const to = Math.max(from + 1, history.acts.at(-1)?.ended ?? from, ...history.lives.map(({ end }) => end?.at ?? from));
@@ -40,7 +40,7 @@ function painted(broker: string, marks: string): string {
   });
 }
 
-/** Seconds, as often as they fit. */
+/** The seconds, where there is room. */
 function scale(stepMs: number): string {
   const everyS = [1, 2, 5, 10, 30, 60].find((seconds) => (seconds * 1_000) / stepMs >= 8) ?? 300;
   const columns = (everyS * 1_000) / stepMs;

@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 export interface Place extends AsyncDisposable {
-  /** The store's. */
+  /** The URL of the store. */
   readonly url: string;
   readonly folder: string;
-  /** For people: without credentials. */
+  /** The store's description for people, without credentials. */
   readonly description: string;
 }
 

@@ -14,7 +14,7 @@ const RETRY_EVERY_MS = 50;
 const TIMEOUT_MS = 2_000;
 
 export interface ClientOptions {
-  /** Addresses of brokers; any will do, as each knows who leads. */
+  /** Addresses of brokers. Any will do, because each knows the leaders. */
   readonly brokers: () => readonly string[];
   readonly partitions: () => readonly string[];
 }
@@ -22,7 +22,7 @@ export interface ClientOptions {
 export class Producers {
   /** Each message is unique. */
   readonly acknowledged: string[] = [];
-  /** The longest that one took to be acknowledged. */
+  /** The longest time to an acknowledgement, in ms. */
   slowestMs = 0;
   readonly #options: ClientOptions;
   #sent = 0;
@@ -42,7 +42,7 @@ export class Producers {
     this.#running = { stop, all: Array.from({ length: PRODUCERS }, () => this.#produce(stop.signal)) };
   }
 
-  /** Resolves when nothing is on its way any more. */
+  /** Resolves when no request is in progress. */
   async stop(): Promise<void> {
     const running = this.#running;
     this.#running = undefined;
@@ -82,7 +82,7 @@ export class Producers {
   }
 }
 
-/** Every message of a partition that can be read. Rejects when no broker answers for it. */
+/** All messages of a partition that can be read. Rejects if no broker answers for it. */
 export async function readAll(url: string, partition: string): Promise<readonly string[]> {
   const all: string[] = [];
   for (;;) {

@@ -1,4 +1,4 @@
-/** One run of the demo, from opening the store to leaving it as it was. */
+/** One run of the demo, from opening the store to cleaning it up. */
 
 import { once } from 'node:events';
 import { openStore, type Store } from 'incumbent';
@@ -108,7 +108,7 @@ async function readBack(stage: Stage): Promise<readonly string[]> {
   return read;
 }
 
-/** Until somebody ends it. */
+/** Runs until somebody ends it. */
 async function stayUp({ cluster, screen, urls }: Stage, producers: Producers): Promise<void> {
   producers.start();
   screen.lines([`  The page stays up: ${strong(urls[0] ?? '')}   Ctrl-C ends it.`, '']);

@@ -40,7 +40,7 @@ export function ms(value: number): string {
 const REDRAW_EVERY_MS = 100;
 const CLEAR_LINE = '\r\u001B[2K';
 
-/** Tells the story as it happens. */
+/** Prints the story as it happens. */
 export class Screen {
   readonly #from = now();
   #acts = 0;
@@ -54,13 +54,13 @@ export class Screen {
     this.lines(['', `  ${strong(`${this.#acts}  ${text}`)}`]);
   }
 
-  /** One thing that happened now. */
+  /** Prints an event that has just happened. */
   tell(mark: string, text: string): void {
     const at = `${((now() - this.#from) / 1_000).toFixed(1)} s`;
     this.lines([`  ${quiet(at.padStart(7))}  ${mark} ${text}`]);
   }
 
-  /** What is told in passing. */
+  /** Prints a remark. */
   note(text: string): void {
     this.tell(quiet('·'), text);
   }

@@ -16,11 +16,13 @@ import type { Act, ActName, Pause } from './history.ts';
 import { bad, good, ms, names, type Screen, who } from './screen.ts';
 import { untilAnswered } from './until-answered.ts';
 
-/** Above what the store promises: a limit is there to tell what is broken, not what is slow. */
+/**
+ * Added to what the store guarantees, in ms. A limit must show what is broken, not what is slow.
+ */
 const SLACK_MS = 5_000;
 /** How long processes may take to start, to join, and to catch up. */
 const START_WITHIN_MS = 60_000;
-/** How often the store is asked. */
+/** How often the store is read, in ms. */
 const ASK_EVERY_MS = 50;
 const BETWEEN_ACTS_MS = 500;
 const CALL = { timeoutMs: 2_500 };
@@ -29,10 +31,10 @@ const CALL = { timeoutMs: 2_500 };
 export class StoryEnds extends Error {}
 
 export interface Expected {
-  /** Who was the controller before. */
+  /** The former controller. */
   readonly controller?: BrokerProcess;
   readonly named?: string;
-  /** The next one's word comes at this position of all that was told, or later. */
+  /** The next controller's first report has this position among all reports, or a later one. */
   readonly since: number;
   readonly begun: number;
 }
@@ -42,7 +44,7 @@ export class Stage {
   readonly screen: Screen;
   readonly acts: Act[] = [];
   readonly pauses: Pause[] = [];
-  /** What no vacancy may exceed. */
+  /** The limit for the time without a controller, in ms. */
   readonly limitMs: number;
   /** Whether people watch the page. */
   readonly serve: boolean;
@@ -57,18 +59,18 @@ export class Stage {
     this.#store = store;
     this.#expiryMs = store.capabilities.expiresWithinMs(cluster.options.ttlMs);
     this.limitMs = this.#expiryMs + SLACK_MS;
-    // A member that never campaigns has no lease, and may ask who does.
+    // A member that never campaigns has no lease, and can read who campaigns.
     this.#election = new Member(store).election(ELECTION, acceptAnyStore(store));
   }
 
-  /** The controller's process, as far as the brokers have told. */
+  /** The controller's process, according to the brokers' reports. */
   get controller(): BrokerProcess {
     const last = heardOf(this.cluster.heard, 'elected').at(-1);
     if (last === undefined) throw new Error('there is no controller yet');
     return this.cluster.running(last.broker);
   }
 
-  /** Addresses of the brokers that live. */
+  /** Addresses of the live brokers. */
   get urls(): readonly string[] {
     return this.cluster.alive.flatMap(({ broker }) => this.cluster.urls.get(broker) ?? []);
   }
@@ -77,7 +79,7 @@ export class Stage {
     return this.cluster.urls.get(broker.broker) ?? '';
   }
 
-  /** Starts brokers, and waits until they are there. */
+  /** Starts brokers, and waits until they have joined. */
   async start(...brokers: readonly string[]): Promise<void> {
     const processes = brokers.map((broker) => this.cluster.start(broker));
     for (const process of processes) await this.#orGone(process.ready);
@@ -129,7 +131,7 @@ export class Stage {
       throw new StoryEnds();
   }
 
-  /** Who waits to be the controller, the next one first. */
+  /** The candidates that wait, the next one first. */
   async inLine(): Promise<readonly string[]> {
     return (await this.#candidates()).filter(({ leads }) => !leads).map(({ memberId }) => memberId);
   }
@@ -144,7 +146,7 @@ export class Stage {
     throw new Error(`others campaign for "${ELECTION}" on this store: is another demo running?`);
   }
 
-  /** Waits until so many others are in line, and says so. */
+  /** Waits until this many other candidates wait, and prints them. */
   async tellLine(others: number): Promise<void> {
     const line = await this.cluster.until(
       async () => {
@@ -158,7 +160,7 @@ export class Stage {
     this.screen.note(`in line: ${names(line)}`);
   }
 
-  /** Waits for the next controller, and says who it is. */
+  /** Waits for the next controller, and prints who it is. */
   async succeeds({ since, controller }: Expected): Promise<string | undefined> {
     const withinMs = controller === undefined ? START_WITHIN_MS : this.limitMs;
     const heard = await this.screen.during('there is no controller', this.cluster.hear('elected', { withinMs, since }));
@@ -183,7 +185,7 @@ export class Stage {
     if (controller !== undefined) this.screen.note(`without a controller for ${ms(vacancyMs)}`);
   }
 
-  /** Time to read, and for the brokers to do their job. Throws when one crashes meanwhile. */
+  /** Waits, so that people can read and brokers can work. Throws if a broker crashes meanwhile. */
   async between(): Promise<void> {
     await this.cluster.until(() => undefined, BETWEEN_ACTS_MS);
   }

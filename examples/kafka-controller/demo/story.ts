@@ -8,9 +8,9 @@ import { bad, BROKERS, good, strong, who } from './screen.ts';
 import type { Producers } from './producers.ts';
 import { type Expected, type Stage, StoryEnds } from './stage.ts';
 
-/** How long a broker may take to do what it is told, or to end. */
+/** How long a broker may take to carry out a command or to end, in ms. */
 const DONE_WITHIN_MS = 15_000;
-/** Topics, each with so many partitions. */
+/** Topics with their numbers of partitions. */
 export const TOPICS: Readonly<Record<string, number>> = { orders: 6, payments: 4 };
 const OTHERS = BROKERS.length - 1;
 /**
@@ -97,7 +97,7 @@ async function pauseBeforeRequest(stage: Stage): Promise<void> {
 interface Paused {
   readonly woken: BrokerProcess;
   readonly expected: Expected;
-  /** In which it was stopped. */
+  /** The term in which it was stopped. */
   readonly term: bigint | undefined;
 }
 
@@ -129,7 +129,7 @@ async function recover(stage: Stage, woken: BrokerProcess): Promise<void> {
   stage.screen.note(`${who(woken.broker)} is a follower now, and in sync again`);
 }
 
-/** Not to the next in line but to the last, to show that it is a choice. */
+/** To the last candidate and not to the next in line, to show that the choice is free. */
 async function handOver(stage: Stage): Promise<void> {
   const { screen, controller } = stage;
   screen.act('The controller hands over, by name');
@@ -158,7 +158,7 @@ async function roll(stage: Stage): Promise<void> {
   stage.conclude('rolling restart', expected);
 }
 
-/** Those that are not the controller first: it would hand over to the others. */
+/** Stops the other brokers before the controller, which would otherwise hand over to them. */
 export async function leave({ cluster }: Stage): Promise<void> {
   const controller = heardOf(cluster.heard, 'elected').at(-1)?.broker;
   for (const one of cluster.alive.toSorted((a, b) => Number(a.broker === controller) - Number(b.broker === controller))) {

@@ -13,7 +13,7 @@ export async function removePartitions(store: Store): Promise<void> {
     await untilAnswered(async () => store.compareAndSwap([{ key, expect: revision, delete: true }], CALL));
 }
 
-/** Partitions of a topic that was never to be. */
+/** The partitions of a topic that should not exist. */
 export async function partitionsOf(store: Store, topic: string): Promise<readonly string[]> {
   return (await keysUnder(store, PARTITIONS)).filter((key) => key.startsWith(keyOf(`${topic}-`)));
 }

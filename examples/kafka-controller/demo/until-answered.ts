@@ -7,8 +7,8 @@ const RETRY_EVERY_MS = 20;
 const WITHIN_MS = 10_000;
 
 /**
- * Asks again while the store, or a broker, is busy or away, for 10 s. Only for what may be done
- * twice: a call whose outcome is unknown is made again, too.
+ * Repeats a request for up to 10 s while the store or a broker is busy or unavailable. Use it only
+ * for requests that may be repeated: a request whose outcome is unknown is repeated, too.
  */
 export async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
   const end = now() + WITHIN_MS;
@@ -22,7 +22,7 @@ export async function untilAnswered<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What `fetch` rejects with is a `TypeError`, or a `TimeoutError`. */
+/** `fetch` rejects with a `TypeError` or a `TimeoutError`. */
 function mayPass(error: unknown): boolean {
   if (isRetryable(error) || error instanceof Unavailable || error instanceof Refused) return true;
   return error instanceof Error && (error.message === 'fetch failed' || error.name === 'TimeoutError');

@@ -1,13 +1,13 @@
 /**
- * Decides from a history whether the guarantees held. Pure, so that tests can use histories in
- * which they did not.
+ * Decides from a history whether the guarantees held. Pure, so that tests can pass histories that
+ * violate them.
  */
 
 import { heardOf } from './cluster.ts';
 import { leaderless } from './gaps.ts';
 import type { Act, ValidSpan, Gap, History, Life } from './history.ts';
 
-/** A promise, and in which ways it was broken: none where it held. */
+/** A promise, and how it was broken. Empty if it held. */
 export interface Finding {
   readonly promise: string;
   readonly broken: readonly string[];
@@ -44,7 +44,7 @@ export function lost({ messages: { acknowledged, read } }: History): readonly st
   return acknowledged.filter((message) => !there.has(message));
 }
 
-/** Of an act: when partitions had no leader. */
+/** The times without a partition leader in an act. */
 export function gapsIn(history: History, { begun, ended }: Act): readonly Gap[] {
   return leaderless(history, history.acts.at(-1)?.ended ?? 0).filter(({ from }) => from >= begun && from < ended);
 }
@@ -95,7 +95,7 @@ function nothingLost(history: History): readonly string[] {
   return missing.length === 0 ? [] : [`${missing.length} were lost: ${missing.slice(0, 3).join(', ')}${missing.length > 3 ? ', …' : ''}`];
 }
 
-/** Each pause in the middle of something shows at least one refusal of its term. */
+/** Each pause in the middle of an action leads to at least one rejection of its term. */
 function staleRefused({ heard, effects }: History): readonly string[] {
   const stops = heardOf(heard, 'stopping');
   const refusals = heardOf(heard, 'refused');
@@ -132,13 +132,13 @@ function seconds(ms: number): string {
   return `${(ms / 1_000).toFixed(2)} s`;
 }
 
-/** Nothing to be said while brokers are there. */
+/** Checks nothing while brokers run. */
 function leftNothing({ leftovers }: History): readonly Finding[] {
   if (leftovers === undefined) return [];
   return [{ promise: 'the store holds nothing but the last term', broken: leftovers.map((key) => `${key} was left in the store`) }];
 }
 
-/** While brokers are to go on, those that have ended. */
+/** The processes that have ended, if brokers are to continue. */
 function endedLives({ lives, leftovers }: History): readonly Life[] {
   return leftovers === undefined ? lives.filter(({ end }) => end !== undefined) : lives;
 }

@@ -2,10 +2,10 @@ import { expect, it } from 'vitest';
 import { Channel } from '../channel.ts';
 import { createTopic } from '../partitions.ts';
 
-/** More than any promise takes to be heard of by all who wait for it. */
+/** More than any chain of promises needs. */
 const MICROTASKS = 12;
 
-/** A channel that has told of `a`, and whose next words are answered at once. */
+/** A channel that has sent `a`, and whose next messages are answered at once. */
 function opened(): { readonly channel: Channel; readonly told: string[]; readonly answer: () => void } {
   const partitions = createTopic({ topic: 'orders', partitions: 1, replicationFactor: 1 }, new Set(['broker-1']));
   const [partition] = partitions.values();

@@ -60,7 +60,7 @@ it('does not take a broker that has come back for one that is leaving, when the 
   await join('b2');
   await controller.shutDown({ incarnation: before.incarnation });
   await vi.waitFor(() => controller.createTopic({ topic: 'a', partitions: 2, replicationFactor: 2 }));
-  // Whoever is leaving would lead nothing after this.
+  // A broker that is leaving would lead nothing after this.
   await controller.shutDown({ incarnation: 'of nobody' });
   const kept = await store.list(PARTITIONS, { timeoutMs: 1_000 });
   expect(kept.map((entry) => decode(entry).partition.leader)).toEqual(['b1', 'b2']);

@@ -1,9 +1,9 @@
-/** Histories to judge: one in which every promise was kept, and the means to change it. */
+/** A history that keeps every promise, and functions that change it. */
 
 import type { BrokerEvent } from '../events.ts';
 import type { Act, ValidSpan, Heard, History, Life } from '../demo/history.ts';
 
-/** Says what a broker told. */
+/** The events of a broker. */
 export function told(broker: string, ...events: readonly BrokerEvent[]): readonly Heard[] {
   return events.map((event) => ({ broker, event }));
 }
@@ -99,12 +99,12 @@ export function telling(...more: readonly Heard[]): History {
   return { ...kept, heard: [...kept.heard, ...more] };
 }
 
-/** Without what `unwanted` is true of. */
+/** The history without the events that match `unwanted`. */
 export function silent(unwanted: (one: Heard) => boolean): History {
   return { ...kept, heard: kept.heard.filter((one) => !unwanted(one)) };
 }
 
-/** With one act changed. */
+/** The history with one act changed. */
 export function acting(name: Act['name'], changes: Partial<Act>): History {
   return { ...kept, acts: acts.map((act) => (act.name === name ? { ...act, ...changes } : act)) };
 }

@@ -160,7 +160,7 @@ describe('whatever comes and goes', () => {
     follower: fc.constantFrom(...ids),
   });
 
-  /** What a controller might do next, on what it knows. */
+  /** A possible next step of a controller, given what it knows. */
   function act(
     partitions: Partitions,
     { live, leaving, what, follower }: typeof step extends fc.Arbitrary<infer T> ? T : never,

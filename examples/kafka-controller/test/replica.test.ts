@@ -10,7 +10,7 @@ let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'incumbent-replica-'))));
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** Lets everything happen that waits for nothing but promises. */
+/** Waits until all promises that can settle have settled. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

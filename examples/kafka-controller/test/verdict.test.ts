@@ -3,7 +3,7 @@ import type { History } from '../demo/history.ts';
 import { gapsIn, judge } from '../demo/verdict.ts';
 import { acting, acts, validSpan, kept, lives, silent, telling, told } from './histories.ts';
 
-/** In which ways promises are broken. */
+/** How promises are broken. */
 function brokenIn(history: History): readonly string[] {
   return judge(history).flatMap(({ broken }) => [...broken]);
 }

@@ -32,7 +32,7 @@ export type FailureReason = 'notWritten' | 'positionUnknown' | 'joinFailed';
 /** How a write ended. */
 export type Written = { readonly ok: true } | { readonly ok: false; readonly error: unknown };
 
-/** The driver's surroundings. Only `persist` may call the driver back before it returns. */
+/** What the driver depends on. Only `persist` may call the driver back before it returns. */
 export interface Ports<S extends Safety> {
   readonly clock: Clock;
   position(): Position;

@@ -15,7 +15,7 @@ import { CALL, textOf } from './rig.ts';
 
 const MEMBER = new URL('scripts/member.ts', import.meta.url);
 const WAIT_MS = 20_000;
-/** Beyond all patience: nothing here is found out by waiting for its end. */
+/** Longer than any wait: no test here relies on the end of this time. */
 const LONG_TTL_MS = 30_000;
 const SHORT_TTL_MS = 2_000;
 

@@ -19,13 +19,13 @@ const caseOf = (index: number): (typeof CASES)[number] | undefined =>
 export const hostileServers: Check = {
   name: 'hostile-servers',
   claim:
-    `A client of a server that sends too much grows by less than ${MAX_GROWTH_MIB} MiB, does nothing else for less than ${MAX_BLOCKED_MS} ms at a time, ` +
-    'ends each call with a result or a code, and is served again when the server is well.',
+    `A client of a server that sends too much data grows by less than ${MAX_GROWTH_MIB} MiB and blocks its event loop for less than ${MAX_BLOCKED_MS} ms at a time. ` +
+    'Each call ends with a result or an error code, and the client works again when the server does.',
   method:
-    'A process that opens a store of etcd, ZooKeeper, Consul or Redis, lists with four calls at a time, and watches a list, for 4 s. Its server is ours, and either ' +
-    'answers without an end before authentication, or after it, or sends 64 MiB of tiny values, or the longest bodies that clients take one after the other, ' +
-    'or a long answer one byte at a time; each store meets each once in 20 runs. Afterwards the server answers well, and the store must be served. ' +
-    'rssMiB: the growth of the resident process at its peak, after 300 calls to a server that is well. externalMiB: that of buffers. blockedMs: the most time of the processor that one turn of the event loop took.',
+    'A process opens a store of etcd, ZooKeeper, Consul or Redis, lists with four calls at a time, and watches a list, for 4 s. The server is a hostile one of this ' +
+    'repository. It sends an endless answer before or after authentication, or 64 MiB of tiny values, or the longest bodies that clients accept one after the other, ' +
+    'or a long answer one byte at a time. Each store meets each attack once in 20 runs. Afterwards the server answers correctly, and the store must work. ' +
+    'rssMiB: the peak growth of the resident memory, after 300 calls to a correct server. externalMiB: the growth of buffers. blockedMs: the longest processor time of one turn of the event loop.',
   runs: CASES.length,
   parallel: 1,
   open: () =>

@@ -82,12 +82,12 @@ async function oneRun(cluster: ZookeeperCluster, random: () => number): Promise<
 
 export const zookeeperSilentServer: Check = {
   name: 'zookeeper-silent-server',
-  claim: 'A leader leads on with the default timing when the ZooKeeper server of its session goes silent and two others serve.',
+  claim: 'With the default timing a leader keeps leading when the ZooKeeper server of its session becomes silent and two others serve.',
   method:
     `Three servers. One process leads by way of the two followers, all timing by default (ttl ${DEFAULT_TTL_MS} ms); another one waits on all three. At a random phase the follower that has the session of the ` +
     `leader's record is stopped (SIGSTOP). Watched for ${WATCHED_MS / 1_000} s: nobody's leadership ends, and the session is at another server. Then the leader shuts down and the other one leads. ` +
     `An observer that began at the silent server shows the truth, or unknown, all the time, ${OBSERVER_MS / 1_000} s late at most. ` +
-    'failedRenewals: how often the lease was in doubt.',
+    'failedRenewals: how often a renewal failed.',
   runs: 20,
   parallel: 1,
   open: onServer(

@@ -1,9 +1,9 @@
 /**
- * Tries the packages as users will have them: packs each, examines the tarballs (publint, attw),
- * installs them in an empty project with npm, loads each by `import` and by `require` on the oldest
- * Node that they promise and on the newest that we use, leads an election with them, and compiles
- * against their types alone. Run by `pnpm check`, after the build. The first failure ends it, with
- * exit code 1 and what the failing command said.
+ * Tests the packages as users get them. Packs each, examines the tarballs (publint, attw), installs
+ * them in an empty project with npm, loads each by `import` and by `require` on the oldest and the
+ * newest supported Node, leads an election with them, and compiles against their types. `pnpm
+ * check` runs it after the build. The first failure ends it, with exit code 1 and the output of the
+ * failing command.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ function examine({ name, path }: Tarball): void {
   console.log(`${name}: publint and attw have nothing to say`);
 }
 
-/** Our packages come from the tarballs, what they depend on from npm. */
+/** Installs our packages from the tarballs, and their dependencies from npm. */
 function install(tarballs: readonly Tarball[], project: string): void {
   writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
   run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', ...tarballs.map(({ path }) => path)], { cwd: project });
@@ -40,7 +40,7 @@ function load(node: string, { name }: Tarball, project: string): void {
   console.log(`${name}: loads by import and by require on Node ${version}`);
 }
 
-/** With a reaper, whose process loads what others do not. */
+/** Uses a reaper, whose process loads further files. */
 function lead(node: string, project: string): void {
   const script = `
     import { Member, openStore } from 'incumbent';
@@ -61,7 +61,7 @@ function lead(node: string, project: string): void {
   console.log(`they lead an election; after it the command says: ${free.trim()}`);
 }
 
-/** As strict as a user can be: their types are checked too, not only read. */
+/** With the strictest options: also checks the types themselves. */
 function compile(tarballs: readonly Tarball[], project: string): void {
   const lines = tarballs.map(({ name }, index) => `export * as package${index} from '${name}';`);
   writeFileSync(join(project, 'consumer.ts'), lines.join('\n'));
@@ -85,7 +85,7 @@ try {
   tarballs.forEach(examine);
   install(tarballs, project);
   for (const node of nodes) for (const tarball of tarballs) load(node, tarball, project);
-  // SQLite's own bug keeps its store from the oldest Node.
+  // A bug of SQLite prevents its store on the oldest Node.
   lead(process.execPath, project);
   compile(tarballs, project);
 } finally {

@@ -5,8 +5,8 @@ export interface CommandOptions {
 }
 
 /**
- * Runs a program to its end and returns what it wrote to stdout. Throws with all that it said if it
- * failed.
+ * Runs a program to its end and returns its standard output. Throws with all its output if it
+ * fails.
  */
 export function run(program: string, args: readonly string[], { cwd }: CommandOptions): string {
   const { error, signal, status, stderr, stdout } = spawnSync(program, args, { cwd, encoding: 'utf8', timeout: 120_000 });

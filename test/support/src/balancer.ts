@@ -1,4 +1,4 @@
-/** One address before several servers: what a service name or a load balancer is to a client. */
+/** One address in front of several servers, like a service name or a load balancer. */
 
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
@@ -8,16 +8,16 @@ import { LOOPBACK } from './ports.ts';
 export interface Balanced {
   readonly client: Socket;
   readonly server: Socket;
-  /** The index of the server that it leads to. */
+  /** The index of the server that the connection goes to. */
   readonly to: number;
   /** On the host's monotonic clock, in ms. */
   readonly openedAt: number;
 }
 
-/** Leads each new connection to the next server in turn, and does not look whether that serves. */
+/** Sends each new connection to the next server in turn, whether or not that server works. */
 export class Balancer implements AsyncDisposable {
   readonly connections: Balanced[] = [];
-  /** Where the next connection goes. */
+  /** The server of the next connection. */
   next = 0;
   readonly #ports: readonly number[];
   readonly #listener = createServer((client) => this.#lead(client));
@@ -39,7 +39,7 @@ export class Balancer implements AsyncDisposable {
     return `http://${LOOPBACK}:${address.port}`;
   }
 
-  /** From now on nothing passes on the connections that there are, and nobody is told. */
+  /** From now on nothing passes on the existing connections, and neither side is notified. */
   blackhole(): void {
     for (const { client, server } of this.connections) {
       client.unpipe(server).resume();

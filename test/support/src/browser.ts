@@ -17,8 +17,8 @@ interface Chromium {
 let found: Promise<Chromium> | undefined;
 
 /**
- * Whether a Chromium can be had, for `describe.runIf(await requireBrowser())`: the runner then
- * counts what is skipped. Where it cannot, this says so on standard error, with all that was tried.
+ * Whether Chromium is available, for `describe.runIf(await requireBrowser())`, so that the runner
+ * counts skipped tests. If not, writes all that was tried to standard error.
  */
 export async function requireBrowser(): Promise<boolean> {
   try {
@@ -32,11 +32,11 @@ export async function requireBrowser(): Promise<boolean> {
 
 export async function startBrowser(): Promise<Browser> {
   const { executablePath, env } = await (found ??= find());
-  // Where tests run as root, Chromium's sandbox refuses to.
+  // Chromium's sandbox does not run as root.
   return chromium.launch({ executablePath, env: { ...process.env, ...env }, args: ['--no-sandbox'] });
 }
 
-/** The one that is given, one that is installed, or the system's packages. */
+/** The browser that is configured, an installed one, or one from the system's packages. */
 async function find(): Promise<Chromium> {
   const given = setting('INCUMBENT_CHROMIUM');
   if (given !== undefined) return { executablePath: given, env: {} };
@@ -52,7 +52,7 @@ async function find(): Promise<Chromium> {
   }
 }
 
-/** Of the packages that it depends on, those that this system does not have. */
+/** Unpacks those dependencies that this system lacks. */
 async function unpacked(): Promise<Chromium> {
   const plan = await run('apt-get', ['install', '--simulate', '--no-install-recommends', 'chromium', 'fonts-dejavu-core']);
   const names = plan.split('\n').flatMap((line) => /^Inst (\S+)/.exec(line)?.[1] ?? []);

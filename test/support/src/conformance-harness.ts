@@ -8,8 +8,8 @@ import { uniqueNamespace } from './servers/namespace.ts';
 import type { Cluster } from './servers/types.ts';
 
 /**
- * Makes a harness, runs `body` with it, and frees what the harness holds, whether the body succeeds
- * or not.
+ * Creates a harness, runs `body` with it, and frees the harness's resources whether or not the body
+ * succeeds.
  */
 export type UseHarness<H> = (body: (harness: H) => Promise<void>) => Promise<void>;
 
@@ -34,8 +34,8 @@ export function harnessOf<H>(make: (resources: CaseResources) => H): UseHarness<
 }
 
 /**
- * What one case uses: a namespace, and the stores, proxies and sockets that are closed with the
- * case.
+ * The resources of one case: a namespace, and the stores, proxies and sockets that are closed with
+ * the case.
  */
 export class CaseResources implements AsyncDisposable {
   readonly namespace: string = uniqueNamespace('case');

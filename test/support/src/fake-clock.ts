@@ -4,16 +4,15 @@ import { join } from 'node:path';
 import { unpackedPackages } from './servers/packages.ts';
 
 /**
- * Where Debian's package puts it, below a folder of the machine's kind; the one for programs with
- * threads.
+ * The library's path in Debian's package, below the folder of the machine's architecture: the
+ * variant for programs with threads.
  */
 const LIBRARY = join('faketime', 'libfaketimeMT.so.1');
 
 /**
- * The environment in which a process takes its wall clock's offset, in seconds, from a file
- * (`+3600`, `-60`), and looks at it once a second; its monotonic clock stays true. By libfaketime,
- * from the system's packages. Undefined where it cannot be had: then `why` is called with the
- * reason.
+ * The environment in which a process reads its wall clock's offset in seconds (`+3600`, `-60`) from
+ * a file once a second. Its monotonic clock stays correct. Uses libfaketime from the system's
+ * packages. If it is not available, calls `why` with the reason and returns undefined.
  */
 export async function findFakeClock(
   why: (error: unknown) => void,

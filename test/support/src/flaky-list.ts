@@ -1,6 +1,5 @@
 /**
- * The tests that have failed once and then passed: each is a bug to fix, in the test or in what it
- * tests.
+ * The tests that have failed once and then passed. Each is a bug, in the test or in what it tests.
  */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -14,9 +13,9 @@ export interface FlakyTest {
   readonly seen: readonly { readonly date: string; readonly error: string }[];
 }
 
-/** A test that was seen to be flaky this often no longer decides whether a run is green. */
+/** A test that was flaky this often no longer fails a run. */
 const TIMES_UNTIL_IGNORED = 2;
-/** The beginning of an error tells which one it was. */
+/** The first lines of an error identify it. */
 const ERROR_LINES = 4;
 
 export function readFlakyList(path: string): readonly FlakyTest[] {
@@ -35,7 +34,7 @@ export function decides(list: readonly FlakyTest[], file: string, name: string):
   return known === undefined || known.seen.length < TIMES_UNTIL_IGNORED;
 }
 
-/** The list with what failed now. */
+/** Returns the list with the new failures added. */
 export function addFailures(list: readonly FlakyTest[], { file, tests }: FailedFile, date: string): readonly FlakyTest[] {
   const added = tests.map(({ name, error }) => {
     const before = list.find((test) => test.file === file && test.name === name)?.seen ?? [];

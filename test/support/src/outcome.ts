@@ -6,19 +6,19 @@ import { supervise, type ExitStatus } from './supervise.ts';
 
 export interface Outcome {
   readonly status: ExitStatus;
-  /** All that it printed: its standard output, then its errors. */
+  /** All its output: standard output first, then standard error. */
   readonly output: string;
 }
 
 export interface OutcomeOptions {
-  /** Added to this process's own. */
+  /** Added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: URL;
-  /** It is killed after that. */
+  /** The process is killed after this time. */
   readonly timeoutMs: number;
 }
 
-/** Runs a command to its end, whatever that is; it ends at the latest with this process. */
+/** Runs a command until it ends, successfully or not. It ends with this process at the latest. */
 export async function outcomeOf([program = '', ...args]: readonly string[], options: OutcomeOptions): Promise<Outcome> {
   const { env, cwd, timeoutMs } = options;
   const command = await supervise(program, args, {

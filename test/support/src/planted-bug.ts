@@ -3,20 +3,20 @@
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 
-/** A bug that somebody might make: one change of one source file. */
+/** A plausible bug: one change of one source file. */
 export interface PlantedBug {
   readonly name: string;
-  /** What the bug is. */
+  /** A description of the bug. */
   readonly about: string;
   /** The source file, as a path under `packages/`. */
   readonly file: string;
-  /** The text that the bug replaces. It stands in the file exactly once. */
+  /** The text that the bug replaces. It must occur in the file exactly once. */
   readonly from: string;
   readonly to: string;
 }
 
 /**
- * How often the text that a bug replaces stands in its source file. Other than 1, the bug cannot be
+ * How often the text that a bug replaces occurs in its source file. If not once, the bug cannot be
  * planted.
  */
 export function placesOf({ file, from }: PlantedBug): number {

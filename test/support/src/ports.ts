@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 
 /**
- * Below the ranges from which systems take the ports of outgoing connections: otherwise a server
- * that is started again could find such a connection on its port.
+ * Below the ranges of outgoing connections. Otherwise a server that is restarted could find such a
+ * connection on its port.
  */
 const FIRST = 15_000;
 const END = 30_000;
@@ -19,9 +19,9 @@ export function hostOf(url: string): string {
 }
 
 /**
- * A TCP port of the loopback address on which nobody listens, and that this process has not been
- * given before. Another process may take it before its user does, so whoever binds it must be ready
- * to try another one.
+ * A TCP port of the loopback address on which no process listens, and that this process has not
+ * been given before. Another process may take it first, so the caller must be ready to try another
+ * port.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {

@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url';
 import { supervise, type ExitStatus, type Supervised } from './supervise.ts';
 import { until } from './until.ts';
 
-/** Something that a script told of with `emit`. */
+/** An event that a script reported with `emit`. */
 export interface ScriptEvent {
   readonly event: string;
   /**
-   * When it happened, in ns, as the script read it: comparable with this process's
-   * `process.hrtime.bigint()` on one machine.
+   * When it happened, in ns, as the script read the clock. Comparable with this process's
+   * `process.hrtime.bigint()` on the same machine.
    */
   readonly at: bigint;
   readonly fields: Readonly<Record<string, unknown>>;
@@ -19,13 +19,13 @@ export interface ScriptEvent {
 
 export interface SpawnOptions {
   readonly args?: readonly string[];
-  /** Added to this process's own. */
+  /** Added to this process's environment. */
   readonly env?: Readonly<Record<string, string>>;
-  /** On the workspace's packages as they were last built, in place of their sources. */
+  /** Whether to use the workspace's packages as they were last built, instead of their sources. */
   readonly built?: boolean;
   /**
-   * How far it makes way for other processes, from 0, the default, to 19: for crowds, which would
-   * starve the tests beside theirs.
+   * How much priority it leaves to other processes, from 0 (default) to 19. For large groups of
+   * processes, which would otherwise slow down other tests.
    */
   readonly nice?: number;
   /** Called with each event as it arrives. */
@@ -34,23 +34,24 @@ export interface SpawnOptions {
 
 export interface WaitOptions {
   readonly withinMs: number;
-  /** Only events from this position of `events` on; 0 by default. */
+  /** Considers events from this position of `events` on. Default 0. */
   readonly from?: number;
 }
 
-/** A running script: a process of its own, which ends at the latest with this one. */
+/** A running script in a process of its own. It ends with this process at the latest. */
 export interface ScriptProcess extends AsyncDisposable {
   readonly pid: number;
-  /** All events so far, in the order in which they were told. */
+  /** All events so far, in the order in which they were reported. */
   readonly events: readonly ScriptEvent[];
-  /** What the script printed besides, the last 200 lines of it: for messages. */
+  /** The last 200 lines of the script's other output, for error messages. */
   readonly output: readonly string[];
   readonly running: boolean;
-  /** Resolves when the script has ended and all its events are there; never rejects. */
+  /** Resolves when the script has ended and all its events have arrived. Never rejects. */
   readonly exited: Promise<ExitStatus>;
   /**
-   * The first event of this name, or the first one that matches. Throws when `withinMs` are over,
-   * or the script has ended without it; the message has the script's events and output.
+   * Resolves with the first event of this name, or the first one that matches. Rejects when
+   * `withinMs` are over, or when the script has ended without it. The message contains the script's
+   * events and output.
    */
   waitFor(wanted: string | ((event: ScriptEvent) => boolean), options: WaitOptions): Promise<ScriptEvent>;
   sigstop(): void;
@@ -66,14 +67,13 @@ const OUTPUT_LINES = 200;
 const QUIET = ['--disable-warning=ExperimentalWarning', '--disable-warning=IncumbentWarning'];
 
 /**
- * Starts a script, in TypeScript or not, on this process's Node, with the workspace's packages
- * loaded from their sources.
+ * Starts a script on this process's Node, with the workspace's packages loaded from their sources.
  */
 export async function spawnScript(script: URL | string, options: SpawnOptions = {}): Promise<ScriptProcess> {
   const file = script instanceof URL ? fileURLToPath(script) : script;
   const sources = options.built === true ? [] : ['--conditions=@incumbent/source'];
   const args = [...sources, ...QUIET, file, ...(options.args ?? [])];
-  // A runner's own Node options are not the script's.
+  // The script does not inherit the Node options of a test runner.
   const { NODE_OPTIONS: _runner, ...inherited } = process.env;
   const process_ = await supervise(process.execPath, args, { env: { ...inherited, ...options.env }, stdout: 'pipe', stderr: 'pipe' });
   if (options.nice !== undefined) setPriority(process_.pid, options.nice);
@@ -173,7 +173,7 @@ async function eachLine(stream: Readable | null, take: (line: string) => void): 
   for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) take(line);
 }
 
-/** Undefined for a line that is no event: a script may print what it likes. */
+/** Undefined for a line that is not an event, because a script may print anything. */
 function parseEvent(line: string): ScriptEvent | undefined {
   if (!line.startsWith('{')) return undefined;
   const told = parseObject(line);

@@ -11,12 +11,12 @@ const places: readonly Candidate<string>[] = [
   { what: "the system's packages", find: async () => join(await unpackedPackages({ names: ['prometheus'] }), 'usr', 'bin') },
 ];
 
-/** Whether Prometheus's own checker can be had, as {@link requireStore} tells of a store. */
+/** Whether Prometheus's own checker is available, reported as {@link requireStore} does. */
 export function requirePromtool(): Promise<boolean> {
   return canBeHad(() => firstOf('promtool', places));
 }
 
-/** What it says. Throws with that where it finds something wrong. */
+/** Returns its output. Throws with its output if it finds an error. */
 export async function promtool(args: readonly string[], input = ''): Promise<string> {
   return run(join(await firstOf('promtool', places), 'promtool'), args, { input });
 }

@@ -6,18 +6,17 @@ import { parseTarget, type ProxyTarget } from './proxy/target.ts';
 import { Trap, type TrapOptions } from './proxy/trap.ts';
 
 /**
- * Which connections a fault is for: those that are there and those to come, only those to come, or
- * only those that are there.
+ * Which connections a fault affects: existing and new ones, only new ones, or only existing ones.
  */
 export type Scope = 'all' | 'new' | 'existing';
 
 export interface FaultOptions {
-  /** 'all' by default. */
+  /** Default 'all'. */
   readonly scope?: Scope;
 }
 
 export interface DirectedOptions extends FaultOptions {
-  /** 'both' by default. */
+  /** Default 'both'. */
   readonly direction?: Direction;
 }
 
@@ -30,63 +29,63 @@ export interface ProxyStats {
 }
 
 /**
- * A TCP proxy in front of one target, with faults to switch while it runs. It knows bytes, not
- * messages: what it swallows of a connection that carries HTTP/2 makes that connection useless for
- * ever, which is why `heal` resets it.
+ * A TCP proxy in front of one target, with faults that can be switched while it runs. It knows
+ * bytes, not messages. If it loses bytes of a connection that carries HTTP/2, that connection is
+ * permanently unusable, which is why `heal` resets it.
  *
- * One rule holds at a time: each of `setRules`, `latency`, `dropReplies`, `dropRequests`,
- * `blackhole`, `stall` takes the place of the one before. `silence`, `refuse` and `dropNextReply`
- * stand beside it. A target that refuses is seen by a client as a connection that is reset.
+ * One rule applies at a time: each of `setRules`, `latency`, `dropReplies`, `dropRequests`,
+ * `blackhole` and `stall` replaces the one before. `silence`, `refuse` and `dropNextReply` apply in
+ * addition. If the target refuses a connection, the client sees a reset.
  */
 export interface Proxy extends AsyncDisposable {
   readonly port: number;
   /**
-   * The target's URL with the proxy's host and port; `tcp:` where the target was given without a
+   * The target's URL with the proxy's host and port. `tcp:` if the target was given without a
    * scheme.
    */
   readonly url: string;
   stats(): ProxyStats;
 
   setRules(rules: Rules, options?: FaultOptions): void;
-  /** Every byte takes so much longer. */
+  /** Delays every byte by this time. */
   latency(ms: number, options?: DirectedOptions): void;
-  /** Requests arrive and are served; their answers never come; the connection stays open. */
+  /** Requests arrive and are served. Their answers never arrive. The connection stays open. */
   dropReplies(options?: FaultOptions): void;
-  /** Requests never arrive; the connection stays open. */
+  /** Requests never arrive. The connection stays open. */
   dropRequests(options?: FaultOptions): void;
-  /** Nothing arrives either way; new connections are accepted, and nobody answers. */
+  /** Nothing arrives in either direction. New connections are accepted and not answered. */
   blackhole(options?: FaultOptions): void;
   /**
-   * Nothing arrives either way on a connection on which the client has last sent such a request, or
-   * sends one before the proxy is healed. It stays open. All others are served.
+   * Nothing arrives in either direction on a connection whose client has last sent a matching
+   * request, or sends one before the proxy is healed. It stays open. All other connections work.
    */
   silence(isMeant: (request: string) => boolean): void;
   /** Everything waits for `ms`, or until healed, and is then delivered. Nothing is lost. */
   stall(ms?: number, options?: DirectedOptions): void;
 
   /**
-   * The next request arrives and is served; its answer is swallowed and the connection is then
-   * reset: its client cannot know whether it was served. Resolves with true when that has happened,
-   * with false when the proxy was healed or closed before.
+   * The next request arrives and is served. Its answer is lost, and the connection is then reset,
+   * so that its client cannot know whether it was served. Resolves with true when that has
+   * happened, and with false when the proxy was healed or closed before.
    *
-   * The connection that is caught is the first that sends anything, be it a ping: keep others
-   * quiet, or ask for more `afterRequestBytes`.
+   * The first connection that sends anything is caught, even if it is a ping. Keep the others
+   * quiet, or require more bytes with `afterRequestBytes`.
    */
   dropNextReply(options?: TrapOptions): Promise<boolean>;
-  /** Resets all connections now. New ones are served. */
+  /** Resets all connections now. New ones work. */
   reset(): void;
-  /** New connections are refused. Those that are there stay; add `reset` to end them. */
+  /** New connections are refused. Existing ones stay. Call `reset` as well to end them. */
   refuse(): void;
   /**
-   * Everything passes again, on the same port. Resets the connections of which something was lost;
-   * with `reset: false` only those of which one side is gone.
+   * Everything passes again, on the same port. Resets the connections that lost bytes. With `reset:
+   * false`, resets only those of which one side is gone.
    */
   heal(options?: { readonly reset?: boolean }): Promise<void>;
-  /** Resets all connections and ends the proxy. Idempotent. */
+  /** Resets all connections and closes the proxy. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Starts a proxy on a free port of the loopback address. The target need not be there yet. */
+/** Starts a proxy on a free port of the loopback address. The target need not exist yet. */
 export async function startProxy(target: ProxyTarget): Promise<Proxy> {
   const parsed = parseTarget(target);
   const links = new Links(parsed);
@@ -94,7 +93,7 @@ export async function startProxy(target: ProxyTarget): Promise<Proxy> {
   return new FaultProxy(parsed.scheme, links, listener);
 }
 
-/** The proxy of {@link startProxy}, on whatever brings it connections. */
+/** The proxy of {@link startProxy}, for any source of connections. */
 export class FaultProxy implements Proxy {
   readonly port: number;
   readonly url: string;

@@ -1,8 +1,8 @@
 /**
- * Ends a run of the tests with one plain line, `12 passed, 0 failed` or `11 passed, 1 failed, 2
- * skipped`, whatever happened. What kept tests from running counts as a failure of its own: a file
- * that does not load, a hook that throws, an error that nobody caught, a run cut short. Before that
- * line stand the ten slowest files.
+ * Ends a test run with one plain line, `12 passed, 0 failed` or `11 passed, 1 failed, 2 skipped`,
+ * in every case. Whatever kept tests from running counts as a failure of its own: a file that does
+ * not load, a hook that throws, an uncaught error, an interrupted run. Above that line are the ten
+ * slowest files.
  */
 
 import { writeSync } from 'node:fs';
@@ -19,13 +19,13 @@ export class CountReporter implements Reporter {
   #counts: Counts = { passed: 0, failed: 0, skipped: 0 };
   #times: readonly FileTime[] = [];
 
-  /** The line is written as the process exits, so that no other reporter's output follows it. */
+  /** The line is written when the process exits, so that no other reporter's output follows it. */
   onInit(): void {
     process.once('exit', (code) => {
       const { failed } = this.#counts;
       if (failed > 0) process.exitCode = 1;
       for (const line of slowest(this.#times)) writeSync(1, `${line}\n`);
-      // A run may fail before its first test, or after its last.
+      // A run may fail before its first test or after its last.
       writeSync(1, `${inWords({ ...this.#counts, failed: code === 0 ? failed : Math.max(failed, 1) })}\n`);
     });
   }
@@ -39,7 +39,7 @@ export class CountReporter implements Reporter {
   }
 }
 
-/** Nothing of a run of few files, which a reader sees at once. */
+/** Empty for a run of few files. */
 function slowest(times: readonly FileTime[]): readonly string[] {
   if (times.length <= SHOWN) return [];
   return [

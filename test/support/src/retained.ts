@@ -1,21 +1,18 @@
-/** How much memory values keep, told by the garbage collector and not by a clock. */
+/** How much memory values retain, as the garbage collector reports it. */
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 setFlagsFromString('--expose-gc');
 
-/** Bytes that this process uses for objects and buffers, once garbage is gone. */
+/** Bytes that this process uses for objects and buffers after garbage collection. */
 function usedBytes(): number {
   runInNewContext('gc()');
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
 
-/**
- * How many bytes are in use after `task`, while its result is alive, beyond what was in use before
- * it.
- */
+/** How many more bytes are in use after `task` than before it, while its result is alive. */
 export function retainedBytes(task: () => unknown): number {
   const before = usedBytes();
   const kept = [task()];

@@ -1,11 +1,11 @@
-/** What became of one run of the tests, written for the process that started the run. */
+/** The results of one test run, written for the process that started it. */
 
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { relative } from 'node:path';
 
 import type { TestCase, TestModule, TestSuite } from 'vitest/node';
 
-/** The setting that names the file to which a run writes its report. */
+/** The environment variable with the path of a run's report. */
 export const REPORT = 'INCUMBENT_TEST_REPORT';
 
 export interface Counts {
@@ -16,7 +16,7 @@ export interface Counts {
 
 interface FailedTest {
   /**
-   * Its name and those around it, as in `a leader > resigns`; empty where the file itself failed.
+   * The test's name with its groups, as in `a leader > resigns`. Empty if the file itself failed.
    */
   readonly name: string;
   readonly error: string;
@@ -29,7 +29,7 @@ export interface FailedFile {
   readonly tests: readonly FailedTest[];
 }
 
-/** How long a file took: its loading, its hooks and its tests. */
+/** How long a file took, including its loading and its hooks. */
 export interface FileTime {
   readonly project: string;
   /** Its path, from the workspace's root. */
@@ -39,9 +39,9 @@ export interface FileTime {
 
 export interface RunReport extends Counts {
   readonly files: readonly FailedFile[];
-  /** Of all files, the slowest first. */
+  /** All files, the slowest first. */
   readonly times: readonly FileTime[];
-  /** Errors that nobody caught, and of which vitest does not know the file. */
+  /** Uncaught errors whose file vitest does not know. */
   readonly stray: readonly string[];
 }
 
@@ -71,7 +71,7 @@ export function writeReport(path: string, report: RunReport): void {
   writeFileSync(path, JSON.stringify(report));
 }
 
-/** Undefined where the run ended before it could write one. */
+/** Undefined if the run ended before it wrote a report. */
 export function readReport(path: string): RunReport | undefined {
   if (!existsSync(path)) return undefined;
   const report: unknown = JSON.parse(readFileSync(path, 'utf8'));
@@ -105,7 +105,7 @@ function failedTests(module: TestModule): readonly FailedTest[] {
   return [...suites, ...tests];
 }
 
-/** Undefined where it passed, or did not run. */
+/** Undefined if it passed or did not run. */
 function errorOf(test: TestCase): string | undefined {
   const { state, errors = [] } = test.result();
   if (state === 'passed' || state === 'skipped') return undefined;

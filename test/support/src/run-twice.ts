@@ -1,7 +1,7 @@
 /**
  * Runs tests with vitest, and each file that failed once more, alone. A file that passes then is
- * reported as flaky, and the run is green: real servers in real time on a busy machine fail now and
- * then for reasons that are not the code's. What fails twice is red.
+ * reported as flaky, and the run succeeds, because real servers in real time on a busy machine
+ * sometimes fail for reasons outside the code. A file that fails twice fails the run.
  */
 
 import { spawn } from 'node:child_process';
@@ -13,25 +13,25 @@ import { addFailures, decides, type FlakyTest } from './flaky-list.ts';
 import { readReport, REPORT, type Counts, type FailedFile, type RunReport } from './run-report.ts';
 
 export interface RunTwiceOptions {
-  /** What follows `vitest run` in the first run: projects, paths. */
+  /** The arguments after `vitest run` in the first run: projects, paths. */
   readonly args: readonly string[];
   readonly flaky: readonly FlakyTest[];
-  /** Of the new entries in the list: `2026-11-23`. */
+  /** The date of new entries in the list: `2026-11-23`. */
   readonly date: string;
   readonly cwd?: string;
-  /** For people. */
+  /** Prints a line for people. */
   readonly say: (line: string) => void;
 }
 
 export interface RanTwice {
   readonly counts: Counts;
-  /** The list with what was flaky in this run. */
+  /** The list, including this run's flaky tests. */
   readonly flaky: readonly FlakyTest[];
   /** A line for each flaky test of this run. */
   readonly summary: readonly string[];
 }
 
-/** Where more files fail than this, the code is broken, and a second run would only take time. */
+/** If more files fail than this, the code is broken, and a second run would only take time. */
 const MAX_FILES = 10;
 
 export async function runTwice(options: RunTwiceOptions): Promise<RanTwice> {
@@ -58,7 +58,7 @@ export async function runTwice(options: RunTwiceOptions): Promise<RanTwice> {
   return { counts: { passed, failed, skipped }, flaky, summary };
 }
 
-/** The counts of a run without a second one: failures that decide nothing count as skipped. */
+/** The counts of a run without a second one. Failures of ignored tests count as skipped. */
 function withoutIgnored({ passed, failed, skipped, files }: RunReport, { flaky, say }: RunTwiceOptions): Counts {
   const failures = files.flatMap(({ file, tests }) => tests.map(({ name }) => ({ file, name })));
   const ignored = failures.filter(({ file, name }) => !decides(flaky, file, name));
@@ -67,7 +67,7 @@ function withoutIgnored({ passed, failed, skipped, files }: RunReport, { flaky, 
 }
 
 interface RanAgain {
-  /** Failures of the first run that were none in the second one. */
+  /** Failures of the first run that passed in the second one. */
   readonly recovered: number;
   /** Failures of the second run that count, and those that do not. */
   readonly failed: number;
@@ -106,8 +106,8 @@ async function runAgain(failure: FailedFile, options: RunTwiceOptions): Promise<
 }
 
 /**
- * One run. One that fails without telling of a failure has a stray one: it found no test, or ended
- * before its report.
+ * One run. A run that fails without reporting a failure found no test, or ended before its report,
+ * and has a stray failure.
  */
 async function vitest(args: readonly string[], { cwd }: RunTwiceOptions): Promise<RunReport> {
   const folder = mkdtempSync(join(tmpdir(), 'incumbent-run-'));

@@ -3,15 +3,15 @@ import { execFile } from 'node:child_process';
 export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** 30 000 by default; the command is killed after that. */
+  /** The command is killed after this time. Default 30,000. */
   readonly timeoutMs?: number;
-  /** What it reads; nothing by default. */
+  /** Its standard input. Default: empty. */
   readonly input?: string;
 }
 
 /**
- * Runs a command to its end and gives what it printed. Where it fails, the error's message has what
- * it printed to its standard error.
+ * Runs a command until it ends, and returns its standard output. Throws an error that contains its
+ * standard error if it fails.
  */
 export function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const { env = process.env, cwd, timeoutMs = 30_000, input = '' } = options;
@@ -25,7 +25,7 @@ export function run(command: string, args: readonly string[], options: RunOption
       else reject(new Error(failure(command, args, error, stderr), { cause: error }));
     },
   );
-  // One that reads nothing may have ended by now.
+  // A command that reads nothing may have ended by now.
   stdin?.on('error', () => {});
   stdin?.end(input);
   return promise;

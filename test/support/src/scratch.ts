@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A folder of one's own under the system's temporary folder. */
+/** A new folder under the system's temporary folder. */
 export interface Scratch {
   readonly path: string;
   /** Idempotent. */
@@ -17,8 +17,8 @@ function removeAll(): void {
 }
 
 /**
- * Makes a folder that goes at the latest when this process exits of itself. After a SIGKILL it is
- * up to the supervisors of what runs in it.
+ * Creates a folder that is removed at the latest when this process exits normally. After a SIGKILL
+ * the supervisors of the processes in it must remove it.
  */
 export async function makeScratch(name: string): Promise<Scratch> {
   const path = await mkdtemp(join(tmpdir(), `incumbent-${name}-`));
@@ -27,7 +27,7 @@ export async function makeScratch(name: string): Promise<Scratch> {
   return {
     path,
     async remove() {
-      // A killed server's last files may still be appearing: hence the retries.
+      // A killed server may still be writing its last files, hence the retries.
       await rm(path, { recursive: true, force: true, maxRetries: 5 });
       left.delete(path);
       if (left.size === 0) process.off('exit', removeAll);

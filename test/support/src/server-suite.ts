@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe } from 'vitest';
 import { requireStore, type RequiredStore } from './servers/require.ts';
 
 /**
- * Declares tests that run on a server of their own, which is started before the first test and
- * stopped after the last. Skips them where the store's server is not available. `server` may be
- * called while the tests run.
+ * Defines tests that run on a server of their own, which is started before the first test and
+ * stopped after the last. Skips them if the store's server is not available. Call `server` only
+ * while the tests run.
  */
 export async function describeOnServer<S extends { stop(): Promise<unknown> }>(
   name: string,

@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream';
  * the process that asked for it, so the system closes it whatever way that process ends, by SIGKILL
  * too. File descriptor 3 tells the command's own process id, for signals must reach it and not this
  * shell. Only an orphaned command's folder is removed here, for another may be started again on it:
- * the lifeline has then ended by itself, with status 0. The shell's own words about jobs are
+ * the watcher has then ended by itself, with status 0. The shell's own words about jobs are
  * nobody's output.
  */
 const SUPERVISOR = `
@@ -22,11 +22,11 @@ exec 3>&- 2>/dev/null
   trap '' TERM
   kill -KILL "$command"
 } >/dev/null &
-lifeline=$!
+watcher=$!
 wait "$command"
 status=$?
-kill "$lifeline"
-wait "$lifeline" 2>/dev/null && [ -n "$SUPERVISED_FOLDER" ] && rm -rf -- "$SUPERVISED_FOLDER"
+kill "$watcher"
+wait "$watcher" 2>/dev/null && [ -n "$SUPERVISED_FOLDER" ] && rm -rf -- "$SUPERVISED_FOLDER"
 exit "$status"
 `;
 

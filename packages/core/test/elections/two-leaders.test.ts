@@ -10,7 +10,7 @@ import { quiet } from '../support/track.ts';
 import { NAME, TTL_MS, World } from '../support/world.ts';
 
 /**
- * Lets time pass until `second` leads or `withinMs` are over; true if `first` believed at the same
+ * Lets time pass until `second` leads or `withinMs` are over; true if `first` was valid at the same
  * time.
  */
 async function overlap(world: World, first: Leadership, next: Promise<Leadership>, withinMs: number): Promise<boolean> {

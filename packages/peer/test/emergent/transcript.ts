@@ -58,28 +58,28 @@ class Stage {
     await cluster?.[Symbol.asyncDispose]();
   }
 
-  async #do([verb, ...words]: readonly string[]): Promise<void> {
-    if (verb === 'seeds') {
+  async #do([command, ...words]: readonly string[]): Promise<void> {
+    if (command === 'seeds') {
       this.#cluster = new Cluster({ seeds: words, heartbeatEveryMs: 1_000, failureTimeoutMs: 5_000, searchEveryMs: 2_000 }, this.#told);
       return;
     }
     const cluster = this.#cluster;
     if (cluster === undefined) throw new Error('a transcript begins with its seeds');
-    if (verb === 'start') words.map((id) => cluster.start(id));
-    else if (verb === 'wait') await cluster.pass(Number(words[0]));
-    else if (verb === 'crash') cluster.crash(...words);
-    else if (verb === 'leave') await cluster.leave(...words);
-    else if (verb === 'lose')
+    if (command === 'start') words.map((id) => cluster.start(id));
+    else if (command === 'wait') await cluster.pass(Number(words[0]));
+    else if (command === 'crash') cluster.crash(...words);
+    else if (command === 'leave') await cluster.leave(...words);
+    else if (command === 'lose')
       cluster.isLost = (from, to, { type }) => from === words[0] && to === words[1] && (words[2] === undefined || words[2] === type);
-    else if (verb === 'split')
+    else if (command === 'split')
       cluster.split(
         ...words
           .join(' ')
           .split(' | ')
           .map((side) => side.split(' ')),
       );
-    else if (verb === 'heal') cluster.heal();
-    else throw new Error(`no such verb: ${verb}`);
+    else if (command === 'heal') cluster.heal();
+    else throw new Error(`no such command: ${command}`);
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * Runs members step by step, by the verbs of etcd-io/raft's transcripts: campaign, deliver,
+ * Runs members step by step, by the commands of etcd-io/raft's transcripts: campaign, deliver,
  * stabilize, tick, transfer. It records facts in a notation of our own. "1 leads 2": node 1 leads
  * term 2. "2 follows 2": node 2 follows in term 2. "3 asks 1": node 3 asks whether it would win, in
  * term 1. "3 stands 2": node 3 is a candidate in term 2. "2 casts 3 2" and "2 refuses 3 2": node 2

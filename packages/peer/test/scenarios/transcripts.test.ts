@@ -3,17 +3,17 @@ import { Nodes } from './nodes.ts';
 import { transcripts } from './transcripts.ts';
 
 /** Executes one line of a transcript. */
-function perform(nodes: Nodes, verbs: string): void {
-  for (const phrase of verbs.split('; ')) {
-    const [verb, id = '', ...rest] = phrase.split(' ');
-    if (verb === 'campaign') nodes.campaign(id);
-    else if (verb === 'deliver') nodes.deliver(id);
-    else if (verb === 'stabilize') nodes.stabilize();
-    else if (verb === 'drop') nodes.drop();
-    else if (verb === 'tick') nodes.tick(id, Number(rest[0]));
-    else if (verb === 'lapse') nodes.lapse(...(id === '' ? [] : [id, ...rest]));
-    else if (verb === 'log') nodes.log(id, BigInt(rest[0]!), BigInt(rest[1]!));
-    else throw new Error(`no such verb: ${verb}`);
+function perform(nodes: Nodes, commands: string): void {
+  for (const phrase of commands.split('; ')) {
+    const [command, id = '', ...rest] = phrase.split(' ');
+    if (command === 'campaign') nodes.campaign(id);
+    else if (command === 'deliver') nodes.deliver(id);
+    else if (command === 'stabilize') nodes.stabilize();
+    else if (command === 'drop') nodes.drop();
+    else if (command === 'tick') nodes.tick(id, Number(rest[0]));
+    else if (command === 'lapse') nodes.lapse(...(id === '' ? [] : [id, ...rest]));
+    else if (command === 'log') nodes.log(id, BigInt(rest[0]!), BigInt(rest[1]!));
+    else throw new Error(`no such command: ${command}`);
   }
 }
 
@@ -21,9 +21,9 @@ describe('as their transcripts tell', () => {
   it.each(transcripts)('$title', ({ nodes: count, lines }) => {
     const nodes = new Nodes(count);
     nodes.facts();
-    for (const { verbs, facts } of lines) {
-      perform(nodes, verbs);
-      expect(nodes.facts(), verbs).toEqual([...facts].toSorted());
+    for (const { commands, facts } of lines) {
+      perform(nodes, commands);
+      expect(nodes.facts(), commands).toEqual([...facts].toSorted());
     }
   });
 });

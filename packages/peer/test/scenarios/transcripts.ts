@@ -4,9 +4,9 @@
  * says so.
  */
 
-/** One line of commands, as verbs and nodes, and the facts that follow. */
+/** One line of commands, as commands and nodes, and the facts that follow. */
 interface Line {
-  readonly verbs: string;
+  readonly commands: string;
   readonly facts: readonly string[];
 }
 
@@ -16,8 +16,8 @@ export interface Transcript {
   readonly lines: readonly Line[];
 }
 
-function line(verbs: string, ...facts: readonly string[]): Line {
-  return { verbs, facts };
+function line(commands: string, ...facts: readonly string[]): Line {
+  return { commands, facts };
 }
 
 /** This implementation always asks first. In etcd-io/raft that is an option. */

@@ -39,12 +39,12 @@ class Played {
 
   /** What follows. */
   obey(line: string): readonly string[] {
-    const [verb = '', ...words] = line.split(' ');
-    if (verb === 'cluster') return this.#cluster(words);
+    const [command = '', ...words] = line.split(' ');
+    if (command === 'cluster') return this.#cluster(words);
     const stage = this.#stage;
     if (stage === undefined) throw new Error('a scenario begins with its cluster');
     const [first = '', second = ''] = words;
-    switch (verb) {
+    switch (command) {
       case 'start':
         for (const id of words) stage.start(id);
         return [];
@@ -73,7 +73,7 @@ class Played {
       case 'quietly': // the same, and only the end of it is told
         return this.obey(words.join(' ')).slice(-1);
       default:
-        throw new Error(`no such command: ${verb}`);
+        throw new Error(`no such command: ${command}`);
     }
   }
 

@@ -102,30 +102,30 @@ describe('a transport', () => {
   it('opens each election once, for its own member id and for listed members', async () => {
     await using group = await TcpGroup.make(['a', 'b']);
     const transport = group.transport('a');
-    const seat = { memberId: 'a', members: ['a', 'b'], receive: nobody };
+    const options = { memberId: 'a', members: ['a', 'b'], receive: nobody };
     const one = transport.election('one');
-    await expect(one.open({ ...seat, memberId: 'b' })).rejects.toMatchObject({
+    await expect(one.open({ ...options, memberId: 'b' })).rejects.toMatchObject({
       code: 'INVALID_OPTION',
       message: expect.stringContaining('memberId'),
     });
-    await expect(one.open({ ...seat, members: ['a', 'z'] })).rejects.toMatchObject({
+    await expect(one.open({ ...options, members: ['a', 'z'] })).rejects.toMatchObject({
       code: 'INVALID_OPTION',
       message: expect.stringContaining('"z"'),
     });
-    const link = await one.open(seat);
-    await expect(one.open(seat)).rejects.toThrow('already open');
+    const link = await one.open(options);
+    await expect(one.open(options)).rejects.toThrow('already open');
     await link.close();
-    await (await one.open(seat)).close();
+    await (await one.open(options)).close();
     expect(() => transport.election('no such name')).toThrow(expect.objectContaining({ code: 'INVALID_NAME' }));
   });
 
   it("rejects with the system's error if the port is in use", async () => {
     await using group = await TcpGroup.make(['a', 'b']);
     const first = group.transport('a');
-    const seat = { memberId: 'a', members: group.ids, receive: nobody };
-    await first.election('one').open(seat);
+    const options = { memberId: 'a', members: group.ids, receive: nobody };
+    await first.election('one').open(options);
     const second = group.transport('a', { listen: `${LOOPBACK}:${group.ports.get('a')}` });
-    await expect(second.election('one').open(seat)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await expect(second.election('one').open(options)).rejects.toMatchObject({ code: 'EADDRINUSE' });
     await first.close();
   });
 });

@@ -6,18 +6,19 @@ const ROOT = '/sys/fs/cgroup';
 const NAME = /^incumbent-engine-(?<pid>\d+)-/;
 
 /**
- * The name of a new group of processes, for one engine's containers; it tells whose engine that is.
+ * The name of a new control group for the containers of one engine. It identifies the engine's
+ * owner.
  */
 export function newCgroup(): string {
   return `incumbent-engine-${process.pid}-${randomBytes(6).toString('hex')}`;
 }
 
 /**
- * Removes the groups of this name, and those of engines whose owners were killed, as far as nobody
- * is in them.
+ * Removes the control groups of this name, and those of engines whose owners were killed, if they
+ * are empty.
  */
 export async function removeCgroups(own?: string): Promise<void> {
-  // Version 1 has a tree for each kind of resource, version 2 one for all.
+  // Version 1 has a tree for each kind of resource, and version 2 has one tree.
   for (const tree of [ROOT, ...(await foldersIn(ROOT))]) {
     const groups = await foldersIn(tree);
     await Promise.all(groups.filter((group) => group === join(tree, own ?? '') || isAbandoned(group)).map(removeTree));
@@ -38,7 +39,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Not by `rm`: what is in a group are no files, and cannot be removed. */
+/** `rm` fails, because the entries of a control group are not files that can be removed. */
 async function removeTree(group: string): Promise<void> {
   for (const child of await foldersIn(group)) await removeTree(child);
   await rmdir(group).catch(() => {});

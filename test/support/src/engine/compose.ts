@@ -5,10 +5,10 @@ import { folderOnPath } from '../servers/find.ts';
 import { NEWER_RELEASE, unpackedPackages } from '../servers/packages.ts';
 import { firstOf, type Candidate } from '../servers/source.ts';
 
-/** Of version 2: the first that knows `include`. Version 1 was another program. */
+/** The first minor release of version 2 that supports `include`. Version 1 was another program. */
 const INCLUDES_SINCE = 20;
 
-/** How `docker compose` is called on this machine. */
+/** The command that runs `docker compose` on this machine. */
 export type ComposeCommand = readonly [program: string, ...args: readonly string[]];
 
 const candidates: readonly Candidate<ComposeCommand>[] = [
@@ -18,8 +18,8 @@ const candidates: readonly Candidate<ComposeCommand>[] = [
 ];
 
 /**
- * Throws `StoreUnavailable` where there is none. Reading files takes no engine; starting what is in
- * them does, on `DOCKER_HOST`.
+ * Throws `StoreUnavailable` if there is none. Reading compose files needs no engine. Starting
+ * services needs the one at `DOCKER_HOST`.
  */
 export function composeCommand(): Promise<ComposeCommand> {
   return firstOf('docker compose', candidates);

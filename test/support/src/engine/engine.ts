@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 
 const TIMEOUT_MS = { ping: 500, ask: 60_000, send: 180_000 };
 
-/** A container, as its engine tells of it. */
+/** A container, as its engine reports it. */
 export interface ContainerState {
   readonly id: string;
   /** `incumbent/etcd:bookworm`. */
@@ -15,8 +15,8 @@ export interface ContainerState {
 }
 
 /**
- * A container engine, asked on its socket in its own language: what tests need beside
- * testcontainers, and a witness that shares no code with that.
+ * A client of a container engine's API on its socket. Tests use it in addition to testcontainers,
+ * and to check testcontainers independently.
  */
 export class Engine {
   readonly socket: string;
@@ -25,12 +25,12 @@ export class Engine {
     this.socket = socket;
   }
 
-  /** As `DOCKER_HOST` has it. */
+  /** In the format of `DOCKER_HOST`. */
   get url(): string {
     return `unix://${this.socket}`;
   }
 
-  /** Whether it answers within half a second. */
+  /** Whether the engine answers within half a second. */
   async answers(): Promise<boolean> {
     const ping = this.#ask('GET', '/_ping', TIMEOUT_MS.ping);
     return ping.then(
@@ -43,7 +43,7 @@ export class Engine {
     return String(fieldOf(JSON.parse(await this.#ask('GET', '/version')), 'Version'));
   }
 
-  /** All containers, those that have ended included. */
+  /** All containers, including those that have ended. */
   async containers(): Promise<readonly ContainerState[]> {
     const all: unknown = JSON.parse(await this.#ask('GET', '/containers/json?all=true'));
     if (!Array.isArray(all)) throw new Error('an engine that does not list its containers');
@@ -55,8 +55,8 @@ export class Engine {
   }
 
   /**
-   * How many containers were started since that moment, in ms since 1970, whatever became of them:
-   * at least, as engines remember their last 256 events.
+   * How many containers were started since that moment, in ms since 1970, whether or not they still
+   * exist. A lower bound, because engines remember only their last 256 events.
    */
   async startsSince(sinceMs: number): Promise<number> {
     const filters = encodeURIComponent(JSON.stringify({ type: ['container'], event: ['start'] }));
@@ -65,14 +65,12 @@ export class Engine {
     return events.split('\n').filter((line) => line.trim() !== '').length;
   }
 
-  /** Ends a container, whatever it does, and forgets it. */
+  /** Ends a container and deletes it. */
   async remove(id: string): Promise<void> {
     await this.#ask('DELETE', `/containers/${id}?force=true&v=true`);
   }
 
-  /**
-   * The value of an image's label; undefined where there is no such image, or it has no such label.
-   */
+  /** The value of an image's label. Undefined if there is no such image or label. */
   async labelOf(image: string, label: string): Promise<string | undefined> {
     const answer = await this.#ask('GET', `/images/${image}/json`).catch((error: unknown) => {
       if (error instanceof EngineRefuses && error.status === 404) return '{}';
@@ -83,14 +81,14 @@ export class Engine {
   }
 
   /**
-   * Makes an image of one layer: a tar archive's files, and instructions as in a Dockerfile (`CMD`,
-   * `ENV`, `LABEL` and the like).
+   * Creates an image of one layer from the files of a tar archive, with instructions as in a
+   * Dockerfile (`CMD`, `ENV`, `LABEL` and so on).
    */
   async importImage(image: string, archive: Readable, instructions: readonly string[]): Promise<void> {
     const [repo = '', tag = 'latest'] = image.split(':');
     const query = new URLSearchParams({ fromSrc: '-', repo, tag });
     for (const instruction of instructions) query.append('changes', instruction);
-    // What fails half way is told within an answer that began well.
+    // A failure in the middle is reported within an answer whose status is success.
     const said = await this.#ask('POST', `/images/create?${query.toString()}`, TIMEOUT_MS.send, archive);
     const failure = said
       .split('\n')

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { Engine } from './engine.ts';
 
 /**
- * The container engine of this machine, on `DOCKER_HOST` or on the first of the sockets where
- * engines usually listen; undefined where none answers. Looks for half a second at most, so that
- * looking costs nothing where there is none. Only engines of this machine count: servers must be
- * reached on its loopback address, and keep their files in its folders.
+ * The container engine of this machine: at `DOCKER_HOST`, or on the first of the usual sockets.
+ * Undefined if none answers within half a second. Only engines of this machine count, because
+ * servers must be reachable on its loopback address and keep their files in its folders.
  */
 export async function findEngine(): Promise<Engine | undefined> {
   const engines = sockets().map((socket) => new Engine(socket));

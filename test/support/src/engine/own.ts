@@ -14,9 +14,7 @@ const START_MS = 30_000;
 const END_MS = 5_000;
 const LOG_TAIL_BYTES = 4_000;
 
-/**
- * The firewall's programs cut the path of their extensions off after 256 bytes: hence a short one.
- */
+/** Short, because the firewall's programs truncate the path of their extensions after 256 bytes. */
 const PREPARE = `
 set -e
 mount -t tmpfs tmpfs /run
@@ -25,34 +23,35 @@ if [ "$NETWORK" = own ]; then ip link set lo up; fi
 exec dockerd "$@"
 `;
 
-/** It makes no interface and no rule on the machine. */
+/** Creates no interface and no firewall rule on the machine. */
 const TOUCHES_NOTHING = ['--bridge=none', '--iptables=false', '--ip6tables=false', '--ip-forward=false'] as const;
 
 export interface OwnEngineOptions {
   /**
-   * 'shared': containers may have the machine's own network; there is no other. 'own': the engine
-   * has a network of its own, in which containers have addresses and publish ports. The machine
-   * does not see it but by {@link OwnEngine.within}. 'shared' by default.
+   * 'shared': containers can use the machine's network, and have no other. 'own': the engine has a
+   * network of its own, in which containers have addresses and publish ports. The machine can reach
+   * it only by {@link OwnEngine.within}. Default 'shared'.
    */
   readonly network?: 'shared' | 'own';
 }
 
 /**
- * An engine of one's own. It ends at the latest with this process, with its containers and images.
+ * A container engine that this process has started. It ends with this process at the latest,
+ * together with its containers and images.
  */
 export interface OwnEngine extends AsyncDisposable {
   readonly engine: Engine;
-  /** What testcontainers needs to know of it. */
+  /** The environment variables that testcontainers needs to use it. */
   readonly env: Readonly<Record<string, string>>;
-  /** A command that runs this one in the engine's network. */
+  /** Returns a command that runs `command` in the engine's network. */
   within(command: readonly string[]): readonly string[];
   /** Idempotent. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts one, in a temporary folder, and resolves when it answers. Throws `StoreUnavailable` where
- * there is none. Needs root, and Docker's daemon, installed or from Debian's packages.
+ * Starts an engine in a temporary folder, and resolves when it answers. Needs root and Docker's
+ * daemon, installed or from Debian's packages. Throws `StoreUnavailable` if that is impossible.
  */
 export async function startEngine({ network = 'shared' }: OwnEngineOptions = {}): Promise<OwnEngine> {
   const programs = await enginePrograms();
@@ -104,8 +103,8 @@ class DockerDaemon implements OwnEngine {
   }
 
   /**
-   * Its helpers could only come from a registry, and the gateway of a network that is not there is
-   * none.
+   * The images of its helpers are only in a registry. A network without a gateway has no gateway
+   * address.
    */
   get env(): Readonly<Record<string, string>> {
     return { DOCKER_HOST: this.engine.url, TESTCONTAINERS_RYUK_DISABLED: 'true', TESTCONTAINERS_HOST_OVERRIDE: LOOPBACK };
@@ -133,7 +132,7 @@ class DockerDaemon implements OwnEngine {
     ];
   }
 
-  /** Containers first: whatever is left of them afterwards are empty groups of processes. */
+  /** Removes containers first. What is left then are empty control groups. */
   async #stop(): Promise<void> {
     const containers = await this.engine.containers().catch(() => []);
     await Promise.allSettled(containers.map(({ id }) => this.engine.remove(id)));
@@ -152,8 +151,8 @@ class DockerDaemon implements OwnEngine {
 }
 
 /**
- * Ends what was started in spaces of its own, which whoever made them then tells of, and ends as
- * well.
+ * Ends a process that was started in namespaces of its own. The process that created them reports
+ * the end and ends as well.
  */
 async function end(maker: Supervised): Promise<void> {
   const children = await readFile(`/proc/${maker.pid}/task/${maker.pid}/children`, 'utf8').catch(() => '');

@@ -8,24 +8,19 @@ import { firstOf, type Candidate } from '../servers/source.ts';
 import { checkRights } from './rights.ts';
 
 /**
- * The environment in which `dockerd` and all that it starts are found; `XTABLES` is where the
- * firewall's extensions lie, if not where they usually do.
+ * The environment in which `dockerd` and all that it starts find their programs. `XTABLES` is the
+ * folder of the firewall's extensions, if it is not the usual one.
  */
 export type EnginePrograms = Readonly<Record<string, string>>;
 
-/**
- * Docker's daemon, what it starts, and those of the libraries that they load which a small system
- * lacks.
- */
+/** Docker's daemon, the programs that it starts, and those libraries that a small system lacks. */
 const PACKAGES = [
   ...['docker.io', 'containerd', 'runc', 'iptables'],
   ...['libapparmor1', 'libdevmapper1.02.1', 'libip4tc2', 'libip6tc2', 'libmnl0', 'libnetfilter-conntrack3', 'libnfnetlink0', 'libnftnl11'],
   ...['libseccomp2', 'libsystemd0', 'libxtables12'],
 ] as const;
 
-/**
- * A container's own names are served by rules that `dockerd` writes within the container's network.
- */
+/** `dockerd` writes rules within a container's network that resolve the container's own names. */
 const FIREWALL = ['iptables', 'iptables-save', 'iptables-restore', 'ip6tables', 'ip6tables-save', 'ip6tables-restore'] as const;
 
 const candidates: readonly Candidate<EnginePrograms>[] = [
@@ -33,7 +28,7 @@ const candidates: readonly Candidate<EnginePrograms>[] = [
   { what: "the system's packages", find: unpacked },
 ];
 
-/** What it takes to start an engine. Throws `StoreUnavailable` where something is missing. */
+/** The programs that start an engine. Throws `StoreUnavailable` if one is missing. */
 export async function enginePrograms(): Promise<EnginePrograms> {
   await checkRights();
   return firstOf('dockerd', candidates);
@@ -47,7 +42,7 @@ async function installed(): Promise<EnginePrograms | undefined> {
 async function unpacked(): Promise<EnginePrograms> {
   const root = await unpackedPackages({ names: PACKAGES });
   const usr = join(root, 'usr');
-  // Which of its two ways is to be used a package decides when it is installed.
+  // The installation of a package normally selects one of the two variants.
   const firewall = await cached(join('programs', `iptables-${process.arch}`), async (folder) => {
     await mkdir(folder, { recursive: true });
     const target = (name: string): string => join(usr, 'sbin', name.replace('tables', 'tables-nft'));
@@ -61,7 +56,10 @@ async function unpacked(): Promise<EnginePrograms> {
   };
 }
 
-/** `usr/lib/x86_64-linux-gnu` and `lib/x86_64-linux-gnu`, or what this machine's kind is called. */
+/**
+ * `usr/lib/x86_64-linux-gnu` and `lib/x86_64-linux-gnu`, or the folders of this machine's
+ * architecture.
+ */
 async function librariesIn(root: string): Promise<readonly string[]> {
   const places = ['usr/lib', 'lib'].map((place) => join(root, place));
   const found = places.map(async (place) => {

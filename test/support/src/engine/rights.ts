@@ -4,18 +4,15 @@ import { run } from '../run.ts';
 import { StoreUnavailable } from '../servers/source.ts';
 
 /**
- * Process ids and mounts of its own, so that whatever an engine starts ends with it, whatever way
- * it ends, and leaves no mount behind. What it keeps under `/run` is its own as well, so that
- * several can run side by side.
+ * Process ids and mounts of its own, so that everything that an engine starts ends with it in any
+ * case, and no mount is left behind. Its `/run` is also its own, so that several engines can run
+ * side by side.
  */
 export const SPACES = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'] as const;
 
 const CGROUPS = '/sys/fs/cgroup';
 
-/**
- * Throws `StoreUnavailable` where this process may not do what it takes to start an engine, as
- * within most containers.
- */
+/** Throws `StoreUnavailable` if this process may not start an engine, as in most containers. */
 export async function checkRights(): Promise<void> {
   const why = process.getuid?.() === 0 ? await firstFailure() : 'only root can start one';
   if (why !== undefined) throw new StoreUnavailable('container engine', ['none answers', why]);

@@ -2,17 +2,18 @@ import type { Engine } from './engine.ts';
 import { findEngine } from './find.ts';
 import { startEngine, type OwnEngineOptions } from './own.ts';
 
-/** A container engine that is this process's to use. */
+/** A container engine that this process uses. */
 export interface UsedEngine extends AsyncDisposable {
   readonly engine: Engine;
-  /** A command that runs this one where the ports that containers publish are. */
+  /**
+   * Returns a command that runs `command` where the published ports of containers are reachable.
+   */
   within(command: readonly string[]): readonly string[];
 }
 
 /**
- * Gives the engine that answers on this machine, or starts one, and has this process and its
- * children take their servers from it, until it is disposed of. Throws `StoreUnavailable` where
- * there is none to be had.
+ * Uses the engine that answers on this machine, or starts one. Until it is disposed of, this
+ * process and its children take their servers from it. Throws `StoreUnavailable` if there is none.
  */
 export async function useEngine(options: OwnEngineOptions = {}): Promise<UsedEngine> {
   const found = await findEngine();
@@ -29,7 +30,7 @@ export async function useEngine(options: OwnEngineOptions = {}): Promise<UsedEng
   };
 }
 
-/** Sets variables of the environment, until it is disposed of. */
+/** Sets environment variables until it is disposed of. */
 function using(env: Readonly<Record<string, string>>): AsyncDisposable {
   const before = Object.keys(env).map((name) => [name, process.env[name]] as const);
   Object.assign(process.env, env);

@@ -1,17 +1,17 @@
-/** What reading one input may take of the process. */
+/** The limits for reading one input. */
 
 import { getHeapStatistics } from 'node:v8';
 
 /**
- * Of the processor, so that other programs do not count. A second is a thousand times what the
+ * Processor time, so that other programs do not count. A second is a thousand times what the
  * slowest reader needs.
  */
 const MAX_CPU_MS = 1_000;
 const MAX_BYTES = 64 * 2 ** 20;
 
 /**
- * Begins to measure; the result ends the measurement and throws a `RangeError` where reading took
- * more than it may.
+ * Starts a measurement. The returned function ends it, and throws a `RangeError` if a limit was
+ * exceeded.
  */
 export function measure(): () => void {
   const before = bytesInUse();

@@ -1,4 +1,4 @@
-/** Which parts of the code have run, as V8 counts them: by functions, and in them by blocks. */
+/** Which parts of the code have run, as V8 counts them: functions, and blocks within them. */
 
 import { Session, type Profiler } from 'node:inspector';
 
@@ -21,7 +21,7 @@ export class Coverage implements Disposable {
   /** What has run since the last call. */
   take(): Blocks {
     const blocks = new Map<string, Uint8Array>();
-    // Called before `post` returns, as the session is on this thread.
+    // Called before `post` returns, because the session is on this thread.
     this.#session.post('Profiler.takePreciseCoverage', (error, answer) => {
       if (error !== null) throw error;
       for (const { scriptId, functions } of answer.result.filter(isUnderTest))
@@ -34,7 +34,7 @@ export class Coverage implements Disposable {
     return blocks;
   }
 
-  /** Whether one of the blocks has not been remembered. */
+  /** Whether a block is new. */
   isNew(blocks: Blocks): boolean {
     return [...blocks].some(([key, run]) => {
       const seen = this.#seen.get(key);
@@ -61,7 +61,7 @@ function isUnderTest({ url }: Profiler.ScriptCoverage): boolean {
   return url.startsWith('file:') && !OTHERS.test(url);
 }
 
-/** The first range is that of the function; each other one lies within one before it. */
+/** The first range is the function's. Each other range lies within an earlier one. */
 function runIn({ startOffset, endOffset }: Profiler.CoverageRange, ranges: readonly Profiler.CoverageRange[]): Uint8Array {
   const run = new Uint8Array(endOffset - startOffset);
   for (const range of ranges) run.fill(range.count > 0 ? 1 : 0, range.startOffset - startOffset, range.endOffset - startOffset);

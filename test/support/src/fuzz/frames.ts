@@ -5,15 +5,13 @@ import type { FuzzTarget } from './target.ts';
 interface FramesOptions extends Pick<FuzzTarget, 'inputs' | 'isRefusal'> {
   /** Encodes one frame. */
   readonly frame: (content: Uint8Array) => Uint8Array;
-  /**
-   * Opens a reader of a new stream. Its `push` yields the content of the frames that are complete.
-   */
+  /** Opens a reader of a new stream. Its `push` yields the content of the complete frames. */
   readonly open: () => { push(piece: Uint8Array): Iterable<Uint8Array> };
 }
 
 /**
- * The target `frames` of a protocol: a stream of frames is read the same in one piece and in pieces
- * of any length, and encoding what was read gives the stream's bytes again.
+ * The target `frames` of a protocol. A stream of frames must give the same frames in one piece and
+ * in pieces of any length, and encoding them again must give the stream's bytes.
  */
 export function framesTarget({ inputs, frame, open, isRefusal }: FramesOptions): FuzzTarget {
   const readIn = (stream: Uint8Array, pieceBytes: number): { readonly contents: readonly Uint8Array[]; readonly isRefused: boolean } => {

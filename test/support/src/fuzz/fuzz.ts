@@ -1,6 +1,6 @@
 /**
- * Fuzzes targets side by side, each in a thread of its own, whose memory is bounded and whose
- * hanging is noticed.
+ * Fuzzes targets in parallel, each in a thread of its own with bounded memory. Notices targets that
+ * hang.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -11,18 +11,16 @@ import type { Job, Result } from './worker.ts';
 
 export interface FuzzOptions {
   readonly seed: number;
-  /** How long each target is fed. */
+  /** How long each target runs. */
   readonly forMs: number;
   /**
-   * Whether inputs that reach something new go into the corpus. One that shows a defect always
-   * does.
+   * Whether inputs that reach new code are added to the corpus. An input that shows a defect always
+   * is.
    */
   readonly keeps: boolean;
-  /** For people. */
+  /** Prints a line for people. */
   readonly say: (line: string) => void;
-  /**
-   * An input that is read for longer hangs: of the wall clock, on a busy machine. 60 s by default.
-   */
+  /** An input that takes longer hangs, by the wall clock on a busy machine. Default 60 s. */
   readonly hangsAfterMs?: number;
 }
 
@@ -34,7 +32,7 @@ export interface Fuzzed {
 const WORKER = new URL('worker.ts', import.meta.url);
 const EXEC_ARGV = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
 const HANGS_AFTER_MS = 60_000;
-/** A reader that keeps what it reads runs out of it. */
+/** A reader that keeps everything that it reads exceeds this limit. */
 const MAX_HEAP_MB = 256;
 
 export async function fuzz(targets: readonly FoundTarget[], options: FuzzOptions): Promise<Fuzzed> {
@@ -57,7 +55,7 @@ async function passes({ name, file, target }: FoundTarget, options: FuzzOptions)
   return false;
 }
 
-/** Never rejects: a worker that dies or hangs has found a defect, too. */
+/** Never rejects: a worker that dies or hangs has also found a defect. */
 async function resultOf(job: Job, mailbox: Mailbox, hangsAfterMs: number): Promise<Result> {
   const ended = Promise.withResolvers<Result>();
   const fail = (defect: string): void => ended.resolve({ inputs: mailbox.count, found: 0, defect });

@@ -1,6 +1,6 @@
 /**
- * The input that a worker is reading, in memory that it shares with the thread that started it:
- * known also where the worker hangs or dies.
+ * The input that a worker is reading, in memory shared with the parent thread, so that the parent
+ * knows it even if the worker hangs or dies.
  */
 
 import { MAX_INPUT_BYTES } from './target.ts';
@@ -25,7 +25,7 @@ export class Mailbox {
     Atomics.add(this.#header, COUNT, 1);
   }
 
-  /** Differs with each input. */
+  /** Changes with each input. */
   get count(): number {
     return Atomics.load(this.#header, COUNT);
   }

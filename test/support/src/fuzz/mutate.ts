@@ -1,13 +1,13 @@
-/** Inputs made of other inputs, by chance that a seed decides. */
+/** Makes inputs from other inputs by random changes that a seed determines. */
 
 import { MAX_INPUT_BYTES } from './target.ts';
 
-/** A number from 0 up to, and without, 1. */
+/** A number from 0 (included) to 1 (excluded). */
 export type Chance = () => number;
 
 const MAX_CHANGES = 6;
 const MAX_PIECE_BYTES = 64;
-/** Lengths, counts and signs at which readers decide. */
+/** Lengths, counts and signs that readers commonly test. */
 const NUMBERS = [0, 1, -1, 2, 4, 8, 127, 128, 255, 256, 32_767, 65_535, 2 ** 31 - 1, -(2 ** 31), 2 ** 24];
 const DIGITS = ['0', '-1', '1', '9007199254740993', '9223372036854775808', '99999999999999999999', '1e999', '-0', '1.5', '00'];
 
@@ -22,7 +22,7 @@ export function chanceOf(seed: number): Chance {
   };
 }
 
-/** Changes an input in up to six places. `others`: inputs to take pieces of. */
+/** Changes an input in up to six places. `others`: inputs to take pieces from. */
 export function mutate(input: Uint8Array, others: readonly Uint8Array[], words: readonly string[], chance: Chance): Uint8Array {
   let bytes = Buffer.from(input);
   const changes = 1 + Math.floor(chance() * MAX_CHANGES);
@@ -63,14 +63,14 @@ function replaced(bytes: Buffer, from: number, to: number, by: Uint8Array | read
   return Buffer.concat([bytes.subarray(0, from), Uint8Array.from(by), bytes.subarray(to)]);
 }
 
-/** Big-endian, as every format here has it. */
+/** Big-endian, as in every format here. */
 function numberBytes(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeInt32BE(value);
   return bytes;
 }
 
-/** Another number for one that is written in digits. */
+/** Replaces a number that is written in digits. */
 function replacedNumber(bytes: Buffer, chance: Chance): Buffer<ArrayBuffer> {
   const found = pick([...bytes.toString('latin1').matchAll(/-?\d+/g)], chance);
   if (found === undefined) return Buffer.from(bytes);

@@ -1,6 +1,6 @@
 /**
- * The corpus of a package, read again by its unit tests: an input that has shown a defect shows it
- * again where it comes back.
+ * Reads the corpus of a package again in its unit tests, so that an input that has shown a defect
+ * shows it again if it returns.
  */
 
 import fc from 'fast-check';
@@ -11,7 +11,7 @@ import { Corpus, feed, type FuzzTarget } from './target.ts';
 const SEED = 20_300_101;
 const GENERATED = 100;
 
-/** Defines the tests of these targets, which `targets.ts` in this folder has. */
+/** Defines the tests of these targets, which `targets.ts` in this folder exports. */
 export function replayCorpus(folder: string, targets: readonly FuzzTarget[]): void {
   describe.each(targets)('the target $name reads, or refuses by a documented error,', (target) => {
     const kept = new Corpus(`${folder}/targets.ts`, target.name).read();

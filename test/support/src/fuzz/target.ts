@@ -1,7 +1,7 @@
 /**
- * What a fuzzer feeds: a reader of bytes that others have written. A package has its targets in
- * `test/fuzz/targets.ts`, and beside it in `corpus/<target>/` the inputs that have reached
- * something new, each a file. A unit test reads them all again.
+ * The interface of a fuzz target: a reader of foreign bytes. A package exports its targets in
+ * `test/fuzz/targets.ts`. Beside it, `corpus/<target>/` contains the inputs that have reached new
+ * code, one file each. A unit test reads them all again.
  */
 
 import { createHash } from 'node:crypto';
@@ -14,26 +14,29 @@ import type { Arbitrary } from 'fast-check';
 export interface FuzzTarget {
   /** The name of its folder in the corpus. */
   readonly name: string;
-  /** Inputs that are valid, most of them. The fuzzer changes them. */
+  /** Inputs that are mostly valid. The fuzzer changes them. */
   readonly inputs: Arbitrary<Uint8Array>;
-  /** What the fuzzer inserts now and then: the words of a format. */
+  /** Words of the format that the fuzzer sometimes inserts. */
   readonly words?: readonly string[];
-  /** Reads the input. An error that is no refusal, thrown or rejected with, is a defect. */
+  /**
+   * Reads the input. An error for which `isRefusal` is false is a defect, whether it is thrown or
+   * rejected.
+   */
   read(input: Uint8Array): unknown;
   /** Whether the error is one that the reader documents. */
   isRefusal(error: unknown): boolean;
 }
 
-/** A target, and where it comes from. */
+/** A target and its origin. */
 export interface FoundTarget {
   readonly target: FuzzTarget;
   /** `etcd/messages` of `packages/etcd/test/fuzz/targets.ts`. */
   readonly name: string;
-  /** The module that exports it, in `targets`. */
+  /** The module that exports it in `targets`. */
   readonly file: string;
 }
 
-/** Longer inputs reach nothing that shorter ones do not. */
+/** Longer inputs reach no code that shorter ones do not. */
 export const MAX_INPUT_BYTES = 16_384;
 
 export async function findTargets(root: string): Promise<readonly FoundTarget[]> {
@@ -42,7 +45,7 @@ export async function findTargets(root: string): Promise<readonly FoundTarget[]>
   return found.flat();
 }
 
-/** Throws a `TypeError` where the module exports no `targets`. */
+/** The targets that a module exports. Throws a `TypeError` if it exports no `targets`. */
 export async function targetsIn(file: string): Promise<readonly FoundTarget[]> {
   const module: unknown = await import(pathToFileURL(file).href);
   if (!hasTargets(module)) throw new TypeError(`${file} exports no targets`);
@@ -63,17 +66,20 @@ export function mayRefuse(isRefusal: (error: unknown) => boolean, read: () => vo
   }
 }
 
-/** Refuses nothing and resolves, or rejects with what is a defect of the reader. */
+/**
+ * Reads one input. Resolves if the reader accepts or refuses it, and rejects with a defect of the
+ * reader.
+ */
 export async function feed(target: FuzzTarget, input: Uint8Array): Promise<void> {
   try {
-    // A copy, as a reader may keep it.
+    // A copy, because a reader may keep it.
     await target.read(input.slice());
   } catch (error) {
     if (!target.isRefusal(error)) throw error;
   }
 }
 
-/** The inputs that are kept for one target. */
+/** The stored inputs of one target. */
 export class Corpus {
   readonly #folder: string;
 

@@ -1,4 +1,4 @@
-/** A thread that feeds one target until its time is over, or until an input shows a defect. */
+/** A thread that runs one target until its time is over, or until an input shows a defect. */
 
 import { parentPort, workerData } from 'node:worker_threads';
 
@@ -11,27 +11,27 @@ import { chanceOf, mutate, pick } from './mutate.ts';
 import { Corpus, feed, MAX_INPUT_BYTES, targetsIn, type FuzzTarget } from './target.ts';
 
 export interface Job {
-  /** The module that exports the target, and the name of the target in it. */
+  /** The module that exports the target, and the target's name. */
   readonly file: string;
   readonly target: string;
   readonly seed: number;
   readonly forMs: number;
-  /** Whether inputs that reach something new go into the corpus. */
+  /** Whether inputs that reach new code are added to the corpus. */
   readonly keeps: boolean;
   readonly memory: SharedArrayBuffer;
 }
 
 export interface Result {
   readonly inputs: number;
-  /** How many of them reached something new. */
+  /** How many inputs reached new code. */
   readonly found: number;
-  /** The error of the last input, which shows a defect. */
+  /** The error of the last input, if it shows a defect. */
   readonly defect?: string;
 }
 
-/** Coverage costs as much as this many inputs. */
+/** Measuring the coverage costs as much as this many inputs. */
 const BATCH = 256;
-/** Of a batch, those that fast-check makes. The others are changes of inputs that are known. */
+/** This many inputs of a batch come from fast-check. The others are changes of known inputs. */
 const GENERATED = 16;
 
 class Fuzzer {
@@ -40,7 +40,7 @@ class Fuzzer {
   readonly #corpus: Corpus;
   readonly #mailbox: Mailbox;
   readonly #coverage = new Coverage();
-  /** The inputs that reached something new. */
+  /** The inputs that reached new code. */
   readonly #pool: Uint8Array[] = [];
   #inputs = 0;
   #found = 0;
@@ -88,11 +88,14 @@ class Fuzzer {
     const blocks = this.#coverage.take();
     if (!this.#coverage.isNew(blocks)) return;
     await this.#keepNew(inputs);
-    // A block may run once only, whatever the input.
+    // Some blocks run only once, whatever the input.
     this.#coverage.remember(blocks);
   }
 
-  /** Feeds them again, to find the inputs that reach something new: by halves, as there are few. */
+  /**
+   * Reads them again to find the inputs that reach new code. Halves the batch repeatedly, because
+   * there are few.
+   */
   async #keepNew(inputs: readonly Uint8Array[]): Promise<void> {
     for (const input of inputs) await this.#feed(input);
     const blocks = this.#coverage.take();

@@ -14,12 +14,15 @@ const FOLDERS = ['etc', 'proc', 'root', 'run', 'sys', 'tmp', 'var/tmp'] as const
 const UNREAD = ['usr/share/doc', 'usr/share/locale', 'usr/share/man', 'usr/share/lintian', 'usr/share/bash-completion'] as const;
 
 /**
- * Where programs and libraries lie: of older releases at the root, of newer ones below `usr`, with
- * links at the root.
+ * The folders of programs and libraries. Older releases have them at the root, newer ones below
+ * `usr` with links at the root.
  */
 const MERGED = ['bin', 'lib', 'lib64', 'sbin'] as const;
 
-/** All files of an image, as a tar archive. `folder` is an empty one, for what is in no package. */
+/**
+ * All files of an image as a tar archive. `folder` must be empty. It receives the files that are in
+ * no package.
+ */
 export async function archiveOf(recipe: ImageRecipe, folder: string): Promise<Readable> {
   const root = await unpackedPackages({ names: [...recipe.packages, ...BASE], release: recipe.release });
   await addMissing(recipe, root, folder);
@@ -28,7 +31,10 @@ export async function archiveOf(recipe: ImageRecipe, folder: string): Promise<Re
   return output('tar', ['-c', ...owner, ...unread, '-C', root, '.', '-C', folder, '--no-recursion', ...(await newIn(folder, root))]);
 }
 
-/** The paths in the folder that are not in the root: engines take no path twice. */
+/**
+ * The paths in the folder that are not in the root, because engines reject a path that occurs
+ * twice.
+ */
 async function newIn(folder: string, root: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const paths = entries.map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
@@ -53,7 +59,7 @@ async function addMergedFolders(root: string, folder: string): Promise<void> {
   }
 }
 
-/** The tools that busybox can be, under their names. */
+/** The tools that busybox provides, under their names. */
 async function addTools(root: string, folder: string): Promise<void> {
   const place = (await isThere(join(root, 'bin', 'busybox'))) ? 'bin' : join('usr', 'bin');
   const tools = (await run(join(root, place, 'busybox'), ['--list'])).split('\n').filter((name) => name !== '' && name !== 'busybox');
@@ -80,7 +86,7 @@ function isThere(path: string): Promise<boolean> {
   );
 }
 
-/** What a command prints. The stream fails where the command does. */
+/** The output of a command. The stream fails if the command does. */
 function output(command: string, args: readonly string[]): Readable {
   const child = spawn(command, [...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const out = new PassThrough();

@@ -8,8 +8,8 @@ import { BASE, type ImageRecipe } from './recipe.ts';
 const LABEL = 'incumbent.recipe';
 
 /**
- * Makes the image in this engine, unless it is there, made by the same recipe. Takes Debian's
- * packages, and no registry.
+ * Builds the image in this engine unless it exists and was built by the same recipe. Uses Debian's
+ * packages and no registry.
  */
 export async function buildImage(engine: Engine, recipe: ImageRecipe): Promise<string> {
   const { name, instructions } = recipe;

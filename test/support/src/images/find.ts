@@ -7,30 +7,30 @@ import { firstOf } from '../servers/source.ts';
 import { buildImage } from './build.ts';
 import type { ImageRecipe } from './recipe.ts';
 
-/** Where an image of a store comes from. */
+/** The sources of a store's image. */
 export interface ImageSource {
-  /** What in the environment may name another. */
+  /** The environment variable that may name another image. */
   readonly setting?: Setting;
-  /** Of Debian's packages: the same servers as where there is no engine. */
+  /** The recipe from Debian's packages: the same servers as without an engine. */
   readonly recipe: ImageRecipe;
-  /** Its like in a registry, for machines that have no packages of Debian's. */
+  /** A published image for machines without Debian's packages. */
   readonly published: string;
 }
 
 /**
- * The image that is named in the environment; else one built here; else the published one. Throws
- * `StoreUnavailable` where none is to be had.
+ * The image that the environment names, otherwise one that is built here, otherwise the published
+ * one. Throws `StoreUnavailable` if there is none.
  */
 export function findImage(engine: Engine, { setting: name, recipe, published }: ImageSource): Promise<string> {
   return firstOf(`image like ${published}`, [
     { what: name ?? 'setting that names one', find: async () => (name === undefined ? undefined : setting(name)) },
-    // Elsewhere it could only fail, which takes its time.
+    // On other systems it would only fail after a while.
     { what: `Debian for ${recipe.name}`, find: async () => ((await isDebian()) ? buildImage(engine, recipe) : undefined) },
     { what: `${published} in a registry`, find: () => pulled(published) },
   ]);
 }
 
-/** Throws where testcontainers cannot work with the engine, or the image cannot be had. */
+/** Throws if testcontainers cannot use the engine, or if the image is not available. */
 async function pulled(image: string): Promise<string> {
   const client = await getContainerRuntimeClient();
   const name = ImageName.fromString(image);

@@ -1,4 +1,4 @@
-/** Pins images of a registry by their digests, in the text of the files that name them. */
+/** Pins the images of a registry by their digests in the files that name them. */
 
 import { run } from '../run.ts';
 
@@ -10,18 +10,16 @@ const NAMED = /(?<before>\bimage: \$\{\w+:-|\bpublished: ')(?<tag>[\w./-]+:[\w.-
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
 /**
- * Finds the digest of `name:tag`: `sha256:` and 64 hexadecimal digits. Rejects where there is none.
+ * Finds the digest of `name:tag`: `sha256:` and 64 hexadecimal digits. Rejects if there is none.
  */
 type FindDigest = (tag: string) => Promise<string>;
 
-/** The images that a text names, each once, without their digests. */
+/** The images that a text names, each once, without digests. */
 export function imagesIn(text: string): readonly string[] {
   return [...new Set([...text.matchAll(NAMED)].map(({ groups }) => groups?.['tag'] ?? ''))];
 }
 
-/**
- * The text with each image as `name:tag@digest`. An image that has a digest gets the present one.
- */
+/** The text with each image as `name:tag@digest`. Replaces existing digests. */
 export function pinImages(text: string, digests: ReadonlyMap<string, string>): string {
   return text.replaceAll(NAMED, (named: string, before: string, tag: string) => {
     const digest = digests.get(tag);
@@ -30,8 +28,8 @@ export function pinImages(text: string, digests: ReadonlyMap<string, string>): s
 }
 
 /**
- * The digest of the list of an image's platforms, from the registry. Rejects where the registry
- * cannot be reached, or has no such image.
+ * The digest of the list of an image's platforms, from the registry. Rejects if the registry is
+ * unreachable or has no such image.
  */
 async function askRegistry(tag: string): Promise<string> {
   const digest = (await run('docker', ['buildx', 'imagetools', 'inspect', tag, '--format', '{{.Manifest.Digest}}'])).trim();
@@ -40,8 +38,8 @@ async function askRegistry(tag: string): Promise<string> {
 }
 
 /**
- * Asks for the digest of each of these images. Rejects where one cannot be had, so that files are
- * changed for all images or for none.
+ * Finds the digest of each image. Rejects if one is missing, so that files are changed for all
+ * images or for none.
  */
 export async function digestsOf(tags: readonly string[], find: FindDigest = askRegistry): Promise<ReadonlyMap<string, string>> {
   const digests = new Map<string, string>();

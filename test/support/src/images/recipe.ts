@@ -1,22 +1,22 @@
-/** What an image of Debian's packages is made of. */
+/** The contents of an image of Debian's packages. */
 export interface ImageRecipe {
   /** Its name: `incumbent/etcd:bookworm`. */
   readonly name: string;
   readonly release: string;
   /**
-   * The server, its tools, and every library that they load but the C library: nothing else comes
-   * along.
+   * The server, its tools, and every library that they load except the C library. Dependencies are
+   * not added.
    */
   readonly packages: readonly string[];
-  /** Text files besides, by their paths: scripts, all of them. */
+  /** Additional text files by their paths. All are scripts. */
   readonly files?: Readonly<Record<string, string>>;
-  /** Symbolic links: where, and to what. */
+  /** Symbolic links: the path, and its target. */
   readonly links?: Readonly<Record<string, string>>;
   /**
-   * As in a Dockerfile: `CMD`, `ENTRYPOINT`, `ENV`, `EXPOSE`, `WORKDIR`. Working folders are made.
+   * As in a Dockerfile: `CMD`, `ENTRYPOINT`, `ENV`, `EXPOSE`, `WORKDIR`. Creates working folders.
    */
   readonly instructions: readonly string[];
 }
 
-/** A C library, and a shell with the small tools that checks of health need. */
+/** A C library, and a shell with the tools that health checks need. */
 export const BASE: readonly string[] = ['busybox-static', 'libc6'];

@@ -1,6 +1,6 @@
 /**
- * A process that opens a store and then has nothing to do: what a store's own script is made of.
- * Its arguments: the store's URL, and what it leaves behind.
+ * A process that opens a store and then has nothing to do. A store's own script uses it. Arguments:
+ * the store's URL, and what it leaves behind.
  */
 
 import { createHook } from 'node:async_hooks';
@@ -32,11 +32,11 @@ export type Modes<S> = Readonly<Record<string, (store: S) => Promise<void> | voi
 
 export interface LiveOptions<S> {
   /**
-   * The kinds of resources that are looked for, as `async_hooks` names them: timers and sockets by
-   * default.
+   * The kinds of resources to look for, by their names in `async_hooks`. Default: timers and
+   * sockets.
    */
   readonly resources?: RegExp;
-  /** More modes, or others of these names. */
+  /** Additional modes, or replacements. */
   readonly modes?: Modes<S>;
 }
 
@@ -45,7 +45,7 @@ export const CALL: Call = { timeoutMs: 1_000 };
 export const TTL_MS = 10_000;
 export const LEASE_CALL = { ...CALL, at: { monotonicMs: 0, wallMs: 0 } };
 
-/** Tells of every state of a watch that never ends by itself; resolves when the watch is stale. */
+/** Reports every state of a watch that never ends by itself. Resolves when the watch is stale. */
 export function follow(store: LivingStore): Promise<void> {
   const stale = Promise.withResolvers<void>();
   const onStale = ({ code }: { readonly code: string }): void => {
@@ -73,12 +73,12 @@ const common: Modes<LivingStore> = {
     void follow(store);
     return sleep(200);
   },
-  /** A call in flight, which nobody answers: the link is cut meanwhile. */
+  /** A call that is never answered, because the link is cut meanwhile. */
   call: async (store) => {
     await sleep(300);
     store.read('a', CALL).catch((error: unknown) => emit('failed', { error: String(error) }));
   },
-  /** Watches whose server has gone, and which keep trying. */
+  /** Watches whose server is gone, and which keep trying to reach it. */
   orphaned: (store) => held(follow(store)),
   closed: async (store) => {
     void follow(store);
@@ -91,8 +91,8 @@ const common: Modes<LivingStore> = {
 };
 
 /**
- * Opens the store, does what the mode says, and tells what there is then that was made since:
- * `left`, whether it holds the process or not.
+ * Opens the store and carries out the mode. Then reports the resources that were created since:
+ * `left`, whether or not they keep the process alive.
  */
 export async function live<S extends LivingStore>(open: (url: string) => Promise<S>, options: LiveOptions<S> = {}): Promise<void> {
   const [url = '', mode = ''] = process.argv.slice(2);
@@ -111,7 +111,7 @@ export async function live<S extends LivingStore>(open: (url: string) => Promise
   const store = await open(url);
   emit('open');
   await act(store);
-  // Let what has ended be cleared away, this wait too.
+  // Let everything that has ended be cleaned up, including this wait.
   await sleep(50);
   await setImmediate();
   emit('done', { left: [...alive.values()] });

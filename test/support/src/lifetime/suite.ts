@@ -1,4 +1,4 @@
-/** What a store does to the life of its process: one suite for every store that has a server. */
+/** A store's effect on the life of its process: one suite for every store that has a server. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -12,14 +12,14 @@ export interface Lifetime {
   /** The store's script, which calls `live`. */
   readonly script: URL;
   start(): Promise<OwnServer>;
-  /** One that speaks TLS, and asks for no certificate. */
+  /** Starts a server with TLS that requires no client certificate. */
   startSecure(): Promise<OwnServer>;
-  /** The store's URL for a server at this one; with a file of certificates, by TLS. */
+  /** The store's URL for a server at this URL. Given a file of certificates, with TLS. */
   urlOf(url: string, ca?: string): string;
 }
 
 const WAIT = { withinMs: 20_000 };
-/** A process ends so long after it has nothing to do, at most. */
+/** The longest time until a process with nothing to do has ended, in ms. */
 const ENDS_WITHIN_MS = 4_000;
 const TROUBLE = ['unhandled', 'warning'];
 
@@ -27,7 +27,7 @@ function sinceMs(at: bigint): number {
   return Number(process.hrtime.bigint() - at) / 1e6;
 }
 
-/** It ends by itself, well, and as soon as it has nothing to do. */
+/** Expects the process to end by itself, successfully, as soon as it has nothing to do. */
 export async function endsByItself(script: ScriptProcess): Promise<void> {
   const done = await script.waitFor('done', WAIT);
   expect(await script.exited).toBe(0);
@@ -35,7 +35,10 @@ export async function endsByItself(script: ScriptProcess): Promise<void> {
   expect(script.events.filter(({ event }) => [...TROUBLE, 'threw'].includes(event))).toEqual([]);
 }
 
-/** To be called inside a `describe`. Answers with a start of the script on the suite's server. */
+/**
+ * Defines the tests. Call it inside a `describe`. Returns a function that starts the script on the
+ * suite's server.
+ */
 export function lifetimeTests({ script: file, start, startSecure, urlOf }: Lifetime): (mode: string) => Promise<ScriptProcess> {
   let server: OwnServer;
   beforeAll(async () => {

@@ -3,30 +3,29 @@ import type { Socket } from 'node:net';
 import { reset } from './reset.ts';
 import { PASS, type Rule } from './rules.ts';
 
-/** What one side of a connection can say to the other: bytes, "no more", or a reset. */
+/** What one side of a connection can send to the other: bytes, an end, or a reset. */
 type Item = Buffer | 'end' | 'reset';
 
 interface Queued {
   readonly item: Item;
-  /** When it may be handed on, on the monotonic clock. */
+  /** When it may be delivered, on the monotonic clock. */
   readonly dueAt: number;
 }
 
 /**
- * Beyond it the source is not read, so that a slow or stopped link holds its sender back, as a real
- * one does.
+ * Beyond this size the source is not read, so that a slow or stopped link slows its sender down, as
+ * a real one does.
  */
 const MAX_QUEUED_BYTES = 1024 * 1024;
 
 /**
- * One direction of one connection: takes what `source` says and hands it to `sink`, as the rule
- * says.
+ * One direction of one connection: delivers what `source` sends to `sink` according to the rule.
  */
 export class Flow {
-  /** Bytes that were handed on, and bytes that were dropped. */
+  /** How many bytes were delivered, and how many were dropped. */
   passed = 0;
   dropped = 0;
-  /** The news of an end or a reset was dropped: this connection has only one side left. */
+  /** An end or a reset was dropped, so this connection has only one side left. */
   severed = false;
 
   readonly #source: Socket;
@@ -37,7 +36,7 @@ export class Flow {
   #queuedBytes = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** `onBytes` sees all bytes before the rule does. */
+  /** `onBytes` receives all bytes before the rule is applied. */
   constructor(source: Socket, sink: Socket, onBytes: (bytes: Buffer) => void) {
     this.#source = source;
     this.#sink = sink;
@@ -56,8 +55,8 @@ export class Flow {
   }
 
   /**
-   * What is queued already keeps its time under a delay, is lost to a drop, and goes at once when
-   * all passes again.
+   * With a delay, queued bytes keep their time. With a drop, they are lost. When everything passes
+   * again, they are delivered at once.
    */
   setRule(rule: Rule): void {
     this.#rule = rule;

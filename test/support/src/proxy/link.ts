@@ -9,20 +9,18 @@ export interface Target {
   readonly port: number;
 }
 
-/** A connection to the target, as links have them. */
+/** A connection to the target. */
 export function connectTo({ host, port }: Target): Socket {
   return connect({ host, port, allowHalfOpen: true, noDelay: true });
 }
 
-/** Sees the bytes of a link before its rules do, and may change those. */
+/** Receives the bytes of a link before its rules are applied, and may change the rules. */
 export interface LinkWatcher {
   onRequest(link: Link, bytes: number): void;
   onReply(link: Link, bytes: number): void;
 }
 
-/**
- * One client's connection through the proxy, and the connection to the target that belongs to it.
- */
+/** One client's connection through the proxy, and its connection to the target. */
 export class Link {
   readonly requests: Flow;
   readonly replies: Flow;
@@ -44,17 +42,17 @@ export class Link {
     this.closed = this.#end();
   }
 
-  /** Something of this connection is lost: what runs over it can no longer be right. */
+  /** Whether bytes of this connection were lost, so that it can no longer work. */
   get tainted(): boolean {
     return this.requests.tainted || this.replies.tainted;
   }
 
-  /** One side of this connection is gone, and the other side was not told. */
+  /** Whether one side of this connection is gone and the other was not notified. */
   get severed(): boolean {
     return this.requests.severed || this.replies.severed;
   }
 
-  /** What the client sent last, as it came in one piece. */
+  /** The last bytes of the client, as they arrived in one piece. */
   get lastRequest(): string {
     return this.#lastRequest.toString('latin1');
   }
@@ -64,7 +62,7 @@ export class Link {
     this.replies.setRule(rules.replies);
   }
 
-  /** Resets both sides now: they see ECONNRESET. */
+  /** Resets both sides now. They see ECONNRESET. */
   reset(): void {
     reset(this.#client);
     reset(this.#server);

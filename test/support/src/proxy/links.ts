@@ -4,15 +4,15 @@ import { connectTo, Link, type LinkWatcher, type Target } from './link.ts';
 import { DROP_ALL, PASS_ALL, type Rules } from './rules.ts';
 import type { Trap } from './trap.ts';
 
-/** Bytes of one direction: handed on, and lost. */
+/** Bytes of one direction: delivered, and lost. */
 export interface FlowStats {
   readonly passed: number;
   readonly dropped: number;
 }
 
 /**
- * The connections through one proxy, the rules for those to come, and the traps that wait for one
- * of them.
+ * The connections through one proxy, the rules for new ones, and the traps that wait for one of
+ * them.
  */
 export class Links implements LinkWatcher {
   readonly open = new Set<Link>();
@@ -28,7 +28,7 @@ export class Links implements LinkWatcher {
     this.#target = target;
   }
 
-  /** Links a client to the target, by `server` where that connection is there already. */
+  /** Connects a client to the target. Uses `server` if that connection exists already. */
   add(client: Socket, server: Socket = connectTo(this.#target)): void {
     this.opened += 1;
     const link = new Link(client, server, this.rules, this);

@@ -6,14 +6,12 @@ import { freePort, isAddressInUse, listen } from '../ports.ts';
 const ATTEMPTS = 10;
 const REOPEN_EVERY_MS = 50;
 
-/** Where a proxy takes its connections from. */
+/** The source of a proxy's connections. */
 export interface Listening {
   readonly port: number;
-  /**
-   * New connections are refused from the moment of the call on. Connections that are there stay.
-   */
+  /** From this call on new connections are refused. Existing connections stay. */
   close(): void;
-  /** Listens again, on the same port; waits a moment if it is in use. */
+  /** Listens again on the same port. Waits briefly if the port is in use. */
   reopen(): Promise<void>;
 }
 
@@ -51,7 +49,7 @@ export class Listener implements Listening {
         this.#server = await serve(this.port, this.#onConnection);
       } catch (error) {
         if (attempt === ATTEMPTS || !isAddressInUse(error)) throw error;
-        // Another process looks just then whether the port is free.
+        // Another process may be checking at this moment whether the port is free.
         await sleep(REOPEN_EVERY_MS);
       }
     }
@@ -61,7 +59,7 @@ export class Listener implements Listening {
 async function serve(port: number, onConnection: (socket: Socket) => void): Promise<Server> {
   const server = createServer({ allowHalfOpen: true }, onConnection);
   await listen(server, port);
-  // One connection that could not be accepted is its client's affair.
+  // A failure to accept one connection affects only its client.
   server.on('error', () => {});
   return server;
 }

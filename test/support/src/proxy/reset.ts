@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 
 /**
- * Ends a connection now, and what is still to be written is lost: its other side sees ECONNRESET,
- * or, where this side has just said that it sends no more, an end in order.
+ * Ends a connection now and discards what is still to be written. The other side sees ECONNRESET
+ * or, if this side has just sent an end, an orderly end.
  */
 export function reset(socket: Socket): void {
-  // Node resets neither a socket whose end is on its way nor one that is still connecting, and the
-  // former it would then never close.
+  // Node cannot reset a socket whose end is being sent, or that is still connecting. It would never
+  // close the former.
   if (socket.writableEnded || socket.connecting) socket.destroy();
   else socket.resetAndDestroy();
 }

@@ -1,16 +1,16 @@
 /** What happens to the bytes of one direction. */
 export type Rule =
-  /** They are handed on. */
+  /** They are delivered. */
   | { readonly kind: 'pass' }
-  /** Each is handed on so many ms after it came; the order stays. */
+  /** Each is delivered this many ms after it arrived, in order. */
   | { readonly kind: 'delay'; readonly ms: number }
-  /** They wait, and the sender is held back once the buffers are full. Nothing is lost. */
+  /** They wait, and the sender is slowed down once the buffers are full. Nothing is lost. */
   | { readonly kind: 'hold' }
-  /** They are gone, and so is the news that the sender closed or reset the connection. */
+  /** They are lost, and so is the sender's end or reset of the connection. */
   | { readonly kind: 'drop' };
 
 /**
- * What happens to both directions of a connection: requests go from client to server, replies come
+ * The rules of both directions of a connection: requests go from client to server, and replies come
  * back.
  */
 export interface Rules {
@@ -28,7 +28,7 @@ export const DROP_ALL: Rules = { requests: DROP, replies: DROP };
 
 export type Direction = 'requests' | 'replies' | 'both';
 
-/** The rule for one direction or for both; the other one passes. */
+/** The rule for one direction or for both. Bytes of the other direction pass. */
 export function towards(direction: Direction, rule: Rule): Rules {
   return {
     requests: direction === 'replies' ? PASS : rule,

@@ -7,7 +7,7 @@ import { connectTo, type Target } from './link.ts';
 import { Links } from './links.ts';
 import { Listener, type Listening } from './listener.ts';
 
-/** What lies behind one port that clients may ask for. */
+/** The target of one port that clients may connect to. */
 interface Destination {
   readonly target: Target;
   readonly links: Links;
@@ -15,9 +15,9 @@ interface Destination {
 }
 
 /**
- * A SOCKS 5 server: for programs whose connections cannot be led through proxies otherwise, because
- * they tell one another their addresses. Each port of the loopback address that clients may ask for
- * has a {@link Proxy} of its own, with all its faults; others are refused.
+ * A SOCKS 5 server, for programs that cannot use other proxies because they tell each other their
+ * addresses. Each port of the loopback address that clients may use has a {@link Proxy} of its own,
+ * with all its faults. Other ports are refused.
  */
 export class SocksGate implements AsyncDisposable {
   readonly #destinations = new Map<number, Destination>();
@@ -37,7 +37,7 @@ export class SocksGate implements AsyncDisposable {
     return this.#listener.port;
   }
 
-  /** Lets clients through to a port, and gives the proxy that is then between. */
+  /** Permits connections to a port, and returns the proxy in between. */
   proxyTo(port: number): Proxy {
     const target = { host: LOOPBACK, port };
     const destination = { target, links: new Links(target), door: new Door(this.port) };
@@ -67,7 +67,7 @@ export class SocksGate implements AsyncDisposable {
   }
 }
 
-/** Stands for a listener of its own. */
+/** Replaces a listener. */
 class Door implements Listening {
   readonly port: number;
   open = true;
@@ -86,8 +86,8 @@ class Door implements Listening {
 }
 
 /**
- * A connection that stands, or undefined. A client must learn from the gate that nobody listens
- * there: to be connected and then reset is something else to it.
+ * An established connection, or undefined. The gate must report that nothing listens on the port,
+ * because clients treat a connection that is then reset differently.
  */
 async function connected(target: Target): Promise<Socket | undefined> {
   const server = connectTo(target);
@@ -101,7 +101,7 @@ const VERSION = 5;
 const NO_AUTHENTICATION = 0;
 const CONNECT = 1;
 const IPV4 = 1;
-/** With an address of IPv4. */
+/** The length of a request with an IPv4 address. */
 const REQUEST_BYTES = 10;
 const SUCCEEDED = 0;
 const REFUSED = 5;
@@ -111,8 +111,8 @@ function answer(code: number): Buffer {
 }
 
 /**
- * Resolves with undefined for whatever is not a wish to be connected with a port of an IPv4
- * address. The socket is paused then.
+ * Resolves with the requested port. Undefined for anything but a request to connect to a port of an
+ * IPv4 address. The socket is paused afterwards.
  */
 function askedPort(socket: Socket): Promise<number | undefined> {
   const { promise, resolve } = Promise.withResolvers<number | undefined>();
@@ -123,7 +123,7 @@ function askedPort(socket: Socket): Promise<number | undefined> {
     if (heard[0] !== VERSION) resolve(undefined);
     else if (greeted && heard.length >= REQUEST_BYTES) resolve(portIn(heard));
     else if (!greeted && heard.length >= 2 + (heard[1] ?? Infinity)) {
-      // A client says no more before it is answered.
+      // A client sends nothing more before it is answered.
       heard = Buffer.alloc(0);
       greeted = true;
       socket.write(Buffer.from([VERSION, NO_AUTHENTICATION]));

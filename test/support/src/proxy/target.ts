@@ -2,8 +2,8 @@ import type { Target } from './link.ts';
 import { LOOPBACK } from '../ports.ts';
 
 /**
- * Where a proxy leads to: a URL, which also says the scheme of the proxy's own URL; a port of this
- * machine; or a host and a port.
+ * The target of a proxy: a URL, whose scheme the proxy's own URL takes, a port of this machine, or
+ * a host and a port.
  */
 export type ProxyTarget = string | number | Target;
 

@@ -4,20 +4,18 @@ import type { Link } from './link.ts';
 import { DROP, PASS } from './rules.ts';
 
 export interface TrapOptions {
-  /** How many bytes a client must send before its connection is caught; 1 by default. */
+  /** How many bytes a client must send before its connection is caught. Default 1. */
   readonly afterRequestBytes?: number;
-  /** How long after the first byte of the reply the connection is reset, in ms; 50 by default. */
+  /** How long after the first byte of the reply the connection is reset, in ms. Default 50. */
   readonly resetAfterMs?: number;
 }
 
 /**
- * Waits for a request, swallows the reply to it, and resets the connection: the request was served
- * and its client never learns it.
+ * Waits for a request, discards the reply to it, and resets the connection. The request was served,
+ * and its client does not learn it.
  */
 export class Trap {
-  /**
-   * True when it caught a reply, and the connection is reset; false when it was given up before.
-   */
+  /** True when it has caught a reply and reset the connection. False when it was aborted before. */
   readonly sprung: Promise<boolean>;
   readonly #afterRequestBytes: number;
   readonly #resetAfterMs: number;
@@ -34,7 +32,7 @@ export class Trap {
     this.#settle = resolve;
   }
 
-  /** True when these bytes belong to this trap alone. */
+  /** Whether these bytes belong to this trap only. */
   onRequest(link: Link, bytes: number): boolean {
     if (this.#caught !== undefined) return this.#caught === link;
     const sent = (this.#sent.get(link) ?? 0) + bytes;
@@ -53,7 +51,7 @@ export class Trap {
   }
 
   /**
-   * The connection closed by itself: a trap that had caught it, but no reply, waits for another
+   * The connection closed by itself. A trap that had caught it without a reply waits for another
    * one.
    */
   onClosed(link: Link): void {

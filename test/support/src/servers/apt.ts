@@ -6,19 +6,19 @@ import { run } from '../run.ts';
 const UPDATE_TIMEOUT_MS = 60_000;
 const DOWNLOAD_TIMEOUT_MS = 120_000;
 
-/** What this machine runs, and where its packages come from. */
+/** The operating system of this machine, which determines the source of packages. */
 interface System {
   /** `debian`, `ubuntu`. */
   readonly id: string;
-  /** Its release, as apt calls it: `bookworm`. */
+  /** Its release in apt's terms: `bookworm`. */
   readonly codename: string;
   readonly mirrors: readonly string[];
 }
 
 /**
- * Downloads packages of a release, by default of this machine's own, into a folder, and gives its
- * files' names. It uses the mirrors, proxy and keys of the machine's apt, but lists and caches in
- * the folder: needs no rights, and changes nothing of the system.
+ * Downloads packages of a release (default: this machine's own) into a folder, and returns the file
+ * names. Uses the mirrors, proxy and keys of the machine's apt, but keeps lists and caches in the
+ * folder. It needs no permissions and changes nothing in the system.
  */
 export async function downloadPackages(names: readonly string[], folder: string, release?: string): Promise<void> {
   const system = await thisSystem();
@@ -55,7 +55,7 @@ async function thisSystem(): Promise<System> {
 }
 
 /**
- * Each line begins with the quoted address of a file that an update would fetch; third parties may
+ * Each line begins with the quoted address of a file that an update would fetch. Third parties may
  * use the release's name, too.
  */
 function mirrorsOf(codename: string, uris: string): readonly string[] {
@@ -87,7 +87,7 @@ async function privateState(folder: string, source: string): Promise<readonly st
     'Dir::Cache': join(state, 'cache'),
     'Dir::Etc::sourcelist': join(state, 'sources.list'),
     'Dir::Etc::sourceparts': '/dev/null',
-    // Where this is root, apt would fetch as a user who may not write here.
+    // As root, apt would download as a user who may not write here.
     'APT::Sandbox::User': 'root',
     'APT::Update::Error-Mode': 'any',
     'Acquire::Languages': 'none',

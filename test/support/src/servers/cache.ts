@@ -13,9 +13,9 @@ function cacheFolder(): string {
 }
 
 /**
- * The cached folder of this name, made by `fill` where it is not there. It appears complete or not
- * at all: any number of processes may ask at once; each then fills a folder of its own, and the
- * first one's stays.
+ * The cached folder of this name. If it does not exist, `fill` creates it. The folder appears
+ * complete or not at all. If several processes ask at the same time, each fills a folder of its
+ * own, and the first one's stays.
  */
 export async function cached(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
   const folder = join(cacheFolder(), name);

@@ -19,15 +19,15 @@ const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-node
 const DAYS = ['-days', '2'];
 
 /**
- * Makes an authority, a server's certificate for this machine's loopback names, and a client's
- * certificate, which has `clientName` as its common name. Needs `openssl`.
+ * Creates a certificate authority, a server certificate for this machine's loopback names, and a
+ * client certificate with the common name `clientName`. Needs `openssl`.
  */
 export async function makeCertificates(folder: string, clientName: string): Promise<Certificates> {
   const ca = keyPair(folder, 'ca');
   const subject = ['-subj', '/CN=Incumbent test authority'];
   await run('openssl', ['req', '-x509', ...KEY, ...DAYS, ...subject, '-keyout', ca.key, '-out', ca.cert]);
   const names = 'subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1';
-  // A server may be a client of its own, too: etcd's JSON gateway is one.
+  // A server may also be its own client, as etcd's JSON gateway is.
   const server = await signed(folder, 'server', ca, {
     commonName: 'localhost',
     extensions: `${names}\nextendedKeyUsage=serverAuth,clientAuth\n`,
@@ -38,7 +38,7 @@ export async function makeCertificates(folder: string, clientName: string): Prom
 
 interface Subject {
   readonly commonName: string;
-  /** In openssl's own notation. */
+  /** In openssl's format. */
   readonly extensions: string;
 }
 

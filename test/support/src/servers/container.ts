@@ -3,8 +3,8 @@ import { getContainerRuntimeClient, GenericContainer, type ContainerRuntimeClien
 import { LOG_TAIL_BYTES, type Instance, type InstancePlan } from './instance.ts';
 
 /**
- * A container as testcontainers has started it, and as the engine knows it: only the latter can be
- * killed, paused and started again.
+ * A container as testcontainers has started it, and as the engine knows it. Only the engine can
+ * kill, pause and restart it.
  */
 interface Container {
   readonly started: StartedTestContainer;
@@ -12,13 +12,13 @@ interface Container {
 }
 
 /**
- * A server in a container, by an engine of this machine. The container has the machine's own
- * network and sees the plan's folder under the same path, as the same user, so that addresses and
- * files mean the same inside and outside. It ends at the latest with this process, where the engine
- * may run testcontainers' reaper.
+ * A server in a container of this machine's engine. The container uses the machine's network, and
+ * sees the plan's folder under the same path as the same user, so that addresses and files are the
+ * same inside and outside. It ends with this process at the latest, if the engine may run
+ * testcontainers' reaper.
  *
- * This file loads testcontainers: import it only where an engine answers. `pnpm verify containers`
- * puts it to all tests of servers.
+ * This file loads testcontainers, so import it only if an engine answers. `pnpm verify containers`
+ * runs all tests of servers with it.
  */
 export class ContainerInstance implements Instance {
   readonly #image: string;
@@ -48,15 +48,15 @@ export class ContainerInstance implements Instance {
     if (this.#container === undefined || !(await this.running())) return;
     const { engine } = this.#container;
     await engine.kill({ signal });
-    // A paused container takes a SIGKILL at once, with Docker, and any other signal when it goes
-    // on.
+    // With Docker, a paused container receives SIGKILL at once, and any other signal when it
+    // continues.
     if ((await this.#state())?.Paused === true) await engine.unpause();
     await engine.wait();
   }
 
   /**
-   * Nothing if it does not run, or is paused already: engines take that for a mistake, processes do
-   * not.
+   * Does nothing if the container does not run or is paused already, which engines report as an
+   * error, unlike processes.
    */
   async pause(): Promise<void> {
     if (await this.canExec()) await this.#container?.engine.pause();
@@ -105,7 +105,7 @@ async function create(image: string, { program, args, env = {}, folder }: Instan
 const FRAME_HEADER_BYTES = 8;
 
 /**
- * The engine sends its two streams in frames: a header that ends with the length as a 32 bit
+ * The engine sends its two streams in frames: a header that ends with the length as a 32-bit
  * integer, then the bytes.
  */
 function withoutFrames(framed: Buffer): string {

@@ -1,4 +1,7 @@
-/** A disk of one's own, which can be frozen: whoever writes to it then waits, and reads go on. */
+/**
+ * A disk that can be frozen. While it is frozen, processes that write to it wait, and reads
+ * succeed.
+ */
 
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,15 +12,14 @@ import { run } from '../run.ts';
 import { StoreUnavailable } from './source.ts';
 
 /**
- * What two segments of etcd's log, of 64 MiB each, and its snapshots need, and more. The file is
- * sparse.
+ * More than two segments of etcd's log, of 64 MiB each, and its snapshots need. The file is sparse.
  */
 const DISK_BYTES = 1_024 * 2 ** 20;
 
 /**
- * Mounts the file on the folder, and then freezes and thaws it as it is told by lines. When its
- * standard input closes, in whatever way its parent ends, it thaws and unmounts: nobody can end a
- * process that writes to a frozen disk.
+ * Mounts the file on the folder, then freezes and thaws it on commands, one per line. When its
+ * standard input closes, because its parent has ended in any way, it thaws and unmounts. A process
+ * that writes to a frozen disk cannot be killed.
  */
 const KEEPER = `
 mount -o loop "$1" "$2" || exit 1
@@ -43,8 +45,8 @@ export class FreezableDisk implements AsyncDisposable {
   }
 
   /**
-   * Makes a disk in the file and mounts it on the folder. Takes root on Linux; throws
-   * `StoreUnavailable` where it cannot be had.
+   * Creates a disk in the file and mounts it on the folder. Needs root on Linux. Throws
+   * `StoreUnavailable` if that is impossible.
    */
   static async mount(file: string, folder: string): Promise<FreezableDisk> {
     try {
@@ -62,14 +64,14 @@ export class FreezableDisk implements AsyncDisposable {
     }
   }
 
-  /** From now on nothing can be written. Resolves when that holds. */
+  /** From now on writes wait. Resolves when this is in effect. */
   async freeze(): Promise<void> {
     this.#keeper.stdin?.write('freeze\n');
     await this.#hear('frozen');
     this.#isFrozen = true;
   }
 
-  /** Whoever waited goes on. Nothing where it is not frozen. */
+  /** Waiting writes continue. Does nothing if the disk is not frozen. */
   async thaw(): Promise<void> {
     if (!this.#isFrozen) return;
     this.#keeper.stdin?.write('thaw\n');

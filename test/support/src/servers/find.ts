@@ -1,7 +1,7 @@
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 
-/** The first folder of the PATH that has all these programs; undefined where none has. */
+/** The first folder of the PATH that contains all these programs. Undefined if there is none. */
 export async function folderOnPath(...programs: readonly string[]): Promise<string | undefined> {
   for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
     if (folder !== '' && (await hasAll(folder, programs))) return folder;

@@ -9,12 +9,12 @@ export interface AskOptions {
   readonly method?: 'GET' | 'POST';
   readonly body?: string;
   readonly certificates?: Certificates | undefined;
-  /** 1 000 by default. */
+  /** Default 1,000. */
   readonly timeoutMs?: number;
 }
 
 /**
- * Sends one request on a connection of its own and gives the body of the answer. Throws where its
+ * Sends one request on a connection of its own, and returns the body of the answer. Throws if the
  * status is not 200.
  */
 export async function ask(url: string, options: AskOptions = {}): Promise<string> {

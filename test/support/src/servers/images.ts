@@ -5,13 +5,13 @@ import { etcdImages } from './etcd/image.ts';
 import { redisImages } from './redis/image.ts';
 import { zookeeperImages } from './zookeeper/image.ts';
 
-/** An image as the compose files have it. */
+/** An image, as the compose files name it. */
 export interface ComposeImage extends Omit<ImageSource, 'setting'> {
-  /** The variable that names another. */
+  /** The environment variable that may name another image. */
   readonly setting: Setting;
 }
 
-/** What `docker/` runs: of each store the newest that there are packages of. */
+/** The images of `docker/`: the newest version of each store that has packages. */
 export const composeImages: Readonly<Record<'consul' | 'etcd' | 'redis' | 'valkey' | 'zookeeper', ComposeImage>> = {
   consul: { ...consulImage, setting: 'INCUMBENT_CONSUL_IMAGE' },
   etcd: { ...etcdImages.newer, setting: 'INCUMBENT_ETCD_IMAGE' },

@@ -1,40 +1,40 @@
 /**
- * One server, as a process or as a container, that can be ended and started again on the same ports
+ * One server, as a process or a container, that can be killed and started again on the same ports
  * and data.
  */
 export interface Instance {
-  /** Starts it, or starts it again. Does not wait until it serves. */
+  /** Starts it, also after it has ended. Does not wait until it serves requests. */
   start(): Promise<void>;
   running(): Promise<boolean>;
   /**
-   * Sends the signal, SIGKILL by default, and resolves when it has ended. Nothing if it does not
+   * Sends the signal (default SIGKILL), and resolves when it has ended. Does nothing if it does not
    * run.
    */
   kill(signal?: NodeJS.Signals): Promise<void>;
-  /** Stops it where it is: its sockets stay open, and nothing answers. */
+  /** Stops it: its sockets stay open, and it answers nothing. */
   pause(): Promise<void>;
   resume(): Promise<void>;
   /**
-   * Runs another program that comes with the server, and gives what it prints. In a container that
-   * takes a server that runs.
+   * Runs another program that belongs to the server, and returns its output. A container must be
+   * running.
    */
   exec(program: string, args: readonly string[]): Promise<string>;
   canExec(): Promise<boolean>;
-  /** The end of what it logged: for messages. */
+  /** The end of its log, for error messages. */
   logTail(): Promise<string>;
-  /** Ends it for good. */
+  /** Ends it permanently. */
   remove(): Promise<void>;
 }
 
-/** What to run, and the one folder in which it keeps everything. */
+/** The command of a server, and the folder that contains all its files. */
 export interface InstancePlan {
   readonly program: string;
   readonly args: readonly string[];
-  /** Its environment, and that of other programs of its, besides the PATH. */
+  /** The environment of it and of its other programs, except the PATH. */
   readonly env?: Readonly<Record<string, string>>;
-  /** A folder that is there, for this instance or for those that live and die together. */
+  /** An existing folder for this instance, or for several that have the same lifetime. */
   readonly folder: string;
-  /** Tells it apart from others in that folder. */
+  /** Distinguishes it from the others in that folder. */
   readonly name: string;
 }
 

@@ -6,21 +6,21 @@ export interface Leadership {
   readonly term: bigint;
 }
 
-/** Runs a program that comes with a server, and gives what it prints. */
+/** Runs a program that belongs to a server, and returns its output. */
 type Run = (program: string, args: readonly string[]) => Promise<string>;
 
-/** What tells the servers of one store from those of another. */
+/** What differs between the servers of different stores. */
 export interface ServerKind {
   /** For messages: "etcd". */
   readonly name: string;
-  /** Whether it can serve now: it knows a leader. */
+  /** Whether it serves requests now: it knows a leader. */
   serves(server: OwnService): Promise<boolean>;
   versionOf(server: OwnService): Promise<string>;
-  /** Throws where it does not answer soon. */
+  /** Throws if it does not answer soon. */
   leadershipOf(server: OwnService): Promise<Leadership>;
   /**
-   * Runs the store's command line tool against these endpoints, of the server's cluster, and gives
-   * what it prints.
+   * Runs the store's command line tool on these endpoints of the server's cluster, and returns its
+   * output.
    */
   ctl(run: Run, endpoints: readonly string[], server: OwnService, args: readonly string[]): Promise<string>;
 }

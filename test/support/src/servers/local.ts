@@ -12,7 +12,7 @@ const PAUSE_TIMEOUT_MS = 10_000;
 
 /**
  * A server that runs as a process of this machine, from programs in `binaries`. It ends with this
- * process, whatever way that ends.
+ * process in any case.
  */
 export class LocalInstance implements Instance {
   readonly #binaries: string;
@@ -52,8 +52,7 @@ export class LocalInstance implements Instance {
     if (this.#process === undefined) return;
     const { exited } = this.#process;
     this.#process.signal(signal);
-    // A server that takes its time over a gentle signal, or is paused, must not hold up whoever
-    // waits for its end.
+    // A server that ends slowly after a gentle signal, or that is paused, must not delay its user.
     const late = setTimeout(() => this.#process?.signal('SIGKILL'), KILL_TIMEOUT_MS);
     await exited;
     clearTimeout(late);

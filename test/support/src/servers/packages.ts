@@ -7,21 +7,21 @@ import { downloadPackages } from './apt.ts';
 import { cached } from './cache.ts';
 import { keepLinksWithin } from './symlinks.ts';
 
-/** The release of Debian that has newer servers than the one before. */
+/** The Debian release with the newer servers. */
 export const NEWER_RELEASE = 'trixie';
 
 export interface PackagesOptions {
   readonly names: readonly string[];
-  /** A release of Debian; this machine's own by default. */
+  /** A Debian release. Default: this machine's own. */
   readonly release?: string;
-  /** What the folder is called; the packages' names by default. */
+  /** The name of the folder. Default: the names of the packages. */
   readonly as?: string;
 }
 
 /**
- * A folder with the contents of Debian packages, unpacked there and nowhere else: nothing is
- * installed, no script of a package runs, no service starts. What a package depends on is not
- * there, unless it is named, too.
+ * A folder with the unpacked contents of Debian packages. Nothing is installed, no script of a
+ * package runs, and no service starts. Dependencies of a package are included only if they are
+ * named.
  */
 export function unpackedPackages({ names, release, as = names.join('+') }: PackagesOptions): Promise<string> {
   const name = join('packages', `${release ?? 'own'}-${process.arch}`, as);

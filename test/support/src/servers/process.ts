@@ -19,7 +19,7 @@ export interface ServerProcessOptions {
 const READY_MS = 45_000;
 const RESTARTS = 5;
 
-/** One server of ours. */
+/** One server that this process has started. */
 export class ServerProcess implements ClusterServer {
   readonly url: string;
   readonly endpoints: readonly string[];
@@ -38,14 +38,14 @@ export class ServerProcess implements ClusterServer {
     if (tls !== undefined) this.tls = tls;
   }
 
-  /** Starts it and resolves when it serves. Throws {@link StartFailed}. */
+  /** Starts it, and resolves when it serves requests. Throws {@link StartFailed}. */
   async start(): Promise<void> {
     await this.#instance.start();
     await ready(this.#instance, () => this.#answers(), { what: `${this.#kind.name} at ${this.url}`, withinMs: READY_MS });
   }
 
   /**
-   * Throws where the server does not answer in time, which on a busy machine says nothing of the
+   * Throws if the server does not answer in time, which on a busy machine says nothing about the
    * next attempt.
    */
   async #answers(): Promise<boolean> {
@@ -64,7 +64,7 @@ export class ServerProcess implements ClusterServer {
       try {
         return await this.start();
       } catch (error) {
-        // The port is ours by right, but a passing connection may have borrowed it.
+        // The port is reserved for the server, but an outgoing connection may be using it.
         if (left === 0 || !(error instanceof StartFailed && error.addressInUse)) throw error;
         await this.kill();
       }
@@ -91,7 +91,7 @@ export class ServerProcess implements ClusterServer {
     return this.#instance.canExec();
   }
 
-  /** Runs the tool that came with this server against any endpoints of its cluster. */
+  /** Runs the server's own tool on any endpoints of its cluster. */
   ctlAt(endpoints: readonly string[], args: readonly string[]): Promise<string> {
     return this.#kind.ctl((program, given) => this.#instance.exec(program, given), endpoints, this, args);
   }

@@ -5,7 +5,7 @@ import type { Cluster, Credentials } from './types.ts';
 
 const LEADER_MS = 10_000;
 
-/** Servers of ours that form one cluster. */
+/** Servers of this process that form one cluster. */
 export class ServerProcesses implements Cluster {
   readonly servers: readonly ServerProcess[];
   readonly endpoints: readonly string[];
@@ -16,7 +16,7 @@ export class ServerProcesses implements Cluster {
   readonly #resources: AsyncDisposableStack;
   #stopped: Promise<void> | undefined;
 
-  /** `resources` are the servers and all that they use: what {@link stop} ends. */
+  /** `resources` are the servers and everything that they use. {@link stop} disposes of them. */
   constructor(servers: readonly ServerProcess[], resources: AsyncDisposableStack) {
     const [first] = servers;
     if (first === undefined) throw new RangeError('a cluster has one server at least');
@@ -47,7 +47,9 @@ export class ServerProcesses implements Cluster {
     await this.stop();
   }
 
-  /** One that was cut off or paused may still think that it leads: the higher term is right. */
+  /**
+   * A server that was cut off or paused may still report that it leads. The higher term is right.
+   */
   async #leaderNow(): Promise<number | undefined> {
     const answers = await Promise.all(this.servers.map((server) => server.leadership().catch(() => undefined)));
     const claims = answers.flatMap((answer, index) => (answer?.leads === true ? [{ index, term: answer.term }] : []));

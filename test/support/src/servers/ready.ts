@@ -1,9 +1,9 @@
 import { until } from '../until.ts';
 import type { Instance } from './instance.ts';
 
-/** A server that did not come to serve. The message has the end of its log. */
+/** A server did not start to serve. The message contains the end of its log. */
 export class StartFailed extends Error {
-  /** Another process has taken its port: with another one, it may start. */
+  /** Another process has taken its port. It may start with another one. */
   readonly addressInUse: boolean;
 
   constructor(what: string, log: string, options?: ErrorOptions) {
@@ -19,8 +19,8 @@ export interface ReadyOptions {
 }
 
 /**
- * Asks a server until it serves. Throws {@link StartFailed} as soon as it has ended, or when
- * `withinMs` are over.
+ * Checks a server repeatedly until it serves requests. Throws {@link StartFailed} as soon as it has
+ * ended, or when `withinMs` are over.
  */
 export async function ready(instance: Instance, serves: () => Promise<boolean>, { what, withinMs }: ReadyOptions): Promise<void> {
   const look = async (): Promise<'serves' | 'ended' | undefined> => {

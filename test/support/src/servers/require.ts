@@ -11,8 +11,7 @@ import { stores } from './stores.ts';
 import type { StoreName, VersionOptions } from './types.ts';
 
 /**
- * A store that tests may need, and of which version; `own` where the tests need servers that they
- * may harm.
+ * A store that tests need, and its version. `own` if the tests need servers that they may damage.
  */
 export interface RequiredStore extends VersionOptions {
   readonly store: StoreName;
@@ -20,17 +19,17 @@ export interface RequiredStore extends VersionOptions {
 }
 
 /**
- * Whether the store can be had, for `describe.runIf(await requireStore({ store: 'etcd' }))`: the
- * runner then counts what is skipped. Where it cannot, this says so on standard error, with all
- * that was tried; with `INCUMBENT_REQUIRE_STORES=1` it throws instead.
+ * Whether the store is available, for `describe.runIf(await requireStore({ store: 'etcd' }))`, so
+ * that the runner counts skipped tests. If not, writes all that was tried to standard error. With
+ * `INCUMBENT_REQUIRE_STORES=1` it throws instead.
  */
 export function requireStore(required: RequiredStore): Promise<boolean> {
   return canBeHad(() => find(required));
 }
 
 /**
- * The same for a container engine: one that answers, or that can be started; with `own` the latter
- * alone, which is no failure where another answers.
+ * The same for a container engine that answers, or that can be started. With `own` only the latter
+ * counts, and its absence is no failure if another engine answers.
  */
 export async function requireEngine({ own = false }: { readonly own?: boolean } = {}): Promise<boolean> {
   const found = await findEngine();
@@ -44,14 +43,16 @@ export function requireCompose(): Promise<boolean> {
 }
 
 /**
- * Whether a disk can be mounted and frozen: takes root on Linux, so where it cannot that is never a
+ * Whether a disk can be mounted and frozen. This needs root on Linux, so its absence is never a
  * failure.
  */
 export function requireFreezableDisk(): Promise<boolean> {
   return canBeHad(tryDisk, true);
 }
 
-/** The same for whoever can do without: `why` is called with the reason where there is none. */
+/**
+ * The same for tests that can run without it. Calls `why` with the reason if it is not available.
+ */
 export async function findFreezableDisk(why: (error: unknown) => void): Promise<boolean> {
   try {
     await tryDisk();
@@ -80,7 +81,7 @@ export async function canBeHad(look: () => Promise<unknown>, isSpare = false): P
     return true;
   } catch (error) {
     if (!(error instanceof StoreUnavailable) || (!isSpare && setting('INCUMBENT_REQUIRE_STORES') === '1')) throw error;
-    // Past the runner, which may hide what a test file prints.
+    // Bypasses the runner, which may hide the output of a test file.
     writeSync(2, `SKIPPED TESTS: ${error.message}\n`);
     return false;
   }
@@ -88,6 +89,6 @@ export async function canBeHad(look: () => Promise<unknown>, isSpare = false): P
 
 async function find({ store, version = 'default', own = false }: RequiredStore): Promise<void> {
   const { address, source } = stores[store];
-  // A given address that does not answer is a mistake, for the tests to tell.
+  // If a configured address does not answer, the tests report the error.
   if (setting(address) === undefined || version !== 'default' || own) await source(version);
 }

@@ -5,19 +5,19 @@ import { LocalInstance } from './local.ts';
 import { firstOf, type Candidate } from './source.ts';
 import type { StoreName, StoreVersion } from './types.ts';
 
-/** Where this machine's servers of a store come from. */
+/** The origin of this machine's servers of a store. */
 export interface ServerSource {
   /** For messages: "etcd on the PATH". */
   readonly what: string;
-  /** A server, not started yet. */
+  /** A server that is not started yet. */
   instance(plan: InstancePlan): Instance;
 }
 
 const sources = new Map<string, Promise<ServerSource>>();
 
 /**
- * Looks, the first time and where another engine is to be used, for a source. Throws
- * `StoreUnavailable` where there is none.
+ * Finds a source on the first call, and again when another engine is to be used. Throws
+ * `StoreUnavailable` if there is none.
  */
 export function serverSource(
   store: StoreName,
@@ -48,8 +48,8 @@ export function candidatesOf(image: ImageSource, programs: readonly Candidate<st
 }
 
 /**
- * Containers of an image, where an engine answers. `env` is the plan's besides its own: what in
- * this image differs from where else the servers may come from.
+ * Containers of an image, if an engine answers. `env` is added to the plan's environment, for what
+ * differs in this image from other sources.
  */
 export function inContainers(source: ImageSource, env: Readonly<Record<string, string>> = {}): Candidate<ServerSource> {
   return {
@@ -57,7 +57,7 @@ export function inContainers(source: ImageSource, env: Readonly<Record<string, s
     async find() {
       const engine = await findEngine();
       if (engine === undefined) return undefined;
-      // They load testcontainers, which takes its time.
+      // Loaded on demand, because testcontainers takes long to load.
       const [{ findImage }, { ContainerInstance }] = await Promise.all([import('../images/find.ts'), import('./container.ts')]);
       const image = await findImage(engine, source);
       return {

@@ -6,10 +6,10 @@ import type { StoreName, StoreService, StoreVersion, VersionOptions } from './ty
 const shared = new Map<string, Promise<StoreService>>();
 
 /**
- * An etcd that many tests use at once, so each must keep to a namespace of its own, and none may
- * harm it: the one at `INCUMBENT_TEST_ETCD`; else one for the whole run, where the run's setup is
- * `setup.ts`; else one for this process. It is started when it is first asked for. Throws
- * `StoreUnavailable` where none can be had.
+ * An etcd that many tests use at the same time, so each must use a namespace of its own and must
+ * not damage it. It is the one at `INCUMBENT_TEST_ETCD`, otherwise one for the whole run if the run
+ * uses `setup.ts`, otherwise one for this process. It starts when it is first requested. Throws
+ * `StoreUnavailable` if there is none.
  */
 export function sharedEtcd(options: VersionOptions = {}): Promise<StoreService> {
   return sharedStore('etcd', options);

@@ -1,6 +1,6 @@
 /**
- * No server of this store can be had on this machine; the message says what was tried. Tests that
- * need one are skipped, loudly.
+ * No server of this store is available on this machine. The message says what was tried. Tests that
+ * need one are skipped with a message.
  */
 export class StoreUnavailable extends Error {
   constructor(store: string, reasons: readonly string[]) {
@@ -9,16 +9,16 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** A place where a store's servers may come from. */
+/** A possible source of a store's servers. */
 export interface Candidate<T> {
   readonly what: string;
-  /** Undefined where there is none; throws where there should be one. */
+  /** Undefined if there is none. Throws if there should be one. */
   find(): Promise<T | undefined>;
 }
 
 /**
- * What the first candidate that has something finds. Throws {@link StoreUnavailable} where none
- * has.
+ * The result of the first candidate that finds something. Throws {@link StoreUnavailable} if none
+ * does.
  */
 export async function firstOf<T>(store: string, candidates: readonly Candidate<T>[]): Promise<T> {
   const reasons: string[] = [];

@@ -7,15 +7,15 @@ import type { OwnServer } from './types.ts';
 const ATTEMPTS = 5;
 
 /**
- * A folder for everything that the servers keep, and the stack with which all that is made for them
- * goes.
+ * A folder for all files of the servers, and the stack that disposes of everything that was created
+ * for them.
  */
 export interface Premises {
   readonly folder: string;
   readonly resources: AsyncDisposableStack;
 }
 
-/** Begins a cluster of the store of this name. Whatever fails, nothing of it stays. */
+/** Begins a cluster of the store of this name. If anything fails, everything is disposed of. */
 export async function startCluster(
   name: string,
   begin: (premises: Premises) => Promise<readonly ServerProcess[]>,
@@ -36,8 +36,8 @@ export function onlyServer(cluster: ServerProcesses): OwnServer {
 }
 
 /**
- * Starts the servers of one cluster, which `make` makes with ports that are free now. Where another
- * process took one of these in between, all begin anew with others.
+ * Starts the servers of one cluster, which `make` creates with free ports. If another process takes
+ * one of the ports meanwhile, all servers start again with other ports.
  */
 export async function startServers(
   { resources }: Premises,
@@ -61,7 +61,7 @@ async function startAll(servers: readonly ServerProcess[]): Promise<readonly Ser
     return servers;
   } catch (error) {
     await removeAll(servers);
-    // One may have been about to start just then.
+    // Another server may have been starting at that moment.
     await Promise.allSettled(starts);
     await removeAll(servers);
     throw error;

@@ -14,12 +14,12 @@ import { startZookeeper } from './zookeeper/cluster.ts';
 import { externalZookeeper } from './zookeeper/external.ts';
 import { zookeeperSource } from './zookeeper/source.ts';
 
-/** How a store is had. */
+/** How a store's servers are found and started. */
 export interface StoreSupport {
-  /** What in the environment may give the address of one of somebody else's. */
+  /** The environment variable with the address of an external one. */
   readonly address: Setting;
   external(url: string): Promise<StoreService>;
-  /** Throws `StoreUnavailable` where no servers can be had, as `start` does. */
+  /** Throws `StoreUnavailable` if there are no servers. So does `start`. */
   source(version: StoreVersion): Promise<ServerSource>;
   start(options: { readonly version: StoreVersion }): Promise<OwnServer>;
 }

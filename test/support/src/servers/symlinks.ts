@@ -2,8 +2,8 @@ import { lstat, readdir, readlink, rm, symlink } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 
 /**
- * Packages link to files by the paths that these have once installed. Where such a file lies within
- * the folder, the link then leads there.
+ * Packages contain links to the installed paths of files. If such a file is in the folder, the link
+ * is changed to point to it.
  */
 export async function keepLinksWithin(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });

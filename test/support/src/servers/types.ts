@@ -8,16 +8,17 @@ export function isStoreName(value: unknown): value is StoreName {
   return STORE_NAMES.some((name) => name === value);
 }
 
-/** The release that this machine's system has; or a newer one, where one can be had. */
+/** The release of this machine's system, or a newer one if available. */
 export type StoreVersion = 'default' | 'newer';
 
 export interface VersionOptions {
-  /** 'default' by default. */
+  /** Default 'default'. */
   readonly version?: StoreVersion;
 }
 
 /**
- * 'server': clients check the server's certificate. 'mutual': the server demands a client's, too.
+ * 'server': clients check the server's certificate. 'mutual': the server also requires a client
+ * certificate.
  */
 export type TlsMode = 'server' | 'mutual';
 
@@ -26,21 +27,21 @@ export interface Credentials {
   readonly password: string;
 }
 
-/** A store that is there, of one server or several. */
+/** A running store of one or several servers. */
 export interface StoreService {
   /** The first endpoint, and all of them. */
   readonly url: string;
   readonly endpoints: readonly string[];
-  /** The server's own word: `3.4.23`. */
+  /** As the server reports it: `3.4.23`. */
   readonly version: string;
   /**
-   * Runs the store's own command line tool, a witness that shares no code with what is tested, and
-   * gives what it prints.
+   * Runs the store's own command line tool, which shares no code with what is tested, and returns
+   * its output.
    */
   ctl(args: readonly string[]): Promise<string>;
 }
 
-/** What one's own store has besides. */
+/** The additional properties of a store for this process alone. */
 export interface OwnService extends StoreService {
   readonly auth?: Credentials;
   readonly tls?: Certificates;
@@ -49,38 +50,38 @@ export interface OwnService extends StoreService {
 /** The faults of one server. */
 export interface Faults {
   /**
-   * Sends the signal, SIGKILL by default, at once; resolves when the server has ended. Nothing if
+   * Sends the signal (default SIGKILL) at once. Resolves when the server has ended. Does nothing if
    * it does not run.
    */
   kill(signal?: NodeJS.Signals): Promise<void>;
   /**
-   * Ends it with SIGKILL if it runs, starts it on the same ports and data, and resolves when it
-   * serves. In a cluster that takes a quorum.
+   * Kills it with SIGKILL if it runs, starts it on the same ports and data, and resolves when it
+   * serves requests. In a cluster this needs a quorum.
    */
   restart(): Promise<void>;
-  /** SIGSTOP: its sockets stay open and nothing answers. */
+  /** SIGSTOP: its sockets stay open, and it answers nothing. */
   pause(): Promise<void>;
   /** SIGCONT. */
   resume(): Promise<void>;
 }
 
-/** One's own store of one server. It ends at the latest with this process. */
+/** A store of one server for this process alone. It ends with this process at the latest. */
 export interface OwnServer extends OwnService, Faults, AsyncDisposable {
   /** Ends the server and removes its data. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** One server of a cluster: `url` and `endpoints` are its alone. */
+/** One server of a cluster. `url` and `endpoints` are its own. */
 export interface ClusterServer extends OwnService, Faults {}
 
-/** One's own store of several servers. It ends at the latest with this process. */
+/** A store of several servers for this process alone. It ends with this process at the latest. */
 export interface Cluster extends OwnService, AsyncDisposable {
   readonly servers: readonly ClusterServer[];
   /**
-   * The index of the server that leads now, by the highest term among those that answer. Waits for
-   * one, 10 s at most.
+   * The index of the current leader: the one with the highest term among those that answer. Waits
+   * up to 10 s for one.
    */
   leader(): Promise<number>;
-  /** Ends the servers and removes their data. Idempotent. */
+  /** Stops the servers and removes their data. Idempotent. */
   stop(): Promise<void>;
 }

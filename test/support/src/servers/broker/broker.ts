@@ -7,8 +7,8 @@ import type { OwnServer } from '../types.ts';
 import { isBrokerRequest, type BrokerAnswer, type BrokerRequest } from './messages.ts';
 
 /**
- * Holds the servers that all test processes of one run share, and starts each when it is first
- * asked for.
+ * Holds the servers that all test processes of one run share. Starts each when it is first
+ * requested.
  */
 export class Broker {
   readonly url: string;
@@ -28,7 +28,7 @@ export class Broker {
     return new Broker(`http://${LOOPBACK}:${port}/`, server);
   }
 
-  /** Ends the servers, too. */
+  /** Also stops the servers. */
   async close(): Promise<void> {
     this.#server.closeAllConnections();
     this.#server.close();
@@ -55,7 +55,7 @@ export class Broker {
   }
 }
 
-/** One that did not start has nothing to stop, and has told so whom it failed. */
+/** A server that did not start need not be stopped, and the requester knows of the failure. */
 async function stopStarted(starting: Promise<OwnServer>): Promise<void> {
   const server = await starting.catch(() => undefined);
   await server?.stop();

@@ -2,7 +2,7 @@ import { setting } from '../../settings.ts';
 import { ask } from '../http.ts';
 import { BROKER, isBrokerAnswer, type BrokerAnswer, type BrokerRequest } from './messages.ts';
 
-/** The first question may have to wait for a download. */
+/** The first request may wait for a download. */
 const ASK_MS = 180_000;
 
 export function hasBroker(): boolean {

@@ -3,9 +3,7 @@ import { isStoreName, type StoreName, type StoreVersion } from '../types.ts';
 /** The environment variable with the broker's address. */
 export const BROKER = 'INCUMBENT_TEST_BROKER';
 
-/**
- * Asks for the run's shared server of a store, and, with `ctl`, for a run of its command line tool.
- */
+/** Requests the run's shared server of a store and, with `ctl`, a run of its command line tool. */
 export interface BrokerRequest {
   readonly store: StoreName;
   readonly version: StoreVersion;
@@ -15,14 +13,11 @@ export interface BrokerRequest {
 export interface BrokerAnswer {
   readonly url: string;
   readonly version: string;
-  /** What the tool printed; empty where it was not asked for. */
+  /** The output of the tool. Empty if no run was requested. */
   readonly output: string;
 }
 
-/**
- * Between processes of one checkout: the shape is taken for granted, that it is one of these is
- * not.
- */
+/** Checks the type only, because both ends are processes of one checkout. */
 export function isBrokerRequest(value: unknown): value is BrokerRequest {
   return typeof value === 'object' && value !== null && 'store' in value && isStoreName(value.store) && 'version' in value;
 }

@@ -11,20 +11,20 @@ import { consulSource } from './source.ts';
 import type { ConsulCluster, ConsulOptions, ConsulServer } from './types.ts';
 
 export interface ConsulClusterOptions extends ConsulOptions {
-  /** How many servers: 3 by default. */
+  /** The number of servers. Default 3. */
   readonly size?: number;
-  /** How many agents that are no servers: none by default. */
+  /** The number of agents that are not servers. Default 0. */
   readonly agents?: number;
   /**
-   * Whether servers stand behind gates, which `cutOff` closes: no by default. Gossip then goes by
-   * TCP alone, so that failures are noticed differently from elsewhere.
+   * Whether the servers have gates in front of them, which `cutOff` closes. Gossip then uses TCP
+   * only, so failures are noticed differently than usual. Default false.
    */
   readonly gated?: boolean;
 }
 
 /**
- * Starts a Consul of one server, of one's own, and resolves when it serves. Throws
- * `StoreUnavailable` where none can be had.
+ * Starts a Consul of one server for this process alone. Resolves when it serves requests. Throws
+ * `StoreUnavailable` if Consul is not available.
  */
 export async function startConsul(options: ConsulOptions = {}): Promise<ConsulServer> {
   const { cluster } = await start({ size: 1, agents: 0, gated: false }, options);
@@ -32,8 +32,8 @@ export async function startConsul(options: ConsulOptions = {}): Promise<ConsulSe
 }
 
 /**
- * Starts a Consul of several servers and agents, of one's own, and resolves when all serve. Throws
- * `StoreUnavailable` where none can be had.
+ * Starts a Consul of several servers and agents for this process alone. Resolves when all serve
+ * requests. Throws `StoreUnavailable` if Consul is not available.
  */
 export async function startConsulCluster({
   size = 3,

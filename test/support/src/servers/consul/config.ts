@@ -3,7 +3,7 @@ import { BEHIND } from './gates.ts';
 import type { AgentPlan, ClusterPlan } from './plan.ts';
 
 /**
- * Consul's own limit is 200: tests have as many clients on one machine as elsewhere are on many.
+ * Consul's own limit is 200. Tests have as many clients on one machine as production has on many.
  */
 const MANY_CONNECTIONS = 10_000;
 
@@ -22,7 +22,7 @@ export function configOf(self: AgentPlan, all: readonly AgentPlan[], cluster: Cl
     retry_join: servers.filter((server) => server !== self).map(({ serf }) => `${LOOPBACK}:${serf}`),
     retry_interval: '200ms',
     ports: portsOf(self, cluster),
-    // As quick to notice and to elect as Consul recommends for production.
+    // Detects failures and elects as fast as Consul recommends for production.
     performance: { raft_multiplier: 1 },
     limits: { http_max_conns_per_client: MANY_CONNECTIONS },
     log_level: 'warn',
@@ -39,7 +39,7 @@ function portsOf({ http, serf, rpc }: AgentPlan, { tls }: ClusterPlan): object {
   return { ...client, dns: -1, grpc: -1, serf_lan: serf, serf_wan: -1, server: rpc };
 }
 
-/** Among themselves agents speak in plain text: it is their clients that are tested. */
+/** Agents use plain text among themselves, because only their clients are tested. */
 function tlsOf({ tls, certificates }: ClusterPlan): object {
   if (certificates === undefined) return {};
   const { ca, server } = certificates;

@@ -1,13 +1,13 @@
 import type { ClusterPlan } from './plan.ts';
 
-/** Commands that have commands of their own. */
+/** Commands with subcommands. */
 const GROUPS = new Set(['acl', 'catalog', 'config', 'intention', 'kv', 'operator', 'raft', 'token', 'policy']);
 
 type Access = Partial<Pick<ClusterPlan, 'certificates' | 'managementToken'>>;
 
 /**
- * The arguments of Consul's own tool for one command on the agent at this address: its flags stand
- * behind the command's words.
+ * The arguments of Consul's own tool for a command on the agent at this address. Flags must follow
+ * the command's words.
  */
 export function ctlArgs(url: string, args: readonly string[], { certificates, managementToken }: Access = {}): readonly string[] {
   const words = args.findIndex((word) => !GROUPS.has(word)) + 1;

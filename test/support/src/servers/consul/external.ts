@@ -8,8 +8,8 @@ import { versionOf } from './status.ts';
 import type { Consul } from './types.ts';
 
 /**
- * A Consul at an address from the environment, which is somebody else's: in plain text, without
- * rules. Throws where none answers.
+ * An external Consul at an address from the environment, with plain text and without access rules.
+ * Throws if it does not answer.
  */
 export async function externalConsul(url: string): Promise<Consul> {
   return {

@@ -3,14 +3,14 @@ import { Links } from '../../proxy/links.ts';
 import { Listener } from '../../proxy/listener.ts';
 
 /**
- * Where servers behind gates listen themselves, on the ports of their gates: another of this
- * machine's own addresses.
+ * The address at which servers behind gates listen, on the ports of their gates: another loopback
+ * address.
  */
 export const BEHIND = '127.0.0.2';
 
 /**
- * What other agents reach a server through: a proxy for gossip, and one for requests. They learn of
- * its address by gossip, so it must be the one that the server gives out.
+ * The proxies through which other agents reach a server: one for gossip and one for requests.
+ * Agents learn its address by gossip, so the server must advertise the address of the gates.
  */
 export class Gates implements AsyncDisposable {
   readonly serf: number;
@@ -28,8 +28,8 @@ export class Gates implements AsyncDisposable {
   }
 
   /**
-   * Nothing passes, and nobody is told. What the server says first, to agents that it knows, does
-   * not pass here.
+   * Nothing passes, and neither side is notified. Connections that the server opens to agents that
+   * it knows do not use these gates.
    */
   cut(): void {
     for (const proxy of this.#proxies) proxy.blackhole();
@@ -44,7 +44,7 @@ export class Gates implements AsyncDisposable {
   }
 }
 
-/** A proxy to its own port, at the address behind. */
+/** A proxy to the same port at the address `BEHIND`. */
 async function openGate(): Promise<Proxy> {
   const opened: Links[] = [];
   const listener = await Listener.open((socket) => opened[0]?.add(socket));

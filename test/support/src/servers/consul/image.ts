@@ -1,7 +1,7 @@
 import type { ImageSource } from '../../images/find.ts';
 import { CONSUL_RELEASE } from './release.ts';
 
-/** With `consul`, which is the agent and the tool. */
+/** Contains `consul`, which is both the agent and the tool. */
 export const consulImage: ImageSource = {
   setting: 'INCUMBENT_CONSUL_IMAGE',
   recipe: {

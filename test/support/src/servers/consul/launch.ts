@@ -5,7 +5,7 @@ import type { InstancePlan } from '../instance.ts';
 import { configOf } from './config.ts';
 import type { AgentPlan, ClusterPlan } from './plan.ts';
 
-/** Writes an agent's files and says how it is started. */
+/** Writes an agent's files, and returns how to start it. */
 export async function instancePlan(self: AgentPlan, all: readonly AgentPlan[], cluster: ClusterPlan): Promise<InstancePlan> {
   const { folder } = cluster;
   const data = join(folder, self.name);

@@ -19,7 +19,7 @@ export interface AgentPlan {
   readonly serf: number;
   /** For other agents' requests. */
   readonly rpc: number;
-  /** What others reach it through: the gates' ports are its own. */
+  /** The gates of the server, whose ports are its own. */
   readonly gates: Gates | undefined;
 }
 
@@ -33,7 +33,7 @@ async function pick(isServer: boolean, isGated: boolean): Promise<AgentPlan> {
   return { isServer, name: nameAt(http), http, serf: gates?.serf ?? (await freePort()), rpc: gates?.rpc ?? (await freePort()), gates };
 }
 
-/** An agent is named after its port, so that its URL tells its name. */
+/** An agent is named after its port, so that its URL determines its name. */
 export function nameAt(port: number | string): string {
   return `consul-${port}`;
 }

@@ -8,14 +8,14 @@ import { consulImage } from './image.ts';
 import { CONSUL_RELEASE } from './release.ts';
 
 /**
- * Looks, the first time, for a source: there is one version. Throws `StoreUnavailable` where there
- * is none.
+ * The source of Consul's servers. There is one version. Searched on the first call. Throws
+ * `StoreUnavailable` if there is none.
  */
 export function consulSource(): Promise<ServerSource> {
   return serverSource('consul', 'default', candidates);
 }
 
-/** Folders of this machine with Consul's program, which is the agent and the tool. */
+/** Folders of this machine with Consul's program, which is both the agent and the tool. */
 export const consulPrograms: readonly Candidate<string>[] = [
   { what: 'consul on the PATH', find: () => folderOnPath('consul') },
   { what: `Debian's packages of ${CONSUL_RELEASE}`, find: unpacked },

@@ -6,8 +6,8 @@ import { nameAt } from './plan.ts';
 type Address = Pick<OwnService, 'url' | 'tls'>;
 
 /**
- * Whether an agent can serve: it knows a leader, and is itself known, so that sessions can be made
- * on it.
+ * Whether an agent serves requests: it knows a leader, and the cluster knows it, so that sessions
+ * can be created on it.
  */
 export async function isServing(agent: Address, token: string | undefined): Promise<boolean> {
   const nodes = await json(agent, '/v1/catalog/nodes?consistent', token);
@@ -15,7 +15,7 @@ export async function isServing(agent: Address, token: string | undefined): Prom
   return Array.isArray(nodes) && nodes.some((node: unknown) => fieldOf(node, 'Node') === name);
 }
 
-/** The version that the agent says it has. */
+/** The version that the agent reports. */
 export async function versionOf(agent: Address, token: string | undefined): Promise<string> {
   const version = fieldOf(fieldOf(await json(agent, '/v1/agent/self', token), 'Config'), 'Version');
   if (typeof version !== 'string') throw new Error(`what answers at ${agent.url} is no Consul`);
@@ -23,8 +23,8 @@ export async function versionOf(agent: Address, token: string | undefined): Prom
 }
 
 /**
- * Whether an agent says that it leads its cluster, and in which term. Throws where it does not
- * answer in a second.
+ * Whether an agent reports that it leads its cluster, and in which term. Throws if it does not
+ * answer within a second.
  */
 export async function leadershipOf(agent: Address, token: string | undefined): Promise<Leadership> {
   const stats = fieldOf(await json(agent, '/v1/agent/self', token), 'Stats');

@@ -2,12 +2,12 @@ import type { Credentials } from '../types.ts';
 import type { Etcd } from './types.ts';
 
 /**
- * Makes the user `root`, and the one asked for with the same rights, and switches authentication
- * on.
+ * Creates the user `root` and the requested user, both with all permissions, and enables
+ * authentication.
  */
 export async function enableAuth(etcd: Etcd, { user, password }: Credentials): Promise<void> {
-  // Until authentication is on, whom the witness calls itself is not looked at; and it must not ask
-  // for a token.
+  // Until authentication is enabled, etcd does not check etcdctl's user, and etcdctl must not
+  // request a token.
   const ctl = (...args: readonly string[]): Promise<string> => etcd.ctl(['--user=', ...args]);
   await ctl('user', 'add', `root:${password}`);
   await ctl('role', 'add', 'root');

@@ -15,23 +15,23 @@ import { idOf } from './status.ts';
 import type { EtcdCluster, EtcdOptions, EtcdServer } from './types.ts';
 
 export interface EtcdClusterOptions extends EtcdOptions {
-  /** 3 by default. */
+  /** The number of servers. Default 3. */
   readonly size?: number;
   /**
-   * Whether servers can be cut off from one another: what they say then passes through this
-   * process, and they suffer when it is blocked for long. False by default.
+   * Whether servers can be cut off from each other. Their messages then pass through this process,
+   * and they suffer when it is blocked for long. Default false.
    */
   readonly gated?: boolean;
   /**
-   * Whether the first server has a disk of its own, which can be frozen: see
-   * `requireFreezableDisk`. False by default.
+   * Whether the first server has a disk of its own that can be frozen: see `requireFreezableDisk`.
+   * Default false.
    */
   readonly freezable?: boolean;
 }
 
 /**
- * Starts an etcd of one server, of one's own, and resolves when it serves. Throws
- * `StoreUnavailable` where none can be had.
+ * Starts an etcd of one server for this process alone. Resolves when it serves requests. Throws
+ * `StoreUnavailable` if etcd is not available.
  */
 export async function startEtcd(options: EtcdOptions = {}): Promise<EtcdServer> {
   const { cluster } = await start({ ...options, size: 1 });
@@ -39,8 +39,8 @@ export async function startEtcd(options: EtcdOptions = {}): Promise<EtcdServer> 
 }
 
 /**
- * Starts an etcd of several servers, of one's own, and resolves when all serve. Throws
- * `StoreUnavailable` where none can be had.
+ * Starts an etcd of several servers for this process alone. Resolves when all serve requests.
+ * Throws `StoreUnavailable` if etcd is not available.
  */
 export async function startEtcdCluster(options: EtcdClusterOptions = {}): Promise<EtcdCluster> {
   const { cluster, links, disk } = await start(options);
@@ -92,7 +92,7 @@ async function start({
       }
       return make(source, addresses, plan);
     });
-    // A server that writes to a frozen disk cannot be ended.
+    // A server that writes to a frozen disk cannot be killed.
     resources.defer(async () => disk?.thaw());
     const [first] = servers;
     if (first !== undefined && options.auth !== undefined) await enableAuth(first, options.auth);

@@ -1,9 +1,9 @@
 import type { OwnService } from '../types.ts';
 
 /**
- * The arguments with which etcdctl reaches an etcd, as `root` where it has users. A flag in `args`
- * takes the place of the one from here; one without a value (`--user=`) only leaves it out. (Given
- * twice, etcdctl would add some flags up, and it takes no empty ones.)
+ * The arguments for etcdctl, as `root` if there are users. A flag in `args` replaces the generated
+ * one. A flag without a value (`--user=`) only removes it. (If a flag is given twice, etcdctl
+ * combines some of them, and it rejects empty ones.)
  */
 export function ctlArgs(
   endpoints: readonly string[],

@@ -8,8 +8,8 @@ import { versionOf } from './status.ts';
 import type { Etcd } from './types.ts';
 
 /**
- * An etcd at an address from the environment, which is somebody else's: in plain text and without
- * users. Throws where none answers.
+ * An external etcd at an address from the environment, with plain text and without users. Throws if
+ * it does not answer.
  */
 export async function externalEtcd(url: string): Promise<Etcd> {
   const endpoints = [url];

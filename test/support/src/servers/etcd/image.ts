@@ -2,7 +2,7 @@ import type { ImageSource } from '../../images/find.ts';
 import type { ImageRecipe } from '../../images/recipe.ts';
 import type { StoreVersion } from '../types.ts';
 
-/** With `etcd` and `etcdctl`. */
+/** Contains `etcd` and `etcdctl`. */
 export const etcdImages: Readonly<Record<StoreVersion, ImageSource>> = {
   default: { setting: 'INCUMBENT_ETCD_IMAGE', recipe: recipe('bookworm'), published: 'quay.io/coreos/etcd:v3.4.37' },
   newer: { recipe: recipe('trixie'), published: 'quay.io/coreos/etcd:v3.5.21' },

@@ -6,17 +6,17 @@ import { Links } from '../../proxy/links.ts';
 import { Listener } from '../../proxy/listener.ts';
 import type { Target } from '../../proxy/link.ts';
 
-/** Enough for the head of any request of a peer's. */
+/** Enough for the head of any request of a peer. */
 const HEAD_BYTES = 4_096;
 const SENDER = /^x-server-from: *([0-9a-f]+)/im;
 
-/** Whoever does not say who it is: a peer that only looks whether the other is there. */
+/** A connection without an id: a peer that only checks whether the server is reachable. */
 const NOBODY = '';
 
 /**
- * What lies between the servers of an etcd: each has a gate, whose address is the one that the
- * others are given. Which of them connects stands in the head of its first request, so every pair
- * has a proxy of its own, in each direction.
+ * The proxies between the servers of an etcd. Each server has a gate, whose address the other
+ * servers get. The head of a connection's first request names its server, so that every pair has a
+ * proxy of its own in each direction.
  */
 export class PeerLinks implements AsyncDisposable {
   readonly #gates: readonly Gate[];
@@ -26,7 +26,7 @@ export class PeerLinks implements AsyncDisposable {
     this.#gates = gates;
   }
 
-  /** For so many servers. */
+  /** For this many servers. */
   static async open(size: number): Promise<PeerLinks> {
     return new PeerLinks(await Promise.all(Array.from({ length: size }, () => Gate.open())));
   }
@@ -35,12 +35,12 @@ export class PeerLinks implements AsyncDisposable {
     return this.#gate(server).port;
   }
 
-  /** Says where a server listens. */
+  /** Sets the port on which a server listens. */
   lead(server: number, port: number): void {
     this.#gate(server).lead({ host: LOOPBACK, port });
   }
 
-  /** Says by which ids the servers, in their order, know one another. */
+  /** Sets the ids by which the servers, in their order, know each other. */
   name(ids: readonly string[]): void {
     this.#ids = ids;
   }
@@ -50,8 +50,8 @@ export class PeerLinks implements AsyncDisposable {
   }
 
   /**
-   * Nothing that one server says reaches the other. An etcd says part of it in requests of its own,
-   * and part in the answers to requests with which the other one has opened a stream.
+   * From now on no message of one server reaches the other. etcd sends some messages in requests of
+   * its own, and others in the answers to requests by which the other server has opened a stream.
    */
   cutOneWay(from: number, to: number): void {
     this.#gate(to).wayOf(this.#idOf(from)).dropRequests();
@@ -70,7 +70,7 @@ export class PeerLinks implements AsyncDisposable {
     await Promise.all(this.#gates.map((gate) => gate[Symbol.asyncDispose]()));
   }
 
-  /** From all to this server, and from it to each. */
+  /** From all servers to this one, and from it to each. */
   #waysOf(server: number): readonly Proxy[] {
     const id = this.#idOf(server);
     return this.#gates.flatMap((gate, index) => (index === server ? [NOBODY, ...this.#ids] : [id]).map((from) => gate.wayOf(from)));
@@ -94,7 +94,7 @@ interface Way {
   readonly proxy: Proxy;
 }
 
-/** Where one server's peers connect to. */
+/** The address to which one server's peers connect. */
 class Gate implements AsyncDisposable {
   #target: Target = { host: LOOPBACK, port: 0 };
   readonly #ways = new Map<string, Way>();
@@ -117,7 +117,7 @@ class Gate implements AsyncDisposable {
     return [...this.#ways.values()].map(({ proxy }) => proxy);
   }
 
-  /** Whoever came for another target comes again. */
+  /** Connections that were meant for another target connect again. */
   lead(target: Target): void {
     for (const way of this.ways) way.reset();
     this.#ways.clear();
@@ -143,7 +143,7 @@ class Gate implements AsyncDisposable {
     const known = this.#ways.get(from);
     if (known !== undefined) return known;
     const links = new Links(this.#target);
-    // The gate's door is the pairs' common one: it stays open.
+    // The gate's port belongs to all pairs and stays open.
     const door = { port: this.port, close: () => {}, reopen: async () => {} };
     const way = { links, proxy: new FaultProxy('tcp', links, door) };
     this.#ways.set(from, way);
@@ -152,7 +152,8 @@ class Gate implements AsyncDisposable {
 }
 
 /**
- * The id of the peer that connects; the socket is paused then, and has everything to read again.
+ * The id of the peer that connects. The socket is paused afterwards, and all its bytes can be read
+ * again.
  */
 async function senderOf(socket: Socket): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();

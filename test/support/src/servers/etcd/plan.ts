@@ -10,7 +10,7 @@ import type { EtcdOptions } from './types.ts';
 export interface ClusterPlan extends Pick<EtcdOptions, 'auth' | 'tls' | 'flags'> {
   readonly folder: string;
   readonly certificates: Certificates | undefined;
-  /** What lies between the servers, where they are gated. */
+  /** The proxies between the servers, if they are gated. */
   readonly links: PeerLinks | undefined;
 }
 
@@ -18,7 +18,7 @@ export interface ClusterPlan extends Pick<EtcdOptions, 'auth' | 'tls' | 'flags'>
 export interface Addresses {
   readonly name: string;
   readonly client: string;
-  /** Where it listens to its peers, and where they reach it. */
+  /** The address at which it listens to its peers, and the address that they use. */
   readonly peer: string;
   readonly gate: string;
 }
@@ -30,7 +30,7 @@ export function pickAddresses(size: number, { tls, links }: ClusterPlan): Promis
 
 async function pick(scheme: string, index: number, links: PeerLinks | undefined): Promise<Addresses> {
   const [client, port] = [await freePort(), await freePort()];
-  // Peers speak in plain text: it is their clients that are tested.
+  // Peers use plain text, because only their clients are tested.
   const peer = `http://${LOOPBACK}:${port}`;
   links?.lead(index, port);
   const gate = links === undefined ? peer : `http://${LOOPBACK}:${links.portOf(index)}`;
@@ -62,7 +62,7 @@ function tlsFlags({ tls, certificates }: ClusterPlan): readonly string[] {
   return tls === 'mutual' ? [...own, '--client-cert-auth', `--trusted-ca-file=${certificates.ca}`] : own;
 }
 
-/** The cheapest hash of passwords: they are no secrets here, and tests should not wait for them. */
+/** The cheapest password hash, because the passwords are not secret and tests should not wait. */
 function authFlags({ auth }: ClusterPlan): readonly string[] {
   return auth === undefined ? [] : ['--bcrypt-cost=4'];
 }

@@ -10,21 +10,22 @@ import { etcdImages } from './image.ts';
 const PROGRAMS = ['etcd', 'etcdctl'] as const;
 const PACKAGES = ['etcd-server', 'etcd-client'] as const;
 
-/** Looks, the first time, for a source. Throws `StoreUnavailable` where there is none. */
+/**
+ * The source of etcd's servers. Searched on the first call. Throws `StoreUnavailable` if there is
+ * none.
+ */
 export function etcdSource(version: StoreVersion = 'default'): Promise<ServerSource> {
   const programs = version === 'default' ? etcdPrograms : [newerPrograms];
   return serverSource('etcd', version, candidatesOf(etcdImages[version], programs));
 }
 
-/** Folders of this machine with etcd's programs, the system's own version. */
+/** Folders of this machine with etcd's programs, in the system's version. */
 export const etcdPrograms: readonly Candidate<string>[] = [
   { what: 'etcd on the PATH', find: () => folderOnPath(...PROGRAMS) },
   { what: "the system's packages", find: () => programsOf() },
 ];
 
-/**
- * The newer etcd needs nothing of its release but a C library as old as that of the release before.
- */
+/** The newer etcd needs only a C library, which the previous release has. */
 const newerPrograms: Candidate<string> = { what: `Debian's packages of ${NEWER_RELEASE}`, find: () => programsOf(NEWER_RELEASE) };
 
 async function programsOf(release?: string): Promise<string> {

@@ -2,51 +2,49 @@ import type { Cluster, ClusterServer, Credentials, OwnServer, StoreService, TlsM
 
 export interface EtcdOptions extends VersionOptions {
   /**
-   * Switches authentication on, with this user and `root`, both of this password and all
-   * permissions.
+   * Enables authentication, with this user and `root`. Both have this password and all permissions.
    */
   readonly auth?: Credentials;
-  /** Plain text by default. */
+  /** Default: plain text. */
   readonly tls?: TlsMode;
-  /** More flags of etcd, as they are: `['--heartbeat-interval=20', '--election-timeout=200']`. */
+  /** Additional flags of etcd: `['--heartbeat-interval=20', '--election-timeout=200']`. */
   readonly flags?: readonly string[];
 }
 
 /**
- * An etcd that is there, with URLs as `http://127.0.0.1:2379`. `ctl` runs etcdctl, with full
- * rights. A flag takes the place of the one that it would get, `['--user=alice:secret', 'get',
- * 'key']`, and one without a value only leaves it out: `--user=`.
+ * A running etcd, with URLs as `http://127.0.0.1:2379`. `ctl` runs etcdctl with all permissions. A
+ * flag replaces the generated one, `['--user=alice:secret', 'get', 'key']`, and a flag without a
+ * value only removes it: `--user=`.
  */
 export type Etcd = StoreService;
 
-/** One's own etcd of one server. */
+/** An etcd of one server for this process alone. */
 export type EtcdServer = OwnServer;
 
 /** One server of a cluster. */
 export type EtcdClusterServer = ClusterServer;
 
-/** One's own etcd of several servers. */
+/** An etcd of several servers for this process alone. */
 export interface EtcdCluster extends Cluster {
   /**
-   * From now on nothing passes between this server and the others, and nobody is told; clients
-   * reach all as before. Only of a cluster that was started `gated`.
+   * From now on nothing passes between this server and the others, and neither side is notified.
+   * Clients still reach all servers. Only for a `gated` cluster.
    */
   cutOff(server: number): void;
   /**
-   * From now on nothing that one server says reaches the other, which is heard as before. Likewise.
+   * From now on no message of one server reaches the other. Messages in the other direction do.
+   * Only for a `gated` cluster.
    */
   cutOneWay(from: number, to: number): void;
   /**
-   * What this server and the others say to one another takes so much longer, each way. Likewise.
+   * Adds this latency to messages between this server and the others, each way. Only for a `gated`
+   * cluster.
    */
   slow(server: number, ms: number): void;
-  /**
-   * From now on the first server cannot write to its disk. Only of a cluster that was started
-   * `freezable`.
-   */
+  /** From now on the first server cannot write to its disk. Only for a `freezable` cluster. */
   freezeDisk(): Promise<void>;
-  /** It can again. Likewise. */
+  /** The first server can write to its disk again. Only for a `freezable` cluster. */
   thawDisk(): Promise<void>;
-  /** All servers reach one another again. */
+  /** All servers reach each other again. */
   heal(): Promise<void>;
 }

@@ -10,7 +10,7 @@ import type { Candidate } from '../source.ts';
 const PROGRAMS = ['initdb', 'postgres'] as const;
 const INSTALLED = '/usr/lib/postgresql';
 
-/** PostgreSQL, and those of the libraries that it loads which a small system lacks. */
+/** PostgreSQL and those libraries that a small system lacks. */
 const PACKAGES = [
   ...[
     'postgresql-15',
@@ -27,10 +27,7 @@ const PACKAGES = [
   ...['libldap-2.5-0', 'liblz4-1', 'libpam0g', 'libpq5', 'libsasl2-2', 'libssl3', 'libsystemd0', 'libxml2', 'libzstd1'],
 ];
 
-/**
- * Folders of this machine with PostgreSQL's programs, which may run as the user that this process
- * runs as.
- */
+/** Folders of this machine with PostgreSQL's programs, which may run as this process's user. */
 export const postgresPrograms: readonly Candidate<string>[] = [
   { what: 'postgres on the PATH', find: async () => asUser(await folderOnPath(...PROGRAMS), 'path') },
   { what: `an installed PostgreSQL in ${INSTALLED}`, find: async () => asUser(await installed(), 'installed') },
@@ -50,9 +47,7 @@ async function ofSystem(): Promise<string | undefined> {
   return asUser(join(root, 'usr', 'lib', 'postgresql', '15', 'bin'), 'packages', `LD_LIBRARY_PATH='${paths}' `);
 }
 
-/**
- * PostgreSQL refuses to run as root: there it runs in a user namespace, where it is somebody else.
- */
+/** PostgreSQL refuses to run as root. In that case it runs in a user namespace as another user. */
 async function asUser(folder: string | undefined, name: string, env = ''): Promise<string | undefined> {
   const isRoot = process.getuid?.() === 0;
   if (folder === undefined || (!isRoot && env === '')) return folder;

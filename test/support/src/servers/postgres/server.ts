@@ -14,25 +14,25 @@ import { postgresPrograms } from './programs.ts';
 const READY_MS = 30_000;
 const USER = 'test';
 /**
- * What a server that serves answers to a client's first message: "authentication", as the user
- * needs no password. One that still starts answers with an error.
+ * The answer of a running server to a client's first message: "authentication", because the user
+ * needs no password. A server that is still starting answers with an error.
  */
 const WELCOME = 'R';
 
-/** A PostgreSQL with one user and without a password, on this machine alone. */
+/** A PostgreSQL with one user and without a password, on this machine only. */
 export interface Postgres extends AsyncDisposable {
-  /** For clients: user, database and all. */
+  /** The URL for clients, with user and database. */
   readonly url: string;
 }
 
-/** Whether a PostgreSQL can be had, as {@link requireStore} tells of a store. */
+/** Whether PostgreSQL is available, reported as {@link requireStore} does. */
 export function requirePostgres(): Promise<boolean> {
   return canBeHad(async () => setting('INCUMBENT_TEST_POSTGRES') ?? (await firstOf('postgres', postgresPrograms)));
 }
 
 /**
- * The one at `INCUMBENT_TEST_POSTGRES`, else one of one's own. Throws `StoreUnavailable` where none
- * can be had.
+ * The server at `INCUMBENT_TEST_POSTGRES`, otherwise one for this process alone. Throws
+ * `StoreUnavailable` if there is none.
  */
 export async function startPostgres(): Promise<Postgres> {
   const given = setting('INCUMBENT_TEST_POSTGRES');

@@ -1,9 +1,6 @@
 import type { OwnService } from '../types.ts';
 
-/**
- * The arguments with which redis-cli reaches a Redis, logged in where it has users. Flags may
- * precede the command.
- */
+/** The arguments for redis-cli, logged in if there are users. Flags may precede the command. */
 export function ctlArgs({ url, auth, tls }: Pick<OwnService, 'url' | 'auth' | 'tls'>, args: readonly string[]): readonly string[] {
   const { hostname, port } = new URL(url);
   return [

@@ -8,8 +8,8 @@ import { versionOf } from './status.ts';
 import type { Redis } from './types.ts';
 
 /**
- * A Redis at an address from the environment, which is somebody else's: in plain text and without
- * users. Throws where none answers.
+ * An external Redis at an address from the environment, with plain text and without users. Throws
+ * if it does not answer.
  */
 export async function externalRedis(url: string): Promise<Redis> {
   return {

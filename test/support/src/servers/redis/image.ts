@@ -4,7 +4,7 @@ import type { StoreVersion } from '../types.ts';
 const LIBRARIES = ['libatomic1', 'libcap2', 'libgcc-s1', 'libjemalloc2', 'liblzf1', 'libstdc++6', 'libsystemd0', 'libzstd1'];
 const PLACE = ['WORKDIR /data', 'EXPOSE 6379'];
 
-/** With `redis-server` and `redis-cli`, by which names Valkey's goes as well. */
+/** Contains `redis-server` and `redis-cli`. Valkey's programs have the same names here. */
 export const redisImages: Readonly<Record<StoreVersion, ImageSource>> = {
   default: {
     setting: 'INCUMBENT_REDIS_IMAGE',

@@ -17,7 +17,7 @@ export async function instancePlan(plan: ServerPlan): Promise<InstancePlan> {
   const name = `redis-${port}`;
   const data = join(folder, name);
   await mkdir(data);
-  // Written before it is answered: what has been acknowledged outlives a kill, if not a loss of
+  // Written before it is answered, so that acknowledged writes survive a kill, but not a loss of
   // power.
   const kept = ['--save', '', '--appendonly', persistent ? 'yes' : 'no', '--appendfsync', 'no'];
   const args = ['--bind', LOOPBACK, ...portFlags(plan), '--dir', data, ...kept, ...authFlags(plan), ...flags];

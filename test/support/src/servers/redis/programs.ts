@@ -4,12 +4,10 @@ import { join } from 'node:path';
 import { cached } from '../cache.ts';
 import { NEWER_RELEASE, unpackedPackages } from '../packages.ts';
 
-/** Redis, and those of the libraries that it loads which a small system lacks. */
+/** Redis and those libraries that a small system lacks. */
 const REDIS = ['redis-server', 'redis-tools', 'libatomic1', 'libjemalloc2', 'liblzf1', 'libssl3', 'libsystemd0'] as const;
 
-/**
- * Valkey, and every library that it loads: it needs a newer C library than the release before has.
- */
+/** Valkey and all its libraries: it needs a newer C library than the previous release has. */
 const VALKEY = [
   ...['valkey-server', 'valkey-tools', 'libatomic1', 'libjemalloc2', 'liblzf1', 'libssl3t64', 'libsystemd0'],
   ...['libc6', 'libcap2', 'libgcc-s1', 'libstdc++6', 'libzstd1', 'zlib1g'],
@@ -23,8 +21,8 @@ export async function redisOfSystem(): Promise<string> {
 }
 
 /**
- * A folder with the same programs of Valkey's, run by the loader and with the C library that came
- * with them.
+ * A folder with the same programs of Valkey, which run with the loader and the C library of their
+ * own release.
  */
 export async function valkeyOfNewer(): Promise<string> {
   const root = await unpackedPackages({ names: VALKEY, release: NEWER_RELEASE });
@@ -35,7 +33,7 @@ export async function valkeyOfNewer(): Promise<string> {
   return wrapped('valkey', (program) => `${start} '${join(root, 'usr', 'bin', program.replace('redis', 'valkey'))}' "$@"`);
 }
 
-/** `usr/lib/x86_64-linux-gnu`, or what this machine's kind is called. */
+/** `usr/lib/x86_64-linux-gnu`, or the folder of this machine's architecture. */
 async function librariesIn(root: string): Promise<string> {
   const folders = await readdir(join(root, 'usr', 'lib'));
   const folder = folders.find((name) => name.endsWith('-linux-gnu'));
@@ -43,7 +41,7 @@ async function librariesIn(root: string): Promise<string> {
   return join(root, 'usr', 'lib', folder);
 }
 
-/** A folder with a script for each program, which becomes that program. */
+/** A folder with a script for each program, which executes the program. */
 function wrapped(name: string, command: (program: string) => string): Promise<string> {
   return cached(join('programs', `${name}-${process.arch}`), async (folder) => {
     await mkdir(folder, { recursive: true });

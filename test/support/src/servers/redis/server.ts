@@ -8,8 +8,8 @@ import { redisSource } from './source.ts';
 import type { RedisOptions, RedisServer } from './types.ts';
 
 /**
- * Starts a Redis of one's own, or a Valkey as the newer one, and resolves when it serves. Throws
- * `StoreUnavailable` where none can be had.
+ * Starts a Redis for this process alone (or Valkey as the newer version). Resolves when it serves
+ * requests. Throws `StoreUnavailable` if it is not available.
  */
 export async function startRedis({ version = 'default', ...options }: RedisOptions = {}): Promise<RedisServer> {
   const source = await redisSource(version);

@@ -11,12 +11,12 @@ type Address = Pick<OwnService, 'url' | 'auth' | 'tls'>;
 
 const ASK_MS = 1_000;
 
-/** Whether a server can serve: it has read what it keeps. */
+/** Whether a server serves requests: it has loaded its data. */
 export async function isServing(server: Address): Promise<boolean> {
   return (await ask(server, 'PING')).includes('+PONG');
 }
 
-/** The version that the server at this address says it has. */
+/** The version that the server at this address reports. */
 export async function versionOf(server: Address): Promise<string> {
   const info = await ask(server, 'INFO server');
   const version = fieldOf(info, 'valkey_version') ?? fieldOf(info, 'redis_version');
@@ -24,14 +24,14 @@ export async function versionOf(server: Address): Promise<string> {
   return version;
 }
 
-/** Whether a server takes writes. */
+/** Whether a server accepts writes. */
 export async function leadershipOf(server: Address): Promise<Leadership> {
   return { leads: fieldOf(await ask(server, 'INFO replication'), 'role') === 'master', term: 0n };
 }
 
 /**
- * What a server says to one command, logged in where it has users: all that it sends before it ends
- * the connection.
+ * A server's answer to one command, logged in if there are users: everything that it sends until it
+ * closes the connection.
  */
 async function ask({ url, auth, tls }: Address, command: string): Promise<string> {
   const port = Number(new URL(url).port);

@@ -1,27 +1,23 @@
 import type { OwnServer, StoreService, TlsMode, VersionOptions } from '../types.ts';
 
 export interface RedisOptions extends VersionOptions {
-  /**
-   * The one user that there is, with every right. By default there is none, and nobody needs to log
-   * in.
-   */
+  /** The only user, with all permissions. Default: no users and no login. */
   readonly auth?: { readonly user: string; readonly password: string };
-  /** Plain text by default; with it, nothing else is served. */
+  /** Default: plain text. With TLS, nothing else is served. */
   readonly tls?: TlsMode;
-  /** Whether it has after a restart what it had acknowledged before. True by default. */
+  /** Whether acknowledged writes survive a restart. Default true. */
   readonly persistent?: boolean;
   /**
-   * More flags of redis-server, as they are, which take the place of those from here:
-   * `['--maxmemory', '10mb']`.
+   * Additional flags of redis-server, which override the generated ones: `['--maxmemory', '10mb']`.
    */
   readonly flags?: readonly string[];
 }
 
 /**
- * A Redis that is there, or a Valkey as the newer one, with URLs as `redis://127.0.0.1:6379`, or
- * `rediss:` with TLS. `ctl` runs redis-cli, with full rights: `['get', 'key']`.
+ * A running Redis (or Valkey as the newer version), with URLs as `redis://127.0.0.1:6379`, or
+ * `rediss:` with TLS. `ctl` runs redis-cli with all permissions: `['get', 'key']`.
  */
 export type Redis = StoreService;
 
-/** One's own Redis. */
+/** A Redis for this process alone. */
 export type RedisServer = OwnServer;

@@ -13,13 +13,13 @@ import { zookeeperSource } from './source.ts';
 import type { ZookeeperCluster, ZookeeperOptions, ZookeeperServer } from './types.ts';
 
 export interface ZookeeperClusterOptions extends ZookeeperOptions {
-  /** 3 by default. */
+  /** The number of servers. Default 3. */
   readonly size?: number;
 }
 
 /**
- * Starts a ZooKeeper of one server, of one's own, and resolves when it serves. Throws
- * `StoreUnavailable` where none can be had.
+ * Starts a ZooKeeper of one server for this process alone. Resolves when it serves requests. Throws
+ * `StoreUnavailable` if ZooKeeper is not available.
  */
 export async function startZookeeper(options: ZookeeperOptions = {}): Promise<ZookeeperServer> {
   const { cluster } = await start(1, options);
@@ -27,8 +27,8 @@ export async function startZookeeper(options: ZookeeperOptions = {}): Promise<Zo
 }
 
 /**
- * Starts a ZooKeeper of several servers, of one's own, and resolves when all serve. Throws
- * `StoreUnavailable` where none can be had.
+ * Starts a ZooKeeper of several servers for this process alone. Resolves when all serve requests.
+ * Throws `StoreUnavailable` if ZooKeeper is not available.
  */
 export async function startZookeeperCluster({ size = 3, ...options }: ZookeeperClusterOptions = {}): Promise<ZookeeperCluster> {
   const { cluster, links } = await start(size, options);

@@ -5,8 +5,8 @@ import type { ClusterPlan, ServerPlan } from './plan.ts';
 const TICK_MS = 500;
 
 /**
- * How long a follower and its leader put up with each other's silence: as in ZooKeeper's own
- * example, whatever the tick.
+ * How long a follower and its leader tolerate each other's silence: as in ZooKeeper's own example,
+ * whatever the tick.
  */
 const SYNC_MS = 10_000;
 const INIT_MS = 20_000;
@@ -23,10 +23,10 @@ export function configLines(
     `initLimit=${Math.ceil(INIT_MS / tickMs)}`,
     `syncLimit=${Math.ceil(SYNC_MS / tickMs)}`,
     `dataDir=${data}`,
-    // What a server has acknowledged outlives its process without it. It is for the machine's end,
-    // of which there is no test.
+    // Acknowledged writes survive the end of the process without it. It protects against a crash of
+    // the machine, which no test causes.
     'forceSync=no',
-    // As many connections from one address as are wanted.
+    // Any number of connections from one address.
     'maxClientCnxns=0',
     'admin.enableServer=false',
     `4lw.commands.whitelist=${FOUR_LETTER_WORDS.join(',')}`,
@@ -41,7 +41,7 @@ function clientLines({ client }: ServerPlan, { tls, keystores }: ClusterPlan): r
   return [
     `secureClientPortAddress=${LOOPBACK}`,
     `secureClientPort=${client}`,
-    // The other one, which is the default, knows no TLS.
+    // The default implementation does not support TLS.
     'serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory',
     `ssl.keyStore.location=${keystores.server}`,
     `ssl.trustStore.location=${keystores.authority}`,
@@ -50,8 +50,8 @@ function clientLines({ client }: ServerPlan, { tls, keystores }: ClusterPlan): r
 }
 
 /**
- * None for a server that stands alone. Among themselves servers speak in plain text: it is their
- * clients that are tested.
+ * Empty for a single server. Servers use plain text among themselves, because only their clients
+ * are tested.
  */
 function serverLines(all: readonly ServerPlan[]): readonly string[] {
   return all.length === 1 ? [] : all.map(({ id, quorum, election }) => `server.${id}=${LOOPBACK}:${quorum}:${election}`);

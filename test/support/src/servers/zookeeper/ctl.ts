@@ -5,7 +5,7 @@ const MAIN = 'org.apache.zookeeper.ZooKeeperMain';
 const CONNECT_MS = 5_000;
 
 export interface CtlOptions {
-  /** Where `writeLogging` has written. */
+  /** The folder to which `writeLogging` has written. */
   readonly folder?: string;
   readonly keystores?: Keystores | undefined;
 }
@@ -27,7 +27,7 @@ function tlsFlags(keystores: Keystores | undefined): readonly string[] {
   ];
 }
 
-/** What a command of zkCli has printed, without the news of its connection that comes before. */
+/** The output of a command of zkCli, without the messages about its connection that precede it. */
 export function withoutGreeting(output: string): string {
   const [greeting = ''] = /^[^]*?^WatchedEvent state:SyncConnected.*\n/m.exec(output) ?? [];
   return output.slice(greeting.length);

@@ -9,8 +9,8 @@ import { versionOf } from './status.ts';
 import type { Zookeeper } from './types.ts';
 
 /**
- * A ZooKeeper at an address from the environment, which is somebody else's: in plain text. Throws
- * where none answers.
+ * An external ZooKeeper at an address from the environment, with plain text. Throws if it does not
+ * answer.
  */
 export async function externalZookeeper(url: string): Promise<Zookeeper> {
   const endpoints = [url];

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 
 type Level = 'warn' | 'off';
 
-/** Ample for a test's data, quick to start, easy on a machine that runs several. */
+/** Enough for a test's data, quick to start, and small on a machine that runs several. */
 const SMALL = ['-Xmx128m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto'];
 
 /**
- * Flags of Java for a small process that logs little: by slf4j-simple, as from Debian, or by
- * logback, as from Apache.
+ * Flags of Java for a small process that logs little: by slf4j-simple (Debian) or by logback
+ * (Apache).
  */
 export function javaFlags(folder: string | undefined, level: Level): readonly string[] {
   const logback = folder === undefined ? [] : [`-Dlogback.configurationFile=${logbackFile(folder, level)}`];

@@ -6,7 +6,7 @@ import { connect as connectSecure } from 'node:tls';
 import type { Certificates } from '../certificates.ts';
 import type { OwnService } from '../types.ts';
 
-/** The administrator's commands that every server here answers. */
+/** The administrative commands that every server here answers. */
 export type FourLetterWord = 'cons' | 'dump' | 'mntr' | 'ruok' | 'srvr' | 'stat' | 'wchs';
 
 export const FOUR_LETTER_WORDS: readonly FourLetterWord[] = ['cons', 'dump', 'mntr', 'ruok', 'srvr', 'stat', 'wchs'];
@@ -14,7 +14,7 @@ export const FOUR_LETTER_WORDS: readonly FourLetterWord[] = ['cons', 'dump', 'mn
 const TIMEOUT_MS = 1_000;
 
 /**
- * Says a word to a server, on its client port, and gives the answer. Throws where there is none
+ * Sends a command to a server on its client port, and returns the answer. Throws if there is none
  * within a second.
  */
 export async function fourLetterWord(server: Pick<OwnService, 'url' | 'tls'>, word: FourLetterWord): Promise<string> {
@@ -22,8 +22,8 @@ export async function fourLetterWord(server: Pick<OwnService, 'url' | 'tls'>, wo
 }
 
 /**
- * Sends some bytes to a server and gives everything that the server sends until it closes the
- * connection. Throws where the server is silent for a second.
+ * Sends bytes to a server, and returns everything that it sends until it closes the connection.
+ * Throws if the server is silent for a second.
  */
 export async function exchange({ url, tls }: Pick<OwnService, 'url' | 'tls'>, request: Buffer): Promise<Buffer> {
   const socket = await open(new URL(url), tls);

@@ -4,8 +4,8 @@ import type { StoreVersion } from '../types.ts';
 import { DISTRIBUTION, JARS, JAR_PACKAGES } from './jars.ts';
 
 /**
- * Takes what the official image takes of the environment, of that what the compose files have, and
- * becomes the command.
+ * Supports those environment variables of the official image that the compose files use, and then
+ * executes the command.
  */
 const ENTRYPOINT = `#!/bin/sh
 set -eu
@@ -23,7 +23,7 @@ fi
 exec "$@"
 `;
 
-/** With ZooKeeper and Java, laid out as the official one is. */
+/** Contains ZooKeeper and Java, in the layout of the official image. */
 export const zookeeperImages: Readonly<Record<StoreVersion, ImageSource>> = {
   default: {
     setting: 'INCUMBENT_ZOOKEEPER_IMAGE',

@@ -5,9 +5,7 @@ import { folderOnPath } from '../find.ts';
 import { NEWER_RELEASE, unpackedPackages } from '../packages.ts';
 import type { Candidate } from '../source.ts';
 
-/**
- * Debian's packages with ZooKeeper and those of what it depends on that a server or zkCli loads.
- */
+/** Debian's packages with ZooKeeper, and those dependencies that a server or zkCli loads. */
 export const JAR_PACKAGES = [
   'libzookeeper-java',
   'libcommons-cli-java',
@@ -18,10 +16,9 @@ export const JAR_PACKAGES = [
 ] as const;
 
 /**
- * The order of the class path. ZooKeeper's own jar comes last: its manifest names the jars that it
- * needs by absolute paths below `/usr/share/java`, and Java would search those paths, which may
- * hold the jars of another version that is installed there, before the jars that stand behind it
- * here.
+ * The order of the class path. ZooKeeper's own jar is the last one: its manifest names the jars
+ * that it needs by absolute paths below `/usr/share/java`, and Java would search those paths before
+ * the jars that follow here. They may contain the jars of another installed version.
  */
 export const JARS: readonly string[] = [
   ...['zookeeper-jute', 'commons-cli', 'metrics-core', 'slf4j-api', 'slf4j-simple', 'snappy-java'],
@@ -31,25 +28,23 @@ export const JARS: readonly string[] = [
 
 const SCRIPT = 'zkServer.sh';
 
-/**
- * The class path where a distribution of Apache's is the working folder, as in the official image.
- */
+/** The class path if the working folder is a distribution of Apache's, as in the official image. */
 export const DISTRIBUTION = 'lib/*';
 
-/** Class paths on this machine with ZooKeeper, the system's own version. */
+/** Class paths on this machine with ZooKeeper, in the system's version. */
 export const classPaths: readonly Candidate<string>[] = [
   { what: `${SCRIPT} on the PATH`, find: distribution },
   { what: "the system's jars", find: installed },
   { what: "the system's packages", find: () => unpacked() },
 ];
 
-/** Its classes run on the Java of the release before. */
+/** Its classes run on the Java of the previous release. */
 export const newerClassPath: Candidate<string> = {
   what: `Debian's packages of ${NEWER_RELEASE}`,
   find: () => unpacked(NEWER_RELEASE),
 };
 
-/** The script lies in the distribution, or is a link into it. */
+/** The script is in the distribution, or is a link into it. */
 async function distribution(): Promise<string | undefined> {
   const scripts = await folderOnPath(SCRIPT);
   if (scripts === undefined) return undefined;

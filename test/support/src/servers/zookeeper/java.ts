@@ -5,7 +5,7 @@ import { folderOnPath } from '../find.ts';
 import { unpackedPackages } from '../packages.ts';
 import { firstOf, type Candidate } from '../source.ts';
 
-/** The versions of Java in Debian's releases of these years, the older first. */
+/** The versions of Java in recent Debian releases, the older first. */
 const PACKAGES = ['openjdk-17-jre-headless', 'openjdk-21-jre-headless'] as const;
 
 const candidates: readonly Candidate<string>[] = [
@@ -14,7 +14,7 @@ const candidates: readonly Candidate<string>[] = [
   ...PACKAGES.map((name) => ({ what: `the system's package ${name}`, find: () => unpacked(name) })),
 ];
 
-/** The folder of this machine's `java`. Throws `StoreUnavailable` where there is none. */
+/** The folder of this machine's `java`. Throws `StoreUnavailable` if there is none. */
 export function javaFolder(): Promise<string> {
   return firstOf('java', candidates);
 }
@@ -29,7 +29,8 @@ async function home(): Promise<string | undefined> {
 
 async function unpacked(name: string): Promise<string | undefined> {
   const machines = join(await unpackedPackages({ names: [name] }), 'usr', 'lib', 'jvm');
-  // Beside the machine there is a hidden file, or a link with another name for it.
+  // Apart from the folder of the Java machine there may be a hidden file, or a link with another
+  // name for the folder.
   const machine = (await readdir(machines, { withFileTypes: true })).find((entry) => entry.isDirectory());
   return machine === undefined ? undefined : join(machines, machine.name, 'bin');
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 import type { Certificates, KeyPair } from '../certificates.ts';
 
-/** The paths of PEM files as ZooKeeper wants them: a certificate and its key in one. */
+/** The paths of PEM files in ZooKeeper's format: a certificate and its key in one file. */
 export interface Keystores {
   readonly authority: string;
   readonly server: string;

@@ -11,7 +11,7 @@ import type { ClusterPlan, ServerPlan } from './plan.ts';
 const MAIN = 'org.apache.zookeeper.server.quorum.QuorumPeerMain';
 
 /**
- * Writes a server's files and says how it is started. `gate` is the port of the SOCKS server
+ * Writes a server's files, and returns how to start it. `gate` is the port of the SOCKS server
  * through which it reaches the others.
  */
 export async function instancePlan(
@@ -30,7 +30,7 @@ export async function instancePlan(
   return { program: 'java', name: self.name, folder, args };
 }
 
-/** By default Java goes past a SOCKS server to reach the loopback address. */
+/** By default Java bypasses a SOCKS server for the loopback address. */
 function gateFlags(gate: number | undefined): readonly string[] {
   return gate === undefined ? [] : [`-DsocksProxyHost=${LOOPBACK}`, `-DsocksProxyPort=${gate}`, '-DsocksNonProxyHosts='];
 }
