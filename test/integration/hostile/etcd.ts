@@ -10,7 +10,7 @@ const END_STREAM = 1;
 const END_HEADERS = 4;
 /** What HTTP/2 grants a connection at first, and a client of ours each stream. */
 const FIRST_WINDOW = 65_535;
-const STREAM_WINDOW = 4 * 2 ** 20;
+const STREAM_WINDOW = 2 ** 20;
 
 function frame(kind: number, flags: number, stream: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
   const bytes = Buffer.alloc(FRAME_HEADER_BYTES);
