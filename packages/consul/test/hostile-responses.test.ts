@@ -1,8 +1,8 @@
 /** Responses that would cost the client much more than the agent. */
 
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 
-import { systemClock } from '@incumbent/core';
+import { systemClock, type CallOptions } from '@incumbent/core';
 import { connectSocket } from '@incumbent/network';
 import { describe, expect, it } from 'vitest';
 
@@ -26,6 +26,11 @@ async function agentSending(piece: string, begin = ''): Promise<Agent> {
     response.on('drain', write).on('error', () => {});
     write();
   });
+  return clientOf(server);
+}
+
+/** A client of this server. */
+async function clientOf(server: Server): Promise<Agent> {
   const endpoint = { host: '127.0.0.1', port: await listen(server) };
   const client = new Client({
     endpoint,
@@ -67,5 +72,62 @@ describe('a response is refused early', () => {
   it('if it is not a list, and longer than any other response', async () => {
     await using agent = await agentSending(' '.repeat(16_384));
     await expect(agent.client.request({ method: 'GET', path: '/v1/agent/self' }, CALL)).rejects.toThrow('longer than 2097152 bytes');
+  });
+});
+
+describe('responses longer than 64 KiB', () => {
+  const PAIRS = Array.from({ length: 3 }, (_, i) => ({ Key: `a/${i}`, Value: 'a'.repeat(40_000), CreateIndex: 5, ModifyIndex: 7 }));
+  const BODY = JSON.stringify(PAIRS);
+
+  interface Slow extends Agent {
+    /** Sends the rest of the response to the key `slow`. */
+    finishSlow(): void;
+    /** Resolves when everything of the response to the key `fast` was sent. */
+    readonly fastSent: Promise<void>;
+  }
+
+  /** An agent that holds back the end of the list of `slow`. */
+  async function slowAgent(): Promise<Slow> {
+    const [rest, fastSent] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const server = createServer((request, response) => {
+      const { url = '' } = request;
+      response.writeHead(200, { 'x-consul-index': '7' });
+      if (url.includes('short')) response.end('[]');
+      else if (url.includes('fast')) response.end(BODY, () => fastSent.resolve());
+      else {
+        response.write(BODY.slice(0, 90_000));
+        void rest.promise.then(() => response.end(BODY.slice(90_000)));
+      }
+    });
+    const client = await clientOf(server);
+    return { ...client, finishSlow: rest.resolve, fastSent: fastSent.promise };
+  }
+
+  const list = (client: Client, path: string, options: CallOptions = CALL): Promise<number> =>
+    readKeys(client, { path, recurse: true }, {}, options).then(({ pairs }) => pairs.length);
+
+  it('are read one at a time, and shorter ones do not wait for them', async () => {
+    await using agent = await slowAgent();
+    const ends: string[] = [];
+    const [slow, fast] = ['slow', 'fast'].map((path) => list(agent.client, path).finally(() => ends.push(path)));
+    await agent.fastSent;
+    expect(await list(agent.client, 'short')).toBe(0);
+    agent.finishSlow();
+    expect(await Promise.all([slow, fast])).toEqual([3, 3]);
+    expect(ends).toEqual(['slow', 'fast']);
+  });
+
+  it('do not wait for one that was given up, and may be given up while they wait', async () => {
+    await using agent = await slowAgent();
+    const [first, second] = [new AbortController(), new AbortController()];
+    const slow = list(agent.client, 'slow', { ...CALL, signal: first.signal });
+    const waiting = list(agent.client, 'slow', { ...CALL, signal: second.signal });
+    const fast = list(agent.client, 'fast');
+    await agent.fastSent;
+    second.abort('enough');
+    await expect(waiting).rejects.toBe('enough');
+    first.abort('enough');
+    await expect(slow).rejects.toBe('enough');
+    expect(await fast).toBe(3);
   });
 });

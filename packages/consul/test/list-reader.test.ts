@@ -1,4 +1,3 @@
-import { SharedAllowance } from '@incumbent/network';
 import { describe, expect, it } from 'vitest';
 
 import { ListReader } from '../src/client/body.ts';
@@ -6,7 +5,7 @@ import { ListReader } from '../src/client/body.ts';
 /** The items of a list that arrives in two chunks, cut at `at`. */
 function itemsOf(json: string, at = 0): readonly unknown[] {
   const items: unknown[] = [];
-  const reader = new ListReader(new SharedAllowance().share(), (item) => items.push(JSON.parse(item)));
+  const reader = new ListReader((item) => items.push(JSON.parse(new TextDecoder().decode(item))));
   const bytes = Buffer.from(json);
   reader.push(bytes.subarray(0, at));
   reader.push(bytes.subarray(at));

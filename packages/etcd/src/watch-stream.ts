@@ -5,6 +5,7 @@ import { ExchangeError } from './client/exchange-error.ts';
 import type { OpenStream } from './client/client.ts';
 import type { StreamHandlers } from './client/stream.ts';
 import type { KeyRange } from './protocol/kv.ts';
+import { MAX_MESSAGE_BYTES } from './protocol/rpc.ts';
 import {
   decodeWatchAnswer,
   encodeProgressRequest,
@@ -119,6 +120,7 @@ export class WatchStream {
 
   /** The handlers of the gRPC stream. */
   readonly handlers: StreamHandlers = {
+    maxBytes: () => MAX_MESSAGE_BYTES,
     message: (message) => this.#onAnswer(decodeWatchAnswer(message)),
     ended: (error) => this.#end(error ?? new ExchangeError({ kind: 'cut' }, 'the server ended the stream of watches')),
   };

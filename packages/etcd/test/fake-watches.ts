@@ -7,9 +7,12 @@ import { Deframer } from '@incumbent/network';
 import { Recorder } from '@incumbent/test-support/recorder';
 import { expect } from 'vitest';
 
-import { frame, GRPC_FRAMING } from '../src/protocol/frame.ts';
+import { frame, grpcFraming } from '../src/protocol/frame.ts';
 import { Reader, Writer } from '../src/protocol/protobuf.ts';
+import { MAX_MESSAGE_BYTES } from '../src/protocol/rpc.ts';
 import { ok, startFakeServer, type Answer, type FakeServer } from './fake-server.ts';
+
+const FRAMING = grpcFraming(() => MAX_MESSAGE_BYTES);
 
 /** Long, for a busy machine. */
 export const SOON = { timeout: 5_000 };
@@ -56,7 +59,7 @@ export class Watching {
   /** How far the server says that it has come; undefined: it does not answer. */
   progress: bigint | undefined = REVISION;
   progressAsked = 0;
-  readonly #deframer = new Deframer(GRPC_FRAMING);
+  readonly #deframer = new Deframer(FRAMING);
 
   constructor(stream: ServerHttp2Stream, onCreate: (watching: Watching) => void) {
     this.stream = stream;

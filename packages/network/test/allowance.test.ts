@@ -47,6 +47,22 @@ describe('messages that arrive in pieces', () => {
     expect([...c.push(bytes(6)), ...c.push(bytes(1, 2, 3, 4, 5, 6))]).toEqual([bytes(1, 2, 3, 4, 5, 6)]);
   });
 
+  it('can wait until there is memory, and lose nothing', async () => {
+    const answers = new SharedAllowance(6, 0);
+    const [a, b] = [new Deframer(framing, answers), new Deframer(framing, answers)];
+    expect([...a.push(bytes(4, 1))]).toEqual([]);
+    expect(() => [...b.push(bytes(5, 1, 2))]).toThrow(AnswersTooLarge);
+    expect(b.isWaiting).toBe(true);
+    expect(() => [...b.retry()]).toThrow(AnswersTooLarge);
+    const freed = new Promise<void>((resolve) => void answers.onFree(resolve));
+    answers.onFree(() => expect.unreachable('it was cancelled'))();
+    a.close();
+    await freed;
+    expect([...b.retry()]).toEqual([]);
+    expect(b.isWaiting).toBe(false);
+    expect([...b.push(bytes(3, 4, 5))]).toEqual([bytes(1, 2, 3, 4, 5)]);
+  });
+
   it('no longer count when the reader is closed', () => {
     const answers = new SharedAllowance(6, 0);
     const a = new Deframer(framing, answers);

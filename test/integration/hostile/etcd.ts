@@ -13,7 +13,7 @@ const END_STREAM = 1;
 const END_HEADERS = 4;
 /** The initial window of an HTTP/2 connection, and of each stream of our client. */
 const FIRST_WINDOW = 65_535;
-const STREAM_WINDOW = 4 * 2 ** 20;
+const STREAM_WINDOW = 2 ** 20;
 
 function frame(kind: number, flags: number, stream: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
   const bytes = Buffer.alloc(FRAME_HEADER_BYTES);

@@ -6,12 +6,16 @@
 
 import type { IncomingMessage } from 'node:http';
 
-import { AnswersTooLarge, ByteBuffer, MAX_ANSWER_BYTES, type Share, SharedAllowance, TinyPieces } from '@incumbent/network';
+import { Semaphore } from '@incumbent/core/adapter';
+import { ByteBuffer, MAX_ANSWER_BYTES, TinyPieces } from '@incumbent/network';
 
 import { ExchangeError } from './failure.ts';
 
-/** Receives one item of a body that is a list of JSON objects. Its exception ends the request. */
-export type OnItem = (json: string) => void;
+/**
+ * Receives one item of a body that is a list of JSON objects. The bytes change after the call. Its
+ * exception ends the request.
+ */
+export type OnItem = (json: Uint8Array) => void;
 
 /** The longest body that is a list. In memory, a list takes about twice its length. */
 const MAX_LIST_BYTES = MAX_ANSWER_BYTES / 2;
@@ -31,8 +35,8 @@ const MIN_PIECE_BYTES = 16;
 
 /** The first size of a buffer, in which most bodies and items fit. */
 const FIRST_BYTES = 4_096;
-/** Memory is counted in steps of this size. */
-const COUNTED_BYTES = 64 * 2 ** 10;
+/** Shorter bodies never wait for others, so that long lists do not delay renewals and claims. */
+const SHORT_BYTES = 64 * 2 ** 10;
 
 interface BodyReader {
   push(chunk: Uint8Array): void;
@@ -41,9 +45,9 @@ interface BodyReader {
   free(): void;
 }
 
-/** The memory of all bodies that one client reads at a time. */
-export class BodyAllowance {
-  readonly #allowance = new SharedAllowance();
+/** Reads the bodies of one client. Of those that are longer than 64 KiB, it reads one at a time: the others wait in their sockets. */
+export class BodyReaders {
+  readonly #long = new Semaphore(1);
 
   /**
    * Resolves with the body's text. With `onItem`, the body is a list of JSON objects, each of which is
@@ -51,25 +55,35 @@ export class BodyAllowance {
    * exceeds a limit, and with the error of the connection.
    */
   read(message: IncomingMessage, onItem: OnItem | undefined): Promise<string> {
-    const share = this.#allowance.share();
-    const reader = onItem === undefined ? new TextReader(share) : new ListReader(share, onItem);
+    const reader = onItem === undefined ? new TextReader() : new ListReader(onItem);
     const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const finished = promise.then(ignore, ignore);
     let length = 0;
     let pieces = 0;
     const fail = (error: unknown): void => {
       message.off('data', onData);
-      reject(isLimit(error) ? malformed(error.message, error) : error);
+      reject(error instanceof TinyPieces ? malformed(error.message, error) : error);
       message.destroy();
     };
-    const onData = (chunk: Buffer): void => {
-      length += chunk.length;
-      pieces += 1;
+    const take = (chunk: Uint8Array): void => {
       try {
         if ((pieces - FREE_PIECES) * MIN_PIECE_BYTES > length) throw new TinyPieces();
         reader.push(chunk);
       } catch (error) {
         fail(error);
       }
+    };
+    const onData = (chunk: Buffer): void => {
+      const wasShort = length <= SHORT_BYTES;
+      length += chunk.length;
+      pieces += 1;
+      if (!wasShort || length <= SHORT_BYTES) return take(chunk);
+      message.pause();
+      void this.#long.run(() => {
+        if (!message.destroyed) take(chunk);
+        message.resume();
+        return finished;
+      });
     };
     // Not an async iteration, which would first collect all pieces that arrive at the same time.
     message.on('data', onData).on('error', fail);
@@ -81,26 +95,22 @@ export class BodyAllowance {
       }
     });
     message.once('close', () => reject(new Error('the connection closed before the end of the response')));
-    return promise.finally(() => {
-      share.release();
-      reader.free();
-    });
+    return promise.finally(() => reader.free());
   }
 }
 
-class TextReader implements BodyReader {
-  readonly #buffer: GrowingBuffer;
+function ignore(): void {}
 
-  constructor(share: Share) {
-    this.#buffer = new GrowingBuffer(share, MAX_TEXT_BYTES);
-  }
+class TextReader implements BodyReader {
+  readonly #buffer = new GrowingBuffer(MAX_TEXT_BYTES);
 
   push(chunk: Uint8Array): void {
     this.#buffer.append(chunk);
   }
 
   end(): string {
-    return textOf(this.#buffer.bytes);
+    const { buffer, byteOffset, length } = this.#buffer.bytes;
+    return Buffer.from(buffer, byteOffset, length).toString();
   }
 
   free(): void {
@@ -115,10 +125,9 @@ const SPACES: ReadonlySet<number> = new Set([' ', '\t', '\r', '\n'].map(codeOf))
 
 /** Finds the items of a list in its bytes, however the bytes were cut into chunks. Keeps at most the item that is arriving. */
 export class ListReader implements BodyReader {
-  readonly #share: Share;
   readonly #onItem: OnItem;
   /** The beginning of an item whose end has not arrived. */
-  readonly #item: GrowingBuffer;
+  readonly #item = new GrowingBuffer(MAX_ITEM_BYTES);
   /** 0 outside of the list, 1 between items, more inside an item. */
   #depth = 0;
   #isInString = false;
@@ -127,12 +136,9 @@ export class ListReader implements BodyReader {
   #parts = 0;
   #length = 0;
   #memory = 0;
-  #counted = 0;
 
-  constructor(share: Share, onItem: OnItem) {
-    this.#share = share;
+  constructor(onItem: OnItem) {
     this.#onItem = onItem;
-    this.#item = new GrowingBuffer(share, MAX_ITEM_BYTES);
   }
 
   push(chunk: Uint8Array): void {
@@ -193,14 +199,9 @@ export class ListReader implements BodyReader {
   #handOut(): void {
     this.#memory += this.#item.length + ITEM_BYTES;
     if (this.#memory > MAX_ANSWER_BYTES) throw malformed('the list has too many items');
-    if (this.#memory - this.#counted >= COUNTED_BYTES) {
-      this.#share.take(this.#memory - this.#counted);
-      this.#counted = this.#memory;
-    }
-    const json = textOf(this.#item.bytes);
+    this.#onItem(this.#item.bytes);
     this.#item.clear();
     this.#parts = 0;
-    this.#onItem(json);
   }
 }
 
@@ -214,12 +215,10 @@ function nextSpecial(chunk: Uint8Array, from: number): number {
 
 /** Bytes in one buffer that grows up to a limit. */
 class GrowingBuffer {
-  readonly #share: Share;
   readonly #maxBytes: number;
   readonly #buffer = new ByteBuffer(FIRST_BYTES);
 
-  constructor(share: Share, maxBytes: number) {
-    this.#share = share;
+  constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
@@ -235,11 +234,7 @@ class GrowingBuffer {
     const length = this.#buffer.length + chunk.length;
     if (length > this.#maxBytes) throw tooLong(this.#maxBytes);
     const { capacity } = this.#buffer;
-    if (length > capacity) {
-      const next = Math.min(Math.max(length, 2 * capacity), this.#maxBytes);
-      this.#share.take(next - capacity);
-      this.#buffer.grow(next);
-    }
+    if (length > capacity) this.#buffer.grow(Math.min(Math.max(length, 2 * capacity), this.#maxBytes));
     this.#buffer.fill(chunk);
   }
 
@@ -250,14 +245,6 @@ class GrowingBuffer {
   free(): void {
     this.#buffer.free();
   }
-}
-
-function textOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
-}
-
-function isLimit(error: unknown): error is Error {
-  return error instanceof AnswersTooLarge || error instanceof TinyPieces;
 }
 
 function tooLong(bytes: number): ExchangeError {

@@ -12,7 +12,7 @@ import type { Clock } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
 import { type Attempt, endpointName } from '@incumbent/network';
 
-import { BodyAllowance, type OnItem } from './body.ts';
+import { BodyReaders, type OnItem } from './body.ts';
 import { Dialer, type DialOptions } from './dialer.ts';
 import { ExchangeError } from './failure.ts';
 
@@ -40,7 +40,7 @@ export class Connections {
   readonly #clock: Clock;
   readonly #host: string;
   readonly #agent: DialingAgent;
-  readonly #bodies = new BodyAllowance();
+  readonly #bodies = new BodyReaders();
 
   constructor(options: DialOptions) {
     this.#clock = options.clock;

@@ -4,7 +4,7 @@ import type { AttemptOptions } from '@incumbent/network';
 
 import type { HttpResponse } from '../client/connections.ts';
 import type { Client } from '../client/client.ts';
-import { fields, index, malformed, optionalText, parseItem, text } from './json.ts';
+import { fields, index, malformed, optionalText, parseItem, text, type Fields } from './json.ts';
 
 export interface Pair {
   readonly path: string;
@@ -49,7 +49,7 @@ export async function readKeys(
       path: `/v1/kv/${path.replaceAll('%', '%25')}`,
       query: full,
       accept: [404],
-      onItem: (json) => pairs.push(pairOf(parseItem(json))),
+      onItem: (json) => pairs.push(pairFrom(json)),
     },
     options,
   );
@@ -68,16 +68,68 @@ function positionOf(response: HttpResponse): Omit<Reading, 'pairs'> {
 
 export function pairOf(item: unknown): Pair {
   const pair = fields(item);
+  return pairWith(pair, bytesOf(optionalText(pair, 'Value')));
+}
+
+function pairWith(pair: Fields, value: Uint8Array): Pair {
   return {
     path: text(pair, 'Key'),
-    value: bytesOf(optionalText(pair, 'Value')),
+    value,
     created: index(pair, 'CreateIndex'),
     modified: index(pair, 'ModifyIndex'),
     session: optionalText(pair, 'Session'),
   };
 }
 
+/** As {@link pairOf}, of a pair's JSON. Makes no string of a long value: such strings stay in memory for long. */
+export function pairFrom(json: Uint8Array): Pair {
+  const bytes = Buffer.from(json.buffer, json.byteOffset, json.length);
+  const place = longValueIn(bytes);
+  if (place === undefined) return pairOf(parseItem(bytes.toString()));
+  const { start, end } = place;
+  const pair = fields(parseItem(bytes.toString('utf8', 0, start) + bytes.toString('utf8', end)));
+  if (pair.get('Value') !== '') throw malformed('a pair has several values');
+  return pairWith(pair, longBytesOf(bytes.subarray(start, end)));
+}
+
+const VALUE = '"Value":';
+const [QUOTE = 0, BACKSLASH = 0, SPACE = 0, PADDING = 0] = Buffer.from('"\\ =');
+
+/** Where the characters of the value stand. Undefined for a short value, and for one with escapes, which Consul does not write. */
+function longValueIn(json: Buffer): { readonly start: number; readonly end: number } | undefined {
+  if (json.length < LONG_VALUE_CHARACTERS) return undefined;
+  const name = json.indexOf(VALUE);
+  if (name <= 0 || json[name - 1] === BACKSLASH) return undefined;
+  const colon = name + VALUE.length;
+  // Consul writes a space in its development mode.
+  const quote = json[colon] === SPACE ? colon + 1 : colon;
+  const start = quote + 1;
+  const end = json.indexOf(QUOTE, start);
+  if (json[quote] !== QUOTE || end - start < LONG_VALUE_CHARACTERS) return undefined;
+  return json.subarray(start, end).includes(BACKSLASH) ? undefined : { start, end };
+}
+
+/** Shorter values are parsed with their pair. */
+const LONG_VALUE_CHARACTERS = 4_096;
+/** This number of characters of base64 is decoded at a time. A multiple of 4. */
+const PIECE_CHARACTERS = 8_192;
+const PIECE_BYTES = (PIECE_CHARACTERS * 3) / 4;
+
+function longBytesOf(base64: Buffer): Uint8Array {
+  const padding = [-1, -2].filter((at) => base64.at(at) === PADDING).length;
+  const bytes = new Uint8Array(Math.floor((base64.length * 3) / 4) - padding);
+  const target = Buffer.from(bytes.buffer);
+  for (let [at, written] = [0, 0]; at < base64.length; at += PIECE_CHARACTERS, written += PIECE_BYTES) {
+    const count = target.write(base64.toString('latin1', at, at + PIECE_CHARACTERS), written, 'base64');
+    if (count !== Math.min(PIECE_BYTES, bytes.length - written)) throw malformed('Value is not base64');
+  }
+  return bytes;
+}
+
+const EMPTY = new Uint8Array(0);
+
 function bytesOf(base64: string): Uint8Array {
+  if (base64 === '') return EMPTY;
   const bytes = Buffer.from(base64, 'base64');
   // A short buffer is a part of a larger one, which it would keep in memory.
   if (bytes.byteLength < bytes.buffer.byteLength) return new Uint8Array(bytes);

@@ -8,7 +8,7 @@ import { type Attempt, type AttemptOptions, Calls, type Endpoint, free, SharedAl
 import { blamesMember, blamesToken, isAuthDisabled, toStoreError } from '../errors.ts';
 import { authenticate } from '../protocol/admin.ts';
 import { range } from '../protocol/kv.ts';
-import type { Rpc } from '../protocol/rpc.ts';
+import { MAX_MESSAGE_BYTES, type Rpc } from '../protocol/rpc.ts';
 import { Endpoints } from './endpoints.ts';
 import { ExchangeError } from './exchange-error.ts';
 import type { ConnectionOptions, Http2Connection } from './http2-connection.ts';
@@ -54,7 +54,7 @@ export class Client {
   revision = 0n;
 
   constructor(options: ClientOptions) {
-    this.#endpoints = new Endpoints(options.endpoints, { ...options, answers: new SharedAllowance() }, options.first);
+    this.#endpoints = new Endpoints(options.endpoints, { ...options, answers: new SharedAllowance(MAX_MESSAGE_BYTES) }, options.first);
     this.#credentials = options.credentials;
     this.#tokens = new TokenSource(() => this.#login());
   }
@@ -97,7 +97,7 @@ export class Client {
    */
   async proveMember({ connection, token }: OpenStream, signal: AbortSignal): Promise<void> {
     try {
-      await exchange(connection, range.path, headersWith(token), range.encode({ key: 'any', limit: 1 }), signal);
+      await exchange(connection, range, headersWith(token), range.encode({ key: 'any', limit: 1 }), signal);
     } catch (error) {
       if (signal.aborted || blamesMember(error)) throw error;
     }
@@ -146,7 +146,7 @@ export class Client {
     try {
       attempt.signal.throwIfAborted();
       attempt.sent = true;
-      const answer = decode(rpc, await exchange(connection, rpc.path, headersWith(token), message, attempt.signal));
+      const answer = decode(rpc, await exchange(connection, rpc, headersWith(token), message, attempt.signal));
       this.revision = rpc.revisionOf?.(answer) ?? this.revision;
       return answer;
     } catch (error) {

@@ -31,8 +31,11 @@ export interface ConnectionOptions {
   readonly answers: SharedAllowance;
 }
 
-/** HTTP/2 allows 64 KiB at first, which would slow a large answer down. */
-const WINDOW_BYTES = 4 * 2 ** 20;
+/**
+ * HTTP/2 allows 64 KiB at first, which would slow a large answer down. Each answer that waits for
+ * memory may take this much.
+ */
+const WINDOW_BYTES = 2 ** 20;
 
 /**
  * etcd counts a ping that arrives within 5 s of the previous one, or while there is no request, and

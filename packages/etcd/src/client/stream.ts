@@ -8,10 +8,12 @@ import {
   type OutgoingHttpHeaders,
 } from 'node:http2';
 
+import type { Cancel } from '@incumbent/core';
 import { Deframer, free, TinyPieces } from '@incumbent/network';
 
-import { frame, GRPC_FRAMING } from '../protocol/frame.ts';
+import { frame, grpcFraming } from '../protocol/frame.ts';
 import { MalformedMessage } from '../protocol/protobuf.ts';
+import type { Rpc } from '../protocol/rpc.ts';
 import { ExchangeError, type Failure } from './exchange-error.ts';
 import type { Http2Connection } from './http2-connection.ts';
 
@@ -20,6 +22,8 @@ const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants;
 const STATUS_OK = 0;
 
 export interface StreamHandlers {
+  /** The most bytes that the next message may have. A longer one ends the stream as soon as it is announced. */
+  maxBytes(): number;
   /** A message arrived. If this throws, the stream ends with the failure `malformed`. */
   message(message: Uint8Array): void;
   /**
@@ -40,19 +44,21 @@ export class GrpcStream {
   #isGrpc = false;
   #status: { readonly code: number; readonly reason: string } | undefined;
   #cause: Error | undefined;
+  /** Ends the wait for memory. Undefined while the stream does not wait. */
+  #stopWaiting: Cancel | undefined;
   #over = false;
 
   /** Throws an `ExchangeError` if the connection has closed. Nothing was sent then. */
   constructor(connection: Http2Connection, path: string, headers: OutgoingHttpHeaders, handlers: StreamHandlers) {
     this.#handlers = handlers;
     this.#connection = connection;
-    this.#deframer = new Deframer(GRPC_FRAMING, connection.answers);
+    this.#deframer = new Deframer(grpcFraming(handlers.maxBytes), connection.answers);
     this.#stream = connection.request({ ':path': path, ...headers });
     this.#stream.on('response', (received) => this.#onHeaders(received));
     this.#stream.on('trailers', (received: IncomingHttpHeaders) => {
       this.#onStatus(received);
       // Node emits the end some time after the last data.
-      if (this.#status !== undefined && this.#stream.readableLength === 0) this.#end();
+      if (this.#status !== undefined && this.#stream.readableLength === 0 && this.#stopWaiting === undefined) this.#end();
     });
     this.#stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
     this.#stream.on('error', (error: Error) => {
@@ -76,6 +82,7 @@ export class GrpcStream {
   /** Tells the server to stop. No handler is called afterwards. */
   cancel(): void {
     this.#over = true;
+    this.#stopWaiting?.();
     this.#deframer.close();
     this.#stream.close(NGHTTP2_CANCEL);
   }
@@ -93,14 +100,29 @@ export class GrpcStream {
   }
 
   #onData(chunk: Uint8Array): void {
-    if (this.#over || !this.#isGrpc) return;
+    if (!this.#over && this.#isGrpc) this.#take(this.#deframer.push(chunk));
+  }
+
+  #take(messages: Iterable<Uint8Array>): void {
     try {
-      for (const message of this.#deframer.push(chunk)) this.#handlers.message(message);
+      for (const message of messages) this.#handlers.message(message);
     } catch (error) {
+      if (this.#deframer.isWaiting) return this.#waitForMemory();
       this.#finish(new ExchangeError({ kind: 'malformed' }, 'the answer cannot be understood', error));
       this.cancel();
       if (error instanceof TinyPieces) this.#connection.destroy(error);
     }
+  }
+
+  /** Leaves the rest of a long answer at the server until other answers have been read. */
+  #waitForMemory(): void {
+    this.#stream.pause();
+    this.#stopWaiting = this.#connection.answers.onFree(() => {
+      this.#stopWaiting = undefined;
+      if (this.#over) return;
+      this.#stream.resume();
+      this.#take(this.#deframer.retry());
+    });
   }
 
   #end(): void {
@@ -111,11 +133,14 @@ export class GrpcStream {
   #finish(error: ExchangeError | undefined): void {
     if (this.#over) return;
     this.#over = true;
+    this.#stopWaiting?.();
     this.#deframer.close();
     this.#handlers.ended(error);
   }
 
   #failure(): Failure | undefined {
+    // The rest of the answer will not be read, whatever the server's status is.
+    if (this.#stopWaiting !== undefined) return { kind: 'cut' };
     if (this.#status?.code === STATUS_OK) return undefined;
     if (this.#status !== undefined) return { kind: 'status', status: this.#status.code, reason: this.#status.reason };
     if (this.#httpStatus === undefined && this.#isRefused()) return { kind: 'streamRefused' };
@@ -151,7 +176,7 @@ function decodeReason(value: string | string[] | undefined): string {
  */
 export function exchange(
   connection: Http2Connection,
-  path: string,
+  { path, maxBytes }: Pick<Rpc<never, unknown>, 'path' | 'maxBytes'>,
   headers: OutgoingHttpHeaders,
   request: Uint8Array,
   signal: AbortSignal,
@@ -161,11 +186,9 @@ export function exchange(
     // The answer counts until the status arrives, which a server may withhold.
     const share = connection.answers.share();
     const stream = new GrpcStream(connection, path, headers, {
+      maxBytes: () => (answer === undefined ? maxBytes : 0),
       message: (message) => {
-        if (answer !== undefined) {
-          free(message);
-          throw new MalformedMessage('more than one message answers one request');
-        }
+        if (answer !== undefined) throw new MalformedMessage('more than one message answers one request');
         share.take(message.length);
         answer = message;
       },

@@ -3,12 +3,13 @@
 import type { UserCredentials } from '@incumbent/network';
 
 import { Reader, Writer } from './protobuf.ts';
-import type { Rpc } from './rpc.ts';
+import { MAX_SHORT_BYTES, type Rpc } from './rpc.ts';
 
 /** Answers with a token, which every later request must contain. */
 export const authenticate: Rpc<UserCredentials, string> = {
   name: 'Authenticate',
   path: '/etcdserverpb.Auth/Authenticate',
+  maxBytes: MAX_SHORT_BYTES,
   encode: ({ username, password }) => new Writer().string(1, username).string(2, password).finish(),
   decode: (message) => readString(message, 2),
 };
@@ -17,6 +18,7 @@ export const authenticate: Rpc<UserCredentials, string> = {
 export const status: Rpc<void, string> = {
   name: 'Status',
   path: '/etcdserverpb.Maintenance/Status',
+  maxBytes: MAX_SHORT_BYTES,
   encode: () => new Uint8Array(0),
   decode: (message) => readString(message, 2),
 };

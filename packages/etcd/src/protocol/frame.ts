@@ -3,14 +3,11 @@
  * compressed, and four bytes of length.
  */
 
-import { type Framing, MAX_ANSWER_BYTES } from '@incumbent/network';
+import type { Framing } from '@incumbent/network';
 
 import { MalformedMessage } from './protobuf.ts';
 
 const HEADER_BYTES = 5;
-
-/** The deframer rejects longer messages, which would exhaust the memory of the process. */
-export const MAX_MESSAGE_BYTES: number = MAX_ANSWER_BYTES;
 
 export function frame(message: Uint8Array): Uint8Array {
   const framed = new Uint8Array(HEADER_BYTES + message.length);
@@ -19,12 +16,17 @@ export function frame(message: Uint8Array): Uint8Array {
   return framed;
 }
 
-function lengthIn(header: Uint8Array): number {
-  if (header[0] !== 0) throw new MalformedMessage('a compressed message came, which was not asked for');
-  const length = new DataView(header.buffer, header.byteOffset).getUint32(1);
-  if (length > MAX_MESSAGE_BYTES) throw new MalformedMessage(`a message of ${length} bytes is announced`);
-  return length;
+/**
+ * A framing that throws `MalformedMessage` for a compressed message, and for one that is announced
+ * as longer than `maxBytes()` at that moment: such a message could exhaust the memory of the
+ * process.
+ */
+export function grpcFraming(maxBytes: () => number): Framing {
+  const lengthIn = (header: Uint8Array): number => {
+    if (header[0] !== 0) throw new MalformedMessage('a compressed message came, which was not asked for');
+    const length = new DataView(header.buffer, header.byteOffset).getUint32(1);
+    if (length > maxBytes()) throw new MalformedMessage(`a message of ${length} bytes is announced`);
+    return length;
+  };
+  return { headerBytes: HEADER_BYTES, lengthIn };
 }
-
-/** Throws `MalformedMessage` for a compressed message and for one that is too long. */
-export const GRPC_FRAMING: Framing = { headerBytes: HEADER_BYTES, lengthIn };

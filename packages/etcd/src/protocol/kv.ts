@@ -3,7 +3,7 @@
  */
 
 import { MalformedMessage, Reader, Writer } from './protobuf.ts';
-import type { Rpc } from './rpc.ts';
+import { MAX_MESSAGE_BYTES, type Rpc } from './rpc.ts';
 
 export interface KeyValue {
   readonly key: string;
@@ -165,6 +165,7 @@ function withRevision<T extends { readonly revision: bigint }>(answer: T): T {
 export const range: Rpc<RangeRequest, RangeAnswer> = {
   name: 'Range',
   path: '/etcdserverpb.KV/Range',
+  maxBytes: MAX_MESSAGE_BYTES,
   encode: (request) => rangeMessage(request).finish(),
   decode: (message) => withRevision(readRange(new Reader(message))),
   revisionOf: ({ revision }) => revision,
@@ -173,6 +174,7 @@ export const range: Rpc<RangeRequest, RangeAnswer> = {
 export const txn: Rpc<TxnRequest, TxnAnswer> = {
   name: 'Txn',
   path: '/etcdserverpb.KV/Txn',
+  maxBytes: MAX_MESSAGE_BYTES,
   encode: (request) => txnMessage(request).finish(),
   decode: (message) => withRevision(readTxn(new Reader(message))),
   revisionOf: ({ revision }) => revision,

@@ -1,7 +1,7 @@
 /** etcd's `Lease` service. */
 
 import { Reader, Writer } from './protobuf.ts';
-import type { Rpc } from './rpc.ts';
+import { MAX_SHORT_BYTES, type Rpc } from './rpc.ts';
 
 export interface LeaseAnswer {
   readonly id: bigint;
@@ -23,6 +23,7 @@ function readLease(message: Uint8Array): LeaseAnswer {
 export const leaseGrant: Rpc<bigint, LeaseAnswer> = {
   name: 'LeaseGrant',
   path: '/etcdserverpb.Lease/LeaseGrant',
+  maxBytes: MAX_SHORT_BYTES,
   encode: (ttlSeconds) => new Writer().int64(1, ttlSeconds).finish(),
   decode: readLease,
 };
@@ -31,6 +32,7 @@ export const leaseGrant: Rpc<bigint, LeaseAnswer> = {
 export const leaseRevoke: Rpc<bigint, void> = {
   name: 'LeaseRevoke',
   path: '/etcdserverpb.Lease/LeaseRevoke',
+  maxBytes: MAX_SHORT_BYTES,
   encode: (id) => new Writer().int64(1, id).finish(),
   decode: () => undefined,
 };
@@ -43,6 +45,7 @@ export const leaseRevoke: Rpc<bigint, void> = {
 export const leaseKeepAlive: Rpc<bigint, LeaseAnswer> = {
   name: 'LeaseKeepAlive',
   path: '/etcdserverpb.Lease/LeaseKeepAlive',
+  maxBytes: MAX_SHORT_BYTES,
   encode: (id) => new Writer().int64(1, id).finish(),
   decode: readLease,
 };

@@ -7,11 +7,11 @@ import assert from 'node:assert/strict';
 
 import { isIncumbentError } from '@incumbent/core';
 import { framesTarget, mayRefuse, type FuzzTarget } from '@incumbent/test-support/fuzz';
-import { Deframer, type Framing } from '@incumbent/network';
+import { Deframer } from '@incumbent/network';
 import fc from 'fast-check';
 
 import { leaseIdOf, leaseNumberOf, modRevisionOf, Namespace, revisionOf } from '../../src/namespace.ts';
-import { frame, GRPC_FRAMING } from '../../src/protocol/frame.ts';
+import { frame, grpcFraming } from '../../src/protocol/frame.ts';
 import { checkVersion, endsEarly } from '../../src/capabilities.ts';
 import { authenticate, status } from '../../src/protocol/admin.ts';
 import { range, txn, type KeyValue } from '../../src/protocol/kv.ts';
@@ -87,14 +87,7 @@ const messages: FuzzTarget = {
  */
 const MAX_BYTES = 2 ** 16;
 
-const SHORT_FRAMING: Framing = {
-  headerBytes: GRPC_FRAMING.headerBytes,
-  lengthIn: (bytes) => {
-    const length = GRPC_FRAMING.lengthIn(bytes);
-    if (length > MAX_BYTES) throw new MalformedMessage(`a message of ${length} bytes is announced`);
-    return length;
-  },
-};
+const SHORT_FRAMING = grpcFraming(() => MAX_BYTES);
 
 const frames = framesTarget({
   inputs: fc.array(fc.oneof(answer, fc.uint8Array({ maxLength: 20 })), { maxLength: 4 }).map((all) => Buffer.concat(all.map(frame))),

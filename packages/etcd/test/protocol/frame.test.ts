@@ -3,8 +3,11 @@ import { retainedBytes } from '@incumbent/test-support';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { frame, GRPC_FRAMING, MAX_MESSAGE_BYTES } from '../../src/protocol/frame.ts';
+import { frame, grpcFraming } from '../../src/protocol/frame.ts';
 import { MalformedMessage } from '../../src/protocol/protobuf.ts';
+import { MAX_MESSAGE_BYTES } from '../../src/protocol/rpc.ts';
+
+const FRAMING = grpcFraming(() => MAX_MESSAGE_BYTES);
 
 function join(parts: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(parts.flatMap((part) => [...part]));
@@ -21,7 +24,7 @@ describe('framing', () => {
     const messages = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 6 });
     fc.assert(
       fc.property(messages, fc.array(fc.nat(300), { maxLength: 12 }), (sent, places) => {
-        const deframer = new Deframer(GRPC_FRAMING);
+        const deframer = new Deframer(FRAMING);
         const received = cut(join(sent.map(frame)), places).flatMap((chunk) => [...deframer.push(chunk)]);
         expect(received.map((message) => [...message])).toEqual(sent.map((message) => [...message]));
       }),
@@ -31,13 +34,13 @@ describe('framing', () => {
   it('says nothing of a message that is not whole', () => {
     const framed = frame(new Uint8Array(10));
     for (let length = 1; length < framed.length; length += 1) {
-      expect([...new Deframer(GRPC_FRAMING).push(framed.slice(0, length))]).toEqual([]);
+      expect([...new Deframer(FRAMING).push(framed.slice(0, length))]).toEqual([]);
     }
   });
 
   it('takes a long message of many chunks in time', () => {
     const framed = frame(new Uint8Array(MAX_MESSAGE_BYTES));
-    const deframer = new Deframer(GRPC_FRAMING);
+    const deframer = new Deframer(FRAMING);
     const received: Uint8Array[] = [];
     // Joined at every chunk, it would be gigabytes of copies.
     for (let at = 0; at < framed.length; at += 4_096) received.push(...deframer.push(framed.subarray(at, at + 4_096)));
@@ -47,7 +50,7 @@ describe('framing', () => {
   it('keeps no more of a message that arrives in small pieces than the message', () => {
     const framed = frame(new Uint8Array(MAX_MESSAGE_BYTES));
     const retained = retainedBytes(() => {
-      const deframer = new Deframer(GRPC_FRAMING);
+      const deframer = new Deframer(FRAMING);
       for (let at = 0; at < 8_000_000; at += 16)
         for (const message of deframer.push(framed.subarray(at, at + 16))) expect(message).toBeUndefined();
       return deframer;
@@ -56,9 +59,9 @@ describe('framing', () => {
   });
 
   it('refuses what is compressed, and what would exhaust the process', () => {
-    expect(() => [...new Deframer(GRPC_FRAMING).push(new Uint8Array([1, 0, 0, 0, 0]))]).toThrow(MalformedMessage);
+    expect(() => [...new Deframer(FRAMING).push(new Uint8Array([1, 0, 0, 0, 0]))]).toThrow(MalformedMessage);
     const header = new Uint8Array(5);
     new DataView(header.buffer).setUint32(1, MAX_MESSAGE_BYTES + 1);
-    expect(() => [...new Deframer(GRPC_FRAMING).push(header)]).toThrow(MalformedMessage);
+    expect(() => [...new Deframer(FRAMING).push(header)]).toThrow(MalformedMessage);
   });
 });

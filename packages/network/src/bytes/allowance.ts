@@ -5,6 +5,8 @@
  * The limit follows from the largest answer of the store contract: a list of 16 MiB.
  */
 
+import type { Cancel } from '@incumbent/core';
+
 /** The most bytes of one answer. Each of its parts counts as {@link PART_BYTES} more. */
 export const MAX_ANSWER_BYTES: number = 17 * 2 ** 20;
 
@@ -57,6 +59,7 @@ export class TinyPieces extends Error {
  */
 export class SharedAllowance {
   readonly #smallBytes: number;
+  readonly #onFree = new Set<() => void>();
   #left: number;
 
   constructor(bytes: number = MAX_ANSWERS_BYTES, smallBytes: number = SMALL_BYTES) {
@@ -66,10 +69,28 @@ export class SharedAllowance {
 
   /** A share that has taken nothing yet. */
   share(): Share {
-    return new Share((bytes) => {
-      if (bytes > this.#left) throw new AnswersTooLarge();
-      this.#left -= bytes;
-    }, this.#smallBytes);
+    return new Share((bytes) => this.#spend(bytes), this.#smallBytes);
+  }
+
+  /** Runs `task` once, soon after a share has returned memory. Returns its cancellation. */
+  onFree(task: () => void): Cancel {
+    this.#onFree.add(task);
+    return () => {
+      this.#onFree.delete(task);
+    };
+  }
+
+  #spend(bytes: number): void {
+    if (bytes > this.#left) throw new AnswersTooLarge();
+    this.#left -= bytes;
+    // Later, because whoever returns memory may need it again for the next step of the same answer.
+    if (bytes < 0 && this.#onFree.size > 0) queueMicrotask(() => this.#runWaiting());
+  }
+
+  #runWaiting(): void {
+    const tasks = [...this.#onFree];
+    this.#onFree.clear();
+    for (const task of tasks) task();
   }
 }
 

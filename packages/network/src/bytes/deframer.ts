@@ -28,6 +28,8 @@ export class Deframer {
   readonly #header: ByteBuffer;
   /** The message that is arriving; undefined between messages. */
   #message: ByteBuffer | undefined;
+  /** The length of a message that waits for memory, and the bytes behind its header. */
+  #waiting: { readonly length: number; readonly rest: Uint8Array } | undefined;
   #pieces = 0;
   #isClosed = false;
 
@@ -40,7 +42,8 @@ export class Deframer {
 
   /**
    * Takes the next chunk, and yields the messages that are complete. Throws `AnswersTooLarge`,
-   * `TinyPieces`, and what the framing throws.
+   * `TinyPieces`, and what the framing throws. After `AnswersTooLarge`, either close the deframer,
+   * or call `retry`, before the next chunk.
    */
   *push(chunk: Uint8Array): Generator<Uint8Array, void, void> {
     let rest = chunk;
@@ -58,19 +61,45 @@ export class Deframer {
           if (this.#isClosed) return;
           continue;
         }
-        this.#share.take(length);
-        this.#message = new ByteBuffer(length);
+        this.#waiting = { length, rest };
+        this.#begin(length);
       }
-      rest = this.#message.fill(rest);
-      this.#pieces += 1;
-      if ((this.#pieces - FREE_PIECES) * MIN_PIECE_BYTES > this.#message.length) throw new TinyPieces();
-      if (!this.#message.isFull) return;
+      rest = this.#fill(rest);
+      if (this.#message?.isFull !== true) return;
       const { bytes } = this.#message;
       this.#message = undefined;
       this.#reset();
       yield bytes;
       if (this.#isClosed) return;
     }
+  }
+
+  /** Whether the last step has thrown `AnswersTooLarge` for the message that is arriving. */
+  get isWaiting(): boolean {
+    return this.#waiting !== undefined;
+  }
+
+  /** Goes on after `AnswersTooLarge`. Throws it again if the memory is still too little. */
+  *retry(): Generator<Uint8Array, void, void> {
+    const waiting = this.#waiting;
+    if (waiting === undefined || this.#isClosed) return;
+    this.#begin(waiting.length);
+    yield* this.push(waiting.rest);
+  }
+
+  /** Adds to the message that is arriving. Returns the bytes behind it. */
+  #fill(chunk: Uint8Array): Uint8Array {
+    if (this.#message === undefined) return chunk;
+    const rest = this.#message.fill(chunk);
+    this.#pieces += 1;
+    if ((this.#pieces - FREE_PIECES) * MIN_PIECE_BYTES > this.#message.length) throw new TinyPieces();
+    return rest;
+  }
+
+  #begin(length: number): void {
+    this.#share.take(length);
+    this.#waiting = undefined;
+    this.#message = new ByteBuffer(length);
   }
 
   /** Frees the message that is arriving. Yields no more messages. */
@@ -82,6 +111,7 @@ export class Deframer {
   #reset(): void {
     this.#message?.free();
     this.#message = undefined;
+    this.#waiting = undefined;
     this.#pieces = 0;
     this.#share.release();
   }
