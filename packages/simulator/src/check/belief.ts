@@ -17,7 +17,7 @@ export class BeliefChecker implements Checker {
   /** The longest time that two have believed, in ms. */
   longestOverlapMs = 0;
   readonly #overlapMs: number;
-  readonly findings = new Findings();
+  readonly findings: Findings = new Findings();
   readonly #newest = new Map<string, bigint>();
   readonly #open = new Set<LeadershipView>();
   /** Terms whose record is gone, and not by an operator's hand, which its holder is told of by a watch. */

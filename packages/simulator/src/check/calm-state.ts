@@ -15,7 +15,7 @@ const GIVEN_UP: ReadonlySet<string> = new Set([
 type Standing = Extract<WorldEvent, { type: 'calmState' }>;
 
 export class CalmStateChecker implements Checker {
-  readonly findings = new Findings();
+  readonly findings: Findings = new Findings();
   readonly #left = new Set<ProcessView>();
   readonly #stoppedCampaigning = new Set<ProcessView>();
   /** Whose id was found in another's hands: joining fails for good with `DUPLICATE_MEMBER`, staying in a group too. */

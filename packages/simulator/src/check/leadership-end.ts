@@ -36,7 +36,7 @@ interface Record {
 
 export class LeadershipEndChecker implements Checker {
   readonly #rules: LeadershipEndRules;
-  readonly findings = new Findings();
+  readonly findings: Findings = new Findings();
   /** When each process was last disturbed so. */
   readonly #disturbed = new Map<string, number>();
   readonly #records = new Map<LeadershipView, Record>();
@@ -155,7 +155,7 @@ function recordOf(handle: LeadershipView): Record {
 
 /** Telemetry reports the end of every leadership whose beginning it reported, exactly once, and no other end. */
 export class TelemetryPairChecker implements Checker {
-  readonly findings = new Findings();
+  readonly findings: Findings = new Findings();
   /** By process: the leaderships that were told to have begun, and not to have ended. */
   readonly #open = new Map<ProcessView, Set<string>>();
   readonly #dead = new WeakSet<ProcessView>();

@@ -14,7 +14,7 @@ export interface LeftoverRules {
 export class LeftoverChecker implements Checker {
   longestCloseMs = 0;
   readonly #closeMs: number;
-  readonly findings = new Findings();
+  readonly findings: Findings = new Findings();
   #closing = false;
 
   constructor({ closeMs }: LeftoverRules) {

@@ -28,7 +28,7 @@ export class LivenessChecker implements Checker {
   failedOverAfterMs: number | undefined;
   requests = 0;
   readonly #rules: LivenessRules;
-  readonly findings = new Findings();
+  readonly findings: Findings = new Findings();
   readonly #open = new Set<LeadershipView>();
   #phase: Phase = 'storm';
   #phaseAtMs = 0;

@@ -19,7 +19,7 @@ interface ObserverState {
 }
 
 export class ObserverChecker implements Checker {
-  readonly findings = new Findings();
+  readonly findings: Findings = new Findings();
   readonly #observers = new Map<string, ObserverState>();
   /** Terms whose holder has taken its record away itself, and so has written down why. */
   readonly #told = new Set<bigint>();

@@ -4,7 +4,7 @@ import type { LeadershipView, ProcessView, WorldEvent } from '../world/event.ts'
 import { Findings, type Checker } from './checker.ts';
 
 export class TermChecker implements Checker {
-  readonly findings = new Findings();
+  readonly findings: Findings = new Findings();
   readonly #newest = new Map<string, bigint>();
   readonly #holders = new Map<string, string>();
   readonly #taken = new Map<string, LeadershipView>();
@@ -66,7 +66,7 @@ export class TermChecker implements Checker {
  * a term that is newer still.
  */
 export class PublishChecker implements Checker {
-  readonly findings = new Findings();
+  readonly findings: Findings = new Findings();
   #record: { readonly term: bigint; readonly value: unknown } | undefined;
   readonly #met = new Map<ProcessView, bigint>();
 
