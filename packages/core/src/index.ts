@@ -9,28 +9,7 @@ export type { Random } from './base/random.ts';
 export type { Logger, RetryActivity, TelemetryEvent } from './base/telemetry.ts';
 export type { InvalidInput } from './base/validate.ts';
 export type { SignalOptions } from './async/abort.ts';
-export type {
-  CallOptions,
-  Change,
-  Entry,
-  Key,
-  KeyWatchOptions,
-  Lease,
-  LeaseId,
-  LeaseOptions,
-  ListOptions,
-  OpenRevoker,
-  ReadOptions,
-  Renewal,
-  Revision,
-  Revocation,
-  Revoker,
-  Store,
-  StoreCapabilities,
-  StoreReport,
-  SwapResult,
-  WatchOptions,
-} from './store/contract.ts';
+export type * from './store/contract.ts';
 export { byMemberId, byPriority, firstComeFirstServed, rendezvous } from './protocol/succession.ts';
 export type { Candidate, Succession, SuccessionOptions } from './protocol/succession.ts';
 export type { StandardSchema, ValueCodec, ValueOptions } from './protocol/value-codec.ts';
