@@ -1,11 +1,10 @@
 /** A client whose link a case breaks and mends. */
 
 import assert from 'node:assert/strict';
-import { isIncumbentError, type CallOptions, type Entry } from '@incumbent/core';
+import { isIncumbentError, type CallOptions } from '@incumbent/core';
 import { Client } from './client.ts';
 import type { FaultKind, Faults, StoreHarness } from './harness.ts';
 import { until } from './time.ts';
-import type { Watcher } from './watcher.ts';
 
 export interface Breakable {
   readonly client: Client;
@@ -31,16 +30,6 @@ export async function breakable(harness: StoreHarness, fault?: FaultKind): Promi
     recoversWithinMs: recoversWithinMs + harness.slackMs,
     short: { timeoutMs: harness.timeoutMs / 4 },
   };
-}
-
-/** Such a client, and its watch of the key `a`, which has shown its first state. */
-export async function breakableWatch(
-  harness: StoreHarness,
-): Promise<{ readonly broken: Breakable; readonly watch: Watcher<Entry | undefined> }> {
-  const broken = await breakable(harness);
-  const watch = broken.client.watch('a');
-  await watch.says(1, harness.slackMs);
-  return { broken, watch };
 }
 
 /** Heals the link and waits until calls succeed again, in time. */

@@ -40,9 +40,3 @@ export async function expiry(client: Client, harness: StoreHarness, key: Key, le
   const age = clock.monotonic() - lease.validFrom.monotonicMs;
   assert.ok(age >= lease.ttlMs, `${key} vanished ${age} ms after validFrom: before its ttl of ${lease.ttlMs} ms`);
 }
-
-/** A part of the harness that the case declares in its needs. */
-export function needed<T>(part: T | undefined): T {
-  assert.ok(part !== undefined, 'the case names what it needs');
-  return part;
-}

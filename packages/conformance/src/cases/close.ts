@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
-import { breakable, breakableWatch } from '../breakable-client.ts';
+import { breakable } from '../breakable-client.ts';
 import { connect, everyCall, text } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { fails } from '../expect.ts';
@@ -70,7 +70,9 @@ export const closeCases: readonly StoreCase[] = [
   define(
     'closing through a dead link takes bounded time, and ends its watches',
     async (_, harness) => {
-      const { broken, watch } = await breakableWatch(harness);
+      const broken = await breakable(harness);
+      const watch = broken.client.watch('a');
+      await watch.says(1, harness.slackMs);
       await broken.faults.cut();
       await within(harness.clock, harness.timeoutMs + harness.slackMs, 'close resolves', broken.client.store.close());
       await fails(watch.end(harness.slackMs), ['unknown', 'notSent'], 'STORE_CLOSED');

@@ -11,7 +11,24 @@ const define = casesOf('unknown outcomes');
 
 /** Starts a fault that lasts. */
 function begin(faults: Faults, kind: FaultKind): Promise<void> {
-  return kind === 'dropReply' ? faults.dropNextReply() : faults[kind]();
+  switch (kind) {
+    case 'cut':
+      return faults.cut();
+    case 'refuse':
+      return faults.refuse();
+    case 'dropReply':
+      return faults.dropNextReply();
+    case 'dropRequests':
+      return faults.dropRequests();
+    case 'stall':
+      return faults.stall();
+    case 'reset':
+      return faults.reset();
+    case 'silenceWatches':
+      return faults.silenceWatches();
+    default:
+      return kind satisfies never;
+  }
 }
 
 const swapA = (one: Breakable, value: string): Promise<unknown> =>

@@ -1,34 +1,12 @@
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
-import { breakable, breakableWatch, recover, works, type Breakable } from '../breakable-client.ts';
+import { breakable, recover, works } from '../breakable-client.ts';
 import { text } from '../client.ts';
 import { casesOf } from '../define.ts';
-import type { StoreHarness } from '../harness.ts';
 import { times } from '../combinations.ts';
 import { sleep } from '../time.ts';
 
 const define = casesOf('watch');
-
-/** A watch of `q/a` and a watch of the list `q`, which both have shown their first states. */
-async function watchBoth({ client, noticesWithinMs, recoversWithinMs }: Breakable, { slackMs }: StoreHarness) {
-  const [watch, list] = [client.watch('q/a'), client.watchList('q')];
-  for (const each of [watch, list]) await each.says(1, slackMs);
-  return {
-    watch,
-    list,
-    goStale: async (): Promise<void> => {
-      for (const each of [watch, list]) await each.goesStale(noticesWithinMs);
-    },
-    /** Both show that `q/a` was deleted, and that `q/b` and `q/c` are there. */
-    seeReplacement: async (): Promise<void> => {
-      await watch.sees((entry) => entry === undefined, 'the deletion', recoversWithinMs);
-      await list.sees((entries) => entries.map((entry) => entry.name).join() === 'b,c', 'what is there', recoversWithinMs);
-    },
-    stop: async (): Promise<void> => {
-      for (const each of [watch, list]) await each.stop(slackMs);
-    },
-  };
-}
 
 export const watchFaultCases: readonly StoreCase[] = [
   define(
@@ -55,14 +33,16 @@ export const watchFaultCases: readonly StoreCase[] = [
       const broken = await breakable(harness);
       const revision = await client.create('q/a', 'one');
       await client.create('q/b', 'one');
-      const { goStale, seeReplacement, stop } = await watchBoth(broken, harness);
+      const [watch, list] = [broken.client.watch('q/a'), broken.client.watchList('q')];
+      for (const each of [watch, list]) await each.says(1, harness.slackMs);
       await broken.faults.cut();
       await client.remove('q/a', revision);
       await client.create('q/c', 'one');
-      await goStale();
+      for (const each of [watch, list]) await each.goesStale(broken.noticesWithinMs);
       await broken.faults.heal();
-      await seeReplacement();
-      await stop();
+      await watch.sees((entry) => entry === undefined, 'the deletion', broken.recoversWithinMs);
+      await list.sees((entries) => entries.map((entry) => entry.name).join() === 'b,c', 'what is there', broken.recoversWithinMs);
+      for (const each of [watch, list]) await each.stop(harness.slackMs);
     },
     { faults: ['cut'] },
   ),
@@ -72,16 +52,17 @@ export const watchFaultCases: readonly StoreCase[] = [
     async (client, harness) => {
       const broken = await breakable(harness);
       await client.create('q/a', 'one');
-      const { watch, list, goStale, stop } = await watchBoth(broken, harness);
+      const [watch, list] = [broken.client.watch('q/a'), broken.client.watchList('q')];
+      for (const each of [watch, list]) await each.says(1, harness.slackMs);
       await broken.faults.cut();
-      await goStale();
+      for (const each of [watch, list]) await each.goesStale(broken.noticesWithinMs);
       const said = [watch.states.length, list.states.length];
       await broken.faults.heal();
       await watch.says((said[0] ?? 0) + 1, broken.recoversWithinMs);
       await list.says((said[1] ?? 0) + 1, broken.recoversWithinMs);
       assert.equal(text(watch.latest), 'one');
       assert.deepEqual(list.latest, await client.list('q'));
-      await stop();
+      for (const each of [watch, list]) await each.stop(harness.slackMs);
     },
     { faults: ['cut'] },
   ),
@@ -92,15 +73,17 @@ export const watchFaultCases: readonly StoreCase[] = [
       const broken = await breakable(harness, 'silenceWatches');
       const revision = await client.create('q/a', 'one');
       await client.create('q/b', 'one');
-      const { goStale, seeReplacement, stop } = await watchBoth(broken, harness);
+      const [watch, list] = [broken.client.watch('q/a'), broken.client.watchList('q')];
+      for (const each of [watch, list]) await each.says(1, harness.slackMs);
       await broken.faults.silenceWatches();
       await client.remove('q/a', revision);
       await client.create('q/c', 'one');
       await works(broken, 'calls succeed beside silent watches');
-      await goStale();
+      for (const each of [watch, list]) await each.goesStale(broken.noticesWithinMs);
       await broken.faults.heal();
-      await seeReplacement();
-      await stop();
+      await watch.sees((entry) => entry === undefined, 'the deletion', broken.recoversWithinMs);
+      await list.sees((entries) => entries.map((entry) => entry.name).join() === 'b,c', 'what is there', broken.recoversWithinMs);
+      for (const each of [watch, list]) await each.stop(harness.slackMs);
     },
     { faults: ['silenceWatches'] },
   ),
@@ -110,9 +93,10 @@ export const watchFaultCases: readonly StoreCase[] = [
     async (client, harness) => {
       const broken = await breakable(harness, 'silenceWatches');
       const revision = await client.create('q/a', 'one');
-      const { watch, list, goStale, stop } = await watchBoth(broken, harness);
+      const [watch, list] = [broken.client.watch('q/a'), broken.client.watchList('q')];
+      for (const each of [watch, list]) await each.says(1, harness.slackMs);
       await broken.faults.silenceWatches();
-      await goStale();
+      for (const each of [watch, list]) await each.goesStale(broken.noticesWithinMs);
       await broken.faults.heal();
       await watch.says(2, broken.recoversWithinMs);
       await list.says(2, broken.recoversWithinMs);
@@ -120,7 +104,7 @@ export const watchFaultCases: readonly StoreCase[] = [
       await client.put('q/a', revision, 'two');
       await watch.sees((entry) => text(entry) === 'two', 'a later change', broken.recoversWithinMs);
       await list.sees(([entry]) => text(entry) === 'two', 'a later change', broken.recoversWithinMs);
-      await stop();
+      for (const each of [watch, list]) await each.stop(harness.slackMs);
     },
     { faults: ['silenceWatches'] },
   ),
@@ -128,7 +112,9 @@ export const watchFaultCases: readonly StoreCase[] = [
   define(
     'refused, it says that it is stale; healed, it goes on',
     async (client, harness) => {
-      const { broken, watch } = await breakableWatch(harness);
+      const broken = await breakable(harness);
+      const watch = broken.client.watch('a');
+      await watch.says(1, harness.slackMs);
       await broken.faults.refuse();
       await watch.goesStale(broken.noticesWithinMs);
       await client.create('a', 'one');

@@ -1,6 +1,6 @@
 /** What happens around a write that is lost. */
 
-import type { Change, Leadership, MemberOptions } from '@incumbent/core';
+import type { Change, MemberOptions } from '@incumbent/core';
 import type { Need } from '../case.ts';
 import type { Loss } from '../lost-write.ts';
 import { NAME, type Arena, type TestMember } from './arena.ts';
@@ -50,28 +50,6 @@ export async function ledBy(arena: Arena, candidate: TestMember): Promise<bigint
   const leadership = await arena.campaign(candidate);
   await leadership.resign();
   return leadership.term;
-}
-
-/** A leader and two candidates. */
-export interface LeaderAndTwo {
-  readonly first: Leadership;
-  /** Ends the campaign of the candidate that stands first. */
-  readonly cancel: AbortController;
-  readonly waiting: Promise<Leadership>;
-  /** The campaign of the candidate that stands second. */
-  readonly next: Promise<Leadership>;
-}
-
-/** Lets the first member lead, and the other two stand in the queue, in this order. */
-export async function leaderAndTwo(arena: Arena, members: readonly [TestMember, TestMember, TestMember]): Promise<LeaderAndTwo> {
-  const [leader, withdrawn, last] = members;
-  const first = await arena.campaign(leader);
-  const cancel = new AbortController();
-  const waiting = arena.campaign(withdrawn, undefined, cancel.signal);
-  await arena.queued(withdrawn);
-  const next = arena.campaign(last);
-  await arena.queued(withdrawn, last.member.memberId);
-  return { first, cancel, waiting, next };
 }
 
 /** Waits until these stand in the queue, in this order, and nobody else. */

@@ -1,9 +1,9 @@
 /** Of a leader: its renewals, what it publishes and writes, and the end of its term. */
 
 import assert from 'node:assert/strict';
-import { outcomeOf, type Leadership, type SwapResult } from '@incumbent/core';
-import { endOf, leaderAndNext } from './arena.ts';
-import { CANDIDATES, isClaim, LEADER, leaderAndTwo, queueIs, swapOf, type Act, type LeaderAndTwo } from './lost-acts.ts';
+import { outcomeOf, type SwapResult } from '@incumbent/core';
+import { endOf } from './arena.ts';
+import { CANDIDATES, isClaim, LEADER, queueIs, swapOf, type Act } from './lost-acts.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -11,16 +11,6 @@ const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 const isRelease = swapOf((change) => change.key === LEADER && 'delete' in change);
 /** The swap that hands over marks the entry of the successor. */
 const isHandover = swapOf((change) => change.key.startsWith(CANDIDATES) && 'put' in change);
-
-/** The leadership of the successor, which leads in `term` although another candidate stands before it. */
-async function handedOver({ first, cancel, waiting, next }: LeaderAndTwo, successor: string, term: bigint): Promise<Leadership> {
-  await first.handover(successor);
-  const second = await next;
-  assert.deepEqual([second.memberId, second.term], [successor, term]);
-  cancel.abort();
-  await assert.rejects(waiting);
-  return second;
-}
 
 export const leaderActs: readonly Act[] = [
   {
@@ -78,7 +68,9 @@ export const leaderActs: readonly Act[] = [
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
       const b = await openMember('b');
-      const { first, next } = await leaderAndNext(arena, a, b);
+      const first = await arena.campaign(a);
+      const next = arena.campaign(b);
+      await arena.queued(b);
       lose(isRelease);
       await first.resign();
       assert.equal((await endOf(arena, first, arena.soonMs)).reason, 'resigned');
@@ -94,9 +86,18 @@ export const leaderActs: readonly Act[] = [
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
       const [b, c] = [await openMember('b'), await openMember('c')];
-      const three = await leaderAndTwo(arena, [a, b, c]);
+      const first = await arena.campaign(a);
+      const cancel = new AbortController();
+      const waiting = arena.campaign(b, undefined, cancel.signal);
+      await arena.queued(b);
+      const next = arena.campaign(c);
+      await arena.queued(c);
       lose(isHandover);
-      const second = await handedOver(three, 'c', base + 2n);
+      await first.handover('c');
+      const second = await next;
+      assert.deepEqual([second.memberId, second.term], ['c', base + 2n]);
+      cancel.abort();
+      await assert.rejects(waiting);
       await queueIs(arena, c, 'c');
       await second.resign();
     },
@@ -108,9 +109,18 @@ export const leaderActs: readonly Act[] = [
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
       const [b, c] = [await openMember('b'), await openMember('c')];
-      const three = await leaderAndTwo(arena, [b, c, a]);
+      const first = await arena.campaign(b);
+      const cancel = new AbortController();
+      const waiting = arena.campaign(c, undefined, cancel.signal);
+      await arena.queued(c);
+      const next = arena.campaign(a);
+      await arena.queued(c, 'a');
       lose(isClaim);
-      const second = await handedOver(three, 'a', base + 2n);
+      await first.handover('a');
+      const second = await next;
+      assert.deepEqual([second.memberId, second.term], ['a', base + 2n]);
+      cancel.abort();
+      await assert.rejects(waiting);
       await second.resign();
     },
   },

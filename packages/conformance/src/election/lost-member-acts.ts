@@ -1,8 +1,8 @@
 /** Of a member that leads nothing yet, or no more: its session, its place in the queue, its claim, its groups. */
 
 import assert from 'node:assert/strict';
-import { endOf, leaderAndNext, NAME } from './arena.ts';
-import { type Act, CANDIDATES, isClaim, leaderAndTwo, ledBy, queueIs, type Scene, swapOf } from './lost-acts.ts';
+import { NAME, endOf } from './arena.ts';
+import { CANDIDATES, isClaim, ledBy, queueIs, swapOf, type Act, type Scene } from './lost-acts.ts';
 import type { Write } from './lossy-store.ts';
 
 const GROUP = 'brokers';
@@ -72,7 +72,9 @@ export const memberActs: readonly Act[] = [
     so: 'it leads in the term after the last',
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
-      const { first, next } = await leaderAndNext(arena, await openMember('b'), a);
+      const first = await arena.campaign(await openMember('b'));
+      const next = arena.campaign(a);
+      await arena.queued(a);
       lose(isClaim);
       await first.resign();
       const second = await next;
@@ -100,7 +102,12 @@ export const memberActs: readonly Act[] = [
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
       const [b, c] = [await openMember('b'), await openMember('c')];
-      const { first, cancel, waiting: withdrawn, next } = await leaderAndTwo(arena, [b, a, c]);
+      const first = await arena.campaign(b);
+      const cancel = new AbortController();
+      const withdrawn = arena.campaign(a, undefined, cancel.signal);
+      await arena.queued(b, 'a');
+      const next = arena.campaign(c);
+      await arena.queued(b, 'c');
       lose(swapOf((change) => change.key.startsWith(CANDIDATES) && 'delete' in change));
       cancel.abort(new Error('enough'));
       await assert.rejects(withdrawn, /enough/);
@@ -144,7 +151,10 @@ export const memberActs: readonly Act[] = [
     leaseEnds: true,
     spends: { answer: 2, request: 2 },
     run: async ({ arena, a, base, lose, openMember }) => {
-      const { first, next } = await leaderAndNext(arena, a, await openMember('b'));
+      const b = await openMember('b');
+      const first = await arena.campaign(a);
+      const next = arena.campaign(b);
+      await arena.queued(b);
       lose(({ operation }) => operation === 'revokeLease');
       const from = arena.now();
       await a.member.close();

@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
+import type { Arena } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
-import { needed } from '../expect.ts';
+import type { Cluster } from '../harness.ts';
 import { checkHistory } from '../history.ts';
 import { begun } from '../time.ts';
 import { NOTICE_MS, oneLeads, StandingCandidate, standInOrder } from './standing-candidate.ts';
@@ -15,11 +16,16 @@ const RECOVERY_MS = 20_000;
 /** So long a lease outlives any such time. */
 const PATIENT_TTLS = 4;
 
+function clusterOf({ harness: { cluster } }: Arena): Cluster {
+  assert.ok(cluster !== undefined, 'the case names what it needs');
+  return cluster;
+}
+
 export const clusterCases: readonly StoreCase[] = [
   define(
     'A18 the server that leads the others is killed: one member leads, and no two (Curator TestLeaderLatchCluster.testInCluster)',
     async (arena) => {
-      const cluster = needed(arena.harness.cluster);
+      const cluster = clusterOf(arena);
       const standing = await standInOrder(arena, 'a', 'b', 'c');
       await cluster.killLeader();
       await arena.sleep(arena.ttlMs);
@@ -35,7 +41,7 @@ export const clusterCases: readonly StoreCase[] = [
   define(
     'A28 the majority is lost: nobody leads; it is back: one leads, in a new term (Curator TestLeaderSelectorCluster.testRestart)',
     async (arena) => {
-      const cluster = needed(arena.harness.cluster);
+      const cluster = clusterOf(arena);
       const standing = await standInOrder(arena, 'a', 'b');
       const { term } = standing[0]!.leadership;
       await cluster.killMajority();
@@ -52,7 +58,7 @@ export const clusterCases: readonly StoreCase[] = [
   define(
     'B13 a majority that is lost for less than the ttl costs no term (etcd TestLeaseRenewLostQuorum)',
     async (arena) => {
-      const cluster = needed(arena.harness.cluster);
+      const cluster = clusterOf(arena);
       const ttlMs = PATIENT_TTLS * arena.ttlMs;
       const a = new StandingCandidate(arena, await arena.member('a', { ttlMs }));
       await arena.until(() => a.leads, 'a leads');
@@ -74,7 +80,7 @@ export const clusterCases: readonly StoreCase[] = [
   define(
     'B11 the server that leads the others stands still and goes on: no two believe, and one leads (etcd TestV3LeaseFailover)',
     async (arena) => {
-      const cluster = needed(arena.harness.cluster);
+      const cluster = clusterOf(arena);
       const standing = await standInOrder(arena, 'a', 'b');
       await cluster.freezeLeader();
       // Whether the others serve by then is the store's own matter.

@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import { isIncumbentError } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
+import type { Arena } from '../election/arena.ts';
 import { electionCasesOf } from '../election/define.ts';
-import { needed } from '../expect.ts';
+import type { Server } from '../harness.ts';
 import { within } from '../time.ts';
 import { idsInQueue, oneLeads, StandingCandidate, standInOrder } from './standing-candidate.ts';
 
@@ -13,11 +14,16 @@ const define = electionCasesOf('outages');
 /** How long clients may take to find a server that is back, beside all else. */
 const RECONNECT_MS = 10_000;
 
+function serverOf({ harness: { server } }: Arena): Server {
+  assert.ok(server !== undefined, 'the case names what it needs');
+  return server;
+}
+
 export const outageCases: readonly StoreCase[] = [
   define(
     'A04 the server is lost: soon nobody leads, and who watches knows nothing; it is back: exactly one leads (Curator TestLeaderLatch.testLostConnection)',
     async (arena) => {
-      const server = needed(arena.harness.server);
+      const server = serverOf(arena);
       const standing = await standInOrder(arena, 'a', 'b', 'c');
       const client = await arena.open();
       const observer = arena.observer(client);
@@ -44,7 +50,7 @@ export const outageCases: readonly StoreCase[] = [
   define(
     'A05 those that begin while there is no server are elected once when there is one, and lose nothing before (Curator TestLeaderLatch.testNoServerAtStart)',
     async (arena) => {
-      const server = needed(arena.harness.server);
+      const server = serverOf(arena);
       const candidates = [await arena.member('a'), await arena.member('b')];
       const reported = candidates.map((candidate) => arena.recordedEvents(candidate, 'elected', 'ended'));
       await server.kill();
@@ -63,7 +69,7 @@ export const outageCases: readonly StoreCase[] = [
   define(
     'A21 the server is restarted under a leader, which is closed after that: the other one leads (Curator TestLeaderSelector.testKillServerThenCloseShouldElectNewLeader)',
     async (arena) => {
-      const server = needed(arena.harness.server);
+      const server = serverOf(arena);
       const standing = await standInOrder(arena, 'a', 'b');
       const [a] = standing;
       await server.kill();
@@ -82,7 +88,7 @@ export const outageCases: readonly StoreCase[] = [
   define(
     'A25 A28 the server dies under a leader: belief ends with the lease, to close takes no longer than it may, and who was closed never leads (Curator TestLeaderSelector.testServerDying, TestLeaderSelectorCluster.testLostRestart)',
     async (arena) => {
-      const server = needed(arena.harness.server);
+      const server = serverOf(arena);
       const [a, b] = await standInOrder(arena, 'a', 'b');
       const { leadership } = a!;
       await server.kill();
