@@ -302,7 +302,7 @@ describe('leftovers', () => {
 
   it('of the queue are found: one that stands in it twice', () => {
     expect(told(checker(), { type: 'queue', names: ['a~x~1~fifo~', 'a~x~2~fifo~'], record: undefined })).toEqual([
-      'no ghost stands in the queue',
+      'no member has two entries in the queue',
     ]);
     expect(told(checker(), { type: 'queue', names: ['a~x~1~fifo~', 'b~y~1~fifo~'], record: 1n })).toEqual([]);
   });
