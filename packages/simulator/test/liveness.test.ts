@@ -1,6 +1,4 @@
-/**
- * The checker of liveness, on histories that are made up: what it must find, and what it must not.
- */
+/** Tests the checker of liveness on made-up histories: what it must find, and what it must not. */
 
 import { describe, expect, it } from 'vitest';
 import { LivenessChecker } from '../src/check/liveness.ts';

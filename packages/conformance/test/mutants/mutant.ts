@@ -1,18 +1,18 @@
-/** A store that breaks one promise, and the case that must notice. */
+/** A store that breaks one guarantee, and the case that must notice. */
 
 import type { Area } from '@incumbent/conformance';
 import type { Store } from '@incumbent/core';
 import type { MemoryServer, MemoryServerOptions, MemoryStore } from '@incumbent/memory';
 
 export interface Mutant {
-  /** What it does wrong. */
+  /** The mistake of the store. */
   readonly name: string;
   readonly caughtBy: readonly [Area, string];
   readonly server?: MemoryServerOptions;
   wrap(store: MemoryStore, server: MemoryServer): Store;
 }
 
-/** The store, but for some of its methods. */
+/** The store with some of its methods replaced. */
 export function but(store: Store, changes: Partial<Store>): Store {
   return {
     name: store.name,

@@ -1,4 +1,4 @@
-/** For how long a leader is valid. */
+/** Bugs in how long a leader is valid. */
 
 import { mutant, type Mutant } from '../mutant.ts';
 
