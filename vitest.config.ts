@@ -4,7 +4,10 @@ import { defineConfig, type TestProjectConfiguration } from 'vitest/config';
 
 import { CountReporter } from '@incumbent/test-support/reporter';
 
-/** Lets the workspace's packages be imported from their sources, without a build. Vite asks for the whole list. */
+/**
+ * Lets the workspace's packages be imported from their sources, without a build. Vite asks for the
+ * whole list.
+ */
 const conditions = ['@incumbent/source', 'module', 'node', 'development|production'];
 
 /** The ends of names that say what a test file needs; a file without one is a unit test. */
@@ -33,7 +36,8 @@ function project(name: string, { include, exclude = [], servers = false, timeout
   };
 }
 
-// The files of one kind: `test/conformance.test.ts` and `test/anything.conformance.test.ts` of a package.
+// The files of one kind: `test/conformance.test.ts` and `test/anything.conformance.test.ts` of a
+// package.
 function named(kind: (typeof kinds)[number]): readonly string[] {
   return [`packages/*/test/**/${kind}.test.ts`, `packages/*/test/**/*.${kind}.test.ts`];
 }
@@ -66,7 +70,8 @@ export default defineConfig({
     ],
     // Most tests wait, for leases and for servers: more of them than cores are under way.
     maxWorkers: availableParallelism() + 1,
-    // So that code that Node itself loads (a child module, an `import()` past Vite) finds the sources too.
+    // So that code that Node itself loads (a child module, an `import()` past Vite) finds the
+    // sources too.
     execArgv: ['--conditions=@incumbent/source'],
     reporters: ['default', new CountReporter()],
   },

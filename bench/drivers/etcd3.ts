@@ -4,7 +4,7 @@
  */
 
 import { Etcd3 } from 'etcd3';
-import { speak, start, type Contestant, type Held } from './speak.ts';
+import { speak, start, type Contestant, type HeldLeadership } from './speak.ts';
 
 const { url, namespace, ttlMs, mode } = start();
 const client = new Etcd3({ hosts: url });
@@ -13,7 +13,7 @@ const ttl = Math.ceil(ttlMs / 1_000);
 const election: Contestant = {
   async campaign(name, as, lost) {
     const campaign = client.election(`${namespace}/${name}`, ttl).campaign(`${process.pid}-${as}`);
-    const elected = Promise.withResolvers<Held>();
+    const elected = Promise.withResolvers<HeldLeadership>();
     let leads = false;
     const resign = async (): Promise<void> => {
       leads = false;

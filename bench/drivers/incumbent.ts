@@ -4,7 +4,7 @@
  */
 
 import { type ElectionOptions, ElectionObserver, isIncumbentError, Member, openStore, type Leadership } from 'incumbent';
-import { speak, start, type Contestant, type Held } from './speak.ts';
+import { speak, start, type Contestant, type HeldLeadership } from './speak.ts';
 
 const { url, ttlMs, mode } = start();
 const store = await openStore(url);
@@ -38,7 +38,7 @@ function options(member: Member, name: string): readonly [] | readonly [Election
 }
 
 const contestant: Contestant = {
-  async campaign(name, as, lost): Promise<Held> {
+  async campaign(name, as, lost): Promise<HeldLeadership> {
     const member = memberOf(as);
     const leadership = await member.election(name, ...options(member, name)).campaign();
     void leadership.ended.then((end) => (end.lost ? lost(end.reason) : undefined));

@@ -5,14 +5,14 @@
 
 import { Redis } from 'ioredis';
 import Redlock from 'redlock';
-import { speak, start, type Contestant, type Held } from './speak.ts';
+import { speak, start, type Contestant, type HeldLeadership } from './speak.ts';
 
 const { url, namespace, ttlMs } = start();
 const redlock = new Redlock([new Redis(url)], { retryCount: -1 });
 
 const contestant: Contestant = {
   async campaign(name, _as, lost) {
-    const acquired = Promise.withResolvers<Held>();
+    const acquired = Promise.withResolvers<HeldLeadership>();
     const using = redlock.using([`${namespace}/${name}`], ttlMs, async (signal) => {
       const over = Promise.withResolvers<void>();
       signal.addEventListener('abort', () => lost(String(signal.error)));

@@ -17,7 +17,7 @@ export interface Start {
   readonly mode: string;
 }
 
-export interface Held {
+export interface HeldLeadership {
   isLeader(): boolean;
   /** Ends the leadership. Resolves when the library reports that it has ended. */
   resign(): Promise<void>;
@@ -29,7 +29,7 @@ export interface Contestant {
    * Resolves when elected. Candidates with the same name, `as`, share a session if the library can.
    * `lost` is called if the library reports a loss.
    */
-  campaign(election: string, as: string, lost: (reason: string) => void): Promise<Held>;
+  campaign(election: string, as: string, lost: (reason: string) => void): Promise<HeldLeadership>;
   /** Calls `told` with each leader that the library's own observer reports. */
   observe?(election: string, told: (leader: string) => void): Promise<void>;
 }
@@ -55,7 +55,7 @@ export function start(): Start {
 
 /** Carries out commands until its standard input ends. */
 export async function speak(contestant: Contestant): Promise<void> {
-  const held = new Map<string, Held>();
+  const held = new Map<string, HeldLeadership>();
   const tell = (command: Command): void => {
     const { election, as } = command;
     void obey(contestant, held, command).catch((error: unknown) => emit('failed', { election, as, error: String(error) }));
@@ -68,7 +68,7 @@ export async function speak(contestant: Contestant): Promise<void> {
   process.exit(0);
 }
 
-async function obey(contestant: Contestant, held: Map<string, Held>, { do: what, election, as, times }: Command): Promise<void> {
+async function obey(contestant: Contestant, held: Map<string, HeldLeadership>, { do: what, election, as, times }: Command): Promise<void> {
   const key = `${election}/${as}`;
   const since = process.hrtime.bigint();
   switch (what) {

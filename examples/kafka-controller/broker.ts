@@ -8,7 +8,7 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { type Election, ElectionObserver, Fence, type Group, isIncumbentError, type Leadership, Member, type Store } from 'incumbent';
 import { Controller } from './controller.ts';
-import type { Refuser, Told } from './events.ts';
+import type { Refuser, BrokerEventBody } from './events.ts';
 import type { Faults } from './faults.ts';
 import { acceptAnyStore, type Address, addressShape, ELECTION, GROUP } from './keys.ts';
 import type { Append, Peers } from './leader.ts';
@@ -40,7 +40,7 @@ export interface BrokerOptions {
   readonly port: number;
   readonly faults: Faults;
   /** Called with every event. */
-  readonly tell: (told: Told) => void;
+  readonly tell: (told: BrokerEventBody) => void;
   /** Called when it has been elected controller, before it does anything. */
   readonly elected: (leadership: Leadership<Address>) => void;
   /** Additional routes, such as the page. */

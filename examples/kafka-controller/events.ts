@@ -11,7 +11,7 @@ import type { Moment } from './faults.ts';
  */
 export type Refuser = 'store' | 'broker' | 'replica';
 
-export type Told =
+export type BrokerEventBody =
   /** It was elected controller. */
   | { readonly type: 'elected'; readonly term: bigint }
   /** It knows that it is not the controller any more. */
@@ -27,7 +27,7 @@ export type Told =
   /** The process is about to be paused. */
   | { readonly type: 'stopping'; readonly before: Moment; readonly term: bigint | undefined };
 
-export type BrokerEvent = Told & { readonly at: number };
+export type BrokerEvent = BrokerEventBody & { readonly at: number };
 
 /**
  * The time on the clock that all processes of the host share, so that their times can be compared.

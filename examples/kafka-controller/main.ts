@@ -7,7 +7,7 @@ import { type Leadership, openStore } from 'incumbent';
 import { ValidSpans } from './valid-spans.ts';
 import { Broker } from './broker.ts';
 import { type Command, isCommand, report } from './commands.ts';
-import { now, type Told } from './events.ts';
+import { now, type BrokerEventBody } from './events.ts';
 import { Faults } from './faults.ts';
 import type { Address } from './keys.ts';
 import { View } from './view.ts';
@@ -16,7 +16,7 @@ import type { Routes } from './wire.ts';
 const [url = '', brokerId = '', ttlMs = '', folder = '', port = '0'] = process.argv.slice(2);
 
 const view = new View(process.send === undefined ? undefined : (request) => report({ type: 'asked', request }));
-const tell = (told: Told): void => {
+const tell = (told: BrokerEventBody): void => {
   report({ type: 'event', event: { ...told, at: now() } });
   view.hear(told);
 };

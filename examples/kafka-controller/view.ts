@@ -8,7 +8,7 @@ import type { ServerResponse } from 'node:http';
 import type { Cancel, ElectionView } from 'incumbent';
 import type { Broker } from './broker.ts';
 import { type ClusterView, type PageRequest, pageRequestShape } from './commands.ts';
-import type { Told } from './events.ts';
+import type { BrokerEventBody } from './events.ts';
 import type { Faults } from './faults.ts';
 import type { Address } from './keys.ts';
 import { type Handler, type Routes, Unavailable } from './wire.ts';
@@ -33,7 +33,7 @@ interface Reign {
   readonly reason: string | undefined;
 }
 
-type Refusal = Extract<Told, { type: 'refused' }> & { readonly at: number };
+type Refusal = Extract<BrokerEventBody, { type: 'refused' }> & { readonly at: number };
 
 const files = {
   '/': ['index.html', 'text/html'],
@@ -58,7 +58,7 @@ export class View {
     this.#ask = ask;
   }
 
-  hear(told: Told): void {
+  hear(told: BrokerEventBody): void {
     if (told.type !== 'refused') return;
     this.#refusals.push({ ...told, at: Date.now() });
     this.#refusals.splice(0, this.#refusals.length - REFUSALS);

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { candidatesOf, type Name } from './elections.ts';
-import { isTold, type Order, type Told } from './words.ts';
+import { isReport, type Order, type Report } from './words.ts';
 
 const MEMBER = fileURLToPath(new URL('member.ts', import.meta.url));
 const HOST = '127.0.0.1';
@@ -143,7 +143,7 @@ export class Cluster {
     const child = fork(MEMBER, [this.#election, member.id, addresses, this.#folder], { serialization: 'advanced', env });
     Object.assign(member, { child, state: 'up' });
     child.on('message', (message) => {
-      if (member.child === child && isTold(message)) this.#hear(member, message);
+      if (member.child === child && isReport(message)) this.#hear(member, message);
     });
     child.on('exit', (code) => {
       if (member.child !== child) return;
@@ -152,7 +152,7 @@ export class Cluster {
     });
   }
 
-  #hear(member: MemberProcess, told: Told): void {
+  #hear(member: MemberProcess, told: Report): void {
     switch (told.type) {
       case 'leads':
         member.leads = told.number;

@@ -6,13 +6,13 @@
 import { PeerMember, TcpTransport, voteFile } from '@incumbent/peer';
 import { Cable } from './cut.ts';
 import { electionOf, isName } from './elections.ts';
-import { isOrder, type Order, type Told } from './words.ts';
+import { isOrder, type Order, type Report } from './words.ts';
 
 const [name = '', memberId = '', addresses = '', folder = '.'] = process.argv.slice(2);
 if (!isName(name)) throw new Error(`there is no election "${name}"`);
 const members = Object.fromEntries(addresses.split(',').map(addressOf));
 let isClosing = false;
-const tell = (told: Told): void => void process.send?.(told);
+const tell = (told: Report): void => void process.send?.(told);
 
 const transport = new TcpTransport({ memberId, members, secret: process.env['CLUSTER_SECRET'] ?? '' });
 const cable = new Cable(transport.election('controller'));

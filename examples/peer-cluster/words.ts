@@ -1,7 +1,7 @@
 /** The messages between the members' processes and the parent process. */
 
 /** From a member. The number of a leadership is its term or, with best effort, its round. */
-export type Told =
+export type Report =
   | { readonly type: 'leads'; readonly number: number | bigint }
   | { readonly type: 'ended'; readonly reason: string }
   /** The leader that it sees. Undefined if it knows of none. */
@@ -15,6 +15,6 @@ export function isOrder(message: unknown): message is Order {
   return message === 'cut' || message === 'heal' || message === 'close';
 }
 
-export function isTold(message: unknown): message is Told {
+export function isReport(message: unknown): message is Report {
   return typeof message === 'object' && message !== null && 'type' in message;
 }

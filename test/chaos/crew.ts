@@ -32,7 +32,7 @@ export interface CrewOptions {
 }
 
 /** What a member reports about the store when it opens it. */
-export interface Told {
+export interface StoreReport {
   readonly endsEarly: string | undefined;
   readonly expiresWithinMs: number;
 }
@@ -56,7 +56,7 @@ export class Crew implements AsyncDisposable {
   }
 
   /** Starts all members. Resolves with the properties of the store. */
-  async start(): Promise<Told> {
+  async start(): Promise<StoreReport> {
     const told = await Promise.all(this.members.map((member) => member.start()));
     const [first] = told;
     if (first === undefined) throw new RangeError('a crew of nobody');
@@ -110,7 +110,7 @@ export class CrewMember {
     return this.#script?.running === true;
   }
 
-  async start(): Promise<Told> {
+  async start(): Promise<StoreReport> {
     const { recorder, fakeClock, ttlMs, env } = this.#options;
     this.#life += 1;
     const { who } = this;

@@ -10,7 +10,7 @@ import { openStore } from 'incumbent';
 import { findFakeClock, until } from '@incumbent/test-support';
 import { randomOf } from '../integration/checks/check.ts';
 import { commit } from '../integration/evidence/runs.ts';
-import { Crew, type Told } from './crew.ts';
+import { Crew, type StoreReport } from './crew.ts';
 import { faultsFor } from './faults/index.ts';
 import type { ChaosEvent, Phase } from './history.ts';
 import { WORK } from './names.ts';
@@ -108,7 +108,12 @@ export async function run(options: RunOptions): Promise<Ran> {
   return { history: recorder.history, file };
 }
 
-function headerOf({ store, seed, minutes, forgets }: RunOptions, site: Site, crew: Crew, told: Told): Extract<ChaosEvent, { type: 'run' }> {
+function headerOf(
+  { store, seed, minutes, forgets }: RunOptions,
+  site: Site,
+  crew: Crew,
+  told: StoreReport,
+): Extract<ChaosEvent, { type: 'run' }> {
   const oneAddress = crew.members.flatMap(({ id, way }) => (way.oneAddress ? [id] : []));
   return {
     type: 'run',

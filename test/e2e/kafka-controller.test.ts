@@ -85,7 +85,7 @@ describe.runIf(await requireBrowser())('the page', { timeout: 120_000 }, () => {
     await says(`${card(zombie)} .role`, 'in line');
   });
 
-  it('hands the office to the one that is chosen', async () => {
+  it('hands over to the chosen broker', async () => {
     const successor = (await holder()) === 'broker-1' ? 'broker-3' : 'broker-1';
     await press('Make controller', successor);
     await says('#holder', successor);

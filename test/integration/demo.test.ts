@@ -136,7 +136,7 @@ describe('pnpm demo', MINUTES, () => {
     expect(await readdir(scratch.path)).toEqual([]);
   });
 
-  it('ends with a failure, and says of what, when a stranger takes the office', async () => {
+  it('ends with a failure and its reason when another process becomes the controller', async () => {
     const url = fileUrl();
     await using store = await openStore(url);
     await using stranger = new Member(store, { memberId: 'mallory' });

@@ -32,7 +32,10 @@ export function judge(history: History): readonly Finding[] {
     },
     { promise: 'what the paused controllers sent was refused, and had no effect', broken: staleRefused(history) },
     { promise: 'the handover went to the one that was named', broken: namedLeads(history) },
-    { promise: 'no office was vacant for longer than its limit', broken: history.acts.flatMap((act) => vacanciesEnd(history, act)) },
+    {
+      promise: 'the cluster was never without a controller for longer than the limit',
+      broken: history.acts.flatMap((act) => vacanciesEnd(history, act)),
+    },
     { promise: 'every process ended as it should', broken: endedLives(history).flatMap(endedWell) },
     ...leftNothing(history),
   ];

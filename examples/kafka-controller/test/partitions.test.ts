@@ -56,7 +56,7 @@ describe('repair', () => {
     expect(repair(one({ isr: ['b1', 'b3'] }), without('b1')).get('t-0')).toMatchObject({ leader: 'b3', isr: ['b3'] });
   });
 
-  it('leaves the leader in office when a follower died', () => {
+  it('keeps the leader when a follower died', () => {
     expect(repair(one(), without('b2')).get('t-0')).toMatchObject({ leader: 'b1', leaderEpoch: 1, isr: ['b1', 'b3'] });
   });
 

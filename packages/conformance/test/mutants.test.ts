@@ -1,6 +1,6 @@
 /**
- * The cases can fail: each of these broken stores is caught by the case that is named with it,
- * which the sound store passes.
+ * Shows that the cases can fail: the named case catches each of these broken stores, and a correct
+ * store passes it.
  */
 
 import { runCase, storeCases, type StoreCase } from '@incumbent/conformance';

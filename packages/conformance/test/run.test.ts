@@ -13,7 +13,7 @@ const needy: StoreCase = {
   run: () => Promise.reject(new Error('ran')),
 };
 
-/** Without an operator's hand, and able to cut a link and no more. */
+/** A harness without an operator, whose only fault is a cut link. */
 function poorer(harness: StoreHarness): StoreHarness {
   const { operator: _, leaks: __, ...rest } = harness;
   return { ...rest, offers: ['cut'] };

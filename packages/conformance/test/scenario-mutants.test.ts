@@ -1,4 +1,4 @@
-/** The scenarios can fail: each family catches a store that breaks a promise. */
+/** Shows that the scenarios can fail: each family catches a store that breaks a guarantee. */
 
 import { outageCases, runCase, scenarioCases, type StoreCase } from '@incumbent/conformance';
 import { StoreError, type Change, type Store } from '@incumbent/core';
@@ -8,7 +8,7 @@ import { but, type Mutant } from './mutants/mutant.ts';
 
 const cases: readonly StoreCase[] = [...scenarioCases, ...outageCases];
 
-/** A swap with some of its changes left out, as though they had been made. */
+/** A swap without some of its changes, which reports success. */
 function without(store: Store, isLeftOut: (change: Change) => boolean): Store {
   return but(store, {
     compareAndSwap: (changes, options) => {
@@ -20,7 +20,7 @@ function without(store: Store, isLeftOut: (change: Change) => boolean): Store {
 
 const isCheck = (change: Change): boolean => !('put' in change) && !('delete' in change);
 
-/** `caughtBy`: the family, and the id that the scenario's name has. */
+/** `caughtBy`: the family, and the id in the scenario's name. */
 const mutants: readonly Mutant[] = [
   {
     name: 'a watch begins with the next change, not with the state now',

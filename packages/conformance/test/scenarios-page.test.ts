@@ -1,4 +1,4 @@
-/** docs/scenarios.md and the tests say the same. */
+/** Checks docs/scenarios.md against the tests. */
 
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,8 +26,8 @@ function ids(part: string, ...numbers: readonly number[]): readonly string[] {
 }
 
 /**
- * What a row refers to: a file, and the title of a test in it; without a title, one that begins
- * with the row's id.
+ * The reference of a row: a file and the title of a test in it. Without a title, a test whose title
+ * begins with the row's id.
  */
 interface Reference {
   readonly path: string;
@@ -58,14 +58,14 @@ function idsOf(title: string): readonly string[] {
 
 const sources = new Map<string, string>();
 
-/** The source with its quotes plain, so that a title reads there as it is. */
+/** The source with plain quotes, so that titles can be compared. */
 function sourceOf(path: string): string {
   const known = sources.get(path) ?? readFileSync(join(root, path), 'utf8').replaceAll("\\'", "'");
   sources.set(path, known);
   return known;
 }
 
-/** Why the reference leads nowhere; undefined: it leads to a test. */
+/** Why the reference leads to no test. Undefined if it does. */
 function fault(id: string, { path, title }: Reference): string | undefined {
   if (!existsSync(join(root, path))) return `${id}: there is no ${path}`;
   const source = sourceOf(path);

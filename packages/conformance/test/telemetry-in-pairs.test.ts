@@ -1,6 +1,6 @@
 /**
  * Telemetry reports the beginning and the end of each leadership once. The history checker verifies
- * that, in every election case too.
+ * this in every election case.
  */
 
 import diagnosticsChannel from 'node:diagnostics_channel';
@@ -44,10 +44,7 @@ describe('a history', () => {
 describe('an election whose telemetry', () => {
   const skip = (reason: string): never => expect.unreachable(reason);
 
-  /**
-   * One leadership; then the member's telemetry tells these words besides, of that term or of
-   * another one.
-   */
+  /** One leadership, followed by additional telemetry events of its term or another one. */
   const planted = (words: readonly Word[], ofTerm: (term: bigint) => bigint): Promise<void> => {
     const body = electionCasesOf('election')('planted', async (arena) => {
       const candidate = await arena.member('a');

@@ -1,4 +1,4 @@
-/** The cases under Node's own runner: run by `run.test.ts` in a process of its own. */
+/** The cases under Node's own test runner. `run.test.ts` runs this file in a process of its own. */
 
 import { describe, it } from 'node:test';
 import { runCases, storeCases } from '@incumbent/conformance';

@@ -1,6 +1,6 @@
 /**
- * Each checker but those of liveness and of pairs, on histories that are made up: what it must
- * find, and what it must not.
+ * Tests each checker except liveness and telemetry pairs on made-up histories: what it must find,
+ * and what it must not.
  */
 
 import { describe, expect, it } from 'vitest';
@@ -246,7 +246,7 @@ describe('observers', () => {
     const value = (n: number): WorldEvent => ({ type: 'shown', observer, view: { state: 'leader', term: 1n, value: n } });
     expect(told(new ObserverChecker(), record(1n, 1), record(1n, 2), begins, value(1))).toEqual(['observers are told nothing older']);
     expect(told(new ObserverChecker(), record(1n, 1), begins, record(1n, 2), value(1), value(2))).toEqual([]);
-    // Nobody knows when it began.
+    // The start of the observer is unknown.
     expect(told(new ObserverChecker(), issued(1n), issued(2n), shown(1n))).toEqual([]);
   });
 
@@ -302,7 +302,7 @@ describe('leftovers', () => {
 
   it('of the queue are found: one that stands in it twice', () => {
     expect(told(checker(), { type: 'queue', names: ['a~x~1~fifo~', 'a~x~2~fifo~'], record: undefined })).toEqual([
-      'no ghost stands in the queue',
+      'no member has two entries in the queue',
     ]);
     expect(told(checker(), { type: 'queue', names: ['a~x~1~fifo~', 'b~y~1~fifo~'], record: 1n })).toEqual([]);
   });

@@ -6,8 +6,8 @@ import { simHarness } from './harness.ts';
 const shapes: Readonly<Record<string, Partial<StoreShape>>> = {
   'as it comes': {},
   'leases not assignable, revisions restart': { assignableLease: false, revisionsSurviveDeletion: false },
-  // Not `repeatRatio`, which shows an older state once more: worse than the contract allows, and
-  // what core bears all the same.
+  // Without `repeatRatio`, which shows an older state again. The contract does not allow that,
+  // although core tolerates it.
   'watches lag, messages overtake': { watchLagMs: 40, latency: { minMs: 0, maxMs: 20 } },
 };
 

@@ -1,6 +1,6 @@
 /**
- * Plans that once broke a promise, each as small as it can be: the promise holds now, or breaks
- * where the file says that it must.
+ * Minimal plans that once broke a promise. The promise holds now, or breaks if the file says that
+ * it must.
  */
 
 import { readdirSync, readFileSync } from 'node:fs';
@@ -9,9 +9,9 @@ import { describe, expect, it } from 'vitest';
 import { readPlan, run } from '../src/index.ts';
 
 interface Kept {
-  /** What went wrong, and where it was repaired. */
+  /** What failed, and what fixed it. */
   readonly about: string;
-  /** Promises that break; empty: all hold. */
+  /** Promises that break. Empty if all hold. */
   readonly breaks: readonly string[];
   readonly plan: unknown;
 }

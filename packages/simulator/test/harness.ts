@@ -1,4 +1,4 @@
-/** The simulated store, in a world of its own, as the cases of the conformance package want it. */
+/** A harness of the conformance package for the simulated store in a world of its own. */
 
 import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
 import { Client } from '../src/world/client.ts';

@@ -1,4 +1,4 @@
-/** Histories that are made up, for checkers to be told. */
+/** Made-up histories for checkers. */
 
 import type { Checker } from '../src/check/checker.ts';
 import type { LeadershipView, WorldEvent } from '../src/world/event.ts';

@@ -1,6 +1,4 @@
-/**
- * The checker of liveness, on histories that are made up: what it must find, and what it must not.
- */
+/** Tests the checker of liveness on made-up histories: what it must find, and what it must not. */
 
 import { describe, expect, it } from 'vitest';
 import { LivenessChecker } from '../src/check/liveness.ts';
@@ -50,7 +48,7 @@ describe('liveness', () => {
     expect(failover(4)).toContain('a failover costs a constant number of requests');
   });
 
-  it('counts no request of a hunt for what was left behind, where candidates do not ask so themselves', () => {
+  it('does not count the requests of a cleanup, where waiting candidates send different ones', () => {
     const list: WorldEvent = { type: 'request', operation: 'list', by: 'm2#1', about: 'elections/jobs/candidates', whole: true };
     const record: WorldEvent = { type: 'request', operation: 'read', by: 'm2#1', about: 'elections/jobs/leader' };
     const group: WorldEvent = { type: 'request', operation: 'read', by: 'm2#1', about: 'groups/all/m2' };

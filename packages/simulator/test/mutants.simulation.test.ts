@@ -1,8 +1,8 @@
 /**
- * Planted bugs, each of which the simulator must catch: else it would not catch the next one that
- * nobody has planted. The world that caught it last is tried first, so that this takes a world or
- * two for each as long as worlds stay what they are; how long it takes from seed 1 on is in the
- * table.
+ * Planted bugs, each of which the simulator must catch. Otherwise it would miss similar bugs that
+ * are not planted. The test first tries the world that caught each bug last, so it needs only a
+ * world or two while worlds stay the same. The table in the evidence shows how many worlds each bug
+ * takes from seed 1 on.
  */
 
 import { describe, expect, it } from 'vitest';

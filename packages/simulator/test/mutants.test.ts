@@ -1,7 +1,4 @@
-/**
- * A planted bug replaces an exact text, so a change of the source may leave the bug without its
- * place.
- */
+/** A planted bug replaces an exact text, so a change of the source can make the bug obsolete. */
 
 import { placesOf } from '@incumbent/test-support/planted-bug';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** What the plans of seeds keep to. */
+/** Properties of the plans that seeds give. */
 
 import { describe, expect, it } from 'vitest';
 import { profileOf, type Fault, type Plan } from '../src/index.ts';
@@ -14,7 +14,7 @@ function sleepsOf({ faults }: Plan, target: string): readonly Sleep[] {
   return faults.flatMap((fault) => (fault.kind === 'suspend' && fault.target === target ? [fault] : []));
 }
 
-/** Whether anything may make that process stand still in between, but a sleep. */
+/** Whether anything but a suspension may stop that process in between. */
 function mayStand({ faults }: Plan, target: string, fromMs: number, toMs: number): boolean {
   return faults.some((fault) => {
     if ((fault.kind !== 'pause' && fault.kind !== 'block') || !['leader', 'subject', target].includes(fault.target)) return false;
@@ -23,8 +23,8 @@ function mayStand({ faults }: Plan, target: string, fromMs: number, toMs: number
 }
 
 /**
- * Whether the process cannot notice how long it slept: its wall was set back meanwhile, or so close
- * to it that it need not have looked at its clocks in between.
+ * Whether the process cannot notice how long it was suspended: its wall clock was set back
+ * meanwhile, or so close to it that it need not have compared its clocks in between.
  */
 function isUnnoticed(plan: Plan, { when: jump, target }: SetBack, { when: sleep, durationMs }: Sleep): boolean {
   if (!('atMs' in jump) || !('atMs' in sleep)) return true;

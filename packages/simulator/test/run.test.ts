@@ -57,7 +57,7 @@ const idle: Program = (self) =>
     self.stopping.addEventListener('abort', () => resolve(), { once: true });
   });
 
-/** The promises that break when every member runs this. */
+/** The promises that break when every member runs this program. */
 async function brokenBy(member: Program, plan: Plan = profileOf('calm').plan(1)): Promise<readonly string[]> {
   const { violations } = await run(plan, { programs: { member } });
   return [...new Set(violations.map(({ promise }) => promise))];

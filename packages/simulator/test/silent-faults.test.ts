@@ -11,11 +11,12 @@ import { Bench, call } from './simulated-client.ts';
 
 const put = { key: 'a', expect: null, put: new Uint8Array([1]) } as const;
 const hangs = (hung: HangMode, silentPart = 0, server = 0) => ({ server, hung, silentPart });
-/** A client has left a silent server by then, and its watches tell again. */
+/** By then a client has left a silent server, and its watches report again. */
 const LEFT_MS = 1_500;
 
 /**
- * What a watch of the key `a` has told so far: revisions, or `absent`; and how often it was stale.
+ * What a watch of the key `a` has reported so far (revisions, or `absent`), and how often it was
+ * stale.
  */
 function watched(bench: Bench): { readonly told: string[]; stale: number } {
   const seen = { told: new Array<string>(), stale: 0 };
@@ -161,7 +162,7 @@ describe('several servers behind one address', () => {
   });
 });
 
-/** What happened in a world without other faults. */
+/** The events of a world without other faults. */
 async function toldWith(...faults: readonly Fault[]): Promise<readonly WorldEvent[]> {
   const plan = profileOf('calm').plan(1);
   const events: WorldEvent[] = [];

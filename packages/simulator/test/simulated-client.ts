@@ -1,4 +1,4 @@
-/** What several tests begin with. */
+/** The setup that several tests share. */
 
 import type { CallOptions, Moment } from '@incumbent/core';
 import { Client } from '../src/world/client.ts';
@@ -9,7 +9,7 @@ import { drive } from '../src/time/settle.ts';
 import { streamOf } from '../src/time/random.ts';
 import { Scheduler } from '../src/time/scheduler.ts';
 
-/** A store that is never late and has no quirks. */
+/** A store without delays and special properties. */
 export const quietStore: StoreShape = {
   assignableLease: true,
   revisionsSurviveDeletion: true,

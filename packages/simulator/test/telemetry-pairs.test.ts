@@ -1,6 +1,6 @@
 /**
- * The checker of telemetry's pairs, on histories that are made up: what it must find, and what it
- * must not.
+ * Tests the checker of telemetry pairs on made-up histories: what it must find, and what it must
+ * not.
  */
 
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Worlds of every profile. `SIMULATION_SEEDS` says how many of each, `SIMULATION_START` from which
- * seed on; by default few, and always the same.
+ * Worlds of every profile. `SIMULATION_SEEDS` sets how many of each, and `SIMULATION_START` the
+ * first seed. By default few, and always the same.
  */
 
 import { describe, expect, it } from 'vitest';

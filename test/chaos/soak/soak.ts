@@ -28,7 +28,7 @@ const MB = 2 ** 20;
 const HEAP_MB = 12;
 
 /** What etcd holds, as it reports. */
-interface Held {
+interface EtcdUsage {
   readonly keys: number;
   readonly leases: number;
   readonly watches: number;
@@ -177,7 +177,7 @@ function mostWatches({ elections, candidates, members }: SoakSize): number {
   return elections * (2 + 3 * (candidates - 1) + 1) + members;
 }
 
-function compared(before: Held, after: Held): Figures {
+function compared(before: EtcdUsage, after: EtcdUsage): Figures {
   return {
     keys: before.keys,
     keysAfter: after.keys,
@@ -202,7 +202,7 @@ async function settled(etcd: EtcdServer, namespace: string, { elections, members
   await sleep(2_000);
 }
 
-async function held(etcd: EtcdServer, namespace: string): Promise<Held> {
+async function held(etcd: EtcdServer, namespace: string): Promise<EtcdUsage> {
   const keys = await etcd.ctl(['get', '--prefix', '--keys-only', `${namespace}/`]);
   const leases = await etcd.ctl(['lease', 'list']);
   const metrics = await (await fetch(`${etcd.url}/metrics`)).text();

@@ -31,7 +31,7 @@ describe('the row of a claim', () => {
     expect(rowOf(claim, lines)).toContain('| 20 | 2, none in the last 10 runs |');
   });
 
-  it('counts the latest hunt of each planted bug alone', () => {
+  it('counts only the latest search for each planted bug', () => {
     const lines = [
       line('2026-11-21 10:00', { part: 'a', passed: 0, failed: 1 }),
       line('2026-11-22 10:00', { part: 'a', passed: 1 }),

@@ -1,43 +1,51 @@
-/** What can be asked for by the environment. */
+/** The environment variables that tests read. */
 export type Setting =
   /**
-   * The address of a Consul in plain text and without rules, which tests may use and not harm:
-   * `http://127.0.0.1:8500`.
+   * The address of a Consul with plain text and without access rules, which tests may use but not
+   * damage: `http://127.0.0.1:8500`.
    */
   | 'INCUMBENT_TEST_CONSUL'
   /** A container image with `consul`, instead of one built here. */
   | 'INCUMBENT_CONSUL_IMAGE'
-  /** The address of an etcd in plain text and without users, which tests may use and not harm. */
+  /**
+   * The address of an etcd with plain text and without users, which tests may use but not damage.
+   */
   | 'INCUMBENT_TEST_ETCD'
   /** A container image with `etcd` and `etcdctl`, instead of one built here. */
   | 'INCUMBENT_ETCD_IMAGE'
   /**
-   * The address of a PostgreSQL whose tables tests may make and drop:
+   * The address of a PostgreSQL whose tables tests may create and drop:
    * `postgres://user@127.0.0.1:5432/database`.
    */
   | 'INCUMBENT_TEST_POSTGRES'
-  /** The address of a Redis, likewise: `redis://127.0.0.1:6379`. */
+  /** The address of a Redis that tests may use but not damage: `redis://127.0.0.1:6379`. */
   | 'INCUMBENT_TEST_REDIS'
-  /** A container image with Redis, likewise. */
+  /** A container image with Redis, instead of one built here. */
   | 'INCUMBENT_REDIS_IMAGE'
-  /** A container image with Valkey that has its programs under Redis's names, too, likewise. */
+  /**
+   * A container image with Valkey, whose programs also have Redis's names, instead of one built
+   * here.
+   */
   | 'INCUMBENT_VALKEY_IMAGE'
-  /** The address of a ZooKeeper, likewise: `zookeeper://127.0.0.1:2181`. */
+  /** The address of a ZooKeeper that tests may use but not damage: `zookeeper://127.0.0.1:2181`. */
   | 'INCUMBENT_TEST_ZOOKEEPER'
-  /** A container image with ZooKeeper and Java, laid out as the official one is, likewise. */
+  /**
+   * A container image with ZooKeeper and Java in the layout of the official one, instead of one
+   * built here.
+   */
   | 'INCUMBENT_ZOOKEEPER_IMAGE'
-  /** A Chromium's program, for tests of pages. */
+  /** The program of Chromium, for tests of pages. */
   | 'INCUMBENT_CHROMIUM'
-  /** Where downloads are kept. */
+  /** The folder of downloads. */
   | 'INCUMBENT_CACHE'
-  /** `1`: a store that cannot be had is a failure, and not a skip. */
+  /** `1`: a store that is not available is a failure instead of a skip. */
   | 'INCUMBENT_REQUIRE_STORES'
-  /** The address of the process that holds the shared servers of this run; set by `setup.ts`. */
+  /** The address of the process that holds the shared servers of this run. `setup.ts` sets it. */
   | 'INCUMBENT_TEST_BROKER'
-  /** The file to which a run of the tests writes what became of it; set by `run-twice.ts`. */
+  /** The file to which a test run writes its results. `run-twice.ts` sets it. */
   | 'INCUMBENT_TEST_REPORT';
 
-/** The value of a variable; one that is empty is as good as none. */
+/** The value of a variable. An empty one counts as absent. */
 export function setting(name: Setting): string | undefined {
   const value = process.env[name];
   return value === '' ? undefined : value;

@@ -1,6 +1,6 @@
-/** A process that stands still between two looks at its clock. */
+/** Simulates a process that is stopped between two readings of its clock. */
 
-/** So much time passes before the look of this number from here, 1 the next one. */
+/** Lets this much time pass before the reading with this number, where 1 is the next one. */
 export function stall(clock: { monotonic(): number }, before: number, forMs: number): void {
   const look = clock.monotonic.bind(clock);
   let looks = 0;

@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 
 /**
- * Whether no thread of a process runs any more after SIGSTOP: the signal is sent at once, and on a
- * busy machine arrives later, one thread after the other. True of a process that has ended. Where
- * there is no `/proc`, nobody can tell: then it says true.
+ * Whether no thread of a process runs any more after SIGSTOP. On a busy machine the signal reaches
+ * one thread after the other, some of them late. True for a process that has ended. True on systems
+ * without `/proc`, where this is unknown.
  */
 export async function isStopped(pid: number): Promise<boolean> {
   const threads = await readdir(`/proc/${pid}/task`).catch(() => []);
@@ -12,8 +12,8 @@ export async function isStopped(pid: number): Promise<boolean> {
 }
 
 /**
- * One letter, as in proc(5); `X` if the thread is gone. It stands behind the program's name, which
- * may have spaces and brackets in it.
+ * The state is one letter, as in proc(5), or `X` if the thread is gone. It follows the program's
+ * name, which may contain spaces and brackets.
  */
 async function stateOf(file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch(() => '');

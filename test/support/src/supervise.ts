@@ -4,12 +4,12 @@ import { text } from 'node:stream/consumers';
 import type { Readable } from 'node:stream';
 
 /**
- * Starts the command and ends it when this script's standard input closes: the other end is held by
- * the process that asked for it, so the system closes it whatever way that process ends, by SIGKILL
- * too. File descriptor 3 tells the command's own process id, for signals must reach it and not this
- * shell. Only an orphaned command's folder is removed here, for another may be started again on it:
- * the watcher has then ended by itself, with status 0. The shell's own words about jobs are
- * nobody's output.
+ * Starts the command, and ends it when this script's standard input closes. The parent process
+ * holds the other end, so the system closes it however the parent ends, even by SIGKILL. File
+ * descriptor 3 reports the command's own process id, because signals must reach the command and not
+ * this shell. Only the folder of an orphaned command is removed here, because otherwise another
+ * command may start with it: in that case the watcher has ended by itself with status 0. The
+ * shell's own messages about jobs are discarded.
  */
 const SUPERVISOR = `
 exec 4<&0
@@ -33,14 +33,16 @@ exit "$status"
 export interface SuperviseOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** Where the command's output goes: 'pipe' to read it here, or an open file's descriptor. */
+  /**
+   * The target of the command's output: 'pipe' to read it here, or the descriptor of an open file.
+   */
   readonly stdout: 'pipe' | number;
   readonly stderr: 'pipe' | number;
   /** A folder to remove if this process dies before the command. */
   readonly folder?: string;
 }
 
-/** How a command ended: its exit status, or 128 plus the number of the signal that ended it. */
+/** How a command ended: its exit status, or 128 plus the number of the signal. */
 export type ExitStatus = number;
 
 export interface Supervised {
@@ -51,24 +53,22 @@ export interface Supervised {
   readonly running: boolean;
   /** Resolves when the command has ended; never rejects. */
   readonly exited: Promise<ExitStatus>;
-  /** Sends the command a signal; nothing if it has ended. */
+  /** Sends the command a signal. Does nothing if it has ended. */
   signal(name: NodeJS.Signals): void;
 }
 
-/**
- * Runs a command that ends with this process, whatever way this process ends. Needs a POSIX shell.
- */
+/** Runs a command that ends with this process, however this process ends. Needs a POSIX shell. */
 export async function supervise(command: string, args: readonly string[], options: SuperviseOptions): Promise<Supervised> {
   const { env = process.env, cwd, stdout, stderr, folder = '' } = options;
   const shell = spawn('/bin/sh', ['-c', SUPERVISOR, 'supervisor', command, ...args], {
     stdio: ['pipe', stdout, stderr, 'pipe'],
     env: { ...env, SUPERVISED_FOLDER: folder },
     cwd,
-    // A group of its own: a signal for this process's group, Ctrl-C or a runner's, must end neither
-    // before its time.
+    // In a process group of its own, so that a signal to this process's group (Ctrl-C, or a test
+    // runner's) does not end it early.
     detached: true,
   });
-  // The shell may be gone before its input is closed.
+  // The shell may have ended before its input is closed.
   shell.stdin?.on('error', () => {});
   const exited = statusOf(shell);
   const pid = await pidFrom(shell);
@@ -107,7 +107,7 @@ function send(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch (error) {
-    // It ended a moment ago, and the shell has not told yet.
+    // The command has just ended, and the shell has not reported it yet.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }

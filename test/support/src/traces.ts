@@ -1,19 +1,17 @@
-/** Everything that an error, or another value, could show of a secret. */
+/** Finds everything that an error or another value could reveal of a secret. */
 
 import { inspect } from 'node:util';
 
-/** Unlike anything else that is printed. */
+/** A text that nothing else prints. */
 export const MARKER = 'mKr7Qx2Zt9';
 
-/**
- * All of the text that a value has anywhere in it, and what printing it shows. Bytes count as text.
- */
+/** All text anywhere in a value, and what printing it shows. Bytes count as text. */
 export function tracesOf(value: unknown): string {
   const shown = inspect(value, { depth: 10, showHidden: true, maxStringLength: null, maxArrayLength: null });
   return [shown, jsonOf(value), ...textsIn(value, new Set())].join('\n');
 }
 
-/** What a call fails with. */
+/** The error of a call. */
 export async function failureOf(call: () => unknown): Promise<unknown> {
   try {
     await call();
@@ -45,14 +43,13 @@ function textsIn(value: unknown, seen: Set<object>): readonly string[] {
 }
 
 /**
- * The forms in which a secret may be shown: as text, in hexadecimal, and the part of its base64
- * that does not depend on what follows.
+ * The forms in which a secret may appear: as text, in hexadecimal, and the part of its base64 that
+ * does not depend on what follows.
  */
 const FORMS = [MARKER, Buffer.from(MARKER).toString('hex'), Buffer.from(MARKER).toString('base64').slice(0, 12)];
 
 /**
- * The texts that show the marker, in any of its forms and in any case. For
- * `expect(showing(…)).toEqual([])`.
+ * The texts that contain the marker in any form and any case. For `expect(showing(…)).toEqual([])`.
  */
 export function showing(texts: readonly string[]): readonly string[] {
   const forms = FORMS.map((form) => form.toLowerCase());
@@ -60,9 +57,9 @@ export function showing(texts: readonly string[]): readonly string[] {
 }
 
 /**
- * What errors, logs and events may show of an option. `described`: nothing but type and length.
+ * What errors, logs and events may show of an option. `described`: only its type and length.
  * `shown`: a name or a host, which is shown unless it looks like a URL with credentials. `path`:
- * likewise, but it may have a `:` and a `@` in it. `public`: text that is meant to be shown.
+ * the same, but it may contain a `:` and a `@`. `public`: text that may be shown.
  */
 export type OptionKind = 'described' | 'shown' | 'path' | 'public';
 

@@ -91,7 +91,7 @@ export const watchCases: readonly StoreCase[] = [
     },
   ),
 
-  define('deletion and creation at once leave the new key in sight', async (client, { slackMs }) => {
+  define('deletion and creation at once show the new key', async (client, { slackMs }) => {
     const watch = client.watch('a');
     for (const i of times(30)) await client.remove('a', await client.create('a', `${i}`));
     const revision = await client.create('a', 'last');

@@ -133,7 +133,7 @@ export const leadCases: readonly StoreCase[] = [
     assert.equal((await arena.campaign(await arena.member('b'))).term, arena.term(2n));
   }),
 
-  define('closing a member ends its leadership, its candidacy and its keys, and the next one leads at once', async (arena) => {
+  define('closing a member ends its leadership, its campaign and its keys, and the next one leads at once', async (arena) => {
     const [a, b] = [await arena.member('a'), await arena.member('b')];
     const first = await arena.campaign(a);
     const next = arena.campaign(b);

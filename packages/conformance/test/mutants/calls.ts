@@ -3,14 +3,14 @@ import { afterFailedSwap, but, type Mutant } from './mutant.ts';
 
 const LOST_REPLY = 'a swap that was applied and whose answer was lost is unknown, and there: it is not tried again';
 
-/** Says another outcome than `unknown`. */
+/** Reports another outcome than `unknown`. */
 const claiming = (store: Store, outcome: Outcome): Store =>
   afterFailedSwap(store, (error) => {
     if (error instanceof StoreError && error.outcome !== 'refused') throw new StoreError(error.code, outcome, error.message);
     throw error;
   });
 
-/** Gives every call other options. */
+/** Changes the options of every call. */
 const withOptions = (store: Store, map: <O extends CallOptions>(options: O) => O): Store =>
   but(store, {
     grantLease: (ttlMs, options) => store.grantLease(ttlMs, map(options)),
@@ -155,7 +155,7 @@ export const callMutants: readonly Mutant[] = [
     wrap: (store) =>
       but(store, {
         read: (key, options) => {
-          // A little later, so that the aborted call itself ends as it should.
+          // Slightly later, so that the aborted call itself ends as it should.
           options.signal?.addEventListener('abort', () => queueMicrotask(() => store.link.reset()), { once: true });
           return store.read(key, options);
         },

@@ -4,13 +4,13 @@ import { but, type Mutant } from './mutant.ts';
 
 const NEVER_ABSENT = 'a key whose lease another client renews without a pause is never absent: for reads, lists and watches';
 
-/** How long after its look at the clock such a store looks at its keys, in ms. */
+/** How long after reading the clock such a store reads its keys, in ms. */
 const LATE_MS = 5;
 
 /**
- * Whether a lease is alive by a clock that was read before the lease itself: one that was renewed
- * in between seems to end later than any lease can, as that of an earlier boot does, and its keys
- * are taken for absent.
+ * Decides whether a lease is live by a clock that was read before the lease. A lease that was
+ * renewed in between seems to end later than any lease can, like that of an earlier boot, and its
+ * keys are taken as absent.
  */
 class EarlyClock {
   readonly #server: MemoryServer;

@@ -1,11 +1,11 @@
-/** A store that breaks one promise, and the case that must notice. */
+/** A store that breaks one guarantee, and the case that must notice. */
 
 import type { Area } from '@incumbent/conformance';
 import type { Entry, Store, SwapResult } from '@incumbent/core';
 import type { MemoryServer, MemoryServerOptions, MemoryStore } from '@incumbent/memory';
 
 export interface Mutant {
-  /** What it does wrong. */
+  /** The mistake of the store. */
   readonly name: string;
   readonly caughtBy: readonly [Area, string];
   readonly server?: MemoryServerOptions;
@@ -24,7 +24,7 @@ export function readsAs(store: Store, show: (entry: Entry | undefined) => Entry 
   return but(store, { read: async (...call) => show(await store.read(...call)) });
 }
 
-/** The store, but for some of its methods. */
+/** The store with some of its methods replaced. */
 export function but(store: Store, changes: Partial<Store>): Store {
   return {
     name: store.name,

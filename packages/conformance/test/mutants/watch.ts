@@ -1,7 +1,7 @@
 import type { Entry, Store, WatchOptions } from '@incumbent/core';
 import { but, type Mutant } from './mutant.ts';
 
-/** Makes something else of a watch, of whatever it is. */
+/** Changes what a watch yields, for any kind of watch. */
 type Bend = <T>(open: (options: WatchOptions) => AsyncIterable<T>, options: WatchOptions) => AsyncIterable<T>;
 
 const bent = (store: Store, bend: Bend): Store =>
@@ -27,7 +27,7 @@ const inSteps = (store: Store, between: (former: Entries, entries: Entries) => r
   });
 
 /**
- * Reads a watch as fast as it speaks; `take` decides what becomes of a state while the consumer
+ * Reads a watch as fast as it yields. `take` decides what happens to a state while the consumer
  * waits or is busy.
  */
 async function* eager<T>(
@@ -71,7 +71,7 @@ function forEver(signal: AbortSignal): Promise<void> {
   });
 }
 
-/** What happens to a watch, in place of going on, when its link breaks for the first time. */
+/** What a watch does instead of continuing when its link breaks for the first time. */
 function atFirstBreak(store: Store, then: (signal: AbortSignal) => Promise<void>): Store {
   return bent(store, async function* (open, options) {
     const broken = new AbortController();

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import type { Clock, Random } from '@incumbent/core';
 import { Backoff, onAbort, orAborted, sleep } from '@incumbent/core/adapter';
-import { type Handshake, HANDSHAKE_BYTES, introduce, type Self } from './handshake.ts';
+import { type Handshake, HANDSHAKE_BYTES, introduce, type MemberIdentity } from './handshake.ts';
 import type { Neighbour } from './neighbour.ts';
 import { Refused } from './refusal.ts';
 import { Wire } from './wire.ts';
@@ -15,7 +15,7 @@ export interface DiallerContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly handshakeTimeoutMs: number;
-  readonly self: Self;
+  readonly self: MemberIdentity;
   readonly closing: AbortSignal;
   /**
    * Opens a socket to the member. Resolves when the socket can send. Destroys the socket when the

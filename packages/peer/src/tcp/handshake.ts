@@ -28,7 +28,7 @@ export type Security =
   | { readonly kind: 'insecure' };
 
 /** This process. */
-export interface Self {
+export interface MemberIdentity {
   readonly memberId: string;
   /** Random, and different for each process. */
   readonly incarnation: string;
@@ -66,7 +66,7 @@ export function newIncarnation(): string {
  * The dialling side of the handshake. Rejects with a `Refused`, or with the reason why the
  * connection ended.
  */
-export async function introduce(wire: Wire, { memberId, incarnation, security }: Self, to: string): Promise<Handshake> {
+export async function introduce(wire: Wire, { memberId, incarnation, security }: MemberIdentity, to: string): Promise<Handshake> {
   const hello = say({ type: 'hello', from: memberId, to, incarnation, nonce: nonce(), security: security.kind });
   wire.write(hello);
   const challenge = await wire.read();
@@ -82,7 +82,7 @@ export async function introduce(wire: Wire, { memberId, incarnation, security }:
  * The listening side of the handshake. Rejects in the same way. If the other side has sent its id,
  * it receives the reason of a refusal.
  */
-export async function receive(wire: Wire, self: Self, door: Doorkeeper): Promise<Handshake> {
+export async function receive(wire: Wire, self: MemberIdentity, door: Doorkeeper): Promise<Handshake> {
   const hello = await wire.read();
   const { from, to, incarnation, security } = readHello(hello);
   try {

@@ -4,7 +4,7 @@
 
 import type { Socket } from 'node:net';
 import type { Clock } from '@incumbent/core';
-import { type Handshake, type Doorkeeper, HANDSHAKE_BYTES, receive, type Self } from './handshake.ts';
+import { type Handshake, type Doorkeeper, HANDSHAKE_BYTES, receive, type MemberIdentity } from './handshake.ts';
 import { Refused } from './refusal.ts';
 import { Wire } from './wire.ts';
 
@@ -17,7 +17,7 @@ const MOST_WAITING = 64;
 export interface ReceptionContext {
   readonly clock: Clock;
   readonly handshakeTimeoutMs: number;
-  readonly self: Self;
+  readonly self: MemberIdentity;
   readonly door: Doorkeeper;
   /**
    * Completes the TLS handshake, if there is one. Resolves with the socket inside it. Rejects with

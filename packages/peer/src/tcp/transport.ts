@@ -12,7 +12,7 @@ import { Refusals } from '../refusals.ts';
 import type { Frame, Link, Receive, LinkOptions, Transport } from '../transport.ts';
 import { decodePacket, encodePacket } from './codec.ts';
 import { CONTENT_BYTES } from './connection.ts';
-import { type Handshake, newIncarnation, type Self } from './handshake.ts';
+import { type Handshake, newIncarnation, type MemberIdentity } from './handshake.ts';
 import { OpenDirectory } from './open-directory.ts';
 import { resolveTcp, type TcpSettings, type TcpTransportOptions } from './options.ts';
 import { Reception } from './reception.ts';
@@ -36,7 +36,7 @@ import type { Wire } from './wire.ts';
 export class TcpTransport {
   readonly memberId: string;
   readonly #settings: TcpSettings;
-  readonly #self: Self;
+  readonly #self: MemberIdentity;
   readonly #telemetry: Telemetry;
   readonly #refusals: Refusals<TcpRefusalReason>;
   readonly #directory: Directory;

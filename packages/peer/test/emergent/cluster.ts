@@ -64,14 +64,14 @@ export interface ClusterOptions extends Partial<EmergentOptions> {
 }
 
 /** An event: a message, lost or not, or something that a member reports. */
-export type Told = (what: string) => void;
+export type Listener = (what: string) => void;
 
 export class Cluster implements AsyncDisposable {
   readonly clock = new ManualClock();
   readonly players = new Map<string, Player>();
   readonly #options: Partial<EmergentOptions>;
   readonly #network: MemoryNetwork;
-  readonly #told: Told;
+  readonly #told: Listener;
   readonly #chance: number;
   readonly #links = new Map<string, Link>();
   readonly #starts = new Map<string, number>();
@@ -81,7 +81,7 @@ export class Cluster implements AsyncDisposable {
   /** Whether the network drops a message. */
   isLost: (from: string, to: string, message: EmergentMessage) => boolean = () => false;
 
-  constructor({ seeds = ['a'], chance = 0, ...options }: ClusterOptions = {}, told: Told = () => {}) {
+  constructor({ seeds = ['a'], chance = 0, ...options }: ClusterOptions = {}, told: Listener = () => {}) {
     this.#chance = chance;
     this.#options = options;
     this.#told = told;
@@ -182,7 +182,7 @@ export class Cluster implements AsyncDisposable {
     this.#logs.check();
   }
 
-  async #serve(player: Player, leadership: PeerLeadership<'bestEffort'>, tell: Told): Promise<void> {
+  async #serve(player: Player, leadership: PeerLeadership<'bestEffort'>, tell: Listener): Promise<void> {
     player.leadership = leadership;
     tell(`leads round ${leadership.round}`);
     const { reason } = await leadership.ended;
@@ -190,7 +190,7 @@ export class Cluster implements AsyncDisposable {
     tell(`ends: ${reason}`);
   }
 
-  async #follow({ member }: Player, tell: Told): Promise<void> {
+  async #follow({ member }: Player, tell: Listener): Promise<void> {
     let before: string | undefined = 'no list';
     for await (const membership of member.memberships()) {
       const now = membership === undefined ? 'no list' : `${membership.version} of ${membership.coordinator}: ${shown(membership)}`;

@@ -12,7 +12,7 @@ import fc from 'fast-check';
 
 import { bully, emergent, quorum, ring, voteFile, type Vote } from '../../src/index.ts';
 import { decodePacket, encodePacket } from '../../src/tcp/codec.ts';
-import { HANDSHAKE_BYTES, introduce, newIncarnation, receive, type Self } from '../../src/tcp/handshake.ts';
+import { HANDSHAKE_BYTES, introduce, newIncarnation, receive, type MemberIdentity } from '../../src/tcp/handshake.ts';
 import { Refused } from '../../src/tcp/refusal.ts';
 import { Wire } from '../../src/tcp/wire.ts';
 import { framed, line, PREFACE, settled } from '../tcp/stranger.ts';
@@ -123,7 +123,11 @@ const frames: FuzzTarget = {
   isRefusal: () => false,
 };
 
-const self: Self = { memberId: 'a', incarnation: newIncarnation(), security: { kind: 'secret', secrets: [Buffer.alloc(32, 'secret')] } };
+const self: MemberIdentity = {
+  memberId: 'a',
+  incarnation: newIncarnation(),
+  security: { kind: 'secret', secrets: [Buffer.alloc(32, 'secret')] },
+};
 const hex = (digits: number): fc.Arbitrary<string> =>
   fc.string({ unit: fc.constantFrom(...'0123456789abcdef'.split('')), minLength: digits, maxLength: digits });
 const said = fc.oneof(

@@ -230,7 +230,7 @@ describe('a leader', () => {
     expect(nodes.stabilize().leaders).toEqual(['1 3']);
   });
 
-  it('D19 whose heir does not hear of it is followed all the same; one that hears of it late meets a newer term (etcd-io/raft TestLeaderTransferTimeout, TestLeaderTransferReceiveHigherTermVote)', () => {
+  it('D19 whose successor does not receive it is followed by another leader; a successor that receives it late meets a newer term (etcd-io/raft TestLeaderTransferTimeout, TestLeaderTransferReceiveHigherTermVote)', () => {
     const nodes = led();
     expect(nodes.transfer('1', '3')).toBe(true);
     const late = nodes.waiting.find(({ message }) => message.type === 'handover');

@@ -69,7 +69,7 @@ export class LeftoverChecker implements Checker {
   #queue(names: readonly string[], atMs: number): void {
     const owners = names.map((name) => name.split('~').slice(0, 2).join('~'));
     const twice = owners.filter((owner, index) => owners.indexOf(owner) !== index);
-    if (twice.length > 0) this.findings.add('no ghost stands in the queue', atMs, names.join(', '));
+    if (twice.length > 0) this.findings.add('no member has two entries in the queue', atMs, names.join(', '));
   }
 
   #final({ keys, leases, watches }: Extract<WorldEvent, { type: 'final' }>, atMs: number): void {

@@ -93,7 +93,7 @@ export const amnesia: Profile = {
   mayBreak: [
     ...lost,
     ...aftermath,
-    'no ghost stands in the queue',
+    'no member has two entries in the queue',
     'a member holds its id',
     'a member stays in its groups',
     'leadership comes back',

@@ -1,4 +1,4 @@
-/** Puts one mutant into a process of its own, and waits for it to be caught. */
+/** Runs one mutant in a process of its own, and waits until it is caught. */
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -6,22 +6,22 @@ import { promisify } from 'node:util';
 import type { World } from './last-found.ts';
 
 export interface Caught {
-  /** How many worlds it took. */
+  /** How many worlds were needed. */
   readonly worlds: number;
-  /** Undefined: it was not caught. */
+  /** Undefined if it was not caught. */
   readonly by?: { readonly profile: string; readonly seed: number; readonly promise: string; readonly what: string };
 }
 
 export interface CatchOptions {
-  /** The world that is tried before all others. */
+  /** The world to try first. */
   readonly first?: World | undefined;
   /** Ends the process. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Tries so many worlds at most, without a name those of the sources as they are. Rejects where the
- * mutant does not fit the source any more.
+ * Tries at most `most` worlds. Without a name, runs the unchanged sources. Rejects if the mutant no
+ * longer fits the source.
  */
 export async function catchMutant(name: string | undefined, most: number, { first, signal }: CatchOptions = {}): Promise<Caught> {
   const [hook, search] = [import.meta.resolve('./hook.ts'), fileURLToPath(import.meta.resolve('./search.ts'))];

@@ -1,4 +1,4 @@
-/** Where each planted bug was found last, by the evidence. */
+/** Where each planted bug was last found, according to the evidence. */
 
 import { readLines } from '../../../../test/integration/evidence/runs.ts';
 
@@ -8,7 +8,7 @@ export interface World {
   readonly seed: number;
 }
 
-/** By the bug's name. A bug that is searched for is missing. */
+/** By the bug's name. A bug that was never searched for is missing. */
 export function lastFound(): ReadonlyMap<string, World> {
   const found = new Map<string, World>();
   for (const { claim, part, profile, seed } of readLines()) {

@@ -1,4 +1,4 @@
-/** Bugs that somebody might make. Every one must be caught. */
+/** Plausible bugs. The simulator must catch every one. */
 
 import { validity } from './bugs/validity.ts';
 import { claims } from './bugs/claims.ts';

@@ -1,17 +1,17 @@
 /**
- * Runs worlds, of the safe profiles in turn, until one breaks a promise; tells which, or that none
- * did, as one line of JSON. Its arguments: the most worlds to try, and the profile and the seed of
- * one to try before all others.
+ * Runs worlds of the safe profiles in turn until one breaks a promise. Prints which one, or that
+ * none did, as one line of JSON. Arguments: the most worlds to try, and optionally the profile and
+ * the seed of the world to try first.
  */
 
 import { profileOf, run } from '@incumbent/simulator';
 import type { Caught } from './catch.ts';
 import type { World } from './last-found.ts';
 
-// Nobody reads the stacks of the errors that a world is full of.
+// Nobody reads the stack traces of the many errors in a world.
 Error.stackTraceLimit = 0;
 
-/** What goes wrong in the others happens in few ways. */
+/** The other profiles have fewer kinds of faults. */
 const [often, seldom] = [
   ['stormy', 'adversarial', 'calm'],
   ['reaped', 'operator', 'earlyEnd'],
@@ -36,5 +36,5 @@ async function search(): Promise<Caught> {
 }
 
 process.stdout.write(`${JSON.stringify(await search())}\n`);
-// Whatever the bug has left running.
+// Ends whatever the bug has left running.
 process.exit(0);

@@ -1,6 +1,6 @@
 /**
  * `pnpm --filter @incumbent/simulator mutants [worlds]`: plants every bug, searches for it, and
- * adds what it took to the evidence. Ends with a code other than 0 where one was not found.
+ * adds the results to the evidence. Exits with a code other than 0 if one was not found.
  */
 
 import { bugs, type Bug } from '../../../core/test/support/explore/bugs.ts';
@@ -11,7 +11,7 @@ import { catchMutant } from './catch.ts';
 import type { Mutant } from './mutant.ts';
 import { mutants } from './mutants.ts';
 
-/** How many bugs is searched for at the same time. */
+/** How many bugs are searched for at the same time. */
 const WORKERS = 2;
 
 const most = Number(process.argv[2] ?? 3_000);

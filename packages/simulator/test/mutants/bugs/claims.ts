@@ -1,4 +1,4 @@
-/** Who may be elected. */
+/** Bugs in who may be elected. */
 
 import { mutant, type Mutant } from '../mutant.ts';
 

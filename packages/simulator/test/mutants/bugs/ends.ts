@@ -1,4 +1,4 @@
-/** How a leadership ends, and what it writes until then. */
+/** Bugs in how a leadership ends, and in what it writes until then. */
 
 import { mutant, type Mutant } from '../mutant.ts';
 

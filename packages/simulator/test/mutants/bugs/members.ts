@@ -1,4 +1,4 @@
-/** What a member is registered as and belongs to, brings back, and leaves behind. */
+/** Bugs in a member's registration and groups, and in what it restores and leaves behind. */
 
 import { mutant, type Mutant } from '../mutant.ts';
 

@@ -1,4 +1,4 @@
-/** The end of a dead process's leases. */
+/** Bugs in how the leases of a dead process end. */
 
 import { mutant, type Mutant } from '../mutant.ts';
 

@@ -1,4 +1,7 @@
-/** What fails without a word: servers, connections, and an operator who deletes an entry. */
+/**
+ * Bugs in the handling of silent failures: of servers, connections, and entries that an operator
+ * deletes.
+ */
 
 import { mutant, type Mutant } from '../mutant.ts';
 

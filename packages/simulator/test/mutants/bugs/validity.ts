@@ -1,4 +1,4 @@
-/** What a leader may believe, and until when. */
+/** Bugs in how long a leader is valid. */
 
 import { mutant, type Mutant } from '../mutant.ts';
 

@@ -1,4 +1,4 @@
-/** Watches, observers, and what is left behind. */
+/** Bugs in watches, in observers, and in the cleanup. */
 
 import { mutant, type Mutant } from '../mutant.ts';
 

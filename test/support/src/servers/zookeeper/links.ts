@@ -2,7 +2,7 @@ import type { Proxy } from '../../proxy.ts';
 import { SocksGate } from '../../proxy/socks.ts';
 import type { ServerPlan } from './plan.ts';
 
-/** One server's way to one other. */
+/** The path from one server to another. */
 interface Way {
   readonly from: number;
   readonly to: number;
@@ -10,12 +10,12 @@ interface Way {
 }
 
 /**
- * What lies between the servers of a cluster. Each server has a SOCKS gate for all connections that
- * it makes: a proxy at each port would not do, for a server tells the others the port of its
- * elections, and these then connect to that.
+ * The proxies between the servers of a cluster. Each server has a SOCKS gate for all its outgoing
+ * connections. A proxy at each port is not enough, because a server tells the others its election
+ * port, and these then connect to it directly.
  */
 export class QuorumLinks implements AsyncDisposable {
-  /** Those of a server that stands alone. */
+  /** The links of a single server. */
   static readonly NONE: QuorumLinks = new QuorumLinks([], []);
 
   readonly #gates: readonly SocksGate[];

@@ -15,7 +15,7 @@ export interface ServerPlan {
   readonly id: number;
   readonly name: string;
   readonly client: number;
-  /** Followers connect to the leader's. */
+  /** Followers connect to this port of the leader. */
   readonly quorum: number;
   readonly election: number;
 }

@@ -7,23 +7,23 @@ const OPERATION = { sync: 9, ping: 11, multi: 14, addWatch: 106 };
 const BARRIER_BYTES = 35;
 
 /**
- * Counts what a client of `@incumbent/zookeeper` asks for on the sockets that it is shown, by
- * ZooKeeper's numbers for operations.
+ * Counts the requests of a client of `@incumbent/zookeeper` on the given sockets, by ZooKeeper's
+ * numbers for operations.
  */
 export class ZookeeperRequests {
   readonly #counts = new Map<number, number>();
 
-  /** From now on; before anything is written to it. */
+  /** Counts from now on. Call it before anything is written to the socket. */
   listen(socket: Socket): void {
     const frames = new Frames();
     const write = socket.write.bind(socket);
     let greeted = false;
-    // Sessions of leases watch nothing.
+    // Sessions of leases have no watches.
     let isShared = false;
     socket.write = (chunk: Uint8Array | string, ...rest: never[]): boolean => {
       if (typeof chunk === 'string') throw new TypeError('the protocol is binary');
       for (const frame of frames.push(chunk)) {
-        // The first asks for a session.
+        // The first frame requests a session.
         const type = greeted ? frame.readInt32BE(4) : OPERATION.ping;
         isShared ||= type === OPERATION.addWatch;
         const isRenewal = !isShared && type === OPERATION.multi && frame.length === BARRIER_BYTES;
@@ -38,7 +38,7 @@ export class ZookeeperRequests {
     this.#counts.clear();
   }
 
-  /** By number; pings, proofs of watches (`sync`) and renewals are left out. */
+  /** By number, without pings, proofs of watches (`sync`) and renewals. */
   get sent(): Readonly<Record<number, number>> {
     return Object.fromEntries(this.#counts);
   }
@@ -48,7 +48,7 @@ export class ZookeeperRequests {
   }
 }
 
-/** Frames with their length before them. */
+/** Splits a stream into frames with a length prefix. */
 class Frames {
   #rest = Buffer.alloc(0);
 

@@ -7,7 +7,7 @@ const NO_PASSWORD = Buffer.alloc(16);
 
 /**
  * Whether a server grants a session, which ends again at once. A server that has loaded classes of
- * another version answers the administrator's commands, and no client.
+ * another version answers administrative commands, but no client.
  */
 export async function grantsSession(server: Pick<OwnService, 'url' | 'tls'>): Promise<boolean> {
   const answers = await exchange(server, Buffer.concat([connectRequest(), closeRequest()]));

@@ -7,8 +7,8 @@ import { classPaths, DISTRIBUTION, newerClassPath } from './jars.ts';
 import { javaFolder } from './java.ts';
 
 /**
- * Looks, the first time, for a source: of `java` with ZooKeeper on its class path. Throws
- * `StoreUnavailable` where there is none.
+ * The source of ZooKeeper's servers: `java` with ZooKeeper on its class path. Searched on the first
+ * call. Throws `StoreUnavailable` if there is none.
  */
 export function zookeeperSource(version: StoreVersion = 'default'): Promise<ServerSource> {
   return serverSource('zookeeper', version, candidates(version));

@@ -5,13 +5,13 @@ import { grantsSession } from './session.ts';
 
 type Address = Pick<OwnService, 'url' | 'tls'>;
 
-/** Whether a server can serve: alone, or because it follows or leads; and serves clients, too. */
+/** Whether a server serves clients: alone, or as a follower or leader. */
 export async function isServing(server: Address): Promise<boolean> {
   const mode = fieldOf(await fourLetterWord(server, 'srvr'), 'Mode');
   return (mode === 'standalone' || mode === 'follower' || mode === 'leader') && grantsSession(server);
 }
 
-/** The version that the server at this address says it has. */
+/** The version that the server at this address reports. */
 export async function versionOf(server: Address): Promise<string> {
   const version = fieldOf(await fourLetterWord(server, 'srvr'), 'Zookeeper version') ?? '';
   const [number] = /^\d+\.\d+\.\d+/.exec(version) ?? [];
@@ -20,8 +20,8 @@ export async function versionOf(server: Address): Promise<string> {
 }
 
 /**
- * Whether a server says that it leads its cluster, and in which epoch. Throws where it does not
- * answer in a second.
+ * Whether a server reports that it leads its cluster, and in which epoch. Throws if it does not
+ * answer within a second.
  */
 export async function leadershipOf(server: Address): Promise<Leadership> {
   const status = await fourLetterWord(server, 'srvr');
