@@ -16,17 +16,6 @@ function start(cluster: TestCluster, memberId: string, runs: Runs) {
   return { stop: () => stop.abort(), over };
 }
 
-/** Two processes, of which `a` leads first. */
-function startBoth(cluster: TestCluster, runs: Runs) {
-  const schedulers = [start(cluster, 'a', runs), start(cluster, 'b', runs)];
-  const finish = async (): Promise<void> => {
-    runs.assertOnce();
-    for (const { stop } of schedulers) stop();
-    await cluster.run(Promise.all(schedulers.map(({ over }) => over)));
-  };
-  return { finish };
-}
-
 it('starts a run every second', async () => {
   await using cluster = new TestCluster();
   const runs = new Runs();
@@ -40,18 +29,20 @@ it('starts a run every second', async () => {
 it('continues in another process when the lease of the first has expired', async () => {
   await using cluster = new TestCluster();
   const runs = new Runs();
-  const both = startBoth(cluster, runs);
+  const schedulers = [start(cluster, 'a', runs), start(cluster, 'b', runs)];
   await cluster.advance(2_500);
   cluster.expireLease('a');
   await cluster.advance(2_000);
   expect(runs.rows).toMatchObject([{ term: 1n }, { term: 1n }, { term: 1n }, { term: 2n }, { term: 2n }, { term: 2n }]);
-  await both.finish();
+  runs.assertOnce();
+  for (const { stop } of schedulers) stop();
+  await cluster.run(Promise.all(schedulers.map(({ over }) => over)));
 });
 
 it('starts no run after a pause during which another process was elected', async () => {
   await using cluster = new TestCluster();
   const runs = new Runs();
-  const both = startBoth(cluster, runs);
+  const schedulers = [start(cluster, 'a', runs), start(cluster, 'b', runs)];
   await cluster.advance(2_500);
   cluster.pause('a');
   await cluster.advance(30_000);
@@ -60,5 +51,7 @@ it('starts no run after a pause during which another process was elected', async
   await cluster.advance(500);
   expect(runs.rows.length).toBeLessThanOrEqual(before + 1);
   expect(runs.rows.at(-1)?.term).toBe(2n);
-  await both.finish();
+  runs.assertOnce();
+  for (const { stop } of schedulers) stop();
+  await cluster.run(Promise.all(schedulers.map(({ over }) => over)));
 });
