@@ -1,7 +1,7 @@
 /** Clients of servers that send too much data. */
 
 import assert from 'node:assert/strict';
-import { CASES, measure } from '../hostile/measure.ts';
+import { CASES, caseOf, measure } from '../hostile/measure.ts';
 import type { Check } from './check.ts';
 
 /**
@@ -10,11 +10,6 @@ import type { Check } from './check.ts';
  */
 const MAX_GROWTH_MIB = 384;
 const MAX_BLOCKED_MS = 500;
-
-/** Visits the stores in turn, so that the first few runs meet each attack and several stores. */
-const STRIDE = 6;
-const caseOf = (index: number): (typeof CASES)[number] | undefined =>
-  CASES[(index * STRIDE + Math.floor(index / CASES.length)) % CASES.length];
 
 export const hostileServers: Check = {
   name: 'hostile-servers',
@@ -32,7 +27,6 @@ export const hostileServers: Check = {
     Promise.resolve({
       run: async (index, { isTimed }) => {
         const one = caseOf(index);
-        assert.ok(one !== undefined);
         const { rssMiB, externalMiB, blockedMs } = await measure(one);
         const what = `${one.name}, ${one.attack}`;
         assert.ok(rssMiB < MAX_GROWTH_MIB, `${what}: grew by ${rssMiB} MiB`);

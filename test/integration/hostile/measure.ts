@@ -27,6 +27,19 @@ export const CASES: readonly Case[] = (['etcd', 'zookeeper', 'consul', 'redis'] 
   ATTACKS.map((attack) => ({ name, attack })),
 );
 
+/**
+ * The first five cases have one attack each and several stores. Has no common divisor with the
+ * number of cases, so that as many runs as there are cases meet each of them.
+ */
+const STRIDE = 7;
+
+/** The case of the run with this index. */
+export function caseOf(index: number): Case {
+  const one = CASES[(index * STRIDE) % CASES.length];
+  assert.ok(one !== undefined);
+  return one;
+}
+
 interface Measured {
   /** How much the process grew at its peak, in MiB: resident, and outside of the heap. */
   readonly rssMiB: number;
