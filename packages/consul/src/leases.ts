@@ -44,7 +44,8 @@ export const MIN_CHECK_TTL_MS = 1_000;
 const CLOCK_ERROR = 0.02;
 
 /** The first and the longest wait before the servers are asked again whether they know a check. */
-const [FIRST_WAIT_MS, LAST_WAIT_MS] = [5, 200];
+const FIRST_WAIT_MS = 5;
+const LAST_WAIT_MS = 200;
 
 export interface LeasePolicy {
   readonly clock: Clock;

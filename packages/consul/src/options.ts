@@ -74,7 +74,8 @@ export interface ConsulSettings extends SharedSettings<Connect> {
   readonly maxBlockingQueries: number;
 }
 
-const [DEFAULT_PORT, DEFAULT_SECURE_PORT] = [8500, 8501];
+const DEFAULT_PORT = 8500;
+const DEFAULT_SECURE_PORT = 8501;
 
 const known = [
   'endpoint',

@@ -31,8 +31,8 @@ describe('the telemetry of a member without a store', () => {
     const member = group.member(first, { storage, logger: log });
     await Promise.all(others.map((id) => group.member(id).start()));
     storage.slowMs = 60_000;
-    const giveUp = new AbortController();
-    const campaign = member.campaign({ signal: giveUp.signal });
+    const caller = new AbortController();
+    const campaign = member.campaign({ signal: caller.signal });
     campaign.catch(() => {});
     await group.clock.advance(90_000);
     storage.slowMs = 0;

@@ -52,14 +52,14 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a failover on
     const one = shared ? resources.use(await open(namespace)) : undefined;
     const observer = one ?? resources.use(await open(namespace));
     const elected: { readonly leadership: Leadership; readonly at: number; readonly scripts: Promise<number> }[] = [];
-    const giveUp = new AbortController();
+    const caller = new AbortController();
     for (let i = 0; i < count; i += 1) {
       const store = one ?? resources.use(await open(namespace));
       // A long ttl, so that renewals do not count.
       const member = resources.use(new Member(store, { memberId: `m${i}`, ttlMs: 60_000 }));
       member
         .election(NAME, OPTIONS)
-        .campaign({ signal: giveUp.signal })
+        .campaign({ signal: caller.signal })
         .then(
           (leadership) => elected.push({ leadership, at: performance.now(), scripts: scriptsRun() }),
           () => {},
@@ -73,7 +73,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a failover on
     return {
       ...{ namespace, proxy, first, elected, lease },
       [Symbol.asyncDispose]: async () => {
-        giveUp.abort(new Error('enough'));
+        caller.abort(new Error('enough'));
         proxy.reset();
         await rest.disposeAsync();
       },
@@ -119,13 +119,13 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a failover on
     await using store = await open(namespace);
     await using leader = new Member(store, { memberId: 'leader', ttlMs: 60_000 });
     const first = await leader.election(NAME, OPTIONS).campaign();
-    const giveUp = new AbortController();
+    const caller = new AbortController();
     await using others = new AsyncDisposableStack();
     for (let i = 0; i < 30; i += 1) {
       const member = others.use(new Member(others.use(await open(namespace)), { memberId: `m${i}`, ttlMs: 60_000 }));
       member
         .election(NAME, OPTIONS)
-        .campaign({ signal: giveUp.signal })
+        .campaign({ signal: caller.signal })
         .catch(() => {});
       await until(async () => (await leader.election(NAME).candidates()).length === i + 2, { what: 'it has joined', withinMs: WITHIN_MS });
     }
@@ -136,7 +136,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a failover on
     // The resignation, a read, a claim, and the first reads of the new leader.
     const requests = (await scriptsRun()) - before;
     expect(requests).toBeLessThanOrEqual(8);
-    giveUp.abort(new Error('enough'));
+    caller.abort(new Error('enough'));
   });
 
   it('is not needed for 1,000 elections on one lease', { timeout: 60_000 }, async () => {

@@ -50,12 +50,12 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a failove
     const logger = { debug: silent, info, warn: silent, error: silent };
     const members = Array.from({ length: count }, (_, i) => new Member(waiting, { memberId: `m${i}`, ttlMs: 10_000, logger }));
     const elected: Leadership[] = [];
-    const giveUp = new AbortController();
+    const caller = new AbortController();
     for (const member of members) {
       const joined = (await leader.election('controller').candidates()).length;
       member
         .election('controller')
-        .campaign({ signal: giveUp.signal })
+        .campaign({ signal: caller.signal })
         .then(
           (leadership) => {
             elected.push(leadership);
@@ -95,7 +95,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a failove
     // One read, of the term, which follows the word that the entry has gone and needs no barrier;
     // and a multi for the claim.
     expect(counted).toEqual({ 4: 1, 14: 1 });
-    giveUp.abort(new Error('enough'));
+    caller.abort(new Error('enough'));
     await Promise.all(members.map((member) => member.close()));
   });
 

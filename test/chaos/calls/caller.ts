@@ -77,9 +77,9 @@ function count(outcome: string): void {
 }
 
 async function settled(operation: string, store: Store): Promise<void> {
-  const giveUp = new AbortController();
-  if (chance(0.2)) setTimeout(() => giveUp.abort(REASON), random() * 10);
-  const call = { timeoutMs: pick(TIMES_MS), ...(chance(0.5) ? { signal: giveUp.signal } : {}) };
+  const caller = new AbortController();
+  if (chance(0.2)) setTimeout(() => caller.abort(REASON), random() * 10);
+  const call = { timeoutMs: pick(TIMES_MS), ...(chance(0.5) ? { signal: caller.signal } : {}) };
   try {
     await operations[operation]!(store, call);
     count('done');

@@ -182,10 +182,10 @@ export const redisForged: Check = {
     const [a, b] = [new Member(await open(), { memberId: 'a' }), new Member(await open(), { memberId: 'b' })];
     const leadership = await a.election(ELECTION, WEAK).campaign({});
     const waiting = { leads: false };
-    const giveUp = new AbortController();
+    const caller = new AbortController();
     const next = b
       .election(ELECTION, WEAK)
-      .campaign({ signal: giveUp.signal })
+      .campaign({ signal: caller.signal })
       .then(
         () => {
           waiting.leads = true;
@@ -204,7 +204,7 @@ export const redisForged: Check = {
     return {
       run: async (index, { random }) => ({ figures: await oneRun(stage, index, random) }),
       [Symbol.asyncDispose]: async () => {
-        giveUp.abort(new Error('the check is over'));
+        caller.abort(new Error('the check is over'));
         await next;
         await observer.close();
         for (const member of [b, a]) await member.close();

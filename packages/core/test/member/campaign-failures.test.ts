@@ -67,11 +67,11 @@ describe('a campaign', () => {
   it("of another election does not reject with the reason of this one's abort", async () => {
     const world = new World();
     const a = world.member('a', {}, world.connect({ latencyMs: 20 }));
-    const giveUp = new AbortController();
-    const first = quiet(a.election('one').campaign({ signal: giveUp.signal }));
+    const caller = new AbortController();
+    const first = quiet(a.election('one').campaign({ signal: caller.signal }));
     // The session that both elections share is being opened.
     await world.pass(50);
-    giveUp.abort(new Error('the first one was given up'));
+    caller.abort(new Error('the first one was given up'));
     await expect(world.run(first)).rejects.toThrow('the first one was given up');
     await expect(world.run(a.election('two').campaign())).resolves.toMatchObject({ memberId: 'a' });
   });

@@ -52,7 +52,7 @@ const met = [
   'observerClosed',
 ];
 
-/** No two ever believe, and no promise breaks. */
+/** No two members are ever valid at once, and no promise breaks. */
 const safe = { overlapMs: never, mustBreak: [] };
 
 export const calm: Profile = {

@@ -53,9 +53,9 @@ describe('a session whose connection is lost', () => {
     const { world, session } = await serving(2);
     const before = session.endpoint!;
     world.servers[before.port - 1]!.answer = () => {};
-    const giveUp = new AbortController();
-    const call = write(session, SECOND, giveUp.signal).catch(() => {});
-    giveUp.abort(new Error('enough'));
+    const caller = new AbortController();
+    const call = write(session, SECOND, caller.signal).catch(() => {});
+    caller.abort(new Error('enough'));
     await call;
     await world.clock.advance(SECOND);
     expect(session.endpoint).toEqual(before);
