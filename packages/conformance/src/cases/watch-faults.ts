@@ -38,10 +38,9 @@ async function showsStateAgain(client: Client, harness: StoreHarness, fault: Sil
   for (const each of [watch, list]) await each.says(1, harness.slackMs);
   await beginFault(broken, fault);
   for (const each of [watch, list]) await each.goesStale(broken.noticesWithinMs);
-  const [watchSaid, listSaid] = [watch.states.length, list.states.length];
   await broken.faults.heal();
-  await watch.says(watchSaid + 1, broken.recoversWithinMs);
-  await list.says(listSaid + 1, broken.recoversWithinMs);
+  // Beside silent watches, calls succeed: a watch may have shown the state again before that.
+  for (const each of [watch, list]) await each.says(2, broken.recoversWithinMs);
   assert.deepEqual([text(watch.latest), list.latest], ['one', await client.list('q')]);
   await client.put('q/a', revision, 'two');
   await watch.sees((entry) => text(entry) === 'two', 'a later change', broken.recoversWithinMs);
