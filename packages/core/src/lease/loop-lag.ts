@@ -3,19 +3,21 @@
 /** The heartbeats of one session, each `everyMs` after the one before. Moments are in ms. */
 export class LoopLag {
   readonly everyMs: number;
-  #beatAt: number;
+  #dueAt: number;
+  #forgottenAt: number;
   #longestMs = 0;
 
   constructor(everyMs: number, now: number) {
     this.everyMs = everyMs;
-    this.#beatAt = now;
+    this.#dueAt = now + everyMs;
+    this.#forgottenAt = now;
   }
 
   /** Notes a heartbeat. Returns how late it is, in ms. */
   beat(now: number): number {
-    const lateMs = this.#lateMs(now);
-    this.#longestMs = Math.max(this.#longestMs, lateMs);
-    this.#beatAt = now;
+    const lateMs = now - this.#dueAt;
+    this.#longestMs = this.longestMs(now);
+    this.#dueAt = now + this.everyMs;
     return lateMs;
   }
 
@@ -24,16 +26,12 @@ export class LoopLag {
    * whoever asks may run before the heartbeat that is due.
    */
   longestMs(now: number): number {
-    return Math.max(this.#longestMs, this.#lateMs(now));
+    return Math.max(this.#longestMs, now - Math.max(this.#dueAt, this.#forgottenAt));
   }
 
-  /** Forgets all blocks before now. */
+  /** Forgets how long the loop was blocked before now. */
   forget(now: number): void {
     this.#longestMs = 0;
-    this.#beatAt = now;
-  }
-
-  #lateMs(now: number): number {
-    return now - this.#beatAt - this.everyMs;
+    this.#forgottenAt = now;
   }
 }

@@ -94,7 +94,6 @@ export class LeaseSession {
   start(): void {
     this.#renewIn(this.#renewEveryMs() - this.#ageMs());
     this.#watchDeadline();
-    this.#loopLag.forget(this.#clock.monotonic());
     this.#checkClocks();
   }
 

@@ -262,6 +262,27 @@ describe('what a session tells', () => {
     expect(blocked.ended?.loopBlockedMs).toBe(0);
   });
 
+  it('warns of an event loop that lagged also if a renewal is acknowledged before the late timer runs', async () => {
+    const scene = new SessionScene();
+    const { context, session, world } = scene;
+    session.end('memberClosed');
+    const clock = new PausableClock(world.clock);
+    const renewed = Promise.withResolvers<Renewal>();
+    scene.answer = () => renewed.promise;
+    const blocked = new LeaseSession({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
+    blocked.start();
+    await world.pass(3_500);
+    clock.pause();
+    await world.pass(500 + 1_200);
+    renewed.resolve({ validFrom: momentOf(clock), ttlMs: 10_000 });
+    await world.pass();
+    clock.resume();
+    await world.pass();
+    expect(world.events.about('event loop')).toMatchObject([{ blockedMs: 1_200 }]);
+    blocked.end('memberClosed');
+    expect(blocked.ended?.loopBlockedMs).toBe(0);
+  });
+
   it('leaves no timer when it has ended, and a renewal in flight brings none back', async () => {
     const scene = new SessionScene();
     const answer = Promise.withResolvers<Renewal>();
