@@ -4,8 +4,21 @@
  */
 
 import assert from 'node:assert/strict';
-import type { Change, Clock, Entry, Key, Lease, LeaseId, Revision, Store, SwapResult } from '@incumbent/core';
-import type { CallOptions, LeaseOptions, ListOptions, Renewal } from '@incumbent/core/adapter';
+import type {
+  CallOptions,
+  Change,
+  Clock,
+  Entry,
+  Key,
+  Lease,
+  LeaseId,
+  LeaseOptions,
+  ListOptions,
+  Renewal,
+  Revision,
+  Store,
+  SwapResult,
+} from '@incumbent/core';
 import type { StoreHarness } from './harness.ts';
 import { Watcher, type WatcherOptions } from './watcher.ts';
 

@@ -1,7 +1,23 @@
 /** The store contract on Consul. */
 
-import type { Change, Clock, Entry, Key, Lease, LeaseId, Store, StoreCapabilities, SwapResult } from '@incumbent/core';
-import type { CallOptions, LeaseOptions, ListOptions, Renewal, Revocation, StoreReport, WatchOptions } from '@incumbent/core/adapter';
+import type {
+  CallOptions,
+  Change,
+  Clock,
+  Entry,
+  Key,
+  Lease,
+  LeaseId,
+  LeaseOptions,
+  ListOptions,
+  Renewal,
+  Revocation,
+  Store,
+  StoreCapabilities,
+  StoreReport,
+  SwapResult,
+  WatchOptions,
+} from '@incumbent/core';
 import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime, invalidOption, keepAlive } from '@incumbent/core/adapter';
 import { CallTime, checkSwapSize, checkValueSize, revocationOf, storeClosed } from '@incumbent/network';
 

@@ -1,8 +1,7 @@
 /**
  * `@incumbent/core/adapter`, for the authors of stores and of elections without a store: helpers
  * that the users' exports leave out. Importing it does not load the elections, so a process that
- * only revokes leases stays small. Also exports the types that the signatures of a store name and its
- * users rarely do.
+ * only revokes leases stays small.
  */
 
 export { checkSignal, endQuietly, onAbort, orAborted, withHandled } from './async/abort.ts';
@@ -44,17 +43,6 @@ export {
   type Part,
 } from './store/checks.ts';
 export { onStopSignal, type StopSignalContext } from './member/stop-signals.ts';
-export type {
-  CallOptions,
-  KeyWatchOptions,
-  LeaseOptions,
-  ListOptions,
-  ReadOptions,
-  Renewal,
-  Revocation,
-  StoreReport,
-  WatchOptions,
-} from './store/contract.ts';
 export { hasEnded, moduleBeside, parseStat, processSpace, type Namespaces, type ProcessStat } from './store/process.ts';
 export { watchStates, type WatchController } from './store/watch-iterator.ts';
 export { isUrl, urlText } from './store/url.ts';

@@ -3,8 +3,23 @@
  * share a file because each refers to the other.
  */
 
-import type { Change, Clock, Entry, Key, Lease, LeaseId, Store, StoreCapabilities, SwapResult } from '@incumbent/core';
-import type { CallOptions, KeyWatchOptions, LeaseOptions, ListOptions, Renewal, WatchOptions } from '@incumbent/core/adapter';
+import type {
+  CallOptions,
+  Change,
+  Clock,
+  Entry,
+  Key,
+  KeyWatchOptions,
+  Lease,
+  LeaseId,
+  LeaseOptions,
+  ListOptions,
+  Renewal,
+  Store,
+  StoreCapabilities,
+  SwapResult,
+  WatchOptions,
+} from '@incumbent/core';
 import {
   checkCall,
   checkChanges,

@@ -1,7 +1,23 @@
 /** The store: the methods of the contract, each in the file that bears its job's name. */
 
-import type { Change, Clock, Entry, Key, Lease, LeaseId, Store, StoreCapabilities, SwapResult } from '@incumbent/core';
-import type { CallOptions, LeaseOptions, ListOptions, Renewal, Revocation, StoreReport, WatchOptions } from '@incumbent/core/adapter';
+import type {
+  CallOptions,
+  Change,
+  Clock,
+  Entry,
+  Key,
+  Lease,
+  LeaseId,
+  LeaseOptions,
+  ListOptions,
+  Renewal,
+  Revocation,
+  Store,
+  StoreCapabilities,
+  StoreReport,
+  SwapResult,
+  WatchOptions,
+} from '@incumbent/core';
 import { checkPath } from '@incumbent/core/adapter';
 import { revocationOf } from '@incumbent/network';
 

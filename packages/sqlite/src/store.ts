@@ -1,7 +1,22 @@
 /** The store contract on a file. */
 
-import type { Change, Entry, Key, Lease, LeaseId, Store, StoreCapabilities, SwapResult } from '@incumbent/core';
-import type { CallOptions, LeaseOptions, ListOptions, Renewal, Revocation, StoreReport, WatchOptions } from '@incumbent/core/adapter';
+import type {
+  CallOptions,
+  Change,
+  Entry,
+  Key,
+  Lease,
+  LeaseId,
+  LeaseOptions,
+  ListOptions,
+  Renewal,
+  Revocation,
+  Store,
+  StoreCapabilities,
+  StoreReport,
+  SwapResult,
+  WatchOptions,
+} from '@incumbent/core';
 import { moduleBeside } from '@incumbent/core/adapter';
 
 import { capabilitiesOn } from './capabilities.ts';

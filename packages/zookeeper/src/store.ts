@@ -1,7 +1,24 @@
 /** The store contract on ZooKeeper. */
 
-import type { Change, Clock, Entry, Key, Lease, LeaseId, Renewal, Revocation, Store, StoreCapabilities, SwapResult } from '@incumbent/core';
-import type { CallOptions, KeyWatchOptions, LeaseOptions, ListOptions, ReadOptions, WatchOptions } from '@incumbent/core/adapter';
+import type {
+  CallOptions,
+  Change,
+  Clock,
+  Entry,
+  Key,
+  KeyWatchOptions,
+  Lease,
+  LeaseId,
+  LeaseOptions,
+  ListOptions,
+  ReadOptions,
+  Renewal,
+  Revocation,
+  Store,
+  StoreCapabilities,
+  SwapResult,
+  WatchOptions,
+} from '@incumbent/core';
 import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime } from '@incumbent/core/adapter';
 import { CallTime, checkSwapSize, checkValueSize, revocationOf, storeClosed } from '@incumbent/network';
 

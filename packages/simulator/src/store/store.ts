@@ -2,17 +2,26 @@
  * One client of the simulated store: implements the store contract for one process of the world.
  */
 
-import type { Cancel, Change, Entry, Key, Lease, LeaseId, Moment, Store, StoreCapabilities, StoreError, SwapResult } from '@incumbent/core';
 import type {
   CallOptions,
+  Cancel,
+  Change,
+  Entry,
+  Key,
+  Lease,
+  LeaseId,
   LeaseOptions,
   ListOptions,
+  Moment,
   ReadOptions,
   Renewal,
+  Store,
+  StoreCapabilities,
+  StoreError,
+  SwapResult,
   KeyWatchOptions,
-  WatchController,
   WatchOptions,
-} from '@incumbent/core/adapter';
+} from '@incumbent/core';
 import {
   checkCall,
   checkChanges,
@@ -23,6 +32,7 @@ import {
   someOf,
   watchStates,
   withoutValue,
+  type WatchController,
 } from '@incumbent/core/adapter';
 import { Calls, closed, type CallsContext } from './calls.ts';
 import { SimWatch, type SimWatchContext, type Source } from './watch.ts';
