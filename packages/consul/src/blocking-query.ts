@@ -33,22 +33,24 @@ export interface QueryContext {
   readonly waitMs: number;
 }
 
-const TIMES_MS = {
-  /** The timeout of a read that does not wait for a change. */
-  read: 5_000,
-  /** The answer to a blocking query may take this much longer than the wait and its sixteenth. */
-  late: 1_000,
-  /**
-   * The pause after a change. Changes come in groups: the leader's key is deleted, then its
-   * successor's key is written. The pause leaves the servers to those who claim the leadership, and
-   * one answer then shows the whole group.
-   */
-  settle: 100,
-  /** The pause before a read for new subscribers, who also come in groups. */
-  join: 5,
-  /** A server that has not heard from the leader for longer than this may be behind. */
-  maxLastContact: 1_000,
-};
+/** The timeout of a read that does not wait for a change. */
+const READ_TIMEOUT_MS = 5_000;
+
+/** The answer to a blocking query may take this much longer than the wait and its sixteenth. */
+const LATE_MS = 1_000;
+
+/**
+ * The pause after a change. Changes come in groups: the leader's key is deleted, then its successor's
+ * key is written. The pause leaves the servers to those who claim the leadership, and one answer then
+ * shows the whole group.
+ */
+const SETTLE_MS = 100;
+
+/** The pause before a read for new subscribers, who also come in groups. */
+const JOIN_MS = 5;
+
+/** A server that has not heard from the leader for longer than this may be behind. */
+const MAX_LAST_CONTACT_MS = 1_000;
 
 export class BlockingQuery {
   readonly #context: QueryContext;
@@ -111,7 +113,7 @@ export class BlockingQuery {
     const { clock, retryGate } = this.#context;
     this.#joined = new AbortController();
     const waitMs = Math.max(this.#bucket.take(), retryGate.leftMs, this.#newcomers.size > 0 ? this.#joinMs : 0);
-    this.#joinMs = TIMES_MS.join;
+    this.#joinMs = JOIN_MS;
     if (waitMs > 0) await sleep(clock, waitMs, signal);
     const settleMs = this.#settleMs;
     this.#settleMs = 0;
@@ -121,7 +123,7 @@ export class BlockingQuery {
   /** Reads at once, from a leader that a quorum has confirmed. */
   async #readNow(signal: AbortSignal): Promise<void> {
     const newcomers = [...this.#newcomers];
-    const reading = await this.#read(CONSISTENT, TIMES_MS.read, signal);
+    const reading = await this.#read(CONSISTENT, READ_TIMEOUT_MS, signal);
     if (signal.aborted) return;
     for (const subscriber of newcomers) if (this.#newcomers.delete(subscriber)) this.#subscribers.add(subscriber);
     this.#show(reading);
@@ -132,7 +134,7 @@ export class BlockingQuery {
     const query = { index: String(this.#index), wait: `${waitMs}ms` };
     await this.#untilJoined(signal, async (until) => {
       try {
-        const reading = await this.#read(query, waitMs + waitMs / 16 + TIMES_MS.late, until);
+        const reading = await this.#read(query, waitMs + waitMs / 16 + LATE_MS, until);
         if (!until.aborted) this.#onAnswer(reading);
       } catch (error) {
         if (!until.aborted) throw error;
@@ -144,7 +146,7 @@ export class BlockingQuery {
     // The answer may be older than the last one. The next request is a linearizable read.
     if (reading.index < this.#index) this.#index = 0;
     if (reading.index <= this.#index || this.#index === 0) return;
-    this.#settleMs = TIMES_MS.settle;
+    this.#settleMs = SETTLE_MS;
     this.#show(reading);
   }
 
@@ -164,7 +166,7 @@ export class BlockingQuery {
 
   async #read(query: Readonly<Record<string, string>>, timeoutMs: number, signal: AbortSignal): Promise<Reading> {
     const reading = await readKeys(this.#context.client, this.#target, query, { timeoutMs, signal, background: true });
-    if (reading.knownLeader && reading.lastContactMs <= TIMES_MS.maxLastContact) return reading;
+    if (reading.knownLeader && reading.lastContactMs <= MAX_LAST_CONTACT_MS) return reading;
     throw noLeader();
   }
 

@@ -14,11 +14,32 @@ export interface SessionLimits {
 }
 
 /**
+ * The check that a key is absent takes two parts of a request. A server accepts any number of parts
+ * within its limit of a million bytes.
+ */
+const MAX_CHANGES = 128;
+
+/** Servers accept 1,048,575 bytes for a whole request. This leaves room for its other parts. */
+const MAX_VALUE_BYTES = 900_000;
+
+/**
  * How long it takes, after a silent server was given up, until a renewal is answered: another
  * server takes the session over, which the ensemble's leader confirms, and a quorum agrees to the
  * renewal's barrier.
  */
 const ANSWER_MS = 100;
+
+/**
+ * When a session ends, servers list the paths of its nodes in one record, which may be a million
+ * bytes long.
+ */
+const CLOSE_RECORD_BYTES = 900_000;
+
+/**
+ * The bytes of a path beside the namespace: those of an entry whose election and member id have the
+ * longest names.
+ */
+const PATH_BYTES = 400;
 
 export function capabilitiesOf({ namespace, minTtlMs, maxTtlMs }: SessionLimits): StoreCapabilities {
   // The shortest session has two ticks, unless the servers are configured otherwise.
@@ -39,28 +60,8 @@ export function capabilitiesOf({ namespace, minTtlMs, maxTtlMs }: SessionLimits)
     watchTellsValues: false,
     // The version of a node that is created again starts at 0.
     revisionsSurviveDeletion: false,
-    // The check that a key is absent takes two parts of a request. A server accepts any number of
-    // parts within its limit of a million bytes.
-    maxChanges: 128,
-    // Servers accept 1,048,575 bytes for a whole request. This leaves room for its other parts.
-    maxValueBytes: 900_000,
-    maxKeysPerLease: maxKeysOf(namespace),
+    maxChanges: MAX_CHANGES,
+    maxValueBytes: MAX_VALUE_BYTES,
+    maxKeysPerLease: Math.floor(CLOSE_RECORD_BYTES / (namespace.root.length + PATH_BYTES)),
   };
-}
-
-/**
- * When a session ends, servers list the paths of its nodes in one record, which may be a million
- * bytes long.
- */
-const CLOSE_RECORD_BYTES = 900_000;
-
-/**
- * The bytes of a path beside the namespace: those of an entry whose election and member id have the
- * longest names.
- */
-const PATH_BYTES = 400;
-
-/** How many nodes one session may have. */
-function maxKeysOf({ root }: Namespace): number {
-  return Math.floor(CLOSE_RECORD_BYTES / (root.length + PATH_BYTES));
 }

@@ -36,6 +36,9 @@ export interface HttpResponse {
 /** How long {@link Connections.close} waits for the sockets to close. */
 const CLOSE_MS = 1_000;
 
+/** An idle connection is closed after this time, before a firewall on the way forgets it. */
+const IDLE_MS = 30_000;
+
 export class Connections {
   readonly #clock: Clock;
   readonly #host: string;
@@ -95,9 +98,6 @@ export class Connections {
 }
 
 type OnConnected = (error: Error | null, socket: Duplex) => void;
-
-/** An idle connection is closed after this time, before a firewall on the way forgets it. */
-const IDLE_MS = 30_000;
 
 /** An HTTP agent of Node whose connections a dialer opens. */
 class DialingAgent extends Agent {

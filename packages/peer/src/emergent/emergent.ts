@@ -84,9 +84,19 @@ function takeStep(rules: Rules, state: EmergentState, input: Input<EmergentMessa
   const step = new StepContext(rules, state, input);
   forgive(step);
   endIfOver(step);
-  if (input.type === 'tick') onTick(step);
-  else if (input.type === 'message') onMessage(step, input.from, input.message);
-  else onCommand(step, input.command);
+  switch (input.type) {
+    case 'tick':
+      onTick(step);
+      break;
+    case 'message':
+      onMessage(step, input.from, input.message);
+      break;
+    case 'command':
+      onCommand(step, input.command);
+      break;
+    default:
+      input satisfies never;
+  }
   settleLeadership(step);
   return step.done();
 }

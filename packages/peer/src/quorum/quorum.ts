@@ -92,9 +92,19 @@ function checkFormer(former: readonly string[], members: readonly string[]): voi
 function takeStep(rules: Rules, state: QuorumState, input: Input<QuorumMessage>): Step<QuorumState, QuorumMessage, Vote> {
   const step = new StepContext(rules, state, input);
   endIfOver(step);
-  if (input.type === 'tick') onTick(step);
-  else if (input.type === 'message') onMessage(step, input.from, input.message);
-  else onCommand(step, input.command);
+  switch (input.type) {
+    case 'tick':
+      onTick(step);
+      break;
+    case 'message':
+      onMessage(step, input.from, input.message);
+      break;
+    case 'command':
+      onCommand(step, input.command);
+      break;
+    default:
+      input satisfies never;
+  }
   return step.done();
 }
 

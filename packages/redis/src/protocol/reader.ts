@@ -11,20 +11,18 @@ const MAX_LINE_BYTES = 65_536;
 /** Answers of our scripts have four levels of lists. */
 const MAX_DEPTH = 64;
 
-/** Sizes of the buffer. */
-const BUFFER_BYTES = {
-  first: 16_384,
-  /**
-   * Has room for what Node reads at once and for a short message. Does not count against the
-   * allowance of all connections, so short answers arrive while long ones use it up.
-   */
-  small: 262_144,
-  /**
-   * A message of more bytes is handed out with its buffer. A shorter one is copied, and the buffer
-   * is used again.
-   */
-  copied: 65_536,
-};
+const FIRST_BYTES = 16_384;
+/**
+ * A buffer of this size has room for what Node reads at once and for a short message. It does not
+ * count against the allowance of all connections, so short answers arrive while long ones use it
+ * up.
+ */
+const SMALL_BYTES = 262_144;
+/**
+ * A longer message is handed out with its buffer. A shorter one is copied, and the buffer is used
+ * again.
+ */
+const COPIED_BYTES = 65_536;
 
 /** The answer to the oldest request in flight, or a push message, which answers no request. */
 export interface Message {
@@ -43,7 +41,7 @@ interface Open {
  * is decoded before: a list of many short strings would take many times its bytes.
  */
 export class Reader {
-  #buffer = bufferOf(BUFFER_BYTES.first);
+  #buffer = bufferOf(FIRST_BYTES);
   /** Where the message that is arriving begins in the buffer, and where the received bytes end. */
   #start = 0;
   #end = 0;
@@ -112,7 +110,7 @@ export class Reader {
     if (bytes <= this.#buffer.length) return;
     // Twice as much as before, so that a long list is not copied with every chunk.
     const capacity = Math.max(bytes, Math.min(2 * this.#buffer.length, MAX_ANSWER_BYTES));
-    this.#share.take(Math.max(capacity - BUFFER_BYTES.small, 0) - Math.max(this.#buffer.length - BUFFER_BYTES.small, 0));
+    this.#share.take(Math.max(capacity - SMALL_BYTES, 0) - Math.max(this.#buffer.length - SMALL_BYTES, 0));
     this.#buffer = Buffer.from(this.#buffer.buffer.transfer(capacity));
   }
 
@@ -210,12 +208,12 @@ export class Reader {
 
   #takeBytes(to: number): Uint8Array {
     const from = this.#start;
-    if (this.#scanned <= BUFFER_BYTES.copied) {
+    if (this.#scanned <= COPIED_BYTES) {
       this.#start = to;
       return new Uint8Array(this.#buffer.subarray(from, to));
     }
     const [long, rest] = [this.#buffer, this.#buffer.subarray(to, this.#end)];
-    this.#buffer = bufferOf(Math.max(BUFFER_BYTES.first, rest.length));
+    this.#buffer = bufferOf(Math.max(FIRST_BYTES, rest.length));
     this.#buffer.set(rest);
     [this.#start, this.#end] = [0, rest.length];
     return long.subarray(from, to);

@@ -45,7 +45,8 @@ export interface SessionConnectorHandlers {
 }
 
 /** The pauses between two rounds over all servers. The first round after a loss starts at once. */
-const [FIRST_PAUSE_MS, LONGEST_PAUSE_MS] = [50, 500];
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 500;
 
 /** How long one round over the servers may take if there is no session to keep. */
 const ROUND_TIMEOUT_MS = 60_000;
