@@ -23,9 +23,7 @@ const WARNINGS: Partial<Record<TelemetryEvent, readonly [code: string, text: (fi
   ],
   ended: [
     'INCUMBENT_LEADERSHIP_LOST',
-    ({ election, term, reason, sinceRenewalMs, loopBlockedMs }) =>
-      `leadership of "${String(election)}" in term ${String(term)} was lost: ${String(reason)}; the last renewal was ${String(sinceRenewalMs)} ms before, ` +
-      `and the event loop was blocked for up to ${String(loopBlockedMs)} ms`,
+    ({ election, term, why }) => `leadership of "${String(election)}" in term ${String(term)} was lost: it ended ${String(why)}`,
   ],
   storeEndsEarly: [
     'INCUMBENT_STORE_ENDS_EARLY',

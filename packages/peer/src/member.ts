@@ -246,9 +246,8 @@ export class PeerMember<S extends Safety> {
   }
 
   /**
-   * Hands the leadership over to the best candidate, or resigns if there is none, and
-   * closes. Idempotent. Takes as long as the drain, at most. `handover: false` is the same as
-   * `close()`.
+   * Hands the leadership over to the best candidate, or resigns if there is none, and closes.
+   * Idempotent. Takes as long as the drain, at most. `handover: false` is the same as `close()`.
    */
   async shutdown(options: { readonly handover?: 'next' | false } = {}): Promise<void> {
     checkKnown('shutdown', options, ['handover']);

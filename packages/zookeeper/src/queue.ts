@@ -90,7 +90,7 @@ export class Queue {
   }
 
   /**
-   * Looks for an entry that an earlier call may have created. Servers take a session's requests
+   * Searches for an entry that an earlier call may have created. Servers take a session's requests
    * from one connection at a time. So when a barrier on the session is answered, each earlier
    * request has been applied or never will be.
    */

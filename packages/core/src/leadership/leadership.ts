@@ -334,7 +334,7 @@ export class Leadership<V = unknown> {
     const end = { ...this.#explain(reason), drainMs: isSurelyKept(reason) ? Math.max(Math.floor(until - now), 0) : 0, ...facts };
     this.#abort?.abort(this.#error(end));
     this.#end.resolve(end);
-    this.#context.telemetry.emit('ended', { election: this.#spec.election, ...end });
+    this.#context.telemetry.emit('ended', { election: this.#spec.election, ...end, why: explainEnd(end) });
     void this.#release(until, end);
   }
 

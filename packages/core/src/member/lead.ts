@@ -20,7 +20,8 @@ export interface LeadOptions extends SignalOptions {
    * Which errors of the work are no reason to give up. After such an error the member resigns,
    * emits `workFailed`, waits and campaigns again. The wait grows from `retryEveryMs` to 30 s, and
    * starts anew when work has run for a ttl. Default `isRetryable`: the store was away, and the
-   * work's own calls to it failed. `false`: every error rejects `lead`.
+   * work's own calls to it failed. A write of the work whose outcome is unknown may have been
+   * applied: the next work has to read. `false`: every error rejects `lead`.
    */
   readonly retry?: false | ((error: unknown) => boolean);
 }

@@ -81,8 +81,7 @@ const CHANGE_FIELDS = { put: ['key', 'expect', 'put', 'lease'], delete: ['key', 
  */
 function checkChange(change: Change): void {
   checkKnown('change', change, CHANGE_FIELDS[kindOf(change)]);
-  const fields: Readonly<Record<string, unknown>> = { ...change };
-  if ('delete' in fields && fields['delete'] !== true) throw invalidOption('delete', fields['delete'], 'true, or left out');
+  if ('delete' in change && !Object.is(change.delete, true)) throw invalidOption('delete', change.delete, 'true, or left out');
   const { expect } = change;
   if (expect !== null && typeof expect !== 'string')
     throw invalidOption('expect', expect, 'a revision, or null for "there is no such key"');
