@@ -142,6 +142,19 @@ describe('renewal', () => {
   });
 });
 
+/** A session in the scene's place, whose process can be stopped. */
+function blockable({ context, session: former, world }: SessionScene): {
+  readonly clock: PausableClock;
+  readonly session: LeaseSession;
+  readonly world: World;
+} {
+  former.end('memberClosed');
+  const clock = new PausableClock(world.clock);
+  const session = new LeaseSession({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
+  session.start();
+  return { clock, session, world };
+}
+
 describe('what a session tells', () => {
   it('is suspect from the first failed renewal on, and recovered by the next that succeeds', async () => {
     const scene = new SessionScene();
@@ -224,11 +237,7 @@ describe('what a session tells', () => {
   });
 
   it('warns of an event loop that lags over a tenth of the ttl, and tells at the end how long it was blocked', async () => {
-    const { context, session, world } = unanswered();
-    session.end('memberClosed');
-    const clock = new PausableClock(world.clock);
-    const blocked = new LeaseSession({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
-    blocked.start();
+    const { clock, session: blocked, world } = blockable(unanswered());
     await blockFor(clock, world, 500 + 900);
     expect(world.events.about('event loop')).toEqual([]);
     await blockFor(clock, world, 500 + 1_200);
@@ -238,11 +247,7 @@ describe('what a session tells', () => {
   });
 
   it('tells how long the event loop was blocked also to a caller that asks before any timer runs', async () => {
-    const { context, session, world } = unanswered();
-    session.end('memberClosed');
-    const clock = new PausableClock(world.clock);
-    const blocked = new LeaseSession({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
-    blocked.start();
+    const { clock, session: blocked, world } = blockable(unanswered());
     await world.pass(1_000);
     clock.pause();
     await world.pass(12_000.4);
@@ -251,11 +256,7 @@ describe('what a session tells', () => {
   });
 
   it('forgets how long the event loop was blocked before a renewal that succeeds', async () => {
-    const { context, session, world } = new SessionScene();
-    session.end('memberClosed');
-    const clock = new PausableClock(world.clock);
-    const blocked = new LeaseSession({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
-    blocked.start();
+    const { clock, session: blocked, world } = blockable(new SessionScene());
     await blockFor(clock, world, 2_000);
     await world.pass(3_000);
     blocked.end('memberClosed');
@@ -264,13 +265,9 @@ describe('what a session tells', () => {
 
   it('warns of an event loop that lagged also if a renewal is acknowledged before the late timer runs', async () => {
     const scene = new SessionScene();
-    const { context, session, world } = scene;
-    session.end('memberClosed');
-    const clock = new PausableClock(world.clock);
+    const { clock, session: blocked, world } = blockable(scene);
     const renewed = Promise.withResolvers<Renewal>();
     scene.answer = () => renewed.promise;
-    const blocked = new LeaseSession({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
-    blocked.start();
     await world.pass(3_500);
     clock.pause();
     await world.pass(500 + 1_200);
