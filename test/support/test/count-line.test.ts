@@ -46,7 +46,16 @@ test('whatever kept a test from passing is counted as a failure', () => {
     'hook.test.ts': "describe('d', () => { beforeAll(() => { throw new Error('planted'); }); test('3', () => {}); });",
     'unhandled.test.ts': "test('4', () => { void Promise.reject(new Error('planted')); });",
   };
-  expect(runPlanted('failing', files)).toMatchObject({ code: 1, line: '2 passed, 4 failed, 1 skipped' });
+  const { code, line, lines } = runPlanted('failing', files);
+  expect({ code, line }).toEqual({ code: 1, line: '2 passed, 4 failed, 1 skipped' });
+  const failures = lines.slice(lines.findIndex((text) => text.startsWith('FAILED ')));
+  expect(failures.filter((text) => text.startsWith('FAILED ')).toSorted()).toEqual([
+    'FAILED hook.test.ts > d',
+    'FAILED load.test.ts',
+    'FAILED test.test.ts > 2',
+    'FAILED unhandled.test.ts',
+  ]);
+  expect(failures.filter((text) => text === '    Error: planted')).toHaveLength(4);
 });
 
 test('a run that never began is a failure', () => {
