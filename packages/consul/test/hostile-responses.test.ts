@@ -1,11 +1,13 @@
 /** Responses that would cost the client much more than the agent. */
 
-import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer, get, IncomingMessage, type Server } from 'node:http';
 
 import { systemClock, type CallOptions } from '@incumbent/core';
 import { connectSocket } from '@incumbent/network';
 import { describe, expect, it } from 'vitest';
 
+import { BodyReaders } from '../src/client/body.ts';
 import { Client } from '../src/client/client.ts';
 import { readKeys } from '../src/protocol/kv.ts';
 import { listen, stop } from './fake-agent.ts';
@@ -130,4 +132,27 @@ describe('responses longer than 64 KiB', () => {
     await expect(slow).rejects.toBe('enough');
     expect(await fast).toBe(3);
   });
+});
+
+it('frees the chunks of a body, and of its socket, as soon as it has copied them', async () => {
+  const length = 2 ** 20;
+  const server = createServer((_, response) => response.end('a'.repeat(length)));
+  const port = await listen(server);
+  const socket = await connectSocket({ host: '127.0.0.1', port }, {}, AbortSignal.timeout(30_000));
+  const chunks: Uint8Array[] = [];
+  try {
+    const request = get({ port, createConnection: () => socket });
+    socket.prependListener('data', (chunk: Uint8Array) => chunks.push(chunk));
+    const [message] = await once(request, 'response');
+    if (!(message instanceof IncomingMessage)) throw new TypeError('no response');
+    message.on('data', (chunk: Uint8Array) => chunks.push(chunk));
+    const text = await new BodyReaders().read(message, undefined);
+    expect(text).toBe('a'.repeat(length));
+  } finally {
+    socket.destroy();
+    await stop(server);
+  }
+  const kept = chunks.slice(2).filter((chunk) => chunk.length >= 4_096);
+  expect(chunks.length).toBeGreaterThan(10);
+  expect(kept).toEqual([]);
 });

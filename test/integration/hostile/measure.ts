@@ -12,6 +12,7 @@ const SERVERS = { etcd: hostileEtcd, zookeeper: hostileZookeeper, consul: hostil
 type ServerName = keyof typeof SERVERS;
 
 const CLIENT = new URL('client.ts', import.meta.url);
+const HTTP2_FLOOR = new URL('http2-floor.ts', import.meta.url);
 /**
  * How long the client uses the store, and how much longer it may take to report its measurements.
  */
@@ -72,6 +73,21 @@ export async function measure({ name, attack }: Case, entry = 'incumbent'): Prom
   client.sigusr2();
   await client.waitFor('recovered', { withinMs: WAIT_MS });
   return measured;
+}
+
+/**
+ * By how many MiB a process grows that reads the long answers of a hostile etcd over Node's HTTP/2,
+ * and discards them.
+ */
+export async function measureHttp2Floor(): Promise<number> {
+  await using server: HostileServer = await hostileEtcd();
+  server.become('endless body');
+  const { host } = new URL(server.url);
+  await using client = await spawnScript(HTTP2_FLOOR, { args: [`http://${host}`, String(LASTS_MS)] });
+  await client.waitFor('warm', { withinMs: WAIT_MS });
+  client.sigusr2();
+  const { fields } = await client.waitFor('measured', { withinMs: LASTS_MS + WAIT_MS });
+  return Number(fields['rssMiB']);
 }
 
 function readMeasured({ fields }: ScriptEvent): Measured {

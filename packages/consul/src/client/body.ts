@@ -7,7 +7,7 @@
 import type { IncomingMessage } from 'node:http';
 
 import { Semaphore } from '@incumbent/core/adapter';
-import { ByteBuffer, MAX_ANSWER_BYTES, TinyPieces } from '@incumbent/network';
+import { ByteBuffer, free, freeChunk, MAX_ANSWER_BYTES, TinyPieces } from '@incumbent/network';
 
 import { ExchangeError } from './failure.ts';
 
@@ -37,6 +37,12 @@ const MIN_PIECE_BYTES = 16;
 const FIRST_BYTES = 4_096;
 /** Shorter bodies never wait for others, so that long lists do not delay renewals and claims. */
 const SHORT_BYTES = 64 * 2 ** 10;
+
+/**
+ * A chunk of a body is a copy that Node's HTTP parser made for its one reader, so it is freed at
+ * once. The garbage collector would let 64 MiB of longer chunks collect first.
+ */
+const FREED_CHUNK_BYTES = 4_096;
 
 interface BodyReader {
   push(chunk: Uint8Array): void;
@@ -69,6 +75,7 @@ export class BodyReaders {
       try {
         if ((pieces - FREE_PIECES) * MIN_PIECE_BYTES > length) throw new TinyPieces();
         reader.push(chunk);
+        free(chunk, FREED_CHUNK_BYTES);
       } catch (error) {
         fail(error);
       }
@@ -95,7 +102,14 @@ export class BodyReaders {
       }
     });
     message.once('close', () => reject(new Error('the connection closed before the end of the response')));
-    return promise.finally(() => reader.free());
+    // After the listener of Node's HTTP client, which has copied the chunk then.
+    const { socket } = message;
+    const onRaw = (chunk: Buffer): void => freeChunk(socket, chunk);
+    socket.on('data', onRaw);
+    return promise.finally(() => {
+      socket.off('data', onRaw);
+      reader.free();
+    });
   }
 }
 
