@@ -64,7 +64,7 @@ async function electTwice(runtime: Runtime, url: string): Promise<void> {
 
 // The packages as they are published: Bun and Deno load no sources.
 beforeAll(async () => {
-  await run(process.execPath, [fileURLToPath(new URL('scripts/bundle.ts', ROOT))]);
+  await run(process.execPath, [fileURLToPath(new URL('scripts/bundle.ts', ROOT))], { timeoutMs: WAIT_MS });
 });
 
 describe.each(Object.entries(runtimes))('an election on %s', (_name, runtime) => {
