@@ -1,17 +1,19 @@
 /**
  * Tests the packages as users get them. Packs each, examines the tarballs (publint, attw), installs
  * them in an empty project with npm, loads each by `import` and by `require` on the oldest and the
- * newest supported Node, leads an election with them, and compiles against their types. `pnpm
+ * newest supported Node, leads an election with them, and compiles against their types. Runs the
+ * README's first program in an empty folder with only the packages that the README installs. `pnpm
  * check` runs it after the build. The first failure ends it, with exit code 1 and the output of the
  * failing command.
  */
 
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { run } from './command.ts';
-import { packAll, type Tarball } from './tarballs.ts';
+import { firstProgram, tryFirstProgram } from './readme.ts';
+import { checkThatNpmCannotPublish, packAll, type Tarball, withDependencies } from './tarballs.ts';
 
 const root = join(import.meta.dirname, '../../..');
 const tools = join(root, 'node_modules/.bin');
@@ -27,7 +29,6 @@ function examine({ name, path }: Tarball): void {
 
 /** Installs our packages from the tarballs, and their dependencies from npm. */
 function install(tarballs: readonly Tarball[], project: string): void {
-  writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
   run('npm', ['install', '--no-audit', '--no-fund', '--prefer-offline', ...tarballs.map(({ path }) => path)], { cwd: project });
 }
 
@@ -79,15 +80,32 @@ function compile(tarballs: readonly Tarball[], project: string): void {
   console.log(`${tarballs.length} packages: their types compile`);
 }
 
-const project = mkdtempSync(join(tmpdir(), 'incumbent-packed-'));
+const scratch = mkdtempSync(join(tmpdir(), 'incumbent-packed-'));
+
+/** A new, empty folder. */
+function folder(name: string): string {
+  const path = join(scratch, name);
+  mkdirSync(path);
+  return path;
+}
+
 try {
-  const tarballs = packAll(root, project);
+  const tarballs = packAll(root, folder('tarballs'));
   tarballs.forEach(examine);
+  checkThatNpmCannotPublish(root, folder('npm'));
+
+  const project = folder('project');
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }));
   install(tarballs, project);
   for (const node of nodes) for (const tarball of tarballs) load(node, tarball, project);
   // A bug of SQLite prevents its store on the oldest Node.
   lead(process.execPath, project);
   compile(tarballs, project);
+
+  const { packages, code } = firstProgram(root);
+  const first = folder('first');
+  install(withDependencies(tarballs, packages), first);
+  await tryFirstProgram(process.execPath, first, code);
 } finally {
-  rmSync(project, { recursive: true });
+  rmSync(scratch, { recursive: true });
 }

@@ -24,6 +24,13 @@ export interface SpawnOptions {
   /** Whether to use the workspace's packages as they were last built, instead of their sources. */
   readonly built?: boolean;
   /**
+   * The program that runs the script, with its options: another runtime, which loads the packages as
+   * they were last built. Default this process's Node.
+   */
+  readonly runtime?: readonly [program: string, ...options: readonly string[]];
+  /** The folder in which the script runs. Default that of this process. */
+  readonly cwd?: string;
+  /**
    * How much priority it leaves to other processes, from 0 (default) to 19. For large groups of
    * processes, which would otherwise slow down other tests.
    */
@@ -72,10 +79,15 @@ const QUIET = ['--disable-warning=ExperimentalWarning', '--disable-warning=Incum
 export async function spawnScript(script: URL | string, options: SpawnOptions = {}): Promise<ScriptProcess> {
   const file = script instanceof URL ? fileURLToPath(script) : script;
   const sources = options.built === true ? [] : ['--conditions=@incumbent/source'];
-  const args = [...sources, ...QUIET, file, ...(options.args ?? [])];
+  const [program, ...flags] = options.runtime ?? [process.execPath, ...sources, ...QUIET];
   // The script does not inherit the Node options of a test runner.
   const { NODE_OPTIONS: _runner, ...inherited } = process.env;
-  const process_ = await supervise(process.execPath, args, { env: { ...inherited, ...options.env }, stdout: 'pipe', stderr: 'pipe' });
+  const process_ = await supervise(program, [...flags, file, ...(options.args ?? [])], {
+    env: { ...inherited, ...options.env },
+    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  });
   if (options.nice !== undefined) setPriority(process_.pid, options.nice);
   return new Script(file, process_, options.onEvent);
 }

@@ -54,13 +54,16 @@ export class GrpcStream {
     this.#connection = connection;
     this.#deframer = new Deframer(grpcFraming(handlers.maxBytes), connection.answers);
     this.#stream = connection.request({ ':path': path, ...headers });
-    this.#stream.on('response', (received) => this.#onHeaders(received));
+    this.#stream.on('response', (received) => {
+      this.#onHeaders(received);
+      // Only now: Deno emits data that has arrived with the headers before it emits the headers.
+      this.#stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
+    });
     this.#stream.on('trailers', (received: IncomingHttpHeaders) => {
       this.#onStatus(received);
       // Node emits the end some time after the last data.
       if (this.#status !== undefined && this.#stream.readableLength === 0 && this.#stopWaiting === undefined) this.#end();
     });
-    this.#stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
     this.#stream.on('error', (error: Error) => {
       this.#cause = error;
     });

@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs';
+import { symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { makeScratch, type Scratch, type ScriptProcess, spawnScript, startEtcd, until } from '@incumbent/test-support';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { freshNamespace, storeUrl } from './checks/pair.ts';
+
+const WAIT_MS = 45_000;
+const ROOT = new URL('../../', import.meta.url);
+const QUICKSTART = new URL('examples/quickstart/index.ts', ROOT);
+
+/** Folders in which a guide's reader has saved the programs of a page. */
+let folder: Scratch;
+
+beforeEach(async () => {
+  folder = await makeScratch('guide');
+  await symlink(fileURLToPath(new URL('node_modules', import.meta.url)), join(folder.path, 'node_modules'));
+});
+afterEach(async () => folder.remove());
+
+/** Saves every program of a page under the name that the sentence before it gives. */
+async function save(page: string): Promise<void> {
+  const text = readFileSync(new URL(page, ROOT), 'utf8');
+  const programs = [...text.matchAll(/`([\w-]+\.[cm]js)`:\n\n```js\n([^]*?)```/g)];
+  expect(programs.length).toBeGreaterThan(0);
+  for (const [, name = '', code = ''] of programs) await writeFile(join(folder.path, name), code);
+}
+
+function start(name: string): Promise<ScriptProcess> {
+  return spawnScript(join(folder.path, name), { cwd: folder.path });
+}
+
+/** Waits for a line of output, and returns it. */
+function said(script: ScriptProcess, words: RegExp): Promise<string> {
+  return until(() => script.output.find((line) => words.test(line)), { what: `a line like ${words}`, withinMs: WAIT_MS });
+}
+
+describe('the programs of the guide', () => {
+  it('README: the first process leads, and the second one after it', async () => {
+    await save('README.md');
+    await using first = await start('leader.mjs');
+    expect(await said(first, /leads/)).toBe(`worker-${first.pid} leads in term 1`);
+    await using second = await start('leader.mjs');
+    first.sigterm();
+    expect(await said(second, /leads/)).toBe(`worker-${second.pid} leads in term 2`);
+    expect(await first.exited).toBe(0);
+    second.sigterm();
+    expect(await second.exited).toBe(0);
+  });
+
+  it('first election: an observer sees the leader, and its end', async () => {
+    await save('README.md');
+    await save('docs/guide/first-election.md');
+    await using leader = await start('leader.mjs');
+    await said(leader, /leads/);
+    await using observer = await start('watch.mjs');
+    expect(await said(observer, /leads/)).toBe(`worker-${leader.pid} leads in term 1`);
+    leader.sigterm();
+    expect(await said(observer, /nobody/)).toBe('nobody leads: memberClosed');
+  });
+
+  it('orderly stop: the work stops, and the next process works', async () => {
+    await save('docs/guide/orderly-stop.md');
+    await using first = await start('worker.mjs');
+    await said(first, /^round 2 of term 1$/);
+    await using second = await start('worker.mjs');
+    first.sigterm();
+    await said(second, /^round 2 of term 2$/);
+    expect(await first.exited).toBe(0);
+    expect(first.output.at(-1)).toBe('stopped');
+    second.sigterm();
+    expect(await second.exited).toBe(0);
+  });
+
+  it('processes and threads: one of the workers of a cluster leads', async () => {
+    await save('docs/guide/processes-and-threads.md');
+    await using primary = await start('cluster.mjs');
+    await said(primary, /leads in term 1$/);
+    primary.sigterm();
+    expect(await primary.exited).toBe(0);
+  });
+
+  it('processes and threads: a thread works until the leadership ends', async () => {
+    await save('docs/guide/processes-and-threads.md');
+    await using script = await start('threads.mjs');
+    await said(script, /^result 2 in term 1$/);
+    script.sigterm();
+    expect(await script.exited).toBe(0);
+  });
+
+  it('processes and threads: CommonJS', async () => {
+    await save('docs/guide/processes-and-threads.md');
+    await using script = await start('leader.cjs');
+    await said(script, /leads in term 1$/);
+    script.sigterm();
+    expect(await script.exited).toBe(0);
+  });
+});
+
+describe('the quickstart', () => {
+  const expected = ['broker leads in term 1', ...['p0', 'p1', 'p2'].map((partition) => `assigned ${partition} in term 1`)];
+
+  /** What the program prints, and its exit code. */
+  async function run(...args: readonly string[]): Promise<{ readonly output: readonly string[]; readonly status: unknown }> {
+    await using script = await spawnScript(QUICKSTART, { args });
+    const status = await script.exited;
+    return { output: script.output.map((line) => line.replace(/broker-\d+/, 'broker')), status };
+  }
+
+  it('is on the page on fencing, to the letter', () => {
+    const page = readFileSync(new URL('docs/guide/fencing.md', ROOT), 'utf8');
+    const [, code] = /```ts\n([^]*?)```/.exec(page) ?? [];
+    expect(code).toBe(readFileSync(QUICKSTART, 'utf8'));
+  });
+
+  it('runs on memory', async () => {
+    expect(await run()).toEqual({ output: expected, status: 0 });
+  });
+
+  it('runs on sqlite', async () => {
+    expect(await run(`sqlite:${folder.path}/state.db`)).toEqual({ output: expected, status: 0 });
+  });
+
+  it('runs on etcd', async () => {
+    await using etcd = await startEtcd();
+    expect(await run(storeUrl([etcd.url], freshNamespace()))).toEqual({ output: expected, status: 0 });
+  });
+});
