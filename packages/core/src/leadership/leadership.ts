@@ -10,6 +10,7 @@ import { readCandidate, tryRead } from '../protocol/record.ts';
 import type { Successor } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
 import type { Won } from '../protocol/transactions.ts';
+import type { ValueOptions } from '../protocol/value-codec.ts';
 import { checkFenced } from '../store/checks.ts';
 import type { CallOptions, Change, Entry, Key, ListOptions, SwapResult } from '../store/contract.ts';
 import type { KeyWatch } from '../store/key-watch.ts';
@@ -19,6 +20,7 @@ import { type ElectionSpec, findSuccessor, handoverError, type LeaderQueue, pref
 import { type LeaderRecordContext, LeaderRecordWriter } from './leader-record.ts';
 import { isLoss, isSurelyKept, type LeadershipEnd, type LeadershipEndReason, type ReleaseState, transition } from './release-machine.ts';
 import { release, type Released } from './release.ts';
+import { StoredValue } from './stored-value.ts';
 
 /** @internal What a member passes to its leaderships. */
 export interface LeadershipContext extends LeaderRecordContext {
@@ -173,6 +175,14 @@ export class Leadership<V = unknown> {
     if (result.swapped) return { swapped: true, revisions: result.revisions.slice(1) };
     if (result.failed.some(({ index }) => index === 0)) throw this.#overtaken('recordReplaced');
     return { swapped: false, failed: result.failed.map(({ index, current }) => ({ index: index - 1, current })) };
+  }
+
+  /**
+   * A value in the store that this leader reads and changes: JSON, or encoded by a `codec`. Throws
+   * `INVALID_OPTION` for a malformed key, a key of the SDK, or wrong options.
+   */
+  stored<T>(key: Key, options: ValueOptions<T> = {}): StoredValue<T> {
+    return new StoredValue(this.#context, this, key, options);
   }
 
   /**
