@@ -61,6 +61,16 @@ describe('a stored value', () => {
     expect([compareAndSwap - before.compareAndSwap, read - before.read]).toEqual([1, 1]);
   });
 
+  it('has the type that is given or that `parse` returns; an update is undefined only if its function may be', async () => {
+    const { world, leadership } = await led();
+    const count = leadership.stored(KEY, {
+      parse: (value: unknown): Count => (value instanceof Object && 'n' in value ? { n: 1 } : { n: 0 }),
+    });
+    const made: Count = await world.run(count.update(plusOne));
+    const mayBeMade: Promise<Count | undefined> = count.update((present) => (present === undefined ? { n: 9 } : undefined));
+    expect([made, await world.run(mayBeMade)]).toEqual([{ n: 1 }, undefined]);
+  });
+
   it('is not written if the update returns undefined', async () => {
     const { world, leadership } = await led();
     const before = world.server.requests.compareAndSwap;
