@@ -21,6 +21,7 @@ export { Fence } from './leadership/fence.ts';
 export type { FenceOptions } from './leadership/fence.ts';
 export { Leadership } from './leadership/leadership.ts';
 export type { LeadershipEnd, LeadershipEndReason } from './leadership/release-machine.ts';
+export type { StoredValue } from './leadership/stored-value.ts';
 export { ElectionAdmin, listElections } from './observer/admin.ts';
 export type { ElectionState, ElectionAdminOptions } from './observer/admin.ts';
 export type { VacancyReason, VacantView } from './observer/leader-state.ts';

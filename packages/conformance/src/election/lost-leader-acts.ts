@@ -82,6 +82,24 @@ export const leaderActs: readonly Act[] = [
     },
   },
   {
+    what: 'the update of a stored value',
+    so: 'the update has taken place once',
+    spends: { answer: 1, request: 1 },
+    run: async ({ arena, a, base, lose }) => {
+      const leadership = await arena.campaign(a);
+      const other = await arena.open();
+      const key = `work/${base}`;
+      const count = leadership.stored<number>(key);
+      await leadership.stored(`${key}-before`).put('done');
+      lose(swapOf((change) => change.key === key));
+      for (const n of [1, 2]) assert.equal(await count.update((last = 0) => last + 1), n);
+      assert.equal(await count.get(), 2);
+      assert.deepEqual((await other.read(key, { timeoutMs: arena.harness.timeoutMs }))?.value, encode('2'));
+      assert.equal(leadership.isValid(), true);
+      await leadership.resign();
+    },
+  },
+  {
     what: 'a resignation',
     so: 'the term has ended, and the next one leads',
     spends: { answer: 2, request: 2 },

@@ -78,6 +78,24 @@ export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal | un
 }
 
 /**
+ * Runs a task with a signal that aborts as soon as one of `signals` does. Settles as the task does,
+ * or rejects with that signal's reason at once.
+ */
+export async function untilAborted<T>(
+  signals: readonly (AbortSignal | undefined)[],
+  task: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const over = new AbortController();
+  const stops = signals.map((signal) => onAbort(signal, () => over.abort(signal?.reason)));
+  try {
+    over.signal.throwIfAborted();
+    return await orAborted(task(over.signal), over.signal);
+  } finally {
+    for (const stop of stops) stop();
+  }
+}
+
+/**
  * Settles as `promise` does. If nobody handles a rejection that `isExpected` accepts, Node does not
  * end the process for it.
  */

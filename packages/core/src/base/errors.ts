@@ -42,6 +42,12 @@ export type StoreErrorCode =
   | 'CORRUPT'
   /** The store was closed. */
   | 'STORE_CLOSED'
+  /**
+   * Another program changed a key of `leadership.stored` at the same time. `refused`: at every
+   * try. `unknown`: the answer to the write was lost, so nobody can tell whether the write took
+   * place before that change. `details.key` is the key.
+   */
+  | 'CONFLICT'
   /** Any other failure. `cause` is the native error. */
   | 'STORE_FAILED';
 
@@ -61,7 +67,10 @@ export type ErrorCode =
   | 'ADAPTER_MISSING'
   /** The store is not linearizable, and the election's `acceptWeakStore` does not name it. */
   | 'WEAK_STORE'
-  /** A key of the election holds data that this SDK did not write. */
+  /**
+   * A key of the election holds data that this SDK did not write, or a key of `leadership.stored`
+   * holds data that cannot be decoded.
+   */
   | 'FOREIGN_DATA'
   /** A key of the election was written in a newer major version of the format. */
   | 'NEWER_FORMAT'

@@ -143,6 +143,8 @@ export type RetryActivity =
   /** A former leader deletes its record and its entry. */
   | 'releasing'
   | 'requestedHandover'
+  /** A leader reads or writes a key of `leadership.stored`. */
+  | 'storedValue'
   | 'rebalancing'
   | 'removingOrphans'
   | 'joiningGroup'

@@ -22,7 +22,7 @@ export interface LeaderRecordContext extends SessionContext {
  */
 export type Written = 'written' | 'deleted' | 'replaced';
 
-/** Makes one call to the store. Rejects as the store does. */
+/** Makes one call to the store. Rejects as the store does, or if the write need not go on. */
 export type Call = <T>(task: (options: CallOptions) => Promise<T>) => Promise<T>;
 
 /** How to make a write, and when to stop. */
@@ -30,8 +30,6 @@ export interface Writing {
   readonly call: Call;
   /** Ends the waits between tries. The calls end as `call` decides. */
   readonly signal: AbortSignal;
-  /** Throws when the write need not go on. */
-  readonly goOn: () => void;
 }
 
 /** Writes the leader's record in one term. */
@@ -87,8 +85,8 @@ export class LeaderRecordWriter {
   }
 
   /**
-   * Writes a value after the earlier writes. Retries until the outcome is certain, or `goOn`
-   * throws.
+   * Writes a value after the earlier writes. Retries until the outcome is certain, or `call` rejects
+   * with an error that a retry does not solve.
    */
   async write(payload: Payload, how: Writing): Promise<Written> {
     const put = writeLeader(this.#recordOf(payload));
@@ -101,9 +99,8 @@ export class LeaderRecordWriter {
     return { term: this.#term, ...this.#context.self, entry: this.#entryKey, payload };
   }
 
-  async #untilCertain(put: Uint8Array, { call, signal, goOn }: Writing): Promise<Written> {
+  async #untilCertain(put: Uint8Array, { call, signal }: Writing): Promise<Written> {
     for (;;) {
-      goOn();
       const written = await this.#try(put, call);
       if (written !== 'again') return written;
       await sleep(this.#context.clock, this.#context.timing.retryEveryMs, signal);

@@ -1,28 +1,29 @@
 /** The handle that a leader holds for one term. */
 
-import { onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
+import { type SignalOptions, untilAborted } from '../async/abort.ts';
 import { LazyPromise } from '../async/lazy-promise.ts';
 import type { Semaphore } from '../async/semaphore.ts';
 import type { Cancel } from '../base/clock.ts';
 import { IncumbentError } from '../base/errors.ts';
-import type { LeaseSession, SessionContext } from '../lease/session.ts';
+import type { LeaseSession } from '../lease/session.ts';
 import { readCandidate, tryRead } from '../protocol/record.ts';
 import type { Successor } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
-import type { MemberIdentity, Won } from '../protocol/transactions.ts';
+import type { Won } from '../protocol/transactions.ts';
+import type { ValueOptions } from '../protocol/value-codec.ts';
 import { checkFenced } from '../store/checks.ts';
 import type { CallOptions, Change, Entry, Key, ListOptions, SwapResult } from '../store/contract.ts';
 import type { KeyWatch } from '../store/key-watch.ts';
 import { Drain } from './drain.ts';
 import { explainEnd } from './explain-end.ts';
 import { type ElectionSpec, findSuccessor, handoverError, type LeaderQueue, preferredCandidate } from './find-successor.ts';
-import { LeaderRecordWriter } from './leader-record.ts';
+import { type LeaderRecordContext, LeaderRecordWriter } from './leader-record.ts';
 import { isLoss, isSurelyKept, type LeadershipEnd, type LeadershipEndReason, type ReleaseState, transition } from './release-machine.ts';
 import { release, type Released } from './release.ts';
+import { StoredValue } from './stored-value.ts';
 
 /** @internal What a member passes to its leaderships. */
-export interface LeadershipContext extends SessionContext {
-  readonly self: MemberIdentity;
+export interface LeadershipContext extends LeaderRecordContext {
   readonly semaphore: Semaphore;
 }
 
@@ -170,11 +171,18 @@ export class Leadership<V = unknown> {
    */
   async swap(changes: readonly Change[], options: SignalOptions = {}): Promise<SwapResult> {
     checkFenced(changes, this.#context.store.capabilities);
-    this.assertValid();
     const result = await this.#call((call) => this.#context.store.compareAndSwap([this.guard(), ...changes], call), options);
     if (result.swapped) return { swapped: true, revisions: result.revisions.slice(1) };
     if (result.failed.some(({ index }) => index === 0)) throw this.#overtaken('recordReplaced');
     return { swapped: false, failed: result.failed.map(({ index, current }) => ({ index: index - 1, current })) };
+  }
+
+  /**
+   * A value in the store that this leader reads and changes: JSON, or encoded by a `codec`. Throws
+   * `INVALID_OPTION` for a malformed key, a key of the SDK, or wrong options.
+   */
+  stored<T>(key: Key, options: ValueOptions<T> = {}): StoredValue<T> {
+    return new StoredValue(this.#context, this, key, options);
   }
 
   /**
@@ -186,20 +194,10 @@ export class Leadership<V = unknown> {
    */
   async publish(value: V, options: SignalOptions = {}): Promise<void> {
     const payload = this.#spec.codec.encode(value);
-    const over = new AbortController();
-    const stops = [this.signal, options.signal].map((signal) => onAbort(signal, () => over.abort(signal?.reason)));
-    const goOn = (): void => {
-      this.assertValid();
-      over.signal.throwIfAborted();
-    };
-    try {
-      const { signal } = over;
-      const writing = this.#record.write(payload, { call: (task) => this.#call(task, { signal }), signal, goOn });
-      const written = await orAborted(writing, signal);
+    await untilAborted([this.signal, options.signal], async (signal) => {
+      const written = await this.#record.write(payload, { call: (task) => this.#call(task, { signal }), signal });
       if (written !== 'written') throw this.#overtaken(written === 'deleted' ? 'recordDeleted' : 'recordReplaced');
-    } finally {
-      for (const stop of stops) stop();
-    }
+    });
   }
 
   /**
@@ -262,7 +260,6 @@ export class Leadership<V = unknown> {
   }
 
   async #handOver(memberId: string | undefined, options: SignalOptions, atEnd: () => void): Promise<void> {
-    this.assertValid();
     const successor = await findSuccessor(this.#queue(options), memberId);
     this.assertValid();
     atEnd();
@@ -378,7 +375,9 @@ export class Leadership<V = unknown> {
     return this.signal.reason;
   }
 
+  /** Makes one call to the store. Throws `LEADERSHIP_ENDED` instead if `isValid()` is false. */
   async #call<T>(task: (options: CallOptions) => Promise<T>, { signal }: SignalOptions): Promise<T> {
+    this.assertValid();
     const timeoutMs = this.#context.timing.callTimeoutMs;
     try {
       return await task(signal === undefined ? { timeoutMs } : { timeoutMs, signal });

@@ -27,7 +27,7 @@ export interface ValueCodec<V> {
   decode(bytes: Uint8Array): V;
 }
 
-/** How published values are encoded and checked. By default they are JSON, and not checked. */
+/** How values are encoded and checked. By default they are JSON, and not checked. */
 export interface ValueOptions<V> {
   /**
    * Checks a value that was read from the store: a function that returns the value or throws, or a
@@ -48,14 +48,30 @@ export interface PayloadCodec<V> {
 
 /** Creates the codec. Throws `INVALID_OPTION` for wrong options. */
 export function payloadCodec<V>(options: ValueOptions<V>): PayloadCodec<V> {
-  const { parse, codec } = options;
-  if (codec !== undefined) {
-    if (parse !== undefined) throw invalidOption('parse', parse, 'left out where codec is given');
-    checkFunction('codec.encode', codec.encode);
-    checkFunction('codec.decode', codec.decode);
-    return bytesCodec(codec);
-  }
+  const { parse, codec } = checkOptions(options);
+  if (codec !== undefined) return bytesCodec(codec);
   return { encode: encodeJson, decode: parse === undefined ? decodeJson<V> : checkedDecoder(parse) };
+}
+
+/**
+ * Creates the codec of a key that holds the value alone: JSON in UTF-8, or the bytes of the user's
+ * codec. Throws `INVALID_OPTION` for wrong options. `decode` throws `FOREIGN_DATA` for bytes that
+ * are not JSON, and what the user's schema or codec throws.
+ */
+export function valueCodec<V>(options: ValueOptions<V>): ValueCodec<V> {
+  const { parse, codec } = checkOptions(options);
+  if (codec !== undefined) return codec;
+  const check = parse === undefined ? trusted<V> : checker(parse);
+  return { encode: (value) => new TextEncoder().encode(jsonOf(value)), decode: (bytes) => check(parseJson(bytes)) };
+}
+
+function checkOptions<V>(options: ValueOptions<V>): ValueOptions<V> {
+  const { parse, codec } = options;
+  if (codec === undefined) return options;
+  if (parse !== undefined) throw invalidOption('parse', parse, 'left out where codec is given');
+  checkFunction('codec.encode', codec.encode);
+  checkFunction('codec.decode', codec.decode);
+  return options;
 }
 
 function bytesCodec<V>(codec: ValueCodec<V>): PayloadCodec<V> {
@@ -70,11 +86,23 @@ function bytesCodec<V>(codec: ValueCodec<V>): PayloadCodec<V> {
 }
 
 function encodeJson(value: unknown): Payload {
-  if (value === undefined) return undefined;
+  return value === undefined ? undefined : { json: JSON.parse(jsonOf(value)) };
+}
+
+function jsonOf(value: unknown): string {
   const json = tryStringify(value);
   if (json === undefined) throw invalidSecret('value', value, 'something that JSON can hold (or give a codec)');
   if (nestsDeeperThan(MAX_VALUE_DEPTH, json)) throw invalidSecret('value', value, `at most ${MAX_VALUE_DEPTH} levels deep`);
-  return { json: JSON.parse(json) };
+  return json;
+}
+
+/** The error has no `cause`, because the one of `JSON.parse` quotes the text. */
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    throw new IncumbentError('FOREIGN_DATA', 'the value is not JSON');
+  }
 }
 
 function tryStringify(value: unknown): string | undefined {
@@ -122,7 +150,7 @@ function validated<V>(result: unknown): V {
     throw new TypeError('parse is a schema that validates asynchronously: a synchronous one is needed');
   }
   if ('issues' in result && result.issues !== undefined) {
-    throw new IncumbentError('FOREIGN_DATA', 'the published value does not fit the schema', { details: { issues: result.issues } });
+    throw new IncumbentError('FOREIGN_DATA', 'the value does not fit the schema', { details: { issues: result.issues } });
   }
   return trusted('value' in result ? result.value : undefined);
 }

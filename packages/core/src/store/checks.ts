@@ -61,15 +61,19 @@ const RESERVED = /^(elections|members|groups)(\/|$)/;
  */
 export function checkFenced(changes: readonly Change[], { maxChanges }: StoreCapabilities): void {
   for (const change of changes) {
-    const { key } = change;
-    if (typeof key !== 'string' || key === '') throw invalidText('key', key, 'a key of the store');
-    if (RESERVED.test(key)) throw invalidText('key', key, 'outside elections/, members/ and groups/, which the SDK keeps');
+    checkNotReserved(change.key);
     checkChange(change);
   }
   const most = maxChanges - 1;
   if (changes.length <= most) return;
   const why = `the store allows ${maxChanges}, and the guard is one`;
   throw new StoreError('TOO_LARGE', 'refused', `${changes.length} changes in one swap of a leader: ${most} are allowed (${why})`);
+}
+
+/** Checks that a key is not one of the SDK's own. */
+export function checkNotReserved(key: unknown): void {
+  if (typeof key !== 'string' || key === '') throw invalidText('key', key, 'a key of the store');
+  if (RESERVED.test(key)) throw invalidText('key', key, 'outside elections/, members/ and groups/, which the SDK keeps');
 }
 
 /** The fields of each kind of change, by the field that only this kind has. */

@@ -1,5 +1,6 @@
 /**
- * What the fuzzer feeds to core: the records under a store's keys, and what errors show of text.
+ * What the fuzzer feeds to core: the records and values under a store's keys, and what errors show of
+ * text.
  */
 
 import assert from 'node:assert/strict';
@@ -7,7 +8,7 @@ import assert from 'node:assert/strict';
 import type { FuzzTarget } from '@incumbent/test-support/fuzz';
 import fc from 'fast-check';
 
-import { payloadCodec } from '../../src/protocol/value-codec.ts';
+import { payloadCodec, valueCodec } from '../../src/protocol/value-codec.ts';
 import { isIncumbentError, type Entry } from '../../src/index.ts';
 import {
   writeHandoverTerm,
@@ -137,6 +138,21 @@ function isForeign(error: unknown): boolean {
   return isIncumbentError(error, 'FOREIGN_DATA', 'NEWER_FORMAT');
 }
 
+const stored = valueCodec<unknown>({});
+
+/** The value of a key that `leadership.stored` reads. */
+const values: FuzzTarget = {
+  name: 'values',
+  inputs: fc.jsonValue({ maxDepth: 3 }).map((value) => stored.encode(value)),
+  words: ['[[[[', '{"a":', '1e999', '-0', '__proto__', '"\\ud800"'],
+  read: (input) => {
+    const written = stored.encode(stored.decode(input));
+    assert.deepEqual(stored.encode(stored.decode(written)), written);
+  },
+  // A value of another program may be nested deeper than the SDK writes.
+  isRefusal: (error) => isForeign(error) || (error instanceof TypeError && 'code' in error && error.code === 'INVALID_OPTION'),
+};
+
 const SECRET = 'hunter2';
 const part = fc.oneof(fc.string({ maxLength: 8 }), fc.constantFrom('a', 'host', 'host:1', '[::1]:2', '', '%40', 'x/y', 'n=v'));
 
@@ -165,4 +181,4 @@ const urls: FuzzTarget = {
   isRefusal: () => false,
 };
 
-export const targets: readonly FuzzTarget[] = [records, urls];
+export const targets: readonly FuzzTarget[] = [records, urls, values];

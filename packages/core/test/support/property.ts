@@ -2,6 +2,8 @@
 
 import fc from 'fast-check';
 
+export const SEED = 20_300_101;
+
 export function check<T>(property: fc.IProperty<T>, options: fc.Parameters<T> = {}): void {
-  fc.assert(property, { seed: 20_300_101, ...options });
+  fc.assert(property, { seed: SEED, ...options });
 }
