@@ -133,7 +133,7 @@ describe('resign', () => {
       out: '"web-1" is told to step down from term 1\n"web-2" leads in term 2\n',
       err: '',
     });
-    expect(await first.ended).toMatchObject({ reason: 'recordDeleted' });
+    expect(await first.ended).toMatchObject({ reason: 'steppedDown' });
   });
 
   it('does nothing if the leader has another term than --term', async () => {

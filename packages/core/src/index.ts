@@ -23,7 +23,7 @@ export { Leadership } from './leadership/leadership.ts';
 export type { LeadershipEnd, LeadershipEndReason } from './leadership/release-machine.ts';
 export { ElectionAdmin, listElections } from './observer/admin.ts';
 export type { ElectionState, ElectionAdminOptions } from './observer/admin.ts';
-export type { VacancyReason, VacantView } from './observer/leader-state.ts';
+export type { PreviousTerm, TermEndReason, VacancyReason, VacantView } from './observer/leader-state.ts';
 export { ElectionObserver } from './observer/observer.ts';
 export type { CandidateView, ElectionView, LeaderView, ObserverOptions, UnknownView } from './observer/observer.ts';
 export { Election } from './member/election.ts';
