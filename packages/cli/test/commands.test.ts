@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { Printer, runCli } from '../src/index.ts';
 import { TestConsole } from './support/test-console.ts';
 
 let console: TestConsole;
@@ -26,6 +27,38 @@ describe('leader', () => {
     expect(await console.run(['leader', 'db'])).toMatchObject({ code: 1, err: 'nobody leads "db" (the last term was 1)\n' });
     const { code, out } = await console.run(['leader', 'db', '--json']);
     expect([code, JSON.parse(out)]).toEqual([1, { election: 'db', leader: null, term: '1', ended: 'resigned', stopping: false }]);
+  });
+});
+
+describe('watch', () => {
+  it.each([false, true])('prints why the leader changed (JSON: %s)', async (json) => {
+    const first = await console.leads('web-1');
+    let [text, close] = ['', (_: Error): void => {}];
+    const stream = {
+      write: (part: string): boolean => {
+        text += part;
+        return true;
+      },
+      on: (_: 'error', listener: typeof close): void => {
+        close = listener;
+      },
+    };
+    const shown = async (part: string): Promise<void> => {
+      while (!text.includes(part)) await new Promise(setImmediate);
+    };
+    const watching = runCli(['watch', 'db', ...(json ? ['--json'] : [])], { ...console.context(), out: new Printer(stream, {}) });
+    await shown('web-1');
+    await first.resign();
+    await shown('resigned');
+    await console.leads('web-2', 'db', 7);
+    await shown('web-2');
+    close(Object.assign(new Error('nobody reads'), { code: 'EPIPE' }));
+    expect(await watching).toBe(0);
+    const last = lines(text).at(-1) ?? '';
+    if (json) {
+      const previous = { term: '1', memberId: 'web-1', reason: 'resigned', vacantForMs: expect.any(Number) };
+      expect(JSON.parse(last)).toMatchObject({ state: 'leader', memberId: 'web-2', previous });
+    } else expect(last).toMatch(/ {2}leader {3}web-2 {2}term 2 {2}\(term 1 of web-1: resigned, vacant for [\d.]+ s\) {2}7$/);
   });
 });
 
@@ -133,7 +166,10 @@ describe('resign', () => {
       out: '"web-1" is told to step down from term 1\n"web-2" leads in term 2\n',
       err: '',
     });
-    expect(await first.ended).toMatchObject({ reason: 'recordDeleted' });
+    expect(await first.ended).toMatchObject({ reason: 'steppedDown' });
+    expect(lines((await console.run(['status'])).out)[1]).toMatch(/^db {8}web-2 {3}2 {5}\d {11}led \(term 1 of web-1: steppedDown\)$/);
+    const { out } = await console.run(['status', '--json']);
+    expect(JSON.parse(out)).toMatchObject({ leader: { previous: { term: '1', memberId: 'web-1', reason: 'steppedDown' } } });
   });
 
   it('does nothing if the leader has another term than --term', async () => {

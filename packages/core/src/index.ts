@@ -24,7 +24,7 @@ export type { LeadershipEnd, LeadershipEndReason } from './leadership/release-ma
 export type { StoredValue } from './leadership/stored-value.ts';
 export { ElectionAdmin, listElections } from './observer/admin.ts';
 export type { ElectionState, ElectionAdminOptions } from './observer/admin.ts';
-export type { VacancyReason, VacantView } from './observer/leader-state.ts';
+export type { PreviousTerm, TermEndReason, VacancyReason, VacantView } from './observer/leader-state.ts';
 export { ElectionObserver } from './observer/observer.ts';
 export type { CandidateView, ElectionView, LeaderView, ObserverOptions, UnknownView } from './observer/observer.ts';
 export { Election } from './member/election.ts';

@@ -157,6 +157,37 @@ describe('metrics', () => {
     expect(world.figures('incumbent_observed')).toEqual([]);
   });
 
+  it('count the changes of the leader by reason, once for all observers, and not the leader that was there', async () => {
+    const world = begin();
+    const observe = async (): Promise<ElectionObserver> => {
+      const observer = new ElectionObserver(world.server.connect(), 'jobs', { clock: world.clock });
+      await world.clock.run(observer.ready);
+      return observer;
+    };
+    const election = world.member.election('jobs');
+    const first = await world.clock.run(election.campaign());
+    await world.clock.run(first.resign());
+    const second = await world.clock.run(election.campaign());
+    const observers = [await observe(), await observe()];
+    expect(world.figures('incumbent_observed_changes_total')).toEqual([]);
+    await world.clock.run(second.publish('moved'));
+    const other = new Member(world.server.connect(), { memberId: 'b', ttlMs: 10_000, clock: world.clock });
+    const next = other.election('jobs').campaign();
+    await world.clock.advance(100);
+    await world.clock.run(second.handover('b'));
+    const third = await world.clock.run(next);
+    await world.clock.advance(100);
+    await world.clock.run(third.resign());
+    await world.clock.run(election.campaign());
+    await world.clock.advance(100);
+    expect(world.figures('incumbent_observed_changes_total')).toEqual([
+      '{store="memory",election="jobs",reason="handover"} 1',
+      '{store="memory",election="jobs",reason="resigned"} 1',
+    ]);
+    for (const observer of observers) await world.clock.run(observer.close());
+    await world.clock.run(other.close());
+  });
+
   it('are gone for what comes after it is closed', async () => {
     const world = begin();
     world.monitor.close();

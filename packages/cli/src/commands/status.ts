@@ -5,6 +5,7 @@ import { ElectionAdmin, isIncumbentError, listElections, type ElectionState, typ
 import { toJson } from '../common/json.ts';
 import { addStoreOptions, examples, exitCodes, type CommandParent } from '../common/options.ts';
 import { withStore, type StoreOptions } from '../common/store.ts';
+import { showPrevious } from '../common/term.ts';
 import type { CliContext } from '../context.ts';
 import { Exit, toCliError } from '../exit.ts';
 
@@ -71,7 +72,7 @@ function rowOf(state: ElectionState<unknown> | Unreadable): readonly string[] {
 }
 
 function stateText({ leader, ended, stopping, term }: ElectionState<unknown>): string {
-  if (leader !== undefined) return 'led';
+  if (leader !== undefined) return leader.previous === undefined ? 'led' : `led (${showPrevious(leader.previous)})`;
   if (stopping) return 'vacant: the last leader is still stopping';
   if (term === undefined) return 'vacant: nobody has led yet';
   return `vacant: ${ended ?? 'expired'}`;

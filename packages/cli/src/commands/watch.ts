@@ -6,6 +6,7 @@ import { showValue, toJson } from '../common/json.ts';
 import { addStoreOptions, examples, exitCodes, type CommandParent } from '../common/options.ts';
 import type { Printer, Style } from '../common/printer.ts';
 import { withStore, type StoreOptions } from '../common/store.ts';
+import { showPrevious } from '../common/term.ts';
 import type { CliContext } from '../context.ts';
 import { Exit } from '../exit.ts';
 
@@ -29,7 +30,7 @@ export function addWatch({ root, context, end }: CommandParent): void {
 
 const WATCH_HELP = `
 A line has the time and a state:
-  leader   who leads, the term and the published value
+  leader   who leads, the term, how the term before ended, and the published value
   vacant   nobody leads, and how the last term ended
   unknown  the store has not confirmed anything for a while, and why`;
 
@@ -52,7 +53,8 @@ function lineOf(view: ElectionView<unknown>, out: Printer): string {
   switch (view.state) {
     case 'leader': {
       const reset = view.reason === undefined ? '' : `  (${view.reason})`;
-      return line('green', 'leader', `${view.memberId}  term ${view.term}${reset}  ${showValue(view.value)}`.trimEnd());
+      const before = view.previous === undefined ? '' : `  (${showPrevious(view.previous)})`;
+      return line('green', 'leader', `${view.memberId}  term ${view.term}${reset}${before}  ${showValue(view.value)}`.trimEnd());
     }
     case 'vacant':
       return line('yellow', 'vacant', view.term === undefined ? view.reason : `${view.reason}  (term ${view.term} was the last)`);

@@ -1,8 +1,8 @@
-/** What `resign` and `handover` share: the term that the user names, and the wait for its end. */
+/** Terms: the one that the user names, the wait for its end, and how the one before ended. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { ElectionAdmin, ElectionState } from '@incumbent/core';
+import type { ElectionAdmin, ElectionState, PreviousTerm } from '@incumbent/core';
 import { describeHidden } from '@incumbent/core/adapter';
 
 import { CliError, Exit, usageError } from '../exit.ts';
@@ -47,4 +47,10 @@ export async function waitForTermEnd(admin: ElectionAdmin, term: bigint, timeout
     if (performance.now() >= until) return undefined;
     await sleep(POLL_EVERY_MS);
   }
+}
+
+/** How the term before a leader's ended, in words. */
+export function showPrevious({ term, memberId, reason, vacantForMs }: PreviousTerm): string {
+  const vacant = vacantForMs === undefined ? '' : `, vacant for ${vacantForMs / 1_000} s`;
+  return `term ${term} of ${memberId}: ${reason}${vacant}`;
 }

@@ -72,6 +72,10 @@ export const observeCases: readonly StoreCase[] = [
       await a.faults.cut();
       await arena.until(() => views.at(-1) === 'vacant: expired', 'the lease has expired', arena.failoverMs(a.store));
       await a.faults.heal();
+      assert.deepEqual(
+        views.filter((view) => view.startsWith('vacant: ')),
+        ['vacant: neverLed', 'vacant: expired'],
+      );
     },
     { faults: ['cut'] },
   ),

@@ -14,13 +14,16 @@ export const operatorCases: readonly StoreCase[] = [
     const first = await arena.campaign(a);
     const asB = arena.campaign(b);
     await arena.queued(a, 'b');
-    const operator = new ElectionAdmin(await arena.open(), NAME);
+    const store = await arena.open();
+    const operator = new ElectionAdmin(store, NAME);
     assert.equal(await operator.stepDown(arena.term(7n)), false);
     assert.equal(first.isValid(), true);
     assert.equal(await operator.stepDown(first.term), true);
     const end = await endOf(arena, first, arena.soonMs);
-    assert.deepEqual([end.reason, end.lost], ['recordDeleted', true]);
+    assert.deepEqual([end.reason, end.lost], ['steppedDown', false]);
     assert.equal((await asB).term, arena.term(2n));
+    const leader = await arena.observer(store).leader();
+    assert.deepEqual(leader?.previous, { term: first.term, memberId: 'a', reason: 'steppedDown' });
     assert.equal(await operator.stepDown(first.term), false);
   }),
 

@@ -12,7 +12,7 @@
  */
 
 import type { CandidateEvent, CandidateRules, CandidateState, Exit, Passed } from './state.ts';
-import { readCandidate, readLeader, readTerm, type TermRecord } from '../protocol/record.ts';
+import { type PreviousRecord, previousOf, readCandidate, readLeader, readTerm, type TermRecord } from '../protocol/record.ts';
 import type { Entry, Key, Revision } from '../store/contract.ts';
 import { checkSuccession, inSuccession, type QueueEntry, type Succession } from '../protocol/succession.ts';
 import { isGivenUp, isTermOf } from '../protocol/transactions.ts';
@@ -195,6 +195,7 @@ function claiming(state: In<'claiming'>, event: CandidateEvent, rules: Candidate
         leaderRevision: event.revisions[claimPart.leader],
         termRevision: event.revisions[claimPart.term],
         termValue: event.termValue,
+        previous: state.claim.termEntry === undefined ? undefined : previousOf(readTerm(state.claim.termEntry)),
       });
     case 'notSwapped':
       return refused(state, event.failed, rules);
@@ -215,11 +216,12 @@ interface Known {
   readonly leaderRevision: Revision | undefined;
   readonly termRevision: Revision | undefined;
   readonly termValue: Uint8Array | undefined;
+  readonly previous: PreviousRecord | undefined;
 }
 
-function elected(entry: Entry, { term, leaderRevision, termRevision, termValue }: Known): CandidateState {
+function elected(entry: Entry, { leaderRevision, termRevision, ...known }: Known): CandidateState {
   if (leaderRevision === undefined || termRevision === undefined) return { phase: 'confirming', entry };
-  return { phase: 'elected', won: { term, entry, leaderRevision, termRevision, termValue } };
+  return { phase: 'elected', won: { entry, leaderRevision, termRevision, ...known } };
 }
 
 /** The store refused the claim. The failed checks say what to wait for. */
@@ -258,8 +260,13 @@ function confirming(state: In<'confirming'>, event: CandidateEvent, rules: Candi
   if (leader?.entry === entry.key) {
     if (state.gone === true) return { phase: 'out', exit: { why: 'orphaned', entry } };
     const mine = term?.entry === entry.key ? event.term : undefined;
-    const known = { term: leader.term, leaderRevision: event.leader?.revision, termRevision: mine?.revision, termValue: mine?.value };
-    const won = elected(entry, known);
+    const won = elected(entry, {
+      term: leader.term,
+      leaderRevision: event.leader?.revision,
+      termRevision: mine?.revision,
+      termValue: mine?.value,
+      previous: leader.previous,
+    });
     if (won.phase === 'elected') return won;
     // The term was read before the claim was applied. If the term is not mine at the second read
     // either, somebody has changed it: then my record must go.

@@ -31,6 +31,8 @@ function causeOf({ reason, sinceRenewalMs, seenTerm }: LeadershipEnd): string {
       return 'because it resigned';
     case 'handover':
       return 'because it was handed over';
+    case 'steppedDown':
+      return 'because an operator made it step down';
     case 'recordDeleted':
       return "because somebody deleted the leader's record";
     case 'recordReplaced':

@@ -7,7 +7,7 @@ import { sleep } from '../async/sleep.ts';
 import { isRetryable, outcomeOf } from '../base/errors.ts';
 import type { SessionContext } from '../lease/session.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
-import { type LeaderRecord, type Payload, readLeader, writeLeader, writtenLeader } from '../protocol/record.ts';
+import { type LeaderRecord, type Payload, type PreviousRecord, readLeader, writeLeader, writtenLeader } from '../protocol/record.ts';
 import type { Remains, MemberIdentity, Won } from '../protocol/transactions.ts';
 import type { CallOptions, Change, Entry, Key, Revision } from '../store/contract.ts';
 
@@ -41,6 +41,7 @@ export class LeaderRecordWriter {
   readonly #entryKey: Key;
   readonly #termRevision: Revision;
   readonly #termValue: Uint8Array | undefined;
+  readonly #previous: PreviousRecord | undefined;
   #revision: Revision;
   /** The last requested write. The next one starts after it. */
   #lastWrite: Promise<unknown> | undefined;
@@ -52,6 +53,7 @@ export class LeaderRecordWriter {
     this.#entryKey = won.entry.key;
     this.#termRevision = won.termRevision;
     this.#termValue = won.termValue;
+    this.#previous = won.previous;
     this.#revision = won.leaderRevision;
   }
 
@@ -96,7 +98,7 @@ export class LeaderRecordWriter {
   }
 
   #recordOf(payload: Payload): LeaderRecord {
-    return { term: this.#term, ...this.#context.self, entry: this.#entryKey, payload };
+    return { term: this.#term, ...this.#context.self, entry: this.#entryKey, payload, previous: this.#previous };
   }
 
   async #untilCertain(put: Uint8Array, { call, signal }: Writing): Promise<Written> {

@@ -6,7 +6,7 @@ import type { Semaphore } from '../async/semaphore.ts';
 import type { Cancel } from '../base/clock.ts';
 import { IncumbentError } from '../base/errors.ts';
 import type { LeaseSession } from '../lease/session.ts';
-import { readCandidate, tryRead } from '../protocol/record.ts';
+import { type CandidateRecord, readCandidate, tryRead } from '../protocol/record.ts';
 import type { Successor } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
 import type { Won } from '../protocol/transactions.ts';
@@ -33,10 +33,7 @@ export interface LeadershipInit {
   readonly won: Won;
   /** The watch on its own entry. The leadership takes it over from the campaign, and ends it. */
   readonly own: KeyWatch;
-  /**
-   * Called once, when the release is over: the store holds nothing of the term, or refuses to
-   * remove the rest.
-   */
+  /** Called once, at the end of the release, also if the store refuses to remove the rest. */
   readonly onReleased: (released: Released, end: LeadershipEnd) => void;
 }
 
@@ -301,17 +298,20 @@ export class Leadership<V = unknown> {
     if (news === undefined) return;
     if (news.entry === undefined) return this.#finish('entryDeleted');
     this.#entry = news.entry;
-    this.#acceptRequest(tryRead(readCandidate, news.entry)?.handTo);
+    this.#acceptRequest(tryRead(readCandidate, news.entry));
   }
 
-  /** Hands over if an operator has requested that in this leader's own entry. */
-  #acceptRequest(successor: string | undefined): void {
-    if (successor === undefined || !this.isValid()) return;
+  /** Does what an operator has requested in this leader's own entry. */
+  #acceptRequest({ stepDown, handTo: to }: Pick<CandidateRecord, 'stepDown' | 'handTo'> = {}): void {
+    if (stepDown === true) {
+      this.#drain.expectUntrackedWork();
+      this.#finish('steppedDown');
+    }
+    if (to === undefined || !this.isValid()) return;
     const { telemetry } = this.#context;
-    const { election } = this.#spec;
-    const about = { election, term: this.term, to: successor };
+    const about = { election: this.#spec.election, term: this.term, to };
     telemetry.emit('handoverRequested', about);
-    this.#handOver(successor, {}, () => this.#drain.expectUntrackedWork()).catch((error: unknown) =>
+    this.#handOver(to, {}, () => this.#drain.expectUntrackedWork()).catch((error: unknown) =>
       telemetry.emit('retry', { doing: 'requestedHandover', ...about, error }),
     );
   }

@@ -15,6 +15,8 @@ export type LeadershipEndReason =
   | 'resigned'
   /** The leader handed over to a candidate. */
   | 'handover'
+  /** The leader stepped down because an operator requested it. */
+  | 'steppedDown'
   /** Somebody deleted the leader's record. */
   | 'recordDeleted'
   /** Another member has the leader's record or the term. */
@@ -28,7 +30,7 @@ export type LeadershipEndReason =
 export interface LeadershipEnd extends Omit<SessionEnd, 'reason'> {
   readonly term: bigint;
   readonly reason: LeadershipEndReason;
-  /** False for `resigned`, `handover` and `memberClosed`. True otherwise. */
+  /** False for `resigned`, `handover`, `steppedDown` and `memberClosed`. True otherwise. */
   readonly lost: boolean;
   /**
    * How long the work may still take to stop, in ms. The store certainly keeps the lease for this
@@ -185,6 +187,7 @@ const reasons: Readonly<Record<LeadershipEndReason, { readonly lost: boolean; re
   memberClosed: { lost: false, leaseKept: true },
   resigned: { lost: false, leaseKept: true },
   handover: { lost: false, leaseKept: true },
+  steppedDown: { lost: false, leaseKept: true },
   recordDeleted: { lost: true, leaseKept: true },
   recordReplaced: { lost: true, leaseKept: true },
   entryDeleted: { lost: true, leaseKept: true },

@@ -4,7 +4,16 @@ import { checkSignal, type SignalOptions } from '../async/abort.ts';
 import { IncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
 import { checkKnown, checkName, checkNumber, invalidOption, isName } from '../base/validate.ts';
 import { electionKeys, type ElectionKeys, ELECTIONS } from '../protocol/keys.ts';
-import { readCandidate, readLeader, readTerm, type TermRecord, tryRead, writeRequest, writeTerm } from '../protocol/record.ts';
+import {
+  readCandidate,
+  readLeader,
+  readTerm,
+  type TermRecord,
+  tryRead,
+  writeRequest,
+  writeStepDown,
+  writeTerm,
+} from '../protocol/record.ts';
 import { byId, inSuccession, readName } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
@@ -119,17 +128,28 @@ export class ElectionAdmin<V = unknown> {
   }
 
   /**
-   * Makes the leader of this term step down, by deleting its record, which the leader watches. The
-   * leader loses its leadership (`recordDeleted`), drains, and joins the queue again at the end.
+   * Makes the leader of this term step down (`steppedDown`). The leader stops at once, drains, and
+   * joins the queue again at the end.
    *
-   * Resolves with true if this call has deleted the record, or may have: an answer was lost, and
-   * the term is over. Resolves with false, and does nothing, if the term was already over.
+   * Requests it by a field in the leader's own entry in the queue, which the leader watches, and
+   * then deletes the leader's record, unless the leader has done so. The deletion makes a leader
+   * stop that does not know the request, because its version is older. If this call fails between
+   * the two, other leaders step down nevertheless.
+   *
+   * Resolves with true if this call has requested it, or may have: an answer was lost, and the term
+   * is over. Resolves with false, and does nothing, if the term was already over.
    */
   async stepDown(term: bigint, options: SignalOptions = {}): Promise<boolean> {
-    return this.#untilSwapped(options, async (call) => {
+    const isRequested = await this.#untilSwapped(options, async (call) => {
       const led = await this.#ledTerm(term, call);
-      return led === undefined ? undefined : [led.check, { key: this.#keys.leader, expect: led.leader.revision, delete: true }];
+      return led && [led.check, { key: led.entry.key, expect: led.entry.revision, put: writeStepDown(led.entry) }];
     });
+    if (!isRequested) return false;
+    await this.#untilSwapped(options, async (call) => {
+      const led = await this.#ledTerm(term, call);
+      return led && [led.check, { key: this.#keys.leader, expect: led.leader.revision, delete: true }];
+    });
+    return true;
   }
 
   /**
@@ -258,8 +278,9 @@ export class ElectionAdmin<V = unknown> {
   }
 
   #leader(entry: Entry): Omit<LeaderView<V>, 'state' | 'reason'> {
-    const { term, memberId, incarnation, payload } = readLeader(entry);
-    return { term, memberId, incarnation, value: this.#codec.decode(payload) };
+    const { term, memberId, incarnation, payload, previous } = readLeader(entry);
+    const view = { term, memberId, incarnation, value: this.#codec.decode(payload) };
+    return previous === undefined ? view : { ...view, previous };
   }
 
   #call(options: SignalOptions): CallOptions {

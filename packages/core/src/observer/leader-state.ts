@@ -1,19 +1,42 @@
 /** Finds out who leads an election, or why nobody does, from the keys `leader` and `term`. */
 
 import { orAborted } from '../async/abort.ts';
+import type { Clock } from '../base/clock.ts';
 import type { WrittenReason } from '../leadership/release-machine.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
-import { readLeader, readTerm } from '../protocol/record.ts';
+import { isAskedToStepDown, readLeader, readTerm } from '../protocol/record.ts';
 import type { Entry, Key, Store } from '../store/contract.ts';
 
 /**
- * Why nobody leads. `neverLed`: no term was ever issued, or its record was deleted. `expired`: the
- * last leader has written no reason, because its lease has ended or somebody has deleted its
- * record. In the second case, a leader that is alive writes `recordDeleted` when its work has
- * stopped. `termReset`: the store has lost terms. The last leader wrote the other reasons. Later
- * versions may add reasons.
+ * How a term ended. `expired`: its leader has written no reason, and its keys are gone, because its
+ * lease has ended: after a crash, a partition or a pause, or because its leader gave the lease up at
+ * the deadline. The store cannot tell these apart. The leader wrote the other reasons, when its work
+ * had stopped. Later versions may add reasons. `unknown`: another program wrote no readable reason.
  */
-export type VacancyReason = 'expired' | 'neverLed' | 'termReset' | WrittenReason | (string & {});
+export type TermEndReason = 'expired' | 'unknown' | WrittenReason | (string & {});
+
+/**
+ * Why nobody leads: how the last term ended, or one of these. `neverLed`: no term was ever issued,
+ * or its record was deleted. `termReset`: the store has lost terms. `recordDeleted` and
+ * `steppedDown` are shown as soon as the leader's record is deleted. Its work may be stopping then.
+ */
+export type VacancyReason = 'neverLed' | 'termReset' | TermEndReason;
+
+/** How the term before a leader's ended. */
+export interface PreviousTerm {
+  /** The term. Lower by one than the leader's, except where terms were skipped. */
+  readonly term: bigint;
+  /** The member that held the term. */
+  readonly memberId: string;
+  /** Why the term ended. The leader's record has it, so every observer shows the same. */
+  readonly reason: TermEndReason;
+  /**
+   * How long nobody led between the two terms, in ms, as measured by this process. Absent if no
+   * observer of this process saw a vacancy, or not all of it: it joined later, or its view was
+   * `unknown` meanwhile. A handover in one swap has no vacancy.
+   */
+  readonly vacantForMs?: number;
+}
 
 /** A view of an election that nobody leads. */
 export interface VacantView {
@@ -29,6 +52,7 @@ export interface KnownLeader {
   readonly term: bigint;
   /** The record. Each observer decodes the value with its own codec. */
   readonly entry: Entry;
+  readonly previous?: PreviousTerm | undefined;
   /**
    * Only if the term is lower than one seen before: a linearizable read has confirmed that the
    * store has gone back.
@@ -91,26 +115,71 @@ export class LeaderStateReader {
 
   /**
    * Finds out why nobody leads, after an event or a read without the key `leader`. A holder that
-   * ends its term writes the reason into `term`, in the swap that deletes `leader`, so this read
-   * shows it. If there is no reason, another read confirms that `leader` is absent, because the
-   * event may be outdated.
+   * ends its term writes the reason into `term`, in the swap that deletes `leader` and its entry, so
+   * this read shows it. If there is no reason, another read confirms that `leader` is absent,
+   * because the event may be outdated. If the holder's entry is still there after that, its lease
+   * lives, and somebody has deleted `leader` alone. Otherwise `term` is read again: the holder may
+   * have ended its term since.
    */
   async #vacancy(signal: AbortSignal): Promise<LeaderState> {
     for (let gone: bigint | undefined; ;) {
       const entry = await this.#read(this.#keys.term, signal);
       if (entry === undefined) return { state: 'vacant', reason: 'neverLed' };
-      const { term, ended } = readTerm(entry);
-      if (ended !== undefined || term === gone)
-        return { state: 'vacant', term, reason: term < this.#highest ? 'termReset' : (ended?.reason ?? 'expired') };
+      const { term, entry: holder, ended } = readTerm(entry);
+      if (ended !== undefined || term === gone) return this.#vacant(term, ended?.reason ?? 'expired');
       const leader = await this.leader(signal);
       if (leader !== undefined) return this.#resetIfLower(leaderIn(leader));
+      const own = await this.#read(holder, signal);
+      if (own !== undefined) return this.#vacant(term, isAskedToStepDown(own) ? 'steppedDown' : 'recordDeleted');
       gone = term;
     }
   }
+
+  #vacant(term: bigint, reason: TermEndReason): VacantView {
+    return { state: 'vacant', term, reason: term < this.#highest ? 'termReset' : reason };
+  }
 }
 
-function leaderIn(entry: Entry): KnownLeader {
-  return { state: 'leader', term: readLeader(entry).term, entry };
+/** The state that the leader's record shows. */
+export function leaderIn(entry: Entry): KnownLeader {
+  const { term, previous } = readLeader(entry);
+  return { state: 'leader', term, entry, previous };
+}
+
+/** Measures the vacancies that a watch shows from their beginning to their end. */
+export class VacancyTimer {
+  readonly #clock: Clock;
+  /** The present vacancy, if its beginning was seen, and the term that it follows. */
+  #present: { readonly after: bigint; readonly sinceMs: number } | undefined;
+  /** The last vacancy, and the terms before and after it. */
+  #last: { readonly after: bigint; readonly until: bigint; readonly vacantForMs: number } | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The record of this leader is gone. */
+  begin({ term }: KnownLeader): void {
+    this.#present ??= { after: term, sinceMs: this.#clock.monotonic() };
+  }
+
+  /** Changes may be missed from now on. */
+  lose(): void {
+    this.#present = undefined;
+  }
+
+  /** Adds the length of the vacancy before this leader, if there was one and all of it was seen. */
+  end(leader: KnownLeader): KnownLeader {
+    const [present, { term, previous }] = [this.#present, leader];
+    this.#present = undefined;
+    if (present !== undefined && present.after !== term) {
+      const vacantForMs = Math.round(this.#clock.monotonic() - present.sinceMs);
+      this.#last = { after: present.after, until: term, vacantForMs };
+    }
+    const last = this.#last;
+    if (previous === undefined || last?.after !== previous.term || last.until !== term) return leader;
+    return { ...leader, previous: { ...previous, vacantForMs: last.vacantForMs } };
+  }
 }
 
 /** True if both states are the same. */

@@ -12,8 +12,8 @@ import { electionKeys, type ElectionKeys } from '../protocol/keys.ts';
 import { readLeader } from '../protocol/record.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
 import { checkStore } from '../store/checks.ts';
-import type { CallOptions, Entry, Store } from '../store/contract.ts';
-import type { LeaderState, VacantView } from './leader-state.ts';
+import type { CallOptions, Store } from '../store/contract.ts';
+import { type KnownLeader, leaderIn, type LeaderState, type PreviousTerm, type VacantView } from './leader-state.ts';
 import { subscribe } from './shared-watch.ts';
 
 /** The options of an {@link ElectionObserver}. */
@@ -37,6 +37,12 @@ export interface LeaderView<V> {
   readonly incarnation: string;
   /** The value that the leader publishes. Undefined if it publishes none. */
   readonly value: V | undefined;
+  /**
+   * How the term before ended. It is read from the leader's record, so an observer that joins late,
+   * or that has missed terms, shows it as well. Absent for the first term, and if an earlier version
+   * of the SDK, which writes no such field, has elected the leader or published its value.
+   */
+  readonly previous?: PreviousTerm;
   /**
    * Present only if the term is lower than one shown before. A linearizable read has confirmed that
    * the store has lost terms.
@@ -174,7 +180,7 @@ export class ElectionObserver<V = unknown> {
   async leader(options: SignalOptions = {}): Promise<LeaderView<V> | undefined> {
     const signal = checkSignal(options);
     const entry = await this.#store.read(this.#keys.leader, signal === undefined ? this.#options() : { ...this.#options(), signal });
-    return entry === undefined ? undefined : this.#leaderView(entry);
+    return entry === undefined ? undefined : this.#leaderView(leaderIn(entry));
   }
 
   /** Ends the watch and every iteration. Idempotent. The store stays open. */
@@ -206,7 +212,7 @@ export class ElectionObserver<V = unknown> {
 
   #see(state: LeaderState): void {
     try {
-      this.#show(state.state === 'vacant' ? state : this.#leaderView(state.entry, state.reason));
+      this.#show(state.state === 'vacant' ? state : this.#leaderView(state));
     } catch (error) {
       this.#lose(error);
     }
@@ -215,7 +221,8 @@ export class ElectionObserver<V = unknown> {
   #show(view: Known<V>): void {
     this.#known = view;
     this.#views.set(view);
-    this.#telemetry.emit('observed', { state: view.state, term: view.term });
+    const { state, term } = view;
+    this.#telemetry.emit('observed', state === 'leader' ? { state, term, previous: view.previous } : { state, term });
     this.#ready.resolve();
   }
 
@@ -229,9 +236,16 @@ export class ElectionObserver<V = unknown> {
     if (isIncumbentError(cause, 'STORE_CLOSED')) this.#views.end({ error: cause });
   }
 
-  #leaderView(entry: Entry, reason?: 'termReset'): LeaderView<V> {
-    const { term, memberId, incarnation, payload } = readLeader(entry);
-    const view = { state: 'leader', term, memberId, incarnation, value: this.#codec.decode(payload) } as const;
-    return reason === undefined ? view : { ...view, reason };
+  #leaderView({ entry, term, previous, reason }: KnownLeader): LeaderView<V> {
+    const { memberId, incarnation, payload } = readLeader(entry);
+    return {
+      state: 'leader',
+      term,
+      memberId,
+      incarnation,
+      value: this.#codec.decode(payload),
+      ...(previous === undefined ? {} : { previous }),
+      ...(reason === undefined ? {} : { reason }),
+    };
   }
 }

@@ -12,7 +12,7 @@ import { fraction, type Random } from '../base/random.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import type { Entry, Key, Store } from '../store/contract.ts';
 import { follow } from '../store/key-watch.ts';
-import { LeaderStateReader, isSameState, isStateOf, type LeaderState } from './leader-state.ts';
+import { LeaderStateReader, isSameState, isStateOf, type LeaderState, VacancyTimer } from './leader-state.ts';
 
 /**
  * Receives the states of an election. Every state is at least as new as the moment of subscribing.
@@ -68,6 +68,7 @@ class SharedElectionWatch {
   readonly #context: SharedWatchContext;
   readonly #forget: (shared: SharedElectionWatch) => void;
   readonly #reader: LeaderStateReader;
+  readonly #vacancies: VacancyTimer;
   readonly #backoff: Backoff;
   readonly #listeners = new Set<ElectionListener>();
   /** Listeners that have received no state yet: the known state may be older than they are. */
@@ -101,9 +102,10 @@ class SharedElectionWatch {
   #cancelCheck: Cancel = () => {};
 
   constructor(context: SharedWatchContext, forget: (shared: SharedElectionWatch) => void) {
-    const { store, keys, random, callTimeoutMs } = context;
+    const { store, keys, clock, random, callTimeoutMs } = context;
     this.#context = context;
     this.#forget = forget;
+    this.#vacancies = new VacancyTimer(clock);
     this.#reader = new LeaderStateReader(store, keys, callTimeoutMs);
     this.#backoff = new Backoff(random, 500, 30_000);
   }
@@ -184,6 +186,7 @@ class SharedElectionWatch {
       over.abort();
     };
     this.#latest = undefined;
+    this.#vacancies.lose();
     this.#early = [...this.#newcomers];
     const stop = onAbort(this.#closed.signal, () => over.abort());
     const options = { signal: over.signal, onStale: (cause: unknown) => (over.signal.aborted ? undefined : this.#lose(cause)) };
@@ -221,6 +224,7 @@ class SharedElectionWatch {
     this.#generation += 1;
     this.#latest = { entry };
     this.#look.abort();
+    if (entry === undefined && this.#lost === undefined && this.#seen?.state === 'leader') this.#vacancies.begin(this.#seen);
     const { signal } = (this.#look = new AbortController());
     this.#reader.see(entry, signal).then(
       (state) => (signal.aborted ? undefined : this.#show(state, this.#early)),
@@ -265,7 +269,8 @@ class SharedElectionWatch {
   }
 
   /** `served`: the new listeners for which this state is new enough. */
-  #show(state: LeaderState, served: readonly ElectionListener[]): void {
+  #show(read: LeaderState, served: readonly ElectionListener[]): void {
+    const state = read.state === 'leader' ? this.#vacancies.end(read) : read;
     this.#generation += 1;
     const generation = this.#generation;
     const isNews = this.#lost !== undefined || this.#seen === undefined || !isSameState(state, this.#seen);
@@ -285,6 +290,7 @@ class SharedElectionWatch {
   #lose(cause: unknown): void {
     this.#generation += 1;
     this.#look.abort();
+    this.#vacancies.lose();
     if (this.#closed.signal.aborted) return;
     this.#lost = { cause, watch: this.#over };
     for (const listener of [...this.#listeners]) if (this.#listeners.has(listener)) listener.stale(cause);

@@ -5,15 +5,17 @@
  */
 
 import { type InvalidInput, invalidSecret } from '../base/validate.ts';
-import { writeHandoverTerm, type Payload, writeCandidate, writeLeader, writeRequest } from './record.ts';
+import { writeHandoverTerm, type Payload, writeCandidate, writeLeader, writeRequest, writeStepDown } from './record.ts';
 import type { Entry, Key, Store } from '../store/contract.ts';
 import type { MemberIdentity } from './transactions.ts';
 import { MAX_TERM } from './terms.ts';
 
 /** The most characters that a store adds to the name of an entry, for its order and its lease. */
 const ADDED_TO_NAME = 64;
-/** The longest member id that an operator can write into an entry. */
-const LONGEST_MEMBER_ID = 'm'.repeat(128);
+/** The longest member id, and the longest reason for the end of a term. */
+const LONGEST_NAME = 'm'.repeat(128);
+/** The longest end of a term before: the record of a later leader has it. */
+const LONGEST_PREVIOUS = { term: MAX_TERM, memberId: LONGEST_NAME, reason: LONGEST_NAME };
 
 /**
  * Throws `INVALID_OPTION` if the longest record of a candidate with this payload and this key
@@ -27,14 +29,15 @@ export function checkRecordSize(store: Store, self: MemberIdentity, key: Key, pa
 
 function longestRecord(self: MemberIdentity, key: Key, payload: Payload): number {
   const entry = key + 'x'.repeat(ADDED_TO_NAME);
-  return Math.max(writeLeader({ term: MAX_TERM, ...self, entry, payload }).length, longestEntry(key, payload));
+  const record = writeLeader({ term: MAX_TERM, ...self, entry, payload, previous: LONGEST_PREVIOUS });
+  return Math.max(record.length, longestEntry(key, payload));
 }
 
-/** The longest form of an entry: with the fields of a handover and of an operator's request. */
+/** The longest form of an entry: with the fields of a handover and of an operator's requests. */
 function longestEntry(key: Key, payload: Payload): number {
   const entry = (value: Uint8Array): Entry => ({ key, name: key, value, revision: '', order: 0n });
   const named = writeHandoverTerm(entry(writeCandidate(payload, MAX_TERM)), MAX_TERM);
-  return writeRequest(entry(named), LONGEST_MEMBER_ID).length;
+  return writeStepDown(entry(writeRequest(entry(named), LONGEST_NAME))).length;
 }
 
 function tooLarge(store: string, maxBytes: number, bytes: number, ofValue: number): InvalidInput {

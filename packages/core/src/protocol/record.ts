@@ -5,6 +5,7 @@
  */
 
 import { IncumbentError } from '../base/errors.ts';
+import { isName } from '../base/validate.ts';
 import type { Entry, Key, Revision } from '../store/contract.ts';
 import { MAX_TERM } from './terms.ts';
 
@@ -26,6 +27,22 @@ export interface LeaderRecord {
    */
   readonly entry: Key;
   readonly payload: Payload;
+  /**
+   * How the term before ended. Absent for the first term, and if an older version has written the
+   * record.
+   */
+  readonly previous?: PreviousRecord | undefined;
+}
+
+/**
+ * The end of the term before, as the key `term` showed it to the swap that elected the leader. That
+ * swap checks the revision of `term`, so all observers read the same, also those that join later.
+ */
+export interface PreviousRecord {
+  readonly term: bigint;
+  readonly memberId: string;
+  /** The reason that the holder wrote. `expired` if it wrote none. */
+  readonly reason: string;
 }
 
 /**
@@ -69,6 +86,8 @@ export interface CandidateRecord {
   readonly handoverTerm?: bigint;
   /** Set by an operator in the leader's entry: the member id that the leader shall hand over to. */
   readonly handTo?: string;
+  /** Set by an operator in the leader's entry: the leader shall step down. */
+  readonly stepDown?: true;
   /** All fields as read, including those that this version does not know. */
   readonly raw: Json;
 }
@@ -145,10 +164,14 @@ function text(entry: Entry, json: Json, field: string): string {
 }
 
 function termOf(entry: Entry, json: Json, field: string): bigint {
-  const value = text(entry, json, field);
-  const term = /^[1-9][0-9]{0,18}$/.test(value) ? BigInt(value) : 0n;
-  if (term < 1n || term > MAX_TERM) throw foreign(entry, `a record whose "${field}" is no term`);
+  const term = parseTermNumber(text(entry, json, field));
+  if (term === undefined) throw foreign(entry, `a record whose "${field}" is no term`);
   return term;
+}
+
+function parseTermNumber(value: string): bigint | undefined {
+  const term = /^[1-9][0-9]{0,18}$/.test(value) ? BigInt(value) : 0n;
+  return term < 1n || term > MAX_TERM ? undefined : term;
 }
 
 function payloadOf(json: Json): Payload {
@@ -163,8 +186,17 @@ function payloadFields(payload: Payload): Json {
 
 /** Encodes the value of the key `leader`. */
 export function writeLeader(record: LeaderRecord): Uint8Array {
-  const { term, memberId, incarnation, entry, payload } = record;
-  return write({ term: String(term), memberId, incarnation, entry, ...payloadFields(payload) });
+  const { term, memberId, incarnation, entry, payload, previous } = record;
+  const before = previous === undefined ? {} : { previous: { ...previous, term: String(previous.term) } };
+  return write({ term: String(term), memberId, incarnation, entry, ...before, ...payloadFields(payload) });
+}
+
+/**
+ * How this term ended, for the record of the next leader. Undefined if the record does not name its
+ * member. Both texts are names, so that the length of the next record is bounded.
+ */
+export function previousOf({ term, memberId, ended }: TermRecord, reason: string = ended?.reason ?? 'expired'): PreviousRecord | undefined {
+  return isName(memberId) ? { term, memberId, reason: isName(reason) ? reason : 'unknown' } : undefined;
 }
 
 /** The records of entries that {@link writtenLeader} made. */
@@ -192,13 +224,23 @@ export function readLeader(entry: Entry): LeaderRecord {
   const own = written.get(entry);
   if (own !== undefined) return own;
   const json = open(entry);
+  const previous = readPrevious(json['previous']);
   return {
     term: termOf(entry, json, 'term'),
     memberId: text(entry, json, 'memberId'),
     incarnation: text(entry, json, 'incarnation'),
     entry: text(entry, json, 'entry'),
     payload: payloadOf(json),
+    ...(previous === undefined ? {} : { previous }),
   };
+}
+
+/** Undefined if it is malformed: it is only shown, and must not hide who leads. */
+function readPrevious(json: unknown): PreviousRecord | undefined {
+  if (!isJson(json)) return undefined;
+  const { term: digits, memberId, reason } = json;
+  const term = typeof digits === 'string' ? parseTermNumber(digits) : undefined;
+  return term !== undefined && isName(memberId) && isName(reason) ? { term, memberId, reason } : undefined;
 }
 
 /**
@@ -272,6 +314,19 @@ export function writeRequest(entry: Entry, handTo: string | undefined): Uint8Arr
   return write({ ...readCandidate(entry).raw, handTo });
 }
 
+/** Encodes the same entry with an operator's request that its leader step down. */
+export function writeStepDown(entry: Entry): Uint8Array {
+  return write({ ...readCandidate(entry).raw, stepDown: true });
+}
+
+/**
+ * True if an operator has requested in this entry that its leader step down. False if the entry is
+ * unreadable.
+ */
+export function isAskedToStepDown(entry: Entry | undefined): boolean {
+  return tryRead(readCandidate, entry)?.stepDown === true;
+}
+
 /** Decodes an entry of the queue. */
 export function readCandidate(entry: Entry): CandidateRecord {
   const json = open(entry);
@@ -280,6 +335,7 @@ export function readCandidate(entry: Entry): CandidateRecord {
     termFloor: 'termFloor' in json ? termOf(entry, json, 'termFloor') : 0n,
     ...('handoverTerm' in json ? { handoverTerm: termOf(entry, json, 'handoverTerm') } : {}),
     ...('handTo' in json ? { handTo: text(entry, json, 'handTo') } : {}),
+    ...(json['stepDown'] === true ? { stepDown: true } : {}),
     raw: json,
   };
 }

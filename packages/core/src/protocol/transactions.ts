@@ -9,6 +9,8 @@ import {
   type LeaderRecord,
   writeHandoverTerm,
   type Payload,
+  type PreviousRecord,
+  previousOf,
   readCandidate,
   readLeader,
   readTerm,
@@ -51,6 +53,8 @@ export interface Won {
   readonly termRevision: Revision;
   /** The value of the key `term` at that revision. Absent if it is not known. */
   readonly termValue?: Uint8Array | undefined;
+  /** How the term before ended, as the leader's record says. */
+  readonly previous?: PreviousRecord | undefined;
 }
 
 /**
@@ -69,8 +73,9 @@ export function claimChanges(
   const { term, termEntry, holder, evict, first } = claim;
   const before = termEntry === undefined ? undefined : readTerm(termEntry);
   const record = { term, ...self, entry: entry.key };
+  const previous = before === undefined ? undefined : previousOf(before);
   const changes: Change[] = [
-    { key: keys.leader, expect: null, put: writeLeader({ ...record, payload }), lease },
+    { key: keys.leader, expect: null, put: writeLeader({ ...record, payload, previous }), lease },
     { key: keys.term, expect: termEntry?.revision ?? null, put: writeTerm({ ...record, first }, before), lease: null },
     { key: entry.key, expect: entry.revision },
   ];
@@ -98,7 +103,8 @@ export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
   const { payload, termFloor } = readCandidate(successor.entry);
   const before = readTerm(mine);
   const term = termAfter(before.term > termFloor ? before.term : termFloor);
-  const record: LeaderRecord = { term, ...successor.self, entry: successor.entry.key, payload };
+  const previous = previousOf(before, 'handover');
+  const record: LeaderRecord = { term, ...successor.self, entry: successor.entry.key, payload, previous };
   return [
     { key: keys.leader, expect: leader.revision, put: writeLeader(record), lease },
     {

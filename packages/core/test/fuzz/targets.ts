@@ -22,6 +22,7 @@ import {
   writeLeader,
   writeMember,
   writeRequest,
+  writeStepDown,
   writeTerm,
   type Payload,
 } from '../../src/protocol/record.ts';
@@ -36,6 +37,7 @@ const payload: fc.Arbitrary<Payload> = fc.oneof(
   fc.base64String().map((bytes) => ({ bytes })),
 );
 const identity = { memberId: text, incarnation: text };
+const previous = fc.record({ term, memberId: fc.constantFrom('a', 'b-1'), reason: fc.constantFrom('resigned', 'expired') });
 const ended = fc.oneof(fc.record({ reason: text }), fc.record({ reason: text, successor: text, first: fc.boolean() }));
 
 /** Bytes that a user's own codec takes as they are. */
@@ -69,8 +71,14 @@ function isPayload(value: unknown): value is Payload {
 function shown(record: unknown): string {
   return JSON.stringify(record, (name, part: unknown) => {
     if (name === 'raw') return undefined;
+    // A field that `read` adds may come before or after another one.
+    if (name === '' && typeof part === 'object' && part !== null) return Object.fromEntries(Object.entries(part).toSorted(byName));
     return typeof part === 'bigint' ? `${part}n` : part;
   });
+}
+
+function byName([a]: [string, unknown], [b]: [string, unknown]): number {
+  return a < b ? -1 : 1;
 }
 
 const kinds: readonly ((entry: Entry) => void)[] = [
@@ -89,6 +97,10 @@ const kinds: readonly ((entry: Entry) => void)[] = [
     (record) => writeHandoverTerm(entryOf('k', record.raw), 3n),
   ),
   again(
+    (entry) => ({ ...readCandidate(entry), stepDown: true }),
+    (record) => writeStepDown(entryOf('k', record.raw)),
+  ),
+  again(
     (entry) => ({ ...readCandidate(entry), handTo: 'b' }),
     (record) => writeRequest(entryOf('k', record.raw), 'b'),
   ),
@@ -100,6 +112,7 @@ const records: FuzzTarget = {
   name: 'records',
   inputs: fc.oneof(
     fc.record({ term, ...identity, entry: text, payload }).map(writeLeader),
+    fc.record({ term, ...identity, entry: text, payload, previous }).map(writeLeader),
     fc
       .tuple(fc.record({ term, ...identity, entry: text }), fc.option(ended, { nil: undefined }))
       .map(([record, end]) => writeTerm(end === undefined ? record : { ...record, ended: end }, undefined)),
@@ -115,6 +128,7 @@ const records: FuzzTarget = {
     '"memberId":',
     '"entry":',
     '"ended":{"reason":',
+    '"previous":{"term":"1","memberId":"a","reason":"',
     '"bytes":"',
     '"value":',
     '[[[[',

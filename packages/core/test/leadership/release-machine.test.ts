@@ -119,7 +119,7 @@ it('a releaseOrphan releases without a word about a successor', () => {
 });
 
 it('an end is a loss unless it was decided', () => {
-  const decided: readonly LeadershipEndReason[] = ['resigned', 'handover', 'memberClosed'];
+  const decided: readonly LeadershipEndReason[] = ['resigned', 'handover', 'steppedDown', 'memberClosed'];
   const lost: readonly LeadershipEndReason[] = [
     'deadline',
     'leaseExpired',
@@ -141,6 +141,7 @@ it('the lease is surely there at an end unless the store has ended it, or time h
     'memberClosed',
     'resigned',
     'handover',
+    'steppedDown',
     'recordDeleted',
     'termBehind',
   ];

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { ElectionAdmin, listElections, Member } from '../../src/index.ts';
+import { ElectionAdmin, listElections, Member, StoreError } from '../../src/index.ts';
 import { longestDrainMs } from '../../src/lease/timing.ts';
 import { after, behind, DRAIN_MS, led } from '../support/led.ts';
+import { relay } from '../support/relay.ts';
 import { track } from '../support/track.ts';
-import { LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
+import { CANDIDATES, LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
 
 function operator(world: World): ElectionAdmin {
   return new ElectionAdmin(world.connect(), NAME);
@@ -29,7 +30,7 @@ describe.each([
     const next = await behind(world, 'b');
     expect(await world.run(operator(world).stepDown(1n))).toBe(true);
     await world.pass(100);
-    expect(ended).toMatchObject([{ reason: 'recordDeleted', lost: true, drainMs: DRAIN_MS }]);
+    expect(ended).toMatchObject([{ reason: 'steppedDown', lost: false, drainMs: DRAIN_MS }]);
     expect(next.state).toBe('pending');
     expect(await world.run(operator(world).state())).toMatchObject({
       stopping: true,
@@ -40,6 +41,64 @@ describe.each([
     expect(next.value?.term).toBe(2n);
     await world.pass(TTL_MS);
     expect(world.queue()).toEqual(['b', 'a']);
+  });
+
+  it('makes a leader step down that has no work of its own to report: it gets the whole drain', async () => {
+    const { world, leadership } = await led(options);
+    const next = await behind(world, 'b');
+    await world.run(operator(world).stepDown(1n));
+    await world.pass(DRAIN_MS - 100);
+    expect([leadership.isValid(), next.state]).toEqual([false, 'pending']);
+    await world.pass(200);
+    expect([next.value?.term, world.events.about('leadership ended')]).toMatchObject([
+      2n,
+      [{ reason: 'steppedDown', why: 'because an operator made it step down' }],
+    ]);
+  });
+
+  it('makes the leader step down also if the operator fails halfway', async () => {
+    const { world, leadership } = await led(options);
+    const next = await behind(world, 'b');
+    const behindStore = world.connect();
+    let swaps = 0;
+    const store = relay(behindStore, {
+      compareAndSwap: async (changes, call) => {
+        swaps += 1;
+        if (swaps > 1) throw new StoreError('PERMISSION_DENIED', 'refused', 'no');
+        return behindStore.compareAndSwap(changes, call);
+      },
+    });
+    await expect(world.run(new ElectionAdmin(store, NAME).stepDown(1n))).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    await world.pass(2 * DRAIN_MS);
+    expect(await leadership.ended).toMatchObject({ reason: 'steppedDown' });
+    expect(next.value?.term).toBe(2n);
+  });
+
+  it('makes a leader step down whose version does not know the request, by deleting its record', async () => {
+    const world = new World(options);
+    const record = { v: 1, term: '4', memberId: 'old', incarnation: 'i', entry: `${CANDIDATES}/old~i~1~fifo~` };
+    world.put(record.entry, { v: 1, value: 7 });
+    world.put(TERM, record);
+    world.put(LEADER, record);
+    expect(await world.run(operator(world).stepDown(4n))).toBe(true);
+    expect([world.json(LEADER), world.json(record.entry)]).toEqual([undefined, { v: 1, value: 7, stepDown: true }]);
+  });
+
+  it('is named as the reason to all others also if the leader sees the deletion of its record first', async () => {
+    const world = new World(options);
+    const behindStore = world.connect();
+    const store = relay(behindStore, {
+      watch: (key, call) => behindStore.watch(key, key.startsWith(CANDIDATES) ? { ...call, signal: AbortSignal.abort() } : call),
+    });
+    const leadership = await world.elect(world.member('a', {}, store));
+    const next = await behind(world, 'b');
+    const observer = world.observer();
+    await world.run(observer.ready);
+    await world.run(operator(world).stepDown(1n));
+    expect(await world.run(leadership.ended)).toMatchObject({ reason: 'recordDeleted' });
+    await world.pass(2 * DRAIN_MS);
+    expect(next.value?.term).toBe(2n);
+    expect(observer.current).toMatchObject({ state: 'leader', previous: { memberId: 'a', reason: 'steppedDown' } });
   });
 
   it('asks the leader to hand over, past those before the successor: the work has stopped before the successor leads', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { VacancyReason } from '../../src/index.ts';
+import { ElectionAdmin, type VacancyReason } from '../../src/index.ts';
 import { after, led, type Led } from '../support/led.ts';
 import { track } from '../support/track.ts';
 import { LEADER, NAME, TERM } from '../support/world.ts';
@@ -8,7 +8,9 @@ import { LEADER, NAME, TERM } from '../support/world.ts';
 type Named<Reason> = Reason extends string ? (string extends Reason ? never : Reason) : never;
 
 /** The reasons that the leader `a` writes, and how the term of that leader ends for each of them. */
-const ends: Readonly<Record<Exclude<Named<VacancyReason>, 'expired' | 'neverLed' | 'termReset'>, (led: Led) => Promise<unknown>>> = {
+const ends: Readonly<
+  Record<Exclude<Named<VacancyReason>, 'expired' | 'unknown' | 'neverLed' | 'termReset'>, (led: Led) => Promise<unknown>>
+> = {
   resigned: ({ leadership }) => leadership.resign(),
   memberClosed: ({ member }) => member.close(),
   handover: async ({ world, leadership }) => {
@@ -27,6 +29,7 @@ const ends: Readonly<Record<Exclude<Named<VacancyReason>, 'expired' | 'neverLed'
     await after(world, 1_000);
     expect(handing.state).toBe('rejected');
   },
+  steppedDown: ({ world }) => new ElectionAdmin(world.connect(), NAME).stepDown(1n),
   recordDeleted: async ({ world }) => world.server.deleteKey(LEADER),
   recordReplaced: async ({ world }) => {
     world.put(LEADER, { v: 1, term: '1', memberId: 'x', incarnation: 'i', entry: 'e' });
@@ -36,6 +39,36 @@ const ends: Readonly<Record<Exclude<Named<VacancyReason>, 'expired' | 'neverLed'
   entryDeleted: async ({ world }) => world.server.deleteKey(String(world.json(TERM)?.['entry'])),
   termBehind: async ({ leadership }) => leadership.reportTerm(7n),
 };
+
+it.each([
+  ['steppedDown', ends.steppedDown],
+  ['recordDeleted', ends.recordDeleted],
+] as const)('an observer shows %s while the leader is still stopping', async (reason, end) => {
+  const led_ = await led();
+  const { world, leadership } = led_;
+  const observer = world.observer();
+  await world.run(observer.ready);
+  leadership.waitUntil(after(world, 900));
+  await world.run(end(led_));
+  await world.pass(100);
+  expect([world.queue(), world.json(TERM)?.['ended']]).toEqual([['a'], undefined]);
+  expect(observer.current).toEqual({ state: 'vacant', term: 1n, reason });
+  await world.close();
+});
+
+it('an observer shows that a term expired if the lease ends while the leader is still stopping', async () => {
+  const { world, leadership } = await led();
+  const observer = world.observer();
+  await world.run(observer.ready);
+  leadership.waitUntil(after(world, 900));
+  world.server.deleteKey(LEADER);
+  await world.pass(100);
+  world.server.expireLease(world.leaseOf('a'));
+  const late = world.observer({}, world.connect());
+  await world.run(late.ready);
+  expect(late.current).toEqual({ state: 'vacant', term: 1n, reason: 'expired' });
+  await world.close();
+});
 
 it.each(Object.entries(ends))('an observer shows that a term ended as %s', async (reason, end) => {
   const led_ = await led({ assignableLease: false });

@@ -65,7 +65,7 @@ describe('a value that fits the entry in the queue but not the record of a leade
     const campaign = how === 'campaign' ? election.campaign() : election.lead(() => {});
     await expect(campaign).rejects.toMatchObject({ code: 'INVALID_OPTION', details: { option: 'value' } });
     await expect(election.campaign()).rejects.toThrow(
-      'value is 4051 bytes of a leader\'s record of up to 4271 bytes: it must be at most 3876 bytes of it, as the store "memory" takes values of 4096 bytes',
+      'value is 4051 bytes of a leader\'s record of up to 4595 bytes: it must be at most 3552 bytes of it, as the store "memory" takes values of 4096 bytes',
     );
     expect([{ ...world.server.requests }, world.queue()]).toEqual([before, ['a']]);
   });
@@ -126,7 +126,7 @@ it('the longest names leave room for a value of three thousand bytes in the smal
   const world = new World({ maxValueBytes: LIMIT });
   const leadership = await world.run(world.member(LONG).election(LONG, { value }).campaign());
   expect(leadership.isValid()).toBe(true);
-  expect(new TextEncoder().encode(JSON.stringify(world.json(LEADER.replace(NAME, LONG)))).length).toBeGreaterThan(LIMIT - 200);
+  expect(new TextEncoder().encode(JSON.stringify(world.json(LEADER.replace(NAME, LONG)))).length).toBeGreaterThan(LIMIT - 500);
 });
 
 it.each([

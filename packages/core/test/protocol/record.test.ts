@@ -12,6 +12,7 @@ import {
   writeGroup,
   writeLeader,
   writeMember,
+  writeStepDown,
   writeTerm,
   type Payload,
 } from '../../src/protocol/record.ts';
@@ -24,12 +25,14 @@ const term = fc.bigInt({ min: 1n, max: 2n ** 63n - 1n });
 const json = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value)) as unknown);
 const payload: fc.Arbitrary<Payload> = fc.oneof(fc.constant(undefined), fc.record({ json }), fc.record({ bytes: fc.base64String() }));
 const identity = { memberId: text, incarnation: text };
+const word = fc.stringMatching(/^[A-Za-z0-9_-]{1,128}$/);
+const previous = fc.record({ term, memberId: word, reason: word });
 const readers = { readLeader, readTerm, readCandidate, readMember, readGroup };
 
 describe('what is written is read again', () => {
   it('as a leader', () => {
     check(
-      fc.property(fc.record({ term, ...identity, entry: text, payload }), (record) => {
+      fc.property(fc.record({ term, ...identity, entry: text, payload, previous: fc.option(previous, { nil: undefined }) }), (record) => {
         expect(readLeader(entryOf('k', writeLeader(record)))).toEqual(record);
       }),
     );
@@ -115,6 +118,20 @@ describe('a record that is written again', () => {
       reason: 'handover',
       successor: 'f',
     });
+    const { first: _, ...leader } = holder;
+    const before = { term: 3n, memberId: 'b', reason: 'handover' };
+    expect(parsed(writeLeader({ ...leader, payload: { json: 7 }, previous: before }))).toEqual({
+      ...{ v: 1, term: '4', memberId: 'a', incarnation: 'i', entry: 'e', value: 7 },
+      previous: { term: '3', memberId: 'b', reason: 'handover' },
+    });
+    expect(parsed(writeLeader({ ...leader, payload: undefined }))).toEqual({
+      v: 1,
+      term: '4',
+      memberId: 'a',
+      incarnation: 'i',
+      entry: 'e',
+    });
+    expect(parsed(writeStepDown(entryOf('k', { v: 1, value: 7 })))).toEqual({ v: 1, value: 7, stepDown: true });
     expect(parsed(writeHandoverTerm(entryOf('k', { v: 1 }), 3n))).toEqual({ v: 1, handoverTerm: '3' });
     expect(readCandidate(entryOf('k', { v: 1, handoverTerm: '3' })).handoverTerm).toBe(3n);
   });

@@ -60,7 +60,8 @@ describe('a claim', () => {
   });
 
   it('writes the same term in both, and keeps what a later version knows of the term', () => {
-    expect(readLeader(written(changes[0]))).toEqual({ term: 5n, ...self, entry: me.key, payload: { json: 1 } });
+    const previous = { term: 4n, memberId: 'x', reason: 'resigned' };
+    expect(readLeader(written(changes[0]))).toEqual({ term: 5n, ...self, entry: me.key, payload: { json: 1 }, previous });
     const { raw, ...record } = readTerm(written(changes[1]));
     expect(record).toEqual({ term: 5n, ...self, entry: me.key, first: true });
     expect(raw).toMatchObject({ future: true });
@@ -95,6 +96,7 @@ describe('a handover', () => {
     ]);
     expect(changes[0]).toMatchObject({ lease: 'lease-other' });
     expect(readLeader(written(changes[0]))).toMatchObject({ term: 5n, memberId: 'other', incarnation: 'j', entry: other.key });
+    expect(readLeader(written(changes[0])).previous).toEqual({ term: 4n, memberId: 'me', reason: 'handover' });
     expect(readTerm(written(changes[1]))).toMatchObject({ term: 5n, memberId: 'other', entry: other.key, raw: { future: true } });
     expect(readCandidate(written(changes[2])).handoverTerm).toBe(5n);
   });

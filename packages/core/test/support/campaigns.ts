@@ -37,7 +37,10 @@ export const claiming: In<'claiming'> = {
 };
 export const confirming: In<'confirming'> = { phase: 'confirming', entry: me };
 export const withdrawing: In<'withdrawing'> = { phase: 'withdrawing', entry: me, unknownOutcome: false, exit: stopped };
-export const elected: In<'elected'> = { phase: 'elected', won: { term: 5n, entry: me, leaderRevision: 'l', termRevision: 't' } };
+export const elected: In<'elected'> = {
+  phase: 'elected',
+  won: { term: 5n, entry: me, leaderRevision: 'l', termRevision: 't', previous: { term: 4n, memberId: 'm', reason: 'expired' } },
+};
 export const out: In<'out'> = { phase: 'out', exit: stopped };
 
 export const unknown: CandidateEvent = { type: 'failed', unknown: true };

@@ -90,6 +90,11 @@ export const families: readonly Family[] = [
     read: (state) =>
       [...state.observed.values()].flatMap(({ labels, term }) => (term === undefined ? [] : [{ labels, value: Number(term) }])),
   },
+  counted(
+    'incumbent.observed.changes',
+    'Changes of the leader that an observer in this process has seen, by the reason for which the term before ended',
+    (state) => state.observedChanges,
+  ),
   {
     name: 'incumbent.vacancy',
     kind: 'gauge',

@@ -32,6 +32,8 @@ export interface Observed {
   readonly labels: Labels;
   state: string;
   term: bigint | undefined;
+  /** The newest term of a leader that was shown. */
+  ledTerm: bigint;
   sinceMs: number;
   /** The total length of all vacancies, without the present one. */
   vacantMs: number;
@@ -56,6 +58,7 @@ export class State {
   readonly leases: Map<string, Lease> = new Map<string, Lease>();
   readonly parts: Map<string, Part> = new Map<string, Part>();
   readonly observed: Map<string, Observed> = new Map<string, Observed>();
+  readonly observedChanges: Counter = new Counter();
   readonly elected: Counter = new Counter();
   readonly ended: Counter = new Counter();
   readonly sessionsEnded: Counter = new Counter();
@@ -149,11 +152,17 @@ export class State {
 
   #observed(labels: Labels, fields: Fields): void {
     const [key, now, state] = [keyOf(labels), this.nowMs, textOf(fields, 'state')];
-    const before = this.observed.get(key) ?? { labels, state: 'unknown', term: undefined, sinceMs: now, vacantMs: 0 };
+    const before = this.observed.get(key) ?? { labels, state: 'unknown', term: undefined, ledTerm: 0n, sinceMs: now, vacantMs: 0 };
     if (before.state === 'vacant' && state !== 'vacant') before.vacantMs += now - before.sinceMs;
     if (before.state !== state) before.sinceMs = now;
     before.state = state;
-    before.term = termOf(fields) ?? before.term;
+    const term = termOf(fields);
+    // Observers of one election that show the same change count it once.
+    if (state === 'leader' && term !== undefined && before.ledTerm < term) {
+      if (before.term !== undefined) this.observedChanges.add({ ...labels, reason: reasonOf(fields['previous']) });
+      before.ledTerm = term;
+    }
+    before.term = term ?? before.term;
     if (state === 'closed') this.observed.delete(key);
     else this.observed.set(key, before);
   }
@@ -183,6 +192,12 @@ function textOf(fields: Fields, name: string): string {
 function numberOf(fields: Fields, name: string): number {
   const value = fields[name];
   return typeof value === 'number' ? value : 0;
+}
+
+/** Why the term before a leader's ended. The leader's record may lack it. */
+function reasonOf(previous: unknown): string {
+  const reason = typeof previous === 'object' && previous !== null && 'reason' in previous ? previous.reason : undefined;
+  return typeof reason === 'string' ? reason : 'unknown';
 }
 
 function termOf({ term }: Fields): bigint | undefined {

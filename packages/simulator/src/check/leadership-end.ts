@@ -25,6 +25,7 @@ const WHOLE_DRAIN: ReadonlySet<string> = new Set([
   'deadline',
   'memberClosed',
   'replaced',
+  'steppedDown',
   'recordDeleted',
   'recordReplaced',
   'entryDeleted',
