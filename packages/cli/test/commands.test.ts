@@ -74,11 +74,12 @@ describe('status', () => {
 });
 
 describe('data of other programs', () => {
-  const write = async (key: string, text: string): Promise<void> => {
+  const write = async (key: string, data: string | Uint8Array<ArrayBuffer>): Promise<void> => {
     const { openMemory } = await import('@incumbent/memory');
     await using store = await openMemory(`memory:${console.name}`);
     const entry = await store.read(key, { timeoutMs: 1_000 });
-    await store.compareAndSwap([{ key, expect: entry?.revision ?? null, put: new TextEncoder().encode(text) }], { timeoutMs: 1_000 });
+    const put = typeof data === 'string' ? new TextEncoder().encode(data) : data;
+    await store.compareAndSwap([{ key, expect: entry?.revision ?? null, put }], { timeoutMs: 1_000 });
   };
 
   it('under a name that no election can have is not listed', async () => {
@@ -101,6 +102,31 @@ describe('data of other programs', () => {
     ]);
     const json = lines((await console.run(['status', '--json'])).out).map((line): unknown => JSON.parse(line));
     expect(json).toMatchObject([{ name: 'cron', error: { code: 'FOREIGN_DATA' } }, { name: 'db' }]);
+  });
+
+  const newer = JSON.stringify({ v: 2, term: '7', memberId: 'web-9', incarnation: 'x', entry: 'y' });
+
+  it.each([
+    ['text', 'leader', 'hello', 'FOREIGN_DATA'],
+    ['garbage bytes', 'leader', Uint8Array.of(0xff, 0x00, 0xc3, 0x28), 'FOREIGN_DATA'],
+    ['nothing', 'term', '', 'FOREIGN_DATA'],
+    ['garbage bytes', 'term', Uint8Array.of(0xff, 0x00, 0xc3, 0x28), 'FOREIGN_DATA'],
+    ['a record without its fields', 'term', '{"v":1}', 'FOREIGN_DATA'],
+    ['a record of a newer format', 'leader', newer, 'NEWER_FORMAT'],
+    ['a record of a newer format', 'term', newer, 'NEWER_FORMAT'],
+    ['a value that is bytes', 'leader', newer.replace('"v":2', '"v":1,"bytes":"AAAA"'), 'FOREIGN_DATA'],
+  ])('%s in place of the %s is one row of status', async (_, key, data, code) => {
+    await console.leads('web-1', 'db');
+    await write(`elections/cron/${key}`, data);
+    const result = await console.run(['status']);
+    expect([result.code, lines(result.out)]).toEqual([
+      3,
+      [
+        'ELECTION  LEADER  TERM  CANDIDATES  STATE',
+        expect.stringMatching(new RegExp(`^cron {6}\\? {7}\\? {5}\\? {11}cannot be read: ${code}: `)),
+        'db        web-1   1     1           led',
+      ],
+    ]);
   });
 
   it.each([true, false])('is printed without control characters, on a terminal or not (%s)', async (tty) => {

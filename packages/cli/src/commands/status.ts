@@ -1,6 +1,6 @@
 /** `incumbent status`: an overview of all elections of a namespace. */
 
-import { ElectionAdmin, isIncumbentError, listElections, type ElectionState, type Store } from '@incumbent/core';
+import { ElectionAdmin, isIncumbentError, listElections, type ElectionState, type ErrorCode, type Store } from '@incumbent/core';
 
 import { toJson } from '../common/json.ts';
 import { addStoreOptions, examples, exitCodes, type CommandParent } from '../common/options.ts';
@@ -15,7 +15,13 @@ interface StatusOptions extends StoreOptions {
 /** How many elections are read at a time. */
 const BATCH = 16;
 
-/** An election whose records cannot be read, because another program has written them. */
+/**
+ * Errors that every election of the store would have. After any other error, the election is listed
+ * as unreadable.
+ */
+const STORE_WIDE: readonly ErrorCode[] = ['UNREACHABLE', 'TIMEOUT', 'CONNECTION_LOST', 'UNAVAILABLE', 'UNAUTHENTICATED', 'STORE_CLOSED'];
+
+/** An election that cannot be read: another program or a newer version has written a record, say. */
 interface Unreadable {
   readonly name: string;
   readonly error: unknown;
@@ -59,8 +65,8 @@ async function stateOrError(admin: ElectionAdmin): Promise<ElectionState<unknown
   try {
     return await admin.state();
   } catch (error) {
-    if (isIncumbentError(error, 'FOREIGN_DATA')) return { name: admin.name, error };
-    throw error;
+    if (!isIncumbentError(error) || STORE_WIDE.includes(error.code)) throw error;
+    return { name: admin.name, error };
   }
 }
 
