@@ -4,7 +4,7 @@
  * wait in the queue, only for the store to refuse its claim.
  */
 
-import { type InvalidInput, invalidSecret } from '../base/validate.ts';
+import { type InvalidInput, invalidSecret, MAX_NAME_CHARACTERS } from '../base/validate.ts';
 import { writeHandoverTerm, type Payload, writeCandidate, writeLeader, writeRequest } from './record.ts';
 import type { Entry, Key, Store } from '../store/contract.ts';
 import type { MemberIdentity } from './transactions.ts';
@@ -13,7 +13,7 @@ import { MAX_TERM } from './terms.ts';
 /** The most characters that a store adds to the name of an entry, for its order and its lease. */
 const ADDED_TO_NAME = 64;
 /** The longest member id that an operator can write into an entry. */
-const LONGEST_MEMBER_ID = 'm'.repeat(128);
+const LONGEST_MEMBER_ID = 'm'.repeat(MAX_NAME_CHARACTERS);
 
 /**
  * Throws `INVALID_OPTION` if the longest record of a candidate with this payload and this key
