@@ -6,16 +6,17 @@ import { Command } from 'commander';
 
 import { addCandidates } from './commands/candidates.ts';
 import { addDoctor } from './commands/doctor.ts';
-import { addHandover } from './commands/handover.ts';
+import { addHandover } from './commands/operate/handover.ts';
 import { addLeader } from './commands/leader.ts';
-import { addLowerTermUnsafely } from './commands/lower-term-unsafely.ts';
-import { addResign } from './commands/resign.ts';
+import { addLowerTermUnsafely } from './commands/operate/lower-term-unsafely.ts';
+import { addResign } from './commands/operate/resign.ts';
 import { addRun } from './commands/run.ts';
 import { addStatus } from './commands/status.ts';
 import { addWatch } from './commands/watch.ts';
 import { examples } from './common/options.ts';
 import { redactArguments } from './common/redact.ts';
 import type { CliContext } from './context.ts';
+import { EXIT_MEANINGS } from './exit.ts';
 
 /** The longest lines of help, in columns. */
 const HELP_COLUMNS = 100;
@@ -68,10 +69,9 @@ Store URLs (elections in different namespaces, here my-app, do not meet):
   sqlite:./state.db                     for the processes of one machine
 
 Exit codes:
-  0  done
-  1  the answer is no: nobody leads, the request was not carried out, doctor found a failure
-  2  the command line is wrong; nothing was done
-  3  the store cannot be reached or used
+${Object.entries(EXIT_MEANINGS)
+  .map(([code, meaning]) => `  ${code}  ${meaning}`)
+  .join('\n')}
   run exits with its program's code, 128 + n after signal n, or 124 to 127 (incumbent run --help)
 ${examples(
   'export INCUMBENT_STORE=etcd://127.0.0.1:2379/my-app',

@@ -17,7 +17,10 @@ describe('leader', () => {
     await console.leads('web-1', 'db', { url: 'http://a' });
     expect(await console.run(['leader', 'db'])).toEqual({ code: 0, out: 'web-1  term 1  {"url":"http://a"}\n', err: '' });
     const { code, out } = await console.run(['leader', 'db', '--json']);
-    expect([code, JSON.parse(out)]).toMatchObject([0, { election: 'db', leader: 'web-1', term: '1', value: { url: 'http://a' } }]);
+    expect([code, JSON.parse(out)]).toMatchObject([
+      0,
+      { type: 'election', state: 'leader', term: '1', leader: { memberId: 'web-1', value: { url: 'http://a' } } },
+    ]);
   });
 
   it('exits with 1 if nobody leads, and prints that to standard error, or a null leader as JSON', async () => {
@@ -25,7 +28,10 @@ describe('leader', () => {
     await (await console.leads('web-1')).resign();
     expect(await console.run(['leader', 'db'])).toMatchObject({ code: 1, err: 'nobody leads "db" (the last term was 1)\n' });
     const { code, out } = await console.run(['leader', 'db', '--json']);
-    expect([code, JSON.parse(out)]).toEqual([1, { election: 'db', leader: null, term: '1', ended: 'resigned', stopping: false }]);
+    expect([code, JSON.parse(out)]).toEqual([
+      1,
+      { type: 'election', election: 'db', state: 'vacant', term: '1', reason: 'resigned', stopping: false },
+    ]);
   });
 });
 
@@ -44,8 +50,8 @@ describe('candidates', () => {
     ]);
     const json = lines((await console.run(['candidates', 'db', '--json'])).out).map((line): unknown => JSON.parse(line));
     expect(json).toMatchObject([
-      { position: 0, memberId: 'web-1', leads: true, value: 1, succession: 'fifo' },
-      { position: 1, memberId: 'web-2', leads: false },
+      { position: 0, memberId: 'web-1', state: 'leads', value: 1, succession: 'fifo' },
+      { position: 1, memberId: 'web-2', state: 'waits' },
     ]);
   });
 });
@@ -67,30 +73,22 @@ describe('status', () => {
     ]);
     const json = lines((await console.run(['status', '--json'])).out).map((line): unknown => JSON.parse(line));
     expect(json).toMatchObject([
-      { name: 'cron', ended: 'resigned' },
-      { name: 'db', leader: { memberId: 'web-1', term: '1' } },
+      { election: 'cron', state: 'vacant', reason: 'resigned' },
+      { election: 'db', state: 'leader', term: '1', leader: { memberId: 'web-1' }, candidates: [{}, {}] },
     ]);
   });
 });
 
 describe('data of other programs', () => {
-  const write = async (key: string, data: string | Uint8Array<ArrayBuffer>): Promise<void> => {
-    const { openMemory } = await import('@incumbent/memory');
-    await using store = await openMemory(`memory:${console.name}`);
-    const entry = await store.read(key, { timeoutMs: 1_000 });
-    const put = typeof data === 'string' ? new TextEncoder().encode(data) : data;
-    await store.compareAndSwap([{ key, expect: entry?.revision ?? null, put }], { timeoutMs: 1_000 });
-  };
-
   it('under a name that no election can have is not listed', async () => {
     await console.leads('web-1', 'db');
-    await write('elections/~x/leader', 'hello');
+    await console.write('elections/~x/leader', 'hello');
     expect(await console.run(['status'])).toMatchObject({ code: 0, out: expect.not.stringContaining('~x') });
   });
 
   it('in place of a record is reported, and the other elections are listed', async () => {
     await console.leads('web-1', 'db');
-    await write('elections/cron/leader', 'hello');
+    await console.write('elections/cron/leader', 'hello');
     const { code, out } = await console.run(['status']);
     expect([code, lines(out)]).toEqual([
       3,
@@ -101,7 +99,7 @@ describe('data of other programs', () => {
       ],
     ]);
     const json = lines((await console.run(['status', '--json'])).out).map((line): unknown => JSON.parse(line));
-    expect(json).toMatchObject([{ name: 'cron', error: { code: 'FOREIGN_DATA' } }, { name: 'db' }]);
+    expect(json).toMatchObject([{ election: 'cron', state: 'unreadable', error: { code: 'FOREIGN_DATA' } }, { election: 'db' }]);
   });
 
   const newer = JSON.stringify({ v: 2, term: '7', memberId: 'web-9', incarnation: 'x', entry: 'y' });
@@ -117,7 +115,7 @@ describe('data of other programs', () => {
     ['a value that is bytes', 'leader', newer.replace('"v":2', '"v":1,"bytes":"AAAA"'), 'FOREIGN_DATA'],
   ])('%s in place of the %s is one row of status', async (_, key, data, code) => {
     await console.leads('web-1', 'db');
-    await write(`elections/cron/${key}`, data);
+    await console.write(`elections/cron/${key}`, data);
     const result = await console.run(['status']);
     expect([result.code, lines(result.out)]).toEqual([
       3,
@@ -142,7 +140,7 @@ describe('data of other programs', () => {
       const ours = ['\u001b[2m', '\u001b[22m', '\n'];
       const shown = ours.reduce((text, code) => text.replaceAll(code, ''), out);
       expect(shown).not.toMatch(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u);
-      if (args.includes('--json')) expect(JSON.parse(out)).toMatchObject({ value });
+      if (args.includes('--json')) expect(JSON.parse(out)).toMatchObject({ leader: { value } });
     }
     const odd = await console.run(['leader', 'd\u001b[2Jb'], { tty });
     expect(odd).toMatchObject({ code: 2, err: expect.not.stringContaining('\u001b[2J') });
@@ -267,14 +265,9 @@ describe('doctor', () => {
   it('fails if another program has written a record of an election', async () => {
     const member = await console.member('intruder');
     await member.election('db').campaign();
-    const { openMemory } = await import('@incumbent/memory');
-    const store = await openMemory(`memory:${console.name}`);
-    const key = 'elections/db/term';
-    const entry = await store.read(key, { timeoutMs: 1_000 });
-    await store.compareAndSwap([{ key, expect: entry?.revision ?? null, put: new TextEncoder().encode('hello') }], { timeoutMs: 1_000 });
+    await console.write('elections/db/term', 'hello');
     const { code, out } = await console.run(['doctor']);
     expect([code, out]).toEqual([1, expect.stringContaining('FOREIGN_DATA')]);
-    await store.close();
   });
 
   it('rejects a ttl that the store does not support', async () => {
