@@ -10,6 +10,7 @@ import { addHandover } from './commands/operate/handover.ts';
 import { addLeader } from './commands/leader.ts';
 import { addLowerTermUnsafely } from './commands/operate/lower-term-unsafely.ts';
 import { addResign } from './commands/operate/resign.ts';
+import { addLimits } from './commands/limits.ts';
 import { addRun } from './commands/run.ts';
 import { addStatus } from './commands/status.ts';
 import { addWatch } from './commands/watch.ts';
@@ -22,7 +23,7 @@ import { EXIT_MEANINGS } from './exit.ts';
 const HELP_COLUMNS = 100;
 
 /** In the order of `incumbent --help`. */
-const COMMANDS = [addRun, addLeader, addWatch, addCandidates, addStatus, addResign, addHandover, addLowerTermUnsafely, addDoctor];
+const COMMANDS = [addRun, addLeader, addWatch, addCandidates, addStatus, addResign, addHandover, addLowerTermUnsafely, addDoctor, addLimits];
 
 /** The parser of the arguments. Calls `done` with the exit code of the command that ran. */
 export function createProgram(args: readonly string[], context: CliContext, version: string, done: (code: number) => void): Command {
@@ -58,8 +59,8 @@ export function createProgram(args: readonly string[], context: CliContext, vers
 }
 
 const ROOT_HELP = `
-Every command needs a store: --store URL, --store-file FILE, or one of the environment variables
-INCUMBENT_STORE and INCUMBENT_STORE_FILE.
+Every command but limits needs a store: --store URL, --store-file FILE, or one of the environment
+variables INCUMBENT_STORE and INCUMBENT_STORE_FILE.
 
 Store URLs (elections in different namespaces, here my-app, do not meet):
   etcd://host:2379,host2:2379/my-app    etcds:// for TLS

@@ -307,6 +307,7 @@ describe('help', () => {
     ['handover'],
     ['lower-term-unsafely'],
     ['doctor'],
+    ['limits'],
   ])('of %j', async (command) => {
     const { code, out } = await console.run(command === '' ? ['--help'] : [command, '--help']);
     expect(code).toBe(0);

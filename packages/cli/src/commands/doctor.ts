@@ -11,7 +11,7 @@ import { printJson } from '../common/output.ts';
 import type { Style } from '../common/printer.ts';
 import { openUrl, storeUrl, type StoreOptions } from '../common/store.ts';
 import type { CliContext } from '../context.ts';
-import { checkCapabilities } from '../doctor/capabilities.ts';
+import { checkCapabilities, ttlRangeOf } from '../doctor/capabilities.ts';
 import { failure, ok, type Finding } from '../doctor/finding.ts';
 import { checkPermissions } from '../doctor/permissions.ts';
 import { checkRecords } from '../doctor/records.ts';
@@ -72,7 +72,7 @@ async function doctor(options: DoctorOptions, context: CliContext): Promise<numb
 }
 
 async function runChecks(store: Store, { ttl }: DoctorOptions, report: (findings: readonly Finding[]) => void): Promise<void> {
-  const { minTtlMs, maxTtlMs } = store.capabilities;
+  const { minTtlMs, maxTtlMs } = ttlRangeOf(store);
   const ttlMs = ttl ?? Math.min(Math.max(DEFAULT_TTL_MS, minTtlMs), maxTtlMs);
   if (!(ttlMs >= minTtlMs && ttlMs <= maxTtlMs))
     throw usageError(

@@ -195,6 +195,8 @@ const checks: readonly Outcome[] = [
   { line: ['doctor'], title: 'on foreign data', exitCode: 1, given: foreign },
   { line: ['doctor', '--ttl', '48h'], title: 'with a ttl out of range', exitCode: 2, error: 'USAGE' },
   { line: ['doctor'], title: 'on a store that is down', exitCode: 3, error: 'UNREACHABLE', given: down },
+  { line: ['limits'], title: 'without a store', exitCode: 0, given: down },
+  { line: ['limits', 'db'], title: 'with an argument', exitCode: 2, error: 'USAGE' },
 ];
 
 export const outcomes: readonly Outcome[] = [...reads, ...changes, ...checks];
