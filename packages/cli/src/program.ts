@@ -5,6 +5,7 @@
 import { Command } from 'commander';
 
 import { addCandidates } from './commands/candidates.ts';
+import { addCompletion } from './commands/completion.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addHandover } from './commands/operate/handover.ts';
 import { addLeader } from './commands/leader.ts';
@@ -23,7 +24,19 @@ import { EXIT_MEANINGS } from './exit.ts';
 const HELP_COLUMNS = 100;
 
 /** In the order of `incumbent --help`. */
-const COMMANDS = [addRun, addLeader, addWatch, addCandidates, addStatus, addResign, addHandover, addLowerTermUnsafely, addDoctor, addLimits];
+const COMMANDS = [
+  addRun,
+  addLeader,
+  addWatch,
+  addCandidates,
+  addStatus,
+  addResign,
+  addHandover,
+  addLowerTermUnsafely,
+  addDoctor,
+  addLimits,
+  addCompletion,
+];
 
 /** The parser of the arguments. Calls `done` with the exit code of the command that ran. */
 export function createProgram(args: readonly string[], context: CliContext, version: string, done: (code: number) => void): Command {
@@ -59,8 +72,8 @@ export function createProgram(args: readonly string[], context: CliContext, vers
 }
 
 const ROOT_HELP = `
-Every command but limits needs a store: --store URL, --store-file FILE, or one of the environment
-variables INCUMBENT_STORE and INCUMBENT_STORE_FILE.
+Every command but limits and completion needs a store: --store URL, --store-file FILE, or one of
+the environment variables INCUMBENT_STORE and INCUMBENT_STORE_FILE.
 
 Store URLs (elections in different namespaces, here my-app, do not meet):
   etcd://host:2379,host2:2379/my-app    etcds:// for TLS

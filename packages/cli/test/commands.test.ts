@@ -308,6 +308,7 @@ describe('help', () => {
     ['lower-term-unsafely'],
     ['doctor'],
     ['limits'],
+    ['completion'],
   ])('of %j', async (command) => {
     const { code, out } = await console.run(command === '' ? ['--help'] : [command, '--help']);
     expect(code).toBe(0);
