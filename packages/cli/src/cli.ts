@@ -5,8 +5,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { CommanderError } from 'commander';
 
+import { type ErrorLine, printJson } from './common/output.ts';
+import { redactArguments } from './common/redact.ts';
 import type { CliContext } from './context.ts';
-import { CliError, Exit, toCliError } from './exit.ts';
+import { CliError, Exit, EXIT_MEANINGS, toCliError, usageError } from './exit.ts';
 import { createProgram } from './program.ts';
 
 /**
@@ -24,11 +26,13 @@ export async function runCli(args: readonly string[], context: CliContext): Prom
     await checkOutput(context);
     return code;
   } catch (error) {
-    // Commander has printed its error already. It also throws after --help and --version, with 0.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? Exit.OK : failureCode(args, Exit.USAGE);
-    const { exitCode, message } = toCliError(error);
-    context.err.line(`${context.err.style('red', 'incumbent:')} ${message}`);
-    return failureCode(args, exitCode);
+    // Commander throws after --help and --version too, with 0.
+    if (error instanceof CommanderError && error.exitCode === 0) return Exit.OK;
+    const failure = error instanceof CommanderError ? usageError(parserMessage(error, args)) : toCliError(error);
+    // Commander has printed its own errors already.
+    if (!(error instanceof CommanderError)) context.err.line(`${context.err.style('red', 'incumbent:')} ${failure.text}`);
+    if (isJson(args)) printJson(context.out, errorLine(failure));
+    return failureCode(args, failure.exitCode);
   }
 }
 
@@ -44,6 +48,25 @@ async function checkOutput({ out }: CliContext): Promise<void> {
  */
 function failureCode([command]: readonly string[], code: number): number {
   return command === 'run' ? Exit.RUN_FAILED : code;
+}
+
+/**
+ * True if the command line asks for JSON, also if the parser rejects it. The arguments of `run` may
+ * be those of its program.
+ */
+function isJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return args[0] !== 'run' && args.slice(0, end === -1 ? args.length : end).includes('--json');
+}
+
+/** The message of the parser's error. It has none of its own if it has printed the help instead. */
+function parserMessage({ code, message }: CommanderError, args: readonly string[]): string {
+  if (code === 'commander.help') return 'a command is missing: see incumbent --help';
+  return redactArguments(message, args).replace(/^error: /, '');
+}
+
+function errorLine({ code, message, exitCode }: CliError): ErrorLine {
+  return { type: 'error', code, message, exitCode, meaning: EXIT_MEANINGS[exitCode] ?? '' };
 }
 
 function version(): string {

@@ -1,7 +1,5 @@
 /** Exit codes of the command. Scripts rely on them, so they change in major versions only. */
 
-import { isIncumbentError } from '@incumbent/core';
-
 export const Exit = {
   /** Done. */
   OK: 0,
@@ -25,31 +23,84 @@ export const Exit = {
   SIGNAL: 128,
 } as const;
 
+/** What the exit codes mean, for all commands but `run`. */
+export const EXIT_MEANINGS: Readonly<Record<number, string>> = {
+  [Exit.OK]: 'done',
+  [Exit.NO]: 'the answer is no: nobody leads, the request was not carried out, doctor found a failure',
+  [Exit.USAGE]: 'the command line is wrong; nothing was done',
+  [Exit.STORE]: 'the store cannot be reached or used',
+};
+
+/**
+ * The command's own error codes in JSON, and what they mean. The other codes are the SDK's. Scripts
+ * rely on them, as on the exit codes.
+ */
+export const CLI_ERRORS = {
+  USAGE: 'the command line is wrong; nothing was done',
+  NOBODY_LEADS: 'nobody leads; nothing was done',
+  OTHER_TERM: 'the leader has another term than `--term`; nothing was done',
+  TERM_OVER: 'the term ended before the request was written; nothing was done',
+  NOT_IN_TIME: 'the leader was told to step down, but nobody has followed it within `--timeout`',
+  WITHDRAWN: 'the leader did not hand over within `--timeout`; the request is withdrawn',
+  NO_SUCCESSOR: 'the leader has stopped leading, and nobody leads yet',
+  OTHER_SUCCESSOR: 'the leader has stopped leading, and another member than the chosen one leads',
+  NOT_LAST_TERM: '`--from` is not the last term; nothing was done',
+  FAILED: 'any other failure',
+} as const;
+
+export type CliErrorCode = keyof typeof CLI_ERRORS;
+
+export interface CliErrorOptions extends ErrorOptions {
+  /** One of `CLI_ERRORS`, or a code of the SDK. Default `FAILED`. */
+  readonly code?: string;
+}
+
 /** An error with a message for the user and the exit code of the command. */
 export class CliError extends Error {
   readonly exitCode: number;
+  readonly code: string;
 
-  constructor(exitCode: number, message: string, options?: ErrorOptions) {
+  constructor(exitCode: number, message: string, { code = 'FAILED' satisfies CliErrorCode, ...options }: CliErrorOptions = {}) {
     super(message, options);
     this.name = 'CliError';
     this.exitCode = exitCode;
+    this.code = code;
+  }
+
+  /** The message for people. If the store has failed, the message begins with the code. */
+  get text(): string {
+    return this.exitCode === Exit.STORE ? `${this.code}: ${this.message}` : this.message;
   }
 }
 
 export function usageError(message: string): CliError {
-  return new CliError(Exit.USAGE, message);
+  return new CliError(Exit.USAGE, message, { code: 'USAGE' satisfies CliErrorCode });
+}
+
+/** The error of a request that was not carried out. */
+export function refusal(code: CliErrorCode, message: string): CliError {
+  return new CliError(Exit.NO, message, { code });
 }
 
 /** Any thrown value as an error with an exit code. The SDK's messages contain no credentials. */
 export function toCliError(error: unknown): CliError {
   if (error instanceof CliError) return error;
-  if (isInvalidInput(error)) return usageError(error.message);
-  if (isIncumbentError(error, 'UNKNOWN_SCHEME', 'ADAPTER_MISSING', 'WEAK_STORE')) return usageError(error.message);
-  if (isIncumbentError(error, 'NO_SUCH_CANDIDATE')) return new CliError(Exit.NO, error.message);
-  if (isIncumbentError(error)) return new CliError(Exit.STORE, `${error.code}: ${error.message}`, { cause: error });
-  return new CliError(Exit.STORE, error instanceof Error ? error.message : String(error), { cause: error });
+  if (!(error instanceof Error)) return new CliError(Exit.STORE, String(error), { cause: error });
+  if (!('code' in error) || typeof error.code !== 'string') return new CliError(Exit.STORE, error.message, { cause: error });
+  return new CliError(exitCodeOf(error.code), error.message, { code: error.code, cause: error });
 }
 
-function isInvalidInput(error: unknown): error is Error {
-  return error instanceof Error && 'code' in error && (error.code === 'INVALID_OPTION' || error.code === 'INVALID_NAME');
+function exitCodeOf(code: string): number {
+  switch (code) {
+    case 'INVALID_OPTION':
+    case 'INVALID_NAME':
+    case 'UNKNOWN_SCHEME':
+    case 'ADAPTER_MISSING':
+    case 'WEAK_STORE':
+      return Exit.USAGE;
+    case 'NO_SUCH_CANDIDATE':
+      return Exit.NO;
+    default:
+      return Exit.STORE;
+  }
 }

@@ -1,3 +1,18 @@
+export type {
+  CandidateFields,
+  CandidateLine,
+  ElectionLine,
+  ErrorFields,
+  ErrorLine,
+  FindingLine,
+  LimitLine,
+  LoweredTermLine,
+  MemberFields,
+  OutputLine,
+  ResultLine,
+  TermEndLine,
+  TermFields,
+} from './common/output.ts';
 export type { OutputStream } from './common/printer.ts';
 export type { CliContext } from './context.ts';
 

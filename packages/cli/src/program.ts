@@ -5,23 +5,38 @@
 import { Command } from 'commander';
 
 import { addCandidates } from './commands/candidates.ts';
+import { addCompletion } from './commands/completion.ts';
 import { addDoctor } from './commands/doctor.ts';
-import { addHandover } from './commands/handover.ts';
+import { addHandover } from './commands/operate/handover.ts';
 import { addLeader } from './commands/leader.ts';
-import { addLowerTermUnsafely } from './commands/lower-term-unsafely.ts';
-import { addResign } from './commands/resign.ts';
+import { addLowerTermUnsafely } from './commands/operate/lower-term-unsafely.ts';
+import { addResign } from './commands/operate/resign.ts';
+import { addLimits } from './commands/limits.ts';
 import { addRun } from './commands/run.ts';
 import { addStatus } from './commands/status.ts';
 import { addWatch } from './commands/watch.ts';
 import { examples } from './common/options.ts';
 import { redactArguments } from './common/redact.ts';
 import type { CliContext } from './context.ts';
+import { EXIT_MEANINGS } from './exit.ts';
 
 /** The longest lines of help, in columns. */
 const HELP_COLUMNS = 100;
 
 /** In the order of `incumbent --help`. */
-const COMMANDS = [addRun, addLeader, addWatch, addCandidates, addStatus, addResign, addHandover, addLowerTermUnsafely, addDoctor];
+const COMMANDS = [
+  addRun,
+  addLeader,
+  addWatch,
+  addCandidates,
+  addStatus,
+  addResign,
+  addHandover,
+  addLowerTermUnsafely,
+  addDoctor,
+  addLimits,
+  addCompletion,
+];
 
 /** The parser of the arguments. Calls `done` with the exit code of the command that ran. */
 export function createProgram(args: readonly string[], context: CliContext, version: string, done: (code: number) => void): Command {
@@ -57,8 +72,8 @@ export function createProgram(args: readonly string[], context: CliContext, vers
 }
 
 const ROOT_HELP = `
-Every command needs a store: --store URL, --store-file FILE, or one of the environment variables
-INCUMBENT_STORE and INCUMBENT_STORE_FILE.
+Every command but limits and completion needs a store: --store URL, --store-file FILE, or one of
+the environment variables INCUMBENT_STORE and INCUMBENT_STORE_FILE.
 
 Store URLs (elections in different namespaces, here my-app, do not meet):
   etcd://host:2379,host2:2379/my-app    etcds:// for TLS
@@ -68,10 +83,9 @@ Store URLs (elections in different namespaces, here my-app, do not meet):
   sqlite:./state.db                     for the processes of one machine
 
 Exit codes:
-  0  done
-  1  the answer is no: nobody leads, the request was not carried out, doctor found a failure
-  2  the command line is wrong; nothing was done
-  3  the store cannot be reached or used
+${Object.entries(EXIT_MEANINGS)
+  .map(([code, meaning]) => `  ${code}  ${meaning}`)
+  .join('\n')}
   run exits with its program's code, 128 + n after signal n, or 124 to 127 (incumbent run --help)
 ${examples(
   'export INCUMBENT_STORE=etcd://127.0.0.1:2379/my-app',

@@ -18,7 +18,10 @@ describe('leader', () => {
     await console.leads('web-1', 'db', { url: 'http://a' });
     expect(await console.run(['leader', 'db'])).toEqual({ code: 0, out: 'web-1  term 1  {"url":"http://a"}\n', err: '' });
     const { code, out } = await console.run(['leader', 'db', '--json']);
-    expect([code, JSON.parse(out)]).toMatchObject([0, { election: 'db', leader: 'web-1', term: '1', value: { url: 'http://a' } }]);
+    expect([code, JSON.parse(out)]).toMatchObject([
+      0,
+      { type: 'election', state: 'leader', term: '1', leader: { memberId: 'web-1', value: { url: 'http://a' } } },
+    ]);
   });
 
   it('exits with 1 if nobody leads, and prints that to standard error, or a null leader as JSON', async () => {
@@ -26,7 +29,10 @@ describe('leader', () => {
     await (await console.leads('web-1')).resign();
     expect(await console.run(['leader', 'db'])).toMatchObject({ code: 1, err: 'nobody leads "db" (the last term was 1)\n' });
     const { code, out } = await console.run(['leader', 'db', '--json']);
-    expect([code, JSON.parse(out)]).toEqual([1, { election: 'db', leader: null, term: '1', ended: 'resigned', stopping: false }]);
+    expect([code, JSON.parse(out)]).toEqual([
+      1,
+      { type: 'election', election: 'db', state: 'vacant', term: '1', reason: 'resigned', stopping: false },
+    ]);
   });
 });
 
@@ -57,7 +63,7 @@ describe('watch', () => {
     const last = lines(text).at(-1) ?? '';
     if (json) {
       const previous = { term: '1', memberId: 'web-1', reason: 'resigned', vacantForMs: expect.any(Number) };
-      expect(JSON.parse(last)).toMatchObject({ state: 'leader', memberId: 'web-2', previous });
+      expect(JSON.parse(last)).toMatchObject({ state: 'leader', leader: { memberId: 'web-2' }, previous });
     } else expect(last).toMatch(/ {2}leader {3}web-2 {2}term 2 {2}\(term 1 of web-1: resigned, vacant for [\d.]+ s\) {2}7$/);
   });
 });
@@ -77,8 +83,8 @@ describe('candidates', () => {
     ]);
     const json = lines((await console.run(['candidates', 'db', '--json'])).out).map((line): unknown => JSON.parse(line));
     expect(json).toMatchObject([
-      { position: 0, memberId: 'web-1', leads: true, value: 1, succession: 'fifo' },
-      { position: 1, memberId: 'web-2', leads: false },
+      { position: 0, memberId: 'web-1', state: 'leads', value: 1, succession: 'fifo' },
+      { position: 1, memberId: 'web-2', state: 'waits' },
     ]);
   });
 });
@@ -100,29 +106,22 @@ describe('status', () => {
     ]);
     const json = lines((await console.run(['status', '--json'])).out).map((line): unknown => JSON.parse(line));
     expect(json).toMatchObject([
-      { name: 'cron', ended: 'resigned' },
-      { name: 'db', leader: { memberId: 'web-1', term: '1' } },
+      { election: 'cron', state: 'vacant', reason: 'resigned' },
+      { election: 'db', state: 'leader', term: '1', leader: { memberId: 'web-1' }, candidates: [{}, {}] },
     ]);
   });
 });
 
 describe('data of other programs', () => {
-  const write = async (key: string, text: string): Promise<void> => {
-    const { openMemory } = await import('@incumbent/memory');
-    await using store = await openMemory(`memory:${console.name}`);
-    const entry = await store.read(key, { timeoutMs: 1_000 });
-    await store.compareAndSwap([{ key, expect: entry?.revision ?? null, put: new TextEncoder().encode(text) }], { timeoutMs: 1_000 });
-  };
-
   it('under a name that no election can have is not listed', async () => {
     await console.leads('web-1', 'db');
-    await write('elections/~x/leader', 'hello');
+    await console.write('elections/~x/leader', 'hello');
     expect(await console.run(['status'])).toMatchObject({ code: 0, out: expect.not.stringContaining('~x') });
   });
 
   it('in place of a record is reported, and the other elections are listed', async () => {
     await console.leads('web-1', 'db');
-    await write('elections/cron/leader', 'hello');
+    await console.write('elections/cron/leader', 'hello');
     const { code, out } = await console.run(['status']);
     expect([code, lines(out)]).toEqual([
       3,
@@ -133,7 +132,32 @@ describe('data of other programs', () => {
       ],
     ]);
     const json = lines((await console.run(['status', '--json'])).out).map((line): unknown => JSON.parse(line));
-    expect(json).toMatchObject([{ name: 'cron', error: { code: 'FOREIGN_DATA' } }, { name: 'db' }]);
+    expect(json).toMatchObject([{ election: 'cron', state: 'unreadable', error: { code: 'FOREIGN_DATA' } }, { election: 'db' }]);
+  });
+
+  const newer = JSON.stringify({ v: 2, term: '7', memberId: 'web-9', incarnation: 'x', entry: 'y' });
+
+  it.each([
+    ['text', 'leader', 'hello', 'FOREIGN_DATA'],
+    ['garbage bytes', 'leader', Uint8Array.of(0xff, 0x00, 0xc3, 0x28), 'FOREIGN_DATA'],
+    ['nothing', 'term', '', 'FOREIGN_DATA'],
+    ['garbage bytes', 'term', Uint8Array.of(0xff, 0x00, 0xc3, 0x28), 'FOREIGN_DATA'],
+    ['a record without its fields', 'term', '{"v":1}', 'FOREIGN_DATA'],
+    ['a record of a newer format', 'leader', newer, 'NEWER_FORMAT'],
+    ['a record of a newer format', 'term', newer, 'NEWER_FORMAT'],
+    ['a value that is bytes', 'leader', newer.replace('"v":2', '"v":1,"bytes":"AAAA"'), 'FOREIGN_DATA'],
+  ])('%s in place of the %s is one row of status', async (_, key, data, code) => {
+    await console.leads('web-1', 'db');
+    await console.write(`elections/cron/${key}`, data);
+    const result = await console.run(['status']);
+    expect([result.code, lines(result.out)]).toEqual([
+      3,
+      [
+        'ELECTION  LEADER  TERM  CANDIDATES  STATE',
+        expect.stringMatching(new RegExp(`^cron {6}\\? {7}\\? {5}\\? {11}cannot be read: ${code}: `)),
+        'db        web-1   1     1           led',
+      ],
+    ]);
   });
 
   it.each([true, false])('is printed without control characters, on a terminal or not (%s)', async (tty) => {
@@ -149,7 +173,7 @@ describe('data of other programs', () => {
       const ours = ['\u001b[2m', '\u001b[22m', '\n'];
       const shown = ours.reduce((text, code) => text.replaceAll(code, ''), out);
       expect(shown).not.toMatch(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u);
-      if (args.includes('--json')) expect(JSON.parse(out)).toMatchObject({ value });
+      if (args.includes('--json')) expect(JSON.parse(out)).toMatchObject({ leader: { value } });
     }
     const odd = await console.run(['leader', 'd\u001b[2Jb'], { tty });
     expect(odd).toMatchObject({ code: 2, err: expect.not.stringContaining('\u001b[2J') });
@@ -169,7 +193,7 @@ describe('resign', () => {
     expect(await first.ended).toMatchObject({ reason: 'steppedDown' });
     expect(lines((await console.run(['status'])).out)[1]).toMatch(/^db {8}web-2 {3}2 {5}\d {11}led \(term 1 of web-1: steppedDown\)$/);
     const { out } = await console.run(['status', '--json']);
-    expect(JSON.parse(out)).toMatchObject({ leader: { previous: { term: '1', memberId: 'web-1', reason: 'steppedDown' } } });
+    expect(JSON.parse(out)).toMatchObject({ previous: { term: '1', memberId: 'web-1', reason: 'steppedDown' } });
   });
 
   it('does nothing if the leader has another term than --term', async () => {
@@ -277,14 +301,9 @@ describe('doctor', () => {
   it('fails if another program has written a record of an election', async () => {
     const member = await console.member('intruder');
     await member.election('db').campaign();
-    const { openMemory } = await import('@incumbent/memory');
-    const store = await openMemory(`memory:${console.name}`);
-    const key = 'elections/db/term';
-    const entry = await store.read(key, { timeoutMs: 1_000 });
-    await store.compareAndSwap([{ key, expect: entry?.revision ?? null, put: new TextEncoder().encode('hello') }], { timeoutMs: 1_000 });
+    await console.write('elections/db/term', 'hello');
     const { code, out } = await console.run(['doctor']);
     expect([code, out]).toEqual([1, expect.stringContaining('FOREIGN_DATA')]);
-    await store.close();
   });
 
   it('rejects a ttl that the store does not support', async () => {
@@ -324,6 +343,8 @@ describe('help', () => {
     ['handover'],
     ['lower-term-unsafely'],
     ['doctor'],
+    ['limits'],
+    ['completion'],
   ])('of %j', async (command) => {
     const { code, out } = await console.run(command === '' ? ['--help'] : [command, '--help']);
     expect(code).toBe(0);

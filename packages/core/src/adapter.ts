@@ -23,12 +23,15 @@ export {
   invalidOption,
   invalidSecret,
   invalidText,
+  MAX_NAME_CHARACTERS,
   type NumberRange,
 } from './base/validate.ts';
 export { Deadline } from './lease/deadline.ts';
-export { longestDrainMs, marginRatio } from './lease/timing.ts';
+export { longestDrainMs, marginRatio, MAX_TTL_MS, MIN_TTL_MS } from './lease/timing.ts';
 export { Drain } from './leadership/drain.ts';
-export { checkFloor } from './protocol/terms.ts';
+export { MAX_VALUE_DEPTH } from './protocol/record.ts';
+export { PRIORITY_RANGE } from './protocol/succession.ts';
+export { checkFloor, MAX_ADMITTED, MAX_FLOOR, MAX_TERM } from './protocol/terms.ts';
 export {
   checkCall,
   checkChanges,

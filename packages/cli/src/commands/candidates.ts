@@ -2,8 +2,9 @@
 
 import { ElectionAdmin } from '@incumbent/core';
 
-import { showValue, toJson } from '../common/json.ts';
+import { showValue } from '../common/json.ts';
 import { addStoreOptions, examples, exitCodes, type CommandParent } from '../common/options.ts';
+import { candidatesOf, printJson } from '../common/output.ts';
 import { withStore, type StoreOptions } from '../common/store.ts';
 import type { CliContext } from '../context.ts';
 import { Exit } from '../exit.ts';
@@ -28,21 +29,21 @@ export function addCandidates({ root, context, end }: CommandParent): void {
 async function candidates(name: string, options: CandidatesOptions, context: CliContext): Promise<number> {
   const { out, err } = context;
   return withStore(options, context, async (store) => {
-    const { candidates: queue, stopping, succession } = await new ElectionAdmin(store, name).state();
+    const election = await new ElectionAdmin(store, name).state();
+    const queue = candidatesOf(election);
     if (queue.length === 0) {
-      if (options.json !== true) err.line(`nobody is a candidate of "${name}"`);
+      err.line(`nobody is a candidate of "${name}"`);
       return Exit.NO;
     }
     if (options.json === true) {
-      queue.forEach((candidate, index) =>
-        out.line(toJson({ election: name, position: index, succession, stopping: candidate.leads && stopping, ...candidate })),
-      );
+      const { succession } = election;
+      queue.forEach((candidate, position) => printJson(out, { type: 'candidate', election: name, position, succession, ...candidate }));
       return Exit.OK;
     }
-    const rows = queue.map(({ memberId, incarnation, leads, value }, index) => [
-      String(index),
+    const rows = queue.map(({ memberId, state, incarnation, value }, position) => [
+      String(position),
       memberId,
-      leads ? (stopping ? 'stopping' : 'leads') : 'waits',
+      state,
       incarnation,
       showValue(value),
     ]);

@@ -6,12 +6,12 @@ import type { Store } from '@incumbent/core';
 import { showUrl } from '@incumbent/core/adapter';
 
 import { showDuration } from '../common/duration.ts';
-import { toJson } from '../common/json.ts';
 import { addStoreOptions, DURATIONS_HELP, durationOption, examples, exitCodes, type CommandParent } from '../common/options.ts';
+import { printJson } from '../common/output.ts';
 import type { Style } from '../common/printer.ts';
 import { openUrl, storeUrl, type StoreOptions } from '../common/store.ts';
 import type { CliContext } from '../context.ts';
-import { checkCapabilities } from '../doctor/capabilities.ts';
+import { checkCapabilities, ttlRangeOf } from '../doctor/capabilities.ts';
 import { failure, ok, type Finding } from '../doctor/finding.ts';
 import { checkPermissions } from '../doctor/permissions.ts';
 import { checkRecords } from '../doctor/records.ts';
@@ -72,7 +72,7 @@ async function doctor(options: DoctorOptions, context: CliContext): Promise<numb
 }
 
 async function runChecks(store: Store, { ttl }: DoctorOptions, report: (findings: readonly Finding[]) => void): Promise<void> {
-  const { minTtlMs, maxTtlMs } = store.capabilities;
+  const { minTtlMs, maxTtlMs } = ttlRangeOf(store);
   const ttlMs = ttl ?? Math.min(Math.max(DEFAULT_TTL_MS, minTtlMs), maxTtlMs);
   if (!(ttlMs >= minTtlMs && ttlMs <= maxTtlMs))
     throw usageError(
@@ -104,7 +104,7 @@ const LABELS = { ok: ['green', 'ok'], warning: ['yellow', 'warn'], failure: ['re
 >;
 
 function show(finding: Finding, { json }: DoctorOptions, { out }: CliContext): void {
-  if (json === true) return out.line(toJson(finding));
+  if (json === true) return printJson(out, { type: 'finding', ...finding });
   const [style, label] = LABELS[finding.level];
   out.line(`${out.style(style, label.padEnd(4))}  ${finding.what.padEnd(28)}  ${finding.detail}`);
 }

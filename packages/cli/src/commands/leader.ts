@@ -2,8 +2,9 @@
 
 import { ElectionAdmin } from '@incumbent/core';
 
-import { showValue, toJson } from '../common/json.ts';
+import { showValue } from '../common/json.ts';
 import { addStoreOptions, examples, exitCodes, type CommandParent } from '../common/options.ts';
+import { electionLine, printJson } from '../common/output.ts';
 import { withStore, type StoreOptions } from '../common/store.ts';
 import type { CliContext } from '../context.ts';
 import { Exit } from '../exit.ts';
@@ -28,14 +29,14 @@ export function addLeader({ root, context, end }: CommandParent): void {
 async function leader(name: string, options: LeaderOptions, context: CliContext): Promise<number> {
   const { out, err } = context;
   return withStore(options, context, async (store) => {
-    const { leader: now, term, ended, stopping } = await new ElectionAdmin(store, name).state();
+    const state = await new ElectionAdmin(store, name).state();
+    const { leader: now, term } = state;
+    if (options.json === true) printJson(out, electionLine(state));
     if (now === undefined) {
-      if (options.json === true) out.line(toJson({ election: name, leader: null, term: term ?? null, ended: ended ?? null, stopping }));
-      else err.line(`nobody leads "${name}"${term === undefined ? '' : ` (the last term was ${term})`}`);
+      err.line(`nobody leads "${name}"${term === undefined ? '' : ` (the last term was ${term})`}`);
       return Exit.NO;
     }
-    if (options.json === true) out.line(toJson({ election: name, leader: now.memberId, ...now }));
-    else out.line(`${now.memberId}  ${out.style('dim', `term ${now.term}  ${showValue(now.value)}`.trimEnd())}`);
+    if (options.json !== true) out.line(`${now.memberId}  ${out.style('dim', `term ${now.term}  ${showValue(now.value)}`.trimEnd())}`);
     return Exit.OK;
   });
 }

@@ -1,11 +1,11 @@
 /** `incumbent status`: an overview of all elections of a namespace. */
 
-import { ElectionAdmin, isIncumbentError, listElections, type ElectionState, type Store } from '@incumbent/core';
+import { ElectionAdmin, isIncumbentError, listElections, type ElectionState, type ErrorCode, type Store } from '@incumbent/core';
 
-import { toJson } from '../common/json.ts';
 import { addStoreOptions, examples, exitCodes, type CommandParent } from '../common/options.ts';
+import { candidatesOf, electionLine, type ElectionLine, errorFields, printJson } from '../common/output.ts';
+import { showPrevious } from '../common/previous-term.ts';
 import { withStore, type StoreOptions } from '../common/store.ts';
-import { showPrevious } from '../common/term.ts';
 import type { CliContext } from '../context.ts';
 import { Exit, toCliError } from '../exit.ts';
 
@@ -16,7 +16,13 @@ interface StatusOptions extends StoreOptions {
 /** How many elections are read at a time. */
 const BATCH = 16;
 
-/** An election whose records cannot be read, because another program has written them. */
+/**
+ * Errors that every election of the store would have. After any other error, the election is listed
+ * as unreadable.
+ */
+const STORE_WIDE: readonly ErrorCode[] = ['UNREACHABLE', 'TIMEOUT', 'CONNECTION_LOST', 'UNAVAILABLE', 'UNAUTHENTICATED', 'STORE_CLOSED'];
+
+/** An election that cannot be read: another program or a newer version has written a record, say. */
 interface Unreadable {
   readonly name: string;
   readonly error: unknown;
@@ -40,8 +46,8 @@ async function status(names: readonly string[], options: StatusOptions, context:
   const { out, err } = context;
   return withStore(options, context, async (store) => {
     const states = await statesOf(store, names.length === 0 ? await listElections(store) : names);
-    if (options.json === true) for (const state of states) out.line(toJson(state));
-    else if (states.length === 0) err.line('there has been no election in this namespace');
+    if (states.length === 0) err.line('there has been no election in this namespace');
+    else if (options.json === true) for (const state of states) printJson(out, lineOf(state));
     else out.table([['ELECTION', 'LEADER', 'TERM', 'CANDIDATES', 'STATE'], ...states.map(rowOf)]);
     return states.some((state) => 'error' in state) ? Exit.STORE : Exit.OK;
   });
@@ -60,13 +66,18 @@ async function stateOrError(admin: ElectionAdmin): Promise<ElectionState<unknown
   try {
     return await admin.state();
   } catch (error) {
-    if (isIncumbentError(error, 'FOREIGN_DATA')) return { name: admin.name, error };
-    throw error;
+    if (!isIncumbentError(error) || isIncumbentError(error, ...STORE_WIDE)) throw error;
+    return { name: admin.name, error };
   }
 }
 
+function lineOf(state: ElectionState<unknown> | Unreadable): ElectionLine {
+  if ('error' in state) return { type: 'election', election: state.name, state: 'unreadable', error: errorFields(state.error) };
+  return { ...electionLine(state), candidates: candidatesOf(state), succession: state.succession };
+}
+
 function rowOf(state: ElectionState<unknown> | Unreadable): readonly string[] {
-  if ('error' in state) return [state.name, '?', '?', '?', `cannot be read: ${toCliError(state.error).message}`];
+  if ('error' in state) return [state.name, '?', '?', '?', `cannot be read: ${toCliError(state.error).text}`];
   const { name, leader, term, candidates } = state;
   return [name, leader?.memberId ?? '-', term === undefined ? '-' : String(term), String(candidates.length), stateText(state)];
 }

@@ -2,11 +2,12 @@
 
 import { ElectionObserver, type ElectionView } from '@incumbent/core';
 
-import { showValue, toJson } from '../common/json.ts';
+import { showValue } from '../common/json.ts';
 import { addStoreOptions, examples, exitCodes, type CommandParent } from '../common/options.ts';
+import { printJson, viewLine } from '../common/output.ts';
+import { showPrevious } from '../common/previous-term.ts';
 import type { Printer, Style } from '../common/printer.ts';
 import { withStore, type StoreOptions } from '../common/store.ts';
-import { showPrevious } from '../common/term.ts';
 import type { CliContext } from '../context.ts';
 import { Exit } from '../exit.ts';
 
@@ -23,7 +24,7 @@ export function addWatch({ root, context, end }: CommandParent): void {
     .option('--json', 'print every line as JSON; terms are strings')
     .addHelpText('after', WATCH_HELP)
     .addHelpText('after', exitCodes('nobody reads the output any more'))
-    .addHelpText('after', examples('incumbent watch db', `incumbent watch db --json | jq -c '[.at, .state, .memberId, .term]'`))
+    .addHelpText('after', examples('incumbent watch db', `incumbent watch db --json | jq -c '[.at, .state, .leader.memberId, .term]'`))
     .action((name: string, options: WatchOptions) => end(watch(name, options, context)));
   addStoreOptions(command);
 }
@@ -42,7 +43,8 @@ async function watch(name: string, options: WatchOptions, context: CliContext): 
     await observer.ready;
     for await (const view of observer.views({ signal: out.closed })) {
       const at = new Date().toISOString();
-      out.line(options.json === true ? toJson({ at, election: name, ...view }) : `${out.style('dim', at)}  ${lineOf(view, out)}`);
+      if (options.json === true) printJson(out, viewLine(name, view, at));
+      else out.line(`${out.style('dim', at)}  ${lineOf(view, out)}`);
     }
     return Exit.OK;
   });

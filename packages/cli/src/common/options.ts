@@ -3,6 +3,7 @@
 import { Option, type Command } from 'commander';
 
 import type { CliContext } from '../context.ts';
+import { Exit, EXIT_MEANINGS } from '../exit.ts';
 import { parseDuration } from './duration.ts';
 
 /** Where a command is added, and what its action needs. */
@@ -36,7 +37,7 @@ export const DURATIONS_HELP = '\nA duration is a number with a unit: 500ms, 15s,
 /** The exit codes of a command, of which 2 and 3 mean the same everywhere. */
 export function exitCodes(ok: string, no?: string): string {
   const own = no === undefined ? [`0  ${ok}`] : [`0  ${ok}`, `1  ${no}`];
-  const all = [...own, '2  the command line is wrong; nothing was done', '3  the store cannot be reached or used'];
+  const all = [...own, ...[Exit.USAGE, Exit.STORE].map((code) => `${code}  ${EXIT_MEANINGS[code]}`)];
   return `\nExit codes:\n${all.map((line) => `  ${line}`).join('\n')}`;
 }
 

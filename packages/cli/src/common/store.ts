@@ -60,9 +60,9 @@ export async function openUrl(url: string, { openStore: open }: CliContext, opti
   try {
     return await open(url, options);
   } catch (error) {
-    const { exitCode, message } = toCliError(error);
+    const { exitCode, code, message } = toCliError(error);
     const at = isIncumbentError(error) ? ` (${showUrl(url)})` : '';
-    throw new CliError(exitCode === Exit.NO ? Exit.STORE : exitCode, `${message}${at}`, { cause: error });
+    throw new CliError(exitCode === Exit.NO ? Exit.STORE : exitCode, `${message}${at}`, { code, cause: error });
   }
 }
 

@@ -1,13 +1,21 @@
 /** Reports what the store guarantees, and how long failovers take with the given ttl. */
 
 import type { Store } from '@incumbent/core';
+import { MAX_TTL_MS, MIN_TTL_MS } from '@incumbent/core/adapter';
 
 import { showDuration } from '../common/duration.ts';
 import { longestGraceMs } from '../run/timing.ts';
 import { ok, warning, type Finding } from './finding.ts';
 
+/** The ttls that a member can have on this store. */
+export function ttlRangeOf({ capabilities: { minTtlMs, maxTtlMs } }: Store): { readonly minTtlMs: number; readonly maxTtlMs: number } {
+  return { minTtlMs: Math.max(minTtlMs, MIN_TTL_MS), maxTtlMs: Math.min(maxTtlMs, MAX_TTL_MS) };
+}
+
 export function checkCapabilities(store: Store, ttlMs: number): readonly Finding[] {
-  const { linearizable, endsEarly, minTtlMs, maxTtlMs, assignableLease, expiresOnExitWithinMs } = store.capabilities;
+  const { linearizable, endsEarly, assignableLease, expiresOnExitWithinMs } = store.capabilities;
+  const { maxValueBytes, maxChanges, maxKeysPerLease } = store.capabilities;
+  const { minTtlMs, maxTtlMs } = ttlRangeOf(store);
   const expiresWithinMs = store.capabilities.expiresWithinMs(ttlMs);
   const findings = [
     linearizable
@@ -22,6 +30,11 @@ export function checkCapabilities(store: Store, ttlMs: number): readonly Finding
       `a silent leader is replaced within ${showDuration(expiresWithinMs)}; run can have a --grace of up to ${showDuration(longestGraceMs(ttlMs, store))}`,
       { ttlMs, expiresWithinMs },
     ),
+    ok('limits', `values of up to ${maxValueBytes} bytes, ${maxChanges} changes in one swap, ${maxKeysPerLease} keys of one lease`, {
+      maxValueBytes,
+      maxChanges,
+      maxKeysPerLease,
+    }),
     ok('handover', assignableLease ? 'in one step: the election is never vacant' : 'in two steps: the election is vacant in between'),
   ];
   if (expiresOnExitWithinMs !== undefined)

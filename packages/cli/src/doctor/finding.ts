@@ -1,18 +1,11 @@
 /** The result of one check of `doctor`. */
 
-export interface Finding {
-  /**
-   * `warning`: elections work, with the limit that `detail` states. `failure`: they do not work.
-   */
-  readonly level: 'ok' | 'warning' | 'failure';
-  readonly what: string;
-  readonly detail: string;
-  /** Measured values, for the JSON output. */
-  readonly figures?: Readonly<Record<string, unknown>>;
-}
+import type { FindingLine } from '../common/output.ts';
+
+export type Finding = Omit<FindingLine, 'type'>;
 
 export function ok(what: string, detail: string, figures?: Finding['figures']): Finding {
-  return figures === undefined ? { level: 'ok', what, detail } : { level: 'ok', what, detail, figures };
+  return { level: 'ok', what, detail, figures };
 }
 
 export function warning(what: string, detail: string, figures?: Finding['figures']): Finding {

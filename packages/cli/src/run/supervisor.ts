@@ -56,8 +56,8 @@ export async function run(command: readonly string[], options: RunOptions, conte
   try {
     return await new Supervisor(command, options, context, signals, log).run();
   } catch (error) {
-    const { exitCode, message } = toCliError(error);
-    log.error(message);
+    const { exitCode, text } = toCliError(error);
+    log.error(text);
     return exitCode < Exit.LOST ? Exit.RUN_FAILED : exitCode;
   } finally {
     signals.close();
@@ -119,7 +119,7 @@ class Supervisor {
     const onRetry = (error: unknown): void => {
       if (performance.now() - lastMs < SAY_EVERY_MS) return;
       lastMs = performance.now();
-      this.#log.waitingForStore(toCliError(error).message);
+      this.#log.waitingForStore(toCliError(error).text);
     };
     try {
       return await openUrl(url, this.#context, { waitMs, signal: stopping, onRetry });

@@ -10,13 +10,19 @@ class OutputBuffer {
   text = '';
   isTTY = false;
   columns = 100;
+  /** After how many lines the reader closes the pipe. */
+  maxLines = Infinity;
+  #onError = (_error: Error): void => {};
 
   write(text: string): boolean {
     this.text += text;
+    if (this.text.split('\n').length > this.maxLines) this.#onError(Object.assign(new Error('EPIPE'), { code: 'EPIPE' }));
     return true;
   }
 
-  on(): void {}
+  on(_event: 'error', listener: (error: Error) => void): void {
+    this.#onError = listener;
+  }
 }
 
 export interface CommandResult {
@@ -29,6 +35,8 @@ interface RunOptions {
   readonly tty?: boolean;
   readonly env?: Record<string, string>;
   readonly open?: (url: string) => Promise<Store>;
+  /** The reader of standard output closes the pipe after so many lines. Default: never. */
+  readonly maxLines?: number;
 }
 
 let names = 0;
@@ -40,6 +48,7 @@ export class TestConsole implements AsyncDisposable {
 
   async run(args: readonly string[], options: RunOptions = {}): Promise<CommandResult> {
     const [out, err] = [new OutputBuffer(), new OutputBuffer()];
+    out.maxLines = options.maxLines ?? Infinity;
     const code = await runCli(args, this.context(options, out, err));
     return { code, out: out.text, err: err.text };
   }
@@ -48,6 +57,19 @@ export class TestConsole implements AsyncDisposable {
     out.isTTY = err.isTTY = tty;
     const all = { INCUMBENT_STORE: `memory:${this.name}`, ...env };
     return { env: all, out: new Printer(out, all), err: new Printer(err, all), openStore: (url) => open(url) };
+  }
+
+  /** Replaces what a key holds. */
+  async write(key: string, data: string | Uint8Array<ArrayBuffer>): Promise<void> {
+    await using store = await openMemory(`memory:${this.name}`);
+    const entry = await store.read(key, { timeoutMs: 1_000 });
+    const put = typeof data === 'string' ? new TextEncoder().encode(data) : data;
+    await store.compareAndSwap([{ key, expect: entry?.revision ?? null, put }], { timeoutMs: 1_000 });
+  }
+
+  /** Closes the store at the end. Stores of this console share its server, as long as one is open. */
+  keep(store: Store): void {
+    this.#stores.push(store);
   }
 
   async member(memberId: string): Promise<Member> {

@@ -58,7 +58,9 @@ function invalid(option: string, value: unknown, { shown, detail }: Shown, allow
   return Object.assign(error, { code: 'INVALID_OPTION' as const, details: { option, value: detail } });
 }
 
-const NAME = /^[A-Za-z0-9._-]{1,128}$/;
+/** The most characters in the name of a member, an election or a group. */
+export const MAX_NAME_CHARACTERS = 128;
+const NAME = new RegExp(`^[A-Za-z0-9._-]{1,${MAX_NAME_CHARACTERS}}$`);
 
 export function isName(name: unknown): name is string {
   return typeof name === 'string' && NAME.test(name) && name !== '.' && name !== '..';
@@ -71,7 +73,9 @@ export function isName(name: unknown): name is string {
 export function checkName(what: string, name: unknown): string {
   if (isName(name)) return name;
   const { shown, detail } = showName(name);
-  const error = new RangeError(`${what} is ${shown}: it must be 1 to 128 characters of A-Z a-z 0-9 . _ - (and not "." or "..")`);
+  const error = new RangeError(
+    `${what} is ${shown}: it must be 1 to ${MAX_NAME_CHARACTERS} characters of A-Z a-z 0-9 . _ - (and not "." or "..")`,
+  );
   throw Object.assign(error, { code: 'INVALID_NAME' as const, details: { what, name: detail } });
 }
 

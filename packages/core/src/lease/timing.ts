@@ -74,8 +74,10 @@ const MIN_MARGIN_MS = 50;
  * members.
  */
 export const RETRY_SPREAD = 0.25;
-const MIN_TTL_MS = 250;
-const MAX_TTL_MS = 86_400_000;
+/** The shortest ttl, whatever the store allows. */
+export const MIN_TTL_MS = 250;
+/** The longest ttl, whatever the store allows. */
+export const MAX_TTL_MS = 86_400_000;
 
 /**
  * How far two clocks may differ after some time, as a fraction of that time, if one is slow by the

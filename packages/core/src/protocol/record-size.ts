@@ -4,7 +4,7 @@
  * wait in the queue, only for the store to refuse its claim.
  */
 
-import { type InvalidInput, invalidSecret } from '../base/validate.ts';
+import { type InvalidInput, invalidSecret, MAX_NAME_CHARACTERS } from '../base/validate.ts';
 import { writeHandoverTerm, type Payload, writeCandidate, writeLeader, writeRequest, writeStepDown } from './record.ts';
 import type { Entry, Key, Store } from '../store/contract.ts';
 import type { MemberIdentity } from './transactions.ts';
@@ -13,7 +13,7 @@ import { MAX_TERM } from './terms.ts';
 /** The most characters that a store adds to the name of an entry, for its order and its lease. */
 const ADDED_TO_NAME = 64;
 /** The longest member id, and the longest reason for the end of a term. */
-const LONGEST_NAME = 'm'.repeat(128);
+const LONGEST_NAME = 'm'.repeat(MAX_NAME_CHARACTERS);
 /** The longest end of a term before: the record of a later leader has it. */
 const LONGEST_PREVIOUS = { term: MAX_TERM, memberId: LONGEST_NAME, reason: LONGEST_NAME };
 

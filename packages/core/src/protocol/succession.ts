@@ -61,6 +61,9 @@ export function firstComeFirstServed(): Succession {
   return fifo;
 }
 
+/** The priorities of `byPriority`. */
+export const PRIORITY_RANGE = { min: -1_000_000, max: 1_000_000 } as const;
+
 /**
  * The highest priority goes first. Members with the same priority go in the order of joining.
  *
@@ -68,7 +71,7 @@ export function firstComeFirstServed(): Succession {
  * @throws `INVALID_OPTION` for any other priority.
  */
 export function byPriority(priority: number, options: SuccessionOptions = {}): Succession {
-  const rank = checkNumber('priority', priority, 0, { min: -1_000_000, max: 1_000_000 });
+  const rank = checkNumber('priority', priority, 0, PRIORITY_RANGE);
   if (!Number.isInteger(rank)) throw invalidOption('priority', priority, 'whole');
   return {
     id: 'priority',

@@ -17,7 +17,8 @@ import { invalidOption } from '../base/validate.ts';
 
 /** The highest term that a caller may demand. */
 export const MAX_FLOOR: bigint = 2n ** 61n;
-const MAX_ADMITTED: bigint = 2n ** 62n;
+/** The highest term that a `Fence` admits. */
+export const MAX_ADMITTED: bigint = 2n ** 62n;
 /** The highest term that is issued. */
 export const MAX_TERM: bigint = 2n ** 63n - 1n;
 

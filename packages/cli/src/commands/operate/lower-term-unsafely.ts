@@ -2,15 +2,17 @@
 
 import { ElectionAdmin } from '@incumbent/core';
 
-import { addStoreOptions, examples, exitCodes, type CommandParent } from '../common/options.ts';
-import { withStore, type StoreOptions } from '../common/store.ts';
-import { parseTerm } from '../common/term.ts';
-import type { CliContext } from '../context.ts';
-import { CliError, Exit } from '../exit.ts';
+import { addStoreOptions, examples, exitCodes, type CommandParent } from '../../common/options.ts';
+import { printJson } from '../../common/output.ts';
+import { withStore, type StoreOptions } from '../../common/store.ts';
+import { parseTerm } from './term.ts';
+import type { CliContext } from '../../context.ts';
+import { Exit, refusal } from '../../exit.ts';
 
 interface LowerTermOptions extends StoreOptions {
   readonly from: bigint;
   readonly to: bigint;
+  readonly json?: boolean;
 }
 
 export function addLowerTermUnsafely({ root, context, end }: CommandParent): void {
@@ -21,6 +23,7 @@ export function addLowerTermUnsafely({ root, context, end }: CommandParent): voi
     .argument('<election>', 'name of the election')
     .requiredOption('--from <term>', 'the last term, as status shows it', (text) => parseTerm(text, '--from'))
     .requiredOption('--to <term>', 'the new last term: the next leader has the term after it', (text) => parseTerm(text, '--to'))
+    .option('--json', 'print one line of JSON; terms are strings')
     .addHelpText('after', LOWER_TERM_HELP)
     .addHelpText('after', exitCodes('done', '--from is not the last term; nothing was done'))
     .addHelpText('after', examples('incumbent lower-term-unsafely db --from 9223372036854775807 --to 41'))
@@ -35,17 +38,19 @@ const LOWER_TERM_HELP = `
    leaders, and may accept a late write of a former leader with the same term.`;
 
 async function lowerTermUnsafely(name: string, options: LowerTermOptions, context: CliContext): Promise<number> {
-  const { out } = context;
-  const { from, to } = options;
+  const { out, err } = context;
+  const { from, to, json } = options;
   return withStore(options, context, async (store) => {
     const admin = new ElectionAdmin(store, name);
     if (!(await admin.lowerTermUnsafely(from, to))) {
       const { term } = await admin.state();
       const last = term === undefined ? 'nobody has led yet' : `the last term is ${term}`;
-      throw new CliError(Exit.NO, `${from} is not the last term of "${name}": ${last}; nothing was done`);
+      throw refusal('NOT_LAST_TERM', `${from} is not the last term of "${name}": ${last}; nothing was done`);
     }
-    out.line(`the last term of "${name}" was ${from}, and is ${to} now: the next leader has term ${to + 1n}`);
-    out.line(`reset every fence that has seen a term above ${to}: until then it rejects the new leaders`);
+    if (json === true)
+      printJson(out, { type: 'result', command: 'lower-term-unsafely', election: name, from: String(from), to: String(to) });
+    else out.line(`the last term of "${name}" was ${from}, and is ${to} now: the next leader has term ${to + 1n}`);
+    (json === true ? err : out).line(`reset every fence that has seen a term above ${to}: until then it rejects the new leaders`);
     return Exit.OK;
   });
 }

@@ -1,11 +1,12 @@
-/** Terms: the one that the user names, the wait for its end, and how the one before ended. */
+/** What `resign` and `handover` share: the term that the user names, and the wait for its end. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { ElectionAdmin, ElectionState, PreviousTerm } from '@incumbent/core';
+import type { ElectionAdmin, ElectionState } from '@incumbent/core';
 import { describeHidden } from '@incumbent/core/adapter';
 
-import { CliError, Exit, usageError } from '../exit.ts';
+import type { TermFields } from '../../common/output.ts';
+import { refusal, usageError } from '../../exit.ts';
 
 /** How often the store is asked whether the term has ended, in ms. */
 const POLL_EVERY_MS = 100;
@@ -20,6 +21,11 @@ export interface PresentLeader {
   readonly memberId: string;
 }
 
+/** A term and its leader as JSON. */
+export function termFields({ term, memberId }: PresentLeader): TermFields {
+  return { term: String(term), memberId };
+}
+
 /**
  * @throws A `CliError` if nobody leads, or if `expectedTerm` is given and the leader has another
  *   term.
@@ -27,9 +33,9 @@ export interface PresentLeader {
 export async function presentLeader(admin: ElectionAdmin, expectedTerm: bigint | undefined): Promise<PresentLeader> {
   const { leader, term } = await admin.state();
   if (leader === undefined)
-    throw new CliError(Exit.NO, `nobody leads "${admin.name}"${term === undefined ? '' : ` (the last term was ${term})`}`);
+    throw refusal('NOBODY_LEADS', `nobody leads "${admin.name}"${term === undefined ? '' : ` (the last term was ${term})`}`);
   if (expectedTerm !== undefined && expectedTerm !== leader.term)
-    throw new CliError(Exit.NO, `"${leader.memberId}" leads "${admin.name}" in term ${leader.term}, not ${expectedTerm}: nothing was done`);
+    throw refusal('OTHER_TERM', `"${leader.memberId}" leads "${admin.name}" in term ${leader.term}, not ${expectedTerm}: nothing was done`);
   return { term: leader.term, memberId: leader.memberId };
 }
 
@@ -47,10 +53,4 @@ export async function waitForTermEnd(admin: ElectionAdmin, term: bigint, timeout
     if (performance.now() >= until) return undefined;
     await sleep(POLL_EVERY_MS);
   }
-}
-
-/** How the term before a leader's ended, in words. */
-export function showPrevious({ term, memberId, reason, vacantForMs }: PreviousTerm): string {
-  const vacant = vacantForMs === undefined ? '' : `, vacant for ${vacantForMs / 1_000} s`;
-  return `term ${term} of ${memberId}: ${reason}${vacant}`;
 }
