@@ -5,7 +5,7 @@ import { IncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
 import { checkKnown, checkName, checkNumber, invalidOption, isName } from '../base/validate.ts';
 import { electionKeys, type ElectionKeys, ELECTIONS } from '../protocol/keys.ts';
 import { readCandidate, readLeader, readTerm, type TermRecord, tryRead, writeRequest, writeTerm } from '../protocol/record.ts';
-import { byId, inSuccession, readName } from '../protocol/succession.ts';
+import { byId, inSuccession, memberIdsOf, readName } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
 import { checkStore } from '../store/checks.ts';
@@ -242,7 +242,7 @@ export class ElectionAdmin<V = unknown> {
 
   async #checkSuccessor(memberId: string, leader: Entry, call: CallOptions): Promise<void> {
     const queue = await this.#store.list(this.#keys.candidates, { ...call, values: false });
-    const others = queue.filter(({ key }) => key !== leader.key).map(({ name }) => readName(name)?.memberId);
+    const others = memberIdsOf(queue.filter(({ key }) => key !== leader.key));
     if (others.includes(memberId)) return;
     throw new IncumbentError('NO_SUCH_CANDIDATE', `"${memberId}" is no candidate of "${this.name}" that could be handed to`, {
       details: { memberId, candidates: others },
