@@ -43,11 +43,25 @@ export function usageError(message: string): CliError {
 /** Any thrown value as an error with an exit code. The SDK's messages contain no credentials. */
 export function toCliError(error: unknown): CliError {
   if (error instanceof CliError) return error;
-  if (isInvalidInput(error)) return usageError(error.message);
-  if (isIncumbentError(error, 'UNKNOWN_SCHEME', 'ADAPTER_MISSING', 'WEAK_STORE')) return usageError(error.message);
-  if (isIncumbentError(error, 'NO_SUCH_CANDIDATE')) return new CliError(Exit.NO, error.message);
-  if (isIncumbentError(error)) return new CliError(Exit.STORE, `${error.code}: ${error.message}`, { cause: error });
-  return new CliError(Exit.STORE, error instanceof Error ? error.message : String(error), { cause: error });
+  const message = inOwnWords(error instanceof Error ? error.message : String(error));
+  if (isInvalidInput(error)) return usageError(message);
+  if (isIncumbentError(error, 'UNKNOWN_SCHEME', 'ADAPTER_MISSING', 'WEAK_STORE')) return usageError(message);
+  if (isIncumbentError(error, 'NO_SUCH_CANDIDATE')) return new CliError(Exit.NO, message);
+  if (isIncumbentError(error)) return new CliError(Exit.STORE, `${error.code}: ${message}`, { cause: error });
+  return new CliError(Exit.STORE, message, { cause: error });
+}
+
+/** How the SDK's messages name options, and how the command does. */
+const OWN_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/\bacceptWeakStore: '(\w+)'/g, '--accept-weak-store $1'],
+  [/\bacceptWeakStore\b/g, '--accept-weak-store'],
+  [/Give each process its own memberId, or choose onDuplicate: .*$/s, 'Give each process its own --member'],
+  [/ \(ElectionAdmin\.lowerTermUnsafely, or: (incumbent lower-term-unsafely)\)/g, ': $1'],
+  [/ \(or open the store with session: "ttl"\)/g, ''],
+];
+
+function inOwnWords(message: string): string {
+  return OWN_WORDS.reduce((text, [theirs, own]) => text.replace(theirs, own), message);
 }
 
 function isInvalidInput(error: unknown): error is Error {
