@@ -5,6 +5,7 @@
  */
 
 import type { DetailsByCode, ErrorDetails, StoreErrorDetails } from './error-details.ts';
+import { jsonOf, withJson } from './json.ts';
 
 /**
  * What is known of a store call that failed:
@@ -140,7 +141,17 @@ export class IncumbentError extends Error {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.name = 'IncumbentError';
     this.code = code;
-    this.details = options.details ?? {};
+    this.details = withJson({ ...options.details });
+  }
+
+  /**
+   * The name, code, message, outcome and details, with bigints as decimal strings. Without the
+   * cause and the stack, which are for logs of this process.
+   */
+  toJSON(): unknown {
+    const { name, code, message, details } = this;
+    const outcome = 'outcome' in this ? { outcome: this.outcome } : {};
+    return jsonOf({ name, code, message, ...outcome, details });
   }
 }
 

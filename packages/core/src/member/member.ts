@@ -2,6 +2,7 @@
 
 import { Semaphore } from '../async/semaphore.ts';
 import { keepAlive, sleep } from '../async/sleep.ts';
+import { explainDetached } from '../base/methods.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { IncumbentError } from '../base/errors.ts';
 import { type Random, randomName, systemRandom } from '../base/random.ts';
@@ -111,6 +112,10 @@ export class Member {
   readonly #groups = new Map<string, Part>();
   readonly #leaderships = new Map<ManagedLeadership, LeaseSession>();
   #closed: Promise<void> | undefined;
+
+  static {
+    explainDetached(Member, 'member');
+  }
 
   /**
    * Does no I/O.

@@ -2,6 +2,8 @@
 
 import { checkSignal, type SignalOptions } from '../async/abort.ts';
 import { IncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
+import { withJson } from '../base/json.ts';
+import { explainDetached } from '../base/methods.ts';
 import { checkKnown, checkName, checkNumber, invalidOption, isName } from '../base/validate.ts';
 import { electionKeys, type ElectionKeys, ELECTIONS } from '../protocol/keys.ts';
 import { readCandidate, readLeader, readTerm, type TermRecord, tryRead, writeRequest, writeTerm } from '../protocol/record.ts';
@@ -80,6 +82,10 @@ export class ElectionAdmin<V = unknown> {
   readonly #codec: PayloadCodec<V>;
   readonly #callTimeoutMs: number;
 
+  static {
+    explainDetached(ElectionAdmin, 'admin');
+  }
+
   /**
    * Does no I/O.
    *
@@ -107,7 +113,7 @@ export class ElectionAdmin<V = unknown> {
     const term = termEntry === undefined ? undefined : readTerm(termEntry);
     const succession = queue.flatMap(({ name }) => readName(name)?.succession ?? [])[0];
     const holderIsThere = queue.some(({ key }) => key === term?.entry);
-    return {
+    return withJson({
       name: this.name,
       candidates: this.#candidates(queue, term, succession),
       stopping: leader === undefined && term?.ended === undefined && holderIsThere,
@@ -115,7 +121,7 @@ export class ElectionAdmin<V = unknown> {
       ...(term?.ended === undefined ? {} : { ended: term.ended.reason }),
       ...(leader === undefined ? {} : { leader: this.#leader(leader) }),
       ...(succession === undefined ? {} : { succession }),
-    };
+    });
   }
 
   /**
@@ -259,7 +265,7 @@ export class ElectionAdmin<V = unknown> {
 
   #leader(entry: Entry): Omit<LeaderView<V>, 'state' | 'reason'> {
     const { term, memberId, incarnation, payload } = readLeader(entry);
-    return { term, memberId, incarnation, value: this.#codec.decode(payload) };
+    return withJson({ term, memberId, incarnation, value: this.#codec.decode(payload) });
   }
 
   #call(options: SignalOptions): CallOptions {

@@ -5,6 +5,8 @@ import { keepAlive } from '../async/sleep.ts';
 import { ValueStream } from '../async/value-stream.ts';
 import { type Cancel, type Clock, systemClock } from '../base/clock.ts';
 import { IncumbentError, isIncumbentError, isRetryable } from '../base/errors.ts';
+import { withJson } from '../base/json.ts';
+import { explainDetached } from '../base/methods.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import { checkLogger, type Logger, Telemetry } from '../base/telemetry.ts';
 import { checkFunction, checkKnown, checkName, checkNumber } from '../base/validate.ts';
@@ -96,6 +98,10 @@ export class ElectionObserver<V = unknown> {
   #closed = false;
   #leave: (() => Promise<void>) | undefined;
   #known: Known<V> | undefined;
+
+  static {
+    explainDetached(ElectionObserver, 'observer');
+  }
 
   /**
    * Does no I/O yet.
@@ -206,7 +212,7 @@ export class ElectionObserver<V = unknown> {
 
   #see(state: LeaderState): void {
     try {
-      this.#show(state.state === 'vacant' ? state : this.#leaderView(state.entry, state.reason));
+      this.#show(state.state === 'vacant' ? withJson({ ...state }) : this.#leaderView(state.entry, state.reason));
     } catch (error) {
       this.#lose(error);
     }
@@ -232,6 +238,6 @@ export class ElectionObserver<V = unknown> {
   #leaderView(entry: Entry, reason?: 'termReset'): LeaderView<V> {
     const { term, memberId, incarnation, payload } = readLeader(entry);
     const view = { state: 'leader', term, memberId, incarnation, value: this.#codec.decode(payload) } as const;
-    return reason === undefined ? view : { ...view, reason };
+    return withJson(reason === undefined ? view : { ...view, reason });
   }
 }
