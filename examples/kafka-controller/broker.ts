@@ -250,10 +250,7 @@ export class Broker {
     try {
       return admit();
     } catch (error) {
-      if (isIncumbentError(error, 'STALE_TERM')) {
-        const { seen } = error.details;
-        this.#options.tell({ type: 'refused', by, what, stale, seen: typeof seen === 'bigint' ? seen : undefined });
-      }
+      if (isIncumbentError(error, 'STALE_TERM')) this.#options.tell({ type: 'refused', by, what, stale, seen: error.details.seen });
       throw error;
     }
   }

@@ -152,9 +152,7 @@ export class Controller {
   }
 
   #overtaken(error: Error): void {
-    if (!isIncumbentError(error)) return;
-    const { seen } = error.details;
-    if (typeof seen === 'bigint') this.#options.leadership.reportTerm(seen);
+    if (isIncumbentError(error, 'STALE_TERM')) this.#options.leadership.reportTerm(error.details.seen);
   }
 
   get #live(): ReadonlySet<string> {

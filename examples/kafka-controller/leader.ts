@@ -187,7 +187,7 @@ export class PartitionLeader {
         await (this.#partition.isr.includes(id) ? news : sleep(RETRY_EVERY_MS));
       } catch (error) {
         if (stop.aborted) return;
-        if (isIncumbentError(error, 'STALE_TERM')) return this.#options.deposed(seenBy(error));
+        if (isIncumbentError(error, 'STALE_TERM')) return this.#options.deposed(error.details.seen);
         if (performance.now() - answeredAt > LAG_MS) await this.#ask(id, false);
         await sleep(RETRY_EVERY_MS);
       }
@@ -222,14 +222,9 @@ export class PartitionLeader {
       if (answer.version === request.version && this.#unanswered !== request.version) this.#joining.clear();
       this.update(answer);
     } catch (error) {
-      if (isIncumbentError(error, 'STALE_TERM')) return this.#options.deposed(seenBy(error));
+      if (isIncumbentError(error, 'STALE_TERM')) return this.#options.deposed(error.details.seen);
       this.#unanswered = request.version;
       await sleep(RETRY_EVERY_MS); // no controller now, or no answer: the wish is made again
     }
   }
-}
-
-function seenBy({ details }: { readonly details: Readonly<Record<string, unknown>> }): bigint {
-  const { seen } = details;
-  return typeof seen === 'bigint' ? seen : 0n;
 }

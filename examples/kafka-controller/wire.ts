@@ -90,7 +90,7 @@ function refuse(response: ServerResponse, error: unknown): void {
     response.setHeader('location', error.url);
     return end(response, 307, { error: message });
   }
-  if (isIncumbentError(error, 'STALE_TERM')) return end(response, 409, { error: message, seen: String(error.details['seen']) });
+  if (isIncumbentError(error, 'STALE_TERM')) return end(response, 409, { error: message, ...error.details });
   if (error instanceof Unavailable) return end(response, 503, { error: message });
   if (error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError)
     return end(response, 400, { error: message });
@@ -112,7 +112,7 @@ export class Refused extends Error {
   }
 }
 
-const staleShape = recordOf({ seen: term });
+const staleShape = recordOf({ term, seen: term });
 
 /**
  * Makes one call and follows redirects. Rejects with `STALE_TERM`, {@link Unavailable} or {@link
@@ -130,8 +130,8 @@ export async function call<T>(
   if (response.ok) return options.reply(reply);
   const said = JSON.stringify(reply);
   if (response.status === 409) {
-    const { seen } = staleShape(reply);
-    throw new IncumbentError('STALE_TERM', `${url}${path} has seen a newer term: ${seen}`, { details: { seen } });
+    const details = staleShape(reply);
+    throw new IncumbentError('STALE_TERM', `${url}${path} has seen a newer term: ${details.seen}`, { details });
   }
   if (response.status === 503) throw new Unavailable(said);
   throw new Refused(response.status, `${url}${path} answered ${response.status}: ${said}`);

@@ -85,9 +85,23 @@ export function refusal(code: CliErrorCode, message: string): CliError {
 /** Any thrown value as an error with an exit code. The SDK's messages contain no credentials. */
 export function toCliError(error: unknown): CliError {
   if (error instanceof CliError) return error;
-  if (!(error instanceof Error)) return new CliError(Exit.STORE, String(error), { cause: error });
-  if (!('code' in error) || typeof error.code !== 'string') return new CliError(Exit.STORE, error.message, { cause: error });
-  return new CliError(exitCodeOf(error.code), error.message, { code: error.code, cause: error });
+  const message = inOwnWords(error instanceof Error ? error.message : String(error));
+  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string')
+    return new CliError(Exit.STORE, message, { cause: error });
+  return new CliError(exitCodeOf(error.code), message, { code: error.code, cause: error });
+}
+
+/** How the SDK's messages name options, and how the command does. */
+const OWN_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/\bacceptWeakStore: '(\w+)'/g, '--accept-weak-store $1'],
+  [/\bacceptWeakStore\b/g, '--accept-weak-store'],
+  [/Give each process its own memberId, or choose onDuplicate: .*$/s, 'Give each process its own --member'],
+  [/ \(ElectionAdmin\.lowerTermUnsafely, or: (incumbent lower-term-unsafely)\)/g, ': $1'],
+  [/ \(or open the store with session: "ttl"\)/g, ''],
+];
+
+function inOwnWords(message: string): string {
+  return OWN_WORDS.reduce((text, [theirs, own]) => text.replace(theirs, own), message);
 }
 
 function exitCodeOf(code: string): number {

@@ -5,14 +5,50 @@
 
 import type { StoreErrorCode } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
-import { errorCode, isDistrust, judgeCommon, judgeSocket, storeErrorOf, UNFORESEEN, type Verdict } from '@incumbent/network';
+import {
+  errorCode,
+  isDistrust,
+  judgeCommon,
+  judgeSocket,
+  type MissingPermission,
+  storeErrorOf,
+  UNFORESEEN,
+  type Verdict,
+} from '@incumbent/network';
 
 import { ExchangeError } from './client/failure.ts';
+import type { Namespace } from './namespace.ts';
 
 /** The error that a call throws for whatever was thrown in it. `what` names the call in the message. */
 export function toStoreError(error: unknown, what: string): StoreError {
   return storeErrorOf(error, `consul ${what}`, (thrown) => (thrown instanceof ExchangeError ? judge(thrown) : UNFORESEEN));
 }
+
+/** What the token lacks for a call on these keys, in the words of Consul's rules. */
+export function missingOnKeys(right: 'key:read' | 'key:write', paths: readonly string[], { root }: Namespace): MissingPermission {
+  return { right, keys: paths, grant: `the rule key_prefix "${root}" { policy = "write" } in a policy of the token` };
+}
+
+/** What the token lacks for sessions. */
+export const missingForSessions: MissingPermission = {
+  right: 'session:write',
+  keys: [],
+  grant: 'the rule session_prefix "" { policy = "write" } in a policy of the token',
+};
+
+/** What the token lacks to read the agent's version, which elections do not need. */
+export const missingForAgent: MissingPermission = {
+  right: 'agent:read',
+  keys: [],
+  grant: 'the rule agent_prefix "" { policy = "read" } in a policy of the token',
+};
+
+/** What the token lacks to bind sessions to checks. */
+export const missingForChecks: MissingPermission = {
+  right: 'node:write',
+  keys: [],
+  grant: 'the rule node_prefix "" { policy = "write" } in a policy of the token (or open the store with session: "ttl")',
+};
 
 function judge({ failure, cause }: ExchangeError): Verdict {
   switch (failure.kind) {
@@ -33,7 +69,8 @@ function judge({ failure, cause }: ExchangeError): Verdict {
 
 function judgeStatus(status: number, text: string): Verdict {
   // Checked before the request is served, with a status that differs between versions.
-  if (/ACL not found|token does not exist/i.test(text)) return ['UNAUTHENTICATED', 'refused'];
+  if (/ACL not found|token does not exist/i.test(text))
+    return ['UNAUTHENTICATED', 'refused', 'the token is wrong, has expired or was deleted'];
   if (/Permission denied/i.test(text)) return ['PERMISSION_DENIED', 'refused'];
   if (status === 403) return ['PERMISSION_DENIED', 'refused'];
   if (status === 413) return ['TOO_LARGE', 'refused'];

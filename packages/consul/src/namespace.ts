@@ -5,14 +5,15 @@ import type { Entry, Key, LeaseId, Revision } from '@incumbent/core';
 import type { Pair, Target } from './protocol/kv.ts';
 
 export class Namespace {
-  readonly #root: string;
+  /** The beginning of every path. */
+  readonly root: string;
 
   constructor(name: string) {
-    this.#root = `${escape(name)}/`;
+    this.root = `${escape(name)}/`;
   }
 
   path(key: Key): string {
-    return this.#root + escape(key);
+    return this.root + escape(key);
   }
 
   key(key: Key): Target {
@@ -26,17 +27,17 @@ export class Namespace {
 
   /** All keys. */
   get all(): Target {
-    return { path: this.#root, recurse: true };
+    return { path: this.root, recurse: true };
   }
 
   /** The wider targets that include this target: all keys that begin with the same name, and all keys. */
   around({ path }: Target): readonly Target[] {
-    const slash = path.indexOf('/', this.#root.length);
+    const slash = path.indexOf('/', this.root.length);
     return slash === -1 ? [this.all] : [{ path: path.slice(0, slash + 1), recurse: true }, this.all];
   }
 
   entry(pair: Pair): Entry {
-    const key = unescape(pair.path.slice(this.#root.length));
+    const key = unescape(pair.path.slice(this.root.length));
     return {
       key,
       name: key.slice(key.lastIndexOf('/') + 1),

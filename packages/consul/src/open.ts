@@ -4,12 +4,12 @@ import { randomUUID } from 'node:crypto';
 
 import type { Store } from '@incumbent/core';
 import { isIncumbentError } from '@incumbent/core/adapter';
-import { CallTime, isLoopback } from '@incumbent/network';
+import { CallTime, isLoopback, type MissingPermission, namingGrant } from '@incumbent/network';
 
 import { CheckCleaner } from './check-cleaner.ts';
 import { Client } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
-import { mayHaveHappened, openingFailed, toStoreError } from './errors.ts';
+import { mayHaveHappened, missingForChecks, missingOnKeys, openingFailed, toStoreError } from './errors.ts';
 import { MIN_CHECK_TTL_MS } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import { readOptions, type ConsulOptions, type ConsulSettings } from './options.ts';
@@ -39,13 +39,24 @@ export async function openConsul(urlOrOptions: string | URL | ConsulOptions): Pr
   const cleaner = new CheckCleaner(client, settings.clock);
   const time = new CallTime(settings.clock, { timeoutMs: settings.connectTimeoutMs }, ExchangeError);
   try {
-    await findConsul(client, new Namespace(settings.namespace), time);
-    const bound = await bindingOf(client, cleaner, settings, time);
+    const namespace = new Namespace(settings.namespace);
+    const missing = (): MissingPermission => missingOnKeys('key:read', [namespace.root], namespace);
+    await namingGrant(openPart(findConsul(client, namespace, time)), missing);
+    const bound = await namingGrant(openPart(bindingOf(client, cleaner, settings, time)), () => missingForChecks);
     if (bound === 'check') await removeOrphans(client, time);
     return new ConsulStore(client, settings, bound);
   } catch (error) {
     // The caller does not wait for the removal of the check and for the connections to close.
     void cleaner.close().then(() => client.close());
+    throw toStoreError(error, 'open');
+  }
+}
+
+/** Settles as a part of the opening does, but rejects with a `StoreError`. */
+async function openPart<T>(part: Promise<T>): Promise<T> {
+  try {
+    return await part;
+  } catch (error) {
     throw toStoreError(error, 'open');
   }
 }

@@ -19,12 +19,12 @@ import type {
   WatchOptions,
 } from '@incumbent/core';
 import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime, invalidOption, keepAlive } from '@incumbent/core/adapter';
-import { CallTime, checkSwapSize, checkValueSize, revocationOf, storeClosed } from '@incumbent/network';
+import { CallTime, checkSwapSize, checkValueSize, type MissingPermission, revocationOf, storeClosed, withGrant } from '@incumbent/network';
 
 import { capabilitiesOf } from './capabilities.ts';
 import type { Client } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
-import { toStoreError } from './errors.ts';
+import { missingForAgent, missingForSessions, missingOnKeys, toStoreError } from './errors.ts';
 import { Leases } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import type { ConsulSettings } from './options.ts';
@@ -60,23 +60,43 @@ export class ConsulStore implements Store {
   }
 
   grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
-    return this.#call('grantLease', options, (time) => {
-      checkTime('ttlMs', ttlMs);
-      if (ttlMs > MAX_TTL_MS) throw invalidOption('ttlMs', ttlMs, `at most ${MAX_TTL_MS}`);
-      return this.#leases.grant(ttlMs, options, time);
-    });
+    return this.#call(
+      'grantLease',
+      () => missingForSessions,
+      options,
+      (time) => {
+        checkTime('ttlMs', ttlMs);
+        if (ttlMs > MAX_TTL_MS) throw invalidOption('ttlMs', ttlMs, `at most ${MAX_TTL_MS}`);
+        return this.#leases.grant(ttlMs, options, time);
+      },
+    );
   }
 
   renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
-    return this.#call('renewLease', options, (time) => this.#leases.renew(lease, options, time));
+    return this.#call(
+      'renewLease',
+      () => missingForSessions,
+      options,
+      (time) => this.#leases.renew(lease, options, time),
+    );
   }
 
   revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
-    return this.#call('revokeLease', options, (time) => this.#leases.revoke(lease, time));
+    return this.#call(
+      'revokeLease',
+      () => missingForSessions,
+      options,
+      (time) => this.#leases.revoke(lease, time),
+    );
   }
 
   compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
-    return this.#call('compareAndSwap', options, (time) => {
+    const missing = (): MissingPermission =>
+      this.#missing(
+        'key:write',
+        changes.map(({ key }) => key),
+      );
+    return this.#call('compareAndSwap', missing, options, (time) => {
       checkChanges(changes);
       checkSwapSize(this, changes);
       return compareAndSwap(this.#client, this.#namespace, changes, time);
@@ -84,39 +104,67 @@ export class ConsulStore implements Store {
   }
 
   enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
-    return this.#call('enqueue', options, (time) => {
-      const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
-      checkValueSize(this, value);
-      // Copied, because the caller may change its bytes.
-      return enqueue(this.#client, this.#namespace, { key, value: new Uint8Array(value), lease }, time);
-    });
+    return this.#call(
+      'enqueue',
+      () => this.#missing('key:write', [`${prefix}/${name}`]),
+      options,
+      (time) => {
+        const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
+        checkValueSize(this, value);
+        // Copied, because the caller may change its bytes.
+        return enqueue(this.#client, this.#namespace, { key, value: new Uint8Array(value), lease }, time);
+      },
+    );
   }
 
   read(key: Key, options: CallOptions): Promise<Entry | undefined> {
-    return this.#call('read', options, (time) => readEntry(this.#client, this.#namespace, checkPath('key', key), time));
+    return this.#call(
+      'read',
+      () => this.#missing('key:read', [key]),
+      options,
+      (time) => readEntry(this.#client, this.#namespace, checkPath('key', key), time),
+    );
   }
 
   list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
-    return this.#call('list', options, (time) => {
-      checkListing(options);
-      return listEntries(this.#client, this.#namespace, checkPath('prefix', prefix), options, time);
-    });
+    return this.#call(
+      'list',
+      () => this.#missing('key:read', [`${prefix}/`]),
+      options,
+      (time) => {
+        checkListing(options);
+        return listEntries(this.#client, this.#namespace, checkPath('prefix', prefix), options, time);
+      },
+    );
   }
 
   watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
     const target = this.#namespace.key(checkPath('key', key));
     const entryOf = this.#namespace.entry.bind(this.#namespace);
-    return watchTarget(this.#hub, { target, state: ([pair]) => (pair === undefined ? undefined : entryOf(pair)) }, options);
+    return watchTarget(
+      this.#hub,
+      { target, missing: () => this.#missing('key:read', [key]), state: ([pair]) => (pair === undefined ? undefined : entryOf(pair)) },
+      options,
+    );
   }
 
   watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
     const target = this.#namespace.under(checkPath('prefix', prefix));
-    return watchTarget(this.#hub, { target, state: (pairs) => this.#namespace.entries(pairs) }, options);
+    return watchTarget(
+      this.#hub,
+      { target, missing: () => this.#missing('key:read', [`${prefix}/`]), state: (pairs) => this.#namespace.entries(pairs) },
+      options,
+    );
   }
 
   /** The version of the agent, which the token must be allowed to read. Consul does not report a clock. */
   inspect(options: CallOptions): Promise<StoreReport> {
-    return this.#call('inspect', options, async (time) => ({ version: await agentVersion(this.#client, time.left), warnings: [] }));
+    return this.#call(
+      'inspect',
+      () => missingForAgent,
+      options,
+      async (time) => ({ version: await agentVersion(this.#client, time.left), warnings: [] }),
+    );
   }
 
   /** Waits at most half a second for the agent to remove the checks of ended leases. */
@@ -136,7 +184,7 @@ export class ConsulStore implements Store {
     await this.#client.close();
   }
 
-  async #call<T>(what: string, options: CallOptions, task: (time: CallTime) => Promise<T>): Promise<T> {
+  async #call<T>(what: string, missing: () => MissingPermission, options: CallOptions, task: (time: CallTime) => Promise<T>): Promise<T> {
     checkCall(options);
     options.signal?.throwIfAborted();
     if (this.#closing !== undefined) throw storeClosed('consul');
@@ -148,8 +196,16 @@ export class ConsulStore implements Store {
       const failure = toStoreError(error, what);
       // Consul refused to bind a key to this session, so the session is certainly gone.
       const { lease } = failure.details;
-      if (typeof lease === 'string') this.#leases.forget(lease);
-      throw failure;
+      if (lease !== undefined) this.#leases.forget(lease);
+      throw withGrant(failure, missing);
     }
+  }
+
+  #missing(right: 'key:read' | 'key:write', keys: readonly Key[]): MissingPermission {
+    return missingOnKeys(
+      right,
+      keys.map((key) => this.#namespace.path(key)),
+      this.#namespace,
+    );
   }
 }

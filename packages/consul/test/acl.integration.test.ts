@@ -13,6 +13,15 @@ import { CONNECT_TIMEOUT_MS, hostOf, openingFailure } from './opening.ts';
 const TOKEN = '11111111-2222-3333-4444-555555555555';
 const CALL = { timeoutMs: 5_000 };
 
+async function failureOf(call: Promise<unknown>): Promise<unknown> {
+  try {
+    await call;
+    return 'it succeeded';
+  } catch (error) {
+    return error;
+  }
+}
+
 describe.runIf(await requireStore({ store: 'consul', own: true }))('with ACLs', () => {
   let consul: ConsulServer;
   beforeAll(async () => {
@@ -72,6 +81,34 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('with ACLs', 
     expect(await watch.next()).toEqual({ done: false, value: undefined });
     await using member = new Member(store, { memberId: 'a' });
     await expect(member.election('controller').campaign()).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+  });
+
+  it('names the key, the right and the rule that grants it, and the rules together suffice', async () => {
+    const namespace = uniqueNamespace();
+    const reader = await tokenFor(`key_prefix "${namespace}/" { policy = "read" }`);
+    await using store = await openConsul({ endpoint: hostOf(consul), namespace, token: reader });
+    const lease = await failureOf(store.grantLease(10_000, leaseCall()));
+    expect(lease).toMatchObject({ details: { right: 'session:write', keys: [], grant: expect.stringContaining('session_prefix') } });
+    const swap = await failureOf(store.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array() }], CALL));
+    expect(swap).toMatchObject({
+      message: expect.stringContaining(`missing: key:write on "${namespace}/a"; to grant it: the rule key_prefix "${namespace}/"`),
+      details: { right: 'key:write', keys: [`${namespace}/a`] },
+    });
+    const stranger = await openingFailure({ endpoint: hostOf(consul), namespace, token: await tokenFor('') });
+    expect(stranger).toMatchObject({ details: { right: 'key:read', keys: [`${namespace}/`] } });
+    const check = await openingFailure({ endpoint: hostOf(consul), namespace, token: reader, session: 'check' });
+    expect(check).toMatchObject({ details: { right: 'node:write', keys: [] } });
+    const rules = [lease, swap, check].map((failure) => /(?<=the rule )\w+ "\S*" \{ policy = "write" \}/.exec(String(failure))?.[0]);
+    const granted = await tokenFor(rules.join(' '));
+    await using works = await openConsul({ endpoint: hostOf(consul), namespace, token: granted, session: 'check' });
+    const { id } = await works.grantLease(2_000, leaseCall());
+    expect(await works.enqueue('q', 'a', new Uint8Array(), id, CALL)).toMatchObject({ lease: id });
+  });
+
+  it('tells a wrong token from a missing one', async () => {
+    const wrong = '99999999-2222-3333-4444-555555555555';
+    expect(String(await openingFailure({ endpoint: hostOf(consul), token: wrong }))).toContain('the token is wrong');
+    expect(String(await openingFailure({ endpoint: hostOf(consul) }))).toContain('opened without a token');
   });
 
   it('elections work with the permissions that the README lists', async () => {

@@ -3,7 +3,22 @@
 export { systemClock } from './base/clock.ts';
 export type { Cancel, Clock, Moment } from './base/clock.ts';
 export { IncumbentError, isIncumbentError, isRetryable, outcomeOf, StoreError } from './base/errors.ts';
-export type { ErrorCode, ErrorDetails, IncumbentErrorOptions, Outcome, StoreErrorCode } from './base/errors.ts';
+export type {
+  ErrorCode,
+  IncumbentErrorArguments,
+  IncumbentErrorOf,
+  IncumbentErrorOptions,
+  Outcome,
+  StoreErrorCode,
+} from './base/errors.ts';
+export type {
+  DetailsByCode,
+  DuplicateDetails,
+  ErrorDetails,
+  LeadershipEndDetails,
+  NoDetails,
+  StoreErrorDetails,
+} from './base/error-details.ts';
 export { systemRandom } from './base/random.ts';
 export type { Random } from './base/random.ts';
 export type { Logger, RetryActivity, TelemetryEvent } from './base/telemetry.ts';

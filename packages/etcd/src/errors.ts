@@ -5,9 +5,20 @@
  */
 
 import { StoreError } from '@incumbent/core/adapter';
-import { describeError, errorCode, judgeCommon, judgeSocket, mildestOf, storeErrorOf, UNFORESEEN, type Verdict } from '@incumbent/network';
+import {
+  describeError,
+  errorCode,
+  judgeCommon,
+  judgeSocket,
+  mildestOf,
+  type MissingPermission,
+  storeErrorOf,
+  UNFORESEEN,
+  type Verdict,
+} from '@incumbent/network';
 
 import { ExchangeError, type Failure } from './client/exchange-error.ts';
+import type { Namespace } from './namespace.ts';
 
 /** gRPC's numbers of the statuses that etcd uses. */
 const Status = {
@@ -155,7 +166,10 @@ function judgeArgument(reason: string): Verdict {
   if (/request is too large|too many operations/.test(reason)) return ['TOO_LARGE', 'refused'];
   // While an administrator changes users or roles, even a new token can be outdated on arrival.
   if (/revision of auth store is old/.test(reason)) return ['UNAVAILABLE', 'notSent'];
-  if (isTokenReason(reason) || /authentication failed/.test(reason)) return ['UNAUTHENTICATED', 'refused'];
+  if (/user name is empty/.test(reason))
+    return ['UNAUTHENTICATED', 'refused', 'the server requires a user and a password, and the store was opened without credentials'];
+  if (/authentication failed/.test(reason)) return ['UNAUTHENTICATED', 'refused', 'the user name or the password is wrong'];
+  if (isTokenReason(reason)) return ['UNAUTHENTICATED', 'refused'];
   return ['STORE_FAILED', 'refused'];
 }
 
@@ -167,6 +181,14 @@ function judgeExhaustion(reason: string): Verdict {
   // Among these is "database space exceeded": the write that exceeds the limit gets this answer
   // although etcd has applied it.
   return ['UNAVAILABLE', 'unknown'];
+}
+
+/**
+ * What the user needs for a call that etcd denied: the right, in the words of etcd's roles. etcd does
+ * not say which key or which part of the right is missing.
+ */
+export function missingRight(right: 'read' | 'readwrite', keys: readonly string[], { prefix }: Namespace): MissingPermission {
+  return { right, keys, grant: `etcdctl role grant-permission ROLE readwrite --prefix=true ${prefix} (ROLE: a role of the user)` };
 }
 
 /** The error of an answer to a transaction that says nothing of one of its operations. */

@@ -7,23 +7,24 @@ import type { KeyRange, KeyValue } from './protocol/kv.ts';
 
 /** Keys of one namespace: `<namespace>/<key>`. */
 export class Namespace {
-  readonly #prefix: string;
+  /** The beginning of every key. */
+  readonly prefix: string;
 
   constructor(name: string) {
-    this.#prefix = `${name}/`;
+    this.prefix = `${name}/`;
   }
 
   key(key: Key): string {
-    return this.#prefix + key;
+    return this.prefix + key;
   }
 
   /** All keys under `prefix/`. The end is exclusive: `0` is the character after `/`. */
   under(prefix: Key): KeyRange {
-    return { key: `${this.#prefix}${prefix}/`, end: `${this.#prefix}${prefix}0` };
+    return { key: `${this.prefix}${prefix}/`, end: `${this.prefix}${prefix}0` };
   }
 
   entry(kv: KeyValue): Entry {
-    const key = kv.key.slice(this.#prefix.length);
+    const key = kv.key.slice(this.prefix.length);
     return {
       key,
       name: key.slice(key.lastIndexOf('/') + 1),

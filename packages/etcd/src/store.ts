@@ -18,15 +18,16 @@ import type {
   WatchOptions,
 } from '@incumbent/core';
 import { checkChanges, checkListing, checkPath, invalidOption, withoutValue } from '@incumbent/core/adapter';
-import { checkSwapSize, checkValueSize, revocationOf } from '@incumbent/network';
+import { checkSwapSize, checkValueSize, namingGrant, revocationOf } from '@incumbent/network';
 
 import { capabilitiesOf, MAX_TTL_MS } from './capabilities.ts';
 import type { Client } from './client/client.ts';
+import { missingRight } from './errors.ts';
 import { grantLease, renewLease, revokeLease } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import type { EtcdSettings } from './options.ts';
 import { status } from './protocol/admin.ts';
-import type { RangeRequest } from './protocol/kv.ts';
+import type { RangeRequest, RangeAnswer } from './protocol/kv.ts';
 import { enqueue } from './queue.ts';
 import { Reads } from './reads.ts';
 import { compareAndSwap } from './transactions.ts';
@@ -62,28 +63,34 @@ export class EtcdStore implements Store {
   }
 
   revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
-    return revokeLease(this.#client, lease, options);
+    // etcd checks the permission for the keys that are bound to the lease.
+    return namingGrant(revokeLease(this.#client, lease, options), () =>
+      missingRight('readwrite', [this.#namespace.prefix], this.#namespace),
+    );
   }
 
   async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
     checkChanges(changes);
     checkSwapSize(this, changes);
-    return compareAndSwap(this.#client, this.#namespace, changes, options);
+    const keys = (): readonly string[] => changes.map(({ key }) => this.#namespace.key(key));
+    const swap = compareAndSwap(this.#client, this.#namespace, changes, options);
+    return namingGrant(swap, () => missingRight('readwrite', keys(), this.#namespace));
   }
 
   async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
     const key = checkPath('key', `${prefix}/${name}`);
     checkValueSize(this, value);
-    return enqueue(this.#client, this.#namespace, { key, value, lease }, options);
+    const entry = enqueue(this.#client, this.#namespace, { key, value, lease }, options);
+    return namingGrant(entry, () => missingRight('readwrite', [this.#namespace.key(key)], this.#namespace));
   }
 
   async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
-    const [kv] = (await this.#reads.range({ key: this.#namespace.key(checkPath('key', key)) }, options)).kvs;
+    const [kv] = (await this.#range({ key: this.#namespace.key(checkPath('key', key)) }, options)).kvs;
     return kv === undefined ? undefined : this.#namespace.entry(kv);
   }
 
   async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
-    const answer = await this.#reads.range(this.#listRequest(prefix, options), options);
+    const answer = await this.#range(this.#listRequest(prefix, options), options);
     const all = answer.kvs.map((kv) => this.#namespace.entry(kv));
     const entries = options.values === false ? all.map(withoutValue) : all;
     return options.last === undefined ? entries : entries.toReversed();
@@ -113,6 +120,10 @@ export class EtcdStore implements Store {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  #range(request: RangeRequest, options: CallOptions): Promise<RangeAnswer> {
+    return namingGrant(this.#reads.range(request, options), () => missingRight('read', [request.key], this.#namespace));
   }
 
   /** To get the last entries, etcd sorts the newest first and the limit cuts the rest off. */

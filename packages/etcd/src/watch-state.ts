@@ -9,6 +9,7 @@ import type { WatchEvent } from './protocol/watch.ts';
 export interface WatchState<T> {
   /** The range to read and to watch. */
   readonly request: RangeRequest;
+  readonly namespace: Namespace;
   /** Replaces the state by what was read at a revision. */
   reset(kvs: readonly KeyValue[], revision: bigint): void;
   /**
@@ -22,17 +23,17 @@ export interface WatchState<T> {
 
 export class KeyState implements WatchState<Entry | undefined> {
   readonly request: KeyRange;
-  readonly #namespace: Namespace;
+  readonly namespace: Namespace;
   #entry: Entry | undefined;
   #revision = 0n;
 
   constructor(namespace: Namespace, key: Key) {
-    this.#namespace = namespace;
+    this.namespace = namespace;
     this.request = { key: namespace.key(key) };
   }
 
   reset([kv]: readonly KeyValue[], revision: bigint): void {
-    this.#entry = kv && this.#namespace.entry(kv);
+    this.#entry = kv && this.namespace.entry(kv);
     this.#revision = revision;
   }
 
@@ -40,7 +41,7 @@ export class KeyState implements WatchState<Entry | undefined> {
     for (const { deleted, kv } of events) {
       if (kv.key !== this.request.key || kv.modRevision <= this.#revision) continue;
       this.#revision = kv.modRevision;
-      this.#entry = deleted ? undefined : this.#namespace.entry(kv);
+      this.#entry = deleted ? undefined : this.namespace.entry(kv);
     }
   }
 
@@ -51,7 +52,7 @@ export class KeyState implements WatchState<Entry | undefined> {
 
 export class ListState implements WatchState<readonly Entry[]> {
   readonly request: RangeRequest;
-  readonly #namespace: Namespace;
+  readonly namespace: Namespace;
   /**
    * In the order of creation: the read returns them in this order, new keys are appended, and a
    * changed key keeps its position.
@@ -60,7 +61,7 @@ export class ListState implements WatchState<readonly Entry[]> {
   #revision = 0n;
 
   constructor(namespace: Namespace, prefix: Key) {
-    this.#namespace = namespace;
+    this.namespace = namespace;
     this.request = { ...namespace.under(prefix), byCreation: 'ascending' };
   }
 
@@ -87,6 +88,6 @@ export class ListState implements WatchState<readonly Entry[]> {
   }
 
   state(): readonly Entry[] {
-    return Array.from(this.#kvs.values(), (kv) => this.#namespace.entry(kv));
+    return Array.from(this.#kvs.values(), (kv) => this.namespace.entry(kv));
   }
 }

@@ -1,11 +1,11 @@
 /** One watch, of a key or of a list. */
 
-import type { Cancel, WatchOptions } from '@incumbent/core';
+import type { Cancel, StoreError, WatchOptions } from '@incumbent/core';
 import { endQuietly, watchStates, type WatchController } from '@incumbent/core/adapter';
-import { endsWatch } from '@incumbent/network';
+import { endsWatch, withGrant } from '@incumbent/network';
 
 import type { ExchangeError } from './client/exchange-error.ts';
-import { toStoreError } from './errors.ts';
+import { missingRight, toStoreError } from './errors.ts';
 import type { WatchEvent } from './protocol/watch.ts';
 import type { WatchHub } from './watch-hub.ts';
 import type { WatchState } from './watch-state.ts';
@@ -75,9 +75,14 @@ class Watch<T> implements Subscriber {
     }
   }
 
+  #denied(reason: StoreError): unknown {
+    const { request, namespace } = this.#state;
+    return withGrant(reason, () => missingRight('read', [request.key], namespace));
+  }
+
   #lose(error: unknown): void {
     const reason = toStoreError(error, 'Watch', true);
-    if (endsWatch(reason)) this.#controller.fail(reason);
+    if (endsWatch(reason)) this.#controller.fail(this.#denied(reason));
     else this.#controller.lose(reason);
   }
 }

@@ -95,6 +95,37 @@ describe.runIf(await requireStore({ store: 'etcd', own: true })).each(['simple',
       expect([watch.states, watch.stale]).toEqual([[], []]);
     });
 
+    it('names the key, the right and the command that grants it, which works', async () => {
+      const [user, namespace] = [`dora-${kind}`, `doras-${kind}`];
+      await etcd.ctl(['role', 'add', user]);
+      await etcd.ctl(['user', 'add', `${user}:explorer`]);
+      await etcd.ctl(['user', 'grant-role', user, user]);
+      const store = await open({ username: user, password: 'explorer' }, namespace);
+      const grant = `etcdctl role grant-permission ROLE readwrite --prefix=true ${namespace}/`;
+      const denied = (right: string, key: string): object => ({
+        code: 'PERMISSION_DENIED',
+        message: expect.stringContaining(`missing: ${right} on "${namespace}/${key}"; to grant it: ${grant}`),
+        details: { right, keys: [`${namespace}/${key}`], grant: expect.stringContaining(grant) },
+      });
+      await expect(store.read('a', options)).rejects.toMatchObject(denied('read', 'a'));
+      await expect(store.list('q', options)).rejects.toMatchObject(denied('read', 'q/'));
+      const change = { key: 'b', expect: null, put: new Uint8Array(1) };
+      await expect(store.compareAndSwap([change], options)).rejects.toMatchObject(denied('readwrite', 'b'));
+      const { id } = await store.grantLease(5_000, { ...options, at: now() });
+      await expect(store.enqueue('q', 'x', new Uint8Array(1), id, options)).rejects.toMatchObject(denied('readwrite', 'q/x'));
+      const watch = new Recorder((watchOptions) => store.watch('w', watchOptions));
+      expect(await watch.ended).toMatchObject(denied('read', 'w'));
+      await etcd.ctl(grant.replace('ROLE', user).split(' ').slice(1));
+      await create(store, 'b');
+      expect(await store.read('b', options)).toBeDefined();
+    });
+
+    it('tells a wrong password from a missing one', async () => {
+      await expect(open({ username: 'alice', password: 'wrong' })).rejects.toThrow('the user name or the password is wrong');
+      const nobody = open(undefined).then((store) => store.read('a', options));
+      await expect(nobody).rejects.toThrow('opened without credentials');
+    });
+
     it('needs no more than its own prefix for all that an election does', async () => {
       const store = await bob('bobs');
       const [one, other] = await Promise.all([1, 2].map(() => store.grantLease(5_000, { ...options, at: now() })));

@@ -1,5 +1,7 @@
 /** The `Member` of this package: that of `@incumbent/core`, which also accepts `reaper: true`. */
 
+import { hostname } from 'node:os';
+
 import { Member as CoreMember, type Logger, type MemberOptions as CoreMemberOptions, type Reaper, type Store } from '@incumbent/core';
 import { reaper as makeReaper } from '@incumbent/reaper';
 import { printEventsIfAsked, warningLogger } from './warnings.ts';
@@ -24,8 +26,8 @@ export interface MemberOptions extends Omit<CoreMemberOptions, 'reaper' | 'logge
 }
 
 /**
- * The `Member` of `@incumbent/core`, except that `reaper` may be a boolean, and that it warns if it has
- * no logger.
+ * The `Member` of `@incumbent/core`, except that `reaper` may be a boolean, that it warns if it has no
+ * logger, and that `host` is the machine's host name by default (pass `''` for none).
  */
 export class Member extends CoreMember {
   constructor(store: Store, options: MemberOptions = {}) {
@@ -36,8 +38,8 @@ export class Member extends CoreMember {
 function coreOptions(options: MemberOptions): CoreMemberOptions {
   // Core rejects options that are not an object.
   if (typeof options !== 'object' || options === null) return options;
-  const { reaper, logger = warningLogger, ...others } = options;
-  const rest = { ...others, logger };
+  const { reaper, logger = warningLogger, host = hostname(), ...others } = options;
+  const rest = { ...others, logger, host };
   if (reaper === undefined || reaper === false) return rest;
   return { ...rest, reaper: reaper === true ? makeReaper() : reaper };
 }

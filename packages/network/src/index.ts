@@ -22,6 +22,7 @@ export { endpointName, isLoopback, parseEndpoint, parseEndpoints, type Endpoint 
 export { openFirst, type OpenFirstOptions } from './connect/open-first.ts';
 export { connectSocket, type Connect, freeChunk, type SocketOptions } from './connect/socket.ts';
 export { certificatesOf, checkTls, readsFiles, type Pem, type PemFile, type TlsOptions } from './connect/tls.ts';
+export { type MissingPermission, namingGrant, withGrant } from './errors/permission.ts';
 export {
   checkSwapSize,
   checkValueSize,

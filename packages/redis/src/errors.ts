@@ -6,13 +6,49 @@
 
 import type { Key } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
-import { judgeCommon, judgeSocket, mildestOf, storeErrorOf, UNFORESEEN, type Verdict } from '@incumbent/network';
+import {
+  judgeCommon,
+  judgeSocket,
+  mildestOf,
+  type MissingPermission,
+  storeErrorOf,
+  UNFORESEEN,
+  type Verdict,
+  withGrant,
+} from '@incumbent/network';
 
+import type { Keyspace } from './namespace.ts';
 import { ExchangeError, type Failure } from './protocol/failure.ts';
 
 /** The error to throw for whatever a call ran into. `method` names the call, for the message. */
 export function toStoreError(error: unknown, method: string): StoreError {
   return storeErrorOf(error, `redis ${method}`, verdictOn);
+}
+
+/**
+ * What a user lacks that may access the keys, and not use these commands. Without both `PUBLISH` and
+ * `SUBSCRIBE`, the user lacks the channel.
+ */
+export function missingCommands(commands: readonly string[], keyspace: Keyspace): MissingPermission {
+  const lacksChannel = ['publish', 'subscribe'].every((command) => commands.includes(command));
+  return missingRules([...(lacksChannel ? [`&${keyspace.tag}*`] : []), ...commands.map((command) => `+${command}`)], keyspace);
+}
+
+/** The error of a request that Redis's access list denied, with the grant. Others are unchanged. */
+export function withAclGrant(error: StoreError, keyspace: Keyspace): unknown {
+  if (!error.message.includes('NOPERM')) return error;
+  const [, command] = /'([\w|-]+)' command/.exec(error.message) ?? [];
+  if (command !== undefined) return withGrant(error, () => missingCommands([command], keyspace));
+  const kind = /channel/.test(error.message) ? '&' : '~';
+  return withGrant(error, () => missingRules([`${kind}${keyspace.tag}*`], keyspace));
+}
+
+/**
+ * Names only the rules that are missing: Redis refuses a statement that adds a pattern to a user who
+ * may access every key.
+ */
+function missingRules(rules: readonly string[], { tag, user }: Keyspace): MissingPermission {
+  return { right: rules.join(' '), keys: [`${tag}*`], grant: ['ACL SETUSER', user, ...rules].join(' ') };
 }
 
 /** Of the errors of several servers, the one that a retry is most likely to pass. */

@@ -13,9 +13,18 @@ export interface Keyspace {
    * server share their channels.
    */
   readonly channel: string;
+  /** The user of the server's access list. */
+  readonly user: string;
 }
 
-export function keyspaceOf({ namespace, db }: { readonly namespace: string; readonly db: number }): Keyspace {
+/** What {@link keyspaceOf} needs of a store's settings. */
+interface KeyspaceSettings {
+  readonly namespace: string;
+  readonly db: number;
+  readonly credentials: { readonly username?: string } | undefined;
+}
+
+export function keyspaceOf({ namespace, db, credentials }: KeyspaceSettings): Keyspace {
   const tag = `{${namespace}}`;
-  return { tag, keyPrefix: `${tag}/`, channel: `${tag}:changes:${db}` };
+  return { tag, keyPrefix: `${tag}/`, channel: `${tag}:changes:${db}`, user: credentials?.username ?? 'default' };
 }

@@ -4,7 +4,7 @@ import type { Store } from '@incumbent/core';
 
 import type { Client } from './client/client.ts';
 import { createClient } from './client/create-client.ts';
-import { toStoreError } from './errors.ts';
+import { toStoreError, withAclGrant } from './errors.ts';
 import { keyspaceOf } from './namespace.ts';
 import { readOptions, type RedisOptions, type RedisSettings } from './options.ts';
 import { RedisStore } from './store.ts';
@@ -32,7 +32,7 @@ export async function openRedis(urlOrOptions: string | URL | RedisOptions): Prom
     return store;
   } catch (error) {
     client.close();
-    throw toStoreError(error, 'open');
+    throw withAclGrant(toStoreError(error, 'open'), keyspaceOf(settings));
   }
 }
 

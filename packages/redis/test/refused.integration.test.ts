@@ -1,9 +1,10 @@
 /** What Redis and Valkey refuse: each refusal is a clear error in bounded time. */
 
+import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { inspect } from 'node:util';
 
-import { Member } from '@incumbent/core';
+import { isIncumbentError, Member } from '@incumbent/core';
 import { requireStore, startRedis, type RedisServer } from '@incumbent/test-support';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
@@ -21,6 +22,13 @@ async function permissionsInReadme(): Promise<readonly string[]> {
   const permissions = [...readme.matchAll(/^A user needs[^]*?^$/gm)].flatMap(([text]) => text.match(/(?<=[`\s])[~&+][^\s`]+/g) ?? []);
   expect(permissions.length).toBeGreaterThan(20);
   return permissions;
+}
+
+/** The details of an error that names the right and the grant. */
+function expectDenied(failure: unknown): { readonly grant: string } {
+  expect(failure).toMatchObject({ details: { right: expect.any(String), keys: ['{team/granted}*'], grant: expect.any(String) } });
+  assert.ok(isIncumbentError(failure, 'PERMISSION_DENIED'));
+  return { grant: failure.details.grant ?? '' };
 }
 
 for (const { what, version, isThere } of servers) {
@@ -69,6 +77,30 @@ for (const { what, version, isThere } of servers) {
       expect(failure).toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused', message: expect.stringMatching(message) });
     });
 
+    it.each(['mute', 'elsewhere', 'deaf', 'unscripted'])('names the statement that lets %s in, and it does', async (name) => {
+      const options = { endpoints: at(server), namespace: 'team/granted', credentials: { username: name, password: 'secret' } };
+      for (let round = 0; round < 3; round += 1) {
+        const failure = await failureOf(options);
+        if (failure === 'it opened') return;
+        const { grant } = expectDenied(failure);
+        expect(grant).toMatch(new RegExp(`^ACL SETUSER ${name} `));
+        expect(String(failure)).toContain(`to grant it: ${grant}`);
+        await server.ctl(grant.split(' '));
+      }
+      expect.unreachable('the statements did not suffice');
+    });
+
+    it('tells a wrong password from a missing one', async () => {
+      const failures = await Promise.all([
+        failureOf({ endpoints: at(server), credentials: { username: 'alice', password: 'wrong' } }),
+        failureOf({ endpoints: at(server) }),
+      ]);
+      expect(failures.map(String)).toEqual([
+        expect.stringContaining('the user or the password is wrong'),
+        expect.stringContaining('opened without credentials'),
+      ]);
+    });
+
     it('needs each permission that the README names, and reports it before any change', async () => {
       const permissions = await permissionsInReadme();
       const unmissed: string[] = [];
@@ -104,9 +136,10 @@ for (const { what, version, isThere } of servers) {
       await server.ctl(['acl', 'setuser', 'bob', 'reset', 'on', '>secret', '~*', '&*', '+@all']);
       await using store = await openRedis({ endpoints: at(server), credentials: { username: 'bob', password: 'secret' } });
       await server.ctl(['acl', 'setuser', 'bob', '-evalsha']);
-      await expect(put(store, 'a')).rejects.toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused' });
+      const grant = 'ACL SETUSER bob +evalsha';
+      await expect(put(store, 'a')).rejects.toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused', details: { grant } });
       const watch = store.watch('a', { signal: new AbortController().signal })[Symbol.asyncIterator]();
-      await expect(watch.next()).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+      await expect(watch.next()).rejects.toMatchObject({ code: 'PERMISSION_DENIED', details: { grant } });
     });
   });
 

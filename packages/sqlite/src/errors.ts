@@ -6,6 +6,8 @@
  * of sqlite.org/rescode.html.
  */
 
+import { dirname } from 'node:path';
+
 import type { LeaseId, Outcome, StoreErrorCode } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 
@@ -169,8 +171,9 @@ export function fileUnreachable(path: string, cause: unknown): StoreError {
 }
 
 export function notWritable(path: string, cause: unknown): StoreError {
-  const message = `sqlite: ${path} cannot be written: the file and its folder must both be writable`;
-  return new StoreError('PERMISSION_DENIED', 'refused', message, { cause, details: { file: path } });
+  const grant = `chmod u+rw ${path} && chmod u+rwx ${dirname(path)} (or chown, if another user owns them)`;
+  const message = `sqlite: ${path} cannot be written: the file and its folder must both be writable; to grant it: ${grant}`;
+  return new StoreError('PERMISSION_DENIED', 'refused', message, { cause, details: { file: path, right: 'write', grant } });
 }
 
 /** The file cannot hold an election. `why` continues the sentence that the path begins. */

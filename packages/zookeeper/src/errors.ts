@@ -14,6 +14,7 @@ import {
   judgeSocket,
   leaseGone,
   mildestOf as mildestBy,
+  type MissingPermission,
   storeErrorOf,
   UNFORESEEN,
   type Verdict,
@@ -91,6 +92,24 @@ export async function unlessAbsent<T>(call: Promise<T>): Promise<T | undefined> 
 /** The error to throw for whatever a call ran into. `what` names the call in the message. */
 export function toStoreError(error: unknown, what: string): StoreError {
   return storeErrorOf(error, `zookeeper ${what}`, verdictOn);
+}
+
+export type Right = 'read' | 'create, write and delete';
+
+/**
+ * What the user lacks for a call on these paths. ZooKeeper does not say which right is missing, and
+ * does not report a wrong password: it grants no rights then.
+ */
+export function missingOn(right: Right, paths: readonly string[], { root, auths }: Identity): MissingPermission {
+  const doubt = auths.length === 0 ? 'the store was opened without credentials' : 'with a wrong password, a user has no rights';
+  const grant = `in zkCli.sh, addauth digest USER:PASSWORD for the owner and for this user, then setAcl -R ${root} auth::cdrwa (${doubt})`;
+  return { right, keys: paths, grant };
+}
+
+/** The namespace, and as whom the store asks for its nodes. */
+interface Identity {
+  readonly root: string;
+  readonly auths: readonly object[];
 }
 
 /** Of the errors of several servers, the one that a retry is most likely to pass. */

@@ -1,14 +1,14 @@
 /** Opens a store: connects, learns which sessions the servers grant, and creates the namespace. */
 
 import type { Store } from '@incumbent/core';
-import { CallTime } from '@incumbent/network';
+import { CallTime, withGrant } from '@incumbent/network';
 
 import { ParentNodes } from './client/calls.ts';
 import { openClient, type Client } from './client/client.ts';
-import { ExchangeError, toStoreError } from './errors.ts';
+import { ExchangeError, missingOn, toStoreError } from './errors.ts';
 import { LONGEST_MS } from './leases.ts';
 import { Namespace } from './namespace.ts';
-import { clientOptionsOf, readOptions, type ZookeeperOptions } from './options.ts';
+import { clientOptionsOf, readOptions, type ZookeeperOptions, type ZookeeperSettings } from './options.ts';
 import { ZookeeperStore } from './store.ts';
 
 /** Servers answer a request for so short a session with the shortest that they grant. */
@@ -33,7 +33,7 @@ export async function openZookeeper(urlOrOptions: string | URL | ZookeeperOption
     try {
       const root = new Namespace(`/${namespace}`);
       const [minTtlMs, maxTtlMs] = await Promise.all([grantedMs(client, SHORTEST_MS, time), grantedMs(client, LONGEST_MS, time)]);
-      await new ParentNodes(client.shared, settings.acls).create(root.path('x'), time);
+      await createRoot(client, settings, root, time);
       return new ZookeeperStore(client, { ...settings, namespace: root, minTtlMs, maxTtlMs });
     } catch (error) {
       // Not awaited: the caller waits for the error, and not for the end of the sessions.
@@ -42,6 +42,14 @@ export async function openZookeeper(urlOrOptions: string | URL | ZookeeperOption
     }
   } catch (error) {
     throw toStoreError(error, 'open');
+  }
+}
+
+async function createRoot(client: Client, { acls, auths }: ZookeeperSettings, root: Namespace, time: CallTime): Promise<void> {
+  try {
+    await new ParentNodes(client.shared, acls).create(root.path('x'), time);
+  } catch (error) {
+    throw withGrant(toStoreError(error, 'open'), () => missingOn('create, write and delete', [root.root], { root: root.root, auths }));
   }
 }
 

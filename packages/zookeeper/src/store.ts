@@ -20,14 +20,23 @@ import type {
   WatchOptions,
 } from '@incumbent/core';
 import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime } from '@incumbent/core/adapter';
-import { CallTime, checkSwapSize, checkValueSize, revocationOf, storeClosed } from '@incumbent/network';
+import {
+  CallTime,
+  checkSwapSize,
+  checkValueSize,
+  type MissingPermission,
+  namingGrant,
+  revocationOf,
+  storeClosed,
+} from '@incumbent/network';
 
 import { capabilitiesOf, type SessionLimits } from './capabilities.ts';
 import { ParentNodes } from './client/calls.ts';
 import type { Client } from './client/client.ts';
-import { closedError, ExchangeError, grantInDoubt, isGivenUp, noSuchLease, notOfOneLease } from './errors.ts';
+import { closedError, ExchangeError, grantInDoubt, isGivenUp, missingOn, noSuchLease, notOfOneLease, type Right } from './errors.ts';
 import { Leases } from './leases.ts';
 import type { Namespace } from './namespace.ts';
+import type { Auth } from './protocol/hello.ts';
 import type { Acl } from './protocol/nodes.ts';
 import { Queue } from './queue.ts';
 import { list, Reads } from './reads.ts';
@@ -37,6 +46,7 @@ import { keyTarget, listTarget, type WatchContext, WatchSet } from './watch.ts';
 export interface StoreParts extends SessionLimits {
   readonly clock: Clock;
   readonly acls: readonly Acl[];
+  readonly auths: readonly Auth[];
   /** The options with which another process opens the store; undefined if it cannot. */
   readonly access: string | undefined;
 }
@@ -57,7 +67,8 @@ export class ZookeeperStore implements Store {
   #closed = false;
 
   constructor(client: Client, parts: StoreParts) {
-    const { clock, namespace, acls, access } = parts;
+    const { clock, namespace, acls, auths, access } = parts;
+    const { root } = namespace;
     const { shared } = client;
     this.#client = client;
     this.#clock = clock;
@@ -66,7 +77,8 @@ export class ZookeeperStore implements Store {
     this.#reads = new Reads(shared, clock);
     this.#writes = { shared, leases: this.#leases, namespace, parents: new ParentNodes(shared, acls), acls };
     this.#queue = new Queue(this.#writes, clock);
-    this.#watchContext = { session: shared, clock, namespace, reads: this.#reads };
+    const missing = (right: Right, paths: readonly string[]): MissingPermission => missingOn(right, paths, { root, auths });
+    this.#watchContext = { session: shared, clock, namespace, reads: this.#reads, missing };
     this.#watches = new WatchSet(this.#watchContext);
     this.capabilities = capabilitiesOf(parts);
     const ticketOf = this.#leases.ticketOf.bind(this.#leases);
@@ -99,7 +111,13 @@ export class ZookeeperStore implements Store {
     checkSwapSize(this, changes);
     const lease = leaseOf(changes);
     const swap = compareAndSwap(this.#writes, changes.map(copyOf), this.#time(options));
-    return lease === undefined ? this.#withoutLease('compareAndSwap', swap) : this.#byLease(lease, 'compareAndSwap', options, swap);
+    const result = lease === undefined ? this.#withoutLease('compareAndSwap', swap) : this.#byLease(lease, 'compareAndSwap', options, swap);
+    return namingGrant(result, () =>
+      this.#missing(
+        'create, write and delete',
+        changes.map(({ key }) => key),
+      ),
+    );
   }
 
   async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
@@ -107,14 +125,15 @@ export class ZookeeperStore implements Store {
     checkPath('prefix', prefix);
     checkPart('name', name);
     checkValueSize(this, value);
-    return this.#byLease(lease, 'enqueue', options, this.#queue.enqueue({ prefix, name, value: new Uint8Array(value), lease }, options));
+    const entry = this.#queue.enqueue({ prefix, name, value: new Uint8Array(value), lease }, options);
+    return namingGrant(this.#byLease(lease, 'enqueue', options, entry), () => this.#missing('create, write and delete', [prefix]));
   }
 
   async read(key: Key, options: ReadOptions): Promise<Entry | undefined> {
     this.#check(options);
     const path = this.#namespace.path(checkPath('key', key));
     const reads = options.fresh === false ? this.#reads.sessionConsistent : this.#reads;
-    const data = await this.#withoutLease('read', reads.data(path, options));
+    const data = await namingGrant(this.#withoutLease('read', reads.data(path, options)), () => this.#missing('read', [key]));
     return data === undefined ? undefined : this.#namespace.entry(path, data);
   }
 
@@ -122,7 +141,8 @@ export class ZookeeperStore implements Store {
     this.#check(options);
     checkPath('prefix', prefix);
     checkListing(options);
-    return this.#withoutLease('list', list(this.#reads, this.#namespace, prefix, options, this.#time(options)));
+    const entries = list(this.#reads, this.#namespace, prefix, options, this.#time(options));
+    return namingGrant(this.#withoutLease('list', entries), () => this.#missing('read', [prefix]));
   }
 
   watch(key: Key, options: KeyWatchOptions): AsyncIterable<Entry | undefined> {
@@ -146,6 +166,11 @@ export class ZookeeperStore implements Store {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  #missing(right: Right, keys: readonly Key[]): MissingPermission {
+    const paths = keys.map((key) => this.#namespace.path(key));
+    return this.#watchContext.missing(right, paths);
   }
 
   #check(options: CallOptions): void {

@@ -2,12 +2,12 @@
 
 import type { Cancel, Clock, Entry, Key, WatchOptions } from '@incumbent/core';
 import { watchStates, type WatchController } from '@incumbent/core/adapter';
-import { CallTime, endsWatch } from '@incumbent/network';
+import { CallTime, endsWatch, type MissingPermission, withGrant } from '@incumbent/network';
 
 import { readNode } from './client/calls.ts';
 import type { ZooKeeperSession } from './client/session.ts';
 import type { WatchListener } from './client/watch-hub.ts';
-import { ExchangeError, toStoreError } from './errors.ts';
+import { ExchangeError, type Right, toStoreError } from './errors.ts';
 import type { Namespace } from './namespace.ts';
 import type { WatchEvent, WatchMode } from './protocol/watches.ts';
 import { list, type Reads } from './reads.ts';
@@ -30,6 +30,8 @@ export interface WatchContext {
   readonly clock: Clock;
   readonly namespace: Namespace;
   readonly reads: Reads;
+  /** What the user lacks if the servers deny a call on these paths. */
+  missing(right: Right, paths: readonly string[]): MissingPermission;
 }
 
 /** How long one read may take. */
@@ -96,6 +98,7 @@ export class WatchSet {
 class Watch<T> implements WatchListener {
   readonly #session: ZooKeeperSession;
   readonly #clock: Clock;
+  readonly #missing: WatchContext['missing'];
   readonly #target: WatchTarget<T>;
   readonly #controller: WatchController<T>;
   #stopped = false;
@@ -109,9 +112,10 @@ class Watch<T> implements WatchListener {
   /** Ends the pause before another read. */
   #endPause: (() => void) | undefined;
 
-  constructor({ session, clock }: WatchContext, target: WatchTarget<T>, controller: WatchController<T>) {
+  constructor({ session, clock, missing }: WatchContext, target: WatchTarget<T>, controller: WatchController<T>) {
     this.#session = session;
     this.#clock = clock;
+    this.#missing = missing;
     this.#target = target;
     this.#controller = controller;
   }
@@ -167,7 +171,7 @@ class Watch<T> implements WatchListener {
   async #failed(thrown: unknown): Promise<void> {
     if (this.#stopped || !this.#active) return;
     const reason = toStoreError(thrown, 'watch');
-    if (endsWatch(reason)) return this.#controller.fail(reason);
+    if (endsWatch(reason)) return this.#controller.fail(withGrant(reason, () => this.#missing('read', [this.#target.path])));
     this.#controller.lose(reason);
     this.#dirty = this.#fresh = true;
     const { promise, resolve } = Promise.withResolvers<void>();

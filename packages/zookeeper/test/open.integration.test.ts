@@ -48,13 +48,18 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a zookeep
     for (const credentials of [{ ...alice, password: 'wrong' }, undefined]) {
       const options = { endpoints: at(server), namespace, ...(credentials === undefined ? {} : { credentials }) };
       await using other = await openZookeeper(options);
-      await expect(other.read('a', CALL)).rejects.toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused' });
+      const path = `/${namespace}/a`;
+      const read = { right: 'read', keys: [path], grant: expect.stringContaining(`setAcl -R /${namespace} auth::cdrwa`) };
+      const why = credentials === undefined ? 'opened without credentials' : 'with a wrong password, a user has no rights';
+      const message = expect.stringMatching(new RegExp(`missing: read on "${path}"; to grant it: .*${why}`));
+      await expect(other.read('a', CALL)).rejects.toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused', message, details: read });
       await expect(other.compareAndSwap([{ key: 'b', expect: null, put: new Uint8Array() }], CALL)).rejects.toMatchObject({
         code: 'PERMISSION_DENIED',
         outcome: 'refused',
+        details: { right: 'create, write and delete', keys: [`/${namespace}/b`] },
       });
       const watch = other.watch('a', { signal: new AbortController().signal })[Symbol.asyncIterator]();
-      await expect(watch.next()).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+      await expect(watch.next()).rejects.toMatchObject({ code: 'PERMISSION_DENIED', message, details: read });
     }
     await using again = await openZookeeper({ endpoints: at(server), namespace, credentials: alice });
     expect((await again.read('a', CALL))?.value).toEqual(new Uint8Array([1]));

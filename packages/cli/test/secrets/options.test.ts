@@ -198,6 +198,7 @@ const memberOptions: OptionTable<MemberOptions> = {
   memberId: 'shown',
   onDuplicate: 'described',
   rebalanceEveryMs: 'described',
+  host: 'shown',
   reaper: 'described',
   logger: 'described',
   clock: 'described',

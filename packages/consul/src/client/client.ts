@@ -66,7 +66,7 @@ export class Client {
     if (response.status === 200) return response;
     const failed = { ...response, text: withoutSecret(response.text, this.#options.token) };
     if (request.accept?.includes(response.status) === true) return failed;
-    throw unexpectedStatus(failed);
+    throw unexpectedStatus(failed, this.#options.token === undefined ? ' (the store was opened without a token)' : '');
   }
 
   /** Fails the requests under way and closes the connections. Idempotent. */
@@ -88,7 +88,7 @@ export class Client {
   }
 }
 
-/** The error for a response whose status the request did not expect. */
-export function unexpectedStatus({ status, text }: HttpResponse): ExchangeError {
-  return new ExchangeError({ kind: 'status', status, text }, `${status} ${text.trim().slice(0, 200)}`);
+/** The error for a response whose status the request did not expect. `note` follows a 403. */
+export function unexpectedStatus({ status, text }: HttpResponse, note: string = ''): ExchangeError {
+  return new ExchangeError({ kind: 'status', status, text }, `${status} ${text.trim().slice(0, 200)}${status === 403 ? note : ''}`);
 }

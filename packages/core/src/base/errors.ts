@@ -4,6 +4,9 @@
  * mistake. Codes never change their meaning between minor versions; messages may.
  */
 
+import type { DetailsByCode, ErrorDetails, StoreErrorDetails } from './error-details.ts';
+import { jsonOf, withJson } from './json.ts';
+
 /**
  * What is known of a store call that failed:
  * - `refused`: the store did not apply it and never will. The same call would fail again.
@@ -89,8 +92,8 @@ export type ErrorCode =
   /** The store refused a handover after the drain. The leadership ended as a resignation. */
   | 'HANDOVER_FAILED'
   /**
-   * The leadership has ended. `details` is the `LeadershipEnd`. The reason of a leadership's abort
-   * signal has this code.
+   * The leadership has ended. `details` says how. The reason of a leadership's abort signal has
+   * this code.
    */
   | 'LEADERSHIP_ENDED'
   /** Without a store: the member could not write its vote to disk, and has ended. */
@@ -101,7 +104,7 @@ export type ErrorCode =
   | 'JOIN_FAILED'
   /** Without a store: there are fewer members than a leader needs. */
   | 'NOT_ENOUGH_MEMBERS'
-  /** A fence has admitted a newer term. `details.seen` is that term. */
+  /** A fence has admitted a newer term. */
   | 'STALE_TERM'
   /** The member was closed. */
   | 'MEMBER_CLOSED'
@@ -113,30 +116,51 @@ export type ErrorCode =
   /** The observer was closed. */
   | 'OBSERVER_CLOSED';
 
-/** Facts that belong to an error. The code determines which are present. */
-export type ErrorDetails = Readonly<Record<string, unknown>>;
-
 /** The parts of an error besides its code and its message. */
-export interface IncumbentErrorOptions {
+export interface IncumbentErrorOptions<D extends ErrorDetails = ErrorDetails> {
   /** The native error. Kept unchanged as `error.cause`. */
   readonly cause?: unknown;
   /** Default `{}`. */
-  readonly details?: ErrorDetails;
+  readonly details?: D;
 }
+
+/** As `IncumbentErrorOptions`, for the codes whose details have fields that are always present. */
+type WithDetails<D extends ErrorDetails> = IncumbentErrorOptions<D> & { readonly details: D };
+
+type ArgumentsOf<C extends ErrorCode> = C extends ErrorCode
+  ? Record<string, never> extends DetailsByCode[C]
+    ? [code: C, message: string, options?: IncumbentErrorOptions<DetailsByCode[C]>]
+    : [code: C, message: string, options: WithDetails<DetailsByCode[C]>]
+  : never;
+
+/** What the constructor of {@link IncumbentError} takes: a code, and the details of that code. */
+export type IncumbentErrorArguments =
+  | [code: StoreErrorCode, message: string, options?: IncumbentErrorOptions<StoreErrorDetails>]
+  | ArgumentsOf<Exclude<ErrorCode, StoreErrorCode>>;
 
 /**
  * The class of every error that the SDK raises on purpose. Distinguish errors by `code`, which is
- * stable, and not by `message`.
+ * stable, and not by `message`. {@link isIncumbentError} narrows `details` to those of the code.
  */
 export class IncumbentError extends Error {
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
 
-  constructor(code: ErrorCode, message: string, options: IncumbentErrorOptions = {}) {
+  constructor(...[code, message, options = {}]: IncumbentErrorArguments) {
     super(message, 'cause' in options ? { cause: options.cause } : undefined);
     this.name = 'IncumbentError';
     this.code = code;
-    this.details = options.details ?? {};
+    this.details = withJson({ ...options.details });
+  }
+
+  /**
+   * The name, code, message, outcome and details, with bigints as decimal strings. Without the
+   * cause and the stack, which are for logs of this process.
+   */
+  toJSON(): unknown {
+    const { name, code, message, details } = this;
+    const outcome = 'outcome' in this ? { outcome: this.outcome } : {};
+    return jsonOf({ name, code, message, ...outcome, details });
   }
 }
 
@@ -146,9 +170,10 @@ export class IncumbentError extends Error {
  */
 export class StoreError extends IncumbentError {
   declare readonly code: StoreErrorCode;
+  declare readonly details: StoreErrorDetails;
   readonly outcome: Outcome;
 
-  constructor(code: StoreErrorCode, outcome: Outcome, message: string, options: IncumbentErrorOptions = {}) {
+  constructor(code: StoreErrorCode, outcome: Outcome, message: string, options: IncumbentErrorOptions<StoreErrorDetails> = {}) {
     super(code, message, options);
     this.name = 'StoreError';
     this.outcome = outcome;
@@ -156,10 +181,22 @@ export class StoreError extends IncumbentError {
 }
 
 /**
- * True if this is an {@link IncumbentError} with one of these codes, or with any code if none is
- * given. Unlike `instanceof`, it also recognises errors of another copy of the package.
+ * The errors with these codes, as a union: `code` determines the type of `details`.
+ *
+ * ```ts
+ * if (isIncumbentError(error, 'STALE_TERM')) leadership.reportTerm(error.details.seen);
+ * ```
  */
-export function isIncumbentError(error: unknown, ...codes: readonly ErrorCode[]): error is IncumbentError {
+export type IncumbentErrorOf<C extends ErrorCode = ErrorCode> = C extends ErrorCode
+  ? Omit<IncumbentError, 'code' | 'details'> & { readonly code: C; readonly details: DetailsByCode[C] }
+  : never;
+
+/**
+ * True if this is an {@link IncumbentError} with one of these codes, or with any code if none is
+ * given. Narrows `error.details` to the details of these codes. Unlike `instanceof`, it also
+ * recognises errors of another copy of the package.
+ */
+export function isIncumbentError<C extends ErrorCode = ErrorCode>(error: unknown, ...codes: readonly C[]): error is IncumbentErrorOf<C> {
   if (!(error instanceof Error) || !('code' in error) || !('details' in error)) return false;
   return codes.length === 0 || codes.some((code) => code === error.code);
 }

@@ -6,6 +6,7 @@
  */
 
 import diagnosticsChannel, { type Channel } from 'node:diagnostics_channel';
+import { withJson } from './json.ts';
 import { invalidOption } from './validate.ts';
 
 /**
@@ -170,7 +171,7 @@ export class Telemetry {
     const line = events[event];
     const isLogged = line !== undefined && this.#logger !== undefined;
     if (!channel.hasSubscribers && !isLogged) return;
-    const message = { ...this.#common, ...fields };
+    const message = withJson({ ...this.#common, ...fields });
     channel.publish(message);
     if (isLogged) this.#log(line, event, message);
   }

@@ -4,6 +4,7 @@
  * `INVALID_NAME`, and names the option, the value and what is allowed.
  */
 
+import { withJson } from './json.ts';
 import { describeHidden, showText, type Shown } from './redact.ts';
 
 /**
@@ -55,7 +56,7 @@ function invalid(option: string, value: unknown, { shown, detail }: Shown, allow
   const message = `${option} is ${shown}: it must be ${allowed}`;
   const known = typeof value === 'number' || typeof value === 'bigint' || typeof value === 'string';
   const error = known ? new RangeError(message) : new TypeError(message);
-  return Object.assign(error, { code: 'INVALID_OPTION' as const, details: { option, value: detail } });
+  return Object.assign(error, { code: 'INVALID_OPTION' as const, details: withJson({ option, value: detail }) });
 }
 
 /** The most characters in the name of a member, an election or a group. */

@@ -5,6 +5,7 @@
  */
 
 import { IncumbentError } from '../base/errors.ts';
+import { explainDetached } from '../base/methods.ts';
 import { checkKnown } from '../base/validate.ts';
 import { checkAdmitted } from '../protocol/terms.ts';
 
@@ -23,6 +24,10 @@ export interface FenceOptions {
 export class Fence {
   #highest: bigint;
 
+  static {
+    explainDetached(Fence, 'fence');
+  }
+
   constructor(options: FenceOptions = {}) {
     checkKnown('fence', options, ['highest']);
     const { highest = 0n } = options;
@@ -32,6 +37,10 @@ export class Fence {
   /** The highest term admitted so far. */
   get highest(): bigint {
     return this.#highest;
+  }
+
+  toJSON(): { readonly highest: string } {
+    return { highest: String(this.#highest) };
   }
 
   /**

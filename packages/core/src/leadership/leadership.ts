@@ -5,11 +5,12 @@ import { LazyPromise } from '../async/lazy-promise.ts';
 import type { Semaphore } from '../async/semaphore.ts';
 import type { Cancel } from '../base/clock.ts';
 import { IncumbentError } from '../base/errors.ts';
+import { withJson } from '../base/json.ts';
+import { explainDetached } from '../base/methods.ts';
 import type { LeaseSession } from '../lease/session.ts';
 import { type CandidateRecord, readCandidate, tryRead } from '../protocol/record.ts';
 import type { Successor } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
-import type { Won } from '../protocol/transactions.ts';
 import type { ValueOptions } from '../protocol/value-codec.ts';
 import { checkFenced } from '../store/checks.ts';
 import type { CallOptions, Change, Entry, Key, ListOptions, SwapResult } from '../store/contract.ts';
@@ -19,22 +20,12 @@ import { explainEnd } from './explain-end.ts';
 import { type ElectionSpec, findSuccessor, handoverError, type LeaderQueue, preferredCandidate } from './find-successor.ts';
 import { type LeaderRecordContext, LeaderRecordWriter } from './leader-record.ts';
 import { isLoss, isSurelyKept, type LeadershipEnd, type LeadershipEndReason, type ReleaseState, transition } from './release-machine.ts';
-import { release, type Released } from './release.ts';
+import { type LeadershipInit, release } from './release.ts';
 import { StoredValue } from './stored-value.ts';
 
 /** @internal What a member passes to its leaderships. */
 export interface LeadershipContext extends LeaderRecordContext {
   readonly semaphore: Semaphore;
-}
-
-/** @internal What a leadership starts with. */
-export interface LeadershipInit {
-  readonly session: LeaseSession;
-  readonly won: Won;
-  /** The watch on its own entry. The leadership takes it over from the campaign, and ends it. */
-  readonly own: KeyWatch;
-  /** Called once, at the end of the release, also if the store refuses to remove the rest. */
-  readonly onReleased: (released: Released, end: LeadershipEnd) => void;
 }
 
 /** @internal The part of a leadership that a member uses, whatever the type of its value. */
@@ -78,6 +69,10 @@ export class Leadership<V = unknown> {
   /** Ends the `keepAlive` of this leadership. */
   readonly #letGo: Cancel;
   #releaseState: ReleaseState = { phase: 'leading' };
+
+  static {
+    explainDetached(Leadership, 'leadership');
+  }
 
   /** @internal */
   constructor(context: LeadershipContext, spec: ElectionSpec<V>, init: LeadershipInit) {
@@ -142,6 +137,11 @@ export class Leadership<V = unknown> {
   get state(): 'valid' | 'suspect' | 'ended' {
     if (!this.isValid()) return 'ended';
     return this.#session.suspect ? 'suspect' : 'valid';
+  }
+
+  /** The facts for a log: `JSON.stringify` cannot write a term, which is a bigint. */
+  toJSON(): { readonly election: string; readonly term: string; readonly memberId: string; readonly state: string } {
+    return { election: this.#spec.election, term: String(this.term), memberId: this.memberId, state: this.state };
   }
 
   /** Throws `LEADERSHIP_ENDED` if `isValid()` is false. */
@@ -328,7 +328,8 @@ export class Leadership<V = unknown> {
     );
     const now = this.#context.clock.monotonic();
     const until = Math.min(now + this.#context.timing.drainMs, this.#session.safeUntil);
-    const end = { ...this.#explain(reason), drainMs: isSurelyKept(reason) ? Math.max(Math.floor(until - now), 0) : 0, ...facts };
+    const drainMs = isSurelyKept(reason) ? Math.max(Math.floor(until - now), 0) : 0;
+    const end = withJson({ ...this.#explain(reason), drainMs, ...facts });
     this.#abort?.abort(this.#error(end));
     this.#end.resolve(end);
     this.#context.telemetry.emit('ended', { election: this.#spec.election, ...end, why: explainEnd(end) });

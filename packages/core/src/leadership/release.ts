@@ -11,9 +11,10 @@ import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import { isAskedToStepDown, readTerm, tryRead } from '../protocol/record.ts';
 import type { Successor } from '../protocol/succession.ts';
-import { handoverInOne, handoverInTwo, isRecordOf, releaseChanges, type Remains } from '../protocol/transactions.ts';
+import { handoverInOne, handoverInTwo, isRecordOf, releaseChanges, type Remains, type Won } from '../protocol/transactions.ts';
 import type { Change, Key } from '../store/contract.ts';
-import { transition, type ReleaseState, type ReleaseEvent } from './release-machine.ts';
+import type { KeyWatch } from '../store/key-watch.ts';
+import { type LeadershipEnd, transition, type ReleaseState, type ReleaseEvent } from './release-machine.ts';
 
 /** What a release needs. */
 export interface ReleaseContext extends SessionContext {
@@ -26,6 +27,19 @@ export interface ReleaseContext extends SessionContext {
 
 /** The result of a release. */
 export type Released = Extract<ReleaseState, { phase: 'released' }>;
+/** @internal What a leadership starts with. */
+export interface LeadershipInit {
+  readonly session: LeaseSession;
+  readonly won: Won;
+  /** The watch on its own entry. The leadership takes it over from the campaign, and ends it. */
+  readonly own: KeyWatch;
+  /**
+   * Called once, when the release is over: the store holds nothing of the term, or refuses to
+   * remove the rest.
+   */
+  readonly onReleased: (released: Released, end: LeadershipEnd) => void;
+}
+
 /** The states that make a call to the store. */
 type ActiveRelease = Exclude<ReleaseState, { phase: 'leading' | 'draining' | 'released' }>;
 

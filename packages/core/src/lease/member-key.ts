@@ -7,6 +7,7 @@
 import { Backoff } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
 import { IncumbentError } from '../base/errors.ts';
+import { showText } from '../base/redact.ts';
 import { memberKey } from '../protocol/keys.ts';
 import { type MemberRecord, readMember, tryRead, writeMember } from '../protocol/record.ts';
 import type { Entry, Key } from '../store/contract.ts';
@@ -28,8 +29,13 @@ export type OnDuplicate = 'wait' | 'refuse' | 'replace';
 export interface MemberKeyContext extends OpeningContext {
   readonly memberId: string;
   readonly incarnation: string;
+  /** What another process with the same id learns of this one. */
+  readonly origin: Origin;
   readonly onDuplicate: OnDuplicate;
 }
+
+/** Where and when a process started, for the error of another process with the same member id. */
+export type Origin = Pick<MemberRecord, 'host' | 'startedAt'>;
 
 /**
  * Opens a session and takes the member's key, in one attempt. Rejects as the store does, or with
@@ -37,7 +43,7 @@ export interface MemberKeyContext extends OpeningContext {
  */
 export async function register(context: MemberKeyContext): Promise<LeaseSession> {
   return openSession(context, async (session, ttlMs) => {
-    const put = writeMember({ incarnation: context.incarnation, ttlMs });
+    const put = writeMember({ incarnation: context.incarnation, ttlMs, ...context.origin });
     await takeKey(context, session, put);
     watchKey(context, session, put);
   });
@@ -64,7 +70,8 @@ async function takeKey(context: MemberKeyContext, session: LeaseSession, put: Ui
 }
 
 /** Resolves when the other process's key is gone. Rejects with `DUPLICATE_MEMBER` if it stays. */
-async function waitFor(context: MemberKeyContext, key: Key, { ttlMs, incarnation }: MemberRecord): Promise<void> {
+async function waitFor(context: MemberKeyContext, key: Key, holder: MemberRecord): Promise<void> {
+  const { ttlMs, incarnation } = holder;
   const { store, clock, onDuplicate, signal, telemetry, timing } = context;
   telemetry.emit('duplicateMember', { key, onDuplicate });
   const longestMs = Math.max(ttlMs, timing.ttlMs);
@@ -73,12 +80,51 @@ async function waitFor(context: MemberKeyContext, key: Key, { ttlMs, incarnation
   // The watch may not have worked, so read the key once more.
   const current = await store.read(key, { timeoutMs: timing.callTimeoutMs, signal });
   if (current === undefined || readMember(current).incarnation !== incarnation) return;
-  throw duplicate(context.memberId, longestWaitMs);
+  const waited = longestWaitMs === 0 ? '' : `, and still does after a wait of ${(longestWaitMs / 1_000).toFixed(1)} s`;
+  throw duplicate(context.memberId, `another process holds the member id "${context.memberId}"${originOf(holder, clock.wall())}${waited}`, {
+    waitedMs: longestWaitMs,
+    holder,
+  });
 }
 
-/** The error of a member whose id another process holds. */
-export function duplicate(memberId: string, waitedMs: number): IncumbentError {
-  return new IncumbentError('DUPLICATE_MEMBER', `another process holds the member id "${memberId}"`, { details: { memberId, waitedMs } });
+/** The error of a member whose id another process has taken (`onDuplicate: 'replace'`). */
+export function replaced(memberId: string): IncumbentError {
+  return duplicate(memberId, `another process has taken the member id "${memberId}"`, { waitedMs: 0 });
+}
+
+interface Duplicate {
+  readonly waitedMs: number;
+  readonly holder?: Origin;
+}
+
+function duplicate(memberId: string, what: string, { waitedMs, holder: { host, startedAt } = {} }: Duplicate): IncumbentError {
+  const known = { ...(host === undefined ? {} : { host }), ...(startedAt === undefined ? {} : { startedAt }) };
+  return new IncumbentError('DUPLICATE_MEMBER', `${what}. ${CHOICES}`, { details: { memberId, waitedMs, ...known } });
+}
+
+const CHOICES =
+  'Give each process its own memberId, or choose onDuplicate: ' +
+  "'wait' waits for the lease of a former process to end, 'refuse' fails at once, 'replace' takes the id over";
+
+/** The record is data of another process, so its text is quoted, and its clock may be wrong. */
+function originOf({ host, startedAt }: Origin, now: number): string {
+  const ageMs = startedAt === undefined ? Number.NaN : now - startedAt;
+  const parts = [
+    ...(host === undefined ? [] : [`on host ${showText(host).shown}`]),
+    ...(ageMs >= 0 && ageMs < Infinity ? [`started ${showAge(ageMs)} ago`] : []),
+  ];
+  return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
+}
+
+/** In the largest unit of which there are at least two. */
+function showAge(ms: number): string {
+  const units = [
+    ['days', 86_400_000],
+    ['hours', 3_600_000],
+    ['minutes', 60_000],
+  ] as const;
+  const [unit, length] = units.find(([, unitMs]) => ms >= 2 * unitMs) ?? ['s', 1_000];
+  return `${Math.floor(ms / length)} ${unit}`;
 }
 
 /**

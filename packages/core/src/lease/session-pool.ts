@@ -4,13 +4,14 @@
  * id. When it ends, the others end too.
  */
 
-import { type OnDuplicate, register } from './member-key.ts';
+import { type OnDuplicate, type Origin, register } from './member-key.ts';
 import { SessionKeeper, type SessionKeeperContext } from './session-keeper.ts';
 import { openSession, type LeaseSession, type SessionContext } from './session.ts';
 
 /** What a session pool needs. */
 export interface SessionPoolContext extends SessionContext, Pick<SessionKeeperContext, 'memberId' | 'drained'> {
   readonly incarnation: string;
+  readonly origin: Origin;
   readonly onDuplicate: OnDuplicate;
 }
 

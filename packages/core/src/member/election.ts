@@ -3,6 +3,7 @@
 import { checkSignal, onAbort, orAborted, type SignalOptions, withHandled } from '../async/abort.ts';
 import type { Semaphore } from '../async/semaphore.ts';
 import { sleep } from '../async/sleep.ts';
+import { explainDetached } from '../base/methods.ts';
 import { IncumbentError } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
 import { checkFunction, checkKnown, invalidOption } from '../base/validate.ts';
@@ -89,6 +90,10 @@ export class Election<V = unknown> {
   /** The last work of `lead`: settled, running, or stuck. */
   #work: Promise<unknown> = Promise.resolve();
   readonly #entries: OwnEntries;
+
+  static {
+    explainDetached(Election, 'election');
+  }
 
   /** @internal */
   constructor(context: ElectionContext, name: string, options: ElectionOptions<V>) {

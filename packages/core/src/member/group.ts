@@ -7,6 +7,7 @@ import { checkSignal, endQuietly, onAbort, orAborted, type SignalOptions } from 
 import { Backoff } from '../async/backoff.ts';
 import { keepAlive, sleep } from '../async/sleep.ts';
 import { ValueStream } from '../async/value-stream.ts';
+import { explainDetached } from '../base/methods.ts';
 import type { Cancel } from '../base/clock.ts';
 import { IncumbentError, isIncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
 import { checkFunction, checkKnown } from '../base/validate.ts';
@@ -52,6 +53,10 @@ export class Group<V = unknown> {
   #joined: Joined | undefined;
   /** True if the store may still apply a put that nobody awaits. */
   #enqueueUnknown = false;
+
+  static {
+    explainDetached(Group, 'group');
+  }
 
   /** @internal */
   constructor(context: ElectionContext, name: string, options: GroupOptions<V>) {

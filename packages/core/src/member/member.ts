@@ -2,11 +2,12 @@
 
 import { Semaphore } from '../async/semaphore.ts';
 import { keepAlive, sleep } from '../async/sleep.ts';
+import { explainDetached } from '../base/methods.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { IncumbentError } from '../base/errors.ts';
 import { type Random, randomName, systemRandom } from '../base/random.ts';
 import { checkLogger, type Logger, Telemetry } from '../base/telemetry.ts';
-import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption } from '../base/validate.ts';
+import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption, invalidText } from '../base/validate.ts';
 import type { ManagedLeadership } from '../leadership/leadership.ts';
 import type { OnDuplicate } from '../lease/member-key.ts';
 import { checkReaper, type Reaper, type ReaperMemberHandle } from '../lease/reaper.ts';
@@ -30,6 +31,12 @@ export interface MemberOptions extends TimingOptions {
   readonly memberId?: string;
   /** What to do when another process holds the member id. Default `'wait'`. */
   readonly onDuplicate?: OnDuplicate;
+  /**
+   * The name of this machine: up to 255 characters. It stands in the member's key, so that the
+   * `DUPLICATE_MEMBER` of another process can say who holds the id. Default: none; the host name for
+   * the `Member` of the package `incumbent`.
+   */
+  readonly host?: string | undefined;
   /**
    * How often this member checks whether the succession prefers another candidate to it, for
    * successions that rebalance, in ms. From 100 to 86,400,000. Default 30,000.
@@ -59,7 +66,17 @@ export interface ShutdownOptions {
   readonly timeoutMs?: number;
 }
 
-const known = [...timingOptions, 'memberId', 'onDuplicate', 'rebalanceEveryMs', 'reaper', 'logger', 'clock', 'random'];
+const known = [...timingOptions, 'memberId', 'onDuplicate', 'host', 'rebalanceEveryMs', 'reaper', 'logger', 'clock', 'random'];
+
+function hostOf(host: unknown): { readonly host?: string } {
+  if (host === undefined) return {};
+  if (typeof host !== 'string' || host.length > MAX_HOST) throw invalidText('host', host, `text of at most ${MAX_HOST} characters`);
+  return { host };
+}
+
+/** The longest name of the Domain Name System has 253 characters. */
+const MAX_HOST = 255;
+
 /** An election or a group, whatever its values are. */
 interface Part {
   settled(): Promise<void>;
@@ -96,6 +113,10 @@ export class Member {
   readonly #leaderships = new Map<ManagedLeadership, LeaseSession>();
   #closed: Promise<void> | undefined;
 
+  static {
+    explainDetached(Member, 'member');
+  }
+
   /**
    * Does no I/O.
    *
@@ -115,8 +136,9 @@ export class Member {
     const self = { memberId: this.memberId, incarnation: this.incarnation };
     this.#telemetry = new Telemetry(checkLogger(options.logger), { store: store.name, ...self });
     this.#reaper = checkReaper(options.reaper)?.join({ store, clock, emit: (event, fields) => this.#telemetry.emit(event, fields) });
+    const origin = { ...hostOf(options.host), startedAt: clock.wall() };
     const common = { store, clock, random, timing: this.timing, telemetry: this.#telemetry, reaper: this.#reaper };
-    this.#sessions = new SessionPool({ ...common, ...self, onDuplicate, drained: (session) => this.#drained(session) });
+    this.#sessions = new SessionPool({ ...common, ...self, origin, onDuplicate, drained: (session) => this.#drained(session) });
     this.#orphanCleaner = new OrphanCleaner(common);
     this.#rebalancer = new Rebalancer(clock, everyMs, this.#telemetry);
     this.#context = {

@@ -2,6 +2,8 @@
 
 import { checkSignal, type SignalOptions } from '../async/abort.ts';
 import { IncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
+import { withJson } from '../base/json.ts';
+import { explainDetached } from '../base/methods.ts';
 import { checkKnown, checkName, checkNumber, invalidOption, isName } from '../base/validate.ts';
 import { electionKeys, type ElectionKeys, ELECTIONS } from '../protocol/keys.ts';
 import {
@@ -14,7 +16,7 @@ import {
   writeStepDown,
   writeTerm,
 } from '../protocol/record.ts';
-import { byId, inSuccession, readName } from '../protocol/succession.ts';
+import { byId, inSuccession, memberIdsOf, readName } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
 import { checkStore } from '../store/checks.ts';
@@ -89,6 +91,10 @@ export class ElectionAdmin<V = unknown> {
   readonly #codec: PayloadCodec<V>;
   readonly #callTimeoutMs: number;
 
+  static {
+    explainDetached(ElectionAdmin, 'admin');
+  }
+
   /**
    * Does no I/O.
    *
@@ -116,7 +122,7 @@ export class ElectionAdmin<V = unknown> {
     const term = termEntry === undefined ? undefined : readTerm(termEntry);
     const succession = queue.flatMap(({ name }) => readName(name)?.succession ?? [])[0];
     const holderIsThere = queue.some(({ key }) => key === term?.entry);
-    return {
+    return withJson({
       name: this.name,
       candidates: this.#candidates(queue, term, succession),
       stopping: leader === undefined && term?.ended === undefined && holderIsThere,
@@ -124,7 +130,7 @@ export class ElectionAdmin<V = unknown> {
       ...(term?.ended === undefined ? {} : { ended: term.ended.reason }),
       ...(leader === undefined ? {} : { leader: this.#leader(leader) }),
       ...(succession === undefined ? {} : { succession }),
-    };
+    });
   }
 
   /**
@@ -262,7 +268,7 @@ export class ElectionAdmin<V = unknown> {
 
   async #checkSuccessor(memberId: string, leader: Entry, call: CallOptions): Promise<void> {
     const queue = await this.#store.list(this.#keys.candidates, { ...call, values: false });
-    const others = queue.filter(({ key }) => key !== leader.key).map(({ name }) => readName(name)?.memberId);
+    const others = memberIdsOf(queue.filter(({ key }) => key !== leader.key));
     if (others.includes(memberId)) return;
     throw new IncumbentError('NO_SUCH_CANDIDATE', `"${memberId}" is no candidate of "${this.name}" that could be handed to`, {
       details: { memberId, candidates: others },
@@ -280,7 +286,7 @@ export class ElectionAdmin<V = unknown> {
   #leader(entry: Entry): Omit<LeaderView<V>, 'state' | 'reason'> {
     const { term, memberId, incarnation, payload, previous } = readLeader(entry);
     const view = { term, memberId, incarnation, value: this.#codec.decode(payload) };
-    return previous === undefined ? view : { ...view, previous };
+    return withJson(previous === undefined ? view : { ...view, previous });
   }
 
   #call(options: SignalOptions): CallOptions {

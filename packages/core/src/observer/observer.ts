@@ -5,6 +5,8 @@ import { keepAlive } from '../async/sleep.ts';
 import { ValueStream } from '../async/value-stream.ts';
 import { type Cancel, type Clock, systemClock } from '../base/clock.ts';
 import { IncumbentError, isIncumbentError, isRetryable } from '../base/errors.ts';
+import { withJson } from '../base/json.ts';
+import { explainDetached } from '../base/methods.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import { checkLogger, type Logger, Telemetry } from '../base/telemetry.ts';
 import { checkFunction, checkKnown, checkName, checkNumber } from '../base/validate.ts';
@@ -102,6 +104,10 @@ export class ElectionObserver<V = unknown> {
   #closed = false;
   #leave: (() => Promise<void>) | undefined;
   #known: Known<V> | undefined;
+
+  static {
+    explainDetached(ElectionObserver, 'observer');
+  }
 
   /**
    * Does no I/O yet.
@@ -212,7 +218,7 @@ export class ElectionObserver<V = unknown> {
 
   #see(state: LeaderState): void {
     try {
-      this.#show(state.state === 'vacant' ? state : this.#leaderView(state));
+      this.#show(state.state === 'vacant' ? withJson({ ...state }) : this.#leaderView(state));
     } catch (error) {
       this.#lose(error);
     }
@@ -238,7 +244,7 @@ export class ElectionObserver<V = unknown> {
 
   #leaderView({ entry, term, previous, reason }: KnownLeader): LeaderView<V> {
     const { memberId, incarnation, payload } = readLeader(entry);
-    return {
+    return withJson({
       state: 'leader',
       term,
       memberId,
@@ -246,6 +252,6 @@ export class ElectionObserver<V = unknown> {
       value: this.#codec.decode(payload),
       ...(previous === undefined ? {} : { previous }),
       ...(reason === undefined ? {} : { reason }),
-    };
+    });
   }
 }

@@ -96,6 +96,9 @@ export interface CandidateRecord {
 export interface MemberRecord {
   readonly incarnation: string;
   readonly ttlMs: number;
+  /** The holder's host, and when it started, in ms since the epoch. For error messages only. */
+  readonly host?: string;
+  readonly startedAt?: number;
 }
 
 /** The deepest nesting of arrays and objects in a published value. */
@@ -350,7 +353,13 @@ export function readMember(entry: Entry): MemberRecord {
   const json = open(entry);
   const { ttlMs } = json;
   if (typeof ttlMs !== 'number' || !(ttlMs > 0 && ttlMs < Infinity)) throw foreign(entry, 'a record without a proper "ttlMs"');
-  return { incarnation: text(entry, json, 'incarnation'), ttlMs };
+  const { host, startedAt } = json;
+  return {
+    incarnation: text(entry, json, 'incarnation'),
+    ttlMs,
+    ...(typeof host === 'string' ? { host } : {}),
+    ...(typeof startedAt === 'number' ? { startedAt } : {}),
+  };
 }
 
 /** The value of the key `groups/<name>/<memberId>`: a member that has joined. */

@@ -232,8 +232,13 @@ export function successorAmong(queue: readonly Entry[], leader: Key, succession:
 export function noSuccessor(election: string, queue: readonly Entry[], leader: Key, memberId: string | undefined): IncumbentError {
   const why = memberId === undefined ? 'there is no other candidate' : `"${memberId}" is not a candidate`;
   return new IncumbentError('NO_SUCH_CANDIDATE', `leadership of "${election}" cannot be handed over: ${why}`, {
-    details: { memberId, candidates: othersIn(queue, leader).map(({ name }) => readName(name)?.memberId) },
+    details: { memberId, candidates: memberIdsOf(othersIn(queue, leader)) },
   });
+}
+
+/** The member ids of these entries, without those of entries that this version cannot read. */
+export function memberIdsOf(entries: readonly Entry[]): readonly string[] {
+  return entries.map(({ name }) => readName(name)?.memberId).filter((memberId) => memberId !== undefined);
 }
 
 function othersIn(queue: readonly Entry[], leader: Key): readonly Entry[] {

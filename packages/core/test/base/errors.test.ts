@@ -7,15 +7,15 @@ const lasting: readonly StoreErrorCode[] = ['UNAUTHENTICATED', 'PERMISSION_DENIE
 describe('an error of this SDK', () => {
   it('is an Error with a code, details and the native cause', () => {
     const cause = new Error('native');
-    const error = new IncumbentError('STALE_TERM', 'text', { cause, details: { seen: 2n } });
+    const error = new IncumbentError('STALE_TERM', 'text', { cause, details: { term: 1n, seen: 2n } });
     expect(error).toBeInstanceOf(Error);
-    expect(error).toMatchObject({ name: 'IncumbentError', code: 'STALE_TERM', message: 'text', details: { seen: 2n }, cause });
+    expect(error).toMatchObject({ name: 'IncumbentError', code: 'STALE_TERM', message: 'text', details: { term: 1n, seen: 2n }, cause });
   });
 
   it('has no cause where none was given, and one where undefined was', () => {
-    expect('cause' in new IncumbentError('STALE_TERM', 'text')).toBe(false);
-    expect('cause' in new IncumbentError('STALE_TERM', 'text', { cause: undefined })).toBe(true);
-    expect(new IncumbentError('STALE_TERM', 'text').details).toEqual({});
+    expect('cause' in new IncumbentError('MEMBER_CLOSED', 'text')).toBe(false);
+    expect('cause' in new IncumbentError('MEMBER_CLOSED', 'text', { cause: undefined })).toBe(true);
+    expect(new IncumbentError('MEMBER_CLOSED', 'text').details).toEqual({});
   });
 
   it('is recognised by its code, also from another copy of this package', () => {

@@ -24,7 +24,7 @@ function restarted(world: World, onDuplicate: OnDuplicate, options: MemberOption
 describe('a member', () => {
   it('holds its id by a key under its lease, with its incarnation and its ttl', async () => {
     const { world } = await former();
-    expect(world.json('members/a')).toEqual({ v: 1, incarnation: expect.any(String), ttlMs: TTL_MS });
+    expect(world.json('members/a')).toEqual({ v: 1, incarnation: expect.any(String), ttlMs: TTL_MS, startedAt: expect.any(Number) });
     expect(world.server.leases().map(({ keys }) => keys.toSorted())).toEqual([
       [expect.stringMatching(/candidates\/a~/), `elections/${NAME}/leader`, 'members/a'],
     ]);
@@ -112,6 +112,48 @@ describe("a restarted process that waits for its former self's lease", () => {
     expect(world.server.leases().length).toBe(1);
   });
 
+  it('says how long it waited, who holds the id, and what there is to choose', async () => {
+    const { world } = await former({ host: 'web-1' });
+    const again = track(restarted(world, 'wait'));
+    await world.pass(2 * TTL_MS + 10);
+    const { startedAt } = world.json('members/a') ?? {};
+    expect(again.error).toMatchObject({
+      details: { memberId: 'a', waitedMs: 2 * TTL_MS, host: 'web-1', startedAt },
+      message:
+        `another process holds the member id "a" (on host "web-1", started ${(2 * TTL_MS) / 1_000} s ago), ` +
+        `and still does after a wait of ${(2 * TTL_MS) / 1_000}.0 s. Give each process its own memberId, or choose onDuplicate: ` +
+        "'wait' waits for the lease of a former process to end, 'refuse' fails at once, 'replace' takes the id over",
+    });
+  });
+
+  it.each([
+    [90_000, '90 s'],
+    [150_000, '2 minutes'],
+    [7_200_000, '2 hours'],
+    [300_000_000, '3 days'],
+  ])('shows an age of %i ms as %s', async (ageMs, shown) => {
+    const world = new World();
+    world.put('members/a', { v: 1, incarnation: 'other', ttlMs: TTL_MS, startedAt: world.clock.wall() - ageMs });
+    await expect(world.run(restarted(world, 'refuse'))).rejects.toThrow(`"a" (started ${shown} ago). Give each`);
+  });
+
+  it.each([
+    ['of an older version', {}, {}, /"a", and still/],
+    ['with other types', { host: 5, startedAt: 'x' }, {}, /"a", and still/],
+    [
+      'with a time that is none, and text that a terminal would execute',
+      { host: '\u001b[2J', startedAt: 1e300 },
+      {},
+      /\(on host "\\u001b\[2J"\), and/,
+    ],
+  ])('reads a record %s', async (_, fields, details, message) => {
+    const world = new World();
+    world.put('members/a', { v: 1, incarnation: 'other', ttlMs: TTL_MS, ...fields });
+    const again = track(restarted(world, 'wait'));
+    await world.pass(2 * TTL_MS + 10);
+    expect(again.error).toMatchObject({ code: 'DUPLICATE_MEMBER', details, message: expect.stringMatching(message) });
+  });
+
   it('stops waiting when its caller gives up, and leaves nothing', async () => {
     const { world } = await former();
     const caller = new AbortController();
@@ -159,7 +201,10 @@ describe('a process that replaces', () => {
     expect(again.value?.term).toBe(2n);
     expect([stoppedAt, terms]).toEqual([400, [1n]]);
     await world.pass(TTL_MS);
-    expect(leading.error).toMatchObject({ code: 'DUPLICATE_MEMBER' });
+    expect(leading.error).toMatchObject({
+      code: 'DUPLICATE_MEMBER',
+      message: expect.stringContaining('another process has taken the member id "a"'),
+    });
     expect(again.value?.isValid()).toBe(true);
   });
 
@@ -200,6 +245,11 @@ describe('a process that replaces', () => {
     expect(leadership.isValid()).toBe(true);
     expect(world.json('members/a')).not.toMatchObject({ incarnation: 'gone' });
   });
+});
+
+it.each([5, null, 'x'.repeat(256)])('host is text, and not %s', (host) => {
+  const world = new World();
+  expect(() => Reflect.apply(world.member, world, ['a', { host }])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
 });
 
 it.each(['wiat', 5, null])('onDuplicate is one of three words, and not %s', (onDuplicate) => {

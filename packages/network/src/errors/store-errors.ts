@@ -33,8 +33,9 @@ export function judgeCommon(failure: CommonFailure): Verdict {
  */
 export function storeErrorOf(error: unknown, what: string, verdictOn: (error: unknown) => Verdict): StoreError {
   if (error instanceof StoreError) return error;
-  const [code, outcome] = verdictOn(error);
-  return new StoreError(code, outcome, `${what}: ${describeError(error)}`, { cause: error });
+  const [code, outcome, why] = verdictOn(error);
+  const message = `${what}: ${describeError(error)}`;
+  return new StoreError(code, outcome, why === undefined ? message : `${message}; ${why}`, { cause: error });
 }
 
 /**

@@ -2,7 +2,8 @@
 
 import type { Outcome, StoreErrorCode } from '@incumbent/core';
 
-export type Verdict = readonly [code: StoreErrorCode, outcome: Outcome];
+/** `why` explains the error in the message, after the words of the system or the server. */
+export type Verdict = readonly [code: StoreErrorCode, outcome: Outcome, why?: string];
 
 /** One side does not trust the other's certificate: OpenSSL's names, and the alerts of servers. */
 const DISTRUST = /CERT|UNKNOWN_CA|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|INVALID_(PURPOSE|CA)|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH/;

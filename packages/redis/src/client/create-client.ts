@@ -4,8 +4,9 @@
  */
 
 import { StoreError } from '@incumbent/core/adapter';
+import { withGrant } from '@incumbent/network';
 
-import { mildestError } from '../errors.ts';
+import { mildestError, missingCommands } from '../errors.ts';
 import { remainingTimes } from '../leases.ts';
 import { keyspaceOf, type Keyspace } from '../namespace.ts';
 import type { RedisSettings } from '../options.ts';
@@ -43,12 +44,10 @@ async function checkServer(connection: Connection, keyspace: Keyspace): Promise<
     runScript(connection, permissionsScript, keyspace, [], (reply) => Array.from(listOf(reply), (name) => textOf(bytesOf(name)))),
     connection.request(['INFO', 'memory'], (reply) => (reply instanceof Uint8Array ? textOf(reply) : '')),
   ]);
-  if (missing.length > 0)
-    throw new StoreError(
-      'PERMISSION_DENIED',
-      'refused',
-      `redis: this user may not use ${missing.join(', ')}, on keys that begin with "${keyspace.tag}" and the channel "${keyspace.channel}"`,
-    );
+  if (missing.length > 0) {
+    const message = `redis: the user "${keyspace.user}" may not use ${missing.join(', ')}, on keys that begin with "${keyspace.tag}" and the channel "${keyspace.channel}"`;
+    throw withGrant(new StoreError('PERMISSION_DENIED', 'refused', message), () => missingCommands(missing, keyspace));
+  }
   checkEviction(memory);
   // A primary that lacks replicas, or whose disk fails, refuses every script that may write. Its
   // role does not show this.

@@ -106,9 +106,9 @@ function asNotConnected(error: unknown, hint = ''): unknown {
  */
 const KNOWN_REFUSALS: readonly (readonly [RegExp, string])[] = [
   [/^WRONGPASS\b/, 'WRONGPASS the user or the password is wrong, or the user is disabled'],
-  [/^NOAUTH\b/, 'NOAUTH the server asks for a password'],
+  [/^NOAUTH\b/, 'NOAUTH the server requires a password, and the store was opened without credentials'],
   [/^ERR (?:AUTH|Client sent AUTH)\b/, 'ERR AUTH was sent to a server that has no password'],
-  [/^NOPERM\b/, 'NOPERM this user may not use the command HELLO'],
+  [/^NOPERM\b/, "NOPERM this user may not use the 'hello' command"],
   [/^DENIED\b/, 'DENIED the server is in protected mode: it accepts connections from its own machine only'],
   [/^NOPROTO\b/, 'NOPROTO the server does not speak version 3 of the protocol'],
   [/^ERR unknown command\b/i, 'ERR unknown command HELLO: the server is older than version 6, or its configuration renames the command'],

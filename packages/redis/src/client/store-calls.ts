@@ -4,7 +4,7 @@ import type { CallOptions } from '@incumbent/core';
 import { checkCall } from '@incumbent/core/adapter';
 import { closedMeanwhile, storeClosed } from '@incumbent/network';
 
-import { toStoreError } from '../errors.ts';
+import { toStoreError, withAclGrant } from '../errors.ts';
 import type { Keyspace } from '../namespace.ts';
 import type { Reply } from '../protocol/resp.ts';
 import { runScript, type Script } from '../scripts/script.ts';
@@ -53,7 +53,7 @@ export class StoreCalls {
     } catch (error) {
       if (signal?.aborted === true && error === signal.reason) throw error;
       const failure = toStoreError(error, method);
-      throw this.client.closed ? closedMeanwhile(failure, `redis ${method}`) : failure;
+      throw this.client.closed ? closedMeanwhile(failure, `redis ${method}`) : withAclGrant(failure, this.keyspace);
     }
   }
 }

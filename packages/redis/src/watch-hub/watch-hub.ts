@@ -19,7 +19,7 @@ import { endsWatch, storeClosed } from '@incumbent/network';
 import type { Client } from '../client/client.ts';
 import type { Connection } from '../client/connection.ts';
 import { checkRole } from '../client/greeting.ts';
-import { toStoreError } from '../errors.ts';
+import { toStoreError, withAclGrant } from '../errors.ts';
 import { remainingTimes } from '../leases.ts';
 import type { Keyspace } from '../namespace.ts';
 import { readChanges, type Change } from '../protocol/changes.ts';
@@ -168,7 +168,7 @@ export class WatchHub implements WatchSource {
   #onDisconnected(error: unknown): void {
     const reason = toStoreError(error, 'watch');
     for (const watch of this.#watches) {
-      if (endsWatch(reason)) watch.fail(reason);
+      if (endsWatch(reason)) watch.fail(withAclGrant(reason, this.#keyspace));
       else watch.onDisconnected(reason);
     }
   }

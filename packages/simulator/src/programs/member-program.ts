@@ -197,7 +197,7 @@ class ElectionWork {
       if (!isIncumbentError(error, 'DUPLICATE_MEMBER')) return;
       // Replaced: the id is not free again while the other process lives. If the process started
       // while the former one's lease still existed, that lease ends in time.
-      if (error.details['waitedMs'] === 0) this.#replaced.resolve();
+      if (error.details.waitedMs === 0) this.#replaced.resolve();
       await this.#nap(this.#self.shape.ttlMs, Promise.race([stopped, this.replaced]));
     }
   }

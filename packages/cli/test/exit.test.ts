@@ -1,0 +1,32 @@
+import { IncumbentError, Member } from '@incumbent/core';
+import { openMemory } from '@incumbent/memory';
+import { describe, expect, it } from 'vitest';
+
+import { Exit, toCliError } from '../src/exit.ts';
+
+function thrownBy(task: () => unknown): unknown {
+  try {
+    return task();
+  } catch (error) {
+    return error;
+  }
+}
+
+describe('an error of the SDK', () => {
+  it('names the options of the command, and not those of the API', async () => {
+    await using store = await openMemory();
+    await using member = new Member(store);
+    const strong = toCliError(thrownBy(() => member.election('a', { acceptWeakStore: 'memory' })));
+    expect(strong.message).toMatch(/^--accept-weak-store is a string of 6 characters: it must be left out/);
+    expect(strong.exitCode).toBe(Exit.USAGE);
+    const details = { store: 'redis', election: 'a' };
+    const weak = toCliError(new IncumbentError('WEAK_STORE', "Pass acceptWeakStore: 'redis' if that is understood", { details }));
+    expect(weak.message).toBe('Pass --accept-weak-store redis if that is understood');
+  });
+
+  it('offers --member to a process whose member id is taken', () => {
+    const message = 'another process holds the member id "a". Give each process its own memberId, or choose onDuplicate: \'wait\' waits, …';
+    const error = toCliError(new IncumbentError('DUPLICATE_MEMBER', message, { details: { memberId: 'a', waitedMs: 0 } }));
+    expect(error.message).toBe('DUPLICATE_MEMBER: another process holds the member id "a". Give each process its own --member');
+  });
+});
