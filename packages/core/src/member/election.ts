@@ -5,11 +5,11 @@ import type { Semaphore } from '../async/semaphore.ts';
 import { sleep } from '../async/sleep.ts';
 import { IncumbentError } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
-import { checkFunction, checkKnown, invalidOption } from '../base/validate.ts';
+import { checkFunction, checkKnown } from '../base/validate.ts';
 import { type CampaignResult, CampaignRunner } from '../campaign/runner.ts';
 import type { ElectionSpec } from '../leadership/find-successor.ts';
 import { Leadership, type ManagedLeadership } from '../leadership/leadership.ts';
-import { type LeadershipEnd, releaseOrphan } from '../leadership/release-machine.ts';
+import { releaseOrphan } from '../leadership/release-machine.ts';
 import { release } from '../leadership/release.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import type { CandidateView } from '../observer/observer.ts';
@@ -19,36 +19,11 @@ import { type Payload, readCandidate, readTerm } from '../protocol/record.ts';
 import { checkSuccessionOption, inSuccession, type Succession, writeName } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
 import type { MemberIdentity } from '../protocol/transactions.ts';
-import { payloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
+import { payloadCodec } from '../protocol/value-codec.ts';
 import type { Key } from '../store/contract.ts';
+import { checkCallbacks, checkStrength, type ElectionOptions, electionOptions } from './election-options.ts';
 import { checkLeadOptions, type LeadContext, type LeadOptions, leadUntilDone } from './lead.ts';
 import { type OrphanCleaner, OwnEntries } from './orphan-cleaner.ts';
-
-/** The options of one member's part in an election. */
-export interface ElectionOptions<V> extends ValueOptions<V> {
-  /** The value that this member publishes when it leads: JSON, unless there is a codec. */
-  readonly value?: V;
-  /** The order of the candidates, the same for all of them. Default `firstComeFirstServed()`. */
-  readonly succession?: Succession;
-  /**
-   * The lowest term that this member claims. Use it if the election takes over from another system,
-   * or if its store has lost its data. From 1n to `2n ** 61n`. Default 1n.
-   */
-  readonly minTerm?: bigint;
-  /**
-   * The `name` of a store that is not linearizable, to accept its weaker guarantees: two members
-   * may lead after a failover of its servers. Default: such a store is refused with `WEAK_STORE`.
-   * Leave it out for a linearizable store (`INVALID_OPTION`).
-   */
-  readonly acceptWeakStore?: string;
-  /**
-   * Called when this member is elected, before `campaign` resolves and the work of `lead` begins.
-   * May be async; it is not awaited. An error goes to the event `subscriberFailed`.
-   */
-  onElected?(leadership: Leadership<V>): unknown;
-  /** Called when a leadership of this member has ended, in the same way. */
-  onEnded?(end: LeadershipEnd): unknown;
-}
 
 /** @internal What a member passes to its elections and groups. */
 export interface ElectionContext extends SessionContext {
@@ -62,8 +37,6 @@ export interface ElectionContext extends SessionContext {
   /** Called when the leadership is released. */
   readonly left: (leadership: ManagedLeadership) => void;
 }
-
-const known = ['value', 'succession', 'minTerm', 'acceptWeakStore', 'onElected', 'onEnded', 'parse', 'codec'];
 
 /** A running call of `campaign` or `lead`. */
 interface Run {
@@ -92,7 +65,7 @@ export class Election<V = unknown> {
 
   /** @internal */
   constructor(context: ElectionContext, name: string, options: ElectionOptions<V>) {
-    checkKnown('election', options, known);
+    checkKnown('election', options, electionOptions);
     this.#context = context;
     this.name = name;
     const [codec, succession] = [payloadCodec(options), checkSuccessionOption(options.succession)];
@@ -102,7 +75,7 @@ export class Election<V = unknown> {
     this.#callbacks = checkCallbacks(options);
     codec.encode(options.value);
     this.#termFloor = checkFloor('minTerm', options.minTerm === undefined ? 1n : options.minTerm) - 1n;
-    checkStrength(context, name, options.acceptWeakStore);
+    checkStrength(context.store, name, options.acceptWeakStore);
   }
 
   /** The present leadership of this member; undefined if there is none that is valid. */
@@ -366,23 +339,4 @@ export class Election<V = unknown> {
       fail(error);
     }
   }
-}
-
-function checkCallbacks<V>({ onElected, onEnded }: ElectionOptions<V>): Pick<ElectionOptions<V>, 'onElected' | 'onEnded'> {
-  for (const [name, callback] of Object.entries({ onElected, onEnded })) if (callback !== undefined) checkFunction(name, callback);
-  return { ...(onElected === undefined ? {} : { onElected }), ...(onEnded === undefined ? {} : { onEnded }) };
-}
-
-function checkStrength({ store }: ElectionContext, name: string, accepted: string | undefined): void {
-  if (store.capabilities.linearizable) {
-    if (accepted === undefined) return;
-    throw invalidOption('acceptWeakStore', accepted, `left out: the store "${store.name}" is linearizable, and there is nothing to accept`);
-  }
-  if (accepted === store.name) return;
-  throw new IncumbentError(
-    'WEAK_STORE',
-    `the store "${store.name}" is not linearizable: after a failover of its servers, two members may lead "${name}", or a term be issued twice. ` +
-      `Pass acceptWeakStore: '${store.name}' if that is understood`,
-    { details: { store: store.name, election: name } },
-  );
 }
