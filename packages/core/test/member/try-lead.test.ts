@@ -114,13 +114,13 @@ describe('a try to lead', () => {
 
   it('takes its own former term for no other leader, and waits until that is released', async () => {
     const { world, leadership, member } = await led();
+    leadership.waitUntil(after(world, 200));
     void leadership.resign();
-    expect(
-      await world.run(
-        member.election(NAME).tryLead(({ term }) => term),
-        100,
-      ),
-    ).toBe(2n);
+    const trying = track(member.election(NAME).tryLead(({ term }) => term));
+    await world.pass(199);
+    expect([trying.state, world.json(LEADER)]).toMatchObject(['pending', { term: '1' }]);
+    await world.pass(10);
+    expect(trying.value).toBe(2n);
     await world.close();
   });
 
@@ -302,6 +302,33 @@ describe('a try that cannot go on', () => {
       // Messages of calls that were aborted are still on their way.
       await world.pass(2 * TTL_MS);
       expect(trying, `closed after ${atMs} ms`).toEqual({ state: 'resolved', value: undefined });
+      world.expectNothingLeft();
+    }
+  });
+
+  it.each([
+    ['its member closes', { state: 'resolved' }],
+    ['its signal aborts', { state: 'rejected', error: { message: 'enough' } }],
+    ['its leadership is lost', { state: 'rejected', error: { code: 'LEADERSHIP_ENDED' } }],
+  ])('does not call the work with an ended leadership if %s right after the election', async (what, outcome) => {
+    for (let turns = 0; turns <= 16; turns += 1) {
+      const world = new World();
+      const caller = new AbortController();
+      const member = world.member('a');
+      const end = async (leadership: Leadership): Promise<void> => {
+        for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+        if (what === 'its member closes') void member.close();
+        else if (what === 'its signal aborts') caller.abort(new Error('enough'));
+        else leadership.reportTerm(9n);
+      };
+      const work = async (leadership: Leadership): Promise<void> => {
+        expect(leadership.isValid()).toBe(true);
+        await leadership.ended;
+      };
+      const trying = track(member.election(NAME, { onElected: end }).tryLead(work, { signal: caller.signal }));
+      await world.pass(TTL_MS);
+      expect(trying, `after ${turns} turns`).toMatchObject(outcome);
+      await world.close();
       world.expectNothingLeft();
     }
   });
