@@ -43,7 +43,7 @@ export type { PreviousTerm, TermEndReason, VacancyReason, VacantView } from './o
 export { ElectionObserver } from './observer/observer.ts';
 export type { CandidateView, ElectionView, LeaderView, ObserverOptions, UnknownView } from './observer/observer.ts';
 export { Election } from './member/election.ts';
-export type { ElectionOptions } from './member/election.ts';
+export type { ElectionOptions } from './member/election-options.ts';
 export type { LeadOptions } from './member/lead.ts';
 export { Group } from './member/group.ts';
 export type { GroupMember, GroupOptions } from './member/group.ts';

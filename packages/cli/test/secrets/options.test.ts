@@ -4,14 +4,22 @@
  */
 
 import { openConsul, type ConsulOptions, type TlsOptions } from '@incumbent/consul';
-import { ElectionObserver, ElectionAdmin, Member, type ElectionOptions, type MemberOptions, type ObserverOptions } from '@incumbent/core';
+import {
+  ElectionObserver,
+  ElectionAdmin,
+  Member,
+  type ElectionOptions,
+  type LeadOptions,
+  type MemberOptions,
+  type ObserverOptions,
+} from '@incumbent/core';
 import { openEtcd, type Credentials, type EtcdOptions, type KeepaliveOptions } from '@incumbent/etcd';
 import { openMemory, type MemoryOptions, type MemoryServerOptions } from '@incumbent/memory';
 import { openRedis, type RedisOptions } from '@incumbent/redis';
 import { openSqlite, type SqliteOptions } from '@incumbent/sqlite';
 import { failureOf, MARKER, misplacedIn, type OptionTable, showing, tracesOf } from '@incumbent/test-support/traces';
 import { openZookeeper, type ZookeeperOptions } from '@incumbent/zookeeper';
-import { openStore } from 'incumbent';
+import { lead, openStore, withLock, type LeadUrlOptions, type LockOptions } from 'incumbent';
 import { describe, expect, it } from 'vitest';
 
 import { EventRecorder } from '../support/event-recorder.ts';
@@ -229,11 +237,36 @@ const electionOptions: OptionTable<ElectionOptions<unknown>> = {
   onEnded: 'described',
 };
 
+const leadOptions: OptionTable<LeadOptions> = { signal: 'described', once: 'described', retry: 'described' };
+const leadUrlOptions: OptionTable<LeadUrlOptions> = {
+  ...memberOptions,
+  ...electionOptions,
+  ...leadOptions,
+  waitMs: 'described',
+  onRetry: 'described',
+  stopOn: 'described',
+};
+const { memberId: _id, onDuplicate: _duplicate, rebalanceEveryMs: _rebalance, ...lockMemberOptions } = memberOptions;
+const lockOptions: OptionTable<LockOptions> = {
+  ...lockMemberOptions,
+  acceptWeakStore: 'shown',
+  signal: 'described',
+  acquireTimeoutMs: 'described',
+};
+
 type Store = Awaited<ReturnType<typeof openMemory>>;
+
+async function leadOn(store: Store, options: object): Promise<void> {
+  await using member = new Member(store);
+  await member.election('a').lead(() => {}, options);
+}
 
 describe.each<readonly [string, OptionTable<Record<string, unknown>>, (store: Store, options: object) => unknown]>([
   ['Member', memberOptions, (store, options) => new Member(store, options)],
   ['Member.election', electionOptions, (store, options) => new Member(store).election('a', options)],
+  ['Election.lead', leadOptions, leadOn],
+  ['lead', leadUrlOptions, (_, options) => lead('memory:', 'a', () => {}, { stopOn: [], ...options })],
+  ['withLock', lockOptions, (store, options) => withLock(store, 'a', () => {}, options)],
   ['Member.group', { ...values, value: 'described' }, (store, options) => new Member(store).group('a', options)],
   ['Member.shutdown', { handover: 'described', timeoutMs: 'described' }, (store, options) => new Member(store).shutdown(options)],
   ['ElectionObserver', observerOptions, (store, options) => new ElectionObserver(store, 'a', options)],

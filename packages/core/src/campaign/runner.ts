@@ -28,6 +28,11 @@ export interface CampaignRunnerContext extends SessionContext {
   /** Aborts when the caller gives up. */
   readonly halt: AbortSignal;
   /**
+   * `never`: leaves the queue instead of waiting behind another candidate or a leader, and fails at
+   * the first call that fails, as if a retry could not help.
+   */
+  readonly wait: 'never' | 'untilElected';
+  /**
    * Called for every other entry of this member in the queue. An entry that the member does not use
    * is an orphan.
    */
@@ -82,7 +87,7 @@ export class CampaignRunner {
   }
 
   async #run(): Promise<CampaignResult> {
-    const { halt, telemetry, rules } = this.#context;
+    const { telemetry, rules } = this.#context;
     let state: CandidateState = start;
     for (;;) {
       if (state.phase === 'elected')
@@ -94,7 +99,7 @@ export class CampaignRunner {
         };
       if (state.phase === 'out') return state.exit;
       if (!this.#session.isValid()) return { why: 'sessionLost' };
-      if (halt.aborted && !this.#stopped) {
+      if (!this.#stopped && this.#givesUp(state)) {
         this.#stopped = true;
         state = this.#next(state, { type: 'stop' }, rules);
         continue;
@@ -103,6 +108,10 @@ export class CampaignRunner {
       if (event.type === 'enqueued') telemetry.emit('joined', { key: event.entry.key });
       state = this.#next(state, event, rules);
     }
+  }
+
+  #givesUp({ phase }: CandidateState): boolean {
+    return this.#context.halt.aborted || (phase === 'waiting' && this.#context.wait === 'never');
   }
 
   /** Unreadable data ends a campaign, like every other error that a retry does not solve. */
@@ -141,7 +150,7 @@ export class CampaignRunner {
     const unknown = outcomeOf(error) === 'unknown';
     if (state.phase === 'joining' && unknown) this.#enqueueUnknown = true;
     if (state.phase === 'claiming' && unknown) this.#claimOutcomeUnknown = true;
-    if (!isRetryable(error)) return { type: 'fatal', error };
+    if (!isRetryable(error) || this.#context.wait === 'never') return { type: 'fatal', error };
     if (this.#session.ended === undefined) this.#context.telemetry.emit('retry', { doing: state.phase, error });
     return { type: 'failed', unknown };
   }

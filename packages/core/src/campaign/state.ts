@@ -22,7 +22,10 @@ export interface CandidateRules {
 
 /** Why a campaign ended without a term. */
 export type Exit =
-  /** The caller gave up. The entry is deleted, and the store can apply no claim of it any more. */
+  /**
+   * The caller gave up, or does not wait. The entry is deleted, and the store can apply no claim of
+   * it any more.
+   */
   | { readonly why: 'stopped' }
   /** Somebody deleted the entry. The member joins the queue again at the end. */
   | { readonly why: 'removed' }
@@ -118,5 +121,5 @@ export type CandidateEvent =
   | { readonly type: 'failed'; readonly unknown: boolean }
   /** The call failed, and a retry would fail alike. */
   | { readonly type: 'fatal'; readonly error: unknown }
-  /** The caller gave up. Delivered between calls, never during one. */
+  /** The caller gave up, or does not wait. Delivered between calls, never during one. */
   | { readonly type: 'stop' };

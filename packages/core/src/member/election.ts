@@ -6,50 +6,25 @@ import { sleep } from '../async/sleep.ts';
 import { explainDetached } from '../base/methods.ts';
 import { IncumbentError } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
-import { checkFunction, checkKnown, invalidOption } from '../base/validate.ts';
-import { type CampaignResult, CampaignRunner } from '../campaign/runner.ts';
+import { checkFunction, checkKnown } from '../base/validate.ts';
+import { type CampaignResult, CampaignRunner, type CampaignRunnerContext } from '../campaign/runner.ts';
 import type { ElectionSpec } from '../leadership/find-successor.ts';
 import { Leadership, type ManagedLeadership } from '../leadership/leadership.ts';
-import { type LeadershipEnd, releaseOrphan } from '../leadership/release-machine.ts';
+import { releaseOrphan } from '../leadership/release-machine.ts';
 import { release } from '../leadership/release.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import type { CandidateView } from '../observer/observer.ts';
 import { electionKeys } from '../protocol/keys.ts';
 import { checkRecordSize } from '../protocol/record-size.ts';
-import { type Payload, readCandidate, readTerm } from '../protocol/record.ts';
+import { type Payload, readCandidate, readLeader, readTerm } from '../protocol/record.ts';
 import { checkSuccessionOption, inSuccession, type Succession, writeName } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
 import type { MemberIdentity } from '../protocol/transactions.ts';
-import { payloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
+import { payloadCodec } from '../protocol/value-codec.ts';
 import type { Key } from '../store/contract.ts';
-import { checkLeadOptions, type LeadContext, type LeadOptions, leadUntilDone } from './lead.ts';
+import { checkCallbacks, checkStrength, type ElectionOptions, electionOptions } from './election-options.ts';
+import { checkLeadOptions, type LeadContext, type LeadOptions, leadOneTerm, leadUntilDone } from './lead.ts';
 import { type OrphanCleaner, OwnEntries } from './orphan-cleaner.ts';
-
-/** The options of one member's part in an election. */
-export interface ElectionOptions<V> extends ValueOptions<V> {
-  /** The value that this member publishes when it leads: JSON, unless there is a codec. */
-  readonly value?: V;
-  /** The order of the candidates, the same for all of them. Default `firstComeFirstServed()`. */
-  readonly succession?: Succession;
-  /**
-   * The lowest term that this member claims. Use it if the election takes over from another system,
-   * or if its store has lost its data. From 1n to `2n ** 61n`. Default 1n.
-   */
-  readonly minTerm?: bigint;
-  /**
-   * The `name` of a store that is not linearizable, to accept its weaker guarantees: two members
-   * may lead after a failover of its servers. Default: such a store is refused with `WEAK_STORE`.
-   * Leave it out for a linearizable store (`INVALID_OPTION`).
-   */
-  readonly acceptWeakStore?: string;
-  /**
-   * Called when this member is elected, before `campaign` resolves and the work of `lead` begins.
-   * May be async; it is not awaited. An error goes to the event `subscriberFailed`.
-   */
-  onElected?(leadership: Leadership<V>): unknown;
-  /** Called when a leadership of this member has ended, in the same way. */
-  onEnded?(end: LeadershipEnd): unknown;
-}
 
 /** @internal What a member passes to its elections and groups. */
 export interface ElectionContext extends SessionContext {
@@ -64,9 +39,9 @@ export interface ElectionContext extends SessionContext {
   readonly left: (leadership: ManagedLeadership) => void;
 }
 
-const known = ['value', 'succession', 'minTerm', 'acceptWeakStore', 'onElected', 'onEnded', 'parse', 'codec'];
+type Wait = CampaignRunnerContext['wait'];
 
-/** A running call of `campaign` or `lead`. */
+/** A running call of `campaign`, `lead` or `tryLead`. */
 interface Run {
   readonly signal: AbortSignal | undefined;
 }
@@ -97,7 +72,7 @@ export class Election<V = unknown> {
 
   /** @internal */
   constructor(context: ElectionContext, name: string, options: ElectionOptions<V>) {
-    checkKnown('election', options, known);
+    checkKnown('election', options, electionOptions);
     this.#context = context;
     this.name = name;
     const [codec, succession] = [payloadCodec(options), checkSuccessionOption(options.succession)];
@@ -107,7 +82,7 @@ export class Election<V = unknown> {
     this.#callbacks = checkCallbacks(options);
     codec.encode(options.value);
     this.#termFloor = checkFloor('minTerm', options.minTerm === undefined ? 1n : options.minTerm) - 1n;
-    checkStrength(context, name, options.acceptWeakStore);
+    checkStrength(context.store, name, options.acceptWeakStore);
   }
 
   /** The present leadership of this member; undefined if there is none that is valid. */
@@ -141,6 +116,8 @@ export class Election<V = unknown> {
    * Campaigns, and runs `work` while this member leads. After a loss or a handover, aborts the
    * leadership's signal, awaits the work, campaigns again, and calls `work` again with a new term.
    *
+   * With `once`, the work is called once: a loss or a handover rejects with `LEADERSHIP_ENDED`.
+   *
    * Work that returns resigns; this resolves with its value. Work that throws resigns; this rejects
    * with its error, unless `retry` accepts the error, by default one of a store that was away: then
    * the member campaigns again. Work that throws a fence's `STALE_TERM` has met a newer term: the leadership is
@@ -155,15 +132,33 @@ export class Election<V = unknown> {
     checkFunction('work', work);
     const terms = checkLeadOptions(options);
     const { signal } = terms;
-    const letGo = this.#context.clock.keepAlive();
-    try {
-      return await this.#running(signal, () => leadUntilDone(this.#leadContext, work, () => this.#elect(signal), terms));
-    } catch (error) {
-      if (this.#isClosing(error)) return undefined;
-      throw error;
-    } finally {
-      letGo();
-    }
+    return this.#leading(signal, () => leadUntilDone(this.#leadContext, work, () => this.#elect(signal), terms));
+  }
+
+  /**
+   * Runs `work` if this member is elected at once, and resolves with the value of the work after
+   * resigning. Resolves with undefined, without running the work, if the work would have to wait:
+   * another member leads, or another candidate is first. Of several members that try at the same
+   * time, the first in the queue leads. As that one may be leaving the queue, undefined does not
+   * prove that somebody leads.
+   *
+   * While another member leads, a try costs one read and leaves no trace in the store. The former
+   * process of a member that was restarted counts as another until its lease ends. Waits only for
+   * this member's own former term to be released.
+   *
+   * Work that returns nothing also yields undefined, as does a member that closes. Return a value
+   * from the work to learn whether it has run: `if ((await election.tryLead(run)) === undefined) skip()`.
+   *
+   * The work runs for one term at most: if its term ends first, this rejects with `LEADERSHIP_ENDED`
+   * once the work has stopped. Aborting the signal drains the work, resigns, and rejects.
+   *
+   * @throws As `lead` with `once` does, and also a store error that a retry may solve, until this
+   *   member leads. Only the opening of the member's lease is retried until the signal aborts.
+   */
+  async tryLead<T>(work: (leadership: Leadership<V>) => Promise<T> | T, options: SignalOptions = {}): Promise<T | undefined> {
+    checkFunction('work', work);
+    const signal = checkSignal(options);
+    return this.#leading(signal, () => leadOneTerm(this.#leadContext, work, () => this.#elect(signal, 'never'), signal));
   }
 
   /**
@@ -202,7 +197,20 @@ export class Election<V = unknown> {
     return closing.aborted && error === closing.reason;
   }
 
-  /** Runs a call of `campaign` or `lead`. */
+  /** Runs a call of `lead` or `tryLead`. The end of the member is no error. */
+  async #leading<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T | undefined> {
+    const letGo = this.#context.clock.keepAlive();
+    try {
+      return await this.#running(signal, task);
+    } catch (error) {
+      if (this.#isClosing(error)) return undefined;
+      throw error;
+    } finally {
+      letGo();
+    }
+  }
+
+  /** Runs a call of `campaign`, `lead` or `tryLead`. */
   async #running<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> {
     const run = this.#begin(signal);
     try {
@@ -229,22 +237,25 @@ export class Election<V = unknown> {
 
   /**
    * Resolves with a leadership, or rejects when the caller gives up. Gives up a leadership that
-   * comes later.
+   * comes later. With `never`, resolves with undefined if this member would have to wait.
    */
-  async #elect(signal: AbortSignal | undefined): Promise<Leadership<V>> {
+  #elect(signal: AbortSignal | undefined): Promise<Leadership<V>>;
+  #elect(signal: AbortSignal | undefined, wait: 'never'): Promise<Leadership<V> | undefined>;
+  async #elect(signal: AbortSignal | undefined, wait: Wait = 'untilElected'): Promise<Leadership<V> | undefined> {
     const { clock, closing } = this.#context;
     signal?.throwIfAborted();
     const halt = new AbortController();
     const letGo = clock.keepAlive();
     const stops = [onAbort(signal, () => halt.abort(signal?.reason)), onAbort(closing, () => halt.abort(closing.reason))];
-    const answer = Promise.withResolvers<Leadership<V>>();
+    const answer = Promise.withResolvers<Leadership<V> | undefined>();
     onAbort(halt.signal, () => answer.reject(halt.signal.reason));
-    const elected = async (leadership: Leadership<V>): Promise<void> => {
+    const elected = async (leadership: Leadership<V> | undefined): Promise<void> => {
+      if (leadership === undefined) return answer.resolve(undefined);
       this.#leadership = leadership;
       if (halt.signal.aborted) await leadership.resignWhenDrained();
       else answer.resolve(leadership);
     };
-    this.#winding = this.#winding.then(() => this.#untilElected(halt.signal)).then(elected, answer.reject);
+    this.#winding = this.#winding.then(() => this.#untilElected(halt.signal, wait)).then(elected, answer.reject);
     try {
       return await answer.promise;
     } finally {
@@ -253,12 +264,13 @@ export class Election<V = unknown> {
     }
   }
 
-  async #untilElected(halt: AbortSignal): Promise<Leadership<V>> {
+  async #untilElected(halt: AbortSignal, wait: Wait): Promise<Leadership<V> | undefined> {
     for (;;) {
       halt.throwIfAborted();
+      if (wait === 'never' && (await this.#isLedByOther(halt))) return undefined;
       await orAborted(Promise.all([this.#leadership?.released, this.#work]), halt);
       const session = await this.#context.session(halt);
-      const { name, outcome } = await this.#campaignOnce(session, halt);
+      const { name, outcome } = await this.#campaignOnce(session, halt, wait);
       if (outcome.why !== 'elected') this.#entries.discard(name);
       switch (outcome.why) {
         case 'elected': {
@@ -267,7 +279,8 @@ export class Election<V = unknown> {
           break;
         }
         case 'stopped':
-          throw halt.reason;
+          halt.throwIfAborted();
+          return undefined;
         case 'failed':
           this.#entries.scheduleCleanup(session);
           throw outcome.error;
@@ -283,6 +296,13 @@ export class Election<V = unknown> {
           return outcome satisfies never;
       }
     }
+  }
+
+  async #isLedByOther(halt: AbortSignal): Promise<boolean> {
+    const { store, self, semaphore, timing } = this.#context;
+    const call = { timeoutMs: timing.callTimeoutMs, signal: halt };
+    const record = await semaphore.run(() => store.read(this.#spec.keys.leader, call));
+    return record !== undefined && readLeader(record).incarnation !== self.incarnation;
   }
 
   get #leadContext(): LeadContext {
@@ -314,7 +334,11 @@ export class Election<V = unknown> {
     await sleep(clock, (fraction(random) * timing.ttlMs) / 20, halt);
   }
 
-  async #campaignOnce(session: LeaseSession, halt: AbortSignal): Promise<{ readonly name: string; readonly outcome: CampaignResult }> {
+  async #campaignOnce(
+    session: LeaseSession,
+    halt: AbortSignal,
+    wait: Wait,
+  ): Promise<{ readonly name: string; readonly outcome: CampaignResult }> {
     this.#attempts += 1;
     const name = this.#entryName(this.#attempts);
     const termsFromClock = this.#context.store.capabilities.termSource === 'clock';
@@ -322,7 +346,7 @@ export class Election<V = unknown> {
     const payload = this.#payload();
     this.#entries.use(name);
     const alsoMine = (key: Key): void => this.#entries.seen(key, session);
-    const runner = new CampaignRunner({ ...this.#context, rules, payload, name, halt, alsoMine }, session);
+    const runner = new CampaignRunner({ ...this.#context, rules, payload, name, halt, wait, alsoMine }, session);
     const outcome = await runner.run();
     if (runner.enqueueUnknown && outcome.why !== 'elected') this.#entries.scheduleCleanup(session);
     return { name, outcome };
@@ -371,23 +395,4 @@ export class Election<V = unknown> {
       fail(error);
     }
   }
-}
-
-function checkCallbacks<V>({ onElected, onEnded }: ElectionOptions<V>): Pick<ElectionOptions<V>, 'onElected' | 'onEnded'> {
-  for (const [name, callback] of Object.entries({ onElected, onEnded })) if (callback !== undefined) checkFunction(name, callback);
-  return { ...(onElected === undefined ? {} : { onElected }), ...(onEnded === undefined ? {} : { onEnded }) };
-}
-
-function checkStrength({ store }: ElectionContext, name: string, accepted: string | undefined): void {
-  if (store.capabilities.linearizable) {
-    if (accepted === undefined) return;
-    throw invalidOption('acceptWeakStore', accepted, `left out: the store "${store.name}" is linearizable, and there is nothing to accept`);
-  }
-  if (accepted === store.name) return;
-  throw new IncumbentError(
-    'WEAK_STORE',
-    `the store "${store.name}" is not linearizable: after a failover of its servers, two members may lead "${name}", or a term be issued twice. ` +
-      `Pass acceptWeakStore: '${store.name}' if that is understood`,
-    { details: { store: store.name, election: name } },
-  );
 }

@@ -1,5 +1,6 @@
 /**
- * The loop of `lead`: runs the work once per term, until the work returns or its caller gives up.
+ * Runs the work of `lead`: once per term, until the work returns or its caller gives up. Runs the
+ * work of `tryLead`, and of `lead` with `once`, for one term.
  */
 
 import { checkSignal, endQuietly, onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
@@ -9,7 +10,7 @@ import type { Clock } from '../base/clock.ts';
 import { isIncumbentError, isRetryable } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import type { Telemetry } from '../base/telemetry.ts';
-import { checkFunction } from '../base/validate.ts';
+import { checkFunction, invalidOption } from '../base/validate.ts';
 import type { Leadership } from '../leadership/leadership.ts';
 import type { Timing } from '../lease/timing.ts';
 import { MAX_FLOOR } from '../protocol/terms.ts';
@@ -17,11 +18,17 @@ import { MAX_FLOOR } from '../protocol/terms.ts';
 /** The options of `lead`. */
 export interface LeadOptions extends SignalOptions {
   /**
+   * With `true`, the work is called once: if its term ends before the work has returned, `lead`
+   * rejects with `LEADERSHIP_ENDED` instead of campaigning and calling the work again. An error of
+   * the work rejects `lead`, whatever it is. Default `false`.
+   */
+  readonly once?: boolean;
+  /**
    * Which errors of the work are no reason to give up. After such an error the member resigns,
    * emits `workFailed`, waits and campaigns again. The wait grows from `retryEveryMs` to 30 s, and
    * starts anew when work has run for a ttl. Default `isRetryable`: the store was away, and the
    * work's own calls to it failed. A write of the work whose outcome is unknown may have been
-   * applied: the next work has to read. `false`: every error rejects `lead`.
+   * applied: the next work has to read. `false`: every error rejects `lead`. Leave it out with `once`.
    */
   readonly retry?: false | ((error: unknown) => boolean);
 }
@@ -49,15 +56,19 @@ type Work<V, T> = (leadership: Leadership<V>) => Promise<T> | T;
 /** The options of one call of `lead`, with their defaults. */
 interface LeadTerms {
   readonly signal: AbortSignal | undefined;
+  readonly once: boolean;
   readonly retry: (error: unknown) => boolean;
 }
 
 /** Checks the options of `lead`, and adds the default. Throws `INVALID_OPTION`. */
 export function checkLeadOptions(options: LeadOptions): LeadTerms {
-  const signal = checkSignal(options, ['retry']);
-  const { retry = isRetryable } = options;
+  const signal = checkSignal(options, ['once', 'retry']);
+  const { once = false, retry = isRetryable } = options;
+  if (typeof once !== 'boolean') throw invalidOption('once', once, 'true or false');
+  if (once && options.retry !== undefined)
+    throw invalidOption('retry', options.retry, 'left out with once: true, as the work is called once');
   if (retry !== false) checkFunction('retry', retry);
-  return { signal, retry: retry === false ? () => false : retry };
+  return { signal, once, retry: retry === false ? () => false : retry };
 }
 
 /**
@@ -68,8 +79,9 @@ export async function leadUntilDone<V, T>(
   context: LeadContext,
   work: Work<V, T>,
   elect: () => Promise<Leadership<V>>,
-  { signal, retry }: LeadTerms,
-): Promise<T> {
+  { signal, once, retry }: LeadTerms,
+): Promise<T | undefined> {
+  if (once) return leadOneTerm(context, work, elect, signal);
   const { election, telemetry, clock, timing } = context;
   const backoff = new Backoff(context.random, timing.retryEveryMs, MAX_WAIT_MS);
   for (;;) {
@@ -85,7 +97,32 @@ export async function leadUntilDone<V, T>(
   }
 }
 
-/** Runs the work for one term. Undefined if the leadership has ended before the work. */
+/**
+ * Resolves with the value of work that returned while it led, or with undefined if `elect` does.
+ * Rejects with the work's error, with `LEADERSHIP_ENDED` if the term ended first, or as `elect`
+ * rejects.
+ */
+export async function leadOneTerm<V, T>(
+  context: LeadContext,
+  work: Work<V, T>,
+  elect: () => Promise<Leadership<V> | undefined>,
+  signal: AbortSignal | undefined,
+): Promise<T | undefined> {
+  const leadership = await elect();
+  if (leadership === undefined) return undefined;
+  const done = await leadOnce(context, work, leadership, signal);
+  if (done !== undefined) {
+    if ('error' in done) throw done.error;
+    return done.value;
+  }
+  signal?.throwIfAborted();
+  context.closing.throwIfAborted();
+  throw leadership.signal.reason;
+}
+
+/**
+ * Runs the work for one term. Undefined if the leadership has ended before the work has returned.
+ */
 async function leadOnce<V, T>(
   context: LeadContext,
   work: Work<V, T>,

@@ -1,0 +1,59 @@
+/** The options of an election, and their checks. */
+
+import { IncumbentError } from '../base/errors.ts';
+import { checkFunction, invalidOption } from '../base/validate.ts';
+import type { Leadership } from '../leadership/leadership.ts';
+import type { LeadershipEnd } from '../leadership/release-machine.ts';
+import type { Succession } from '../protocol/succession.ts';
+import type { ValueOptions } from '../protocol/value-codec.ts';
+import type { Store } from '../store/contract.ts';
+
+/** The options of one member's part in an election. */
+export interface ElectionOptions<V> extends ValueOptions<V> {
+  /** The value that this member publishes when it leads: JSON, unless there is a codec. */
+  readonly value?: V;
+  /** The order of the candidates, the same for all of them. Default `firstComeFirstServed()`. */
+  readonly succession?: Succession;
+  /**
+   * The lowest term that this member claims. Use it if the election takes over from another system,
+   * or if its store has lost its data. From 1n to `2n ** 61n`. Default 1n.
+   */
+  readonly minTerm?: bigint;
+  /**
+   * The `name` of a store that is not linearizable, to accept its weaker guarantees: two members
+   * may lead after a failover of its servers. Default: such a store is refused with `WEAK_STORE`.
+   * Leave it out for a linearizable store (`INVALID_OPTION`).
+   */
+  readonly acceptWeakStore?: string;
+  /**
+   * Called when this member is elected, before `campaign` resolves and the work of `lead` begins.
+   * May be async; it is not awaited. An error goes to the event `subscriberFailed`.
+   */
+  onElected?(leadership: Leadership<V>): unknown;
+  /** Called when a leadership of this member has ended, in the same way. */
+  onEnded?(end: LeadershipEnd): unknown;
+}
+
+/** The names of the options. */
+export const electionOptions = ['value', 'succession', 'minTerm', 'acceptWeakStore', 'onElected', 'onEnded', 'parse', 'codec'] as const;
+
+/** Checks the callbacks, and returns those that are given. */
+export function checkCallbacks<V>({ onElected, onEnded }: ElectionOptions<V>): Pick<ElectionOptions<V>, 'onElected' | 'onEnded'> {
+  for (const [name, callback] of Object.entries({ onElected, onEnded })) if (callback !== undefined) checkFunction(name, callback);
+  return { ...(onElected === undefined ? {} : { onElected }), ...(onEnded === undefined ? {} : { onEnded }) };
+}
+
+/** Refuses a store that is not linearizable unless the caller accepts it by name. */
+export function checkStrength(store: Store, name: string, accepted: string | undefined): void {
+  if (store.capabilities.linearizable) {
+    if (accepted === undefined) return;
+    throw invalidOption('acceptWeakStore', accepted, `left out: the store "${store.name}" is linearizable, and there is nothing to accept`);
+  }
+  if (accepted === store.name) return;
+  throw new IncumbentError(
+    'WEAK_STORE',
+    `the store "${store.name}" is not linearizable: after a failover of its servers, two members may lead "${name}", or a term be issued twice. ` +
+      `Pass acceptWeakStore: '${store.name}' if that is understood`,
+    { details: { store: store.name, election: name } },
+  );
+}

@@ -1,0 +1,100 @@
+/** `lead(url, …)`: a whole program of one election in one call. */
+
+import type { ElectionOptions, LeadOptions, Leadership, StopSignal } from '@incumbent/core';
+import { checkFunction, checkSignal, invalidOption } from '@incumbent/core/adapter';
+import { Member, type MemberOptions } from './member.ts';
+import { openStore, type OpenStoreOptions } from './open-store.ts';
+
+/**
+ * The options of {@link lead}: those of `openStore`, of `Member`, of `member.election` and of
+ * `election.lead`, and `stopOn`.
+ */
+export interface LeadUrlOptions<V = unknown> extends OpenStoreOptions, MemberOptions, ElectionOptions<V>, LeadOptions {
+  /**
+   * Signals on which the member shuts down as by `member.shutdownOn`: it hands over, and `lead`
+   * resolves with undefined. A second signal ends the process. Default `['SIGTERM', 'SIGINT']`.
+   * `[]` leaves the signals alone, for a program that handles them itself: it aborts `signal`.
+   */
+  readonly stopOn?: readonly StopSignal[];
+}
+
+type Owner = 'openStore' | 'Member' | 'election' | 'lead';
+
+/** The calls that get each option. */
+const owners: Readonly<Record<keyof LeadUrlOptions, readonly Owner[]>> = {
+  waitMs: ['openStore'],
+  onRetry: ['openStore'],
+  signal: ['openStore', 'lead'],
+  once: ['lead'],
+  retry: ['lead'],
+  stopOn: [],
+  value: ['election'],
+  succession: ['election'],
+  minTerm: ['election'],
+  acceptWeakStore: ['election'],
+  onElected: ['election'],
+  onEnded: ['election'],
+  parse: ['election'],
+  codec: ['election'],
+  memberId: ['Member'],
+  onDuplicate: ['Member'],
+  rebalanceEveryMs: ['Member'],
+  reaper: ['Member'],
+  logger: ['Member'],
+  clock: ['Member'],
+  random: ['Member'],
+  ttlMs: ['Member'],
+  renewEveryMs: ['Member'],
+  retryEveryMs: ['Member'],
+  callTimeoutMs: ['Member'],
+  drainMs: ['Member'],
+  clockErrorRatio: ['Member'],
+  successorClaimTimeoutMs: ['Member'],
+};
+
+/**
+ * Opens the store that the URL names, campaigns in the election, and runs `work` while this process
+ * leads, as `election.lead` does. Then resigns, closes the member and the store, and resolves with
+ * what the work returned. Closes both as well when it rejects.
+ *
+ * Resolves with undefined when the process is asked to stop (see `stopOn`). A stop while the store
+ * is still being opened ends the process as if it were not handled.
+ *
+ * For several elections on one store, open the store once: `new Member(store).election(name).lead(work)`.
+ *
+ * @throws As `openStore`, `new Member`, `member.election` and `election.lead` do. `WEAK_STORE` on
+ *   Redis, unless `acceptWeakStore` is `'redis'`. `INVALID_OPTION`, also for an unknown option.
+ */
+export async function lead<T, V = unknown>(
+  url: string | URL,
+  election: string,
+  work: (leadership: Leadership<V>) => Promise<T> | T,
+  options: LeadUrlOptions<V> = {},
+): Promise<T | undefined> {
+  checkFunction('work', work);
+  checkSignal(options, Object.keys(owners));
+  const { stopOn = ['SIGTERM', 'SIGINT'] } = options;
+  checkList('stopOn', stopOn);
+  const store = await openStore(url, optionsOf('openStore', options));
+  try {
+    const member = new Member(store, optionsOf('Member', options));
+    try {
+      if (stopOn.length > 0) member.shutdownOn(...stopOn);
+      return await member.election(election, optionsOf('election', options)).lead(work, optionsOf('lead', options));
+    } finally {
+      await member.close();
+    }
+  } finally {
+    await store.close();
+  }
+}
+
+/** The options that this call gets. */
+function optionsOf<V>(owner: Owner, options: LeadUrlOptions<V>): LeadUrlOptions<V> {
+  const names = new Set(Object.entries(owners).flatMap(([name, calls]) => (calls.includes(owner) ? [name] : [])));
+  return Object.fromEntries(Object.entries(options).filter(([name]) => names.has(name)));
+}
+
+function checkList(option: string, value: unknown): void {
+  if (!Array.isArray(value)) throw invalidOption(option, value, 'a list');
+}

@@ -1,0 +1,101 @@
+/** A lock for one piece of work, by an election of its own. */
+
+import type { ElectionOptions, Leadership, SignalOptions, Store } from '@incumbent/core';
+import { systemClock } from '@incumbent/core';
+import { checkFunction, checkName, checkNumber, checkSignal, onAbort } from '@incumbent/core/adapter';
+import { Member, type MemberOptions } from './member.ts';
+
+/** The lock that the work holds. */
+export interface Lock extends Pick<Leadership, 'guard' | 'swap'> {
+  /**
+   * The fencing token: higher than that of every earlier holder of this lock. Send it with every
+   * write to a resource that is not the store, and let the resource refuse a lower one than it has
+   * seen (see `Fence`).
+   */
+  readonly term: bigint;
+  /** Aborts when the lock is lost, before anybody else can get it, or when the caller gives up. */
+  readonly signal: AbortSignal;
+  /**
+   * True while nobody else can hold the lock. Synchronous. Ask directly before an act that cannot
+   * be undone.
+   */
+  isValid(): boolean;
+  /** Throws `LEADERSHIP_ENDED` if `isValid()` is false. */
+  assertValid(): void;
+}
+
+/** The options of {@link withLock}. */
+export interface LockOptions
+  extends
+    Omit<MemberOptions, 'memberId' | 'onDuplicate' | 'rebalanceEveryMs'>,
+    Pick<ElectionOptions<unknown>, 'acceptWeakStore'>,
+    SignalOptions {
+  /**
+   * The most that the wait for the lock may take, in ms; it does not limit the work. From 1 to
+   * 86,400,000. Then `withLock` rejects with a `TimeoutError`. Default: no limit.
+   */
+  readonly acquireTimeoutMs?: number;
+}
+
+/** The names of the options besides `signal`. */
+const names: Readonly<Record<Exclude<keyof LockOptions, 'signal'>, true>> = {
+  acquireTimeoutMs: true,
+  acceptWeakStore: true,
+  ttlMs: true,
+  renewEveryMs: true,
+  retryEveryMs: true,
+  callTimeoutMs: true,
+  drainMs: true,
+  clockErrorRatio: true,
+  successorClaimTimeoutMs: true,
+  reaper: true,
+  logger: true,
+  clock: true,
+  random: true,
+};
+
+/**
+ * Waits for the lock, runs `work(lock)` while it holds the lock, releases it, and resolves with
+ * what the work returned. The lock is renewed until the work has settled; there is nothing to
+ * extend. If this process dies, the lock is free after `ttlMs` (10 s by default) at the latest.
+ *
+ * If the lock is lost, `lock.signal` aborts, and `withLock` rejects with `LEADERSHIP_ENDED` once the
+ * work has stopped, after `drainMs` at the latest. It never calls the work a second time. Aborting
+ * `options.signal` aborts `lock.signal` too, waits for the work in the same way, releases the lock,
+ * and rejects with the signal's reason.
+ *
+ * The lock is the election `key`, held by a member of its own: two calls exclude each other also
+ * within one process, and `incumbent status` shows who holds the lock. A key has 1 to 128
+ * characters of `A-Z a-z 0-9 . _ -`. The store keeps the last term of each key for ever, so use a
+ * bounded set of keys: one per job or resource, not one per request.
+ *
+ * @throws As the work does, and as `election.lead` does. `INVALID_NAME` for the key. `INVALID_OPTION`,
+ *   also for an unknown option. `WEAK_STORE` on Redis, unless `acceptWeakStore` is `'redis'`.
+ */
+export async function withLock<T>(store: Store, key: string, work: (lock: Lock) => Promise<T> | T, options: LockOptions = {}): Promise<T> {
+  checkName('key', key);
+  checkFunction('work', work);
+  const signal = checkSignal(options, Object.keys(names));
+  const { acquireTimeoutMs, acceptWeakStore, signal: _signal, ...memberOptions } = options;
+  const timeoutMs = checkNumber('acquireTimeoutMs', acquireTimeoutMs, Infinity, { min: 1, max: 86_400_000 });
+  const member = new Member(store, memberOptions);
+  const giveUp = new AbortController();
+  const stopListening = onAbort(signal, () => giveUp.abort(signal?.reason));
+  const expire = (): void => giveUp.abort(new DOMException(`the lock "${key}" was not free within ${timeoutMs} ms`, 'TimeoutError'));
+  const stopTimer = acquireTimeoutMs === undefined ? () => {} : (options.clock ?? systemClock).schedule(timeoutMs, expire);
+  const run = async (lock: Lock): Promise<{ readonly value: T }> => {
+    stopTimer();
+    return { value: await work(lock) };
+  };
+  try {
+    const election = member.election(key, acceptWeakStore === undefined ? {} : { acceptWeakStore });
+    const done = await election.lead(run, { once: true, signal: giveUp.signal });
+    // Only the end of the member resolves without a value, and nobody else has this member.
+    if (done === undefined) throw new TypeError('never');
+    return done.value;
+  } finally {
+    stopTimer();
+    stopListening();
+    await member.close();
+  }
+}
