@@ -50,7 +50,7 @@ export default defineConfig({
   test: {
     projects: [
       project('unit', {
-        include: ['packages/*/test/**/*.test.ts', 'examples/*/test/**/*.test.ts', 'test/repo/**/*.test.ts'],
+        include: ['packages/*/test/**/*.test.ts', 'examples/*/test/**/*.test.ts', 'docs/test/**/*.test.ts', 'test/repo/**/*.test.ts'],
         exclude: [...kinds.flatMap(named), 'examples/*/test/**/*.simulation.test.ts'],
         // A watchdog: they wait for no real time, but a busy machine may be slow.
         timeoutMs: 60_000,

@@ -35,7 +35,9 @@ function anchorsOf(page: string): readonly string[] {
 }
 
 test('every link of a page leads to a file, and to a heading of it', () => {
-  const pages = [...filesOf('*.md'), ...filesOf('{bench,docker,docs,examples,packages}/**/*.md')];
+  const all = [...filesOf('*.md'), ...filesOf('{bench,docker,docs,examples,packages}/**/*.md')];
+  // What `pnpm run docs` writes is not committed, and VitePress checks its links.
+  const pages = all.filter((page) => !page.startsWith('docs/api/'));
   const dead = pages.flatMap((page) =>
     linksOf(page).flatMap(({ path, anchor }) => {
       const file = join(root, path);

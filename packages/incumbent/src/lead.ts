@@ -38,6 +38,7 @@ const owners: Readonly<Record<keyof LeadUrlOptions, readonly Owner[]>> = {
   codec: ['election'],
   memberId: ['Member'],
   onDuplicate: ['Member'],
+  host: ['Member'],
   rebalanceEveryMs: ['Member'],
   reaper: ['Member'],
   logger: ['Member'],

@@ -27,7 +27,7 @@ export interface Lock extends Pick<Leadership, 'guard' | 'swap'> {
 /** The options of {@link withLock}. */
 export interface LockOptions
   extends
-    Omit<MemberOptions, 'memberId' | 'onDuplicate' | 'rebalanceEveryMs'>,
+    Omit<MemberOptions, 'memberId' | 'onDuplicate' | 'host' | 'rebalanceEveryMs'>,
     Pick<ElectionOptions<unknown>, 'acceptWeakStore'>,
     SignalOptions {
   /**

@@ -134,6 +134,7 @@ describe('lead with a URL', () => {
       parse: Number,
       memberId: 'one',
       onDuplicate: 'refuse',
+      host: 'web-1',
       rebalanceEveryMs: 1_000,
       logger: warningLogger,
       clock,

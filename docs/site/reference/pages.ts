@@ -1,0 +1,157 @@
+/** The generated pages of docs/reference: every error code and every event. */
+
+import { isRetryable, StoreError, type Logger } from '@incumbent/core';
+import { Telemetry, telemetryEvents } from '@incumbent/core/adapter';
+import { type ErrorHelp, otherErrors, storeErrors } from './error-help.ts';
+import { endReasons, events, warnings } from './event-help.ts';
+
+/** A generated page: its path below docs/, and its text. */
+export interface GeneratedPage {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** All generated pages of the reference. */
+export function referencePages(): readonly GeneratedPage[] {
+  return [
+    { path: 'reference/errors.md', text: errorsPage() },
+    { path: 'reference/events.md', text: eventsPage() },
+  ];
+}
+
+const MAX_COLUMNS = 100;
+
+const NOTICE = (data: string): string => `<!-- Written by \`pnpm reference\` from docs/site/reference/${data}. Edit that file instead. -->`;
+
+function errorsPage(): string {
+  return `${NOTICE('error-help.ts')}
+
+# Error codes
+
+Every error that the SDK raises on purpose has a stable \`code\`. Compare codes, not messages: a code
+keeps its meaning between minor versions, a message may change.
+
+\`\`\`ts
+import { isIncumbentError, isRetryable, outcomeOf } from 'incumbent';
+
+export function explain(error: unknown): string {
+  if (isIncumbentError(error, 'STALE_TERM')) return 'a newer leader has written';
+  if (isRetryable(error)) return \`try again; the former call: \${outcomeOf(error)}\`;
+  throw error;
+}
+\`\`\`
+
+A failed store call also has an \`outcome\`. \`refused\`: the store did not apply the call, and the same
+call would fail again. \`notSent\`: the request was not sent. \`unknown\`: the store may have applied the
+call, or may still apply it. After a write with the outcome \`unknown\`, read before you write again.
+
+"Retryable" below means that \`isRetryable(error)\` is true: the same call may succeed later. Members
+retry such errors by themselves.
+
+## Store calls
+
+${Object.entries(storeErrors).map(errorSection).join('\n')}
+## Members, elections and options
+
+${Object.entries(otherErrors).map(errorSection).join('\n')}`;
+}
+
+function errorSection([code, { meaning, cause, remedy, details }]: readonly [string, ErrorHelp]): string {
+  const retryable = isKeyOf(storeErrors, code) && isRetryable(new StoreError(code, 'unknown', '')) ? ' Retryable.' : '';
+  return `### \`${code}\`
+
+${wrapped(`${meaning}${retryable}`)}
+
+${item('Cause', cause)}${item('Remedy', remedy)}${details === undefined ? '' : item('Details', details)}`;
+}
+
+/** An item of a list. */
+function item(name: string, text: string): string {
+  return `${wrapped(`- **${name}:** ${text}`, '  ')}\n`;
+}
+
+/** The text in lines of at most 100 columns. */
+function wrapped(text: string, indent = ''): string {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1) ?? '';
+    if (line === '') lines[lines.length - 1] = word;
+    else if (line.length + word.length < MAX_COLUMNS) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(`${indent}${word}`);
+  }
+  return lines.join('\n');
+}
+
+function isKeyOf<T extends object>(table: T, name: PropertyKey): name is keyof T {
+  return Object.hasOwn(table, name);
+}
+
+function eventsPage(): string {
+  return `${NOTICE('event-help.ts')}
+
+# Events and warnings
+
+Each event is published on the channel \`incumbent:<event>\` of \`node:diagnostics_channel\`, and passed
+to the \`logger\` of its member or observer. Every event has the \`store\` and the identity of its
+member, besides the fields below.
+
+\`\`\`ts
+import diagnosticsChannel from 'node:diagnostics_channel';
+
+diagnosticsChannel.subscribe('incumbent:ended', (fields) => {
+  console.log('a leadership has ended', fields);
+});
+\`\`\`
+
+\`INCUMBENT_DEBUG=1\` or \`NODE_DEBUG=incumbent\` prints every event on standard error.
+
+## Why a leadership ends
+
+\`LeadershipEnd.reason\`, which \`onEnded\`, the event \`ended\` and \`LEADERSHIP_ENDED\` carry:
+
+| reason | meaning | remedy |
+|---|---|---|
+${Object.entries(endReasons)
+  .map(([reason, { meaning, remedy }]) => `| \`${reason}\` | ${meaning} | ${remedy} |`)
+  .join('\n')}
+
+## Warnings of the process
+
+Warnings of \`process.emitWarning\`, once per process, code and election or file. Node's option
+\`--disable-warning=INCUMBENT_…\` hides one of them.
+
+| code | meaning |
+|---|---|
+${Object.entries(warnings)
+  .map(([code, meaning]) => `| \`${code}\` | ${meaning} |`)
+  .join('\n')}
+
+## All events
+
+${telemetryEvents.map(eventSection).join('\n')}`;
+}
+
+function eventSection(event: string): string {
+  if (!isKeyOf(events, event)) throw new TypeError(`event-help.ts has no entry for the event ${event}`);
+  const { meaning, remedy, fields } = events[event];
+  return `### \`${event}\`
+
+${wrapped(meaning)}
+
+${item('Log', logOf(event))}${item('Remedy', remedy)}${item('Fields', fields)}`;
+}
+
+/** The level and the text with which the SDK logs an event. */
+function logOf(event: keyof typeof events): string {
+  let line = 'not logged; for metrics only';
+  const at =
+    (level: string) =>
+    (_fields: object, text: string): void => {
+      line = `${level}, "${text}"`;
+    };
+  const logger: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  const telemetry = new Telemetry(logger, {});
+  if (event === 'retry') telemetry.emit(event, { doing: 'joining', error: undefined });
+  else telemetry.emit(event);
+  return line;
+}

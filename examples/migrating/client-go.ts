@@ -1,0 +1,26 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ElectionObserver, type Leadership, Member, openStore } from 'incumbent';
+
+const [url = 'etcd://127.0.0.1:2379/my-app'] = process.argv.slice(2);
+const store = await openStore(url);
+const member = new Member(store, { ttlMs: 15_000, renewEveryMs: 2_000, drainMs: 5_000 });
+member.shutdownOn('SIGTERM', 'SIGINT');
+
+const observer = new ElectionObserver(store, 'controller');
+observer.subscribe((view) => {
+  if (view.state === 'leader') console.log(`the new leader is ${view.memberId}`);
+});
+
+await member.election('controller').lead(reconcile);
+console.log('stopped leading');
+await observer.close();
+await member.close();
+await store.close();
+
+async function reconcile(leadership: Leadership): Promise<void> {
+  console.log(`started leading in term ${leadership.term}`);
+  while (leadership.isValid()) {
+    // One pass of the controller. Send leadership.term with every write.
+    await sleep(1_000, undefined, { signal: leadership.signal });
+  }
+}

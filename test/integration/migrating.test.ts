@@ -1,0 +1,61 @@
+import { makeScratch, type Scratch, type ScriptProcess, sharedRedis, spawnScript, until } from '@incumbent/test-support';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { freshNamespace } from './checks/pair.ts';
+
+const WAIT_MS = 45_000;
+
+let scratch: Scratch;
+beforeEach(async () => {
+  scratch = await makeScratch('migrating');
+});
+afterEach(async () => scratch.remove());
+
+async function start(program: string, url: string): Promise<ScriptProcess> {
+  return spawnScript(new URL(`../../examples/migrating/${program}.ts`, import.meta.url), { args: [url] });
+}
+
+async function untilSaid(script: ScriptProcess, words: RegExp): Promise<void> {
+  await until(() => script.output.some((line) => words.test(line)), { what: String(words), withinMs: WAIT_MS });
+}
+
+/** Two processes run the program: the second one leads when the first one stops. */
+async function takesOver(program: string, url: string, leads: RegExp): Promise<void> {
+  await using first = await start(program, url);
+  await untilSaid(first, leads);
+  await using second = await start(program, url);
+  first.sigterm();
+  expect(await first.exited).toBe(0);
+  await untilSaid(second, leads);
+  second.sigterm();
+  expect(await second.exited).toBe(0);
+}
+
+const sqlite = (): string => `sqlite:${scratch.path}/${freshNamespace()}.db`;
+
+describe('the programs of docs/migrating hand over on SIGTERM, and exit with 0', () => {
+  it.each([
+    ['etcd3', /^elected in term \d+$/],
+    ['curator', /^isLeader, in term \d+$/],
+    ['client-go', /^started leading in term \d+$/],
+    ['advisory-locks', /^bills with term \d+$/],
+  ])('%s', async (program, leads) => {
+    await takesOver(program, sqlite(), leads);
+  });
+
+  it('etcd3, also while it waits', async () => {
+    const url = sqlite();
+    await using leader = await start('etcd3', url);
+    await untilSaid(leader, /^elected in term 1$/);
+    await using waiting = await start('etcd3', url);
+    await untilSaid(waiting, /leads in term 1$/);
+    waiting.sigterm();
+    expect(await waiting.exited).toBe(0);
+    leader.sigterm();
+    expect(await leader.exited).toBe(0);
+  });
+
+  it('redlock, on Redis', async () => {
+    const { url } = await sharedRedis();
+    await takesOver('redlock', `${url.replace(/\/$/, '')}/${freshNamespace()}`, /^report, in term \d+$/);
+  });
+});
