@@ -163,7 +163,7 @@ export const otherErrors: Readonly<Record<Exclude<ErrorCode, StoreErrorCode>, Er
       "Two processes were given one `memberId`, or a former process of this member still lives. With `onDuplicate: 'wait'`, the member has waited for twice the ttl.",
     remedy:
       "Give each process an id of its own, or omit `memberId`: the default is random. Use `onDuplicate: 'replace'` if the new process must replace the old one.",
-    details: '`memberId`, `waitedMs`.',
+    details: '`memberId`, `waitedMs`, and `host` and `startedAt` of the other process, if it gave them.',
   },
   ALREADY_CAMPAIGNING: {
     meaning: 'This member already campaigns for this election, or leads it.',

@@ -131,7 +131,7 @@ export interface CandidateFields extends MemberFields {
 }
 
 /** How a term ended, and for how long nobody led after it, if `watch` saw that. */
-export interface PreviousFields extends TermFields {
+interface PreviousFields extends TermFields {
   readonly reason: string;
   readonly vacantForMs?: number | undefined;
 }
