@@ -27,6 +27,6 @@ describe('an error of the SDK', () => {
   it('offers --member to a process whose member id is taken', () => {
     const message = 'another process holds the member id "a". Give each process its own memberId, or choose onDuplicate: \'wait\' waits, …';
     const error = toCliError(new IncumbentError('DUPLICATE_MEMBER', message, { details: { memberId: 'a', waitedMs: 0 } }));
-    expect(error.message).toBe('DUPLICATE_MEMBER: another process holds the member id "a". Give each process its own --member');
+    expect(error.text).toBe('DUPLICATE_MEMBER: another process holds the member id "a". Give each process its own --member');
   });
 });
