@@ -178,15 +178,18 @@ export const endReasons: Readonly<Record<LeadershipEndReason, { readonly meaning
     meaning: "Another process took the member id with `onDuplicate: 'replace'`.",
     remedy: 'Expected when the new process replaces this one. Otherwise give each process an id of its own.',
   },
-  recordDeleted: { meaning: 'Somebody deleted the record of the leader.', remedy: 'Use `incumbent resign` instead of deleting keys.' },
+  recordDeleted: {
+    meaning: 'The record of the leader is gone: somebody deleted it, or ended its lease.',
+    remedy: 'Use `incumbent resign` instead of deleting keys or revoking leases. Otherwise see `leaseExpired`.',
+  },
   recordReplaced: {
     meaning: 'Another member has the record or the term.',
     remedy:
       'Find out how the former lease could end unnoticed: deleted keys, a store that was restored, or a store that ends leases early.',
   },
   entryDeleted: {
-    meaning: 'Somebody deleted the entry of the leader in the queue.',
-    remedy: 'Use `incumbent resign` instead of deleting keys.',
+    meaning: 'The entry of the leader in the queue is gone: somebody deleted it, or ended its lease.',
+    remedy: 'Use `incumbent resign` instead of deleting keys or revoking leases. Otherwise see `leaseExpired`.',
   },
   termBehind: {
     meaning: 'A fence has seen a newer term, so the store has lost terms.',

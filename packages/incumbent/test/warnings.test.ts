@@ -46,7 +46,8 @@ describe('a member without a logger', () => {
     expect(await warned()).toEqual(['INCUMBENT_LEADERSHIP_LOST', 'INCUMBENT_STUCK', 'INCUMBENT_LEADERSHIP_LOST', 'INCUMBENT_STUCK']);
     expect(warnings[0]).toMatchObject({
       name: 'IncumbentWarning',
-      message: 'leadership of "first" in term 1 was lost: it ended because somebody deleted the leader\'s record',
+      message:
+        'leadership of "first" in term 1 was lost: it ended because the leader\'s record is gone: somebody deleted it, or ended its lease',
     });
   });
 

@@ -34,11 +34,11 @@ function causeOf({ reason, sinceRenewalMs, seenTerm }: LeadershipEnd): string {
     case 'steppedDown':
       return 'because an operator made it step down';
     case 'recordDeleted':
-      return "because somebody deleted the leader's record";
+      return "because the leader's record is gone: somebody deleted it, or ended its lease";
     case 'recordReplaced':
       return 'because another member has been elected';
     case 'entryDeleted':
-      return 'because somebody deleted its entry in the queue';
+      return 'because its entry in the queue is gone: somebody deleted it, or ended its lease';
     case 'termBehind':
       return `because a fence has seen the newer term ${seenTerm}`;
     default:

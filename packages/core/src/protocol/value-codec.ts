@@ -91,7 +91,8 @@ function encodeJson(value: unknown): Payload {
 
 function jsonOf(value: unknown): string {
   const json = tryStringify(value);
-  if (json === undefined) throw invalidSecret('value', value, 'something that JSON can hold (or give a codec)');
+  if (json === undefined)
+    throw invalidSecret('value', value, 'something that JSON can hold, without a bigint or a cycle (or give a codec)');
   if (nestsDeeperThan(MAX_VALUE_DEPTH, json)) throw invalidSecret('value', value, `at most ${MAX_VALUE_DEPTH} levels deep`);
   return json;
 }
