@@ -72,4 +72,13 @@ describe('liveness', () => {
     told(checker, read('leader'));
     expect(checker.requests).toBe(1);
   });
+
+  it('counts no read of a candidate that waits, if the second of the two reads arrives first', () => {
+    const checker = new LivenessChecker(rules);
+    const read = (about: string): WorldEvent => ({ type: 'request', operation: 'read', by: 'm2#1', about: `elections/jobs/${about}` });
+    told(checker, phase('failover'), gone(1n, 'expiry'), read('leader'), read('candidates/m2'));
+    expect(checker.requests).toBe(0);
+    told(checker, read('leader'));
+    expect(checker.requests).toBe(1);
+  });
 });

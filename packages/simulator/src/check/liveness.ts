@@ -51,6 +51,8 @@ export class LivenessChecker implements Checker {
    * candidates.
    */
   readonly #waiting = new Set<string>();
+  /** Clients whose last read of the leader's record in this vacancy was counted. */
+  readonly #counted = new Set<string>();
   /**
    * Whether a candidate waits behind the leader. A member whose work has not stopped yet does not
    * campaign.
@@ -80,6 +82,7 @@ export class LivenessChecker implements Checker {
         return undefined;
       case 'recordGone':
         this.#vacant = this.#phase === 'failover';
+        this.#counted.clear();
         return undefined;
       case 'request':
         return this.#requested(event);
@@ -90,7 +93,9 @@ export class LivenessChecker implements Checker {
 
   #requested(event: Request): void {
     const counts = event.operation !== 'renewLease' && event.by.startsWith('m') && !this.#isHunt(event) && !this.#isCheck(event);
-    if (this.#vacant && counts) this.requests += 1;
+    if (!this.#vacant || !counts) return;
+    this.requests += 1;
+    if (event.operation === 'read' && event.about?.endsWith('/leader') === true) this.#counted.add(event.by);
   }
 
   /**
@@ -106,13 +111,15 @@ export class LivenessChecker implements Checker {
   }
 
   /**
-   * Whether a waiting candidate checks for itself: it reads its own entry of the queue and then the
-   * leader's record. No other code reads an entry.
+   * Whether a waiting candidate checks for itself: it reads its own entry of the queue and the
+   * leader's record, which may arrive in either order. No other code reads an entry. If the record
+   * was read first, that read was counted, and is taken back.
    */
   #isCheck({ operation, about = '', by }: Request): boolean {
     if (operation !== 'read') return false;
     const isEntry = about.includes('/candidates/');
-    if (isEntry) this.#waiting.add(by);
+    if (isEntry && this.#counted.delete(by)) this.requests -= 1;
+    else if (isEntry) this.#waiting.add(by);
     return isEntry || (about.endsWith('/leader') && this.#waiting.delete(by));
   }
 
