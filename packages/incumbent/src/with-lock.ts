@@ -79,9 +79,9 @@ export async function withLock<T>(store: Store, key: string, work: (lock: Lock) 
   const { acquireTimeoutMs, acceptWeakStore, signal: _signal, ...memberOptions } = options;
   const timeoutMs = checkNumber('acquireTimeoutMs', acquireTimeoutMs, Infinity, { min: 1, max: 86_400_000 });
   const member = new Member(store, memberOptions);
-  const giveUp = new AbortController();
-  const stopListening = onAbort(signal, () => giveUp.abort(signal?.reason));
-  const expire = (): void => giveUp.abort(new DOMException(`the lock "${key}" was not free within ${timeoutMs} ms`, 'TimeoutError'));
+  const halt = new AbortController();
+  const stopListening = onAbort(signal, () => halt.abort(signal?.reason));
+  const expire = (): void => halt.abort(new DOMException(`the lock "${key}" was not free within ${timeoutMs} ms`, 'TimeoutError'));
   const stopTimer = acquireTimeoutMs === undefined ? () => {} : (options.clock ?? systemClock).schedule(timeoutMs, expire);
   const run = async (lock: Lock): Promise<{ readonly value: T }> => {
     stopTimer();
@@ -89,7 +89,7 @@ export async function withLock<T>(store: Store, key: string, work: (lock: Lock) 
   };
   try {
     const election = member.election(key, acceptWeakStore === undefined ? {} : { acceptWeakStore });
-    const done = await election.lead(run, { once: true, signal: giveUp.signal });
+    const done = await election.lead(run, { once: true, signal: halt.signal });
     // Only the end of the member resolves without a value, and nobody else has this member.
     if (done === undefined) throw new TypeError('never');
     return done.value;
