@@ -1,5 +1,5 @@
 /**
- * The site of the documentation (docs/decisions/0051-site.md). `pnpm run docs` builds the site
+ * The site of the documentation (docs/decisions/0050-site.md). `pnpm run docs` builds the site
  * into docs/.vitepress/dist. A dead link between pages fails the build.
  */
 
