@@ -4,7 +4,7 @@
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRetryable, type Store, StoreError, type SwapResult } from 'incumbent';
+import { isRetryable, type Store, StoreError, type SwapResult, type WatchOptions } from 'incumbent';
 import { PARTITIONS } from './keys.ts';
 
 const ASK_AGAIN_EVERY_MS = 20;
@@ -118,7 +118,7 @@ export class Faults {
   }
 
   async *#watched<T>(
-    { signal, onStale }: { readonly signal: AbortSignal; readonly onStale?: (cause: StoreError) => void },
+    { signal = new AbortController().signal, onStale }: WatchOptions = {},
     watch: (signal: AbortSignal) => AsyncIterable<T>,
   ): AsyncGenerator<T, void, undefined> {
     while (!signal.aborted) {

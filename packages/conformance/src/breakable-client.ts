@@ -1,7 +1,7 @@
 /** A client whose link a case breaks and heals. */
 
 import assert from 'node:assert/strict';
-import { isIncumbentError, type CallOptions } from '@incumbent/core';
+import { isIncumbentError, type TimedCall } from '@incumbent/core';
 import { Client } from './client.ts';
 import type { FaultKind, Faults, StoreHarness } from './harness.ts';
 import { until } from './time.ts';
@@ -17,7 +17,7 @@ export interface Breakable {
    * Options of calls that are expected to time out. The timeout is short, and longer than a call
    * takes on a healthy link.
    */
-  readonly short: CallOptions;
+  readonly short: TimedCall;
 }
 
 /**

@@ -81,7 +81,7 @@ export class ConsulStore implements Store {
     );
   }
 
-  revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
+  revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
     return this.#call(
       'revokeLease',
       () => missingForSessions,
@@ -90,7 +90,7 @@ export class ConsulStore implements Store {
     );
   }
 
-  compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
+  compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
     const missing = (): MissingPermission =>
       this.#missing(
         'key:write',
@@ -103,7 +103,7 @@ export class ConsulStore implements Store {
     });
   }
 
-  enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
+  enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
     return this.#call(
       'enqueue',
       () => this.#missing('key:write', [`${prefix}/${name}`]),
@@ -117,7 +117,7 @@ export class ConsulStore implements Store {
     );
   }
 
-  read(key: Key, options: CallOptions): Promise<Entry | undefined> {
+  read(key: Key, options: CallOptions = {}): Promise<Entry | undefined> {
     return this.#call(
       'read',
       () => this.#missing('key:read', [key]),
@@ -126,7 +126,7 @@ export class ConsulStore implements Store {
     );
   }
 
-  list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
+  list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
     return this.#call(
       'list',
       () => this.#missing('key:read', [`${prefix}/`]),
@@ -138,7 +138,7 @@ export class ConsulStore implements Store {
     );
   }
 
-  watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
+  watch(key: Key, options: WatchOptions = {}): AsyncIterable<Entry | undefined> {
     const target = this.#namespace.key(checkPath('key', key));
     const entryOf = this.#namespace.entry.bind(this.#namespace);
     return watchTarget(
@@ -148,7 +148,7 @@ export class ConsulStore implements Store {
     );
   }
 
-  watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
+  watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
     const target = this.#namespace.under(checkPath('prefix', prefix));
     return watchTarget(
       this.#hub,
@@ -158,7 +158,7 @@ export class ConsulStore implements Store {
   }
 
   /** The version of the agent, which the token must be allowed to read. Consul does not report a clock. */
-  inspect(options: CallOptions): Promise<StoreReport> {
+  inspect(options: CallOptions = {}): Promise<StoreReport> {
     return this.#call(
       'inspect',
       () => missingForAgent,
@@ -185,11 +185,11 @@ export class ConsulStore implements Store {
   }
 
   async #call<T>(what: string, missing: () => MissingPermission, options: CallOptions, task: (time: CallTime) => Promise<T>): Promise<T> {
-    checkCall(options);
+    const call = checkCall(options);
     options.signal?.throwIfAborted();
     if (this.#closing !== undefined) throw storeClosed('consul');
     try {
-      return await task(new CallTime(this.#clock, options, ExchangeError));
+      return await task(new CallTime(this.#clock, call, ExchangeError));
     } catch (error) {
       if (options.signal?.aborted === true && error === options.signal.reason) throw error;
       if (error instanceof TypeError || error instanceof RangeError) throw error;

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Server as NetServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-import type { Clock, LeaseOptions, Store } from '@incumbent/core';
+import type { Clock, LeaseOptions, Store, TimedCall } from '@incumbent/core';
 import { momentOf, systemClock } from '@incumbent/core/adapter';
 
 import { openConsul, type ConsulOptions } from '../src/index.ts';
@@ -62,7 +62,7 @@ export function servesLeases(request: FakeRequest): FakeResponse | undefined {
 }
 
 /** The options of a lease call that is made now. */
-export function leaseCall(clock: Clock = systemClock, timeoutMs = 5_000): LeaseOptions {
+export function leaseCall(clock: Clock = systemClock, timeoutMs = 5_000): TimedCall<LeaseOptions> {
   return { timeoutMs, at: momentOf(clock) };
 }
 

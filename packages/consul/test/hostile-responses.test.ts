@@ -3,7 +3,7 @@
 import { once } from 'node:events';
 import { createServer, get, IncomingMessage, type Server } from 'node:http';
 
-import { systemClock, type CallOptions } from '@incumbent/core';
+import { systemClock, type TimedCall } from '@incumbent/core';
 import { connectSocket } from '@incumbent/network';
 import { describe, expect, it } from 'vitest';
 
@@ -105,7 +105,7 @@ describe('responses longer than 64 KiB', () => {
     return { ...client, finishSlow: rest.resolve, fastSent: fastSent.promise };
   }
 
-  const list = (client: Client, path: string, options: CallOptions = CALL): Promise<number> =>
+  const list = (client: Client, path: string, options: TimedCall = CALL): Promise<number> =>
     readKeys(client, { path, recurse: true }, {}, options).then(({ pairs }) => pairs.length);
 
   it('are read one at a time, and shorter ones do not wait for them', async () => {

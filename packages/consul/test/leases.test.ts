@@ -1,4 +1,4 @@
-import { StoreError, type Clock, type LeaseOptions } from '@incumbent/core';
+import { StoreError, type Clock, type LeaseOptions, type TimedCall } from '@incumbent/core';
 import { ManualClock } from '@incumbent/memory';
 import { stall, until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
@@ -18,7 +18,7 @@ import {
 const TTL_MS = 2_000;
 
 /** The options of a lease call that is made now. Its timeout is shorter than a ttl. */
-function callNow(clock: Clock): LeaseOptions {
+function callNow(clock: Clock): TimedCall<LeaseOptions> {
   return leaseCall(clock, 1_000);
 }
 

@@ -39,6 +39,7 @@ export {
   checkPart,
   checkPath,
   checkTime,
+  DEFAULT_CALL_TIMEOUT_MS,
   isPath,
   PATH_RULE,
   someOf,

@@ -1,6 +1,6 @@
 /** Leases, in whole seconds. */
 
-import type { CallOptions, Lease, LeaseId, LeaseOptions, Renewal } from '@incumbent/core';
+import type { Lease, LeaseId, LeaseOptions, Renewal, TimedCall } from '@incumbent/core';
 import { isIncumbentError } from '@incumbent/core/adapter';
 import { leaseGone } from '@incumbent/network';
 
@@ -8,12 +8,12 @@ import type { Client } from './client/client.ts';
 import { boundLease, leaseIdOf, leaseNumberOf } from './namespace.ts';
 import { leaseGrant, leaseKeepAlive, leaseRevoke } from './protocol/lease.ts';
 
-export async function grantLease(client: Client, ttlMs: number, options: LeaseOptions): Promise<Lease> {
+export async function grantLease(client: Client, ttlMs: number, options: TimedCall<LeaseOptions>): Promise<Lease> {
   const granted = await client.call(leaseGrant, BigInt(Math.ceil(ttlMs / 1_000)), options);
   return { id: leaseIdOf(granted.id), ttlMs: Number(granted.ttlSeconds) * 1_000, validFrom: options.at };
 }
 
-export async function renewLease(client: Client, lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+export async function renewLease(client: Client, lease: LeaseId, options: TimedCall<LeaseOptions>): Promise<Renewal> {
   const { ttlSeconds } = await client.call(leaseKeepAlive, boundLease(lease), options);
   // etcd answers without an error, and with no ttl, for a lease that does not exist. Before 3.4.31
   // and 3.5.13 a member that no longer leads the cluster, and does not know it yet, may give that
@@ -24,7 +24,7 @@ export async function renewLease(client: Client, lease: LeaseId, options: LeaseO
 }
 
 /** Idempotent: revoking a lease that does not exist succeeds. */
-export async function revokeLease(client: Client, lease: LeaseId, options: CallOptions): Promise<void> {
+export async function revokeLease(client: Client, lease: LeaseId, options: TimedCall): Promise<void> {
   const id = leaseNumberOf(lease);
   if (id === undefined) return;
   try {

@@ -1,6 +1,6 @@
 /** Queue entries: one etcd transaction each. */
 
-import type { CallOptions, Entry, Key, LeaseId } from '@incumbent/core';
+import type { Entry, Key, LeaseId, TimedCall } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 
 import type { Client } from './client/client.ts';
@@ -15,7 +15,7 @@ export interface QueueEntry {
 }
 
 /** Creates the entry, or returns the existing one if it is bound to the same lease. */
-export async function enqueue(client: Client, namespace: Namespace, wanted: QueueEntry, options: CallOptions): Promise<Entry> {
+export async function enqueue(client: Client, namespace: Namespace, wanted: QueueEntry, options: TimedCall): Promise<Entry> {
   const key = namespace.key(wanted.key);
   const lease = boundLease(wanted.lease);
   const answer = await client.call(

@@ -1,6 +1,6 @@
 /** Linearizable reads. Reads that are asked for at the same time are one request. */
 
-import type { CallOptions } from '@incumbent/core';
+import type { TimedCall } from '@incumbent/core';
 import { isIncumbentError, systemClock } from '@incumbent/core/adapter';
 
 import type { Client } from './client/client.ts';
@@ -17,7 +17,7 @@ interface Read {
 
 /** Reads with the same time limit and the same signal. The request can then end with them. */
 interface Batch {
-  readonly options: CallOptions;
+  readonly options: TimedCall;
   readonly reads: Read[];
 }
 
@@ -35,13 +35,13 @@ export class Reads {
   }
 
   /** Rejects with a `StoreError`, or with the signal's reason. */
-  range(request: RangeRequest, options: CallOptions): Promise<RangeAnswer> {
+  range(request: RangeRequest, options: TimedCall): Promise<RangeAnswer> {
     const answer = Promise.withResolvers<RangeAnswer>();
     this.#batchOf(options).reads.push({ request, answer });
     return answer.promise;
   }
 
-  #batchOf(options: CallOptions): Batch {
+  #batchOf(options: TimedCall): Batch {
     const { timeoutMs, signal } = options;
     const open = this.#batches.find(
       (batch) => batch.reads.length < MAX_READS && batch.options.timeoutMs === timeoutMs && batch.options.signal === signal,
@@ -63,11 +63,11 @@ export class Reads {
     }
   }
 
-  async #sendAlone({ request, answer }: Read, options: CallOptions): Promise<void> {
+  async #sendAlone({ request, answer }: Read, options: TimedCall): Promise<void> {
     await this.#client.call(range, request, options).then(answer.resolve, answer.reject);
   }
 
-  async #sendTogether(reads: readonly Read[], options: CallOptions): Promise<void> {
+  async #sendTogether(reads: readonly Read[], options: TimedCall): Promise<void> {
     const endsAtMs = systemClock.monotonic() + options.timeoutMs;
     const success = reads.map(({ request }) => ({ range: request }));
     try {

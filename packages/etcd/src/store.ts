@@ -17,7 +17,7 @@ import type {
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
-import { checkChanges, checkListing, checkPath, invalidOption, withoutValue } from '@incumbent/core/adapter';
+import { checkCall, checkChanges, checkListing, checkPath, invalidOption, withoutValue } from '@incumbent/core/adapter';
 import { checkSwapSize, checkValueSize, namingGrant, revocationOf } from '@incumbent/network';
 
 import { capabilitiesOf, MAX_TTL_MS } from './capabilities.ts';
@@ -55,60 +55,60 @@ export class EtcdStore implements Store {
 
   async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
     if (!(ttlMs > 0 && ttlMs <= MAX_TTL_MS)) throw invalidOption('ttlMs', ttlMs, `above 0, and at most ${MAX_TTL_MS}`);
-    return grantLease(this.#client, ttlMs, options);
+    return grantLease(this.#client, ttlMs, checkCall(options));
   }
 
-  renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
-    return renewLease(this.#client, lease, options);
+  async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+    return renewLease(this.#client, lease, checkCall(options));
   }
 
-  revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
+  async revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
     // etcd checks the permission for the keys that are bound to the lease.
-    return namingGrant(revokeLease(this.#client, lease, options), () =>
+    return namingGrant(revokeLease(this.#client, lease, checkCall(options)), () =>
       missingRight('readwrite', [this.#namespace.prefix], this.#namespace),
     );
   }
 
-  async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
+  async compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
     checkChanges(changes);
     checkSwapSize(this, changes);
     const keys = (): readonly string[] => changes.map(({ key }) => this.#namespace.key(key));
-    const swap = compareAndSwap(this.#client, this.#namespace, changes, options);
+    const swap = compareAndSwap(this.#client, this.#namespace, changes, checkCall(options));
     return namingGrant(swap, () => missingRight('readwrite', keys(), this.#namespace));
   }
 
-  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
+  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
     const key = checkPath('key', `${prefix}/${name}`);
     checkValueSize(this, value);
-    const entry = enqueue(this.#client, this.#namespace, { key, value, lease }, options);
+    const entry = enqueue(this.#client, this.#namespace, { key, value, lease }, checkCall(options));
     return namingGrant(entry, () => missingRight('readwrite', [this.#namespace.key(key)], this.#namespace));
   }
 
-  async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
+  async read(key: Key, options: CallOptions = {}): Promise<Entry | undefined> {
     const [kv] = (await this.#range({ key: this.#namespace.key(checkPath('key', key)) }, options)).kvs;
     return kv === undefined ? undefined : this.#namespace.entry(kv);
   }
 
-  async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
+  async list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
     const answer = await this.#range(this.#listRequest(prefix, options), options);
     const all = answer.kvs.map((kv) => this.#namespace.entry(kv));
     const entries = options.values === false ? all.map(withoutValue) : all;
     return options.last === undefined ? entries : entries.toReversed();
   }
 
-  watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
+  watch(key: Key, options: WatchOptions = {}): AsyncIterable<Entry | undefined> {
     checkPath('key', key);
     return watch(this.#hub, () => new KeyState(this.#namespace, key), options);
   }
 
-  watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
+  watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
     checkPath('prefix', prefix);
     return watch(this.#hub, () => new ListState(this.#namespace, prefix), options);
   }
 
   /** Reports the version of the member that answers. etcd does not report its clock. */
-  async inspect(options: CallOptions): Promise<StoreReport> {
-    return { version: await this.#client.call(status, undefined, options), warnings: [] };
+  async inspect(options: CallOptions = {}): Promise<StoreReport> {
+    return { version: await this.#client.call(status, undefined, checkCall(options)), warnings: [] };
   }
 
   /** Waits only until the sockets of this process are closed, not for a server. */
@@ -122,8 +122,8 @@ export class EtcdStore implements Store {
     return this.close();
   }
 
-  #range(request: RangeRequest, options: CallOptions): Promise<RangeAnswer> {
-    return namingGrant(this.#reads.range(request, options), () => missingRight('read', [request.key], this.#namespace));
+  async #range(request: RangeRequest, options: CallOptions): Promise<RangeAnswer> {
+    return namingGrant(this.#reads.range(request, checkCall(options)), () => missingRight('read', [request.key], this.#namespace));
   }
 
   /** To get the last entries, etcd sorts the newest first and the limit cuts the rest off. */

@@ -1,6 +1,6 @@
 /** Swaps: one etcd transaction each. */
 
-import type { CallOptions, Change, LeaseId, SwapResult } from '@incumbent/core';
+import type { Change, LeaseId, SwapResult, TimedCall } from '@incumbent/core';
 
 import type { Client } from './client/client.ts';
 import { partMissing } from './errors.ts';
@@ -11,7 +11,7 @@ export async function compareAndSwap(
   client: Client,
   namespace: Namespace,
   changes: readonly Change[],
-  options: CallOptions,
+  options: TimedCall,
 ): Promise<SwapResult> {
   const answer = await client.call(
     txn,

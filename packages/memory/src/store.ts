@@ -236,53 +236,53 @@ export class MemoryStore implements Store {
   }
 
   async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
-    checkCall(options);
+    const call = checkCall(options);
     checkTime('ttlMs', ttlMs);
     const grant = (): Pick<Lease, 'id' | 'ttlMs'> => this.#access.database.grant(ttlMs, this.#owner);
-    const { id, ttlMs: granted } = await this.#calls.run('grantLease', grant, options);
+    const { id, ttlMs: granted } = await this.#calls.run('grantLease', grant, call);
     return { id, ttlMs: granted, validFrom: options.at };
   }
 
   async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
-    checkCall(options);
-    const { ttlMs } = await this.#calls.run('renewLease', () => this.#access.database.renew(lease), options);
+    const call = checkCall(options);
+    const { ttlMs } = await this.#calls.run('renewLease', () => this.#access.database.renew(lease), call);
     return { ttlMs, validFrom: options.at };
   }
 
-  async revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
-    checkCall(options);
-    await this.#calls.run('revokeLease', () => this.#access.database.revoke(lease), options);
+  async revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
+    const call = checkCall(options);
+    await this.#calls.run('revokeLease', () => this.#access.database.revoke(lease), call);
   }
 
-  async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
-    checkCall(options);
+  async compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
+    const call = checkCall(options);
     checkChanges(changes);
     const inside = changes.map((change) => this.#change(change));
-    return this.#calls.run('compareAndSwap', () => this.#swap(inside), options);
+    return this.#calls.run('compareAndSwap', () => this.#swap(inside), call);
   }
 
-  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
-    checkCall(options);
+  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
+    const call = checkCall(options);
     const key = this.#inside(`${checkPath('prefix', prefix)}/${checkPart('name', name)}`);
     // Not slice(), which would share the memory of a Buffer.
     const copy = new Uint8Array(value);
-    return this.#calls.run('enqueue', () => this.#entry(this.#access.database.enqueue(key, copy, lease, this.#owner)), options);
+    return this.#calls.run('enqueue', () => this.#entry(this.#access.database.enqueue(key, copy, lease, this.#owner)), call);
   }
 
-  async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
-    checkCall(options);
+  async read(key: Key, options: CallOptions = {}): Promise<Entry | undefined> {
+    const call = checkCall(options);
     const inside = this.#inside(checkPath('key', key));
-    return this.#calls.run('read', () => this.#maybeEntry(this.#access.database.read(inside)), options);
+    return this.#calls.run('read', () => this.#maybeEntry(this.#access.database.read(inside)), call);
   }
 
-  async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
+  async list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
     checkListing(options);
-    checkCall(options);
+    const call = checkCall(options);
     const inside = this.#inside(checkPath('prefix', prefix));
-    return this.#calls.run('list', () => this.#list(inside, options), options);
+    return this.#calls.run('list', () => this.#list(inside, options), call);
   }
 
-  watch(key: Key, options: KeyWatchOptions): AsyncIterable<Entry | undefined> {
+  watch(key: Key, options: KeyWatchOptions = {}): AsyncIterable<Entry | undefined> {
     const inside = this.#inside(checkPath('key', key));
     const source = this.#source({ key: inside }, () => this.#access.database.read(inside));
     const show = (row: Row | undefined): Entry | undefined => {
@@ -292,7 +292,7 @@ export class MemoryStore implements Store {
     return this.#watch(source, show, options);
   }
 
-  watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
+  watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
     const inside = this.#inside(checkPath('prefix', prefix));
     const source = this.#source({ prefix: inside }, () => this.#access.database.list(inside));
     return this.#watch(source, (rows) => rows.map((row) => this.#entry(row)), options);

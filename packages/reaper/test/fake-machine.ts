@@ -2,7 +2,7 @@
  * A fake machine with processes and a manual clock, and a harness that runs a reaper loop on it.
  */
 
-import type { CallOptions, OpenRevoker } from '@incumbent/core';
+import type { OpenRevoker, TimedCall } from '@incumbent/core';
 import type { ProcessStat } from '@incumbent/core/adapter';
 import { ManualClock } from '@incumbent/memory';
 
@@ -30,7 +30,7 @@ export class FakeMachine implements System {
   /** The errors of the next revocations. */
   readonly failures: Error[] = [];
   /** The options of every revocation. */
-  readonly calls: CallOptions[] = [];
+  readonly calls: TimedCall[] = [];
   isLinux = true;
 
   constructor() {

@@ -17,25 +17,25 @@ import { grantScript, remainingScript, renewScript, revokeScript } from './scrip
 import { runScript } from './scripts/script.ts';
 
 export async function grantLease(calls: StoreCalls, ttlMs: number, options: LeaseOptions): Promise<Lease> {
-  calls.check(options);
+  const call = calls.check(options);
   if (!(ttlMs > 0 && ttlMs <= MAX_TTL_MS)) throw invalidOption('ttlMs', ttlMs, `above 0, and at most ${MAX_TTL_MS}`);
   const granted = grantedTtlMs(ttlMs);
   const id = randomBytes(12).toString('hex');
   const args = [id, String(granted)];
-  await calls.run({ method: 'grantLease', script: grantScript, args, read: () => undefined }, options);
+  await calls.run({ method: 'grantLease', script: grantScript, args, read: () => undefined }, call);
   return { id, ttlMs: granted, validFrom: options.at };
 }
 
 export async function renewLease(calls: StoreCalls, lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
-  calls.check(options);
-  const ttlMs = await calls.run({ method: 'renewLease', script: renewScript, args: [lease], read: numberOf }, options);
+  const call = calls.check(options);
+  const ttlMs = await calls.run({ method: 'renewLease', script: renewScript, args: [lease], read: numberOf }, call);
   if (ttlMs === 0) throw leaseGone('redis', lease);
   return { ttlMs, validFrom: options.at };
 }
 
 export async function revokeLease(calls: StoreCalls, lease: LeaseId, options: CallOptions): Promise<void> {
-  calls.check(options);
-  await calls.run({ method: 'revokeLease', script: revokeScript, args: [lease], read: () => undefined }, options);
+  const call = calls.check(options);
+  await calls.run({ method: 'revokeLease', script: revokeScript, args: [lease], read: () => undefined }, call);
 }
 
 /**

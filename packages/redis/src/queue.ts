@@ -22,12 +22,12 @@ interface NewEntry {
 }
 
 export async function enqueue(calls: StoreCalls, { prefix, name, value, lease }: NewEntry, options: CallOptions): Promise<Entry> {
-  calls.check(options);
+  const call = calls.check(options);
   const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
   checkValueSize(LIMITS, value);
   // A copy, because the caller may change its bytes while the call waits for a connection.
   const args = [key, new Uint8Array(value), lease];
-  return calls.run({ method: 'enqueue', script: enqueueScript, args, read: (answer) => enqueuedEntry(answer, key, lease) }, options);
+  return calls.run({ method: 'enqueue', script: enqueueScript, args, read: (answer) => enqueuedEntry(answer, key, lease) }, call);
 }
 
 /** Reads the answer of `enqueueScript`. */

@@ -80,40 +80,40 @@ export class RedisStore implements Store {
     return renewal;
   }
 
-  async revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
+  async revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
     return revokeLease(this.#calls, lease, options);
   }
 
-  async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
+  async compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
     return compareAndSwap(this.#calls, changes, options);
   }
 
-  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
+  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
     return enqueue(this.#calls, { prefix, name, value, lease }, options);
   }
 
-  async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
+  async read(key: Key, options: CallOptions = {}): Promise<Entry | undefined> {
     return this.#reads.read(key, options);
   }
 
-  async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
+  async list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
     return this.#reads.list(prefix, options);
   }
 
-  watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
+  watch(key: Key, options: WatchOptions = {}): AsyncIterable<Entry | undefined> {
     checkPath('key', key);
     return watchState(this.#hub, () => new KeyWatchState(key), options);
   }
 
-  watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
+  watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
     checkPath('prefix', prefix);
     return watchState(this.#hub, () => new ListWatchState(prefix), options);
   }
 
-  async inspect(options: CallOptions): Promise<StoreReport> {
-    this.#calls.check(options);
-    const report = (): Promise<StoreReport> => this.#client.call((connection) => reportOf(connection, () => this.#clock.wall()), options);
-    return this.#calls.call('inspect', report, options);
+  async inspect(options: CallOptions = {}): Promise<StoreReport> {
+    const call = this.#calls.check(options);
+    const report = (): Promise<StoreReport> => this.#client.call((connection) => reportOf(connection, () => this.#clock.wall()), call);
+    return this.#calls.call('inspect', report, call);
   }
 
   /** Ends all calls, watches and sockets at once, and waits for nothing. Idempotent. */

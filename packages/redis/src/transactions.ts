@@ -13,10 +13,10 @@ import type { Reply } from './protocol/resp.ts';
 import { swapScript } from './scripts/transactions.ts';
 
 export async function compareAndSwap(calls: StoreCalls, changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
-  calls.check(options);
+  const call = calls.check(options);
   checkChanges(changes);
   const read = (answer: Reply): SwapResult => swapResult(answer, changes.length);
-  return calls.run({ method: 'compareAndSwap', script: swapScript, args: swapArgs(changes), read }, options);
+  return calls.run({ method: 'compareAndSwap', script: swapScript, args: swapArgs(changes), read }, call);
 }
 
 /**

@@ -80,32 +80,32 @@ export class SqliteStore implements Store {
     return renewLease(this.#calls, lease, options);
   }
 
-  async revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
+  async revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
     await this.#calls.write((database) => revokeLease(database, lease), options);
     this.#ownLeases.delete(lease);
   }
 
-  async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
+  async compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
     return compareAndSwap(this.#calls, this.#namespace, changes, options);
   }
 
-  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
+  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
     return enqueue(this.#calls, this.#namespace, { prefix, name, value, lease }, options);
   }
 
-  async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
+  async read(key: Key, options: CallOptions = {}): Promise<Entry | undefined> {
     return read(this.#calls, this.#namespace, key, options);
   }
 
-  async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
+  async list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
     return list(this.#calls, this.#namespace, prefix, options);
   }
 
-  watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
+  watch(key: Key, options: WatchOptions = {}): AsyncIterable<Entry | undefined> {
     return watchKey(this.#watching, key, options);
   }
 
-  watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
+  watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
     return watchList(this.#watching, prefix, options);
   }
 

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 
-import type { CallOptions, LeaseOptions } from '@incumbent/core';
+import type { LeaseOptions, TimedCall } from '@incumbent/core';
 
 import { afterEach, beforeEach, vi } from 'vitest';
 
@@ -19,8 +19,8 @@ import { readOptions, type SqliteOptions } from '../src/options.ts';
 import type { SqliteStore } from '../src/store.ts';
 
 /** Long, for a busy machine. */
-export const CALL: CallOptions = { timeoutMs: 20_000 };
-export const LEASE_CALL: LeaseOptions = { ...CALL, at: { monotonicMs: 0, wallMs: 0 } };
+export const CALL: TimedCall = { timeoutMs: 20_000 };
+export const LEASE_CALL: TimedCall<LeaseOptions> = { ...CALL, at: { monotonicMs: 0, wallMs: 0 } };
 
 export const connectFile: Connect = (path) => new DatabaseSync(path);
 

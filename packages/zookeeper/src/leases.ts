@@ -15,7 +15,7 @@
  * quarter of the session's timeout at most.
  */
 
-import type { CallOptions, Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal } from '@incumbent/core';
+import type { Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal, TimedCall } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 
 import { barrier } from './client/calls.ts';
@@ -71,7 +71,7 @@ export class Leases {
     this.#onGone = onGone;
   }
 
-  async grant(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+  async grant(ttlMs: number, options: TimedCall<LeaseOptions>): Promise<Lease> {
     const onEvent = (event: SessionEvent): void => {
       if (event.type === 'expired' && event.by === 'server') this.#forget(session);
     };
@@ -86,7 +86,7 @@ export class Leases {
     return { id, ttlMs: timeoutMs, validFrom: options.at };
   }
 
-  async renew(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+  async renew(lease: LeaseId, options: TimedCall<LeaseOptions>): Promise<Renewal> {
     const settling = this.settle(lease, options);
     if (settling !== undefined) await settling;
     const state = this.#find(lease);
@@ -100,7 +100,7 @@ export class Leases {
     return { ttlMs: timeoutMs, validFrom: state.renewals[0]?.at ?? at };
   }
 
-  async revoke(lease: LeaseId, options: CallOptions): Promise<void> {
+  async revoke(lease: LeaseId, options: TimedCall): Promise<void> {
     const state = this.#leases.get(lease);
     if (state === undefined) return;
     const { session, identity } = state;
@@ -125,7 +125,7 @@ export class Leases {
    * Ends a session that was given up because no server was reached in time. Afterwards it is
    * certainly gone. Undefined if there is nothing to do.
    */
-  settle(lease: LeaseId, call: CallOptions): Promise<void> | undefined {
+  settle(lease: LeaseId, call: TimedCall): Promise<void> | undefined {
     return this.#leases.get(lease)?.session.over === true ? this.revoke(lease, call) : undefined;
   }
 

@@ -3,7 +3,7 @@
  * that an entry whose creation has an unknown outcome is found again.
  */
 
-import type { CallOptions, Clock, Entry, Key, LeaseId } from '@incumbent/core';
+import type { Clock, Entry, Key, LeaseId, TimedCall } from '@incumbent/core';
 import { isIncumbentError, outcomeOf } from '@incumbent/core/adapter';
 import { Attempt, CallTime } from '@incumbent/network';
 
@@ -39,7 +39,7 @@ export class Queue {
   /**
    * Creates an entry, or returns the one of this name and lease. Runs one call per name at a time.
    */
-  async enqueue(entry: NewEntry, options: CallOptions): Promise<Entry> {
+  async enqueue(entry: NewEntry, options: TimedCall): Promise<Entry> {
     const { prefix, name, lease } = entry;
     const calls = this.#callsOf(lease);
     const path = `${prefix}/${name}`;
@@ -63,7 +63,7 @@ export class Queue {
     if (isIncumbentError(error, 'LEASE_EXPIRED') && outcomeOf(error) === 'refused') this.forget(lease);
   }
 
-  async #enqueue(entry: NewEntry, before: Promise<void> | undefined, options: CallOptions): Promise<Entry> {
+  async #enqueue(entry: NewEntry, before: Promise<void> | undefined, options: TimedCall): Promise<Entry> {
     const time = new CallTime(this.#clock, options, ExchangeError);
     if (before === undefined) return this.#create(entry, time);
     await this.#waitFor(before, options);
@@ -72,7 +72,7 @@ export class Queue {
     return existing ?? this.#create(entry, time);
   }
 
-  async #waitFor(before: Promise<void>, options: CallOptions): Promise<void> {
+  async #waitFor(before: Promise<void>, options: TimedCall): Promise<void> {
     const attempt = new Attempt(this.#clock, options, ExchangeError);
     try {
       await attempt.wait(before);

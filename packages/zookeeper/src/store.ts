@@ -17,6 +17,7 @@ import type {
   Store,
   StoreCapabilities,
   SwapResult,
+  TimedCall,
   WatchOptions,
 } from '@incumbent/core';
 import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime } from '@incumbent/core/adapter';
@@ -86,32 +87,32 @@ export class ZookeeperStore implements Store {
   }
 
   async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
-    this.#check(options);
+    const call = this.#check(options);
     checkTime('ttlMs', ttlMs);
     try {
-      return await this.#withErrors('grantLease', this.#leases.grant(ttlMs, options));
+      return await this.#withErrors('grantLease', this.#leases.grant(ttlMs, call));
     } catch (error) {
       throw grantInDoubt(error);
     }
   }
 
   async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
-    this.#check(options);
-    return this.#byLease(lease, 'renewLease', options, this.#leases.renew(lease, options));
+    const call = this.#check(options);
+    return this.#byLease(lease, 'renewLease', call, this.#leases.renew(lease, call));
   }
 
-  async revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
-    this.#check(options);
-    await this.#withErrors('revokeLease', this.#leases.revoke(lease, options));
+  async revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
+    const call = this.#check(options);
+    await this.#withErrors('revokeLease', this.#leases.revoke(lease, call));
   }
 
-  async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
-    this.#check(options);
+  async compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
+    const call = this.#check(options);
     checkChanges(changes);
     checkSwapSize(this, changes);
     const lease = leaseOf(changes);
-    const swap = compareAndSwap(this.#writes, changes.map(copyOf), this.#time(options));
-    const result = lease === undefined ? this.#withoutLease('compareAndSwap', swap) : this.#byLease(lease, 'compareAndSwap', options, swap);
+    const swap = compareAndSwap(this.#writes, changes.map(copyOf), this.#time(call));
+    const result = lease === undefined ? this.#withoutLease('compareAndSwap', swap) : this.#byLease(lease, 'compareAndSwap', call, swap);
     return namingGrant(result, () =>
       this.#missing(
         'create, write and delete',
@@ -120,38 +121,38 @@ export class ZookeeperStore implements Store {
     );
   }
 
-  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
-    this.#check(options);
+  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
+    const call = this.#check(options);
     checkPath('prefix', prefix);
     checkPart('name', name);
     checkValueSize(this, value);
-    const entry = this.#queue.enqueue({ prefix, name, value: new Uint8Array(value), lease }, options);
-    return namingGrant(this.#byLease(lease, 'enqueue', options, entry), () => this.#missing('create, write and delete', [prefix]));
+    const entry = this.#queue.enqueue({ prefix, name, value: new Uint8Array(value), lease }, call);
+    return namingGrant(this.#byLease(lease, 'enqueue', call, entry), () => this.#missing('create, write and delete', [prefix]));
   }
 
-  async read(key: Key, options: ReadOptions): Promise<Entry | undefined> {
-    this.#check(options);
+  async read(key: Key, options: ReadOptions = {}): Promise<Entry | undefined> {
+    const call = this.#check(options);
     const path = this.#namespace.path(checkPath('key', key));
     const reads = options.fresh === false ? this.#reads.sessionConsistent : this.#reads;
-    const data = await namingGrant(this.#withoutLease('read', reads.data(path, options)), () => this.#missing('read', [key]));
+    const data = await namingGrant(this.#withoutLease('read', reads.data(path, call)), () => this.#missing('read', [key]));
     return data === undefined ? undefined : this.#namespace.entry(path, data);
   }
 
-  async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
-    this.#check(options);
+  async list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
+    const call = this.#check(options);
     checkPath('prefix', prefix);
     checkListing(options);
-    const entries = list(this.#reads, this.#namespace, prefix, options, this.#time(options));
+    const entries = list(this.#reads, this.#namespace, prefix, options, this.#time(call));
     return namingGrant(this.#withoutLease('list', entries), () => this.#missing('read', [prefix]));
   }
 
-  watch(key: Key, options: KeyWatchOptions): AsyncIterable<Entry | undefined> {
+  watch(key: Key, options: KeyWatchOptions = {}): AsyncIterable<Entry | undefined> {
     checkPath('key', key);
     const { values = true } = options;
     return this.#watches.watch(keyTarget(this.#watchContext, key, values), options);
   }
 
-  watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
+  watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
     checkPath('prefix', prefix);
     return this.#watches.watch(listTarget(this.#watchContext, prefix), options);
   }
@@ -173,14 +174,15 @@ export class ZookeeperStore implements Store {
     return this.#watchContext.missing(right, paths);
   }
 
-  #check(options: CallOptions): void {
-    checkCall(options);
+  #check<O extends CallOptions>(options: O): TimedCall<O> {
+    const call = checkCall(options);
     options.signal?.throwIfAborted();
     if (this.#closed) throw storeClosed(this.name);
+    return call;
   }
 
-  #time(options: CallOptions): CallTime {
-    return new CallTime(this.#clock, options, ExchangeError);
+  #time(call: TimedCall): CallTime {
+    return new CallTime(this.#clock, call, ExchangeError);
   }
 
   async #withErrors<T>(what: string, call: Promise<T>): Promise<T> {
@@ -195,7 +197,7 @@ export class ZookeeperStore implements Store {
    * A session that is given up during a call may be alive on the servers. It is then ended, so that
    * the lease is certainly gone.
    */
-  async #byLease<T>(lease: LeaseId, what: string, options: CallOptions, call: Promise<T>): Promise<T> {
+  async #byLease<T>(lease: LeaseId, what: string, options: TimedCall, call: Promise<T>): Promise<T> {
     const time = this.#time(options);
     try {
       return await call;

@@ -7,6 +7,9 @@
 import type { Store } from 'incumbent';
 import type { WatchOptions } from '@incumbent/core';
 
+/** The options of a member's watches, which all have a signal. */
+type Watched = WatchOptions & { readonly signal: AbortSignal };
+
 export class WatchGate {
   #opened: PromiseWithResolvers<void> | undefined;
 
@@ -24,9 +27,9 @@ export class WatchGate {
   guard(store: Store): Store {
     return new Proxy(store, {
       get: (target, name) => {
-        if (name === 'watch') return (key: string, options: WatchOptions) => this.#behind(options, (own) => target.watch(key, own));
+        if (name === 'watch') return (key: string, options: Watched) => this.#behind(options, (own) => target.watch(key, own));
         if (name === 'watchList')
-          return (prefix: string, options: WatchOptions) => this.#behind(options, (own) => target.watchList(prefix, own));
+          return (prefix: string, options: Watched) => this.#behind(options, (own) => target.watchList(prefix, own));
         const value: unknown = Reflect.get(target, name, target);
         // Stores have private fields, so their methods need the store itself as `this`.
         return typeof value === 'function' ? value.bind(target) : value;
@@ -34,7 +37,7 @@ export class WatchGate {
     });
   }
 
-  async *#behind<T, O extends WatchOptions>(options: O, watch: (options: O) => AsyncIterable<T>): AsyncIterable<T> {
+  async *#behind<T, O extends Watched>(options: O, watch: (options: O) => AsyncIterable<T>): AsyncIterable<T> {
     const { signal, onStale } = options;
     let stale = 0;
     const own = {

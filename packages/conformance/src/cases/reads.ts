@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
-import { connect, text } from '../client.ts';
+import { bytes, connect, text } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { cycle, times } from '../combinations.ts';
 import { until } from '../time.ts';
@@ -92,4 +92,26 @@ export const readCases: readonly StoreCase[] = [
     },
     { needs: ['linearizable'] },
   ),
+
+  define('every call but a lease call may be made without options, and a lease call without a timeout', async (client) => {
+    const { store } = client;
+    const { at } = client.leaseCall();
+    const lease = await store.grantLease((await client.longLease()).ttlMs, { at });
+    await store.renewLease(lease.id, { at });
+    const swap = await store.compareAndSwap([{ key: 'a', expect: null, put: bytes('one') }]);
+    assert.ok(swap.swapped);
+    assert.equal(text(await store.read('a')), 'one');
+    const entry = await store.enqueue('q', 'name', bytes(''), lease.id);
+    assert.deepEqual(await store.list('q'), [entry]);
+    for await (const seen of store.watch('a')) {
+      assert.equal(text(seen), 'one');
+      break;
+    }
+    for await (const seen of store.watchList('q')) {
+      assert.deepEqual(seen, [entry]);
+      break;
+    }
+    await store.revokeLease(lease.id);
+    assert.deepEqual(await store.list('q'), []);
+  }),
 ];

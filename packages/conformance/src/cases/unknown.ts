@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import type { CallOptions } from '@incumbent/core';
+import { DEFAULT_CALL_TIMEOUT_MS } from '@incumbent/core/adapter';
 import type { StoreCase } from '../case.ts';
 import { beginFault, breakable, recover, type Breakable } from '../breakable-client.ts';
 import { bytes, everyCall, text, type Client } from '../client.ts';
@@ -16,13 +18,14 @@ const swapA = (one: Breakable, value: string): Promise<unknown> =>
  * Expects every kind of call to end in time with an unknown outcome, over a link that loses or
  * holds everything.
  */
-async function allEndInTime(harness: StoreHarness, kind: 'cut' | 'stall'): Promise<void> {
+async function allEndInTime(harness: StoreHarness, kind: 'cut' | 'stall', timeout: 'short' | 'default' = 'short'): Promise<void> {
   const broken = await breakable(harness);
   const lease = await broken.client.longLease();
   await beginFault(broken, kind);
-  const withinMs = broken.short.timeoutMs + harness.slackMs;
+  const options: CallOptions = timeout === 'short' ? broken.short : {};
+  const withinMs = (options.timeoutMs ?? DEFAULT_CALL_TIMEOUT_MS) + harness.slackMs;
   const calls = everyCall(broken.client, lease).map(({ operation, call }) =>
-    within(harness.clock, withinMs, `${operation} ends`, fails(call(broken.short), ['unknown', 'notSent'])),
+    within(harness.clock, withinMs, `${operation} ends`, fails(call(options), ['unknown', 'notSent'])),
   );
   await Promise.all(calls);
   await recover(broken);
@@ -117,6 +120,14 @@ export const unknownCases: readonly StoreCase[] = [
   define('through a stalled link every call ends by its timeout, and none says refused', (_, harness) => allEndInTime(harness, 'stall'), {
     faults: ['stall'],
   }),
+
+  define(
+    'through a stalled link every call without a timeout ends by the default one',
+    (_, harness) => allEndInTime(harness, 'stall', 'default'),
+    {
+      faults: ['stall'],
+    },
+  ),
 
   define(
     'a write through a dead link is unknown',

@@ -71,31 +71,31 @@ export class LossyStore implements Store {
     return this.#write({ operation: 'renewLease' }, () => this.#client.store.renewLease(lease, options));
   }
 
-  revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
+  revokeLease(lease: LeaseId, options?: CallOptions): Promise<void> {
     return this.#write({ operation: 'revokeLease' }, () => this.#client.store.revokeLease(lease, options));
   }
 
-  compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
+  compareAndSwap(changes: readonly Change[], options?: CallOptions): Promise<SwapResult> {
     return this.#write({ operation: 'compareAndSwap', changes }, () => this.#client.store.compareAndSwap(changes, options));
   }
 
-  enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
+  enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options?: CallOptions): Promise<Entry> {
     return this.#write({ operation: 'enqueue' }, () => this.#client.store.enqueue(prefix, name, value, lease, options));
   }
 
-  read(key: Key, options: CallOptions): Promise<Entry | undefined> {
+  read(key: Key, options?: CallOptions): Promise<Entry | undefined> {
     return this.#client.store.read(key, options);
   }
 
-  list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
+  list(prefix: Key, options?: ListOptions): Promise<readonly Entry[]> {
     return this.#client.store.list(prefix, options);
   }
 
-  watch(key: Key, options: KeyWatchOptions): AsyncIterable<Entry | undefined> {
+  watch(key: Key, options?: KeyWatchOptions): AsyncIterable<Entry | undefined> {
     return this.#client.store.watch(key, options);
   }
 
-  watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
+  watchList(prefix: Key, options?: WatchOptions): AsyncIterable<readonly Entry[]> {
     return this.#client.store.watchList(prefix, options);
   }
 

@@ -11,7 +11,7 @@ const claiming = (store: Store, outcome: Outcome): Store =>
   });
 
 /** Changes the options of every call. */
-const withOptions = (store: Store, map: <O extends CallOptions>(options: O) => O): Store =>
+const withOptions = (store: Store, map: <O extends CallOptions>(options: O | undefined) => O): Store =>
   but(store, {
     grantLease: (ttlMs, options) => store.grantLease(ttlMs, map(options)),
     renewLease: (lease, options) => store.renewLease(lease, map(options)),
@@ -81,12 +81,22 @@ export const callMutants: readonly Mutant[] = [
   {
     name: 'the timeout is not kept',
     caughtBy: ['unknown outcomes', 'through a dead link every call ends by its timeout, and none says refused'],
-    wrap: (store) => withOptions(store, (options) => ({ ...options, timeoutMs: options.timeoutMs * 20 })),
+    wrap: (store) => withOptions(store, (options) => ({ ...options, timeoutMs: (options?.timeoutMs ?? 2_500) * 20 }) as never),
   },
   {
     name: 'the timeout of a renewal is not kept',
     caughtBy: ['unknown outcomes', 'through a stalled link every call ends by its timeout, and none says refused'],
     wrap: (store) => but(store, { renewLease: (lease, options) => store.renewLease(lease, { ...options, timeoutMs: 60_000 }) }),
+  },
+  {
+    name: 'a call without options fails',
+    caughtBy: ['reads', 'every call but a lease call may be made without options, and a lease call without a timeout'],
+    wrap: (store) => but(store, { read: async (key, options) => store.read(key, { timeoutMs: options?.timeoutMs ?? -1 }) }),
+  },
+  {
+    name: 'a call without a timeout has none',
+    caughtBy: ['unknown outcomes', 'through a stalled link every call without a timeout ends by the default one'],
+    wrap: (store) => withOptions(store, (options) => ({ timeoutMs: 600_000, ...options }) as never),
   },
   {
     name: 'an error of no kind comes out',
@@ -114,14 +124,14 @@ export const callMutants: readonly Mutant[] = [
   {
     name: 'a signal is not looked at',
     caughtBy: ['abort', 'a call whose signal has aborted rejects with its reason and does nothing'],
-    wrap: (store) => withOptions(store, ({ signal: _, ...options }) => options as never),
+    wrap: (store) => withOptions(store, (options) => ({ ...options, signal: undefined }) as never),
   },
   {
     name: 'an aborted call is made all the same',
     caughtBy: ['abort', 'a call whose signal has aborted rejects with its reason and does nothing'],
     wrap: (store) =>
       but(store, {
-        compareAndSwap: async (changes, { signal, ...options }) => {
+        compareAndSwap: async (changes, { signal, ...options } = {}) => {
           const result = await store.compareAndSwap(changes, options);
           signal?.throwIfAborted();
           return result;
@@ -133,7 +143,7 @@ export const callMutants: readonly Mutant[] = [
     caughtBy: ['abort', 'a call under way rejects with the reason of its signal, at once'],
     wrap: (store) =>
       but(store, {
-        list: async (prefix, { signal, ...options }) => {
+        list: async (prefix, { signal, ...options } = {}) => {
           signal?.throwIfAborted();
           const entries = await store.list(prefix, options).catch((error: unknown) => {
             signal?.throwIfAborted();
@@ -156,7 +166,7 @@ export const callMutants: readonly Mutant[] = [
       but(store, {
         read: (key, options) => {
           // Slightly later, so that the aborted call itself ends as it should.
-          options.signal?.addEventListener('abort', () => queueMicrotask(() => store.link.reset()), { once: true });
+          options?.signal?.addEventListener('abort', () => queueMicrotask(() => store.link.reset()), { once: true });
           return store.read(key, options);
         },
       }),
@@ -167,7 +177,7 @@ export const callMutants: readonly Mutant[] = [
     wrap: (store) =>
       but(store, {
         read: (key, options) => {
-          options.signal?.addEventListener('abort', () => {});
+          options?.signal?.addEventListener('abort', () => {});
           return store.read(key, options);
         },
       }),

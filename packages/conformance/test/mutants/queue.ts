@@ -48,20 +48,20 @@ export const queueMutants: readonly Mutant[] = [
     caughtBy: ['queue', 'list: before an entry, the first few, the last few, and both'],
     wrap: (store) =>
       but(store, {
-        list: async (prefix, { last, ...options }) => (await store.list(prefix, options)).slice(0, last),
+        list: async (prefix, { last, ...options } = {}) => (await store.list(prefix, options)).slice(0, last),
       }),
   },
   {
     name: 'the first few are all',
     caughtBy: ['queue', 'list: before an entry, the first few, the last few, and both'],
-    wrap: (store) => but(store, { list: (prefix, { first: _, ...options }) => store.list(prefix, options) }),
+    wrap: (store) => but(store, { list: (prefix, { first: _, ...options } = {}) => store.list(prefix, options) }),
   },
   {
     name: 'before is up to',
     caughtBy: ['queue', 'list: before an entry, the first few, the last few, and both'],
     wrap: (store) =>
       but(store, {
-        list: async (prefix, { before, last, ...options }) => {
+        list: async (prefix, { before, last, ...options } = {}) => {
           const entries = (await store.list(prefix, options)).filter((entry) => before === undefined || entry.order <= before.order);
           return last === undefined ? entries : entries.slice(-last);
         },
@@ -72,7 +72,7 @@ export const queueMutants: readonly Mutant[] = [
     caughtBy: ['queue', 'list: before an entry that is gone, and one that has changed'],
     wrap: (store) =>
       but(store, {
-        list: async (prefix, { before, last, ...options }) => {
+        list: async (prefix, { before, last, ...options } = {}) => {
           const entries = await store.list(prefix, options);
           const end = before === undefined ? entries.length : entries.findIndex((entry) => entry.key === before.key);
           const earlier = entries.slice(0, Math.max(end, 0));

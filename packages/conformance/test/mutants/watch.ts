@@ -1,14 +1,21 @@
 import type { Entry, Store, WatchOptions } from '@incumbent/core';
 import { but, type Mutant } from './mutant.ts';
 
+/** The options of a watch that can be aborted, as each case of the suite has. */
+type Watched = WatchOptions & { readonly signal: AbortSignal };
+
 /** Changes what a watch yields, for any kind of watch. */
-type Bend = <T>(open: (options: WatchOptions) => AsyncIterable<T>, options: WatchOptions) => AsyncIterable<T>;
+type Bend = <T>(open: (options: WatchOptions) => AsyncIterable<T>, options: Watched) => AsyncIterable<T>;
 
 const bent = (store: Store, bend: Bend): Store =>
   but(store, {
-    watch: (key, options) => bend((inner) => store.watch(key, inner), options),
-    watchList: (prefix, options) => bend((inner) => store.watchList(prefix, inner), options),
+    watch: (key, options) => bend((inner) => store.watch(key, inner), watched(options)),
+    watchList: (prefix, options) => bend((inner) => store.watchList(prefix, inner), watched(options)),
   });
+
+function watched<O extends WatchOptions>(options: O | undefined): O & Watched {
+  return { ...options, signal: options?.signal ?? new AbortController().signal } as never;
+}
 
 const bentList = (store: Store, bend: (watch: AsyncIterable<readonly Entry[]>) => AsyncIterable<readonly Entry[]>): Store =>
   but(store, { watchList: (...call) => bend(store.watchList(...call)) });
@@ -221,7 +228,7 @@ export const watchMutants: readonly Mutant[] = [
     ],
     wrap: (store) =>
       but(store, {
-        watch: (key, options) => {
+        watch: (key, options = {}) => {
           const before = store.read(key, { timeoutMs: 100 });
           const onStale: WatchOptions['onStale'] = (cause) => {
             const states = Promise.all([before, store.read(key, { timeoutMs: 100 })]);

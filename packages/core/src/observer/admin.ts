@@ -19,7 +19,7 @@ import {
 import { byId, inSuccession, memberIdsOf, readName } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
-import { checkStore } from '../store/checks.ts';
+import { checkStore, DEFAULT_CALL_TIMEOUT_MS } from '../store/checks.ts';
 import type { CallOptions, Change, Entry, Key, Store } from '../store/contract.ts';
 import type { CandidateView, LeaderView } from './observer.ts';
 
@@ -66,12 +66,13 @@ const MAX_TRIES = 5;
  */
 export async function listElections(store: Store, options: SignalOptions & { readonly callTimeoutMs?: number } = {}): Promise<string[]> {
   checkStore(store);
-  const entries = await store.list(ELECTIONS, { ...callOf(options.callTimeoutMs ?? DEFAULT_TIMEOUT_MS, options.signal), values: false });
+  const entries = await store.list(ELECTIONS, {
+    ...callOf(options.callTimeoutMs ?? DEFAULT_CALL_TIMEOUT_MS, options.signal),
+    values: false,
+  });
   const names = entries.flatMap(({ key }) => key.split('/')[1] ?? []).filter(isName);
   return [...new Set(names)].toSorted();
 }
-
-const DEFAULT_TIMEOUT_MS = 2_500;
 
 /**
  * An operator's access to one election. No method transfers a term: each one makes the leader end
@@ -107,7 +108,7 @@ export class ElectionAdmin<V = unknown> {
     this.name = checkName('election', name);
     this.#keys = electionKeys(name);
     this.#codec = payloadCodec(options);
-    this.#callTimeoutMs = checkNumber('callTimeoutMs', options.callTimeoutMs, DEFAULT_TIMEOUT_MS, { min: 10, max: 60_000 });
+    this.#callTimeoutMs = checkNumber('callTimeoutMs', options.callTimeoutMs, DEFAULT_CALL_TIMEOUT_MS, { min: 10, max: 60_000 });
   }
 
   /**

@@ -5,7 +5,7 @@
 
 import { StoreError } from '../base/errors.ts';
 import { checkKnown, invalidOption, invalidSecret, invalidText } from '../base/validate.ts';
-import type { CallOptions, Change, Entry, Key, StoreCapabilities } from './contract.ts';
+import type { CallOptions, Change, Entry, Key, StoreCapabilities, TimedCall } from './contract.ts';
 
 const PATH = /^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/;
 
@@ -35,9 +35,22 @@ export function checkTime(what: string, ms: unknown): void {
   throw invalidOption(what, ms, 'a number above 0');
 }
 
-/** Checks the options that every store call has. */
-export function checkCall(options: CallOptions): void {
+/** The most that a store call may take if its caller does not say, in ms. */
+export const DEFAULT_CALL_TIMEOUT_MS = 2_500;
+
+/**
+ * Checks the options that every store call has, and fills in the default timeout. Returns the same
+ * object if it has a timeout.
+ */
+export function checkCall<O extends CallOptions>(options: O): TimedCall<O> {
+  if (typeof options !== 'object' || options === null) throw invalidOption('call options', options, 'an object, or left out');
+  if (!hasTimeout(options)) return { ...options, timeoutMs: DEFAULT_CALL_TIMEOUT_MS };
   checkTime('timeoutMs', options.timeoutMs);
+  return options;
+}
+
+function hasTimeout<O extends CallOptions>(options: O): options is TimedCall<O> {
+  return options.timeoutMs !== undefined;
 }
 
 /** Checks the changes of a swap: at least one, each of another key, all well-formed. */

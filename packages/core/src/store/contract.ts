@@ -5,7 +5,8 @@
  *
  * Every adapter guarantees:
  * - A call settles within its `timeoutMs`, or as soon as its signal aborts. An aborted call rejects
- *   with the signal's reason.
+ *   with the signal's reason. A call without options has the default timeout: every adapter passes
+ *   its options through `checkCall`.
  * - A call that fails rejects with a {@link StoreError} whose `outcome` is correct: `refused` and
  *   `notSent` only if the store did not apply the call and never will, `unknown` otherwise. The
  *   adapter does not retry, resend or queue a call.
@@ -104,11 +105,14 @@ export interface Renewal {
 
 /** The options of every store call. */
 export interface CallOptions {
-  /** The most that the call may take, in ms. Above 0. */
-  readonly timeoutMs: number;
+  /** The most that the call may take, in ms. Above 0. Default 2,500. */
+  readonly timeoutMs?: number;
   /** Aborts the call, which then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
+
+/** The options of a store call with the timeout filled in, as adapters work with them. */
+export type TimedCall<O extends CallOptions = CallOptions> = O & { readonly timeoutMs: number };
 
 export interface ReadOptions extends CallOptions {
   /**
@@ -141,8 +145,8 @@ export interface ListOptions extends CallOptions {
 }
 
 export interface WatchOptions {
-  /** Ends the watch without an error. */
-  readonly signal: AbortSignal;
+  /** Ends the watch without an error. So does leaving the loop: the iterator's `return`. */
+  readonly signal?: AbortSignal;
   /**
    * Called when the watch can no longer confirm its last state, because the connection is lost or
    * has been silent for too long. Called once, until the watch yields a state again. The watch
@@ -264,7 +268,7 @@ export interface Revoker {
    *
    * @throws A {@link StoreError}.
    */
-  revoke(ticket: string, options: CallOptions): Promise<void>;
+  revoke(ticket: string, options: TimedCall): Promise<void>;
   /** Frees sockets and timers, within a bounded time. */
   close(): Promise<void>;
 }
@@ -297,7 +301,7 @@ export interface Store extends AsyncDisposable {
    * Ends a lease, and deletes every key bound to it in the same step. Resolves also if the lease
    * has already ended.
    */
-  revokeLease(lease: LeaseId, options: CallOptions): Promise<void>;
+  revokeLease(lease: LeaseId, options?: CallOptions): Promise<void>;
 
   /**
    * Applies all changes, or none of them. Needs at least one change, and takes each key at most
@@ -306,7 +310,7 @@ export interface Store extends AsyncDisposable {
    * @throws `LEASE_EXPIRED` (`refused`) if a key is to be bound to a lease that has ended.
    *   `TOO_LARGE` (`refused`) beyond `maxChanges` or `maxValueBytes`.
    */
-  compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult>;
+  compareAndSwap(changes: readonly Change[], options?: CallOptions): Promise<SwapResult>;
   /**
    * Adds an entry at the end of the queue under `prefix`. Idempotent for one name and lease: a
    * second call resolves with the existing entry, also if its value has changed since.
@@ -314,14 +318,14 @@ export interface Store extends AsyncDisposable {
    * @throws `LEASE_EXPIRED` (`refused`) if the lease has ended. `TOO_LARGE` (`refused`) beyond
    *   `maxValueBytes`.
    */
-  enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry>;
+  enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options?: CallOptions): Promise<Entry>;
   /** Reads a key. Resolves with undefined if the key does not exist. */
-  read(key: Key, options: ReadOptions): Promise<Entry | undefined>;
+  read(key: Key, options?: ReadOptions): Promise<Entry | undefined>;
   /**
    * Lists the keys under `prefix/`, at any depth, in the order of their creation. The result is one
    * state of the store.
    */
-  list(prefix: Key, options: ListOptions): Promise<readonly Entry[]>;
+  list(prefix: Key, options?: ListOptions): Promise<readonly Entry[]>;
 
   /**
    * Yields the present state of a key, then the state after every change. May skip states, but
@@ -332,12 +336,12 @@ export interface Store extends AsyncDisposable {
    * @throws While iterating: a {@link StoreError} if the watch cannot continue, because the
    *   permission is missing or the store was closed.
    */
-  watch(key: Key, options: KeyWatchOptions): AsyncIterable<Entry | undefined>;
+  watch(key: Key, options?: KeyWatchOptions): AsyncIterable<Entry | undefined>;
   /** The same for all keys under `prefix/`, in the order of their creation. */
-  watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]>;
+  watchList(prefix: Key, options?: WatchOptions): AsyncIterable<readonly Entry[]>;
 
   /** Describes the server, for diagnosis. Elections do not call it. */
-  inspect?(options: CallOptions): Promise<StoreReport>;
+  inspect?(options?: CallOptions): Promise<StoreReport>;
 
   /**
    * Ends watches and calls in flight, and frees sockets and timers, within a bounded time.

@@ -31,7 +31,7 @@ export interface WatchController<S> {
 export function watchStates<S, T>(
   begin: (watch: WatchController<S>) => Cancel,
   state: (seen: S) => T,
-  options: WatchOptions,
+  options: WatchOptions = {},
 ): AsyncIterable<T> {
   return { [Symbol.asyncIterator]: () => new Watch(begin, state, options) };
 }
@@ -102,7 +102,7 @@ class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<
   #start(begin: (watch: WatchController<S>) => Cancel): void {
     this.#begin = undefined;
     const { signal } = this.#options;
-    if (signal.aborted) return this.#end();
+    if (signal?.aborted === true) return this.#end();
     try {
       const cancel = begin(this);
       if (this.#ended) return cancel();

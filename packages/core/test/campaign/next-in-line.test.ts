@@ -24,7 +24,7 @@ class DelayingStore {
     this.store = relay(behind, {
       read: async (key, options) => {
         if (key === TERM) {
-          this.reads.push(options.fresh);
+          this.reads.push(options?.fresh);
           await this.#pass('read');
         }
         return behind.read(key, options);
@@ -45,7 +45,7 @@ class DelayingStore {
     if (this.#next.delete(what)) await this.#gates[what].promise;
   }
 
-  async *#watchTerm(behind: Store, options: KeyWatchOptions): AsyncGenerator<Entry | undefined, void, undefined> {
+  async *#watchTerm(behind: Store, options?: KeyWatchOptions): AsyncGenerator<Entry | undefined, void, undefined> {
     for await (const term of behind.watch(TERM, options)) {
       if (term !== undefined && new TextDecoder().decode(term.value).includes('"ended"')) await this.#pass('event');
       yield term;

@@ -8,7 +8,7 @@ import { CANDIDATES, NAME, World } from '../support/world.ts';
 
 /** Tells that an entry of this member has gone so many microtasks later than it would. */
 function lateBy(microtasks: number, member: string, store: Store): Store {
-  async function* watch(key: string, options: KeyWatchOptions): AsyncGenerator<Entry | undefined, void, undefined> {
+  async function* watch(key: string, options?: KeyWatchOptions): AsyncGenerator<Entry | undefined, void, undefined> {
     for await (const entry of store.watch(key, options)) {
       if (entry === undefined) for (let left = microtasks; left > 0; left -= 1) await Promise.resolve();
       yield entry;

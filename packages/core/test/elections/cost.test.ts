@@ -160,7 +160,7 @@ describe('the term', () => {
         watch: (key, options) => {
           if (key !== TERM) return behind.watch(key, options);
           now.watches += 1;
-          onAbort(options.signal, () => {
+          onAbort(options?.signal, () => {
             now.watches -= 1;
           });
           return behind.watch(key, options);

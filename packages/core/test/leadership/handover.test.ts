@@ -123,7 +123,7 @@ describe.each([
     const lists: (number | undefined)[] = [];
     const store = world.connect();
     const list: Store['list'] = (prefix, how) => {
-      if (how.before === undefined) lists.push(how.first);
+      if (how?.before === undefined) lists.push(how?.first);
       return store.list(prefix, how);
     };
     const a = await world.elect(world.member('a', {}, relay(store, { list })));

@@ -43,7 +43,7 @@ describe('an observer', () => {
     const slow = Promise.withResolvers<void>();
     const store = relay(link, {
       watch: (key, options) => {
-        stale = () => options.onStale?.(timeout());
+        stale = () => options?.onStale?.(timeout());
         return link.watch(key, options);
       },
       read: async (...call) => {

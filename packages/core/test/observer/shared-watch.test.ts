@@ -47,7 +47,7 @@ class Puppet {
         if (lateMs > 0) await sleep(clock, lateMs);
         return answer;
       },
-      watch: (_, { signal, onStale }) => {
+      watch: (_, { signal = new AbortController().signal, onStale } = {}) => {
         if (this.refusing !== undefined) return failing(this.refusing);
         this.stale = (cause) => onStale?.(cause);
         return this.#states(signal);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkChanges, checkListing, isUrl, someOf, urlText } from '../../src/adapter.ts';
+import { checkCall, checkChanges, checkListing, DEFAULT_CALL_TIMEOUT_MS, isUrl, someOf, urlText } from '../../src/adapter.ts';
 import { checkFenced } from '../../src/store/checks.ts';
 import { World } from '../support/world.ts';
 
@@ -27,6 +27,33 @@ describe('of a list', () => {
   ])('%j may not: the error names it', (part, name) => {
     expect(() => checkListing(part)).toThrow(RangeError);
     expect(() => checkListing(part)).toThrow(name);
+  });
+});
+
+describe('the options of a call', () => {
+  const { signal } = new AbortController();
+
+  it.each([[{}], [{ signal }], [{ timeoutMs: undefined }]])('without a timeout have the default one: %j', (options) => {
+    expect(Reflect.apply(checkCall, undefined, [options])).toEqual({ ...options, timeoutMs: DEFAULT_CALL_TIMEOUT_MS });
+  });
+
+  it('keep their timeout', () => {
+    const options = { timeoutMs: 1, signal };
+    expect(checkCall(options)).toBe(options);
+  });
+
+  it.each([[5], ['5'], [null], [{ timeoutMs: 0 }], [{ timeoutMs: null }], [{ timeoutMs: Infinity }], [{ timeoutMs: '5' }]])(
+    'are refused: %j',
+    (options) => {
+      expect(() => Reflect.apply(checkCall, undefined, [options])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+    },
+  );
+
+  it('may be left out of every call that users make', async () => {
+    const store = new World().server.connect();
+    expect(await store.read('a')).toBeUndefined();
+    expect(await store.list('a')).toEqual([]);
+    expect(await store.compareAndSwap([{ key: 'a', expect: null }])).toMatchObject({ swapped: true });
   });
 });
 

@@ -4,7 +4,8 @@ import { LeaseSession, type SessionContext, type SessionEnd } from '../../src/le
 import { Telemetry } from '../../src/base/telemetry.ts';
 import { resolveTiming, type TimingOptions } from '../../src/lease/timing.ts';
 import { momentOf } from '../../src/base/clock.ts';
-import type { Lease, LeaseOptions, Random, Renewal } from '../../src/index.ts';
+import type { Lease, LeaseOptions, Random, Renewal, TimedCall } from '../../src/index.ts';
+import { checkCall } from '../../src/store/checks.ts';
 import { always } from './random.ts';
 import { relay } from './relay.ts';
 import { World } from './world.ts';
@@ -13,7 +14,7 @@ import { World } from './world.ts';
 export const VALID_MS: number = 10_000 - (0.02 / 1.01) * 10_000 - 1_000;
 
 export interface RenewCall {
-  readonly options: LeaseOptions;
+  readonly options: TimedCall<LeaseOptions>;
   /** On the monotonic clock. */
   readonly at: number;
 }
@@ -43,7 +44,7 @@ export class SessionScene {
     const { world } = this;
     const behind = world.connect();
     const capabilities = { ...behind.capabilities, renewalLag };
-    const store = relay(behind, { renewLease: (_, call) => this.#renew(call), capabilities });
+    const store = relay(behind, { renewLease: (_, call) => this.#renew(checkCall(call)), capabilities });
     const timing = resolveTiming({ ttlMs: 10_000, ...options }, store.name, store.capabilities);
     this.#grantedMs = grantedMs ?? timing.ttlMs;
     this.context = { store, clock: world.clock, random, timing, telemetry: new Telemetry(world.events, {}) };
@@ -64,7 +65,7 @@ export class SessionScene {
     await this.world.pass(ms);
   }
 
-  async #renew(options: LeaseOptions): Promise<Renewal> {
+  async #renew(options: TimedCall<LeaseOptions>): Promise<Renewal> {
     const call = { options, at: this.world.clock.monotonic() };
     this.renewals.push(call);
     return this.answer(call);

@@ -3,7 +3,7 @@
  * ends with the first of reply, timeout, abort, reset and close.
  */
 
-import type { CallOptions, Cancel } from '@incumbent/core';
+import type { Cancel, TimedCall } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
 import { connectionReset, timedOut } from '../errors.ts';
 import type { Operation } from '../options.ts';
@@ -27,7 +27,7 @@ export class Calls {
   }
 
   /** Runs `apply` on the server, and returns or throws what `apply` did. */
-  async run<T>(operation: Operation, apply: () => T, options: CallOptions): Promise<T> {
+  async run<T>(operation: Operation, apply: () => T, options: TimedCall): Promise<T> {
     options.signal?.throwIfAborted();
     const { refusal } = this.#connection;
     if (refusal !== undefined) throw refusal;
@@ -41,7 +41,7 @@ export class Calls {
     }
   }
 
-  #rejectEarly(operation: Operation, { timeoutMs, signal }: CallOptions, reject: Reject): readonly Cancel[] {
+  #rejectEarly(operation: Operation, { timeoutMs, signal }: TimedCall, reject: Reject): readonly Cancel[] {
     const onTimeout = (): void => reject(timedOut(operation, timeoutMs));
     const listener: ConnectionListener = { cut: () => {}, silent: () => {}, healed: () => {}, reset: reject, closed: reject };
     return [

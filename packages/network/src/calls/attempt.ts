@@ -1,11 +1,11 @@
 /** The time limit of one call. */
 
-import type { CallOptions, Cancel, Clock } from '@incumbent/core';
+import type { Cancel, Clock, TimedCall } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
 
 import type { OverErrorClass } from './exchange-error.ts';
 
-export interface AttemptOptions extends CallOptions {
+export interface AttemptOptions extends TimedCall {
   /**
    * A call that the store makes for itself. It does not keep the process alive. False by default.
    */

@@ -1,6 +1,6 @@
 /** The calls of one store: each runs one script, and every failure becomes a `StoreError`. */
 
-import type { CallOptions } from '@incumbent/core';
+import type { CallOptions, TimedCall } from '@incumbent/core';
 import { checkCall } from '@incumbent/core/adapter';
 import { closedMeanwhile, storeClosed } from '@incumbent/network';
 
@@ -30,24 +30,25 @@ export class StoreCalls {
   }
 
   /**
-   * Throws for options that cannot be used, with the reason of a signal that has aborted, and for a
-   * closed store.
+   * Returns the options with their timeout. Throws for options that cannot be used, with the reason
+   * of a signal that has aborted, and for a closed store.
    */
-  check(options: CallOptions): void {
-    checkCall(options);
+  check<O extends CallOptions>(options: O): TimedCall<O> {
+    const call = checkCall(options);
     options.signal?.throwIfAborted();
     if (this.client.closed) throw storeClosed('redis');
+    return call;
   }
 
   /** Rejects with a `StoreError`, or with the signal's reason. */
-  run<T>({ method, script, args, read }: ScriptCall<T>, options: CallOptions): Promise<T> {
+  run<T>({ method, script, args, read }: ScriptCall<T>, options: TimedCall): Promise<T> {
     const exchange = (): Promise<T> =>
       this.client.call((connection, over) => runScript(connection, script, this.keyspace, args, read, over), options);
     return this.call(method, exchange, options);
   }
 
   /** Runs any task of the client. Rejects with a `StoreError`, or with the signal's reason. */
-  async call<T>(method: string, task: () => Promise<T>, { signal }: CallOptions): Promise<T> {
+  async call<T>(method: string, task: () => Promise<T>, { signal }: TimedCall): Promise<T> {
     try {
       return await task();
     } catch (error) {

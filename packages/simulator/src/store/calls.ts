@@ -3,7 +3,7 @@
  * abort, a reset or the closing of the store ends it, whichever comes first.
  */
 
-import { StoreError, type CallOptions, type Cancel } from '@incumbent/core';
+import { StoreError, type Cancel, type TimedCall } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
 import type { Connection, Link } from '../network/link.ts';
 import type { SimProcess } from '../time/process.ts';
@@ -56,7 +56,7 @@ export class Calls {
   }
 
   /** Runs `apply` at the store and settles with what it returned or threw. */
-  async run<T>(info: RequestInfo, apply: () => T, options: CallOptions): Promise<T> {
+  async run<T>(info: RequestInfo, apply: () => T, options: TimedCall): Promise<T> {
     options.signal?.throwIfAborted();
     if (this.#closed) throw closed('notSent');
     const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -87,7 +87,7 @@ export class Calls {
   }
 
   /** A call that times out makes the client leave the connection. */
-  #limits<T>({ info, over, reject }: Call<T>, { timeoutMs, signal }: CallOptions): Cancel[] {
+  #limits<T>({ info, over, reject }: Call<T>, { timeoutMs, signal }: TimedCall): Cancel[] {
     const timedOut = (): void => {
       this.#context.link.leave(over);
       reject(new StoreError('TIMEOUT', 'unknown', `${info.operation}: no answer within ${timeoutMs} ms`));

@@ -69,30 +69,30 @@ export class SimStore implements Store {
   }
 
   async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
-    checkCall(options);
+    const call = checkCall(options);
     checkTime('ttlMs', ttlMs);
     const { minTtlMs, maxTtlMs } = this.capabilities;
     const info = Math.min(Math.max(ttlMs, minTtlMs), maxTtlMs);
-    const granted = await this.#calls.run({ operation: 'grantLease' }, () => this.#server.leases.grant(info, this.#owner), options);
+    const granted = await this.#calls.run({ operation: 'grantLease' }, () => this.#server.leases.grant(info, this.#owner), call);
     this.#acknowledged.set(granted.id, options.at);
     return { id: granted.id, ttlMs: granted.ttlMs, validFrom: options.at };
   }
 
   async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
-    checkCall(options);
-    const { ttlMs } = await this.#calls.run({ operation: 'renewLease' }, () => this.#server.leases.renew(lease), options);
+    const call = checkCall(options);
+    const { ttlMs } = await this.#calls.run({ operation: 'renewLease' }, () => this.#server.leases.renew(lease), call);
     const before = this.#acknowledged.get(lease) ?? options.at;
     this.#acknowledged.set(lease, options.at);
     return { ttlMs, validFrom: this.#server.shape.acknowledges === 'previous' ? before : options.at };
   }
 
-  async revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
-    checkCall(options);
-    await this.#calls.run({ operation: 'revokeLease' }, () => this.#server.endLease(lease, { by: 'revoke', owner: this.#owner }), options);
+  async revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
+    const call = checkCall(options);
+    await this.#calls.run({ operation: 'revokeLease' }, () => this.#server.endLease(lease, { by: 'revoke', owner: this.#owner }), call);
   }
 
-  async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
-    checkCall(options);
+  async compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
+    const call = checkCall(options);
     checkChanges(changes);
     const own = changes.map((change) => ('put' in change ? { ...change, put: new Uint8Array(change.put) } : change));
     const { state, leases } = this.#server;
@@ -100,50 +100,50 @@ export class SimStore implements Store {
       await this.#calls.run(
         { operation: 'compareAndSwap', about: changes[0]?.key ?? '' },
         () => state.swap(own, leases, this.#owner),
-        options,
+        call,
       ),
     );
   }
 
-  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
-    checkCall(options);
+  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
+    const call = checkCall(options);
     const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
     const copy = new Uint8Array(value);
     const { state, leases } = this.#server;
     return entryOf(
-      await this.#calls.run({ operation: 'enqueue', about: key }, () => state.enqueue(key, copy, lease, leases, this.#owner), options),
+      await this.#calls.run({ operation: 'enqueue', about: key }, () => state.enqueue(key, copy, lease, leases, this.#owner), call),
     );
   }
 
   /** A read that need not be fresh returns the state from before the request was sent. */
-  async read(key: Key, options: ReadOptions): Promise<Entry | undefined> {
-    checkCall(options);
+  async read(key: Key, options: ReadOptions = {}): Promise<Entry | undefined> {
+    const call = checkCall(options);
     checkPath('key', key);
     const { state } = this.#server;
     const before = options.fresh === false ? { row: state.get(key) } : undefined;
-    return maybe(await this.#calls.run({ operation: 'read', about: key }, () => (before ?? { row: state.get(key) }).row, options));
+    return maybe(await this.#calls.run({ operation: 'read', about: key }, () => (before ?? { row: state.get(key) }).row, call));
   }
 
-  async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
-    checkCall(options);
+  async list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
+    const call = checkCall(options);
     checkPath('prefix', prefix);
     checkListing(options);
     const { values = true, before, first, last } = options;
     const whole = first === undefined && last === undefined;
-    const found = await this.#calls.run({ operation: 'list', about: prefix, whole }, () => this.#server.state.below(prefix), options);
+    const found = await this.#calls.run({ operation: 'list', about: prefix, whole }, () => this.#server.state.below(prefix), call);
     const rows = before === undefined ? found : found.filter((row) => BigInt(row.order) < before.order);
     const some = someOf(rows, options).map(entryOf);
     return values ? some : some.map(withoutValue);
   }
 
-  watch(key: Key, options: KeyWatchOptions): AsyncIterable<Entry | undefined> {
+  watch(key: Key, options: KeyWatchOptions = {}): AsyncIterable<Entry | undefined> {
     checkPath('key', key);
     const { state } = this.#server;
     const show = options.values === false ? bare : maybe;
     return this.#watch({ matches: (changed) => changed === key, look: () => state.get(key) }, show, options);
   }
 
-  watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
+  watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
     const path = `${checkPath('prefix', prefix)}/`;
     const { state } = this.#server;
     const source = { matches: (changed: Key) => changed.startsWith(path), look: () => state.below(prefix) };

@@ -50,8 +50,7 @@ export class Calls {
    * the closing of the store, never runs.
    */
   async run<T>(step: (database: Database) => T, options: RunOptions): Promise<T> {
-    checkCall(options);
-    const { signal, timeoutMs, urgent = false } = options;
+    const { signal, timeoutMs, urgent = false } = checkCall(options);
     const { path } = this.#database;
     const began = performance.now();
     const waitedMs = (): number => performance.now() - began;

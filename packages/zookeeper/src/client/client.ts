@@ -1,6 +1,6 @@
 /** The sessions of one store: a shared one, and one for each lease. */
 
-import type { CallOptions } from '@incumbent/core';
+import type { TimedCall } from '@incumbent/core';
 
 import { closedSession } from '../errors.ts';
 import type { SessionIdentity } from '../protocol/hello.ts';
@@ -42,7 +42,7 @@ export class Client {
    * Opens a separate session, or takes over the one with this identity. Rejects as `openSession`
    * does.
    */
-  async openSession({ onEvent, ...own }: OwnSessionOptions, call: CallOptions): Promise<ZooKeeperSession> {
+  async openSession({ onEvent, ...own }: OwnSessionOptions, call: TimedCall): Promise<ZooKeeperSession> {
     if (this.#closing !== undefined) throw closedSession(false);
     const session: ZooKeeperSession = new ZooKeeperSession({
       ...this.#options,
@@ -60,7 +60,7 @@ export class Client {
   }
 
   /** Ends the session with this identity, whoever owns it. See {@link endSession}. */
-  async endSession(identity: SessionIdentity, call: CallOptions): Promise<void> {
+  async endSession(identity: SessionIdentity, call: TimedCall): Promise<void> {
     if (this.#closing !== undefined) throw closedSession(false);
     const stopped = this.#stopped.signal;
     const signal = call.signal === undefined ? stopped : AbortSignal.any([call.signal, stopped]);
@@ -90,7 +90,7 @@ export class Client {
 }
 
 /** Creates a client and opens its shared session. Rejects as `openSession` does. */
-export async function openClient(options: ClientOptions, call: CallOptions): Promise<Client> {
+export async function openClient(options: ClientOptions, call: TimedCall): Promise<Client> {
   const client = new Client(options);
   await client.shared.open(call);
   return client;

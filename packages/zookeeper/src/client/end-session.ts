@@ -1,6 +1,6 @@
 /** Ends a session of another owner. */
 
-import type { CallOptions, Random } from '@incumbent/core';
+import type { Random, TimedCall } from '@incumbent/core';
 import { checkCall } from '@incumbent/core/adapter';
 import { Attempt, describeError, type Endpoint } from '@incumbent/network';
 
@@ -36,7 +36,7 @@ const ROUNDS = 3;
  * hello, to every server at most three times: ending a session twice does no harm. Rejects with the
  * signal's reason, or with an {@link ExchangeError}.
  */
-export async function endSession(options: EndSessionOptions, identity: SessionIdentity, call: CallOptions): Promise<void> {
+export async function endSession(options: EndSessionOptions, identity: SessionIdentity, call: TimedCall): Promise<void> {
   checkCall(call);
   call.signal?.throwIfAborted();
   const attempt = new Attempt(options.clock, call, ExchangeError);

@@ -1,6 +1,6 @@
 /** One ZooKeeper session, which outlives its connections. */
 
-import type { CallOptions } from '@incumbent/core';
+import type { TimedCall } from '@incumbent/core';
 import { checkCall } from '@incumbent/core/adapter';
 import { type Attempt, type AttemptOptions, Calls, describeError, type Endpoint } from '@incumbent/network';
 
@@ -121,7 +121,7 @@ export class ZooKeeperSession {
   /**
    * Opens the session. Call it once, before any other method. Rejects as {@link openSession} does.
    */
-  open(options: CallOptions): Promise<void> {
+  open(options: TimedCall): Promise<void> {
     return this.#calls.run(options, async (attempt) => {
       try {
         await this.#connector.open(attempt.signal);
@@ -256,7 +256,7 @@ export class ZooKeeperSession {
  * left to its timeout; or `expired`, if the session to take over does not exist or has another
  * password.
  */
-export async function openSession(options: SessionOptions, call: CallOptions): Promise<ZooKeeperSession> {
+export async function openSession(options: SessionOptions, call: TimedCall): Promise<ZooKeeperSession> {
   checkCall(call);
   const session = new ZooKeeperSession(options);
   await session.open(call);
