@@ -110,6 +110,14 @@ describe('status', () => {
       { election: 'db', state: 'leader', term: '1', leader: { memberId: 'web-1' }, candidates: [{}, {}] },
     ]);
   });
+
+  it('shows that a leader is stepping down while its work has not stopped', async () => {
+    const { promise: never } = Promise.withResolvers();
+    (await console.leads('web-1')).waitUntil(never);
+    expect(await console.run(['resign', 'db', '--timeout', '0'])).toMatchObject({ code: 1 });
+    expect(lines((await console.run(['status'])).out)[1]).toBe('db        web-1   1     1           led: the leader is stepping down');
+    expect(JSON.parse((await console.run(['candidates', 'db', '--json'])).out)).toMatchObject({ memberId: 'web-1', state: 'stopping' });
+  });
 });
 
 describe('data of other programs', () => {

@@ -83,6 +83,7 @@ function rowOf(state: ElectionState<unknown> | Unreadable): readonly string[] {
 }
 
 function stateText({ leader, ended, stopping, term }: ElectionState<unknown>): string {
+  if (leader !== undefined && stopping) return 'led: the leader is stepping down';
   if (leader !== undefined) return leader.previous === undefined ? 'led' : `led (${showPrevious(leader.previous)})`;
   if (stopping) return 'vacant: the last leader is still stopping';
   if (term === undefined) return 'vacant: nobody has led yet';

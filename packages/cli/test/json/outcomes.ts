@@ -34,7 +34,7 @@ async function hasLed(console: TestConsole): Promise<void> {
 async function stops(console: TestConsole): Promise<void> {
   const leadership = await console.leads('web-1');
   leadership.waitUntil(never);
-  await console.run(['resign', 'db', '--timeout', '0']);
+  await console.delete('elections/db/leader');
 }
 
 async function follows(console: TestConsole): Promise<Leadership> {

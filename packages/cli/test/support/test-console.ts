@@ -67,6 +67,12 @@ export class TestConsole implements AsyncDisposable {
     await store.compareAndSwap([{ key, expect: entry?.revision ?? null, put }], { timeoutMs: 1_000 });
   }
 
+  async delete(key: string): Promise<void> {
+    await using store = await openMemory(`memory:${this.name}`);
+    const entry = await store.read(key, { timeoutMs: 1_000 });
+    if (entry !== undefined) await store.compareAndSwap([{ key, expect: entry.revision, delete: true }], { timeoutMs: 1_000 });
+  }
+
   /** Closes the store at the end. Stores of this console share its server, as long as one is open. */
   keep(store: Store): void {
     this.#stores.push(store);

@@ -90,6 +90,7 @@ export class Leadership<V = unknown> {
     this.#entry = won.entry;
     this.#letGo = context.clock.keepAlive();
     this.#leaveSession = session.onEnd((end) => this.#finish(end.reason));
+    this.#acceptRequest(won.entry);
     own.onNews(() => this.#seeEntry());
   }
 
@@ -298,21 +299,21 @@ export class Leadership<V = unknown> {
     if (news === undefined) return;
     if (news.entry === undefined) return this.#finish('entryDeleted');
     this.#entry = news.entry;
-    this.#acceptRequest(tryRead(readCandidate, news.entry));
+    this.#acceptRequest(news.entry);
   }
 
   /** Does what an operator has requested in this leader's own entry. */
-  #acceptRequest({ stepDown, handTo: to }: Pick<CandidateRecord, 'stepDown' | 'handTo'> = {}): void {
+  #acceptRequest(entry: Entry): void {
+    const { stepDown, handTo: to }: Partial<CandidateRecord> = tryRead(readCandidate, entry) ?? {};
     if (stepDown === true) {
       this.#drain.expectUntrackedWork();
       this.#finish('steppedDown');
     }
     if (to === undefined || !this.isValid()) return;
-    const { telemetry } = this.#context;
     const about = { election: this.#spec.election, term: this.term, to };
-    telemetry.emit('handoverRequested', about);
+    this.#context.telemetry.emit('handoverRequested', about);
     this.#handOver(to, {}, () => this.#drain.expectUntrackedWork()).catch((error: unknown) =>
-      telemetry.emit('retry', { doing: 'requestedHandover', ...about, error }),
+      this.#context.telemetry.emit('retry', { doing: 'requestedHandover', ...about, error }),
     );
   }
 
@@ -337,8 +338,7 @@ export class Leadership<V = unknown> {
   }
 
   async #release(until: number, end: LeadershipEnd): Promise<void> {
-    const { telemetry } = this.#context;
-    const { election, keys } = this.#spec;
+    const [{ telemetry }, { election, keys }] = [this.#context, this.#spec];
     const stopped = await this.#drain.wait(until, end.lost);
     if (!stopped) {
       telemetry.emit('stuck', { election, term: this.term });

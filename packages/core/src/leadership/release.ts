@@ -9,7 +9,7 @@ import { sleep } from '../async/sleep.ts';
 import { isIncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
-import { isAskedToStepDown, readTerm, tryRead } from '../protocol/record.ts';
+import { readTerm, tryRead } from '../protocol/record.ts';
 import type { Successor } from '../protocol/succession.ts';
 import { handoverInOne, handoverInTwo, isRecordOf, releaseChanges, type Remains, type Won } from '../protocol/transactions.ts';
 import type { Change, Key } from '../store/contract.ts';
@@ -85,11 +85,8 @@ async function act(context: ReleaseContext, state: ActiveRelease, known: Remains
     case 'checking':
       return check(context, state.successor);
     case 'releasing': {
-      const { remains } = state;
+      const { remains, reason } = state;
       if (remains === undefined) return { type: 'remains', remains: await read(context) };
-      // The operator's deletion of the record may be seen before the operator's request.
-      const isRequested = state.reason === 'recordDeleted' && isAskedToStepDown(remains.entry);
-      const reason = isRequested ? 'steppedDown' : state.reason;
       const changes = releaseChanges(context.keys, context.entryKey, remains, { reason });
       return changes.length === 0 ? { type: 'swapped' } : swap(context, changes);
     }

@@ -39,8 +39,9 @@ export interface ElectionState<V> {
   /** The reason that the last leader wrote when it ended its term. Absent if it wrote none. */
   readonly ended?: string;
   /**
-   * True if nobody leads, but the entry of the last leader still exists: its work is stopping, or
-   * its lease has not ended. Nobody can be elected until then.
+   * True if the last leader's record is deleted, or `stepDown` was requested, and the last leader's
+   * entry still exists: its work is stopping, or its lease has not ended. Nobody can be elected
+   * until then.
    */
   readonly stopping: boolean;
   /**
@@ -122,11 +123,12 @@ export class ElectionAdmin<V = unknown> {
     const leader = await this.#store.read(this.#keys.leader, call);
     const term = termEntry === undefined ? undefined : readTerm(termEntry);
     const succession = queue.flatMap(({ name }) => readName(name)?.succession ?? [])[0];
-    const holderIsThere = queue.some(({ key }) => key === term?.entry);
+    const holder = queue.find(({ key }) => key === term?.entry);
+    const isOver = leader === undefined || tryRead(readCandidate, holder)?.stepDown === true;
     return withJson({
       name: this.name,
       candidates: this.#candidates(queue, term, succession),
-      stopping: leader === undefined && term?.ended === undefined && holderIsThere,
+      stopping: isOver && holder !== undefined && term?.ended === undefined,
       ...(term === undefined ? {} : { term: term.term }),
       ...(term?.ended === undefined ? {} : { ended: term.ended.reason }),
       ...(leader === undefined ? {} : { leader: this.#leader(leader) }),
@@ -135,28 +137,19 @@ export class ElectionAdmin<V = unknown> {
   }
 
   /**
-   * Makes the leader of this term step down (`steppedDown`). The leader stops at once, drains, and
-   * joins the queue again at the end.
+   * Requests that the leader of this term step down (`steppedDown`). The request is a field in the
+   * leader's own entry in the queue, which the leader watches. The leader stops when it sees the
+   * request, drains, deletes its record and its entry, and joins the queue again at the end. A
+   * leader that does not see the request leads until its lease ends.
    *
-   * Requests it by a field in the leader's own entry in the queue, which the leader watches, and
-   * then deletes the leader's record, unless the leader has done so. The deletion makes a leader
-   * stop that does not know the request, because its version is older. If this call fails between
-   * the two, other leaders step down nevertheless.
-   *
-   * Resolves with true if this call has requested it, or may have: an answer was lost, and the term
-   * is over. Resolves with false, and does nothing, if the term was already over.
+   * Resolves with true when the request is written, or may have been: an answer was lost, and the
+   * term is over. Resolves with false, and does nothing, if the term was already over.
    */
   async stepDown(term: bigint, options: SignalOptions = {}): Promise<boolean> {
-    const isRequested = await this.#untilSwapped(options, async (call) => {
+    return this.#untilSwapped(options, async (call) => {
       const led = await this.#ledTerm(term, call);
       return led && [led.check, { key: led.entry.key, expect: led.entry.revision, put: writeStepDown(led.entry) }];
     });
-    if (!isRequested) return false;
-    await this.#untilSwapped(options, async (call) => {
-      const led = await this.#ledTerm(term, call);
-      return led && [led.check, { key: this.#keys.leader, expect: led.leader.revision, delete: true }];
-    });
-    return true;
   }
 
   /**
@@ -230,11 +223,8 @@ export class ElectionAdmin<V = unknown> {
     });
   }
 
-  /** Reads the leader's record and entry of this term. Undefined if the term is over. */
-  async #ledTerm(
-    term: bigint,
-    call: CallOptions,
-  ): Promise<{ readonly leader: Entry; readonly entry: Entry; readonly check: Change } | undefined> {
+  /** Reads the leader's entry of this term. Undefined if the term is over. */
+  async #ledTerm(term: bigint, call: CallOptions): Promise<{ readonly entry: Entry; readonly check: Change } | undefined> {
     const termEntry = await this.#store.read(this.#keys.term, call);
     if (termEntry === undefined) return undefined;
     const record = readTerm(termEntry);
@@ -242,7 +232,7 @@ export class ElectionAdmin<V = unknown> {
     const entry = await this.#store.read(record.entry, call);
     const leader = await this.#store.read(this.#keys.leader, call);
     if (entry === undefined || leader === undefined || readLeader(leader).term !== term) return undefined;
-    return { leader, entry, check: { key: this.#keys.term, expect: termEntry.revision } };
+    return { entry, check: { key: this.#keys.term, expect: termEntry.revision } };
   }
 
   /**

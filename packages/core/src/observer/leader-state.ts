@@ -4,7 +4,7 @@ import { orAborted } from '../async/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import type { WrittenReason } from '../leadership/release-machine.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
-import { isAskedToStepDown, readLeader, readTerm } from '../protocol/record.ts';
+import { readLeader, readTerm } from '../protocol/record.ts';
 import type { Entry, Key, Store } from '../store/contract.ts';
 
 /**
@@ -17,8 +17,8 @@ export type TermEndReason = 'expired' | 'unknown' | WrittenReason | (string & {}
 
 /**
  * Why nobody leads: how the last term ended, or one of these. `neverLed`: no term was ever issued,
- * or its record was deleted. `termReset`: the store has lost terms. `recordDeleted` and
- * `steppedDown` are shown as soon as the leader's record is deleted. Its work may be stopping then.
+ * or its record was deleted. `termReset`: the store has lost terms. `recordDeleted` is shown as soon
+ * as the leader's record is deleted. Its work may be stopping then.
  */
 export type VacancyReason = 'neverLed' | 'termReset' | TermEndReason;
 
@@ -130,7 +130,7 @@ export class LeaderStateReader {
       const leader = await this.leader(signal);
       if (leader !== undefined) return this.#resetIfLower(leaderIn(leader));
       const own = await this.#read(holder, signal);
-      if (own !== undefined) return this.#vacant(term, isAskedToStepDown(own) ? 'steppedDown' : 'recordDeleted');
+      if (own !== undefined) return this.#vacant(term, 'recordDeleted');
       gone = term;
     }
   }

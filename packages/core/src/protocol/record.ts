@@ -322,14 +322,6 @@ export function writeStepDown(entry: Entry): Uint8Array {
   return write({ ...readCandidate(entry).raw, stepDown: true });
 }
 
-/**
- * True if an operator has requested in this entry that its leader step down. False if the entry is
- * unreadable.
- */
-export function isAskedToStepDown(entry: Entry | undefined): boolean {
-  return tryRead(readCandidate, entry)?.stepDown === true;
-}
-
 /** Decodes an entry of the queue. */
 export function readCandidate(entry: Entry): CandidateRecord {
   const json = open(entry);

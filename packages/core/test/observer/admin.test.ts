@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ElectionAdmin, listElections, Member, StoreError } from '../../src/index.ts';
+import { ElectionAdmin, listElections, Member } from '../../src/index.ts';
 import { longestDrainMs } from '../../src/lease/timing.ts';
 import { after, behind, DRAIN_MS, led } from '../support/led.ts';
 import { relay } from '../support/relay.ts';
@@ -8,6 +8,14 @@ import { CANDIDATES, LEADER, NAME, TERM, TTL_MS, World } from '../support/world.
 
 function operator(world: World): ElectionAdmin {
   return new ElectionAdmin(world.connect(), NAME);
+}
+
+/** Delays each state of a watch, in ms. */
+async function* late<T>(world: World, states: AsyncIterable<T>, ms: number): AsyncGenerator<T, void, undefined> {
+  for await (const state of states) {
+    await after(world, ms);
+    yield state;
+  }
 }
 
 describe.each([
@@ -56,46 +64,29 @@ describe.each([
     ]);
   });
 
-  it('makes the leader step down also if the operator fails halfway', async () => {
-    const { world, leadership } = await led(options);
-    const next = await behind(world, 'b');
-    const behindStore = world.connect();
-    let swaps = 0;
-    const store = relay(behindStore, {
-      compareAndSwap: async (changes, call) => {
-        swaps += 1;
-        if (swaps > 1) throw new StoreError('PERMISSION_DENIED', 'refused', 'no');
-        return behindStore.compareAndSwap(changes, call);
-      },
-    });
-    await expect(world.run(new ElectionAdmin(store, NAME).stepDown(1n))).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+  it('makes the leader step down by one swap, and the leader releases its keys by one swap', async () => {
+    const { world } = await led(options);
+    const { compareAndSwap } = world.server.requests;
+    expect(await world.run(operator(world).stepDown(1n))).toBe(true);
+    expect(world.server.requests.compareAndSwap - compareAndSwap).toBe(1);
     await world.pass(2 * DRAIN_MS);
-    expect(await leadership.ended).toMatchObject({ reason: 'steppedDown' });
-    expect(next.value?.term).toBe(2n);
+    expect(world.queue()).toEqual([]);
+    expect(world.server.requests.compareAndSwap - compareAndSwap).toBe(2);
   });
 
-  it('makes a leader step down whose version does not know the request, by deleting its record', async () => {
-    const world = new World(options);
-    const record = { v: 1, term: '4', memberId: 'old', incarnation: 'i', entry: `${CANDIDATES}/old~i~1~fifo~` };
-    world.put(record.entry, { v: 1, value: 7 });
-    world.put(TERM, record);
-    world.put(LEADER, record);
-    expect(await world.run(operator(world).stepDown(4n))).toBe(true);
-    expect([world.json(LEADER), world.json(record.entry)]).toEqual([undefined, { v: 1, value: 7, stepDown: true }]);
-  });
-
-  it('is named as the reason to all others also if the leader sees the deletion of its record first', async () => {
+  it('makes the leader step down, and everybody names that reason, also if the leader sees its entry change late', async () => {
     const world = new World(options);
     const behindStore = world.connect();
     const store = relay(behindStore, {
-      watch: (key, call) => behindStore.watch(key, key.startsWith(CANDIDATES) ? { ...call, signal: AbortSignal.abort() } : call),
+      watch: (key, call) => (key.startsWith(CANDIDATES) ? late(world, behindStore.watch(key, call), 300) : behindStore.watch(key, call)),
     });
     const leadership = await world.elect(world.member('a', {}, store));
+    await world.pass(1_000);
     const next = await behind(world, 'b');
     const observer = world.observer();
     await world.run(observer.ready);
     await world.run(operator(world).stepDown(1n));
-    expect(await world.run(leadership.ended)).toMatchObject({ reason: 'recordDeleted' });
+    expect(await world.run(leadership.ended)).toMatchObject({ reason: 'steppedDown', lost: false });
     await world.pass(2 * DRAIN_MS);
     expect(next.value?.term).toBe(2n);
     expect(observer.current).toMatchObject({ state: 'leader', previous: { memberId: 'a', reason: 'steppedDown' } });
@@ -176,6 +167,26 @@ describe.each([
     expect(await world.run(new ElectionAdmin(store, NAME).stepDown(1n))).toBe(true);
     await world.pass(2 * DRAIN_MS);
     expect([next.value?.term, next.value?.isValid()]).toEqual([2n, true]);
+  });
+});
+
+describe('a request to a leader that does not know yet that a handover has elected it', () => {
+  it.each([
+    ['makes it step down', 'steppedDown', (admin: ElectionAdmin) => admin.stepDown(2n)],
+    ['makes it hand over', 'handover', (admin: ElectionAdmin) => admin.requestHandover(2n, 'c')],
+  ] as const)('%s', async (_, reason, request) => {
+    const { world, leadership } = await led();
+    const store = world.connect();
+    const second = track(world.member('b', {}, store).election(NAME).campaign());
+    await world.pass(20);
+    const third = await behind(world, 'c');
+    store.link.cutOff();
+    await world.run(leadership.handover('b'));
+    expect(await world.run(request(operator(world)))).toBe(true);
+    store.link.heal();
+    await world.pass(2 * TTL_MS);
+    expect([second.value?.isValid(), third.value?.term]).toEqual([false, 3n]);
+    expect(await second.value?.ended).toMatchObject({ reason, lost: false });
   });
 });
 

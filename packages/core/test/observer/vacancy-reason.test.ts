@@ -40,19 +40,28 @@ const ends: Readonly<
   termBehind: async ({ leadership }) => leadership.reportTerm(7n),
 };
 
-it.each([
-  ['steppedDown', ends.steppedDown],
-  ['recordDeleted', ends.recordDeleted],
-] as const)('an observer shows %s while the leader is still stopping', async (reason, end) => {
-  const led_ = await led();
-  const { world, leadership } = led_;
+it('an observer shows recordDeleted while the leader is still stopping', async () => {
+  const { world, leadership } = await led();
   const observer = world.observer();
   await world.run(observer.ready);
   leadership.waitUntil(after(world, 900));
-  await world.run(end(led_));
+  world.server.deleteKey(LEADER);
   await world.pass(100);
   expect([world.queue(), world.json(TERM)?.['ended']]).toEqual([['a'], undefined]);
-  expect(observer.current).toEqual({ state: 'vacant', term: 1n, reason });
+  expect(observer.current).toEqual({ state: 'vacant', term: 1n, reason: 'recordDeleted' });
+  await world.close();
+});
+
+it('an observer shows a leader that steps down until its work has stopped, and then steppedDown', async () => {
+  const { world, leadership } = await led();
+  const observer = world.observer();
+  await world.run(observer.ready);
+  leadership.waitUntil(after(world, 900));
+  await world.run(new ElectionAdmin(world.connect(), NAME).stepDown(1n));
+  await world.pass(100);
+  expect([leadership.isValid(), observer.current.state]).toEqual([false, 'leader']);
+  await world.pass(1_000);
+  expect(observer.current).toEqual({ state: 'vacant', term: 1n, reason: 'steppedDown' });
   await world.close();
 });
 
