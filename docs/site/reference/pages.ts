@@ -1,9 +1,10 @@
-/** The generated pages of docs/reference: every error code and every event. */
+/** The generated pages of docs/reference: every error code, every event and every option. */
 
 import { isRetryable, StoreError, type Logger } from '@incumbent/core';
 import { Telemetry, telemetryEvents } from '@incumbent/core/adapter';
 import { type ErrorHelp, otherErrors, storeErrors } from './error-help.ts';
 import { endReasons, events, warnings } from './event-help.ts';
+import { optionsPage } from './options-page.ts';
 
 /** A generated page: its path below docs/, and its text. */
 export interface GeneratedPage {
@@ -16,6 +17,7 @@ export function referencePages(): readonly GeneratedPage[] {
   return [
     { path: 'reference/errors.md', text: errorsPage() },
     { path: 'reference/events.md', text: eventsPage() },
+    { path: 'reference/options.md', text: optionsPage(NOTICE('option-help.ts')) },
   ];
 }
 
