@@ -8,8 +8,11 @@ import { expect, test } from 'vitest';
 import { filesOf, root, textOf } from '../../test/repo/workspace.ts';
 import { codeBlocks } from './code-blocks.ts';
 
-/** Blocks that show code of the reader, which is not here. Each new one needs a reason. */
-const UNCHECKED = 2;
+/**
+ * How many blocks of a page show code of the reader, which is not here: the tests of a new store, and
+ * a program to simulate. Each new one needs a reason.
+ */
+const UNCHECKED = { 'docs/adding-a-store.md': 2, 'packages/conformance/README.md': 2, 'packages/simulator/README.md': 1 };
 
 const blocks = codeBlocks();
 const examples = filesOf('examples/**/*.ts').map(textOf);
@@ -17,7 +20,11 @@ const isQuoted = (code: string): boolean => examples.some((text) => text.include
 
 test('few blocks of TypeScript are unchecked', () => {
   expect(blocks.length).toBeGreaterThan(10);
-  expect(blocks.filter(({ isUnchecked }) => isUnchecked).map(({ page, line }) => `${page}:${line}`)).toHaveLength(UNCHECKED);
+  const unchecked = Object.groupBy(
+    blocks.filter(({ isUnchecked }) => isUnchecked),
+    ({ page }) => page,
+  );
+  expect(Object.fromEntries(Object.entries(unchecked).map(([page, found]) => [page, found?.length]))).toEqual(UNCHECKED);
 });
 
 test('every other block compiles, or is a part of an example, which is compiled and tested', async () => {

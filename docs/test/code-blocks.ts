@@ -1,4 +1,4 @@
-/** The TypeScript in the pages of docs/. */
+/** The TypeScript in the pages of docs/ and of the packages. */
 
 import { filesOf, textOf } from '../../test/repo/workspace.ts';
 
@@ -12,11 +12,12 @@ export interface CodeBlock {
   readonly code: string;
 }
 
-/** The blocks of all pages below docs/ that are written by hand or by `pnpm reference`. */
+/**
+ * The blocks of the pages of packages, and of all pages below docs/ that are written by hand or by
+ * `pnpm reference`.
+ */
 export function codeBlocks(): readonly CodeBlock[] {
-  return filesOf('docs/**/*.md')
-    .filter((page) => !page.startsWith('docs/api/'))
-    .flatMap(blocksOf);
+  return [...filesOf('docs/**/*.md'), ...filesOf('packages/*/README.md')].filter((page) => !page.startsWith('docs/api/')).flatMap(blocksOf);
 }
 
 function blocksOf(page: string): readonly CodeBlock[] {

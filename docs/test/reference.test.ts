@@ -18,3 +18,14 @@ test('the reference lists every warning of the sources, and no other', () => {
   const emitted = new Set(codes.filter((code) => code !== 'INCUMBENT_DEBUG'));
   expect(new Set(Object.keys(warnings))).toEqual(emitted);
 });
+
+test('the tables have lines of at most 100 columns', () => {
+  const tables = filesOf('docs/site/reference/*-help.ts');
+  const long = tables.flatMap((table) =>
+    textOf(table)
+      .split('\n')
+      .flatMap((line, index) => (line.length > 100 ? [`${table}:${index + 1}`] : [])),
+  );
+  expect(tables.length).toBeGreaterThan(1);
+  expect(long).toEqual([]);
+});

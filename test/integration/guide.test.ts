@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { makeScratch, type Scratch, type ScriptProcess, spawnScript, startEtcd, until } from '@incumbent/test-support';
+import { makeScratch, type Scratch, type ScriptProcess, spawnScript, startEtcd, startRedis, until } from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { freshNamespace, storeUrl } from './checks/pair.ts';
 
@@ -95,6 +95,47 @@ describe('the programs of the guide', () => {
     await said(script, /leads in term 1$/);
     script.sigterm();
     expect(await script.exited).toBe(0);
+  });
+});
+
+describe('the programs on the page of the package incumbent', () => {
+  const page = readFileSync(new URL('packages/incumbent/README.md', ROOT), 'utf8');
+  const programs = [...page.matchAll(/```ts\n([^]*?)```/g)].map(([, code = '']) => code);
+
+  /** Starts the one program that contains these words, on a store at this URL. */
+  async function run(words: string, url: string): Promise<ScriptProcess> {
+    const [code = '', ...others] = programs.filter((program) => program.includes(words));
+    expect(others).toEqual([]);
+    const there = code.replace(/\w+:\/\/127\.0\.0\.1:\d+\/my-app/, url);
+    expect(there).not.toBe(code);
+    await writeFile(join(folder.path, 'program.mts'), there);
+    return start('program.mts');
+  }
+
+  it.each(['await lead(', "'controller'"])('lead, and stop in order: the one with %s', async (words) => {
+    await using etcd = await startEtcd();
+    await using script = await run(words, storeUrl([etcd.url], freshNamespace()));
+    await said(script, /^leads in term 1$/);
+    script.sigterm();
+    expect(await script.exited).toBe(0);
+  });
+
+  it('write the report if nobody else does', async () => {
+    await using etcd = await startEtcd();
+    await using script = await run('tryLead', storeUrl([etcd.url], freshNamespace()));
+    expect(await script.exited).toBe(0);
+    expect(script.output).toEqual(['the report of term 1']);
+  });
+
+  it('write the invoice under a lock', async () => {
+    await using redis = await startRedis();
+    await using script = await run('withLock', storeUrl([redis.url], freshNamespace(), 'redis'));
+    expect(await script.exited).toBe(0);
+    expect(script.output).toEqual([expect.stringMatching(/^written with the token \d+$/)]);
+  });
+
+  it('are all run here', () => {
+    expect(programs).toHaveLength(4);
   });
 });
 

@@ -18,10 +18,18 @@ function anchorOf(heading: string): string {
     .replaceAll(' ', '-');
 }
 
+/** The links and images of a page, without those in code. */
+function hrefsOf(page: string): readonly string[] {
+  const text = textOf(page).replaceAll(/```[\s\S]*?```/g, '');
+  const inline = [...text.matchAll(/\]\(([^)\s]+)\)/g)];
+  const reference = [...text.matchAll(/^\[[^\]]+\]: (\S+)/gm)];
+  const html = [...text.matchAll(/<(?:a|img)\b[^>]*\b(?:href|src)="([^"]+)"/g)];
+  return [...inline, ...reference, ...html].map(([, href = '']) => href);
+}
+
 /** Where a page links to within this repository, as a path and an anchor. */
 function linksOf(page: string): readonly { readonly path: string; readonly anchor: string }[] {
-  const text = textOf(page).replaceAll(/```[\s\S]*?```/g, '');
-  return [...text.matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, link = '']) => {
+  return hrefsOf(page).flatMap((link) => {
     const isOurs = link.startsWith(REPOSITORY);
     if (!isOurs && /^[a-z]+:/.test(link)) return [];
     const [path = '', anchor = ''] = (isOurs ? link.slice(REPOSITORY.length) : link).split('#');
@@ -48,4 +56,20 @@ test('every link of a page leads to a file, and to a heading of it', () => {
   );
   expect(pages.length).toBeGreaterThan(50);
   expect(dead).toEqual([]);
+});
+
+test('the page of a package links by addresses, because a relative link breaks on npmjs.com', () => {
+  const pages = filesOf('packages/*/README.md');
+  const relative = pages.flatMap((page) =>
+    hrefsOf(page)
+      .filter((href) => !/^(?:https:|#)/.test(href))
+      .map((href) => `${page}: ${href}`),
+  );
+  expect(pages.length).toBeGreaterThan(10);
+  expect(relative).toEqual([]);
+});
+
+test('the address of the repository is the one in every package.json', () => {
+  const manifests = filesOf('packages/*/package.json').map(textOf);
+  expect(manifests.filter((text) => !text.includes('"url": "git+https://github.com/incumbent/incumbent.git"'))).toEqual([]);
 });

@@ -19,70 +19,102 @@ export const storeErrors: Readonly<Record<StoreErrorCode, ErrorHelp>> = {
   UNREACHABLE: {
     meaning: 'No server could be reached.',
     cause:
-      'The address or port in the URL is wrong, the server does not run, or a firewall drops the connection. Every address in the URL was tried.',
+      'The address or port in the URL is wrong, the server does not run, or a firewall drops ' +
+      'the connection. Every address in the URL was tried.',
     remedy:
-      'Check the URL with `incumbent doctor`. A running member retries by itself. At the start, `openStore(url, { waitMs })` waits for a store that is still starting.',
+      'Check the URL with `incumbent doctor`. A running member retries by itself. At the ' +
+      'start, `openStore(url, { waitMs })` waits for a store that is still starting.',
   },
   TIMEOUT: {
     meaning: 'No answer came within `timeoutMs`.',
-    cause: 'The server or the network is slow, or the event loop of this process was blocked while the answer arrived.',
+    cause:
+      'The server or the network is slow, or the event loop of this process was blocked while ' +
+      'the answer arrived.',
     remedy:
-      'A read can be repeated. A write may have been applied: read the keys first. If timeouts are frequent, raise `ttlMs`, from which the timeout of a call follows, or find out what blocks the event loop (event [`loopLag`](events.md#looplag)).',
+      'A read can be repeated. A write may have been applied: read the keys first. If timeouts ' +
+      'are frequent, raise `ttlMs`, from which the timeout of a call follows, or find out what ' +
+      'blocks the event loop (event [`loopLag`](events.md#looplag)).',
   },
   CONNECTION_LOST: {
     meaning: 'The connection was lost during the call.',
     cause: 'The server was restarted, or a proxy or the network closed the connection.',
-    remedy: 'The same as for `TIMEOUT`: repeat a read; after a write, read the keys before you repeat the write.',
+    remedy:
+      'The same as for `TIMEOUT`: repeat a read; after a write, read the keys before you ' +
+      'repeat the write.',
   },
   UNAVAILABLE: {
     meaning: 'The store was reached but cannot serve now.',
     cause:
-      'The servers have no quorum or no leader, are overloaded or shutting down. On SQLite, another process has locked the file for too long, or the disk is full.',
+      'The servers have no quorum or no leader, are overloaded or shutting down. On SQLite, ' +
+      'another process has locked the file for too long, or the disk is full.',
     remedy: 'Members retry by themselves. If the error persists, check the state of the cluster.',
   },
   UNAUTHENTICATED: {
     meaning: 'The store rejects the user, password, token or certificate.',
-    cause: 'The credentials in the URL or the options are wrong or missing, or a certificate has expired.',
+    cause:
+      'The credentials in the URL or the options are wrong or missing, or a certificate has ' +
+      'expired.',
     remedy:
-      'Correct the credentials. Percent-encode characters such as `@`, `:` and `/` in the password of a URL. `campaign` and `lead` reject at once, because a retry would not help.',
+      'Correct the credentials. Percent-encode characters such as `@`, `:` and `/` in the ' +
+      'password of a URL. `campaign` and `lead` reject at once, because a retry would not help.',
   },
   PERMISSION_DENIED: {
     meaning: 'The credentials are valid but do not allow this call.',
-    cause: 'The user may not read or write below the namespace of the store. On SQLite, the process may not write the file or its folder.',
+    cause:
+      'The user may not read or write below the namespace of the store. On SQLite, the process ' +
+      'may not write the file or its folder.',
     remedy:
-      'Run the statement in `details.grant`, which the message shows. The README of the package of each store lists all rights that a member needs.',
+      'Run the statement in `details.grant`, which the message shows. The README of the ' +
+      'package of each store lists all rights that a member needs.',
     details: '`keys`, `right`, `grant`, where the store tells them. On SQLite: `file`.',
   },
   LEASE_EXPIRED: {
     meaning: 'The lease is gone, and with it every key that was bound to the lease.',
     cause: 'The lease was not renewed within its ttl, or an operator has revoked the lease.',
     remedy:
-      'Nothing to do in an election: the member opens a new session and campaigns again. In code that uses `Store` directly, grant a new lease.',
+      'Nothing to do in an election: the member opens a new session and campaigns again. In ' +
+      'code that uses `Store` directly, grant a new lease.',
     details: 'On Consul: `lease`.',
   },
   TOO_LARGE: {
     meaning: 'A value, or the number of changes, exceeds the limit of the store.',
-    cause: 'The published value or a value in `swap` is too large, or one swap holds more changes than `capabilities.maxChanges`.',
-    remedy: 'Publish an address instead of the data. Split the swap. [Stores](../stores.md) lists the limits.',
+    cause:
+      'The published value or a value in `swap` is too large, or one swap holds more changes ' +
+      'than `capabilities.maxChanges`.',
+    remedy:
+      'Publish an address instead of the data. Split the swap. [Stores](../stores.md) lists ' +
+      'the limits.',
   },
   UNSUPPORTED: {
-    meaning: 'The server is not a store of this kind, or its version lacks something that is needed.',
+    meaning:
+      'The server is not a store of this kind, or its version lacks something that is needed.',
     cause:
-      'The URL points to another service, the server is too old, or a setting of the server makes elections unsafe, such as a `maxmemory-policy` of Redis other than `noeviction`.',
-    remedy: 'The message names what is missing. Correct the URL, upgrade the server, or change the setting.',
+      'The URL points to another service, the server is too old, or a setting of the server ' +
+      'makes elections unsafe, such as a `maxmemory-policy` of Redis other than `noeviction`.',
+    remedy:
+      'The message names what is missing. Correct the URL, upgrade the server, or change the ' +
+      'setting.',
     details: 'On SQLite: `file` or `version`.',
   },
   SHARED_FILE: {
     meaning: 'Another machine uses the SQLite file of this store.',
-    cause: 'The file lies on a network file system, where the processes of the other machine and its clock are not visible.',
-    remedy: 'Put the file on a local disk, or use a store with servers for processes on several machines.',
+    cause:
+      'The file lies on a network file system, where the processes of the other machine and ' +
+      'its clock are not visible.',
+    remedy:
+      'Put the file on a local disk, or use a store with servers for processes on several ' +
+      'machines.',
     details: '`file`, `machine`.',
   },
   CORRUPT: {
     meaning: 'The data of the store are damaged.',
-    cause: 'A file of SQLite, or the file that holds the vote of a peer member, was truncated, overwritten or restored in part.',
+    cause:
+      'A file of SQLite, or the file that holds the vote of a peer member, was truncated, ' +
+      'overwritten or restored in part.',
     remedy:
-      'Restore the file from a backup or delete it, and then set `minTerm` above the highest term that a fence has seen. Never delete the vote of a running quorum to get past this error: a member that forgets its vote may vote twice.',
+      'Restore the file from a backup or delete it, and then set `minTerm` above the highest ' +
+      'term that a fence has seen. Never delete the vote of a running quorum to get past this ' +
+      'error: a member that forgets its vote may vote twice.',
     details: 'On SQLite: `file`.',
   },
   STORE_CLOSED: {
@@ -93,13 +125,19 @@ export const storeErrors: Readonly<Record<StoreErrorCode, ErrorHelp>> = {
   CONFLICT: {
     meaning: 'Another program changed a key of `leadership.stored` at the same time.',
     cause:
-      'A program that does not lead writes to the same key. With the outcome `refused`, it did so at each of 20 tries, and the value was not written. With `unknown`, the answer to the write was lost, so nobody can tell whether the write took place before the change.',
-    remedy: 'Let only leaders write to the key. After `unknown`, read the value and decide whether to write again.',
+      'A program that does not lead writes to the same key. With the outcome `refused`, it did ' +
+      'so at each of 20 tries, and the value was not written. With `unknown`, the answer to ' +
+      'the write was lost, so nobody can tell whether the write took place before the change.',
+    remedy:
+      'Let only leaders write to the key. After `unknown`, read the value and decide whether ' +
+      'to write again.',
     details: '`key`.',
   },
   STORE_FAILED: {
     meaning: 'Any other failure of a store call.',
-    cause: 'The server answered with an error that has no code of its own. `error.cause` is the native error.',
+    cause:
+      'The server answered with an error that has no code of its own. `error.cause` is the ' +
+      'native error.',
     remedy: 'Read `error.cause`. Members treat this error as temporary and retry.',
   },
 };
@@ -109,7 +147,8 @@ export const otherErrors: Readonly<Record<Exclude<ErrorCode, StoreErrorCode>, Er
   INVALID_OPTION: {
     meaning: 'An option is missing, of the wrong type, or out of range.',
     cause:
-      'A mistake in the program. The message names the option, the value and the allowed range. The error is a `TypeError` or a `RangeError`.',
+      'A mistake in the program. The message names the option, the value and the allowed ' +
+      'range. The error is a `TypeError` or a `RangeError`.',
     remedy: 'Correct the option. The error is thrown before any call to the store.',
     details: '`option`, `value`. Never a secret.',
   },
@@ -127,22 +166,34 @@ export const otherErrors: Readonly<Record<Exclude<ErrorCode, StoreErrorCode>, Er
   },
   ADAPTER_MISSING: {
     meaning: 'The package of this store is not installed.',
-    cause: 'Each store is a package of its own. `incumbent` loads the package when the scheme is first used.',
-    remedy: 'Install the package that the message names, for example `npm install @incumbent/etcd`.',
+    cause:
+      'Each store is a package of its own. `incumbent` loads the package when the scheme is ' +
+      'first used.',
+    remedy:
+      'Install the package that the message names, for example `npm install @incumbent/etcd`.',
     details: '`package`.',
   },
   WEAK_STORE: {
     meaning: 'The store is not linearizable, and the election does not accept that.',
-    cause: 'Redis and Valkey may lose an acknowledged write in a failover of their servers. Two members may then lead.',
+    cause:
+      'Redis and Valkey may lose an acknowledged write in a failover of their servers. Two ' +
+      'members may then lead.',
     remedy:
-      "Use a linearizable store, or accept the weaker guarantee with `acceptWeakStore: 'redis'` (`--accept-weak-store redis` on the command line) and protect every write with a [fence](../glossary.md#fence).",
+      'Use a linearizable store, or accept the weaker guarantee with `acceptWeakStore: ' +
+      "'redis'` (`--accept-weak-store redis` on the command line) and protect every write with " +
+      'a [fence](../glossary.md#fence).',
     details: '`store`, `election`.',
   },
   FOREIGN_DATA: {
-    meaning: 'A key of the election, its published value, or a value of `leadership.stored` holds data that this program does not expect.',
+    meaning:
+      'A key of the election, its published value, or a value of `leadership.stored` holds ' +
+      'data that this program does not expect.',
     cause:
-      'Another program writes below the same namespace, somebody edited a key by hand, or the published value does not fit the `parse` schema or the `codec` of this reader.',
-    remedy: 'Give each application a namespace of its own. Compare the value options of all members and observers.',
+      'Another program writes below the same namespace, somebody edited a key by hand, or the ' +
+      'published value does not fit the `parse` schema or the `codec` of this reader.',
+    remedy:
+      'Give each application a namespace of its own. Compare the value options of all members ' +
+      'and observers.',
     details: '`key`, or the `issues` of the schema.',
   },
   NEWER_FORMAT: {
@@ -154,95 +205,131 @@ export const otherErrors: Readonly<Record<Exclude<ErrorCode, StoreErrorCode>, Er
   LEASE_TOO_SHORT: {
     meaning: 'The store granted a lease that is too short to lead.',
     cause: 'The server limits leases to less than this member needs for its margin and `drainMs`.',
-    remedy: 'Lower `drainMs`, or raise the longest lease that the server grants ([timing](../timing.md)).',
+    remedy:
+      'Lower `drainMs`, or raise the longest lease that the server grants ' +
+      '([timing](../timing.md)).',
     details: '`askedMs`, `grantedMs`.',
   },
   DUPLICATE_MEMBER: {
     meaning: 'Another process holds the same member id.',
     cause:
-      "Two processes were given one `memberId`, or a former process of this member still lives. With `onDuplicate: 'wait'`, the member has waited for twice the ttl.",
+      'Two processes were given one `memberId`, or a former process of this member still ' +
+      "lives. With `onDuplicate: 'wait'`, the member has waited for twice the ttl.",
     remedy:
-      "Give each process an id of its own, or omit `memberId`: the default is random. Use `onDuplicate: 'replace'` if the new process must replace the old one.",
-    details: '`memberId`, `waitedMs`, and `host` and `startedAt` of the other process, if it gave them.',
+      'Give each process an id of its own, or omit `memberId`: the default is random. Use ' +
+      "`onDuplicate: 'replace'` if the new process must replace the old one.",
+    details:
+      '`memberId`, `waitedMs`, and `host` and `startedAt` of the other process, if it gave them.',
   },
   ALREADY_CAMPAIGNING: {
     meaning: 'This member already campaigns for this election, or leads it.',
     cause: 'The program called `campaign` or `lead` a second time on one election of one member.',
-    remedy: 'Keep one call per election and member. A second candidate in one process needs a second `Member`.',
+    remedy:
+      'Keep one call per election and member. A second candidate in one process needs a second ' +
+      '`Member`.',
   },
   SUCCESSION_MISMATCH: {
     meaning: 'Earlier candidates of this election use another order of succession.',
-    cause: 'A deployment changes the option `succession` while members with the former order still campaign.',
+    cause:
+      'A deployment changes the option `succession` while members with the former order still ' +
+      'campaign.',
     remedy: 'Stop all candidates with the former order first, or give the election a new name.',
     details: '`theirs`, `mine`.',
   },
   TERMS_EXHAUSTED: {
     meaning: 'The last term is 2⁶³ − 1, the highest.',
     cause: 'A false `minTerm` or a false term passed to `reportTerm` has raised the terms.',
-    remedy: 'Follow [When terms have risen too far](../operations.md#when-terms-have-risen-too-far).',
+    remedy:
+      'Follow [When terms have risen too far](../operations.md#when-terms-have-risen-too-far).',
     details: '`term`.',
   },
   NO_SUCH_CANDIDATE: {
     meaning: 'A handover named a member that is not a candidate. The leadership continues.',
     cause: 'The named member has left, has not joined the queue yet, or is the leader itself.',
-    remedy: 'List the candidates with `incumbent candidates`, or omit the name to hand over to the next one.',
+    remedy:
+      'List the candidates with `incumbent candidates`, or omit the name to hand over to the ' +
+      'next one.',
     details: '`memberId`, `candidates`.',
   },
   HANDOVER_FAILED: {
-    meaning: 'The store did not accept a handover after the drain. The leadership ended as a resignation.',
-    cause: 'The successor left the queue during the drain, the lease ended, or the store rejected the swap.',
-    remedy: 'Nothing to repair: the next candidate is elected. Read who leads before you act on the handover.',
+    meaning:
+      'The store did not accept a handover after the drain. The leadership ended as a resignation.',
+    cause:
+      'The successor left the queue during the drain, the lease ended, or the store rejected ' +
+      'the swap.',
+    remedy:
+      'Nothing to repair: the next candidate is elected. Read who leads before you act on the ' +
+      'handover.',
     details: '`memberId`, `incarnation`.',
   },
   LEADERSHIP_ENDED: {
     meaning: 'The leadership has ended. The reason of `leadership.signal` has this code, too.',
     cause: 'A call was made on a leadership that is over. `details.reason` says why it ended.',
     remedy:
-      'Stop the work. `lead` campaigns again by itself. [Why a leadership ends](events.md#why-a-leadership-ends) lists a remedy for each reason.',
+      'Stop the work. `lead` campaigns again by itself. [Why a leadership ' +
+      'ends](events.md#why-a-leadership-ends) lists a remedy for each reason.',
     details:
-      'The `LeadershipEnd`: `term`, `reason`, `lost`, `lastRenewalAt`, `sinceRenewalMs`, `loopBlockedMs`, `errors`, `drainMs`, `seenTerm`.',
+      'The `LeadershipEnd`: `term`, `reason`, `lost`, `lastRenewalAt`, `sinceRenewalMs`, ' +
+      '`loopBlockedMs`, `errors`, `drainMs`, `seenTerm`.',
   },
   STALE_TERM: {
     meaning: 'A fence has admitted a newer term.',
     cause: 'This process is a former leader, or the store has lost terms that the fence has seen.',
     remedy:
-      'Do not write. Inside `lead`, let the error pass: `lead` reports the seen term, and the next leader has a higher one. By hand, call `leadership.reportTerm(error.details.seen)`.',
+      'Do not write. Inside `lead`, let the error pass: `lead` reports the seen term, and the ' +
+      'next leader has a higher one. By hand, call `leadership.reportTerm(error.details.seen)`.',
     details: '`term`, `seen`.',
   },
   MEMBER_CLOSED: {
     meaning: 'The member was closed.',
     cause: 'The program called `close()` or `shutdown()` while a campaign was pending.',
-    remedy: 'Expected during an orderly stop. A call of `lead` resolves instead of rejecting with this code.',
+    remedy:
+      'Expected during an orderly stop. A call of `lead` resolves instead of rejecting with ' +
+      'this code.',
   },
   OBSERVER_CLOSED: {
     meaning: 'The observer was closed.',
-    cause: 'The program closed an `ElectionObserver` and used it afterwards, or closed it before its first view.',
+    cause:
+      'The program closed an `ElectionObserver` and used it afterwards, or closed it before ' +
+      'its first view.',
     remedy: 'Create a new observer.',
   },
   VOTE_NOT_WRITTEN: {
     meaning: 'Without a store: the member could not write its vote to disk, and has ended.',
     cause: 'The disk is full, or the file or its folder is not writable.',
-    remedy: 'Repair the disk and restart the process. A member that continued could vote twice in one term.',
+    remedy:
+      'Repair the disk and restart the process. A member that continued could vote twice in ' +
+      'one term.',
   },
   POSITION_UNKNOWN: {
-    meaning: 'Without a store: the function `position` of the application failed, and the member has ended.',
+    meaning:
+      'Without a store: the function `position` of the application failed, and the member has ' +
+      'ended.',
     cause: '`position` threw. `error.cause` is its error.',
     remedy: 'Repair the function and restart the process.',
   },
   JOIN_FAILED: {
     meaning: 'Without a store: the member found no other members to join, and has ended.',
     cause: 'The seeds are wrong or down, or a firewall blocks the port.',
-    remedy: 'Check the list of seeds and the ports. The event [`seedsFailed`](events.md#seedsfailed) has the underlying error.',
+    remedy:
+      'Check the list of seeds and the ports. The event [`seedsFailed`](events.md#seedsfailed) ' +
+      'has the underlying error.',
   },
   NOT_ENOUGH_MEMBERS: {
     meaning: 'Without a store: there are fewer members than a leader needs.',
-    cause: 'The member knows fewer other members than the option that sets the minimum size requires.',
+    cause:
+      'The member knows fewer other members than the option that sets the minimum size requires.',
     remedy: 'Start more members, or wait for the others to join.',
   },
   MEMBERS_CHANGED: {
-    meaning: 'Without a store: this member voted in a list of members that differs too much from the present one.',
-    cause: 'Several members were added or removed at once. Two leaders could be elected in one term.',
-    remedy: 'Change one member at a time, and let an election happen in between ([peer](../../packages/peer/README.md)).',
+    meaning:
+      'Without a store: this member voted in a list of members that differs too much from the ' +
+      'present one.',
+    cause:
+      'Several members were added or removed at once. Two leaders could be elected in one term.',
+    remedy:
+      'Change one member at a time, and let an election happen in between ' +
+      '([peer](../../packages/peer/README.md)).',
     details: '`former`, `members`.',
   },
 };

@@ -14,7 +14,11 @@ export interface EventHelp {
 }
 
 export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
-  sessionOpened: { meaning: 'The store granted a lease to this member.', remedy: 'None.', fields: '`lease`, `ttlMs`, `validForMs`' },
+  sessionOpened: {
+    meaning: 'The store granted a lease to this member.',
+    remedy: 'None.',
+    fields: '`lease`, `ttlMs`, `validForMs`',
+  },
   sessionRenewed: {
     meaning: 'The store acknowledged a renewal.',
     remedy: 'None. A growing `tookMs` warns of a slow store.',
@@ -25,7 +29,11 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     remedy: 'Check the store and the network. If it happens often, raise `ttlMs`.',
     fields: '`lease`, `remainingMs`, `error`',
   },
-  sessionRecovered: { meaning: 'Renewals are acknowledged again before the deadline.', remedy: 'None.', fields: '`lease`' },
+  sessionRecovered: {
+    meaning: 'Renewals are acknowledged again before the deadline.',
+    remedy: 'None.',
+    fields: '`lease`',
+  },
   sessionEnded: {
     meaning: 'The lease of this member has ended. All leaderships on it have ended, too.',
     remedy: 'See [Why a leadership ends](#why-a-leadership-ends) for the reason.',
@@ -33,16 +41,28 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
   },
   loopLag: {
     meaning: 'The event loop was blocked for longer than a tenth of the ttl.',
-    remedy: 'Move synchronous work to a worker thread ([What blocks the event loop](../operations.md#what-blocks-the-event-loop)).',
+    remedy:
+      'Move synchronous work to a worker thread ([What blocks the event ' +
+      'loop](../operations.md#what-blocks-the-event-loop)).',
     fields: '`blockedMs`',
   },
   duplicateMember: {
     meaning: 'Another process holds the id of this member.',
-    remedy: 'Expected for a moment after a restart with the same id. Otherwise give each process an id of its own.',
+    remedy:
+      'Expected for a moment after a restart with the same id. Otherwise give each process an ' +
+      'id of its own.',
     fields: '`key`, `onDuplicate`',
   },
-  joined: { meaning: 'This member has an entry in the queue of an election.', remedy: 'None.', fields: '`election`, `key`' },
-  waiting: { meaning: 'This candidate waits behind another one.', remedy: 'None.', fields: '`election`, `behind`' },
+  joined: {
+    meaning: 'This member has an entry in the queue of an election.',
+    remedy: 'None.',
+    fields: '`election`, `key`',
+  },
+  waiting: {
+    meaning: 'This candidate waits behind another one.',
+    remedy: 'None.',
+    fields: '`election`, `behind`',
+  },
   elected: {
     meaning: 'This member was elected.',
     remedy: 'None.',
@@ -50,28 +70,50 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
   },
   ended: {
     meaning: 'A leadership of this member has ended. `why` is a sentence about the cause.',
-    remedy: 'None if `lost` is false. Otherwise see [Why a leadership ends](#why-a-leadership-ends).',
-    fields: '`election`, `term`, `reason`, `lost`, `why`, `lastRenewalAt`, `sinceRenewalMs`, `loopBlockedMs`, `errors`, `drainMs`',
+    remedy:
+      'None if `lost` is false. Otherwise see [Why a leadership ends](#why-a-leadership-ends).',
+    fields:
+      '`election`, `term`, `reason`, `lost`, `why`, `lastRenewalAt`, `sinceRenewalMs`, ' +
+      '`loopBlockedMs`, `errors`, `drainMs`',
   },
-  released: { meaning: 'The store holds nothing of that term any more.', remedy: 'None.', fields: '`election`, `term`' },
-  stuck: {
-    meaning: 'The work did not stop within `drainMs` after its leadership ended. It may still run while another member leads.',
-    remedy: 'Pass `leadership.signal` to everything that the work awaits. Restart the process if the work never stops.',
+  released: {
+    meaning: 'The store holds nothing of that term any more.',
+    remedy: 'None.',
     fields: '`election`, `term`',
   },
-  unstuck: { meaning: 'Work that was stuck has stopped. The member campaigns again.', remedy: 'None.', fields: '`election`, `term`' },
+  stuck: {
+    meaning:
+      'The work did not stop within `drainMs` after its leadership ended. It may still run ' +
+      'while another member leads.',
+    remedy:
+      'Pass `leadership.signal` to everything that the work awaits. Restart the process if the ' +
+      'work never stops.',
+    fields: '`election`, `term`',
+  },
+  unstuck: {
+    meaning: 'Work that was stuck has stopped. The member campaigns again.',
+    remedy: 'None.',
+    fields: '`election`, `term`',
+  },
   workFailed: {
-    meaning: 'The work of `lead` failed. The member resigned or had lost its leadership, and campaigns again.',
-    remedy: 'Read `error`. After a store error whose outcome is unknown, the next work must read before it writes.',
+    meaning:
+      'The work of `lead` failed. The member resigned or had lost its leadership, and ' +
+      'campaigns again.',
+    remedy:
+      'Read `error`. After a store error whose outcome is unknown, the next work must read ' +
+      'before it writes.',
     fields: '`election`, `term`, `error`',
   },
   evicted: {
     meaning: 'This candidate passed over candidates that did not claim in time.',
-    remedy: 'Check the processes that are named in `keys`: they hang, or a former call of them was applied late.',
+    remedy:
+      'Check the processes that are named in `keys`: they hang, or a former call of them was ' +
+      'applied late.',
     fields: '`election`, `keys`',
   },
   retry: {
-    meaning: 'A call to the store failed, and the member tries it again. `doing` says which step it was.',
+    meaning:
+      'A call to the store failed, and the member tries it again. `doing` says which step it was.',
     remedy: 'None for single events. Many of them mean that the store is slow or away.',
     fields: '`doing`, `error`',
   },
@@ -101,22 +143,33 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     fields: '`election`, `term`, `to`',
   },
   subscriberFailed: {
-    meaning: 'A subscriber, or `onElected` or `onEnded`, threw an error. Elections are not affected.',
+    meaning:
+      'A subscriber, or `onElected` or `onEnded`, threw an error. Elections are not affected.',
     remedy: 'Correct the callback.',
     fields: '`election` or `group`, `error`',
   },
   storeEndsEarly: {
-    meaning: 'This store may end a lease that is being renewed. Two members may then consider themselves leader for a moment.',
+    meaning:
+      'This store may end a lease that is being renewed. Two members may then consider ' +
+      'themselves leader for a moment.',
     remedy: 'Protect every write with a fence. Upgrade the store if `why` names its version.',
     fields: '`store`, `why`',
   },
-  reaperReady: { meaning: 'The reaper runs. If this process dies, its leases end at once.', remedy: 'None.', fields: '`pid`' },
+  reaperReady: {
+    meaning: 'The reaper runs. If this process dies, its leases end at once.',
+    remedy: 'None.',
+    fields: '`pid`',
+  },
   reaperLost: {
     meaning: 'There is no reaper now. If this process dies, its leases end only after their ttl.',
     remedy: 'None for single events: the reaper is started again. Otherwise read the fields.',
     fields: 'what happened to the reaper',
   },
-  observed: { meaning: 'An `ElectionObserver` in this process sees a new state.', remedy: 'None.', fields: '`state`, `term`' },
+  observed: {
+    meaning: 'An `ElectionObserver` in this process sees a new state.',
+    remedy: 'None.',
+    fields: '`state`, `term`',
+  },
   messageRefused: {
     meaning: 'Without a store: a message of another member was refused.',
     remedy: 'Compare the members, the timeouts and the algorithm of all members.',
@@ -124,10 +177,16 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
   },
   connectionRefused: {
     meaning: 'Without a store: a connection, or data on it, was refused.',
-    remedy: 'Compare the secrets, certificates and ids of the members. `reason` says which of them is wrong.',
+    remedy:
+      'Compare the secrets, certificates and ids of the members. `reason` says which of them ' +
+      'is wrong.',
     fields: '`reason` and the facts about the connection',
   },
-  peerConnected: { meaning: 'Without a store: this member is connected with another one.', remedy: 'None.', fields: '`with`' },
+  peerConnected: {
+    meaning: 'Without a store: this member is connected with another one.',
+    remedy: 'None.',
+    fields: '`with`',
+  },
   peerDisconnected: {
     meaning: 'Without a store: the connection with another member has ended.',
     remedy: 'None if that member restarts.',
@@ -140,11 +199,14 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
   },
   peerConflict: {
     meaning: 'Without a store: members contradict each other.',
-    remedy: 'Look for two members with one id, a cloned member, or a vote that was restored from a backup.',
+    remedy:
+      'Look for two members with one id, a cloned member, or a vote that was restored from a ' +
+      'backup.',
     fields: '`code` and the facts about the conflict',
   },
   membersChanged: {
-    meaning: 'Without a store: the list of members differs from the list in which this member last voted.',
+    meaning:
+      'Without a store: the list of members differs from the list in which this member last voted.',
     remedy: 'Give all members the same list.',
     fields: '`former`, `members`',
   },
@@ -156,54 +218,85 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
 };
 
 /** Why a leadership ends: `LeadershipEnd.reason`. */
-export const endReasons: Readonly<Record<LeadershipEndReason, { readonly meaning: string; readonly remedy: string }>> = {
-  resigned: { meaning: 'The leader resigned: `resign()`, or the work of `lead` returned.', remedy: 'None.' },
-  steppedDown: { meaning: 'An operator made the leader step down: `incumbent resign`, or `ElectionAdmin.stepDown`.', remedy: 'None.' },
+export const endReasons: Readonly<
+  Record<LeadershipEndReason, { readonly meaning: string; readonly remedy: string }>
+> = {
+  resigned: {
+    meaning: 'The leader resigned: `resign()`, or the work of `lead` returned.',
+    remedy: 'None.',
+  },
+  steppedDown: {
+    meaning:
+      'An operator made the leader step down: `incumbent resign`, or `ElectionAdmin.stepDown`.',
+    remedy: 'None.',
+  },
   handover: { meaning: 'The leader handed over to a candidate.', remedy: 'None.' },
   memberClosed: { meaning: 'The member was closed.', remedy: 'None.' },
   deadline: {
     meaning: 'No renewal was acknowledged in time.',
     remedy:
-      'See `loopBlockedMs` and `errors`. A blocked event loop: move the work to a worker. Errors of the store: check the store. Neither: the network was cut, or the process had no CPU. Raise `ttlMs` if such pauses are normal.',
+      'See `loopBlockedMs` and `errors`. A blocked event loop: move the work to a worker. ' +
+      'Errors of the store: check the store. Neither: the network was cut, or the process had ' +
+      'no CPU. Raise `ttlMs` if such pauses are normal.',
   },
   leaseExpired: {
     meaning: 'The store said that the lease is gone.',
-    remedy: 'Find out whether an operator revoked the lease, or the store ended it early ([stores](../stores.md)).',
+    remedy:
+      'Find out whether an operator revoked the lease, or the store ended it early ' +
+      '([stores](../stores.md)).',
   },
   clockJump: {
     meaning: 'The wall clock passed the deadline before the monotonic clock did.',
-    remedy: 'The machine was suspended, or its clock was set forward ([When clocks go wrong](../operations.md#when-clocks-go-wrong)).',
+    remedy:
+      'The machine was suspended, or its clock was set forward ([When clocks go ' +
+      'wrong](../operations.md#when-clocks-go-wrong)).',
   },
   replaced: {
     meaning: "Another process took the member id with `onDuplicate: 'replace'`.",
-    remedy: 'Expected when the new process replaces this one. Otherwise give each process an id of its own.',
+    remedy:
+      'Expected when the new process replaces this one. Otherwise give each process an id of ' +
+      'its own.',
   },
   recordDeleted: {
     meaning: 'The record of the leader is gone: somebody deleted it, or ended its lease.',
-    remedy: 'Use `incumbent resign` instead of deleting keys or revoking leases. Otherwise see `leaseExpired`.',
+    remedy:
+      'Use `incumbent resign` instead of deleting keys or revoking leases. Otherwise see ' +
+      '`leaseExpired`.',
   },
   recordReplaced: {
     meaning: 'Another member has the record or the term.',
     remedy:
-      'Find out how the former lease could end unnoticed: deleted keys, a store that was restored, or a store that ends leases early.',
+      'Find out how the former lease could end unnoticed: deleted keys, a store that was ' +
+      'restored, or a store that ends leases early.',
   },
   entryDeleted: {
-    meaning: 'The entry of the leader in the queue is gone: somebody deleted it, or ended its lease.',
-    remedy: 'Use `incumbent resign` instead of deleting keys or revoking leases. Otherwise see `leaseExpired`.',
+    meaning:
+      'The entry of the leader in the queue is gone: somebody deleted it, or ended its lease.',
+    remedy:
+      'Use `incumbent resign` instead of deleting keys or revoking leases. Otherwise see ' +
+      '`leaseExpired`.',
   },
   termBehind: {
     meaning: 'A fence has seen a newer term, so the store has lost terms.',
-    remedy: 'Find out whether the store was wiped or restored. The next term is above the one that the fence has seen.',
+    remedy:
+      'Find out whether the store was wiped or restored. The next term is above the one that ' +
+      'the fence has seen.',
   },
 };
 
 /** The warnings of `process.emitWarning`, by their codes. */
 export const warnings = {
   INCUMBENT_STUCK: 'The event [`stuck`](#stuck), in a process without a logger.',
-  INCUMBENT_DUPLICATE_MEMBER: 'The event [`duplicateMember`](#duplicatemember), in a process without a logger.',
-  INCUMBENT_LEADERSHIP_LOST: 'The event [`ended`](#ended) with `lost: true`, in a process without a logger.',
-  INCUMBENT_STORE_ENDS_EARLY: 'The event [`storeEndsEarly`](#storeendsearly), in a process without a logger.',
+  INCUMBENT_DUPLICATE_MEMBER:
+    'The event [`duplicateMember`](#duplicatemember), in a process without a logger.',
+  INCUMBENT_LEADERSHIP_LOST:
+    'The event [`ended`](#ended) with `lost: true`, in a process without a logger.',
+  INCUMBENT_STORE_ENDS_EARLY:
+    'The event [`storeEndsEarly`](#storeendsearly), in a process without a logger.',
   INCUMBENT_PEERS_INSECURE:
-    'A TCP transport of `@incumbent/peer` listens on a port that other machines can reach, without security. Give the transport a `secret` or `tls`.',
-  INCUMBENT_FILE_EXPOSED: 'Other users of the machine can change the SQLite file or its folder. The text names the mode to set.',
+    'A TCP transport of `@incumbent/peer` listens on a port that other machines can reach, ' +
+    'without security. Give the transport a `secret` or `tls`.',
+  INCUMBENT_FILE_EXPOSED:
+    'Other users of the machine can change the SQLite file or its folder. The text names the ' +
+    'mode to set.',
 } as const satisfies Readonly<Record<string, string>>;

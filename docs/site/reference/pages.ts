@@ -1,9 +1,10 @@
-/** The generated pages of docs/reference: every error code and every event. */
+/** The generated pages of docs/reference: every error code, every event and every option. */
 
 import { isRetryable, StoreError, type Logger } from '@incumbent/core';
 import { Telemetry, telemetryEvents } from '@incumbent/core/adapter';
 import { type ErrorHelp, otherErrors, storeErrors } from './error-help.ts';
 import { endReasons, events, warnings } from './event-help.ts';
+import { optionsPage } from './options-page.ts';
 
 /** A generated page: its path below docs/, and its text. */
 export interface GeneratedPage {
@@ -16,12 +17,14 @@ export function referencePages(): readonly GeneratedPage[] {
   return [
     { path: 'reference/errors.md', text: errorsPage() },
     { path: 'reference/events.md', text: eventsPage() },
+    { path: 'reference/options.md', text: optionsPage(NOTICE('option-help.ts')) },
   ];
 }
 
 const MAX_COLUMNS = 100;
 
-const NOTICE = (data: string): string => `<!-- Written by \`pnpm reference\` from docs/site/reference/${data}. Edit that file instead. -->`;
+const NOTICE = (data: string): string =>
+  `<!-- Written by \`pnpm reference\` from docs/site/reference/${data}. Edit that file instead. -->`;
 
 function errorsPage(): string {
   return `${NOTICE('error-help.ts')}
@@ -56,8 +59,14 @@ ${Object.entries(storeErrors).map(errorSection).join('\n')}
 ${Object.entries(otherErrors).map(errorSection).join('\n')}`;
 }
 
-function errorSection([code, { meaning, cause, remedy, details }]: readonly [string, ErrorHelp]): string {
-  const retryable = isKeyOf(storeErrors, code) && isRetryable(new StoreError(code, 'unknown', '')) ? ' Retryable.' : '';
+function errorSection([code, { meaning, cause, remedy, details }]: readonly [
+  string,
+  ErrorHelp,
+]): string {
+  const retryable =
+    isKeyOf(storeErrors, code) && isRetryable(new StoreError(code, 'unknown', ''))
+      ? ' Retryable.'
+      : '';
   return `### \`${code}\`
 
 ${wrapped(`${meaning}${retryable}`)}
@@ -132,7 +141,8 @@ ${telemetryEvents.map(eventSection).join('\n')}`;
 }
 
 function eventSection(event: string): string {
-  if (!isKeyOf(events, event)) throw new TypeError(`event-help.ts has no entry for the event ${event}`);
+  if (!isKeyOf(events, event))
+    throw new TypeError(`event-help.ts has no entry for the event ${event}`);
   const { meaning, remedy, fields } = events[event];
   return `### \`${event}\`
 
@@ -149,7 +159,12 @@ function logOf(event: keyof typeof events): string {
     (_fields: object, text: string): void => {
       line = `${level}, "${text}"`;
     };
-  const logger: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+  const logger: Logger = {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+  };
   const telemetry = new Telemetry(logger, {});
   if (event === 'retry') telemetry.emit(event, { doing: 'joining', error: undefined });
   else telemetry.emit(event);

@@ -73,7 +73,10 @@ export async function lead<T, V = unknown>(
   options: LeadUrlOptions<V> = {},
 ): Promise<T | undefined> {
   checkFunction('work', work);
-  checkSignal(options, Object.keys(owners));
+  checkSignal(
+    options,
+    Object.keys(owners).filter((name) => name !== 'signal'),
+  );
   const { stopOn = ['SIGTERM', 'SIGINT'] } = options;
   checkList('stopOn', stopOn);
   const store = await openStore(url, optionsOf('openStore', options));

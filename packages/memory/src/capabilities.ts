@@ -4,7 +4,9 @@ import type { StoreCapabilities } from '@incumbent/core';
 import { checkNumber, checkOneOf, invalidOption } from '@incumbent/core/adapter';
 
 /** The capabilities that an option of the server can set. */
-export type CapabilityOptions = Partial<Omit<StoreCapabilities, 'expiresWithinMs'>>;
+export type CapabilityOptions = Partial<
+  Omit<StoreCapabilities, 'expiresWithinMs' | 'expiresOnExitWithinMs' | 'renewalLag' | 'reconnectsWithinMs' | 'watchTellsValues'>
+>;
 
 /** How late the timer that ends a lease may be on a busy machine. */
 const TIMER_SLACK_MS = 100;

@@ -1,0 +1,334 @@
+/**
+ * The options of members, elections and calls. The types make a new option without an entry a
+ * compile error, and a test compares names, ranges and defaults with what the code accepts.
+ * `pnpm reference` writes docs/reference/options.md from these tables and those of the stores.
+ */
+
+import type {
+  ElectionAdminOptions,
+  ElectionOptions,
+  GroupOptions,
+  LeadOptions,
+  LeadUrlOptions,
+  LockOptions,
+  MemberOptions,
+  ObserverOptions,
+  OpenStoreOptions,
+  ShutdownOptions,
+  SignalOptions,
+} from 'incumbent';
+
+/** The entry of one option. All texts are Markdown. */
+export interface OptionHelp {
+  readonly type: string;
+  /** A number, or text. Absent if there is no default. */
+  readonly fallback?: number | string;
+  /** The lowest and the highest number that is accepted, or text for other values. */
+  readonly range?: readonly [min: number, max: number | string] | string;
+  /** One or two sentences. */
+  readonly meaning: string;
+  /** The parameter of the URL that sets this option of a store. */
+  readonly parameter?: string;
+}
+
+/** An entry for every option of an interface. */
+export type OptionTable<T> = Readonly<Record<keyof T & string, OptionHelp>>;
+
+const DAY_MS = 86_400_000;
+const NAME = '1 to 128 characters of `A-Z a-z 0-9 . _ -`';
+
+const signal: OptionHelp = {
+  type: 'AbortSignal',
+  meaning: 'Aborts the call, which rejects with the reason of the signal.',
+};
+
+const clock: OptionHelp = {
+  type: 'Clock',
+  fallback: '`systemClock`',
+  meaning: 'The clock, for tests and simulation.',
+};
+
+const random: OptionHelp = {
+  type: 'Random',
+  fallback: '`systemRandom`',
+  meaning: 'The random numbers, for tests and simulation.',
+};
+
+const callTimeoutMs: OptionHelp = {
+  type: 'number',
+  fallback: 2_500,
+  range: [10, 60_000],
+  meaning: 'The most that one call to the store may take, in ms.',
+};
+
+const values = {
+  parse: {
+    type: '(value: unknown) => V, or a Standard Schema',
+    meaning: 'Checks each value that is read from the store: a function that returns it or throws.',
+  },
+  codec: {
+    type: '{ encode, decode }',
+    fallback: 'JSON',
+    meaning: 'Encodes values as bytes instead of JSON. Not together with `parse`.',
+  },
+};
+
+export const memberOptions: OptionTable<MemberOptions> = {
+  memberId: {
+    type: 'string',
+    fallback: '12 random characters',
+    range: NAME,
+    meaning:
+      'The identity of this process. It must differ between processes that run at the same time. ' +
+      'Pass the same id after a restart.',
+  },
+  ttlMs: {
+    type: 'number',
+    fallback: 10_000,
+    range: [250, DAY_MS],
+    meaning:
+      'How long the store keeps the keys of a silent member, in ms: the longest vacancy after a ' +
+      'crash. The store may allow less ([the stores](../stores.md)).',
+  },
+  drainMs: {
+    type: 'number',
+    fallback: 'a tenth of `ttlMs`',
+    range: [0, 'half of `ttlMs`'],
+    meaning: 'How long the work may take to stop after the abort, before the release, in ms.',
+  },
+  renewEveryMs: {
+    type: 'number',
+    fallback: 'a third of `ttlMs`',
+    range: [10, '`ttlMs`'],
+    meaning:
+      'The time between two renewals, in ms. On ZooKeeper the default is a little more than a ' +
+      'quarter of `ttlMs`.',
+  },
+  retryEveryMs: {
+    type: 'number',
+    fallback: 'a twentieth of `ttlMs`',
+    range: [5, '`ttlMs`'],
+    meaning: 'The delay before a failed renewal is retried, in ms, randomized by ±25 %.',
+  },
+  callTimeoutMs: {
+    type: 'number',
+    fallback: 'a quarter of `ttlMs`',
+    range: [10, '`ttlMs`'],
+    meaning:
+      'The most that one call to the store may take, in ms. The default is at most 5,000, and a ' +
+      'sixth of `ttlMs` on ZooKeeper.',
+  },
+  clockErrorRatio: {
+    type: 'number',
+    fallback: 0.01,
+    range: [0, 0.1],
+    meaning: 'The largest error in the rate of a clock: 0.01 is 1 %.',
+  },
+  successorClaimTimeoutMs: {
+    type: 'number',
+    fallback: 'half of `ttlMs`',
+    range: [0, '`ttlMs`'],
+    meaning:
+      'How long other candidates hold back for the successor of a handover, in ms, on stores ' +
+      'where ' +
+      'a handover takes two steps.',
+  },
+  onDuplicate: {
+    type: "'wait' | 'refuse' | 'replace'",
+    fallback: "`'wait'`",
+    meaning:
+      'What to do if another process holds the member id: wait until its lease has ended, fail ' +
+      'with ' +
+      '`DUPLICATE_MEMBER` at once, or take the id over.',
+  },
+  host: {
+    type: 'string',
+    fallback: 'the host name',
+    range: 'up to 255 characters',
+    meaning: 'The name of this machine, which `DUPLICATE_MEMBER` shows to another process.',
+  },
+  reaper: {
+    type: 'boolean | Reaper',
+    fallback: '`false`',
+    meaning:
+      'With `true`, a small helper process ends the leases as soon as this process has died ' +
+      '([@incumbent/reaper](../../packages/reaper/README.md)).',
+  },
+  rebalanceEveryMs: {
+    type: 'number',
+    fallback: 30_000,
+    range: [100, DAY_MS],
+    meaning:
+      'How often a leader checks whether the succession prefers another candidate, in ms, for a ' +
+      'succession with `rebalance: true`.',
+  },
+  logger: {
+    type: '{ debug, info, warn, error }',
+    fallback: 'warnings of Node',
+    meaning:
+      'Gets every [event](events.md) of the member. A logger of pino fits. Without one, only ' +
+      'what ' +
+      'needs attention is printed, once, as a warning of the process.',
+  },
+  clock,
+  random,
+};
+
+export const electionOptions: OptionTable<ElectionOptions<unknown>> = {
+  value: {
+    type: 'V',
+    fallback: 'none',
+    meaning: 'What this member publishes while it leads, such as its address. Observers see it.',
+  },
+  succession: {
+    type: 'Succession',
+    fallback: '`firstComeFirstServed()`',
+    meaning:
+      'The order of the candidates, the same for all of them: also `byPriority(n)`, ' +
+      '`rendezvous()` ' +
+      'or `byMemberId(id, compare)`.',
+  },
+  acceptWeakStore: {
+    type: 'string',
+    fallback: 'refuses such a store',
+    range: "the `name` of the store: `'redis'`",
+    meaning:
+      'Accepts a store that is not linearizable. Leave it out for every other store ' +
+      '(`INVALID_OPTION`).',
+  },
+  minTerm: {
+    type: 'bigint',
+    fallback: '1n',
+    range: '1n to `2n ** 61n`',
+    meaning:
+      'The lowest term that this member claims, for an election that takes over from another ' +
+      'system, or whose store has lost its data.',
+  },
+  onElected: {
+    type: '(leadership: Leadership) => unknown',
+    meaning:
+      'Called when this member is elected, before the work begins. It is not awaited; an error ' +
+      'goes ' +
+      'to the event `subscriberFailed`.',
+  },
+  onEnded: {
+    type: '(end: LeadershipEnd) => unknown',
+    meaning: 'Called when a leadership of this member has ended, in the same way.',
+  },
+  ...values,
+};
+
+export const leadOptions: OptionTable<LeadOptions> = {
+  signal: {
+    type: 'AbortSignal',
+    meaning: 'Stops the work, resigns, and makes `lead` reject with the reason of the signal.',
+  },
+  retry: {
+    type: 'false | ((error: unknown) => boolean)',
+    fallback: '`isRetryable`',
+    meaning:
+      'After which errors of the work the member campaigns again. By default after an error of ' +
+      'the ' +
+      'store that may pass. With `false`, every error rejects `lead`.',
+  },
+  once: {
+    type: 'boolean',
+    fallback: '`false`',
+    meaning:
+      'With `true`, the work is called once: a loss or a handover rejects with ' +
+      '`LEADERSHIP_ENDED`. ' +
+      'Not together with `retry`.',
+  },
+};
+
+export const signalOptions: OptionTable<SignalOptions> = { signal };
+
+export const shutdownOptions: OptionTable<ShutdownOptions> = {
+  handover: {
+    type: "'next' | false",
+    fallback: "`'next'`",
+    meaning: 'Hands each leadership to the next candidate. `false` resigns.',
+  },
+  timeoutMs: {
+    type: 'number',
+    fallback: '`drainMs` + 3 × `callTimeoutMs`',
+    range: [1, DAY_MS],
+    meaning: 'The most that the shutdown may take, in ms.',
+  },
+};
+
+export const groupOptions: OptionTable<GroupOptions<unknown>> = {
+  value: { type: 'V', fallback: 'none', meaning: 'What this member shows to the others.' },
+  ...values,
+};
+
+export const observerOptions: OptionTable<ObserverOptions<unknown>> = {
+  callTimeoutMs: { ...callTimeoutMs, meaning: 'The most that one read may take, in ms.' },
+  logger: {
+    type: '{ debug, info, warn, error }',
+    fallback: 'none',
+    meaning: 'Gets the [events](events.md) of the observer.',
+  },
+  clock,
+  random,
+  ...values,
+};
+
+export const adminOptions: OptionTable<ElectionAdminOptions<unknown>> = {
+  callTimeoutMs,
+  ...values,
+};
+
+export const openStoreOptions: OptionTable<OpenStoreOptions> = {
+  waitMs: {
+    type: 'number',
+    fallback: 0,
+    range: [0, Infinity],
+    meaning:
+      'How long to try again while the store cannot be reached, in ms. With 0, the first failure ' +
+      'rejects.',
+  },
+  onRetry: {
+    type: '(error: unknown) => void',
+    meaning: 'Called with the error of each attempt that is followed by another.',
+  },
+  signal: {
+    type: 'AbortSignal',
+    meaning: 'Aborts the wait. An attempt under way goes on until it has an answer.',
+  },
+};
+
+type OfOthers =
+  | keyof OpenStoreOptions
+  | keyof MemberOptions
+  | keyof ElectionOptions<unknown>
+  | keyof LeadOptions;
+
+/** Those that `lead(url, …)` does not pass on to another call. */
+export const leadUrlOptions: OptionTable<Omit<LeadUrlOptions, OfOthers>> = {
+  stopOn: {
+    type: 'StopSignal[]',
+    fallback: "`['SIGTERM', 'SIGINT']`",
+    range: 'signals that ask a process to stop',
+    meaning:
+      'The signals on which the member hands over and `lead` resolves with undefined. `[]` ' +
+      'leaves ' +
+      'the signals to the program.',
+  },
+};
+
+/** Those that `withLock` does not pass on to another call. */
+export const lockOptions: OptionTable<Omit<LockOptions, Exclude<OfOthers, 'signal'>>> = {
+  acquireTimeoutMs: {
+    type: 'number',
+    fallback: 'no limit',
+    range: [1, DAY_MS],
+    meaning:
+      'The most that the wait for the lock may take, in ms. Then `withLock` rejects with a ' +
+      '`TimeoutError`. The work is not limited.',
+  },
+  signal: {
+    type: 'AbortSignal',
+    meaning: 'Gives up: aborts `lock.signal`, waits for the work, releases the lock, and rejects.',
+  },
+};

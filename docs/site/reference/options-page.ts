@@ -1,0 +1,182 @@
+/** The generated page of docs/reference that lists every option. */
+
+import {
+  adminOptions,
+  electionOptions,
+  groupOptions,
+  leadOptions,
+  leadUrlOptions,
+  lockOptions,
+  memberOptions,
+  observerOptions,
+  openStoreOptions,
+  type OptionHelp,
+  shutdownOptions,
+  signalOptions,
+} from './option-help.ts';
+import {
+  consulOptions,
+  etcdOptions,
+  keepaliveOptions,
+  memoryOptions,
+  memoryServerOptions,
+  redisOptions,
+  sqliteOptions,
+  tlsOptions,
+  zookeeperOptions,
+} from './store-option-help.ts';
+
+/** One table of the page. */
+interface OptionSection {
+  readonly heading: string;
+  readonly intro: string;
+  readonly options: Readonly<Record<string, OptionHelp>>;
+}
+
+/** Names of nested options as a caller writes them: `keepalive.intervalMs`. */
+function within(name: string, options: OptionSection['options']): OptionSection['options'] {
+  return Object.fromEntries(Object.entries(options).map(([key, help]) => [`${name}.${key}`, help]));
+}
+
+const callSections: readonly OptionSection[] = [
+  {
+    heading: '`new Member(store, options)`',
+    intro: `The durations must leave room for two renewals before the deadline
+([timing](../timing.md)); otherwise the constructor throws \`INVALID_OPTION\` with the numbers.
+\`member.timing\` has the durations in effect. \`Member\` of \`@incumbent/core\` has no \`logger\` and no
+\`host\` by default, and takes no boolean as \`reaper\`.`,
+    options: memberOptions,
+  },
+  {
+    heading: '`member.election(name, options)`',
+    intro: 'Only the first call for a name takes options. The name follows the rule of `memberId`.',
+    options: electionOptions,
+  },
+  { heading: '`election.lead(work, options)`', intro: '', options: leadOptions },
+  {
+    heading: '`election.campaign(options)`, `election.tryLead(work, options)`',
+    intro: 'The same holds for the calls of a leadership, an observer, an admin and a group.',
+    options: signalOptions,
+  },
+  { heading: '`member.shutdown(options)`', intro: '', options: shutdownOptions },
+  { heading: '`member.group(name, options)`', intro: '', options: groupOptions },
+  {
+    heading: '`new ElectionObserver(store, name, options)`',
+    intro: '',
+    options: observerOptions,
+  },
+  { heading: '`new ElectionAdmin(store, name, options)`', intro: '', options: adminOptions },
+  {
+    heading: '`openStore(url, options)`',
+    intro: `The options of the store itself are parameters of the URL, such as
+\`etcd://127.0.0.1:2379/my-app?connectTimeoutMs=10000\`.`,
+    options: openStoreOptions,
+  },
+  {
+    heading: '`lead(url, name, work, options)`',
+    intro: `Takes every option of \`openStore\`, \`new Member\`, \`member.election\` and \`election.lead\`, and:`,
+    options: leadUrlOptions,
+  },
+  {
+    heading: '`withLock(store, key, work, options)`',
+    intro: `Takes the options of \`new Member\` except \`memberId\`, \`onDuplicate\`, \`host\` and
+\`rebalanceEveryMs\`; \`acceptWeakStore\`; and:`,
+    options: lockOptions,
+  },
+];
+
+const storeSections: readonly OptionSection[] = [
+  {
+    heading: '`openSqlite`',
+    intro: '`sqlite:./state.db?namespace=my-app`',
+    options: sqliteOptions,
+  },
+  {
+    heading: '`openEtcd`',
+    intro: '`etcd://user:password@host1:2379,host2:2379/my-app`, with TLS `etcds://`',
+    options: { ...etcdOptions, ...within('keepalive', keepaliveOptions) },
+  },
+  {
+    heading: '`openZookeeper`',
+    intro: '`zookeeper://user:password@host1:2181,host2:2181/my-app`, with TLS `zookeepers://`',
+    options: zookeeperOptions,
+  },
+  {
+    heading: '`openConsul`',
+    intro: '`consul://:token@host:8500/my-app`, with TLS `consuls://`',
+    options: consulOptions,
+  },
+  {
+    heading: '`openRedis`',
+    intro: `\`redis://user:password@host1:6379,host2:6379/my-app\`, or \`valkey://\`; with TLS \`rediss://\`,
+\`valkeys://\``,
+    options: redisOptions,
+  },
+  { heading: '`openMemory`', intro: '`memory:name/namespace`', options: memoryOptions },
+  {
+    heading: '`new MemoryServer(options)`',
+    intro: `Also the option \`server\` of \`openMemory\`. \`server.connect(options)\` takes \`namespace\`,
+\`latencyMs\` and \`clock\`, as above.`,
+    options: memoryServerOptions,
+  },
+  {
+    heading: 'TLS',
+    intro: `The option \`tls\` of the stores with servers. A file is read again for each new connection.`,
+    options: within('tls', tlsOptions),
+  },
+];
+
+export const optionsPage = (notice: string): string => `${notice}
+
+# Options
+
+Every option, with its default and what is accepted. An unknown name and a value out of range are
+\`INVALID_OPTION\`: constructors throw it, and async calls reject with it. Names that end in \`Ms\` are
+durations in milliseconds. Only \`file\`, \`endpoint\` and \`endpoints\` of the stores are required.
+
+${callSections.map((section) => sectionText('##', section, false)).join('\n')}
+## Stores
+
+\`openStore(url)\` reads these options from the URL. To pass an object instead, call the function of
+the store's package: \`openEtcd({ endpoints: ['host1:2379'], namespace: 'my-app' })\`. Every \`open…\`
+function also takes the URL.
+
+${storeSections.map((section) => sectionText('###', section, true)).join('\n')}`;
+
+function sectionText(
+  level: string,
+  { heading, intro, options }: OptionSection,
+  isStore: boolean,
+): string {
+  const titles = [
+    'option',
+    ...(isStore ? ['in the URL'] : []),
+    'type',
+    'default',
+    'range',
+    'meaning',
+  ];
+  const rows = Object.entries(options).map(([name, help]) => [
+    `\`${name}\``,
+    ...(isStore ? [help.parameter === undefined ? '' : `\`${help.parameter}\``] : []),
+    `\`${help.type}\``,
+    shown(help.fallback),
+    rangeOf(help),
+    help.meaning,
+  ]);
+  const table = [titles, titles.map(() => '---'), ...rows].map(rowText).join('\n');
+  return `${level} ${heading}\n\n${intro === '' ? '' : `${intro}\n\n`}${table}\n`;
+}
+
+function rowText(cells: readonly string[]): string {
+  return `${cells.map((cell) => (cell === '' ? '| ' : `| ${cell.replaceAll('|', '\\|')} `)).join('')}|`;
+}
+
+function rangeOf({ range }: OptionHelp): string {
+  if (range === undefined || typeof range === 'string') return range ?? '';
+  return range.map(shown).join(' to ');
+}
+
+function shown(value: number | string | undefined): string {
+  return typeof value === 'number' ? value.toLocaleString('en-US') : (value ?? '');
+}

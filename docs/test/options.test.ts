@@ -1,0 +1,169 @@
+import { ElectionAdmin, ElectionObserver, lead, Member, openStore, withLock } from 'incumbent';
+import { openConsul } from '@incumbent/consul';
+import { openEtcd } from '@incumbent/etcd';
+import { MemoryServer, openMemory } from '@incumbent/memory';
+import { openRedis } from '@incumbent/redis';
+import { openSqlite } from '@incumbent/sqlite';
+import { openZookeeper } from '@incumbent/zookeeper';
+import { describe, expect, it } from 'vitest';
+
+import * as calls from '../site/reference/option-help.ts';
+import type { OptionHelp } from '../site/reference/option-help.ts';
+import * as stores from '../site/reference/store-option-help.ts';
+import { textOf } from '../../test/repo/workspace.ts';
+
+type Options = Readonly<Record<string, OptionHelp>>;
+
+/** A call that checks its options before it does anything else. */
+type Check = (options: never) => unknown;
+
+const store = new MemoryServer().connect();
+const member = new Member(store);
+const election = member.election('options');
+const work = (): void => {};
+
+const { memberOptions, electionOptions, leadOptions, openStoreOptions } = calls;
+const { acceptWeakStore } = electionOptions;
+
+/** The options of a member that `withLock` takes. */
+const membersOfLocks = Object.fromEntries(
+  Object.entries(memberOptions).filter(([name]) => !['memberId', 'onDuplicate', 'host', 'rebalanceEveryMs'].includes(name)),
+);
+
+/** Every table, by the name of its type, and a call that takes the options. */
+const tables: readonly (readonly [name: string, Options, Check])[] = [
+  ['MemberOptions', memberOptions, (options) => new Member(store, options)],
+  ['ElectionOptions', electionOptions, (options) => new Member(store).election('other', options)],
+  ['LeadOptions', leadOptions, (options) => election.lead(work, options)],
+  ['SignalOptions', calls.signalOptions, (options) => election.campaign(options)],
+  ['SignalOptions', calls.signalOptions, (options) => election.tryLead(work, options)],
+  ['ShutdownOptions', calls.shutdownOptions, (options) => member.shutdown(options)],
+  ['GroupOptions', calls.groupOptions, (options) => member.group('options', options)],
+  ['ObserverOptions', calls.observerOptions, (options) => new ElectionObserver(store, 'options', options)],
+  ['ElectionAdminOptions', calls.adminOptions, (options) => new ElectionAdmin(store, 'options', options)],
+  ['OpenStoreOptions', openStoreOptions, (options) => openStore('memory:', options)],
+  [
+    'LeadUrlOptions',
+    { ...openStoreOptions, ...memberOptions, ...electionOptions, ...leadOptions, ...calls.leadUrlOptions },
+    (options) => lead('memory:', 'options', work, options),
+  ],
+  ['LockOptions', { ...membersOfLocks, acceptWeakStore, ...calls.lockOptions }, (options) => withLock(store, 'options', work, options)],
+  ['SqliteOptions', stores.sqliteOptions, (options) => openSqlite(Object.assign({ file: '/nowhere/state.db' }, options))],
+  ['EtcdOptions', stores.etcdOptions, (options) => openEtcd(Object.assign({ endpoints: ['127.0.0.1:1'] }, options))],
+  ['KeepaliveOptions', stores.keepaliveOptions, (keepalive) => openEtcd({ endpoints: ['127.0.0.1:1'], keepalive })],
+  ['ZookeeperOptions', stores.zookeeperOptions, (options) => openZookeeper(Object.assign({ endpoints: ['127.0.0.1:1'] }, options))],
+  ['ConsulOptions', stores.consulOptions, (options) => openConsul(Object.assign({ endpoint: '127.0.0.1:1' }, options))],
+  ['RedisOptions', stores.redisOptions, (options) => openRedis(Object.assign({ endpoints: ['127.0.0.1:1'] }, options))],
+  ['MemoryOptions', stores.memoryOptions, (options) => openMemory(options)],
+  ['MemoryServerOptions', stores.memoryServerOptions, (options) => new MemoryServer(options)],
+  ['TlsOptions', stores.tlsOptions, (tls) => openEtcd({ endpoints: ['127.0.0.1:1'], tls })],
+];
+
+/** The message with which a call refuses these options. Fails if it does not. */
+async function refusal(check: Check, options: object): Promise<string> {
+  const error: unknown = await Promise.resolve()
+    .then(() => Reflect.apply(check, undefined, [options]))
+    .catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: 'INVALID_OPTION' });
+  return String(error);
+}
+
+/** What the words of the tables mean for the default ttl of 10,000 ms. */
+const WORDS: Readonly<Record<string, number>> = {
+  '`ttlMs`': 10_000,
+  'half of `ttlMs`': 5_000,
+  'a third of `ttlMs`': 10_000 / 3,
+  'a quarter of `ttlMs`': 2_500,
+  'a tenth of `ttlMs`': 1_000,
+  'a twentieth of `ttlMs`': 500,
+};
+
+function numberOf(value: number | string): number {
+  const number = typeof value === 'number' ? value : WORDS[value];
+  if (number === undefined) throw new TypeError(`the test knows no number for "${value}"`);
+  return number;
+}
+
+describe.each(tables)('the options of %s', (_, options, check) => {
+  it('are those that the code accepts', async () => {
+    const message = await refusal(check, { nonsense: 1 });
+    const known = /the options are (.*)$/.exec(message)?.[1]?.split(', ');
+    expect(known?.toSorted()).toEqual(Object.keys(options).toSorted());
+  });
+
+  it('that are numbers have the range that the code has', async () => {
+    const said: unknown[] = [];
+    for (const [name, range] of rangesOf(options)) {
+      const message = await refusal(check, { [name]: Number.NaN });
+      said.push([name, /a number from (\S+) to (\S+)/.exec(message)?.slice(1).map(Number), range.map(numberOf)]);
+    }
+    expect(said).toEqual(rangesOf(options).map(([name, range]) => [name, range.map(numberOf), range.map(numberOf)]));
+  });
+});
+
+function rangesOf(options: Options): readonly (readonly [name: string, range: readonly (number | string)[]])[] {
+  return Object.entries(options).flatMap(([name, { range }]) => (range === undefined || typeof range === 'string' ? [] : [[name, range]]));
+}
+
+const SRC = { core: 'packages/core/src', incumbent: 'packages/incumbent/src' };
+
+describe('the defaults', () => {
+  it('of durations are those of a member', () => {
+    const { timing } = member;
+    const listed = Object.keys(timing).map((name) => [name, numberOf({ ...memberOptions }[name]?.fallback ?? '')]);
+    expect(Object.fromEntries(listed)).toEqual({ ...timing });
+  });
+
+  it('of a memory server are those of its store', () => {
+    const { capabilities } = store;
+    const listed = Object.entries(stores.memoryServerOptions).flatMap(([name, { fallback }]) =>
+      typeof fallback === 'number' ? [[name, fallback]] : [],
+    );
+    expect(listed).toHaveLength(5);
+    expect(capabilities).toMatchObject(Object.fromEntries(listed));
+  });
+
+  it.each([
+    [`${SRC.core}/member/member.ts`, { rebalanceEveryMs: memberOptions.rebalanceEveryMs }],
+    [`${SRC.core}/observer/observer.ts`, calls.observerOptions],
+    [`${SRC.core}/observer/admin.ts`, calls.adminOptions],
+    [`${SRC.incumbent}/open-store.ts`, openStoreOptions],
+    ['packages/sqlite/src/options.ts', stores.sqliteOptions],
+    ['packages/etcd/src/options.ts', { ...stores.etcdOptions, ...stores.keepaliveOptions }],
+    ['packages/zookeeper/src/options.ts', stores.zookeeperOptions],
+    ['packages/consul/src/options.ts', stores.consulOptions],
+    ['packages/redis/src/options.ts', stores.redisOptions],
+    ['packages/memory/src/options.ts', { latencyMs: stores.memoryOptions.latencyMs }],
+  ] satisfies readonly (readonly [file: string, Options])[])('in %s are those of the doc comments', (file, options) => {
+    const numbers = Object.entries<OptionHelp>(options).filter(([, { fallback }]) => typeof fallback === 'number');
+    expect(numbers).not.toEqual([]);
+    const documented = numbers.map(([name]) => [name, /Default (\d[\d,]*\b|\d)/.exec(docOf(file, name))?.[1]]);
+    expect(documented).toEqual(numbers.map(([name, { fallback }]) => [name, fallback?.toLocaleString('en-US')]));
+  });
+});
+
+/** The doc comment of a property. */
+function docOf(file: string, property: string): string {
+  const comment = new RegExp(String.raw`/\*\*((?:(?!\*/)[^])*)\*/\s+readonly ${property}\?:`).exec(textOf(file))?.[1] ?? '';
+  return comment.replaceAll(/\s+(?:\* )?/g, ' ');
+}
+
+describe('the parameters of the URLs', () => {
+  const networkTls = Object.values(stores.tlsOptions);
+
+  it.each([
+    ['sqlite:/nowhere/state.db', Object.values(stores.sqliteOptions), []],
+    ['etcds://127.0.0.1:1/x', [...Object.values(stores.etcdOptions), ...Object.values(stores.keepaliveOptions)], networkTls],
+    ['zookeepers://127.0.0.1:1/x', Object.values(stores.zookeeperOptions), networkTls],
+    ['consuls://127.0.0.1:1/x', Object.values(stores.consulOptions), networkTls],
+    ['rediss://127.0.0.1:1/x', Object.values(stores.redisOptions), networkTls],
+  ] satisfies readonly (readonly [url: string, readonly OptionHelp[], readonly OptionHelp[]])[])(
+    'of %s are those that the code accepts',
+    async (url, options, tls) => {
+      const message = await refusal(() => openStore(`${url}?nonsense=1`), {});
+      const known = /one of (.*)$/.exec(message)?.[1]?.split(', ');
+      const listed = [...options, ...tls].flatMap(({ parameter }) => (parameter === undefined ? [] : [parameter]));
+      expect(known?.toSorted()).toEqual(listed.toSorted());
+    },
+  );
+});
