@@ -1,11 +1,11 @@
 import {
   isStopped,
   makeScratch,
-  requirePostgres,
+  requireStore,
   type Scratch,
   type ScriptProcess,
   spawnScript,
-  startPostgres,
+  sharedPostgres,
   until,
 } from '@incumbent/test-support';
 import type { Health } from 'incumbent/monitor';
@@ -120,10 +120,10 @@ function urlIn({ output }: ScriptProcess): string | undefined {
   return output.map((line) => /Server listening at (http:[^"]+)/.exec(line)?.[1]).find((found) => found !== undefined);
 }
 
-it.runIf(await requirePostgres())(
+it.runIf(await requireStore({ store: 'postgres' }))(
   'fenced-writer: the table takes nothing from a leader that stood still while another was elected',
   async () => {
-    await using postgres = await startPostgres();
+    const postgres = await sharedPostgres();
     const database = new Client({ connectionString: postgres.url });
     await database.connect();
     try {

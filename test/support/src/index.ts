@@ -31,7 +31,10 @@ export { composeImages } from './servers/images.ts';
 export { uniqueNamespace } from './servers/namespace.ts';
 export { unpackedPackages, type PackagesOptions } from './servers/packages.ts';
 export { programsOf } from './servers/programs.ts';
-export { requirePostgres, startPostgres, type Postgres } from './servers/postgres/server.ts';
+export { startPostgresCluster, type PostgresClusterOptions } from './servers/postgres/cluster.ts';
+export { requirePgBouncer, startPgBouncer, type PoolerOptions } from './servers/postgres/pooler.ts';
+export { startPostgres } from './servers/postgres/server.ts';
+export type { Postgres, PostgresCluster, PostgresOptions, PostgresServer } from './servers/postgres/types.ts';
 export { startRedis } from './servers/redis/server.ts';
 export type { Redis, RedisOptions, RedisServer } from './servers/redis/types.ts';
 export {
@@ -42,7 +45,7 @@ export {
   requireStore,
   type RequiredStore,
 } from './servers/require.ts';
-export { sharedConsul, sharedEtcd, sharedRedis, sharedZookeeper } from './servers/shared.ts';
+export { sharedConsul, sharedEtcd, sharedPostgres, sharedRedis, sharedZookeeper } from './servers/shared.ts';
 export { StoreUnavailable } from './servers/source.ts';
 export type { Credentials, Faults, StoreVersion } from './servers/types.ts';
 export { startZookeeper, startZookeeperCluster, type ZookeeperClusterOptions } from './servers/zookeeper/cluster.ts';

@@ -14,10 +14,12 @@ export type Setting =
   /** A container image with `etcd` and `etcdctl`, instead of one built here. */
   | 'INCUMBENT_ETCD_IMAGE'
   /**
-   * The address of a PostgreSQL whose tables tests may create and drop:
+   * The address of a PostgreSQL whose schemas and tables tests may create and drop:
    * `postgres://user@127.0.0.1:5432/database`.
    */
   | 'INCUMBENT_TEST_POSTGRES'
+  /** A container image with PostgreSQL's programs on its PATH, instead of one built here. */
+  | 'INCUMBENT_POSTGRES_IMAGE'
   /** The address of a Redis that tests may use but not damage: `redis://127.0.0.1:6379`. */
   | 'INCUMBENT_TEST_REDIS'
   /** A container image with Redis, instead of one built here. */

@@ -11,6 +11,11 @@ export async function isStopped(pid: number): Promise<boolean> {
   return states.every((state) => 'TtXZ'.includes(state));
 }
 
+/** Whether a process has ended, even if its parent has not yet been told. */
+export async function hasEnded(pid: number): Promise<boolean> {
+  return 'XZ'.includes(await stateOf(`/proc/${pid}/stat`));
+}
+
 /**
  * The state is one letter, as in proc(5), or `X` if the thread is gone. It follows the program's
  * name, which may contain spaces and brackets.

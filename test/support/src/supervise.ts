@@ -9,6 +9,7 @@ import type { Readable } from 'node:stream';
  * descriptor 3 reports the command's own process id, because signals must reach the command and not
  * this shell. Only the folder of an orphaned command is removed here, because otherwise another
  * command may start with it: in that case the watcher has ended by itself with status 0. The
+ * command's children are killed as well, because children that are stopped would stay for ever. The
  * shell's own messages about jobs are discarded.
  */
 const SUPERVISOR = `
@@ -20,7 +21,9 @@ exec 3>&- 2>/dev/null
 {
   while read -r _; do :; done <&4
   trap '' TERM
-  kill -KILL "$command"
+  children=
+  read -r children <"/proc/$command/task/$command/children"
+  kill -KILL "$command" $children
 } >/dev/null &
 watcher=$!
 wait "$command"

@@ -1,5 +1,6 @@
 import { getContainerRuntimeClient, GenericContainer, type ContainerRuntimeClient, type StartedTestContainer } from 'testcontainers';
 
+import { run } from '../run.ts';
 import { LOG_TAIL_BYTES, type Instance, type InstancePlan } from './instance.ts';
 
 /**
@@ -89,12 +90,18 @@ export class ContainerInstance implements Instance {
   }
 }
 
-async function create(image: string, { program, args, env = {}, folder }: InstancePlan): Promise<Container> {
+/** A user and a group without a name in most images. */
+const NOBODY = 999;
+
+async function create(image: string, { program, args, env = {}, folder, refusesRoot = false }: InstancePlan): Promise<Container> {
+  const [uid, gid] = [process.getuid?.() ?? 0, process.getgid?.() ?? 0];
+  const user = refusesRoot && uid === 0 ? `${NOBODY}:${NOBODY}` : `${uid}:${gid}`;
+  if (refusesRoot && uid === 0) await run('chown', ['-R', user, folder]);
   const started = await new GenericContainer(image)
     .withNetworkMode('host')
     .withEnvironment({ ...env })
     .withBindMounts([{ source: folder, target: folder }])
-    .withUser(`${process.getuid?.() ?? 0}:${process.getgid?.() ?? 0}`)
+    .withUser(user)
     .withEntrypoint([program])
     .withCommand([...args])
     .start();

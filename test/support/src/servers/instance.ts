@@ -36,6 +36,11 @@ export interface InstancePlan {
   readonly folder: string;
   /** Distinguishes it from the others in that folder. */
   readonly name: string;
+  /**
+   * Whether the program refuses to run as root. As root, a container then runs it as another user,
+   * who becomes the owner of the folder. Programs of this machine must see to it themselves.
+   */
+  readonly refusesRoot?: boolean;
 }
 
 export const LOG_TAIL_BYTES = 4_000;

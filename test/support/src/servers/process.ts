@@ -96,6 +96,11 @@ export class ServerProcess implements ClusterServer {
     return this.#kind.ctl((program, given) => this.#instance.exec(program, given), endpoints, this, args);
   }
 
+  /** Runs another program that belongs to the server, and returns its output. */
+  exec(program: string, args: readonly string[]): Promise<string> {
+    return this.#instance.exec(program, args);
+  }
+
   remove(): Promise<void> {
     return this.#instance.remove();
   }

@@ -9,6 +9,8 @@ import type { StoreName, StoreVersion } from './types.ts';
 export interface ServerSource {
   /** For messages: "etcd on the PATH". */
   readonly what: string;
+  /** The folder of the programs, unless they are in a container. */
+  readonly programs?: string;
   /** A server that is not started yet. */
   instance(plan: InstancePlan): Instance;
 }
@@ -37,7 +39,7 @@ function asProcesses({ what, find }: Candidate<string>): Candidate<ServerSource>
     what,
     async find() {
       const folder = await find();
-      return folder === undefined ? undefined : { what, instance: (plan) => new LocalInstance(folder, plan) };
+      return folder === undefined ? undefined : { what, programs: folder, instance: (plan) => new LocalInstance(folder, plan) };
     },
   };
 }

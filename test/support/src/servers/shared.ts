@@ -20,6 +20,11 @@ export function sharedConsul(options: VersionOptions = {}): Promise<StoreService
   return sharedStore('consul', options);
 }
 
+/** The same for PostgreSQL, with `INCUMBENT_TEST_POSTGRES`. */
+export function sharedPostgres(options: VersionOptions = {}): Promise<StoreService> {
+  return sharedStore('postgres', options);
+}
+
 /** The same for Redis, with `INCUMBENT_TEST_REDIS`. */
 export function sharedRedis(options: VersionOptions = {}): Promise<StoreService> {
   return sharedStore('redis', options);

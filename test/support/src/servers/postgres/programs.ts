@@ -1,4 +1,5 @@
-import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { chmod, mkdir, readdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { run } from '../../run.ts';
@@ -6,33 +7,29 @@ import { cached } from '../cache.ts';
 import { folderOnPath } from '../find.ts';
 import { unpackedPackages } from '../packages.ts';
 import type { Candidate } from '../source.ts';
+import { POSTGRES_15, POSTGRES_17, type PostgresRelease } from './packages.ts';
 
-const PROGRAMS = ['initdb', 'postgres'] as const;
+const PROGRAMS = ['initdb', 'pg_basebackup', 'pg_ctl', 'postgres', 'psql'] as const;
 const INSTALLED = '/usr/lib/postgresql';
+/** `daemon`, which every system has: `initdb` looks up the name of its user. */
+const OTHER_USER = ['--user', '--map-user=1', '--map-group=1'] as const;
 
-/** PostgreSQL and those libraries that a small system lacks. */
-const PACKAGES = [
-  ...[
-    'postgresql-15',
-    'libaudit1',
-    'libcap-ng0',
-    'libcom-err2',
-    'libgssapi-krb5-2',
-    'libicu72',
-    'libk5crypto3',
-    'libkeyutils1',
-    'libkrb5-3',
-    'libkrb5support0',
-  ],
-  ...['libldap-2.5-0', 'liblz4-1', 'libpam0g', 'libpq5', 'libsasl2-2', 'libssl3', 'libsystemd0', 'libxml2', 'libzstd1'],
-];
-
-/** Folders of this machine with PostgreSQL's programs, which may run as this process's user. */
+/**
+ * Folders of this machine with PostgreSQL's programs, which may run as this process's user. They
+ * also contain `sh`, which runs a script as that user with the programs on its PATH.
+ */
 export const postgresPrograms: readonly Candidate<string>[] = [
-  { what: 'postgres on the PATH', find: async () => asUser(await folderOnPath(...PROGRAMS), 'path') },
-  { what: `an installed PostgreSQL in ${INSTALLED}`, find: async () => asUser(await installed(), 'installed') },
-  { what: "the system's packages", find: ofSystem },
+  { what: 'postgres on the PATH', find: async () => asUser(await folderOnPath(...PROGRAMS)) },
+  { what: `an installed PostgreSQL in ${INSTALLED}`, find: async () => asUser(await installed()) },
+  packagesOf(POSTGRES_15),
 ];
+
+export const newerPostgresPrograms: readonly Candidate<string>[] = [packagesOf(POSTGRES_17)];
+
+function packagesOf(release: PostgresRelease): Candidate<string> {
+  const what = `PostgreSQL ${release.major} of Debian's packages of ${release.name}`;
+  return { what, find: async () => asUser(await unpacked(release)) };
+}
 
 async function installed(): Promise<string | undefined> {
   const versions = await readdir(INSTALLED).catch(() => []);
@@ -40,24 +37,70 @@ async function installed(): Promise<string | undefined> {
   return newest === undefined ? undefined : join(INSTALLED, newest, 'bin');
 }
 
-async function ofSystem(): Promise<string | undefined> {
-  const root = await unpackedPackages({ names: PACKAGES, as: 'postgresql' });
-  const libraries = (await readdir(join(root, 'usr', 'lib'))).filter((name) => name.endsWith('-linux-gnu'));
-  const paths = libraries.map((name) => join(root, 'usr', 'lib', name)).join(':');
-  return asUser(join(root, 'usr', 'lib', 'postgresql', '15', 'bin'), 'packages', `LD_LIBRARY_PATH='${paths}' `);
+/**
+ * The programs of unpacked packages run with the loader and the C library of their own release.
+ * They call each other and find their files by the place where they are, so this folder has the
+ * layout of the packages.
+ */
+async function unpacked({ name, major, packages }: PostgresRelease): Promise<string> {
+  const root = await unpackedPackages({ names: packages, release: name, as: `postgresql-${major}` });
+  const start = await loaderOf(root);
+  const home = join('lib', 'postgresql', String(major));
+  const folder = await cached(join('programs', `postgresql-${major}-${process.arch}`), async (draft) => {
+    await mkdir(join(draft, home), { recursive: true });
+    await symlink(join(root, 'usr', 'share'), join(draft, 'share'));
+    await symlink(join(root, 'usr', home, 'lib'), join(draft, home, 'lib'));
+    const binaries = join(root, 'usr', home, 'bin');
+    const commands = PROGRAMS.map((program) => [program, `${start} --argv0 "$0" '${join(binaries, program)}' "$@"`] as const);
+    await writeScripts(join(draft, home, 'bin'), commands);
+  });
+  return join(folder, home, 'bin');
+}
+
+/** The command that runs a program with the libraries of unpacked packages. */
+export async function loaderOf(root: string): Promise<string> {
+  const [library, loader] = await Promise.all([folderWith(root, 'libc.so.6'), folderWith(root, 'ld-linux')]);
+  const folders = (await librariesIn(root)).map(({ folder }) => folder).join(':');
+  if (library === undefined || loader === undefined) throw new Error('the C library came without its loader');
+  return `exec '${loader}' --library-path '${folders}'`;
+}
+
+async function folderWith(root: string, prefix: string): Promise<string | undefined> {
+  for (const { folder, names } of await librariesIn(root)) {
+    const found = names.find((name) => name.startsWith(prefix));
+    if (found !== undefined) return join(folder, found);
+  }
+  return undefined;
+}
+
+/** Older releases have some libraries below `lib` and others below `usr/lib`. */
+async function librariesIn(root: string): Promise<readonly { readonly folder: string; readonly names: readonly string[] }[]> {
+  const parents = [join(root, 'usr', 'lib'), join(root, 'lib')];
+  const folders = await Promise.all(
+    parents.map(async (parent) => {
+      const names = await readdir(parent).catch(() => []);
+      return names.filter((name) => name.endsWith('-linux-gnu')).map((name) => join(parent, name));
+    }),
+  );
+  return Promise.all(folders.flat().map(async (folder) => ({ folder, names: await readdir(folder) })));
 }
 
 /** PostgreSQL refuses to run as root. In that case it runs in a user namespace as another user. */
-async function asUser(folder: string | undefined, name: string, env = ''): Promise<string | undefined> {
+export async function asUser(binaries: string | undefined, programs: readonly string[] = PROGRAMS): Promise<string | undefined> {
+  if (binaries === undefined) return undefined;
   const isRoot = process.getuid?.() === 0;
-  if (folder === undefined || (!isRoot && env === '')) return folder;
-  const start = isRoot ? 'exec unshare --user --map-user=1000 --map-group=1000 ' : 'exec ';
-  if (isRoot) await run('unshare', ['--user', '--map-user=1000', '--map-group=1000', 'true']);
-  return cached(join('programs', `postgres-${name}${isRoot ? '-root' : ''}-${process.arch}`), async (wrappers) => {
-    await mkdir(wrappers, { recursive: true });
-    for (const program of PROGRAMS) {
-      await writeFile(join(wrappers, program), `#!/bin/sh\n${env}${start}'${join(folder, program)}' "$@"\n`);
-      await chmod(join(wrappers, program), 0o755);
-    }
-  });
+  if (isRoot) await run('unshare', [...OTHER_USER, 'true']);
+  const start = `PATH='${binaries}':"$PATH"\nexport PATH\nexec ${isRoot ? `unshare ${OTHER_USER.join(' ')} ` : ''}`;
+  const paths = [['sh', '/bin/sh'] as const, ...programs.map((program) => [program, join(binaries, program)] as const)];
+  const commands = paths.map(([program, path]) => [program, `${start}'${path}' "$@"`] as const);
+  const hash = createHash('sha256').update(JSON.stringify(commands)).digest('hex').slice(0, 12);
+  return cached(join('programs', `postgres-${hash}`), (folder) => writeScripts(folder, commands));
+}
+
+export async function writeScripts(folder: string, commands: readonly (readonly [name: string, command: string])[]): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const [name, command] of commands) {
+    await writeFile(join(folder, name), `#!/bin/sh\n${command}\n`);
+    await chmod(join(folder, name), 0o755);
+  }
 }
