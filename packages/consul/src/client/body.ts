@@ -7,7 +7,7 @@
 import type { IncomingMessage } from 'node:http';
 
 import { Semaphore } from '@incumbent/core/adapter';
-import { ByteBuffer, free, freeChunk, MAX_ANSWER_BYTES, TinyPieces } from '@incumbent/network';
+import { ByteBuffer, checkPieces, free, freeChunk, FREED_CHUNK_BYTES, MAX_ANSWER_BYTES, TinyPieces } from '@incumbent/network';
 
 import { ExchangeError } from './failure.ts';
 
@@ -29,20 +29,10 @@ const ITEM_BYTES = 512;
 /** An item has at most this number of fields and nested values. A pair of Consul's has 8. */
 const MAX_ITEM_PARTS = 64;
 
-/** This number of pieces of one body may be of any size. The others have a minimum average size, which every network exceeds. */
-const FREE_PIECES = 1_024;
-const MIN_PIECE_BYTES = 16;
-
 /** The first size of a buffer, in which most bodies and items fit. */
 const FIRST_BYTES = 4_096;
 /** Shorter bodies never wait for others, so that long lists do not delay renewals and claims. */
 const SHORT_BYTES = 64 * 2 ** 10;
-
-/**
- * A chunk of a body is a copy that Node's HTTP parser made for its one reader, so it is freed at
- * once. The garbage collector would let 64 MiB of longer chunks collect first.
- */
-const FREED_CHUNK_BYTES = 4_096;
 
 interface BodyReader {
   push(chunk: Uint8Array): void;
@@ -73,7 +63,7 @@ export class BodyReaders {
     };
     const take = (chunk: Uint8Array): void => {
       try {
-        if ((pieces - FREE_PIECES) * MIN_PIECE_BYTES > length) throw new TinyPieces();
+        checkPieces(pieces, length);
         reader.push(chunk);
         free(chunk, FREED_CHUNK_BYTES);
       } catch (error) {

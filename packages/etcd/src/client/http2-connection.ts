@@ -3,7 +3,7 @@
 import { connect, type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
 import type { Duplex } from 'node:stream';
 
-import { type Connect, describeError, dial, endpointName, type Endpoint, type SharedAllowance } from '@incumbent/network';
+import { type Connect, describeError, dial, type Endpoint, endpointName, GRACE_MS, type SharedAllowance } from '@incumbent/network';
 
 import { ExchangeError } from './exchange-error.ts';
 
@@ -44,12 +44,6 @@ const WINDOW_BYTES = 2 ** 20;
  */
 const MIN_PING_MS = 5_500;
 const MAX_EARLY_PINGS = 2;
-
-/**
- * If this process was suspended, an answer may have arrived that was not processed yet. So many ms
- * are left to process it before the server counts as silent.
- */
-const GRACE_MS = 50;
 
 /**
  * The memory of one of Node's HTTP/2 sessions. With the default of 10 MB, it would refuse streams

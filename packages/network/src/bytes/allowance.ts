@@ -45,12 +45,24 @@ export class AnswersTooLarge extends Error {
   }
 }
 
+/** The first so many pieces of a message may have any size. */
+const FREE_PIECES = 1_024;
+/**
+ * The later pieces must have so many bytes on average. No network cuts messages into smaller ones.
+ */
+const MIN_PIECE_BYTES = 16;
+
 /** A message arrives in pieces of a few bytes, which cost too much processor time. */
 export class TinyPieces extends Error {
   constructor() {
     super('a message arrives in pieces of a few bytes');
     this.name = 'TinyPieces';
   }
+}
+
+/** Throws `TinyPieces` if the `pieces` in which the `bytes` of one message arrived are too small. */
+export function checkPieces(pieces: number, bytes: number): void {
+  if ((pieces - FREE_PIECES) * MIN_PIECE_BYTES > bytes) throw new TinyPieces();
 }
 
 /**
