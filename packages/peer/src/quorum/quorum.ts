@@ -11,6 +11,7 @@
 
 import { IncumbentError } from '@incumbent/core';
 import type { Algorithm, Validity, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
+import { handleInput } from '../input.ts';
 import { campaign, onPollGranted, onVoteGranted } from './candidate.ts';
 import { onHandover, onHeartbeat, onResigned } from './follower.ts';
 import { beat, validityOf, end, endIfOver, onHeartbeatAnswer, stepDown } from './leader.ts';
@@ -92,19 +93,7 @@ function checkFormer(former: readonly string[], members: readonly string[]): voi
 function takeStep(rules: Rules, state: QuorumState, input: Input<QuorumMessage>): Step<QuorumState, QuorumMessage, Vote> {
   const step = new StepContext(rules, state, input);
   endIfOver(step);
-  switch (input.type) {
-    case 'tick':
-      onTick(step);
-      break;
-    case 'message':
-      onMessage(step, input.from, input.message);
-      break;
-    case 'command':
-      onCommand(step, input.command);
-      break;
-    default:
-      input satisfies never;
-  }
+  handleInput(step, input, { onTick, onMessage, onCommand });
   return step.done();
 }
 
