@@ -1,8 +1,8 @@
 /**
  * A blocking query, sent again and again, and the watches that share it. It follows the rules of
  * Consul's documentation: an index that goes back is forgotten; a query never waits behind an index
- * below 1; a server may answer up to a sixteenth of the wait late, and without a change; and a client
- * limits how often it sends the query.
+ * below 1; a server may answer up to a sixteenth of the wait late, and without a change; and a
+ * client limits how often it sends the query.
  */
 
 import type { Clock, StoreError } from '@incumbent/core';
@@ -40,9 +40,9 @@ const READ_TIMEOUT_MS = 5_000;
 const LATE_MS = 1_000;
 
 /**
- * The pause after a change. Changes come in groups: the leader's key is deleted, then its successor's
- * key is written. The pause leaves the servers to those who claim the leadership, and one answer then
- * shows the whole group.
+ * The pause after a change. Changes come in groups: the leader's key is deleted, then its
+ * successor's key is written. The pause leaves the servers to those who claim the leadership, and
+ * one answer then shows the whole group.
  */
 const SETTLE_MS = 100;
 
@@ -151,8 +151,8 @@ export class BlockingQuery {
   }
 
   /**
-   * Runs a task with a signal that aborts when the query ends or a newcomer joins. `AbortSignal.any`
-   * would keep each of its results as long as the query lives.
+   * Runs a task with a signal that aborts when the query ends or a newcomer joins.
+   * `AbortSignal.any` would keep each of its results as long as the query lives.
    */
   async #untilJoined(signal: AbortSignal, task: (until: AbortSignal) => Promise<void>): Promise<void> {
     const until = new AbortController();

@@ -1,4 +1,7 @@
-/** `read` and `list`. Both are linearizable: the leader of the servers responds after a quorum has confirmed it. */
+/**
+ * `read` and `list`. Both are linearizable: the leader of the servers responds after a quorum has
+ * confirmed it.
+ */
 
 import type { Entry, Key, ListOptions } from '@incumbent/core';
 import { someOf, withoutValue } from '@incumbent/core/adapter';
@@ -19,7 +22,9 @@ export async function readPair(client: Client, namespace: Namespace, key: Key, t
   return pairs[0];
 }
 
-/** Consul returns all values of the list in any case, so the options only select from its response. */
+/**
+ * Consul returns all values of the list in any case, so the options only select from its response.
+ */
 export async function listEntries(
   client: Client,
   namespace: Namespace,

@@ -26,8 +26,8 @@ export function toStoreError(error: unknown, method: string): StoreError {
 }
 
 /**
- * What a user lacks that may access the keys, and not use these commands. Without both `PUBLISH` and
- * `SUBSCRIBE`, the user lacks the channel.
+ * What a user lacks that may access the keys, and not use these commands. Without both `PUBLISH`
+ * and `SUBSCRIBE`, the user lacks the channel.
  */
 export function missingCommands(commands: readonly string[], keyspace: Keyspace): MissingPermission {
   const lacksChannel = ['publish', 'subscribe'].every((command) => commands.includes(command));
@@ -44,8 +44,8 @@ export function withAclGrant(error: StoreError, keyspace: Keyspace): unknown {
 }
 
 /**
- * Names only the rules that are missing: Redis refuses a statement that adds a pattern to a user who
- * may access every key.
+ * Names only the rules that are missing: Redis refuses a statement that adds a pattern to a user
+ * who may access every key.
  */
 function missingRules(rules: readonly string[], { tag, user }: Keyspace): MissingPermission {
   return { right: rules.join(' '), keys: [`${tag}*`], grant: ['ACL SETUSER', user, ...rules].join(' ') };

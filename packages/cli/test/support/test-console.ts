@@ -67,7 +67,9 @@ export class TestConsole implements AsyncDisposable {
     await store.compareAndSwap([{ key, expect: entry?.revision ?? null, put }], { timeoutMs: 1_000 });
   }
 
-  /** Closes the store at the end. Stores of this console share its server, as long as one is open. */
+  /**
+   * Closes the store at the end. Stores of this console share its server, as long as one is open.
+   */
   keep(store: Store): void {
     this.#stores.push(store);
   }

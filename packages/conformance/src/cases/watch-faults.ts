@@ -35,7 +35,10 @@ async function showsChanges(client: Client, harness: StoreHarness, fault: Silent
   for (const each of [watch, list]) await each.stop(harness.slackMs);
 }
 
-/** Where nothing changes, both kinds of watch show the state again after the fault, and then every later change. */
+/**
+ * Where nothing changes, both kinds of watch show the state again after the fault, and then every
+ * later change.
+ */
 async function showsStateAgain(client: Client, harness: StoreHarness, fault: SilentFault): Promise<void> {
   const broken = await breakable(harness, fault);
   const revision = await client.create('q/a', 'one');

@@ -1,7 +1,7 @@
 /**
  * Reads the body of a response. A broken or hostile server may send a body without an end, one of
- * millions of tiny values, or one in pieces of a few bytes. All three cost the process much more than
- * the server, so each is refused as soon as it is recognized.
+ * millions of tiny values, or one in pieces of a few bytes. All three cost the process much more
+ * than the server, so each is refused as soon as it is recognized.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -19,7 +19,9 @@ export type OnItem = (json: Uint8Array) => void;
 
 /** The longest body that is a list. In memory, a list takes about twice its length. */
 const MAX_LIST_BYTES = MAX_ANSWER_BYTES / 2;
-/** The longest item of a list. The longest value that Consul accepts by default takes 0.7 MiB of it. */
+/**
+ * The longest item of a list. The longest value that Consul accepts by default takes 0.7 MiB of it.
+ */
 const MAX_ITEM_BYTES = 2 ** 20;
 /** The longest other body. The checks of thousands of dead processes have about that. */
 const MAX_TEXT_BYTES = 2 * 2 ** 20;
@@ -41,14 +43,17 @@ interface BodyReader {
   free(): void;
 }
 
-/** Reads the bodies of one client. Of those that are longer than 64 KiB, it reads one at a time: the others wait in their sockets. */
+/**
+ * Reads the bodies of one client. Of those that are longer than 64 KiB, it reads one at a time: the
+ * others wait in their sockets.
+ */
 export class BodyReaders {
   readonly #long = new Semaphore(1);
 
   /**
-   * Resolves with the body's text. With `onItem`, the body is a list of JSON objects, each of which is
-   * handed out as it arrives. Rejects with an `ExchangeError` of the kind `malformed` if the body
-   * exceeds a limit, and with the error of the connection.
+   * Resolves with the body's text. With `onItem`, the body is a list of JSON objects, each of which
+   * is handed out as it arrives. Rejects with an `ExchangeError` of the kind `malformed` if the
+   * body exceeds a limit, and with the error of the connection.
    */
   read(message: IncomingMessage, onItem: OnItem | undefined): Promise<string> {
     const reader = onItem === undefined ? new TextReader() : new ListReader(onItem);
@@ -127,7 +132,10 @@ const [QUOTE, BACKSLASH, COMMA] = [codeOf('"'), codeOf('\\'), codeOf(',')];
 const [BRACE, BRACE_END, BRACKET, BRACKET_END] = [codeOf('{'), codeOf('}'), codeOf('['), codeOf(']')];
 const SPACES: ReadonlySet<number> = new Set([' ', '\t', '\r', '\n'].map(codeOf));
 
-/** Finds the items of a list in its bytes, however the bytes were cut into chunks. Keeps at most the item that is arriving. */
+/**
+ * Finds the items of a list in its bytes, however the bytes were cut into chunks. Keeps at most the
+ * item that is arriving.
+ */
 export class ListReader implements BodyReader {
   readonly #onItem: OnItem;
   /** The beginning of an item whose end has not arrived. */
@@ -209,7 +217,10 @@ export class ListReader implements BodyReader {
   }
 }
 
-/** The index of the next byte with a meaning inside a string: a quote or a backslash. The length of the chunk if there is none. */
+/**
+ * The index of the next byte with a meaning inside a string: a quote or a backslash. The length of
+ * the chunk if there is none.
+ */
 function nextSpecial(chunk: Uint8Array, from: number): number {
   const quote = chunk.indexOf(QUOTE, from);
   const end = quote === -1 ? chunk.length : quote;

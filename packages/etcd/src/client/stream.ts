@@ -22,7 +22,10 @@ const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants;
 const STATUS_OK = 0;
 
 export interface StreamHandlers {
-  /** The most bytes that the next message may have. A longer one ends the stream as soon as it is announced. */
+  /**
+   * The most bytes that the next message may have. A longer one ends the stream as soon as it is
+   * announced.
+   */
   maxBytes(): number;
   /** A message arrived. If this throws, the stream ends with the failure `malformed`. */
   message(message: Uint8Array): void;

@@ -60,7 +60,9 @@ export class TinyPieces extends Error {
   }
 }
 
-/** Throws `TinyPieces` if the `pieces` in which the `bytes` of one message arrived are too small. */
+/**
+ * Throws `TinyPieces` if the `pieces` in which the `bytes` of one message arrived are too small.
+ */
 export function checkPieces(pieces: number, bytes: number): void {
   if ((pieces - FREE_PIECES) * MIN_PIECE_BYTES > bytes) throw new TinyPieces();
 }
