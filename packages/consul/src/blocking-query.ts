@@ -1,8 +1,8 @@
 /**
- * A blocking query, sent again and again, and the watches that share it. It follows the rules of
- * Consul's documentation: an index that goes back is forgotten; a query never waits behind an index
- * below 1; a server may answer up to a sixteenth of the wait late, and without a change; and a
- * client limits how often it sends the query.
+ * A blocking query, sent again and again, and the watches that share it. The client follows the
+ * rules of Consul's documentation: it forgets an index that goes back, never waits behind an index
+ * below 1, allows a server to answer without a change and up to a sixteenth of the wait late, and
+ * limits how often it sends the query.
  */
 
 import type { Clock, StoreError } from '@incumbent/core';
@@ -41,8 +41,8 @@ const LATE_MS = 1_000;
 
 /**
  * The pause after a change. Changes come in groups: the leader's key is deleted, then its
- * successor's key is written. The pause leaves the servers to those who claim the leadership, and
- * one answer then shows the whole group.
+ * successor's key is written. During the pause, the servers serve the members that claim the
+ * leadership. One answer then shows the whole group of changes.
  */
 const SETTLE_MS = 100;
 
@@ -79,14 +79,14 @@ export class BlockingQuery {
     return this.#subscribers.size + this.#newcomers.size;
   }
 
-  /** The first state that the subscriber is shown is read after this call. */
+  /** Adds a subscriber. The query reads the first state for it after this call. */
   add(subscriber: QuerySubscriber): void {
     this.#newcomers.add(subscriber);
     if (this.#isRunning) endQuietly(this.#joined);
     else void this.#run();
   }
 
-  /** Without subscribers, the query ends and is not used again. */
+  /** Removes a subscriber. A query without subscribers ends, and is never used again. */
   remove(subscriber: QuerySubscriber): void {
     this.#subscribers.delete(subscriber);
     this.#newcomers.delete(subscriber);

@@ -17,7 +17,7 @@ const EXPIRY_SLACK_MS = 1_500;
  */
 const RECONNECTS_WITHIN_MS = 100;
 
-/** Servers delete the keys of an ended session one by one, in one step. */
+/** The servers delete the keys of an ended session in one step, one key after the other. */
 const MAX_KEYS_PER_LEASE = 10_000;
 
 /**

@@ -63,7 +63,9 @@ interface LeaseState {
   readonly check: string | undefined;
   /** The moment at which the last acknowledged renewal was sent. */
   sent: Moment;
-  /** Its end was requested, and may still take place. Further renewals prove nothing. */
+  /**
+   * The end of the session was requested, and may still take place. Later renewals prove nothing.
+   */
   over: boolean;
 }
 
@@ -125,7 +127,7 @@ export class Leases {
     this.forget(lease);
   }
 
-  /** By this ticket, another process ends the lease if this process has died. */
+  /** The ticket with which another process ends the lease if this process has died. */
   ticketOf(lease: LeaseId): string | undefined {
     const state = this.#leases.get(lease);
     return state && writeTicket({ lease, check: state.check });
@@ -182,7 +184,7 @@ export class Leases {
     }
   }
 
-  /** By either clock: one of them may stop while the machine is suspended. */
+  /** Compares both clocks, because one of them may stop while the machine is suspended. */
   #isLate({ ttlMs, sent }: LeaseState): boolean {
     const now = momentOf(this.#policy.clock);
     const passedMs = Math.max(now.monotonicMs - sent.monotonicMs, now.wallMs - sent.wallMs);

@@ -50,9 +50,9 @@ export interface ConsulOptions {
   readonly session?: SessionBinding;
   /**
    * How long no session can lock the keys of a session that the servers have ended, in ms: 0 to
-   * 60,000. Default 0, because a leader stops believing before its session can end, and terms cause
-   * later writes to be refused. A longer delay protects against clocks that are far off, and
-   * extends the vacancy after each crash by as much. It does not delay a resignation.
+   * 60,000. Default 0, because a leadership becomes invalid before its session can end, and the
+   * store refuses later writes by their term. A longer delay protects against clocks that are far
+   * off, and extends the vacancy after each crash by as much. It does not delay a resignation.
    */
   readonly lockDelayMs?: number;
   /**

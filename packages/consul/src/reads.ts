@@ -16,7 +16,7 @@ export async function readEntry(client: Client, namespace: Namespace, key: Key, 
   return pair === undefined ? undefined : namespace.entry(pair);
 }
 
-/** As {@link readEntry}, in Consul's terms. */
+/** Like {@link readEntry}, but returns Consul's pair. */
 export async function readPair(client: Client, namespace: Namespace, key: Key, time: CallTime): Promise<Pair | undefined> {
   const { pairs } = await readKeys(client, namespace.key(key), CONSISTENT, time.left);
   return pairs[0];

@@ -192,7 +192,7 @@ export class WatchStream {
    */
   async #compare(): Promise<void> {
     const [open, reading] = [this.#open, this.#reading];
-    // Without a read that is late, the member serves. It lags behind and will catch up.
+    // If no read is late, the member serves requests. It only lags behind, and will catch up.
     if (open === undefined || reading === undefined) return;
     const elsewhere = await this.#context.revisionElsewhere(open, reading.signal).catch(() => 0n);
     if (this.#reading === reading && elsewhere > this.#shown) this.#endUnproven();
@@ -281,7 +281,7 @@ export class WatchStream {
     if (id !== undefined && this.#live.delete(id)) this.#cancelAtServer(id);
   };
 
-  /** Later, so that all other requests of this turn of the event loop go first. */
+  /** Deferred, so that all other requests of this turn of the event loop go first. */
   #cancelAtServer(id: bigint): void {
     if (this.#toCancel.push(id) === 1) setImmediate(() => this.#cancelAllAtServer());
   }

@@ -23,7 +23,7 @@ const MAX_LIST_BYTES = MAX_ANSWER_BYTES / 2;
  * The longest item of a list. The longest value that Consul accepts by default takes 0.7 MiB of it.
  */
 const MAX_ITEM_BYTES = 2 ** 20;
-/** The longest other body. The checks of thousands of dead processes have about that. */
+/** The longest other body: about the list of the checks of thousands of dead processes. */
 const MAX_TEXT_BYTES = 2 * 2 ** 20;
 
 /** What an item takes in memory besides its own bytes. */
@@ -97,7 +97,7 @@ export class BodyReaders {
       }
     });
     message.once('close', () => reject(new Error('the connection closed before the end of the response')));
-    // After the listener of Node's HTTP client, which has copied the chunk then.
+    // This listener runs after that of Node's HTTP client, which has copied the chunk by then.
     const { socket } = message;
     const onRaw = (chunk: Buffer): void => freeChunk(socket, chunk);
     socket.on('data', onRaw);

@@ -30,8 +30,8 @@ export class Dialer {
   }
 
   /**
-   * Opens a connection within `connectTimeoutMs`. It does not keep the process alive; the timer of
-   * a request does.
+   * Opens a connection within `connectTimeoutMs`. The connection does not keep the process alive;
+   * the timer of a request does.
    */
   async dial(): Promise<Socket> {
     const { endpoint, connect, connectTimeoutMs, clock } = this.#options;

@@ -75,7 +75,7 @@ export class Http2Connection {
   #nextPing: NodeJS.Timeout | undefined;
   #goaway: { readonly code: number; readonly last: number } | undefined;
 
-  /** For {@link openConnection}. */
+  /** Use {@link openConnection}, which also waits for the server's settings. */
   constructor(endpoint: Endpoint, socket: Duplex, http2: ClientHttp2Session, { keepalive, maxRequests, answers }: ConnectionOptions) {
     this.answers = answers;
     this.endpoint = endpoint;
@@ -143,7 +143,7 @@ export class Http2Connection {
       // Node's graceful close would also refuse requests that are not on the wire yet.
       if (this.#streams.size === 0 && !this.usable) this.destroy();
     });
-    // Later, so that the caller of the last request can register for it.
+    // Deferred, so that the caller of the last request can first register a task.
     if (this.#requests === this.#maxRequests) queueMicrotask(() => this.#leave());
     return stream;
   }

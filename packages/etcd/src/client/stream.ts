@@ -59,7 +59,8 @@ export class GrpcStream {
     this.#stream = connection.request({ ':path': path, ...headers });
     this.#stream.on('response', (received) => {
       this.#onHeaders(received);
-      // Only now: Deno emits data that has arrived with the headers before it emits the headers.
+      // Listen only from now on: Deno emits data that arrived together with the headers before it
+      // emits the headers.
       this.#stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
     });
     this.#stream.on('trailers', (received: IncomingHttpHeaders) => {
