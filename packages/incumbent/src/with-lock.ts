@@ -20,7 +20,7 @@ export interface Lock extends Pick<Leadership, 'guard' | 'swap'> {
    * be undone.
    */
   isValid(): boolean;
-  /** Throws `LEADERSHIP_ENDED` if `isValid()` is false. */
+  /** @throws `LEADERSHIP_ENDED` if `isValid()` is false. */
   assertValid(): void;
 }
 

@@ -37,7 +37,7 @@ export interface WatchContext {
 /** How long one read may take. */
 const READ = { timeoutMs: 5_000, background: true } as const;
 
-/** `values: false`: only whether the key exists matters. */
+/** The target of one key. `values: false`: the watch shows only whether the key exists. */
 export function keyTarget({ session, reads, namespace }: WatchContext, key: Key, values: boolean): WatchTarget<Entry | undefined> {
   const path = namespace.path(key);
   return {

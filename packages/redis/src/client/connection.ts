@@ -54,7 +54,7 @@ export class Connection {
   /** The number of calls that wait for an answer. */
   #callers = 0;
 
-  /** The connection owns the stream from now on. */
+  /** The connection owns the stream from this call on. */
   constructor(stream: Duplex, clock: Clock, { onPush, answers }: ConnectionOptions) {
     this.#stream = stream;
     this.#clock = clock;
@@ -115,7 +115,10 @@ export class Connection {
     this.#reader.allowLongAnswers();
   }
 
-  /** A call waits for answers until it calls the returned function. Call that once. */
+  /**
+   * Registers a call that waits for answers. The call must call the returned function once, when it
+   * no longer waits.
+   */
   addCaller(): Cancel {
     this.#callers += 1;
     return () => {

@@ -33,8 +33,9 @@ export function createClient(settings: RedisSettings, onPush: (reply: Reply) => 
 }
 
 /**
- * Checks every new connection: a server that has taken over or restarted may be configured in
- * another way. A server of a cluster that does not have the slot of this namespace says so here.
+ * Checks every new connection: a server that has taken over or restarted may have another
+ * configuration. A server of a cluster refuses the check if it does not have the slot of this
+ * namespace.
  */
 async function checkServer(connection: Connection, keyspace: Keyspace): Promise<void> {
   const [missing, memory] = await Promise.all([

@@ -30,8 +30,8 @@ export class StoreCalls {
   }
 
   /**
-   * Throws for options that cannot be used, with the reason of a signal that has aborted, and for a
-   * closed store.
+   * Throws if the options are invalid, if the signal has aborted (its reason), or if the store is
+   * closed.
    */
   check(options: CallOptions): void {
     checkCall(options);

@@ -43,8 +43,8 @@ import { WatchRegistry } from './watch-registry.ts';
 const HEARTBEAT_MS = 2_000;
 
 /**
- * Echoes are confirmed once in this many heartbeats, in one request. Rarely, so that a failover
- * causes no read of every store.
+ * The hub confirms echoes once in this many heartbeats, in one request. It does so rarely, so that
+ * a failover causes no read of every store.
  */
 const CONFIRM_HEARTBEATS = 15;
 

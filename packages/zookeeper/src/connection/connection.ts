@@ -1,7 +1,7 @@
 /**
- * One connection of a session to one server. Requests go out, replies come in in the same order,
- * and pings find a dead link. Each request settles once: with the server's reply, or with the
- * reason why the connection ended. Nothing is sent twice, and nothing waits for another connection.
+ * One connection of a session to one server. Replies arrive in the order of the requests, and pings
+ * find a dead link. Each request settles once: with the server's reply, or with the reason why the
+ * connection ended. Nothing is sent twice, and nothing waits for another connection.
  */
 
 import type { Cancel, Clock } from '@incumbent/core';
@@ -42,7 +42,7 @@ interface Pending {
   readonly reject: (error: ExchangeError) => void;
 }
 
-/** The next number would be negative. */
+/** The highest number of a request. The next one would be negative. */
 const MAX_XID = 2 ** 31 - 1;
 
 /** How often a quiet connection checks its link, per third of the session's timeout. */
