@@ -32,7 +32,10 @@ export interface Life {
   died?: number;
 }
 
-/** What these members emitted, the kills of their processes included. It keeps every promise, and nothing was printed. */
+/**
+ * What these members emitted, the kills of their processes included. It keeps every promise, and
+ * nothing was printed.
+ */
 export function checkedHistoryOf(lives: readonly Life[], election: string): readonly HistoryEvent[] {
   const events = lives.flatMap(({ name, script, died }): readonly HistoryEvent[] => [
     ...historyOf(script, name, election),

@@ -35,7 +35,10 @@ describe.each([zookeeperHost, redisHost, consulHost, etcdHost])('behind one addr
   const acceptWeakStore = host.store === 'redis' ? { acceptWeakStore: 'redis' } : {};
   const openAt = (url: string, namespace: string): Promise<Store> => openStore(storeUrl([url], namespace, host.store));
 
-  /** A store behind a proxy, which is the one address, and a store beside the proxy, both on one namespace. */
+  /**
+   * A store behind a proxy, which is the one address, and a store beside the proxy, both on one
+   * namespace.
+   */
   async function openBoth(): Promise<{ readonly proxy: Proxy; readonly store: Store; readonly direct: Store } & AsyncDisposable> {
     const namespace = freshNamespace();
     await using opened = new AsyncDisposableStack();

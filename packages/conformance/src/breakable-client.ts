@@ -38,7 +38,9 @@ export async function breakable(harness: StoreHarness, fault?: FaultKind): Promi
   };
 }
 
-/** Starts a fault that lasts until the link is healed, or loses one reply, or resets the link once. */
+/**
+ * Starts a fault that lasts until the link is healed, or loses one reply, or resets the link once.
+ */
 export function beginFault({ faults }: Breakable, kind: FaultKind): Promise<void> {
   return kind === 'dropReply' ? faults.dropNextReply() : faults[kind]();
 }

@@ -1,7 +1,7 @@
 /**
- * A blocking query, sent again and again, and the watches that share it. It follows the rules of
- * Consul's documentation: an index that goes back is forgotten; a query never waits behind an index
- * below 1; a server may answer up to a sixteenth of the wait late, and without a change; and a client
+ * A blocking query, sent again and again, and the watches that share it. The client follows the
+ * rules of Consul's documentation: it forgets an index that goes back, never waits behind an index
+ * below 1, allows a server to answer without a change and up to a sixteenth of the wait late, and
  * limits how often it sends the query.
  */
 
@@ -40,9 +40,9 @@ const READ_TIMEOUT_MS = 5_000;
 const LATE_MS = 1_000;
 
 /**
- * The pause after a change. Changes come in groups: the leader's key is deleted, then its successor's
- * key is written. The pause leaves the servers to those who claim the leadership, and one answer then
- * shows the whole group.
+ * The pause after a change. Changes come in groups: the leader's key is deleted, then its
+ * successor's key is written. During the pause, the servers serve the members that claim the
+ * leadership. One answer then shows the whole group of changes.
  */
 const SETTLE_MS = 100;
 
@@ -79,14 +79,14 @@ export class BlockingQuery {
     return this.#subscribers.size + this.#newcomers.size;
   }
 
-  /** The first state that the subscriber is shown is read after this call. */
+  /** Adds a subscriber. The query reads the first state for it after this call. */
   add(subscriber: QuerySubscriber): void {
     this.#newcomers.add(subscriber);
     if (this.#isRunning) endQuietly(this.#joined);
     else void this.#run();
   }
 
-  /** Without subscribers, the query ends and is not used again. */
+  /** Removes a subscriber. A query without subscribers ends, and is never used again. */
   remove(subscriber: QuerySubscriber): void {
     this.#subscribers.delete(subscriber);
     this.#newcomers.delete(subscriber);
@@ -151,8 +151,8 @@ export class BlockingQuery {
   }
 
   /**
-   * Runs a task with a signal that aborts when the query ends or a newcomer joins. `AbortSignal.any`
-   * would keep each of its results as long as the query lives.
+   * Runs a task with a signal that aborts when the query ends or a newcomer joins.
+   * `AbortSignal.any` would keep each of its results as long as the query lives.
    */
   async #untilJoined(signal: AbortSignal, task: (until: AbortSignal) => Promise<void>): Promise<void> {
     const until = new AbortController();

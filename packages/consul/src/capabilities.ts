@@ -6,18 +6,23 @@ import { MIN_CHECK_TTL_MS } from './leases.ts';
 import { MAX_TTL_MS } from './protocol/session.ts';
 import { MAX_CHANGES, MAX_VALUE_BYTES } from './transactions.ts';
 
-/** The time in which the agent reports a critical check, and the servers agree on the session's end. */
+/**
+ * The time in which the agent reports a critical check, and the servers agree on the session's end.
+ */
 const EXPIRY_SLACK_MS = 1_500;
 
-/** A request that times out closes its connection. The next request connects to the agent, which is near. */
+/**
+ * A request that times out closes its connection. The next request connects to the agent, which is
+ * near.
+ */
 const RECONNECTS_WITHIN_MS = 100;
 
-/** Servers delete the keys of an ended session one by one, in one step. */
+/** The servers delete the keys of an ended session in one step, one key after the other. */
 const MAX_KEYS_PER_LEASE = 10_000;
 
 /**
- * A leader of the servers continues for minutes to end a session that it has seen expire, even if it
- * was deposed in between and other servers have renewed the session.
+ * A leader of the servers continues for minutes to end a session that it has seen expire, even if
+ * it was deposed in between and other servers have renewed the session.
  */
 const PAUSED_LEADER = "or when a server that led is paused for twice a session's ttl, and leads again within minutes";
 

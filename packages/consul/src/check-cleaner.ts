@@ -9,10 +9,15 @@ import { sleep } from '@incumbent/core/adapter';
 import type { Client } from './client/client.ts';
 import { deregisterCheck } from './protocol/check.ts';
 
-/** The timeout of one removal, and the time that {@link CheckCleaner.close} waits for all removals. */
+/**
+ * The timeout of one removal, and the time that {@link CheckCleaner.close} waits for all removals.
+ */
 const REMOVAL_MS = 500;
 
-/** Further checks are left to the agent: they turn critical, and are removed when a store is opened on the agent. */
+/**
+ * Further checks are left to the agent: they turn critical, and are removed when a store is opened
+ * on the agent.
+ */
 const MAX_CHECKS = 1_000;
 
 export class CheckCleaner {
@@ -54,7 +59,9 @@ export class CheckCleaner {
     await this.#removal;
   }
 
-  /** Stops at the first check that cannot be removed, because the next removal would wait as long. */
+  /**
+   * Stops at the first check that cannot be removed, because the next removal would wait as long.
+   */
   async #removeAll(): Promise<void> {
     // The iteration includes checks that are added while it runs.
     for (const check of this.#checks) {

@@ -19,7 +19,7 @@ import {
 import { ExchangeError } from './client/failure.ts';
 import type { Namespace } from './namespace.ts';
 
-/** The error that a call throws for whatever was thrown in it. `what` names the call in the message. */
+/** Converts whatever a call has thrown to a store error. `what` names the call in the message. */
 export function toStoreError(error: unknown, what: string): StoreError {
   return storeErrorOf(error, `consul ${what}`, (thrown) => (thrown instanceof ExchangeError ? judge(thrown) : UNFORESEEN));
 }
@@ -57,7 +57,8 @@ function judge({ failure, cause }: ExchangeError): Verdict {
     case 'status':
       return judgeStatus(failure.status, failure.text);
     case 'cut':
-      // In TLS 1.3, a client learns only after its first request that its certificate was rejected. The agent does not read the request.
+      // In TLS 1.3, a client learns only after its first request that its certificate was rejected.
+      // The agent does not read the request.
       if (isDistrust(cause)) return ['UNAUTHENTICATED', 'refused'];
       // Node's parser: the response is not HTTP.
       if (errorCode(cause).startsWith('HPE_')) return ['UNSUPPORTED', 'unknown'];
@@ -68,13 +69,13 @@ function judge({ failure, cause }: ExchangeError): Verdict {
 }
 
 function judgeStatus(status: number, text: string): Verdict {
-  // Checked before the request is served, with a status that differs between versions.
+  // The agent checks the token before it serves the request. The status differs between versions.
   if (/ACL not found|token does not exist/i.test(text))
     return ['UNAUTHENTICATED', 'refused', 'the token is wrong, has expired or was deleted'];
   if (/Permission denied/i.test(text)) return ['PERMISSION_DENIED', 'refused'];
   if (status === 403) return ['PERMISSION_DENIED', 'refused'];
   if (status === 413) return ['TOO_LARGE', 'refused'];
-  // Too many connections or requests, which is checked before anything else.
+  // The agent limits connections and requests before it looks at a request.
   if (status === 429) return ['UNAVAILABLE', 'notSent'];
   if (status >= 500) return judgeFailure(text);
   // No agent responds like this. A proxy that does may have passed the request on.
@@ -89,11 +90,15 @@ function judgeFailure(text: string): Verdict {
   // The servers check the node and its checks before they create a session.
   if (/Missing check |Missing node registration|is in critical state/.test(text)) return ['UNAVAILABLE', 'refused'];
   if (/Invalid Session TTL/.test(text)) return ['STORE_FAILED', 'refused'];
-  // `No cluster leader`, a lost leadership, an agent without servers: what was passed on may still be applied.
+  // The servers have no leader, their leader lost the leadership, or the agent has no servers. A
+  // request that the agent has passed on may still be applied.
   return ['UNAVAILABLE', 'unknown'];
 }
 
-/** The error of a later step of a call. The steps before it may have been applied, so the outcome is `unknown`. */
+/**
+ * The error of a later step of a call. The steps before it may have been applied, so the outcome is
+ * `unknown`.
+ */
 export function afterOtherSteps(error: unknown, what: string): unknown {
   if (!(error instanceof ExchangeError)) return error;
   const { code, message } = toStoreError(error, what);
@@ -105,12 +110,17 @@ export function mayHaveHappened(error: unknown): boolean {
   return !(error instanceof ExchangeError) || judge(error)[1] === 'unknown';
 }
 
-/** The servers do not know a check yet that was just registered with the agent. The agent reports it by itself. */
+/**
+ * Whether the servers do not know a check yet that was just registered with the agent. The agent
+ * reports the check to the servers by itself.
+ */
 export function isCheckUnknown(error: unknown): boolean {
   return error instanceof ExchangeError && error.failure.kind === 'status' && /Missing check /.test(error.failure.text);
 }
 
-/** Throws if an operation of a transaction was refused for another reason than the state of its key. */
+/**
+ * Throws if an operation of a transaction was refused for another reason than the state of its key.
+ */
 export function checkOperationErrors(errors: readonly { readonly what: string }[]): void {
   for (const { what } of errors) {
     const error = operationRefused(what);
@@ -127,7 +137,10 @@ function operationRefused(what: string): StoreError | undefined {
   return undefined;
 }
 
-/** The error of an opening whose first read failed. The read changed nothing, so its outcome is known. */
+/**
+ * The error of an opening whose first read failed. The read changed nothing, so its outcome is
+ * known.
+ */
 export function openingFailed(error: unknown): unknown {
   if (!(error instanceof ExchangeError)) return error;
   if (error.failure.kind === 'malformed')

@@ -1,15 +1,16 @@
 /**
  * Leases are sessions. A session that lives by its ttl alone has a ttl of at least 10 s, and the
- * servers end it after up to twice its ttl. If the agent runs on this machine, a session is therefore
- * also bound to a TTL check of the agent, which turns critical as soon as the lease's ttl is over.
+ * servers end it after up to twice its ttl. If the agent runs on this machine, a session is
+ * therefore also bound to a TTL check of the agent, which turns critical as soon as the lease's ttl
+ * is over.
  *
- * **Renewal.** Only the agent acknowledges that a check was passed. If the agent is cut off from the
- * servers it still acknowledges, while the servers end the session by its ttl. A renewal therefore
- * passes the check and renews the session, and counts from the moment before both requests are sent.
- * Two kinds of renewals prove nothing:
+ * **Renewal.** Only the agent acknowledges that a check was passed. If the agent is cut off from
+ * the servers it still acknowledges, while the servers end the session by its ttl. A renewal
+ * therefore passes the check and renews the session, and counts from the moment before both
+ * requests are sent. Two kinds of renewals prove nothing:
  *
- * - A renewal that is acknowledged later than one ttl after the previous renewal. The check may have
- *   been critical in between, and the agent may be about to report that to the servers.
+ * - A renewal that is acknowledged later than one ttl after the previous renewal. The check may
+ *   have been critical in between, and the agent may be about to report that to the servers.
  * - A renewal to which a server responds that it does not know the session. The server may have
  *   just started, and may not have read of the session yet.
  *
@@ -62,7 +63,9 @@ interface LeaseState {
   readonly check: string | undefined;
   /** The moment at which the last acknowledged renewal was sent. */
   sent: Moment;
-  /** Its end was requested, and may still take place. Further renewals prove nothing. */
+  /**
+   * The end of the session was requested, and may still take place. Later renewals prove nothing.
+   */
   over: boolean;
 }
 
@@ -124,7 +127,7 @@ export class Leases {
     this.forget(lease);
   }
 
-  /** By this ticket, another process ends the lease if this process has died. */
+  /** The ticket with which another process ends the lease if this process has died. */
   ticketOf(lease: LeaseId): string | undefined {
     const state = this.#leases.get(lease);
     return state && writeTicket({ lease, check: state.check });
@@ -139,15 +142,18 @@ export class Leases {
 
   /**
    * Removes the checks of ended leases, and waits for that at most half a second. Live leases keep
-   * their checks. If the end of a lease was requested and not confirmed, the removal of the check ends
-   * the lease.
+   * their checks. If the end of a lease was requested and not confirmed, the removal of the check
+   * ends the lease.
    */
   close(): Promise<void> {
     for (const { over, check } of this.#leases.values()) if (over && check !== undefined) this.#cleaner.schedule(check);
     return this.#cleaner.close();
   }
 
-  /** Passes the check and renews the session. False if that does not prove that the lease lives for a ttl from now on. */
+  /**
+   * Passes the check and renews the session. False if that does not prove that the lease lives for
+   * a ttl from now on.
+   */
   async #isRenewed(lease: LeaseId, state: LeaseState, time: CallTime): Promise<boolean> {
     const sent = momentOf(this.#policy.clock);
     const options = time.left;
@@ -160,7 +166,10 @@ export class Leases {
     return true;
   }
 
-  /** The agent reports a new check to the servers a moment after its registration. Until then, the servers refuse the session. */
+  /**
+   * The agent reports a new check to the servers a moment after its registration. Until then, the
+   * servers refuse the session.
+   */
   async #create(ttlMs: number, check: string | undefined, time: CallTime): Promise<LeaseId> {
     const { name, lockDelayMs, clock, minSessionTtlMs } = this.#policy;
     const request = { name, ttlMs: Math.max(ttlMs, minSessionTtlMs), lockDelayMs, check };
@@ -175,7 +184,7 @@ export class Leases {
     }
   }
 
-  /** By either clock: one of them may stop while the machine is suspended. */
+  /** Compares both clocks, because one of them may stop while the machine is suspended. */
   #isLate({ ttlMs, sent }: LeaseState): boolean {
     const now = momentOf(this.#policy.clock);
     const passedMs = Math.max(now.monotonicMs - sent.monotonicMs, now.wallMs - sent.wallMs);

@@ -1,4 +1,7 @@
-/** Translates keys, revisions and entries of the store contract to Consul's paths, indexes and pairs. */
+/**
+ * Translates keys, revisions and entries of the store contract to Consul's paths, indexes and
+ * pairs.
+ */
 
 import type { Entry, Key, LeaseId, Revision } from '@incumbent/core';
 
@@ -30,7 +33,10 @@ export class Namespace {
     return { path: this.root, recurse: true };
   }
 
-  /** The wider targets that include this target: all keys that begin with the same name, and all keys. */
+  /**
+   * The wider targets that include this target: all keys that begin with the same name, and all
+   * keys.
+   */
   around({ path }: Target): readonly Target[] {
     const slash = path.indexOf('/', this.root.length);
     return slash === -1 ? [this.all] : [{ path: path.slice(0, slash + 1), recurse: true }, this.all];
@@ -48,7 +54,10 @@ export class Namespace {
     };
   }
 
-  /** In the order of creation. Skips paths that end in a slash: these are folders, which Consul's web pages create. */
+  /**
+   * In the order of creation. Skips paths that end in a slash: these are folders, which Consul's
+   * web pages create.
+   */
   entries(pairs: readonly Pair[]): readonly Entry[] {
     const keys = pairs.filter(({ path }) => !path.endsWith('/'));
     return keys.toSorted((a, b) => a.created - b.created).map((pair) => this.entry(pair));
@@ -56,8 +65,8 @@ export class Namespace {
 }
 
 /**
- * The index of the last change, and the session that has locked the key, if any. To take a key from a
- * session, an operation must name that session.
+ * The index of the last change, and the session that has locked the key, if any. To take a key from
+ * a session, an operation must name that session.
  */
 export function revisionOf({ modified, session }: Pick<Pair, 'modified' | 'session'>): Revision {
   return session === '' ? String(modified) : `${modified}@${session}`;

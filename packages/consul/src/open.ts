@@ -28,8 +28,8 @@ const ORPHANS_MS = 500;
  * Resolves when the leader of the servers has answered a read through the agent.
  *
  * @throws `StoreError` within `connectTimeoutMs`, with one of the codes `UNREACHABLE`, `TIMEOUT`,
- * `UNAVAILABLE` (the servers have no leader, or the agent has no servers), `UNAUTHENTICATED` (token or
- * certificate), `PERMISSION_DENIED` (the token may not read the namespace; or may not register a
+ * `UNAVAILABLE` (the servers have no leader, or the agent has no servers), `UNAUTHENTICATED` (token
+ * or certificate), `PERMISSION_DENIED` (the token may not read the namespace; or may not register a
  * check, and `session` is `check`) and `UNSUPPORTED` (the server is not Consul).
  * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION` for an invalid URL or option.
  */
@@ -61,7 +61,10 @@ async function openPart<T>(part: Promise<T>): Promise<T> {
   }
 }
 
-/** Reads any key. The form of the response shows that the server is Consul; its success, that there is a leader and the permission. */
+/**
+ * Reads any key. The form of the response shows that the server is Consul; its success, that there
+ * is a leader and the permission.
+ */
 async function findConsul(client: Client, namespace: Namespace, time: CallTime): Promise<void> {
   try {
     await readKeys(client, namespace.key('members'), CONSISTENT, time.left);
@@ -86,7 +89,10 @@ async function bindingOf(
   }
 }
 
-/** Registers a check and removes it. If that fails and the agent may have the check, the cleaner tries to remove it. */
+/**
+ * Registers a check and removes it. If that fails and the agent may have the check, the cleaner
+ * tries to remove it.
+ */
 async function tryCheck(client: Client, cleaner: CheckCleaner, time: CallTime): Promise<void> {
   const id = checkIdOf(randomUUID());
   try {

@@ -16,25 +16,33 @@ import {
 import type { Connect } from './client/dialer.ts';
 
 /**
- * What ends a session that nobody renews. With `check`, a check of the agent ends it within its ttl,
- * which is at least 1 s. With `ttl`, the servers end it within twice its ttl, which is at least 10 s.
- * `auto` chooses `check` if the agent runs on this machine and lets the store register a check, and
- * `ttl` otherwise.
+ * What ends a session that nobody renews. With `check`, a check of the agent ends it within its
+ * ttl, which is at least 1 s. With `ttl`, the servers end it within twice its ttl, which is at
+ * least 10 s. `auto` chooses `check` if the agent runs on this machine and lets the store register
+ * a check, and `ttl` otherwise.
  */
 export type SessionBinding = 'auto' | 'check' | 'ttl';
 
 export interface ConsulOptions {
   /** The agent, as `host` or `host:port`. The default port is 8500, or 8501 with TLS. */
   readonly endpoint: string;
-  /** The prefix of all keys of this store: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`. Default `incumbent`. */
+  /**
+   * The prefix of all keys of this store: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`. Default
+   * `incumbent`.
+   */
   readonly namespace?: string;
-  /** How long opening the store, or one connection, may take, in ms: 100 to 600,000. Default 5,000. */
+  /**
+   * How long opening the store, or one connection, may take, in ms: 100 to 600,000. Default 5,000.
+   */
   readonly connectTimeoutMs?: number;
   /** If present, the store connects with TLS. */
   readonly tls?: TlsOptions;
   /** The secret of an ACL token. */
   readonly token?: string;
-  /** The datacenter that must serve. Only the agent's own can serve, because the agent creates the sessions. Default: the agent's own. */
+  /**
+   * The datacenter that must serve. Only the agent's own can serve, because the agent creates the
+   * sessions. Default: the agent's own.
+   */
   readonly datacenter?: string;
   /** A namespace of Consul Enterprise. */
   readonly consulNamespace?: string;
@@ -42,19 +50,25 @@ export interface ConsulOptions {
   readonly session?: SessionBinding;
   /**
    * How long no session can lock the keys of a session that the servers have ended, in ms: 0 to
-   * 60,000. Default 0, because a leader stops believing before its session can end, and terms cause
-   * later writes to be refused. A longer delay protects against clocks that are far off, and extends
-   * the vacancy after each crash by as much. It does not delay a resignation.
+   * 60,000. Default 0, because a leadership becomes invalid before its session can end, and the
+   * store refuses later writes by their term. A longer delay protects against clocks that are far
+   * off, and extends the vacancy after each crash by as much. It does not delay a resignation.
    */
   readonly lockDelayMs?: number;
-  /** The servers' setting `session_ttl_min`, in ms: 1,000 to 86,400,000. Default 10,000, as for the servers. */
+  /**
+   * The servers' setting `session_ttl_min`, in ms: 1,000 to 86,400,000. Default 10,000, as for the
+   * servers.
+   */
   readonly minSessionTtlMs?: number;
   /**
    * How long the servers may wait for a change before they answer a watch, in ms: 1,000 to 600,000.
    * A watch reports a dead link within this time, a sixteenth of it, and 1 s. Default 10,000.
    */
   readonly watchWaitMs?: number;
-  /** The highest number of blocking queries at a time, each of which needs a connection: 4 to 64. Further watches share queries. Default 64. */
+  /**
+   * The highest number of blocking queries at a time, each of which needs a connection: 4 to 64.
+   * Further watches share queries. Default 64.
+   */
   readonly maxBlockingQueries?: number;
   /** Opens the sockets to the agent, instead of TCP or TLS. For tunnels and for tests. */
   readonly connect?: Connect;

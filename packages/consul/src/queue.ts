@@ -1,4 +1,7 @@
-/** `enqueue`: queue entries are keys that a session has locked. Their order is the order of their creation. */
+/**
+ * `enqueue`: queue entries are keys that a session has locked. Their order is the order of their
+ * creation.
+ */
 
 import type { Entry, Key, LeaseId } from '@incumbent/core';
 import type { CallTime } from '@incumbent/network';
@@ -16,10 +19,16 @@ export interface NewEntry {
   readonly lease: LeaseId;
 }
 
-/** How often the entry is written if it is deleted each time between the refusal of the write and the read after it. */
+/**
+ * How often the entry is written if it is deleted each time between the refusal of the write and
+ * the read after it.
+ */
 const MAX_TRIES = 5;
 
-/** Writes the key if it is absent. Otherwise returns the entry that is there, which must have the same lease. */
+/**
+ * Writes the key if it is absent. Otherwise returns the entry that is there, which must have the
+ * same lease.
+ */
 export async function enqueue(client: Client, namespace: Namespace, { key, value, lease }: NewEntry, time: CallTime): Promise<Entry> {
   const path = namespace.path(key);
   const body = encodeChecked([{ verb: 'check-not-exists', path }, lockOperation(path, value, lease, 0)]);

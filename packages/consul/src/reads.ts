@@ -1,4 +1,7 @@
-/** `read` and `list`. Both are linearizable: the leader of the servers responds after a quorum has confirmed it. */
+/**
+ * `read` and `list`. Both are linearizable: the leader of the servers responds after a quorum has
+ * confirmed it.
+ */
 
 import type { Entry, Key, ListOptions } from '@incumbent/core';
 import { someOf, withoutValue } from '@incumbent/core/adapter';
@@ -13,13 +16,15 @@ export async function readEntry(client: Client, namespace: Namespace, key: Key, 
   return pair === undefined ? undefined : namespace.entry(pair);
 }
 
-/** As {@link readEntry}, in Consul's terms. */
+/** Like {@link readEntry}, but returns Consul's pair. */
 export async function readPair(client: Client, namespace: Namespace, key: Key, time: CallTime): Promise<Pair | undefined> {
   const { pairs } = await readKeys(client, namespace.key(key), CONSISTENT, time.left);
   return pairs[0];
 }
 
-/** Consul returns all values of the list in any case, so the options only select from its response. */
+/**
+ * Consul returns all values of the list in any case, so the options only select from its response.
+ */
 export async function listEntries(
   client: Client,
   namespace: Namespace,

@@ -1,4 +1,7 @@
-/** Ends the leases of a process that has died. Another process, the reaper, loads this file by its URL. */
+/**
+ * Ends the leases of a process that has died. Another process, the reaper, loads this file by its
+ * URL.
+ */
 
 import type { LeaseId, OpenRevoker } from '@incumbent/core';
 import { invalidSecret } from '@incumbent/core/adapter';
@@ -14,7 +17,10 @@ import { destroySession, isSessionId } from './protocol/session.ts';
 
 export interface Ticket {
   readonly lease: LeaseId;
-  /** The check that the session is bound to, if there is one. The dead process can no longer remove it. */
+  /**
+   * The check that the session is bound to, if there is one. The dead process can no longer remove
+   * it.
+   */
   readonly check: string | undefined;
 }
 
@@ -27,7 +33,8 @@ export const openRevoker: OpenRevoker = async (access) => {
       const time = new CallTime(settings.clock, options, ExchangeError);
       try {
         await destroySession(client, lease, time);
-        // The session is gone even if this fails. A check that remains turns critical, and is removed when a store is opened on the agent.
+        // The session is gone even if this fails. A check that remains turns critical, and is
+        // removed when a store is opened on the agent.
         if (check !== undefined) await deregisterCheck(client, check, time.left).catch(() => {});
       } catch (error) {
         throw options.signal?.aborted === true && error === options.signal.reason ? error : toStoreError(error, 'revokeLease');

@@ -157,7 +157,10 @@ export class ConsulStore implements Store {
     );
   }
 
-  /** The version of the agent, which the token must be allowed to read. Consul does not report a clock. */
+  /**
+   * The version of the agent, which the token must be allowed to read. Consul does not report a
+   * clock.
+   */
   inspect(options: CallOptions = {}): Promise<StoreReport> {
     return this.#call(
       'inspect',

@@ -82,7 +82,10 @@ function creationOf(path: string, change: Change): readonly Operation[] {
   return [{ verb: 'check-not-exists', path }, lockOperation(path, value, lease, 0)];
 }
 
-/** Not every operation returns a pair, so the pairs are found by their keys. The last pair of a key is the final one. */
+/**
+ * Not every operation returns a pair, so the pairs are found by their keys. The last pair of a key
+ * is the final one.
+ */
 function revisionAfter(namespace: Namespace, change: Change, pairs: readonly Pair[]): Revision | undefined {
   if (!('put' in change)) return undefined;
   const pair = pairs.findLast(({ path }) => path === namespace.path(change.key));
@@ -91,7 +94,9 @@ function revisionAfter(namespace: Namespace, change: Change, pairs: readonly Pai
 
 type Failed = Extract<SwapResult, { swapped: false }>['failed'][number];
 
-/** The first of the suspected changes whose expectation does not hold; undefined if all hold by now. */
+/**
+ * The first of the suspected changes whose expectation does not hold; undefined if all hold by now.
+ */
 async function firstFailed(
   client: Client,
   namespace: Namespace,

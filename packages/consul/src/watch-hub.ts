@@ -1,9 +1,9 @@
 /**
- * All watches of one store. A blocking query occupies a connection, so their number is limited. While
- * there are few watches, each has a query of its own. Further watches share queries: first, those
- * whose keys begin with the same name share a query for all keys under that name; in the end, all
- * further watches share one query for all keys. Consul answers a shared query, in full, at every
- * change of any key that the query covers.
+ * All watches of one store. A blocking query occupies a connection, so their number is limited.
+ * While there are few watches, each has a query of its own. Further watches share queries: first,
+ * those whose keys begin with the same name share a query for all keys under that name; in the end,
+ * all further watches share one query for all keys. Consul answers a shared query, in full, at
+ * every change of any key that the query covers.
  */
 
 import { systemRandom } from '@incumbent/core/adapter';
@@ -37,7 +37,10 @@ export class WatchHub {
     this.#context = { ...options, retryGate: new RetryGate(options.clock, systemRandom) };
   }
 
-  /** Reports the state of the target, and of everything else that the query covers, until the returned function is called. */
+  /**
+   * Reports the state of the target, and of everything else that the query covers, until the
+   * returned function is called.
+   */
   subscribe(target: Target, subscriber: QuerySubscriber): () => void {
     if (this.#options.client.closed) {
       subscriber.onFailed(storeClosed('consul'));
@@ -59,7 +62,10 @@ export class WatchHub {
     for (const subscriber of [...this.#subscribers]) subscriber.onFailed(storeClosed('consul'));
   }
 
-  /** The narrowest target for which there is a query, or room for one. The last query is reserved for all keys. */
+  /**
+   * The narrowest target for which there is a query, or room for one. The last query is reserved
+   * for all keys.
+   */
   #queryTargetFor(target: Target): Target {
     const { namespace, maxQueries } = this.#options;
     const { size } = this.#queries;

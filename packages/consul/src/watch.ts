@@ -25,7 +25,10 @@ class WatchSubscriber implements QuerySubscriber {
   readonly #target: Target;
   readonly #missing: () => MissingPermission;
   readonly #controller: WatchController<readonly Pair[]>;
-  /** The paths and indexes that were shown last; undefined if the watch has shown nothing since it became stale. */
+  /**
+   * The paths and indexes that were shown last; undefined if the watch has shown nothing since it
+   * became stale.
+   */
   #shown: string | undefined;
 
   constructor(target: Target, missing: () => MissingPermission, controller: WatchController<readonly Pair[]>) {

@@ -1,4 +1,7 @@
-/** Consul with ACLs: what tokens allow, and leases on servers that answer for unknown sessions without asking each other. */
+/**
+ * Consul with ACLs: what tokens allow, and leases on servers that answer for unknown sessions
+ * without asking each other.
+ */
 
 import { readFile } from 'node:fs/promises';
 
@@ -123,7 +126,10 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('with ACLs', 
     await leadership.resign();
   });
 
-  /** What happens at an opening and a campaign with a token that has some of the permissions that the README lists. */
+  /**
+   * What happens at an opening and a campaign with a token that has some of the permissions that
+   * the README lists.
+   */
   async function resultWith(
     { keys = 'write', rest }: { readonly keys?: 'read' | 'write' | 'none'; readonly rest: readonly string[] },
     session: 'auto' | 'check',

@@ -1,4 +1,6 @@
-/** Connections to an agent. Real time: the tests are about the order in which real sockets connect. */
+/**
+ * Connections to an agent. Real time: the tests are about the order in which real sockets connect.
+ */
 
 import { createServer as createHttpServer } from 'node:http';
 import { connect, createServer, type Server, type Socket } from 'node:net';

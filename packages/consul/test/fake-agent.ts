@@ -1,4 +1,7 @@
-/** An HTTP server in an agent's place: for responses that a healthy Consul never sends, and for counting requests. */
+/**
+ * An HTTP server in an agent's place: for responses that a healthy Consul never sends, and for
+ * counting requests.
+ */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Server as NetServer } from 'node:net';

@@ -76,7 +76,8 @@ class ConsulCase {
       recoversWithinMs: 5_000,
       faults: {
         ...proxyFaults(proxy),
-        // A blocking query has its own connection until the server answers it, which may be at any moment.
+        // A blocking query has its own connection until the server answers it, which may be at any
+        // moment.
         silenceWatches: async () => proxy.silence((request) => request.includes('index=')),
       },
     };

@@ -18,7 +18,9 @@ interface Agent extends AsyncDisposable {
   readonly client: Client;
 }
 
-/** An agent whose response is this piece, again and again, until the client closes the connection. */
+/**
+ * An agent whose response is this piece, again and again, until the client closes the connection.
+ */
 async function agentSending(piece: string, begin = ''): Promise<Agent> {
   const server = createServer((_, response) => {
     const write = (): void => {

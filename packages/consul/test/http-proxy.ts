@@ -15,9 +15,15 @@ export interface Page {
 /** What the proxy does with a request. */
 export type Fate =
   | { readonly kind: 'forward' }
-  /** The agent does not receive the request. The proxy resets the connection, or responds with the page. */
+  /**
+   * The agent does not receive the request. The proxy resets the connection, or responds with the
+   * page.
+   */
   | { readonly kind: 'drop'; readonly page?: Page }
-  /** The agent serves the request, and its response is lost. The proxy resets the connection, or responds with the page. */
+  /**
+   * The agent serves the request, and its response is lost. The proxy resets the connection, or
+   * responds with the page.
+   */
   | { readonly kind: 'dropResponse'; readonly page?: Page };
 
 export interface HttpProxy extends AsyncDisposable {

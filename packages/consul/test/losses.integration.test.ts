@@ -1,4 +1,7 @@
-/** Each write of a leader's life is lost once before the agent receives it, and once after the agent has served it. */
+/**
+ * Each write of a leader's life is lost once before the agent receives it, and once after the agent
+ * has served it.
+ */
 
 import { Member, type Store } from '@incumbent/core';
 import { requireStore, startConsul, uniqueNamespace, until, type ConsulServer } from '@incumbent/test-support';
@@ -35,7 +38,10 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a leader’s
   });
   afterAll(() => consul.stop());
 
-  /** One life with one loss. Returns the path of the lost write; undefined if the life had fewer writes. */
+  /**
+   * One life with one loss. Returns the path of the lost write; undefined if the life had fewer
+   * writes.
+   */
   async function liveWith(write: WriteNumber, loss: Loss): Promise<string | undefined> {
     const namespace = uniqueNamespace();
     const { host } = new URL(consul.url);
@@ -63,7 +69,8 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a leader’s
     await first.close();
     await successor.close();
     await nothingLeft(direct);
-    // The terms of the first leader, of a, of the successor if it has led, and of a claim whose response was lost.
+    // The terms of the first leader, of a, of the successor if it has led, and of a claim whose
+    // response was lost.
     const term = Number(
       /"term":"?(\d+)/.exec(Buffer.from((await direct.read('elections/controller/term', CALL))?.value ?? []).toString())?.[1],
     );

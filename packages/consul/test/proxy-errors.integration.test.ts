@@ -9,7 +9,10 @@ import { startHttpProxy, type Fate, type HttpProxy, type Page } from './http-pro
 
 const CALL = { timeoutMs: 3_000 };
 const TTL_MS = 10_000;
-/** The shortest wait that Consul accepts. The agent may still answer a query that it received before a fault. */
+/**
+ * The shortest wait that Consul accepts. The agent may still answer a query that it received before
+ * a fault.
+ */
 const WATCH_WAIT_MS = 1_000;
 const VALUE = new Uint8Array([1]);
 

@@ -1,4 +1,7 @@
-/** `@incumbent/core/testing`: a clock that can be paused, sleep by a clock, and seeded random numbers. */
+/**
+ * `@incumbent/core/testing`: a clock that can be paused, sleep by a clock, and seeded random
+ * numbers.
+ */
 
 export { sleep } from './async/sleep.ts';
 export { PausableClock } from './testing/pausable-clock.ts';

@@ -1,4 +1,4 @@
-/** What etcd can do, and what one of its versions can not. */
+/** The capabilities of etcd, some of which depend on its version. */
 
 import type { StoreCapabilities } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';

@@ -184,8 +184,8 @@ function judgeExhaustion(reason: string): Verdict {
 }
 
 /**
- * What the user needs for a call that etcd denied: the right, in the words of etcd's roles. etcd does
- * not say which key or which part of the right is missing.
+ * What the user needs for a call that etcd denied: the right, in the words of etcd's roles. etcd
+ * does not say which key or which part of the right is missing.
  */
 export function missingRight(right: 'read' | 'readwrite', keys: readonly string[], { prefix }: Namespace): MissingPermission {
   return { right, keys, grant: `etcdctl role grant-permission ROLE readwrite --prefix=true ${prefix} (ROLE: a role of the user)` };

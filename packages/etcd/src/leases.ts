@@ -18,7 +18,7 @@ export async function renewLease(client: Client, lease: LeaseId, options: TimedC
   // etcd answers without an error, and with no ttl, for a lease that does not exist. Before 3.4.31
   // and 3.5.13 a member that no longer leads the cluster, and does not know it yet, may give that
   // answer for a live lease of its successor. Reporting a live lease as gone is safe: its holder
-  // stops believing in it, and it expires.
+  // stops using it, and the lease expires.
   if (ttlSeconds <= 0n) throw leaseGone('etcd', lease);
   return { ttlMs: Number(ttlSeconds) * 1_000, validFrom: options.at };
 }

@@ -10,10 +10,10 @@ import { status } from './protocol/admin.ts';
 import { EtcdStore } from './store.ts';
 
 /**
- * Opens an etcd store, by options or by a URL: `etcd://user:password@host:2379,host:2379/namespace`,
- * or `etcds://…` for TLS. Resolves when a member of the cluster has answered and the user, if there
- * is one, is logged in. Does not check the user's permissions: a call that is not permitted rejects
- * with `PERMISSION_DENIED`.
+ * Opens an etcd store, by options or by a URL:
+ * `etcd://user:password@host:2379,host:2379/namespace`, or `etcds://…` for TLS. Resolves when a
+ * member of the cluster has answered and the user, if there is one, is logged in. Does not check
+ * the user's permissions: a call that is not permitted rejects with `PERMISSION_DENIED`.
  *
  * @throws `StoreError`, within `connectTimeoutMs`, with the code `UNREACHABLE`, `TIMEOUT`,
  * `UNAVAILABLE` (no member knows a leader of the cluster), `UNAUTHENTICATED` (password or

@@ -4,6 +4,7 @@ import { checkKnown, checkNumber, isUrl, urlText } from '@incumbent/core/adapter
 import {
   checkCredentials,
   type Connect,
+  DIAL_TIMEOUT_MS,
   type Endpoint,
   given,
   parseEndpoints,
@@ -65,9 +66,6 @@ export interface EtcdSettings {
   readonly access: string | undefined;
   readonly connect: Connect;
 }
-
-/** The limit of one attempt to connect, in ms. A later attempt may succeed where this one hangs. */
-const DIAL_TIMEOUT_MS = 3_000;
 
 /** The requests of one connection: half of the stream numbers that HTTP/2 has. */
 const MAX_REQUESTS = 2 ** 29;

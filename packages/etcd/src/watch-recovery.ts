@@ -34,9 +34,10 @@ export class WatchRecovery {
       this.#gate.reset();
       return done;
     });
-    // Without a listener while the call waits for its place, which it may give up.
+    // While the call waits for its place, nobody listens to this promise.
     result.catch(() => {});
-    // Not the result: the result of a task that ends at the abort would be lost, with its watch.
+    // Only the wait for the place ends at the abort. The result of a task that has started is
+    // always returned: it may hold a watch, which somebody must close.
     await orAborted(place.promise, signal);
     return result;
   }

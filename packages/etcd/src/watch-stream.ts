@@ -1,5 +1,7 @@
 /** One gRPC stream for any number of watches. */
 
+import { GRACE_MS, PROVE_EVERY_MS, PROVE_WITHIN_MS } from '@incumbent/network';
+
 import { watchCanceled } from './errors.ts';
 import { ExchangeError } from './client/exchange-error.ts';
 import type { OpenStream } from './client/client.ts';
@@ -66,21 +68,10 @@ export class Subscription {
   }
 }
 
-/**
- * The stream must prove every so many ms that it still reports changes, and has so many ms for the
- * proof. A server that hangs may answer pings and renewals all the time.
- */
-const PROVE_EVERY_MS = 3_000;
-const PROVE_WITHIN_MS = 3_000;
 /** After so many ms without a proof, another member is asked for the revision of the cluster. */
 const COMPARE_AFTER_MS = 1_000;
 /** A member that lags behind is asked again after so many ms. */
 const ASK_AGAIN_MS = 250;
-/**
- * If this process was suspended, an answer may have arrived that was not processed yet. So many ms
- * are left to process it before the proof counts as missing.
- */
-const GRACE_MS = 50;
 
 export interface WatchStreamContext {
   /** The last revision that a linearizable call has shown. The member must reach this revision. */
@@ -201,7 +192,7 @@ export class WatchStream {
    */
   async #compare(): Promise<void> {
     const [open, reading] = [this.#open, this.#reading];
-    // Without a read that is late, the member serves. It lags behind and will catch up.
+    // If no read is late, the member serves requests. It only lags behind, and will catch up.
     if (open === undefined || reading === undefined) return;
     const elsewhere = await this.#context.revisionElsewhere(open, reading.signal).catch(() => 0n);
     if (this.#reading === reading && elsewhere > this.#shown) this.#endUnproven();
@@ -290,7 +281,7 @@ export class WatchStream {
     if (id !== undefined && this.#live.delete(id)) this.#cancelAtServer(id);
   };
 
-  /** Later, so that all other requests of this turn of the event loop go first. */
+  /** Deferred, so that all other requests of this turn of the event loop go first. */
   #cancelAtServer(id: bigint): void {
     if (this.#toCancel.push(id) === 1) setImmediate(() => this.#cancelAllAtServer());
   }

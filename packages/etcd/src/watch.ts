@@ -37,7 +37,7 @@ class Watch<T> implements Subscriber {
 
   start(): Cancel {
     this.#hub.add(this.#controller);
-    // Later, so that the caller's own requests go first.
+    // Deferred, so that the caller's own requests go first.
     setImmediate(() => void this.#establish());
     return () => {
       this.#hub.delete(this.#controller);

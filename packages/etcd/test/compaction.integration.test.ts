@@ -96,7 +96,8 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('while another 
   it('watches whose stream was interrupted, and that resume at a revision that is compacted, show the true state in the end', async () => {
     const [key, list] = [watchKey(), watchList()];
     await until(() => key.states.length > 0 && list.states.length > 0, { what: 'the first states' });
-    // From now on each attempt to resume reads at one revision, and starts to watch it some time later.
+    // From now on each attempt to resume reads at one revision, and starts to watch it some time
+    // later.
     proxy.reset();
     proxy.latency(LATENCY_MS, { direction: 'requests' });
     let nth = 0;

@@ -1,6 +1,6 @@
 /**
- * A proxy between a client and an etcd that can silence the watches alone: it still answers pings and
- * forwards calls.
+ * A proxy between a client and an etcd that can silence the watches alone: it still answers pings
+ * and forwards calls.
  */
 
 import {

@@ -61,7 +61,8 @@ const owners: Readonly<Record<keyof LeadUrlOptions, readonly Owner[]>> = {
  * Resolves with undefined when the process is asked to stop (see `stopOn`). A stop while the store
  * is still being opened ends the process as if it were not handled.
  *
- * For several elections on one store, open the store once: `new Member(store).election(name).lead(work)`.
+ * For several elections on one store, open the store once: `new
+ * Member(store).election(name).lead(work)`.
  *
  * @throws As `openStore`, `new Member`, `member.election` and `election.lead` do. `WEAK_STORE` on
  *   Redis, unless `acceptWeakStore` is `'redis'`. `INVALID_OPTION`, also for an unknown option.

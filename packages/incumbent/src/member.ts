@@ -26,8 +26,8 @@ export interface MemberOptions extends Omit<CoreMemberOptions, 'reaper' | 'logge
 }
 
 /**
- * The `Member` of `@incumbent/core`, except that `reaper` may be a boolean, that it warns if it has no
- * logger, and that `host` is the machine's host name by default (pass `''` for none).
+ * The `Member` of `@incumbent/core`, except that `reaper` may be a boolean, that it warns if it has
+ * no logger, and that `host` is the machine's host name by default (pass `''` for none).
  */
 export class Member extends CoreMember {
   constructor(store: Store, options: MemberOptions = {}) {

@@ -56,8 +56,8 @@ function isWarned(event: unknown): event is TelemetryEvent {
 }
 
 /**
- * Prints every event of this process on standard error if the environment has `INCUMBENT_DEBUG=1` or
- * `NODE_DEBUG=incumbent`. Called once, by the module that exports `Member`.
+ * Prints every event of this process on standard error if the environment has `INCUMBENT_DEBUG=1`
+ * or `NODE_DEBUG=incumbent`. Called once, by the module that exports `Member`.
  */
 export function printEventsIfAsked(): void {
   if (process.env['INCUMBENT_DEBUG'] !== '1' && !debuglog('incumbent').enabled) return;

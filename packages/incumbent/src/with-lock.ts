@@ -20,7 +20,7 @@ export interface Lock extends Pick<Leadership, 'guard' | 'swap'> {
    * be undone.
    */
   isValid(): boolean;
-  /** Throws `LEADERSHIP_ENDED` if `isValid()` is false. */
+  /** @throws `LEADERSHIP_ENDED` if `isValid()` is false. */
   assertValid(): void;
 }
 
@@ -59,18 +59,19 @@ const names: Readonly<Record<Exclude<keyof LockOptions, 'signal'>, true>> = {
  * what the work returned. The lock is renewed until the work has settled; there is nothing to
  * extend. If this process dies, the lock is free after `ttlMs` (10 s by default) at the latest.
  *
- * If the lock is lost, `lock.signal` aborts, and `withLock` rejects with `LEADERSHIP_ENDED` once the
- * work has stopped, after `drainMs` at the latest. It never calls the work a second time. Aborting
- * `options.signal` aborts `lock.signal` too, waits for the work in the same way, releases the lock,
- * and rejects with the signal's reason.
+ * If the lock is lost, `lock.signal` aborts, and `withLock` rejects with `LEADERSHIP_ENDED` once
+ * the work has stopped, after `drainMs` at the latest. It never calls the work a second time.
+ * Aborting `options.signal` aborts `lock.signal` too, waits for the work in the same way, releases
+ * the lock, and rejects with the signal's reason.
  *
  * The lock is the election `key`, held by a member of its own: two calls exclude each other also
  * within one process, and `incumbent status` shows who holds the lock. A key has 1 to 128
  * characters of `A-Z a-z 0-9 . _ -`. The store keeps the last term of each key for ever, so use a
  * bounded set of keys: one per job or resource, not one per request.
  *
- * @throws As the work does, and as `election.lead` does. `INVALID_NAME` for the key. `INVALID_OPTION`,
- *   also for an unknown option. `WEAK_STORE` on Redis, unless `acceptWeakStore` is `'redis'`.
+ * @throws As the work does, and as `election.lead` does. `INVALID_NAME` for the key.
+ *   `INVALID_OPTION`, also for an unknown option. `WEAK_STORE` on Redis, unless `acceptWeakStore`
+ *   is `'redis'`.
  */
 export async function withLock<T>(store: Store, key: string, work: (lock: Lock) => Promise<T> | T, options: LockOptions = {}): Promise<T> {
   checkName('key', key);

@@ -1,4 +1,5 @@
 import { ManualClock, MemoryServer, type MemoryServerOptions } from '@incumbent/memory';
+import { expectNothingLeft } from '@incumbent/test-support/nothing-left';
 import { describe, expect, it } from 'vitest';
 
 import { Fence, Member, withLock, type Lock, type LockOptions } from '../src/index.ts';
@@ -32,17 +33,9 @@ class Scene {
     });
   }
 
-  /** Checks that the store holds nothing but the terms, and that nothing is under way. */
+  /** Checks that no timer, watch, lease or key is left, except the keys of the terms. */
   expectNothingLeft(): void {
-    const { clock, server } = this;
-    const keys = server.keys().filter((key) => !key.endsWith('/term'));
-    expect({ timers: clock.timers, holds: clock.holds, watches: server.watches.open, leases: server.leases(), keys }).toEqual({
-      timers: 0,
-      holds: 0,
-      watches: 0,
-      leases: [],
-      keys: [],
-    });
+    expectNothingLeft(this);
   }
 }
 

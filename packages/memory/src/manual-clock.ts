@@ -22,10 +22,10 @@ const DEFAULT_RUN_MS = 3_600_000;
 const MAX_TIMERS_AT_ONE_INSTANT = 100_000;
 
 /**
- * A {@link Clock} for tests. Timers run only inside {@link ManualClock.advance} and
- * {@link ManualClock.run}: in the order of their times, and at one time in the order in which they
- * were scheduled. Between two timers, every promise settles that can settle without time passing.
- * Promises that need input or output of the machine are not waited for.
+ * A {@link Clock} for tests. Timers run only inside {@link ManualClock.advance} and {@link
+ * ManualClock.run}: in the order of their times, and at one time in the order in which they were
+ * scheduled. Between two timers, every promise settles that can settle without time passing. The
+ * clock does not wait for promises that need input or output of the machine.
  */
 export class ManualClock implements Clock {
   readonly #timers = new Timers();

@@ -170,12 +170,20 @@ export class MemoryServer {
     return this.#database.leases().map(({ id, ttlMs, endsAtMs, keys }) => ({ id, ttlMs, remainingMs: endsAtMs - now, keys: [...keys] }));
   }
 
-  /** Creates or replaces a key, bound to no lease. Throws `INVALID_NAME` for a bad key. */
+  /**
+   * Creates or replaces a key, bound to no lease.
+   *
+   * @throws `INVALID_NAME` for a key that the store contract does not allow.
+   */
   put(key: Key, value: Uint8Array): void {
     this.#database.force(checkPath('key', key), value.slice());
   }
 
-  /** Deletes a key. False: the key is absent. Throws `INVALID_NAME` for a bad key. */
+  /**
+   * Deletes a key. False: the key is absent.
+   *
+   * @throws `INVALID_NAME` for a key that the store contract does not allow.
+   */
   deleteKey(key: Key): boolean {
     return this.#database.remove(checkPath('key', key));
   }

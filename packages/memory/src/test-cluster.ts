@@ -90,8 +90,9 @@ export class TestCluster implements AsyncDisposable {
   }
 
   /**
-   * Ends the lease of a member, as if it had not been renewed in time. Throws a `RangeError` if the
-   * member has no lease.
+   * Ends the lease of a member, as if it had not been renewed in time.
+   *
+   * @throws `RangeError` if the member has no lease.
    */
   expireLease(who: Who): void {
     const id = idOf(who);

@@ -1,6 +1,7 @@
 export {
   Allowance,
   AnswersTooLarge,
+  checkPieces,
   MAX_ANSWER_BYTES,
   MAX_GREETING_BYTES,
   PART_BYTES,
@@ -17,10 +18,20 @@ export { Calls } from './calls/calls.ts';
 export { type CommonFailure, FailedExchange, type Over, type OverErrorClass } from './calls/exchange-error.ts';
 export { type ReadBatch, ReadBatcher, type ReadBatcherOptions } from './calls/read-batcher.ts';
 export { RetryGate } from './calls/retry-gate.ts';
+export {
+  DIAL_TIMEOUT_MS,
+  FIRST_RECONNECT_PAUSE_MS,
+  GRACE_MS,
+  LONGEST_RECONNECT_PAUSE_MS,
+  MAX_MESSAGE_MS,
+  PROVE_EVERY_MS,
+  PROVE_WITHIN_MS,
+  REREAD_MS,
+} from './calls/timing.ts';
 export { dial } from './connect/dial.ts';
 export { endpointName, isLoopback, parseEndpoint, parseEndpoints, type Endpoint } from './connect/endpoint.ts';
 export { openFirst, type OpenFirstOptions } from './connect/open-first.ts';
-export { connectSocket, type Connect, freeChunk, type SocketOptions } from './connect/socket.ts';
+export { connectSocket, type Connect, freeChunk, FREED_CHUNK_BYTES, type SocketOptions } from './connect/socket.ts';
 export { certificatesOf, checkTls, readsFiles, type Pem, type PemFile, type TlsOptions } from './connect/tls.ts';
 export { type MissingPermission, namingGrant, withGrant } from './errors/permission.ts';
 export {

@@ -17,8 +17,8 @@ export type Safety = 'quorum' | 'bestEffort';
 /** The number of a leadership that excludes all others. A `Fence` accepts it. */
 export type TermOf<S extends Safety> = S extends 'quorum' ? bigint : undefined;
 /**
- * The number of a leadership that excludes no other: a hint of which one is newer. Its type differs
- * from a term's, so no `Fence` accepts it.
+ * The number of a leadership that excludes no other. It hints at which of two leaderships is newer.
+ * Its type differs from a term's, so no `Fence` accepts it.
  */
 export type RoundOf<S extends Safety> = S extends 'bestEffort' ? number : undefined;
 
@@ -127,7 +127,7 @@ export type Command =
   /** Campaign from now on, until elected. */
   | { readonly type: 'campaign' }
   | { readonly type: 'withdraw' }
-  /** The leadership is valid no more. The other members do not learn of it yet. */
+  /** The leadership is no longer valid. The other members do not learn of that yet. */
   | { readonly type: 'end'; readonly reason: PeerEndReason }
   /**
    * A fence has seen this term. Whatever is elected from now on has a newer one. Algorithms without
@@ -249,9 +249,9 @@ export interface Algorithm<S extends Safety = Safety, State extends AlgorithmSta
   successor(state: State, to: string | undefined): string | undefined;
 
   /**
-   * The sort of a message, out of a few. Of the messages of one sort from one member to another,
-   * only the newest counts. So a transport may drop an older one that it has not sent yet, and at
-   * most one message of each sort waits for a member that does not read.
+   * The sort of a message. An algorithm has only a few sorts. Of the messages of one sort from one
+   * member to another, only the newest counts. So a transport may drop an older one that it has not
+   * sent yet, and at most one message of each sort waits for a member that does not read.
    */
   sortOf(message: Message): string;
   /** Reads a message. Undefined: the data are no message of this algorithm. */

@@ -46,8 +46,8 @@ export class CampaignRunner<S extends Safety> {
   }
 
   /**
-   * Campaigns and runs `work`, again and again, until work ends that still leads. Undefined if the
-   * member closes.
+   * Campaigns and runs `work`, again and again, until the work ends while the member still leads.
+   * Undefined if the member closes.
    */
   async lead<T>(work: Work<S, T>, signal: AbortSignal | undefined): Promise<T | undefined> {
     try {
@@ -59,7 +59,7 @@ export class CampaignRunner<S extends Safety> {
   }
 
   /**
-   * Called by the driver on election. Resigns at once if no caller waits for the leadership any
+   * The driver calls this on election. Resigns at once if no caller waits for the leadership any
    * more.
    */
   take(driver: Driver<S>, validity: Validity<S>): void {
@@ -71,7 +71,7 @@ export class CampaignRunner<S extends Safety> {
     else this.#elected(leadership);
   }
 
-  /** Called by the driver when the leadership is valid no more. */
+  /** The driver calls this when the leadership is no longer valid. */
   finish(reason: PeerEndReason, validity: Validity<S>): void {
     this.#leadership?.finish(reason, validity);
   }
@@ -107,7 +107,7 @@ export class CampaignRunner<S extends Safety> {
     for (;;) {
       await this.#unless(signal, () => Promise.all([this.#leadership?.released, this.#work]));
       const leadership = await this.#stand(driver, signal);
-      // It may have ended since the election.
+      // The leadership may have ended since the election.
       if (leadership.isValid()) return leadership;
     }
   }
@@ -141,7 +141,7 @@ export class CampaignRunner<S extends Safety> {
     }
   }
 
-  /** True for the error with which everything rejects that an orderly end has interrupted. */
+  /** Whether this is the error of a call that an orderly end of the member has interrupted. */
   #isClosing(error: unknown): boolean {
     const { closing } = this.#context;
     return closing.aborted && error === closing.reason && isIncumbentError(error, 'MEMBER_CLOSED');

@@ -52,7 +52,7 @@ export interface Ports<S extends Safety> {
   failed(why: FailureReason, error?: unknown): void;
 }
 
-/** An input before the clocks are read for it. */
+/** An input for which the driver has not read the clocks yet. */
 type Work =
   | { readonly type: 'tick' }
   | { readonly type: 'message'; readonly from: string; readonly message: unknown }
@@ -70,8 +70,8 @@ export class Driver<S extends Safety> {
   /** The leadership that this member holds: durable, and not yet over. */
   #validity: Validity<S> | undefined;
   /**
-   * Of the latest leadership. Read at every step, so that a wall clock that is set back prolongs
-   * nothing.
+   * The deadline of the latest leadership. The driver compares it with the clocks at every step, so
+   * that a wall clock that is set back prolongs nothing.
    */
   #deadline: Deadline | undefined;
   #busy = false;
@@ -154,7 +154,7 @@ export class Driver<S extends Safety> {
     if (validity !== undefined && this.isValid()) this.#end(reason, validity);
   }
 
-  /** After this, the driver sends nothing and calls nobody. */
+  /** After this call, the driver sends nothing and calls no port. */
   stop(): void {
     this.#stopped = true;
     this.#validity = undefined;
@@ -187,8 +187,8 @@ export class Driver<S extends Safety> {
   }
 
   /**
-   * Undefined if the application does not answer: then the member can neither lead nor vote, and
-   * ends.
+   * Undefined if the application does not return its position. The member can then neither lead nor
+   * vote, and ends.
    */
   #position(): Position | undefined {
     try {
@@ -214,7 +214,7 @@ export class Driver<S extends Safety> {
   }
 
   /**
-   * A leadership that the step has ended ends before anything else happens, also before the write.
+   * Ends a leadership that the step has ended, before anything else happens and before the write.
    */
   #retract(outputs: readonly Output<unknown, unknown>[]): void {
     const validity = this.#validity;

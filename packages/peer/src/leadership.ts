@@ -113,7 +113,7 @@ export class PeerLeadership<S extends Safety = Safety> {
     return leftMs < this.#forMs / 2 ? 'suspect' : 'valid';
   }
 
-  /** Throws `LEADERSHIP_ENDED` if `isValid()` is false. */
+  /** @throws `LEADERSHIP_ENDED` if `isValid()` is false. */
   assertValid(): void {
     if (!this.isValid()) throw this.signal.reason;
   }
@@ -205,7 +205,7 @@ export class PeerLeadership<S extends Safety = Safety> {
     this.#telemetry.emit('elected', { term: this.term, round: this.round });
   }
 
-  /** @internal Called by the driver when the leadership is valid no more. */
+  /** @internal The driver calls this when the leadership is no longer valid. */
   finish(reason: PeerEndReason, { from, forMs, safeForMs }: Validity<S>): void {
     const lost = reason !== 'resigned' && reason !== 'handover' && reason !== 'memberClosed';
     const seen = this.#seenTerm === undefined ? {} : { seenTerm: this.#seenTerm };

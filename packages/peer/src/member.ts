@@ -78,7 +78,7 @@ const NOWHERE: Position = { lastTerm: 0n, lastIndex: 0n };
  */
 export class PeerMember<S extends Safety> {
   readonly memberId: string;
-  /** What its leaderships guarantee: see `Safety`. */
+  /** What the leaderships of this member guarantee: see `Safety`. */
   readonly safety: S;
 
   readonly #clock: Clock;
@@ -204,15 +204,20 @@ export class PeerMember<S extends Safety> {
     yield* this.#follow(this.#views.leaders, options);
   }
 
-  /** The same for `membership`, which is always undefined if the members are listed. */
+  /**
+   * Yields the present membership, and the latest one after every change, like `views`. Always
+   * undefined if the members are listed.
+   */
   async *memberships(options: SignalOptions = {}): AsyncGenerator<PeerMembership | undefined, void, undefined> {
     yield* this.#follow(this.#views.memberships, options);
   }
 
   /**
-   * Throws `NOT_ENOUGH_MEMBERS` unless this member belongs to an open membership that is large
-   * enough for a leader. Call it before serving a client. It knows no more than `membership`:
-   * between a partition and its detection it does not throw.
+   * Call this before serving a client. It knows no more than `membership`: between a partition and
+   * its detection it does not throw.
+   *
+   * @throws `NOT_ENOUGH_MEMBERS` unless this member belongs to an open membership that is large
+   * enough for a leader.
    */
   assertEnoughMembers(): void {
     const { membership } = this;
@@ -291,7 +296,7 @@ export class PeerMember<S extends Safety> {
     return this.#participant.start();
   }
 
-  /** The member must send nothing more: it may not have saved what it sent last. */
+  /** Ends the member. It must send nothing more: it may not have saved what it sent last. */
   #fail(why: FailureReason, cause: unknown): void {
     this.#telemetry.emit('peerFailed', { reason: why, ...(cause === undefined ? {} : { error: cause }) });
     const [code, what] = failures[why];

@@ -18,8 +18,10 @@ export interface ListedRules {
 }
 
 /**
- * Returns the member ids. Throws `INVALID_OPTION` or `INVALID_NAME` unless `members` lists 1 to
- * `most` valid names, each once.
+ * Returns the member ids.
+ *
+ * @throws `INVALID_OPTION` or `INVALID_NAME` unless `members` lists 1 to `most` valid names, each
+ * once.
  */
 export function checkMembers(members: unknown, most: number): readonly string[] {
   if (!Array.isArray(members) || members.length === 0 || members.length > most)

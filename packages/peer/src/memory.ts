@@ -22,8 +22,9 @@ export interface MemoryNetworkOptions {
 
 /**
  * A transport between members of one process, for tests. All members of a group share one object.
- * It delivers every frame after `latencyMs`, unless a test has cut the link. The constructor throws
- * `INVALID_OPTION` if `latencyMs` is out of range.
+ * It delivers every frame after `latencyMs`, unless a test has cut the link.
+ *
+ * @throws `INVALID_OPTION` from the constructor if `latencyMs` is out of range.
  */
 export class MemoryNetwork implements Transport {
   readonly #clock: Clock;

@@ -59,8 +59,8 @@ export class Participant<S extends Safety> {
   }
 
   /**
-   * Announces that the member leaves, if the algorithm does so, and sends nothing after that.
-   * Final.
+   * Announces that the member leaves, if the algorithm has such a message, and sends nothing after
+   * that. The participant cannot start again.
    */
   async leave(): Promise<void> {
     const driver = await this.#starting?.catch(() => {});

@@ -9,7 +9,10 @@ import type { PeerConflict } from './algorithm.ts';
  */
 export type RefusalReason = 'unknownMember' | 'configuration' | 'malformed';
 
-/** Telemetry gets the first of each kind, and then one in this many: a wrong member sends many. */
+/**
+ * Telemetry reports the first refusal of each reason, and then one in this many: a wrong member
+ * sends many messages.
+ */
 const REPORT_ONE_IN = 1_000;
 
 export class Refusals<Reason extends string> {

@@ -19,7 +19,7 @@ export class Views<S extends Safety> {
     return this.leaders.value ?? { state: 'unknown' };
   }
 
-  /** Ignores a view that equals the present one. */
+  /** Shows a view. Ignores a view that equals the present one. */
   see(view: PeerView<S>): void {
     if (!isSame(view, this.current)) this.leaders.set(view);
   }

@@ -27,8 +27,8 @@ const BODY_AT = LENGTH_AT + 2;
 const MAX_BODY_BYTES = 3_072;
 
 /**
- * Follows no symbolic link, which an attacker may have placed to have another file overwritten.
- * Windows has no such flag.
+ * Opening does not follow a symbolic link: an attacker may have placed one so that this process
+ * overwrites another file. Windows has no such flag.
  */
 const EXISTING: number = constants.O_RDWR | (constants.O_NOFOLLOW ?? 0);
 const OWNER_ONLY = 0o600;
@@ -38,7 +38,7 @@ const MAX_NUMBER = 2n ** 64n - 1n;
 
 interface Slot {
   readonly number: bigint;
-  /** Undefined: written when the file was created. */
+  /** The vote in this slot. Undefined: the slot was written when the file was created. */
   readonly vote: Vote | undefined;
 }
 
@@ -75,8 +75,8 @@ class VoteFile implements DurableStorage<Vote> {
     if (latest === undefined || latest.number === MAX_NUMBER)
       throw new IncumbentError('CORRUPT', `the vote in ${this.#path} cannot be read: a member that forgets it may vote twice`);
     this.#number = latest.number;
-    // The vote may be in the page cache only: the process that wrote it may have died before it
-    // reached the disk. This member is about to act on it, so it saves it again.
+    // The vote may be in the page cache only: the process that wrote it may have died before the
+    // vote reached the disk. This member is about to act on the vote, so it saves the vote again.
     if (latest.vote !== undefined) await this.save(latest.vote);
     return latest.vote;
   }
@@ -117,7 +117,7 @@ async function make(path: string): Promise<void> {
   const bytes = Buffer.alloc(2 * SLOT_BYTES);
   for (const number of [0n, 1n]) writeSlot({ number, vote: undefined }).copy(bytes, placeOf(number));
   const made = `${path}.new`;
-  // Left by a crash, or placed by an attacker. It is not reused.
+  // A crash may have left this file, or an attacker may have placed it. It is not reused.
   await rm(made, { force: true });
   await using file = await open(made, 'wx', OWNER_ONLY);
   await file.writeFile(bytes);
@@ -125,7 +125,10 @@ async function make(path: string): Promise<void> {
   await rename(made, path);
 }
 
-/** For the file's name: whoever made it may have died before the disk had that. */
+/**
+ * Makes the file's name durable. The process that created the file may have died before the disk
+ * had its name.
+ */
 async function syncFolder(path: string): Promise<void> {
   await using folder = await open(dirname(path), 'r');
   await folder.sync();
@@ -150,7 +153,7 @@ function writeSlot({ number, vote }: Slot): Buffer {
   return bytes;
 }
 
-/** Undefined where a write was cut, or something else wrote. */
+/** Reads one slot. Undefined if a write was interrupted, or if another program wrote the slot. */
 function readSlot(bytes: Buffer): Slot | undefined {
   if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) return undefined;
   const bodyBytes = bytes.readUInt16BE(LENGTH_AT);
@@ -161,7 +164,7 @@ function readSlot(bytes: Buffer): Slot | undefined {
   return { number, vote: bodyBytes === 0 ? undefined : readBody(bytes.subarray(BODY_AT, end).toString()) };
 }
 
-/** Throws `CORRUPT` where it is no vote, although its checksum is right. */
+/** Throws `CORRUPT` if the text is not a vote although its checksum is right. */
 function readBody(text: string): Vote {
   const data = parse(text);
   const isRecord =

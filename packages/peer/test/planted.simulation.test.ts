@@ -16,7 +16,7 @@ describe('a bug is found', { timeout: 600_000 }, () => {
   });
 
   it('a bug whose text is not in the source any more causes an error', async () => {
-    await expect(find({ name: 'noSuchBug', on: 'quorum' }, 1)).rejects.toThrow('no such bug: noSuchBug');
+    await expect(find({ name: 'noSuchBug', on: 'quorum' }, 1)).rejects.toThrow('no such mutant: noSuchBug');
   });
 
   it('each bug has its own name', () => {

@@ -7,7 +7,8 @@
  */
 
 /**
- * A process, or the first process of a group. `started` tells it from a later one with the same id.
+ * A process, or the first process of a group. `started` distinguishes it from a later one with the
+ * same id.
  */
 export interface ProcessId {
   readonly pid: number;

@@ -37,13 +37,7 @@ export const machine: System = {
     }
   },
   stat: (pid) => parseStat(tryRead(`/proc/${pid}/stat`) ?? ''),
-  processes: () => {
-    try {
-      return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
-    } catch {
-      return undefined;
-    }
-  },
+  processes: () => orUndefined(() => readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []))),
 };
 
 /**
@@ -51,8 +45,7 @@ export const machine: System = {
  * does not show them.
  */
 export function ownNamespaces(): string | undefined {
-  const [pids, times] = [tryLink('/proc/self/ns/pid'), tryLink('/proc/self/ns/time')];
-  return processSpace({ status: tryRead('/proc/self/status') ?? '', pids, times, pid: process.pid });
+  return processSpace({ pid: process.pid, read: tryRead, readLink: (path) => orUndefined(() => readlinkSync(path)) });
 }
 
 function after(delayMs: number, task: () => void): Cancel {
@@ -61,16 +54,12 @@ function after(delayMs: number, task: () => void): Cancel {
 }
 
 function tryRead(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'latin1');
-  } catch {
-    return undefined;
-  }
+  return orUndefined(() => readFileSync(path, 'latin1'));
 }
 
-function tryLink(path: string): string | undefined {
+function orUndefined<T>(read: () => T): T | undefined {
   try {
-    return readlinkSync(path);
+    return read();
   } catch {
     return undefined;
   }

@@ -1,7 +1,7 @@
 /**
  * Maps what an exchange ran into to codes and outcomes. No other file does this. A comment gives
- * the reason of each mapping. `refused` and `notSent` need certainty; every other error is
- * `unknown`.
+ * the reason of each mapping. The outcome is `refused` or `notSent` only if that is certain; every
+ * other error is `unknown`.
  */
 
 import type { Key } from '@incumbent/core';
@@ -26,8 +26,8 @@ export function toStoreError(error: unknown, method: string): StoreError {
 }
 
 /**
- * What a user lacks that may access the keys, and not use these commands. Without both `PUBLISH` and
- * `SUBSCRIBE`, the user lacks the channel.
+ * What a user lacks that may access the keys, and not use these commands. Without both `PUBLISH`
+ * and `SUBSCRIBE`, the user lacks the channel.
  */
 export function missingCommands(commands: readonly string[], keyspace: Keyspace): MissingPermission {
   const lacksChannel = ['publish', 'subscribe'].every((command) => commands.includes(command));
@@ -44,8 +44,8 @@ export function withAclGrant(error: StoreError, keyspace: Keyspace): unknown {
 }
 
 /**
- * Names only the rules that are missing: Redis refuses a statement that adds a pattern to a user who
- * may access every key.
+ * Names only the rules that are missing: Redis refuses a statement that adds a pattern to a user
+ * who may access every key.
  */
 function missingRules(rules: readonly string[], { tag, user }: Keyspace): MissingPermission {
   return { right: rules.join(' '), keys: [`${tag}*`], grant: ['ACL SETUSER', user, ...rules].join(' ') };
@@ -56,7 +56,7 @@ export function mildestError(errors: readonly unknown[]): unknown {
   return mildestOf(errors, verdictOn);
 }
 
-/** The key of a new queue entry is there already, under another lease. */
+/** The error of an `enqueue` whose key exists under another lease. */
 export function keyTaken(key: Key): StoreError {
   return new StoreError('STORE_FAILED', 'refused', `redis: the entry ${key} exists already, under another lease`);
 }
@@ -104,7 +104,7 @@ function judgeGreeting(code: string, text: string): Verdict {
   if (code === 'NOPROTO' || /unknown command/i.test(text)) return ['UNSUPPORTED', 'refused'];
   // Protected mode: the server accepts connections from its own machine only.
   if (code === 'DENIED') return ['PERMISSION_DENIED', 'refused'];
-  // SELECT of a database that does not exist.
+  // SELECT named a database that does not exist.
   if (code === 'ERR') return ['UNSUPPORTED', 'refused'];
   return judgeAnswer(code, text);
 }

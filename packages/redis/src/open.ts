@@ -13,7 +13,7 @@ import { RedisStore } from './store.ts';
  * Opens a Redis or Valkey store by a URL, `redis://user:password@host:6379/namespace` (`rediss://`
  * for TLS), or by options. Resolves when a server that accepts writes has answered.
  *
- * Rejects within `connectTimeoutMs` with a `StoreError`:
+ * @throws `StoreError` within `connectTimeoutMs`:
  * - `UNREACHABLE` or `TIMEOUT`: no server has answered.
  * - `UNAVAILABLE`: only replicas answered, or the server is loading or has too many clients.
  * - `UNAUTHENTICATED`: the password or a certificate is wrong.
@@ -21,8 +21,8 @@ import { RedisStore } from './store.ts';
  * - `UNSUPPORTED`: the server is not Redis, is older than 7 or evicts keys, or there is no such
  *   database.
  *
- * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`) for options that cannot be used,
- * and with the system's error if a file that the URL names cannot be read.
+ * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION` for an invalid URL or option,
+ * and the system's error if a file that the URL names cannot be read.
  */
 export async function openRedis(urlOrOptions: string | URL | RedisOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);

@@ -1,4 +1,4 @@
-/** The store: the methods of the contract, each in the file that bears its job's name. */
+/** The store contract on Redis. Each method is in the file that has the name of its job. */
 
 import type {
   CallOptions,

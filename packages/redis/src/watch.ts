@@ -5,7 +5,7 @@
 
 import type { Cancel, Clock, LeaseId, WatchOptions } from '@incumbent/core';
 import { watchStates, type WatchController } from '@incumbent/core/adapter';
-import { endsWatch } from '@incumbent/network';
+import { endsWatch, REREAD_MS } from '@incumbent/network';
 
 import { toStoreError } from './errors.ts';
 import type { Change } from './protocol/changes.ts';
@@ -39,9 +39,6 @@ export interface RegisteredWatch {
   /** Ends the watch with this error. */
   fail(error: unknown): void;
 }
-
-/** The time after which a read is repeated that failed while the connection stayed. */
-const RETRY_MS = 250;
 
 export function watchState<T>(source: WatchSource, state: () => WatchState<T>, options: WatchOptions): AsyncIterable<T> {
   return watchStates((controller) => new Watch(source, state(), controller).start(), snapshotOf<T>, options);
@@ -148,7 +145,7 @@ class Watch<T> implements RegisteredWatch {
     this.#isComplete = false;
     this.#controller.lose(reason);
     this.#cancelRetry?.();
-    this.#cancelRetry = this.#source.clock.schedule(RETRY_MS, () => {
+    this.#cancelRetry = this.#source.clock.schedule(REREAD_MS, () => {
       if (this.#isConnected) this.invalidate();
     });
   }

@@ -119,12 +119,12 @@ export class ChangePoller {
     this.#polls += 1;
     if (!this.#mustAsk()) return;
     const version = database.version(!this.#awaitsOthers || this.#polls % FILE_CHECK_EVERY === 0);
-    // One time for all reads: otherwise a lease could end after the question whether one has ended,
-    // and before the question which one ends next.
+    // Use one time for all reads. Otherwise a lease could end between the read that asks whether
+    // one has ended and the read that asks which one ends next.
     const nowUs = host.nowUs();
     const isDue = nowUs >= this.#nextEndUs;
     if (version === this.#version && !isDue && this.#failingSince === undefined) return;
-    // For readers of the file itself. Watches ignore ended leases, deleted or not.
+    // This deletion serves readers of the file itself. Watches ignore ended leases, deleted or not.
     if (isDue) this.#tryWrite((tables) => tables.deleteEndedLeases());
     const status = database.readAt(nowUs, (tables) => tables.status());
     // A renewal changes the file, but nothing that is watched.
@@ -136,7 +136,10 @@ export class ChangePoller {
     this.#notifiedPauses = [];
   }
 
-  /** False for most polls while the system would report a change. */
+  /**
+   * Whether this poll must ask for the version. False for most polls while the system reports
+   * changes.
+   */
   #mustAsk(): boolean {
     this.#notifiedPolls -= 1;
     const { notifier, host } = this.#context;
@@ -157,7 +160,7 @@ export class ChangePoller {
     try {
       this.#context.database.write(false, work);
     } catch {
-      // A later poll tries again. Reads do not depend on it.
+      // A later poll tries again. Reads do not depend on this write.
     }
   }
 

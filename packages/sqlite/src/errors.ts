@@ -94,7 +94,7 @@ function verdictOn(error: unknown): Verdict {
     case Code.notadb:
       return ['UNSUPPORTED', 'refused', 'it is not a SQLite database'];
     case Code.full:
-      // Can be retried: space may become free.
+      // A retry may succeed: space may become free.
       return ['UNAVAILABLE', 'notSent', 'the disk is full'];
     case Code.toobig:
       return ['TOO_LARGE', 'refused'];
@@ -147,7 +147,7 @@ export function keyExists(key: string, lease: LeaseId): StoreError {
 
 // The file, and where it is.
 
-/** If the file were used, SQLite would read it together with the log of another file. */
+/** The error for a file beside the log of another file. SQLite would read the two together. */
 export function foreignLog(path: string): StoreError {
   const message =
     `sqlite: ${path} was replaced, or removed, and the former file's log was left beside it. ` +
@@ -176,12 +176,15 @@ export function notWritable(path: string, cause: unknown): StoreError {
   return new StoreError('PERMISSION_DENIED', 'refused', message, { cause, details: { file: path, right: 'write', grant } });
 }
 
-/** The file cannot hold an election. `why` continues the sentence that the path begins. */
+/**
+ * The error for a file that cannot hold an election. `why` continues the sentence that the path
+ * begins.
+ */
 export function unsuitableFile(path: string, why: string): StoreError {
   return new StoreError('UNSUPPORTED', 'refused', `sqlite: ${path} ${why}`, { details: { file: path } });
 }
 
-/** Another machine has leases in the file. */
+/** The error for a file in which another machine has leases. */
 export function sharedFile(path: string, machine: string): StoreError {
   const message =
     `sqlite: ${path} is in use by another machine (${machine}). If it was moved here, and nobody there uses it any more, ` +

@@ -20,7 +20,7 @@ export async function grantLease(calls: Calls, holder: ProcessIdentity | undefin
   checkTime('ttlMs', ttlMs);
   const id = randomUUID();
   const granted = Math.min(Math.max(Math.ceil(ttlMs), MIN_TTL_MS), MAX_TTL_MS);
-  // A call of its own, so that the file is not locked while processes are checked.
+  // A separate call, so that the file is not locked while processes are checked.
   const dead = await calls.run(deadLeases, options);
   await calls.write(
     (database) =>

@@ -36,7 +36,7 @@ export async function openSqlite(urlOrOptions: string | URL | SqliteOptions): Pr
   return openOn(await connector(), readHost(), readOptions(urlOrOptions));
 }
 
-/** As `openSqlite`, on the given SQLite and host. */
+/** Like `openSqlite`, with the given SQLite library and host. */
 export async function openOn(connect: Connect, host: Host, settings: SqliteSettings): Promise<SqliteStore> {
   const path = checkDatabasePath(settings.file);
   const database = new Database(path, host, connect);

@@ -19,11 +19,11 @@ type WatchedPaths<T> = Map<Key, Watched<T>>;
 const UNKNOWN = -1;
 
 export class WatchHub {
-  /** Known by the revision of the key. Null: the key is absent. */
+  /** The watched keys, each with the revision that was read last. Null: the key is absent. */
   readonly #keys: WatchedPaths<number | null> = new Map();
   readonly #lists: WatchedPaths<Fingerprint> = new Map();
   readonly #unread = { keys: new Set<Key>(), lists: new Set<Key>() };
-  /** Those with watches that wait for the next state. */
+  /** The states whose watches wait for the next read. */
   readonly #unconfirmed = new Set<WatchState>();
   /** The status of the file at the last update, and the tables that were read. */
   #last: { readonly tables: Tables; readonly status: FileStatus } | undefined;

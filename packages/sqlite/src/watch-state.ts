@@ -10,9 +10,9 @@ export type Watch = WatchController<readonly Row[]>;
 
 export class WatchState {
   #rows: readonly Row[] = [];
-  /** These were shown the rows. */
+  /** The watches that have shown the rows. */
   readonly #current = new Set<Watch>();
-  /** These are new or stale, and are shown the next state that is read, changed or not. */
+  /** The watches that are new or stale. They show the next state that is read, changed or not. */
   readonly #waiting = new Set<Watch>();
 
   get rows(): readonly Row[] {

@@ -131,7 +131,10 @@ describe('how much is asked each time', () => {
     expectOneChange(watches);
   });
 
-  /** Runs a change by another store, and returns the number of statements with which the poller reads it. */
+  /**
+   * Runs a change by another store, and returns the number of statements with which the poller
+   * reads it.
+   */
   async function statementsFor(change: () => Promise<unknown>): Promise<number> {
     await pass(20);
     await change();

@@ -4,42 +4,24 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openSqlite } from '@incumbent/sqlite';
-import { makeScratch, spawnScript, until, type Scratch, type ScriptProcess } from '@incumbent/test-support';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { until, type ScriptProcess } from '@incumbent/test-support';
+import { describe, expect, it } from 'vitest';
 
 import { CALL, textOf } from './rig.ts';
+import { useScratchFile } from './scratch-file.ts';
 
 const OPENER = new URL('scripts/opener.ts', import.meta.url);
 const WRITER = new URL('scripts/writer.ts', import.meta.url);
-/** What each of many has to give way by, and each of a few that never rest. */
+/** How far the many openers, and the few writers, give way to other processes (`nice`). */
 const [OPENERS_NICE, WRITERS_NICE] = [19, 10];
 const WAIT_MS = 120_000;
 const LIMIT_MS = 180_000;
 
-let scratch: Scratch;
-let file: string;
-let scripts: ScriptProcess[];
-
-beforeEach(async () => {
-  scratch = await makeScratch('crowd');
-  file = join(scratch.path, 'state.db');
-  scripts = [];
-});
-afterEach(async () => {
-  await Promise.all(scripts.map((script) => script[Symbol.asyncDispose]()));
-  await scratch.remove();
-});
-
-async function start(script: URL, nice: number, ...args: readonly string[]): Promise<ScriptProcess> {
-  const started = await spawnScript(script, { args: [file, ...args], nice });
-  scripts.push(started);
-  return started;
-}
+const scratch = useScratchFile('crowd');
 
 /** All values of the first column. */
 function ask(sql: string): readonly unknown[] {
-  const database = new DatabaseSync(file);
+  const database = new DatabaseSync(scratch().path);
   const rows = database.prepare(sql).all();
   database.close();
   return rows.map((row) => Object.values(row)[0]);
@@ -47,7 +29,7 @@ function ask(sql: string): readonly unknown[] {
 
 /** What scripts complain of. */
 function complaints(): readonly unknown[] {
-  return scripts.flatMap(({ events, output }) => [
+  return scratch().processes.flatMap(({ events, output }) => [
     ...events.filter(({ event }) => event === 'failed').map(({ fields }) => fields['error']),
     ...output,
   ]);
@@ -57,10 +39,12 @@ it(
   'fifty processes open one file that is not there yet, at one moment: all can, and there is one schema',
   { timeout: LIMIT_MS },
   async () => {
-    const word = join(scratch.path, 'begin');
-    await Promise.all(Array.from({ length: 50 }, () => start(OPENER, OPENERS_NICE, word)));
+    const file = scratch();
+    const scripts = file.processes;
+    const word = join(file.folder, 'begin');
+    await Promise.all(Array.from({ length: 50 }, () => file.spawn(OPENER, [word], OPENERS_NICE)));
     await Promise.all(scripts.map((script) => script.waitFor('ready', { withinMs: WAIT_MS })));
-    expect(existsSync(file)).toBe(false);
+    expect(existsSync(file.path)).toBe(false);
     writeFileSync(word, '');
     expect(await Promise.all(scripts.map(({ exited }) => exited))).toEqual(Array.from(scripts, () => 0));
     expect(complaints()).toEqual([]);
@@ -79,8 +63,10 @@ describe('processes that write without a pause, and are killed meanwhile', () =>
     'leave the file intact, with every acknowledged write, and no call fails because the file is locked',
     { timeout: LIMIT_MS },
     async () => {
-      const store = await openSqlite({ file });
-      const living = await Promise.all(Array.from({ length: WRITERS }, () => start(WRITER, WRITERS_NICE)));
+      const file = scratch();
+      const store = await file.open();
+      const start = (): Promise<ScriptProcess> => file.spawn(WRITER, [], WRITERS_NICE);
+      const living = await Promise.all(Array.from({ length: WRITERS }, start));
       let halves = 0;
       for (let kill = 0; kill < KILLS; kill += 1) {
         const victim = living.shift() ?? expect.unreachable('no process is left');
@@ -88,16 +74,16 @@ describe('processes that write without a pause, and are killed meanwhile', () =>
         await victim.waitFor('counted', { withinMs: WAIT_MS });
         await sleep(Math.random() * 20);
         victim.sigkill();
-        living.push(await start(WRITER, WRITERS_NICE));
+        living.push(await start());
         const pair = await store.list('pair', CALL);
         expect(new Set(pair.map(textOf)).size).toBe(1);
         halves += pair.length;
       }
       expect(halves).toBe(2 * KILLS);
       await Promise.all(living.map((script) => script.waitFor('counted', { withinMs: WAIT_MS })));
-      await Promise.all(scripts.map((script) => script[Symbol.asyncDispose]()));
+      await Promise.all(file.processes.map((script) => script[Symbol.asyncDispose]()));
       expect(complaints()).toEqual([]);
-      const acknowledged = scripts.flatMap(({ events }) =>
+      const acknowledged = file.processes.flatMap(({ events }) =>
         events.filter(({ event }) => event === 'counted').map(({ fields }) => Number(fields['count'])),
       );
       expect(new Set(acknowledged).size).toBe(acknowledged.length);
@@ -112,7 +98,6 @@ describe('processes that write without a pause, and are killed meanwhile', () =>
         what: 'no entry is left',
         withinMs: 1_000,
       });
-      await store.close();
     },
   );
 });

@@ -7,11 +7,12 @@ import { copyFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openSqlite } from '@incumbent/sqlite';
-import { makeScratch, spawnScript, until, type Scratch, type ScriptProcess } from '@incumbent/test-support';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { until, type ScriptProcess } from '@incumbent/test-support';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { stop } from './commands.ts';
 import { CALL, textOf } from './rig.ts';
+import { useScratchFile } from './scratch-file.ts';
 
 const MEMBER = new URL('scripts/member.ts', import.meta.url);
 const WAIT_MS = 20_000;
@@ -19,23 +20,18 @@ const WAIT_MS = 20_000;
 const LONG_TTL_MS = 30_000;
 const SHORT_TTL_MS = 2_000;
 
-let scratch: Scratch;
+const scratch = useScratchFile('replaced');
 let file: string;
 let members: ScriptProcess[];
 
-beforeEach(async () => {
-  scratch = await makeScratch('replaced');
-  file = join(scratch.path, 'state.db');
+beforeEach(() => {
+  file = scratch().path;
   members = [];
-});
-afterEach(async () => {
-  await Promise.all(members.map((member) => member[Symbol.asyncDispose]()));
-  await scratch.remove();
 });
 
 /** Starts a member, and waits until it stands in the queue. */
 async function enter(ttlMs: number = LONG_TTL_MS): Promise<ScriptProcess> {
-  const member = await spawnScript(MEMBER, { args: [file, `m${members.length}`, String(ttlMs)] });
+  const member = await scratch().spawn(MEMBER, [`m${members.length}`, String(ttlMs)]);
   members.push(member);
   await allQueued();
   return member;
@@ -109,7 +105,7 @@ describe('a file in which a process leads and another one waits', () => {
 
   it('is replaced by a new one: the same', async () => {
     await pair();
-    const other = join(scratch.path, 'new.db');
+    const other = join(scratch().folder, 'new.db');
     await (await openSqlite({ file: other })).close();
     await meanwhile(() => {
       remove('-wal', '-shm');
@@ -120,7 +116,7 @@ describe('a file in which a process leads and another one waits', () => {
 
   it('is replaced by a copy of it that was made while the leader led: there is one leader all the time', async () => {
     await pair();
-    const other = join(scratch.path, 'new.db');
+    const other = join(scratch().folder, 'new.db');
     await meanwhile(() => {
       for (const end of ['', '-wal']) copyFileSync(file + end, other + end);
     });

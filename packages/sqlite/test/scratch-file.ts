@@ -7,6 +7,7 @@ import type { Entry, Store } from '@incumbent/core';
 import { openSqlite } from '@incumbent/sqlite';
 import { makeScratch, spawnScript, until, type ScriptProcess } from '@incumbent/test-support';
 import { Recorder } from '@incumbent/test-support/recorder';
+import { afterEach, beforeEach } from 'vitest';
 
 /** How long a test waits for what another process does. */
 export const WITHIN_MS = 20_000;
@@ -21,6 +22,8 @@ export class ScratchFile implements AsyncDisposable {
   readonly path: string;
   readonly #remove: () => Promise<void>;
   readonly #stores: Store[] = [];
+  /** All processes that `spawn` has started. */
+  readonly processes: ScriptProcess[] = [];
 
   private constructor(folder: string, remove: () => Promise<void>) {
     this.folder = folder;
@@ -40,6 +43,13 @@ export class ScratchFile implements AsyncDisposable {
     return store;
   }
 
+  /** Starts a process that runs a script on the file. Ends it with the test. */
+  async spawn(script: URL, args: readonly string[], nice?: number): Promise<ScriptProcess> {
+    const started = await spawnScript(script, { args: [this.path, ...args], ...(nice === undefined ? {} : { nice }) });
+    this.processes.push(started);
+    return started;
+  }
+
   /** Starts a process that holds `key`, and waits until it does. */
   async hold(key: string, ttlMs: number, ...more: readonly string[]): Promise<ScriptProcess> {
     const holder = await spawnScript(HOLDER, { args: [this.path, key, String(ttlMs), ...more] });
@@ -48,9 +58,20 @@ export class ScratchFile implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.processes.map((each) => each[Symbol.asyncDispose]()));
     await Promise.all(this.#stores.map((store) => store.close()));
     await this.#remove();
   }
+}
+
+/** A scratch file for each test. Returns the file of the current test. */
+export function useScratchFile(name: string): () => ScratchFile {
+  let file: ScratchFile;
+  beforeEach(async () => {
+    file = await ScratchFile.make(name);
+  });
+  afterEach(() => file[Symbol.asyncDispose]());
+  return () => file;
 }
 
 /** A watch of the key `leader` that has shown the key. */

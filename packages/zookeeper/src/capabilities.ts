@@ -1,8 +1,8 @@
 /** What the store promises, and its limits. */
 
 import type { StoreCapabilities } from '@incumbent/core';
+import { GRACE_MS } from '@incumbent/network';
 
-import { GRACE_MS } from './connection/connection.ts';
 import { RENEWALS_APART } from './leases.ts';
 import type { Namespace } from './namespace.ts';
 

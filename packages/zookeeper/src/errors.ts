@@ -101,8 +101,8 @@ export type Right = 'read' | 'create, write and delete';
  * does not report a wrong password: it grants no rights then.
  */
 export function missingOn(right: Right, paths: readonly string[], { root, auths }: Identity): MissingPermission {
-  const doubt = auths.length === 0 ? 'the store was opened without credentials' : 'with a wrong password, a user has no rights';
-  const grant = `in zkCli.sh, addauth digest USER:PASSWORD for the owner and for this user, then setAcl -R ${root} auth::cdrwa (${doubt})`;
+  const likelyCause = auths.length === 0 ? 'the store was opened without credentials' : 'with a wrong password, a user has no rights';
+  const grant = `in zkCli.sh, addauth digest USER:PASSWORD for the owner and for this user, then setAcl -R ${root} auth::cdrwa (${likelyCause})`;
   return { right, keys: paths, grant };
 }
 
@@ -209,7 +209,7 @@ function judgeCode(code: number): Verdict {
  * server may have opened a session whose answer was lost. The outcome of a failed grant is
  * therefore unknown.
  */
-export function grantInDoubt(error: unknown): unknown {
+export function grantOfUnknownOutcome(error: unknown): unknown {
   if (!(error instanceof StoreError) || (error.code !== 'UNREACHABLE' && error.code !== 'UNAVAILABLE')) return error;
   return new StoreError(error.code, 'unknown', error.message, { cause: error.cause });
 }

@@ -5,7 +5,8 @@
  * **Renewal.** Sessions of leases send no pings, so a lease that nobody renews ends. Pings would
  * prove nothing either: a server answers them by itself, also after it has lost the ensemble's
  * leader, which alone decides when a session ends. A leader that was deposed without knowing it
- * answers a `sync` for up to a tick. So a renewal is a barrier, to which a quorum agrees.
+ * answers a `sync` for up to a tick. So a renewal is a barrier: a transaction that changes nothing,
+ * and to which a quorum agrees.
  *
  * The ensemble's leader learns which sessions are alive only from its own pings to the servers,
  * every half tick. An acknowledged barrier therefore proves only this: the session was alive when
@@ -30,8 +31,8 @@ import { writeTicket } from './revoker.ts';
 export const LONGEST_MS: number = 2 ** 31 - 1;
 
 /**
- * The part of the ttl that must lie between the acknowledgement of the renewal that is vouched from
- * and the sending of the next one.
+ * A renewal extends the lease from the sending of an earlier renewal. At least this part of the ttl
+ * lies between the acknowledgement of the earlier one and the sending of the later one.
  */
 export const RENEWALS_APART: number = 1 / 4;
 
@@ -47,8 +48,9 @@ interface LeaseState {
   readonly session: ZooKeeperSession;
   readonly identity: SessionIdentity;
   /**
-   * In the order of sending, beginning with the one that the last answer vouched from. The first of
-   * all is the grant, which the ensemble's leader itself made.
+   * The acknowledged renewals, in the order of sending. The first is the one from which the last
+   * answer counts the ttl. At the beginning, that is the grant, which the ensemble's leader itself
+   * made.
    */
   renewals: readonly Acknowledged[];
   /**

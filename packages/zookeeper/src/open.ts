@@ -19,10 +19,11 @@ const SHORTEST_MS = 1;
  * `zookeeper://user:password@host1:2181,host2:2181/namespace`, or `zookeepers://…` for TLS.
  * Resolves when a server has opened a session and the namespace exists.
  *
- * Rejects within `connectTimeoutMs` with a `StoreError`: `UNREACHABLE`, `TIMEOUT`, `UNAVAILABLE`
- * (no server has a quorum, or all are read-only), `UNAUTHENTICATED` (certificates), `UNSUPPORTED`
- * (the server is not ZooKeeper), `PERMISSION_DENIED` (the namespace may not be created or read).
- * Rejects with a `TypeError` or `RangeError` with the code `INVALID_OPTION` for invalid options.
+ * @throws `StoreError` within `connectTimeoutMs`, with one of the codes `UNREACHABLE`, `TIMEOUT`,
+ * `UNAVAILABLE` (no server has a quorum, or all are read-only), `UNAUTHENTICATED` (certificates),
+ * `UNSUPPORTED` (the server is not ZooKeeper) and `PERMISSION_DENIED` (the namespace may not be
+ * created or read).
+ * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION` for an invalid URL or option.
  */
 export async function openZookeeper(urlOrOptions: string | URL | ZookeeperOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);

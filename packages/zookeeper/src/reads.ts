@@ -234,8 +234,8 @@ function pathsOf(parent: string, names: readonly string[]): readonly string[] {
 
 /**
  * Lists names without values. A queue is one request, and one moment. Other keys are read level by
- * level, and a key that comes or goes meanwhile may or may not be listed. Operators list all
- * elections so, and a busy store must not keep that from an answer.
+ * level, and a key that comes or goes meanwhile may or may not be listed. The list of all elections
+ * uses this, and must get an answer on a busy store too.
  */
 async function readNames({ reads, namespace, parent, part, time }: Listing, names: readonly string[]): Promise<readonly Row[]> {
   const { queue, others } = childrenOf(parent, names);

@@ -34,7 +34,16 @@ import {
 import { capabilitiesOf, type SessionLimits } from './capabilities.ts';
 import { ParentNodes } from './client/calls.ts';
 import type { Client } from './client/client.ts';
-import { closedError, ExchangeError, grantInDoubt, isGivenUp, missingOn, noSuchLease, notOfOneLease, type Right } from './errors.ts';
+import {
+  closedError,
+  ExchangeError,
+  grantOfUnknownOutcome,
+  isGivenUp,
+  missingOn,
+  noSuchLease,
+  notOfOneLease,
+  type Right,
+} from './errors.ts';
 import { Leases } from './leases.ts';
 import type { Namespace } from './namespace.ts';
 import type { Auth } from './protocol/hello.ts';
@@ -92,7 +101,7 @@ export class ZookeeperStore implements Store {
     try {
       return await this.#withErrors('grantLease', this.#leases.grant(ttlMs, call));
     } catch (error) {
-      throw grantInDoubt(error);
+      throw grantOfUnknownOutcome(error);
     }
   }
 

@@ -2,7 +2,7 @@
 
 import type { Cancel, Clock, Entry, Key, WatchOptions } from '@incumbent/core';
 import { watchStates, type WatchController } from '@incumbent/core/adapter';
-import { CallTime, endsWatch, type MissingPermission, withGrant } from '@incumbent/network';
+import { CallTime, endsWatch, type MissingPermission, REREAD_MS, withGrant } from '@incumbent/network';
 
 import { readNode } from './client/calls.ts';
 import type { ZooKeeperSession } from './client/session.ts';
@@ -37,10 +37,7 @@ export interface WatchContext {
 /** How long one read may take. */
 const READ = { timeoutMs: 5_000, background: true } as const;
 
-/** The pause after a read that failed although the connection works. */
-const RETRY_MS = 250;
-
-/** `values: false`: only whether the key exists matters. */
+/** The target of one key. `values: false`: the watch shows only whether the key exists. */
 export function keyTarget({ session, reads, namespace }: WatchContext, key: Key, values: boolean): WatchTarget<Entry | undefined> {
   const path = namespace.path(key);
   return {
@@ -175,7 +172,7 @@ class Watch<T> implements WatchListener {
     this.#controller.lose(reason);
     this.#dirty = this.#fresh = true;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const cancel = this.#clock.schedule(RETRY_MS, resolve);
+    const cancel = this.#clock.schedule(REREAD_MS, resolve);
     this.#endPause = resolve;
     await promise;
     cancel();

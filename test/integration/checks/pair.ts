@@ -130,7 +130,10 @@ export class Pair implements AsyncDisposable {
   }
 }
 
-/** Opens a check each of whose runs has a pair of its own, on one server. What the pair told is checked after each run. */
+/**
+ * Opens a check each of whose runs has a pair of its own, on one server. What the pair told is
+ * checked after each run.
+ */
 export function onPair(host: Host, run: (pair: Pair, context: CheckContext) => Promise<Figures>): Check['open'] {
   return onServer(
     () => host.start(),

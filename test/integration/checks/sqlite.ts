@@ -100,7 +100,10 @@ class Crowd {
   }
 }
 
-/** Opens a check whose runs share a crowd on one file. Each run begins with all members in the queue. After it, history and file are checked. */
+/**
+ * Opens a check whose runs share a crowd on one file. Each run begins with all members in the
+ * queue. After it, history and file are checked.
+ */
 function onCrowd(size: number, run: (crowd: Crowd, context: CheckContext) => Promise<Figures>): Check['open'] {
   return async () => {
     const { url, file, folder } = await freshFile();

@@ -82,7 +82,10 @@ export class CaseResources implements AsyncDisposable {
   }
 }
 
-/** The faults of a link that goes through a proxy, except `silenceWatches`, which depends on the store's protocol. */
+/**
+ * The faults of a link that goes through a proxy, except `silenceWatches`, which depends on the
+ * store's protocol.
+ */
 export function proxyFaults(proxy: Proxy) {
   return {
     cut: async () => proxy.blackhole(),

@@ -24,8 +24,8 @@ export interface SpawnOptions {
   /** Whether to use the workspace's packages as they were last built, instead of their sources. */
   readonly built?: boolean;
   /**
-   * The program that runs the script, with its options: another runtime, which loads the packages as
-   * they were last built. Default this process's Node.
+   * The program that runs the script, with its options: another runtime, which loads the packages
+   * as they were last built. Default this process's Node.
    */
   readonly runtime?: readonly [program: string, ...options: readonly string[]];
   /** The folder in which the script runs. Default that of this process. */

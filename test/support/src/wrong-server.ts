@@ -34,7 +34,10 @@ export async function closedEndpoint(): Promise<string> {
   return `${host}:${port}`;
 }
 
-/** The error with which opening a store fails. Fails the test if that takes much longer than `connectTimeoutMs`. */
+/**
+ * The error with which opening a store fails. Fails the test if that takes much longer than
+ * `connectTimeoutMs`.
+ */
 export async function openingFailure(open: () => Promise<{ close(): Promise<void> }>, connectTimeoutMs: number): Promise<unknown> {
   const from = performance.now();
   const failure: unknown = await open().then(

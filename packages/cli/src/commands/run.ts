@@ -1,4 +1,4 @@
-/** `incumbent run`: its options and help. The work is done by `run/supervisor.ts`. */
+/** `incumbent run`: its options and help. `run/supervisor.ts` does the work. */
 
 import { describeHidden } from '@incumbent/core/adapter';
 import { Option } from 'commander';

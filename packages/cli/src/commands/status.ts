@@ -22,7 +22,9 @@ const BATCH = 16;
  */
 const STORE_WIDE: readonly ErrorCode[] = ['UNREACHABLE', 'TIMEOUT', 'CONNECTION_LOST', 'UNAVAILABLE', 'UNAUTHENTICATED', 'STORE_CLOSED'];
 
-/** An election that cannot be read: another program or a newer version has written a record, say. */
+/**
+ * An election that cannot be read: another program or a newer version has written a record, say.
+ */
 interface Unreadable {
   readonly name: string;
   readonly error: unknown;

@@ -34,7 +34,7 @@ export function timeoutOption(description: string): Option {
 
 export const DURATIONS_HELP = '\nA duration is a number with a unit: 500ms, 15s, 1.5m, 1h.';
 
-/** The exit codes of a command, of which 2 and 3 mean the same everywhere. */
+/** The section of the help on exit codes. Codes 2 and 3 mean the same for every command. */
 export function exitCodes(ok: string, no?: string): string {
   const own = no === undefined ? [`0  ${ok}`] : [`0  ${ok}`, `1  ${no}`];
   const all = [...own, ...[Exit.USAGE, Exit.STORE].map((code) => `${code}  ${EXIT_MEANINGS[code]}`)];

@@ -1,7 +1,8 @@
 /**
- * What commands print with `--json`: one object per line. The field `type` tells the shapes apart.
- * Terms are strings, and a field without a value is absent. The file `output.schema.json` of this
- * package describes the same shapes for users; a test validates the output of every command.
+ * What commands print with `--json`: one object per line. The field `type` distinguishes the
+ * shapes. Terms are strings, and a field without a value is absent. The file `output.schema.json`
+ * of this package describes the same shapes for users; a test validates the output of every
+ * command.
  */
 
 import type { CandidateView, ElectionState, ElectionView, LeaderView } from '@incumbent/core';
@@ -34,7 +35,7 @@ export interface ElectionLine {
    * elected until then. Of `leader` and `status`, if nobody leads.
    */
   readonly stopping?: boolean | undefined;
-  /** Of `status`. */
+  /** Only in the output of `status`. */
   readonly candidates?: readonly CandidateFields[] | undefined;
   readonly succession?: string | undefined;
   /** When `watch` printed the line. ISO 8601, as all times. */

@@ -83,7 +83,7 @@ export class Printer {
   }
 }
 
-/** A reader that closes the pipe has seen enough, so that is no failure. */
+/** A reader that closes the pipe, such as `head`, needs no more output. That is not a failure. */
 function toCloseReason(error: Error): CliError {
   const gone = 'code' in error && (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED');
   return gone

@@ -1,4 +1,6 @@
-/** With `--json`, standard output has lines of JSON that fit the published schema, and no others. */
+/**
+ * With `--json`, standard output has lines of JSON that fit the published schema, and no others.
+ */
 
 import { readFileSync } from 'node:fs';
 
@@ -15,7 +17,9 @@ import { outcomes } from './outcomes.ts';
 const schema: AnySchemaObject = JSON.parse(readFileSync(new URL('../../output.schema.json', import.meta.url), 'utf8'));
 const page = readFileSync(new URL('../../../../docs/json-output.md', import.meta.url), 'utf8');
 
-/** The schema without room for fields of later versions: a field that it does not list is an error. */
+/**
+ * The schema without room for fields of later versions: a field that it does not list is an error.
+ */
 function closed(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(closed);
   if (typeof part !== 'object' || part === null) return part;

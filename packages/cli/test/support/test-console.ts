@@ -73,7 +73,9 @@ export class TestConsole implements AsyncDisposable {
     if (entry !== undefined) await store.compareAndSwap([{ key, expect: entry.revision, delete: true }], { timeoutMs: 1_000 });
   }
 
-  /** Closes the store at the end. Stores of this console share its server, as long as one is open. */
+  /**
+   * Closes the store at the end. Stores of this console share its server, as long as one is open.
+   */
   keep(store: Store): void {
     this.#stores.push(store);
   }

@@ -12,6 +12,11 @@ const define = casesOf('watch');
 /** The faults that a watch notices, and says so. */
 type SilentFault = 'cut' | 'silenceWatches';
 
+/** The case of a watch and a list that a fault makes stale. */
+function staleCase(name: string, fault: SilentFault, shows: typeof showsChanges): StoreCase {
+  return define(name, (client, harness) => shows(client, harness, fault), { faults: [fault] });
+}
+
 /** What changes during the fault is shown after it, by both kinds of watch. */
 async function showsChanges(client: Client, harness: StoreHarness, fault: SilentFault): Promise<void> {
   const broken = await breakable(harness, fault);
@@ -30,7 +35,10 @@ async function showsChanges(client: Client, harness: StoreHarness, fault: Silent
   for (const each of [watch, list]) await each.stop(harness.slackMs);
 }
 
-/** Where nothing changes, both kinds of watch show the state again after the fault, and then every later change. */
+/**
+ * Where nothing changes, both kinds of watch show the state again after the fault, and then every
+ * later change.
+ */
 async function showsStateAgain(client: Client, harness: StoreHarness, fault: SilentFault): Promise<void> {
   const broken = await breakable(harness, fault);
   const revision = await client.create('q/a', 'one');
@@ -67,28 +75,20 @@ export const watchFaultCases: readonly StoreCase[] = [
     { faults: ['reset'] },
   ),
 
-  define(
-    'cut off, it says that it is stale; healed, it shows what changed meanwhile',
-    (client, harness) => showsChanges(client, harness, 'cut'),
-    { faults: ['cut'] },
-  ),
+  staleCase('cut off, it says that it is stale; healed, it shows what changed meanwhile', 'cut', showsChanges),
 
-  define(
-    'healed, it shows the state again, though nothing has changed: stale no more',
-    (client, harness) => showsStateAgain(client, harness, 'cut'),
-    { faults: ['cut'] },
-  ),
+  staleCase('healed, it shows the state again, though nothing has changed: stale no more', 'cut', showsStateAgain),
 
-  define(
+  staleCase(
     'its server silent for watches alone, it says that it is stale, and then shows what changed meanwhile',
-    (client, harness) => showsChanges(client, harness, 'silenceWatches'),
-    { faults: ['silenceWatches'] },
+    'silenceWatches',
+    showsChanges,
   ),
 
-  define(
+  staleCase(
     'its server silent for watches alone, it says that it is stale even where nothing changes, and then shows the state again',
-    (client, harness) => showsStateAgain(client, harness, 'silenceWatches'),
-    { faults: ['silenceWatches'] },
+    'silenceWatches',
+    showsStateAgain,
   ),
 
   define(

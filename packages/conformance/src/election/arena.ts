@@ -329,7 +329,9 @@ export interface ForeignEntry {
   readonly ttlMs: number;
 }
 
-/** Adds an entry to the queue under a live lease of a client that is no member, and so never claims. */
+/**
+ * Adds an entry to the queue under a live lease of a client that is no member, and so never claims.
+ */
 export async function enqueueForeign(
   arena: Arena,
   { name, value, ttlMs }: ForeignEntry,

@@ -1,13 +1,13 @@
 /**
  * Reads the body of a response. A broken or hostile server may send a body without an end, one of
- * millions of tiny values, or one in pieces of a few bytes. All three cost the process much more than
- * the server, so each is refused as soon as it is recognized.
+ * millions of tiny values, or one in pieces of a few bytes. All three cost the process much more
+ * than the server, so each is refused as soon as it is recognized.
  */
 
 import type { IncomingMessage } from 'node:http';
 
 import { Semaphore } from '@incumbent/core/adapter';
-import { ByteBuffer, free, freeChunk, MAX_ANSWER_BYTES, TinyPieces } from '@incumbent/network';
+import { ByteBuffer, checkPieces, free, freeChunk, FREED_CHUNK_BYTES, MAX_ANSWER_BYTES, TinyPieces } from '@incumbent/network';
 
 import { ExchangeError } from './failure.ts';
 
@@ -19,9 +19,11 @@ export type OnItem = (json: Uint8Array) => void;
 
 /** The longest body that is a list. In memory, a list takes about twice its length. */
 const MAX_LIST_BYTES = MAX_ANSWER_BYTES / 2;
-/** The longest item of a list. The longest value that Consul accepts by default takes 0.7 MiB of it. */
+/**
+ * The longest item of a list. The longest value that Consul accepts by default takes 0.7 MiB of it.
+ */
 const MAX_ITEM_BYTES = 2 ** 20;
-/** The longest other body. The checks of thousands of dead processes have about that. */
+/** The longest other body: about the list of the checks of thousands of dead processes. */
 const MAX_TEXT_BYTES = 2 * 2 ** 20;
 
 /** What an item takes in memory besides its own bytes. */
@@ -29,20 +31,10 @@ const ITEM_BYTES = 512;
 /** An item has at most this number of fields and nested values. A pair of Consul's has 8. */
 const MAX_ITEM_PARTS = 64;
 
-/** This number of pieces of one body may be of any size. The others have a minimum average size, which every network exceeds. */
-const FREE_PIECES = 1_024;
-const MIN_PIECE_BYTES = 16;
-
 /** The first size of a buffer, in which most bodies and items fit. */
 const FIRST_BYTES = 4_096;
 /** Shorter bodies never wait for others, so that long lists do not delay renewals and claims. */
 const SHORT_BYTES = 64 * 2 ** 10;
-
-/**
- * A chunk of a body is a copy that Node's HTTP parser made for its one reader, so it is freed at
- * once. The garbage collector would let 64 MiB of longer chunks collect first.
- */
-const FREED_CHUNK_BYTES = 4_096;
 
 interface BodyReader {
   push(chunk: Uint8Array): void;
@@ -51,14 +43,17 @@ interface BodyReader {
   free(): void;
 }
 
-/** Reads the bodies of one client. Of those that are longer than 64 KiB, it reads one at a time: the others wait in their sockets. */
+/**
+ * Reads the bodies of one client. Of those that are longer than 64 KiB, it reads one at a time: the
+ * others wait in their sockets.
+ */
 export class BodyReaders {
   readonly #long = new Semaphore(1);
 
   /**
-   * Resolves with the body's text. With `onItem`, the body is a list of JSON objects, each of which is
-   * handed out as it arrives. Rejects with an `ExchangeError` of the kind `malformed` if the body
-   * exceeds a limit, and with the error of the connection.
+   * Resolves with the body's text. With `onItem`, the body is a list of JSON objects, each of which
+   * is handed out as it arrives. Rejects with an `ExchangeError` of the kind `malformed` if the
+   * body exceeds a limit, and with the error of the connection.
    */
   read(message: IncomingMessage, onItem: OnItem | undefined): Promise<string> {
     const reader = onItem === undefined ? new TextReader() : new ListReader(onItem);
@@ -73,7 +68,7 @@ export class BodyReaders {
     };
     const take = (chunk: Uint8Array): void => {
       try {
-        if ((pieces - FREE_PIECES) * MIN_PIECE_BYTES > length) throw new TinyPieces();
+        checkPieces(pieces, length);
         reader.push(chunk);
         free(chunk, FREED_CHUNK_BYTES);
       } catch (error) {
@@ -102,7 +97,7 @@ export class BodyReaders {
       }
     });
     message.once('close', () => reject(new Error('the connection closed before the end of the response')));
-    // After the listener of Node's HTTP client, which has copied the chunk then.
+    // This listener runs after that of Node's HTTP client, which has copied the chunk by then.
     const { socket } = message;
     const onRaw = (chunk: Buffer): void => freeChunk(socket, chunk);
     socket.on('data', onRaw);
@@ -137,7 +132,10 @@ const [QUOTE, BACKSLASH, COMMA] = [codeOf('"'), codeOf('\\'), codeOf(',')];
 const [BRACE, BRACE_END, BRACKET, BRACKET_END] = [codeOf('{'), codeOf('}'), codeOf('['), codeOf(']')];
 const SPACES: ReadonlySet<number> = new Set([' ', '\t', '\r', '\n'].map(codeOf));
 
-/** Finds the items of a list in its bytes, however the bytes were cut into chunks. Keeps at most the item that is arriving. */
+/**
+ * Finds the items of a list in its bytes, however the bytes were cut into chunks. Keeps at most the
+ * item that is arriving.
+ */
 export class ListReader implements BodyReader {
   readonly #onItem: OnItem;
   /** The beginning of an item whose end has not arrived. */
@@ -219,7 +217,10 @@ export class ListReader implements BodyReader {
   }
 }
 
-/** The index of the next byte with a meaning inside a string: a quote or a backslash. The length of the chunk if there is none. */
+/**
+ * The index of the next byte with a meaning inside a string: a quote or a backslash. The length of
+ * the chunk if there is none.
+ */
 function nextSpecial(chunk: Uint8Array, from: number): number {
   const quote = chunk.indexOf(QUOTE, from);
   const end = quote === -1 ? chunk.length : quote;

@@ -21,7 +21,9 @@ export interface Request {
   readonly body?: string;
   /** The statuses besides 200 for which {@link Client.request} resolves. */
   readonly accept?: readonly number[];
-  /** The response is a list of objects. Receives each object, as JSON, while the response arrives. */
+  /**
+   * The response is a list of objects. Receives each object, as JSON, while the response arrives.
+   */
   readonly onItem?: OnItem;
   /** Does not wait for other requests, however many there are. */
   readonly urgent?: boolean;
@@ -53,8 +55,8 @@ export class Client {
   }
 
   /**
-   * Resolves with a response of status 200 or of an accepted status. Rejects with an `ExchangeError`,
-   * also for another status, or with the signal's reason if the signal aborts.
+   * Resolves with a response of status 200 or of an accepted status. Rejects with an
+   * `ExchangeError`, also for another status, or with the signal's reason if the signal aborts.
    */
   async request(request: Request, options: AttemptOptions): Promise<HttpResponse> {
     checkCall(options);

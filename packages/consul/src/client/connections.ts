@@ -52,8 +52,9 @@ export class Connections {
   }
 
   /**
-   * Sends the request at most once, and sets `attempt.sent` when it may have been sent. Rejects with
-   * an `ExchangeError`, or with the reason of the attempt's signal as soon as the attempt is over.
+   * Sends the request at most once, and sets `attempt.sent` when it may have been sent. Rejects
+   * with an `ExchangeError`, or with the reason of the attempt's signal as soon as the attempt is
+   * over.
    */
   async send({ method, path, headers, body = '', onItem }: HttpRequest, attempt: Attempt): Promise<HttpResponse> {
     attempt.signal.throwIfAborted();
@@ -136,7 +137,10 @@ class DialingAgent extends Agent {
   }
 }
 
-/** Node's parser attaches the bytes that it cannot read to its error, and a response may repeat the request's token. */
+/**
+ * Node's parser attaches the bytes that it cannot read to its error, and a response may repeat the
+ * request's token.
+ */
 function withoutPacket(error: unknown): unknown {
   if (error instanceof Error) Reflect.deleteProperty(error, 'rawPacket');
   return error;

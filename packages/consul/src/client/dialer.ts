@@ -29,7 +29,10 @@ export class Dialer {
     this.#options = options;
   }
 
-  /** Opens a connection within `connectTimeoutMs`. It does not keep the process alive; the timer of a request does. */
+  /**
+   * Opens a connection within `connectTimeoutMs`. The connection does not keep the process alive;
+   * the timer of a request does.
+   */
   async dial(): Promise<Socket> {
     const { endpoint, connect, connectTimeoutMs, clock } = this.#options;
     const late = new AbortController();
@@ -50,10 +53,12 @@ export class Dialer {
 
 /** Changes two things that Node's HTTP client does with a socket. */
 function adapted(socket: Socket): Socket {
-  // The HTTP client refs the socket of a request, and the socket of a watch must not keep the process alive.
+  // The HTTP client refs the socket of a request, and the socket of a watch must not keep the
+  // process alive.
   socket.unref();
   socket.ref = () => socket;
-  // An agent that rejects a certificate sends an alert and closes. The HTTP client would report only that the connection closed.
+  // An agent that rejects a certificate sends an alert and closes. The HTTP client would report
+  // only that the connection closed.
   const destroy = socket.destroy.bind(socket);
   let first: Error | undefined;
   socket.once('error', (error: Error) => (first = error));

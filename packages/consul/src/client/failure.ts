@@ -3,7 +3,10 @@
 import { type CommonFailure, FailedExchange } from '@incumbent/network';
 
 export type Failure =
-  /** `cut` includes a response that is not HTTP. `malformed` is a response with an expected status whose content cannot be read. */
+  /**
+   * `cut` includes a response that is not HTTP. `malformed` is a response with an expected status
+   * whose content cannot be read.
+   */
   | CommonFailure
   /** There was no connection, so nothing was sent. */
   | { readonly kind: 'notConnected' }

@@ -5,7 +5,10 @@ import type { TimedCall } from '@incumbent/core';
 import type { Client } from '../client/client.ts';
 import { fields, parse, text } from './json.ts';
 
-/** Returns a version such as `1.8.7`. The token needs the right to read the agent, which elections do not need. */
+/**
+ * Returns a version such as `1.8.7`. The token needs the right to read the agent, which elections
+ * do not need.
+ */
 export async function agentVersion(client: Client, options: TimedCall): Promise<string> {
   const response = await client.request({ method: 'GET', path: '/v1/agent/self' }, options);
   return text(fields(fields(parse(response.text)).get('Config')), 'Version');

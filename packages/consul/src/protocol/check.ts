@@ -50,7 +50,10 @@ export async function deregisterCheck(client: Client, id: string, options: Attem
  */
 const ORPHANS = { filter: `CheckID matches "^${PREFIX}" and Status == "critical"` } as const;
 
-/** The ids of this package's checks that nobody has passed in time. The sessions that were bound to them have ended. */
+/**
+ * The ids of this package's checks that nobody has passed in time. The sessions that were bound to
+ * them have ended.
+ */
 export async function findOrphans(client: Client, options: AttemptOptions): Promise<readonly string[]> {
   const { text } = await client.request({ method: 'GET', path: '/v1/agent/checks', query: ORPHANS }, options);
   const all = [...fields(parse(text))];

@@ -6,7 +6,10 @@ const [COMMA, BRACKET, BRACE] = [',', '[', '{'].map((letter) => letter.charCodeA
 
 export type Fields = ReadonlyMap<string, unknown>;
 
-/** Parsing costs memory and time in proportion to the number of values. The checks of 5,000 dead processes have half as many. */
+/**
+ * Parsing costs memory and time in proportion to the number of values. The checks of 5,000 dead
+ * processes have half as many.
+ */
 const MAX_PARTS = 128 * 1_024;
 
 /** Throws an `ExchangeError` of the kind `malformed`, as all functions of this file do. */

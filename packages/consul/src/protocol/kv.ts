@@ -31,7 +31,9 @@ export interface Reading {
   readonly lastContactMs: number;
 }
 
-/** The query of a linearizable read: the leader responds after a quorum has confirmed that it leads. */
+/**
+ * The query of a linearizable read: the leader responds after a quorum has confirmed that it leads.
+ */
 export const CONSISTENT = { consistent: '' } as const;
 
 export async function readKeys(
@@ -81,7 +83,10 @@ function pairWith(pair: Fields, value: Uint8Array): Pair {
   };
 }
 
-/** As {@link pairOf}, of a pair's JSON. Makes no string of a long value: such strings stay in memory for long. */
+/**
+ * Like {@link pairOf}, but reads the JSON of a pair. Does not turn a long value into a string: such
+ * strings stay in memory for a long time.
+ */
 export function pairFrom(json: Uint8Array): Pair {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.length);
   const place = longValueIn(bytes);
@@ -95,7 +100,10 @@ export function pairFrom(json: Uint8Array): Pair {
 const VALUE = '"Value":';
 const [QUOTE = 0, BACKSLASH = 0, SPACE = 0, PADDING = 0] = Buffer.from('"\\ =');
 
-/** Where the characters of the value stand. Undefined for a short value, and for one with escapes, which Consul does not write. */
+/**
+ * The position of the value's characters. Undefined for a short value, and for one with escapes,
+ * which Consul does not write.
+ */
 function longValueIn(json: Buffer): { readonly start: number; readonly end: number } | undefined {
   if (json.length < LONG_VALUE_CHARACTERS) return undefined;
   const name = json.indexOf(VALUE);

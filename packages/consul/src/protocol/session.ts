@@ -1,4 +1,6 @@
-/** Requests about sessions. The keys that a session has locked are deleted when the session ends. */
+/**
+ * Requests about sessions. The keys that a session has locked are deleted when the session ends.
+ */
 
 import type { AttemptOptions, CallTime } from '@incumbent/network';
 
@@ -10,7 +12,10 @@ import { CONSISTENT } from './kv.ts';
 /** The longest ttl of a session. */
 export const MAX_TTL_MS = 86_400_000;
 
-/** How often {@link destroySession} sends its request. A server that knows the session ends it at the first one. */
+/**
+ * How often {@link destroySession} sends its request. A server that knows the session ends it at
+ * the first one.
+ */
 const MAX_TRIES = 3;
 
 export interface SessionRequest {
@@ -46,10 +51,12 @@ export async function renewSession(client: Client, id: string, options: AttemptO
 }
 
 /**
- * Ends a session; its keys are deleted in the same step. Succeeds as well if the session has ended already.
+ * Ends a session; its keys are deleted in the same step. Succeeds as well if the session has ended
+ * already.
  *
- * The servers end a session that they know by consensus. A server that does not know the session, perhaps because it has just started,
- * responds at once, with an error or with a success. A linearizable read therefore confirms that the session is gone.
+ * The servers end a session that they know by consensus. A server that does not know the session,
+ * perhaps because it has just started, responds at once, with an error or with a success. A
+ * linearizable read therefore confirms that the session is gone.
  */
 export async function destroySession(client: Client, id: string, time: CallTime): Promise<void> {
   await requestDestroy(client, id, time.left);

@@ -15,7 +15,10 @@ export const MAX_BODY_BYTES: number = 512 * 1_024;
 interface Write {
   readonly path: string;
   readonly value: Uint8Array;
-  /** A number that Consul keeps beside the value. A write that changes neither the value nor the flags changes no index. */
+  /**
+   * A number that Consul keeps beside the value. A write that changes neither the value nor the
+   * flags changes no index.
+   */
   readonly flags: number;
 }
 

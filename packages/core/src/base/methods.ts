@@ -25,7 +25,9 @@ function isMethod(value: unknown): value is Method {
   return typeof value === 'function';
 }
 
-/** After its first calls, V8 makes no array of the arguments: `pnpm verify is-valid` measures it. */
+/**
+ * After its first calls, V8 makes no array of the arguments: `pnpm verify is-valid` measures it.
+ */
 function attached(method: Method, name: string, object: string, isOwn: (self: unknown) => boolean): Method {
   return function (this: unknown, ...args: unknown[]): unknown {
     if (isOwn(this)) return method.apply(this, args);

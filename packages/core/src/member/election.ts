@@ -96,11 +96,11 @@ export class Election<V = unknown> {
    *
    * @throws The signal's reason if it aborts. `MEMBER_CLOSED` when the member closes; a program
    *   that does not await the campaign then goes on, as this rejection counts as handled.
-   *   `ALREADY_CAMPAIGNING` while a campaign runs or a leadership is held. `INVALID_OPTION`, before any call to the store, if the
-   *   leader's record with this value exceeds the store's `maxValueBytes`. Errors that a retry does
-   *   not solve: `UNAUTHENTICATED`, `PERMISSION_DENIED`, `FOREIGN_DATA`, `NEWER_FORMAT`,
-   *   `DUPLICATE_MEMBER`, `SUCCESSION_MISMATCH`, `LEASE_TOO_SHORT`, `TERMS_EXHAUSTED`,
-   *   `STORE_CLOSED`, and other errors for which `isRetryable` is false.
+   *   `ALREADY_CAMPAIGNING` while a campaign runs or a leadership is held. `INVALID_OPTION`, before
+   *   any call to the store, if the leader's record with this value exceeds the store's
+   *   `maxValueBytes`. Errors that a retry does not solve: `UNAUTHENTICATED`, `PERMISSION_DENIED`,
+   *   `FOREIGN_DATA`, `NEWER_FORMAT`, `DUPLICATE_MEMBER`, `SUCCESSION_MISMATCH`, `LEASE_TOO_SHORT`,
+   *   `TERMS_EXHAUSTED`, `STORE_CLOSED`, and other errors for which `isRetryable` is false.
    */
   campaign(options: SignalOptions = {}): Promise<Leadership<V>> {
     const campaign = this.#campaign(options);
@@ -120,9 +120,9 @@ export class Election<V = unknown> {
    *
    * Work that returns resigns; this resolves with its value. Work that throws resigns; this rejects
    * with its error, unless `retry` accepts the error, by default one of a store that was away: then
-   * the member campaigns again. Work that throws a fence's `STALE_TERM` has met a newer term: the leadership is
-   * lost (`termBehind`), and the member campaigns for a higher term. Aborting the signal drains the
-   * work, resigns, and rejects.
+   * the member campaigns again. Work that throws a fence's `STALE_TERM` has met a newer term: the
+   * leadership is lost (`termBehind`), and the member campaigns for a higher term. Aborting the
+   * signal drains the work, resigns, and rejects.
    *
    * Resolves with undefined when the member closes, and if it has been closed.
    *
@@ -147,10 +147,11 @@ export class Election<V = unknown> {
    * this member's own former term to be released.
    *
    * Work that returns nothing also yields undefined, as does a member that closes. Return a value
-   * from the work to learn whether it has run: `if ((await election.tryLead(run)) === undefined) skip()`.
+   * from the work to learn whether it has run: `(await election.tryLead(run)) !== undefined`.
    *
-   * The work runs for one term at most: if its term ends first, this rejects with `LEADERSHIP_ENDED`
-   * once the work has stopped. Aborting the signal drains the work, resigns, and rejects.
+   * The work runs for one term at most: if its term ends first, this rejects with
+   * `LEADERSHIP_ENDED` once the work has stopped. Aborting the signal drains the work, resigns, and
+   * rejects.
    *
    * @throws As `lead` with `once` does, and also a store error that a retry may solve, until this
    *   member leads. Only the opening of the member's lease is retried until the signal aborts.

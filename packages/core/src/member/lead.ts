@@ -28,7 +28,8 @@ export interface LeadOptions extends SignalOptions {
    * emits `workFailed`, waits and campaigns again. The wait grows from `retryEveryMs` to 30 s, and
    * starts anew when work has run for a ttl. Default `isRetryable`: the store was away, and the
    * work's own calls to it failed. A write of the work whose outcome is unknown may have been
-   * applied: the next work has to read. `false`: every error rejects `lead`. Leave it out with `once`.
+   * applied: the next work has to read. `false`: every error rejects `lead`. Leave it out with
+   * `once`.
    */
   readonly retry?: false | ((error: unknown) => boolean);
 }

@@ -34,8 +34,8 @@ export interface MemberOptions extends TimingOptions {
   readonly onDuplicate?: OnDuplicate;
   /**
    * The name of this machine: up to 255 characters. It stands in the member's key, so that the
-   * `DUPLICATE_MEMBER` of another process can say who holds the id. Default: none; the host name for
-   * the `Member` of the package `incumbent`.
+   * `DUPLICATE_MEMBER` of another process can say who holds the id. Default: none; the host name
+   * for the `Member` of the package `incumbent`.
    */
   readonly host?: string | undefined;
   /**

@@ -40,25 +40,26 @@ export function hasEnded({ state, threads }: ProcessStat): boolean {
   return (state === 'Z' || state === 'X') && threads <= 1;
 }
 
-/** What a process reads about its own Linux namespaces. */
-export interface Namespaces {
-  /** The text of `/proc/self/status`. */
-  readonly status: string;
-  /** The target of the link `/proc/self/ns/pid`. Undefined if there is no such link. */
-  readonly pids: string | undefined;
-  /** The target of the link `/proc/self/ns/time`. Undefined if the kernel has no such link. */
-  readonly times: string | undefined;
+/** How a process reads `/proc`, and its own id. */
+export interface ProcessFiles {
   /** `process.pid`. */
   readonly pid: number;
+  /** The text of a file. Undefined if it cannot be read. */
+  read(path: string): string | undefined;
+  /** The target of a link. Undefined if there is no such link. */
+  readLink(path: string): string | undefined;
 }
 
 /**
  * Names the namespaces in which process ids and start times are comparable: two processes can
  * compare theirs if this function gives both the same text. Start times depend on the reader's time
- * namespace, so that is part of the name. Undefined if `/proc` shows another namespace's view: then
- * `status` contains several ids for this process, or another one.
+ * namespace, so the name contains that namespace, if the kernel has one. Undefined if `/proc` shows
+ * another namespace's view: then `/proc/self/status` contains several ids for this process, or
+ * another one.
  */
-export function processSpace({ status, pids, times, pid }: Namespaces): string | undefined {
+export function processSpace({ pid, read, readLink }: ProcessFiles): string | undefined {
+  const [pids, times] = [readLink('/proc/self/ns/pid'), readLink('/proc/self/ns/time')];
+  const status = read('/proc/self/status') ?? '';
   const ids = /^NSpid:\s+(.*)$/m.exec(status)?.[1]?.split(/\s+/);
   if (pids === undefined || ids?.length !== 1 || ids[0] !== String(pid)) return undefined;
   return `${pids} ${times ?? ''}`;

@@ -6,8 +6,8 @@ export function isUrl(input: unknown): input is string | URL {
 }
 
 /**
- * The text of a URL, its scheme in lower case: `REDIS:` and `redis:` are the same (RFC 3986, section
- * 3.1).
+ * The text of a URL, its scheme in lower case: `REDIS:` and `redis:` are the same (RFC 3986,
+ * section 3.1).
  */
 export function urlText(url: string | URL): string {
   return String(url).replace(/^[A-Za-z][A-Za-z0-9+.-]*(?=:)/, (scheme) => scheme.toLowerCase());

@@ -1,6 +1,6 @@
 /**
- * What the fuzzer feeds to core: the records and values under a store's keys, and what errors show of
- * text.
+ * What the fuzzer feeds to core: the records and values under a store's keys, and what errors show
+ * of text.
  */
 
 import assert from 'node:assert/strict';

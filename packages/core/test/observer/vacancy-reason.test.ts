@@ -7,7 +7,9 @@ import { LEADER, NAME, TERM } from '../support/world.ts';
 /** The reasons that the type names. It also allows every other string, for later versions. */
 type Named<Reason> = Reason extends string ? (string extends Reason ? never : Reason) : never;
 
-/** The reasons that the leader `a` writes, and how the term of that leader ends for each of them. */
+/**
+ * The reasons that the leader `a` writes, and how the term of that leader ends for each of them.
+ */
 const ends: Readonly<
   Record<Exclude<Named<VacancyReason>, 'expired' | 'unknown' | 'neverLed' | 'termReset'>, (led: Led) => Promise<unknown>>
 > = {

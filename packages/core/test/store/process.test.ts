@@ -45,12 +45,27 @@ describe('the end of a process', () => {
   });
 });
 
-describe('the namespaces that a process id means something in', () => {
-  const inside = { status: 'Name:\tnode\nNSpid:\t4711\nVmPeak: 1 kB\n', pids: 'pid:[1]', times: 'time:[2]', pid: 4711 };
+interface Proc {
+  readonly pid: number;
+  readonly status: string;
+  readonly pids: string | undefined;
+  readonly times: string | undefined;
+}
+
+describe('the namespaces in which a process id is valid', () => {
+  const inside: Proc = { status: 'Name:\tnode\nNSpid:\t4711\nVmPeak: 1 kB\n', pids: 'pid:[1]', times: 'time:[2]', pid: 4711 };
+  function spaceOf({ status, pids, times, pid }: Proc): string | undefined {
+    const texts = new Map([['/proc/self/status', status]]);
+    const links = new Map([
+      ['/proc/self/ns/pid', pids],
+      ['/proc/self/ns/time', times],
+    ]);
+    return processSpace({ pid, read: (path) => texts.get(path), readLink: (path) => links.get(path) });
+  }
 
   it('are those of process ids and of start times', () => {
-    expect(processSpace(inside)).toBe('pid:[1] time:[2]');
-    expect(processSpace({ ...inside, times: undefined })).toBe('pid:[1] ');
+    expect(spaceOf(inside)).toBe('pid:[1] time:[2]');
+    expect(spaceOf({ ...inside, times: undefined })).toBe('pid:[1] ');
   });
 
   it.each([
@@ -59,6 +74,6 @@ describe('the namespaces that a process id means something in', () => {
     ['it is the view from outside', { ...inside, status: 'NSpid:\t4711\t12\n', pid: 12 }],
     ['its kernel tells no ids of namespaces', { ...inside, status: 'Name:\tnode\n' }],
   ])('are unknown where %s', (_, other) => {
-    expect(processSpace(other)).toBeUndefined();
+    expect(spaceOf(other)).toBeUndefined();
   });
 });

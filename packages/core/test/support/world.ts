@@ -1,6 +1,7 @@
 /** One memory server on a manual clock, and everybody who takes part in its elections. */
 
 import { ManualClock, MemoryServer, type ConnectOptions, type MemoryServerOptions, type MemoryStore } from '@incumbent/memory';
+import { expectNothingLeft } from '@incumbent/test-support/nothing-left';
 import { expect } from 'vitest';
 import {
   ElectionObserver,
@@ -134,19 +135,8 @@ export class World {
     expect(unpaired(this.events.all), 'elected and ended, in pairs').toEqual([]);
   }
 
-  /**
-   * Checks that nothing is left behind: no timer, watch, lease or key, except the keys of the terms
-   * (the law "Nothing is left behind" in docs/architecture.md).
-   */
+  /** Checks that no timer, watch, lease or key is left, except the keys of the terms. */
   expectNothingLeft(): void {
-    const { clock, server } = this;
-    const keys = server.keys().filter((key) => !key.endsWith('/term'));
-    expect({ timers: clock.timers, holds: clock.holds, watches: server.watches.open, leases: server.leases(), keys }).toEqual({
-      timers: 0,
-      holds: 0,
-      watches: 0,
-      leases: [],
-      keys: [],
-    });
+    expectNothingLeft(this);
   }
 }

@@ -103,12 +103,12 @@ export class Client {
     }
   }
 
-  /** The member did not serve: the next requests go to another one. */
+  /** Sends the next requests to another member, because this one did not serve. */
   leave(connection: Http2Connection): void {
     this.#endpoints.leave(connection, { forGood: true });
   }
 
-  /** A server rejected this token: the next request needs a new one. */
+  /** Forgets a token that a server rejected: the next request fetches a new one. */
   forgetToken(token: string | undefined): void {
     this.#tokens.forget(token);
   }
@@ -140,7 +140,7 @@ export class Client {
     attempt: Attempt,
   ): Promise<Answer> {
     let connection = await attempt.wait(this.#endpoints.connection());
-    // It may close, or be used up by other calls, before this call gets it.
+    // The connection may close, or other calls may use it up, before this call gets it.
     if (!connection.usable) connection = await attempt.wait(this.#endpoints.connection());
     const sentAtMs = performance.now();
     try {

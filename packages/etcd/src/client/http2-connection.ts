@@ -3,7 +3,7 @@
 import { connect, type ClientHttp2Session, type ClientHttp2Stream, type OutgoingHttpHeaders } from 'node:http2';
 import type { Duplex } from 'node:stream';
 
-import { type Connect, describeError, dial, endpointName, type Endpoint, type SharedAllowance } from '@incumbent/network';
+import { type Connect, describeError, dial, type Endpoint, endpointName, GRACE_MS, type SharedAllowance } from '@incumbent/network';
 
 import { ExchangeError } from './exchange-error.ts';
 
@@ -46,12 +46,6 @@ const MIN_PING_MS = 5_500;
 const MAX_EARLY_PINGS = 2;
 
 /**
- * If this process was suspended, an answer may have arrived that was not processed yet. So many ms
- * are left to process it before the server counts as silent.
- */
-const GRACE_MS = 50;
-
-/**
  * The memory of one of Node's HTTP/2 sessions. With the default of 10 MB, it would refuse streams
  * during a large answer.
  */
@@ -81,7 +75,7 @@ export class Http2Connection {
   #nextPing: NodeJS.Timeout | undefined;
   #goaway: { readonly code: number; readonly last: number } | undefined;
 
-  /** For {@link openConnection}. */
+  /** Use {@link openConnection}, which also waits for the server's settings. */
   constructor(endpoint: Endpoint, socket: Duplex, http2: ClientHttp2Session, { keepalive, maxRequests, answers }: ConnectionOptions) {
     this.answers = answers;
     this.endpoint = endpoint;
@@ -149,7 +143,7 @@ export class Http2Connection {
       // Node's graceful close would also refuse requests that are not on the wire yet.
       if (this.#streams.size === 0 && !this.usable) this.destroy();
     });
-    // Later, so that the caller of the last request can register for it.
+    // Deferred, so that the caller of the last request can first register a task.
     if (this.#requests === this.#maxRequests) queueMicrotask(() => this.#leave());
     return stream;
   }

@@ -22,7 +22,10 @@ const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants;
 const STATUS_OK = 0;
 
 export interface StreamHandlers {
-  /** The most bytes that the next message may have. A longer one ends the stream as soon as it is announced. */
+  /**
+   * The most bytes that the next message may have. A longer one ends the stream as soon as it is
+   * announced.
+   */
   maxBytes(): number;
   /** A message arrived. If this throws, the stream ends with the failure `malformed`. */
   message(message: Uint8Array): void;
@@ -56,7 +59,8 @@ export class GrpcStream {
     this.#stream = connection.request({ ':path': path, ...headers });
     this.#stream.on('response', (received) => {
       this.#onHeaders(received);
-      // Only now: Deno emits data that has arrived with the headers before it emits the headers.
+      // Listen only from now on: Deno emits data that arrived together with the headers before it
+      // emits the headers.
       this.#stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
     });
     this.#stream.on('trailers', (received: IncomingHttpHeaders) => {

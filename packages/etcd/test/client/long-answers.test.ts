@@ -52,7 +52,9 @@ describe('answers for which there is too little memory', () => {
   const FREE = 200_000;
   const SHORT = new Uint8Array([1]);
 
-  /** A server that holds back the end of every long answer until `finish` is called with its number. */
+  /**
+   * A server that holds back the end of every long answer until `finish` is called with its number.
+   */
   async function slowServer() {
     const streams: ServerHttp2Stream[] = [];
     const server = await startFakeServer((stream, headers) => {

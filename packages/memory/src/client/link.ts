@@ -48,7 +48,9 @@ export class MemoryLink {
    * Holds the messages of watches until `heal` delivers them, while calls go through. This is what
    * a client sees when one server of a cluster hangs and calls have moved to another. Watches go
    * stale after `staleAfterMs`. By default they never do, like watches of an adapter that does not
-   * notice silence. Throws `INVALID_OPTION` for a time below 0.
+   * notice silence.
+   *
+   * @throws `INVALID_OPTION` for a time below 0.
    */
   stallWatches(options: StallWatchesOptions = {}): void {
     this.#connection.stallWatches(checkNumber('staleAfterMs', options.staleAfterMs, Infinity, { min: 0, max: Infinity }));
@@ -62,8 +64,9 @@ export class MemoryLink {
   }
 
   /**
-   * Delays every message by `ms`, in each direction. 0 ends the delay. Throws `INVALID_OPTION` for
-   * a time below 0.
+   * Delays every message by `ms`, in each direction. 0 ends the delay.
+   *
+   * @throws `INVALID_OPTION` for a time below 0.
    */
   delay(ms: number): void {
     this.#connection.delay(checkNumber('ms', ms, 0, { min: 0, max: Infinity }));

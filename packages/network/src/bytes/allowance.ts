@@ -45,12 +45,26 @@ export class AnswersTooLarge extends Error {
   }
 }
 
+/** The first so many pieces of a message may have any size. */
+const FREE_PIECES = 1_024;
+/**
+ * The later pieces must have so many bytes on average. No network cuts messages into smaller ones.
+ */
+const MIN_PIECE_BYTES = 16;
+
 /** A message arrives in pieces of a few bytes, which cost too much processor time. */
 export class TinyPieces extends Error {
   constructor() {
     super('a message arrives in pieces of a few bytes');
     this.name = 'TinyPieces';
   }
+}
+
+/**
+ * @throws `TinyPieces` if the `pieces` in which the `bytes` of one message arrived are too small.
+ */
+export function checkPieces(pieces: number, bytes: number): void {
+  if ((pieces - FREE_PIECES) * MIN_PIECE_BYTES > bytes) throw new TinyPieces();
 }
 
 /**
@@ -83,7 +97,8 @@ export class SharedAllowance {
   #spend(bytes: number): void {
     if (bytes > this.#left) throw new AnswersTooLarge();
     this.#left -= bytes;
-    // Later, because whoever returns memory may need it again for the next step of the same answer.
+    // Deferred, because the reader that returns memory may need it again for the next step of the
+    // same answer.
     if (bytes < 0 && this.#onFree.size > 0) queueMicrotask(() => this.#runWaiting());
   }
 
@@ -100,15 +115,16 @@ export class Share {
   readonly #smallBytes: number;
   #taken = 0;
 
-  /** For {@link SharedAllowance.share}. A negative number of bytes is returned. */
+  /** Use {@link SharedAllowance.share}. `spend` with a negative number returns bytes. */
   constructor(spend: (bytes: number) => void, smallBytes: number) {
     this.#spend = spend;
     this.#smallBytes = smallBytes;
   }
 
   /**
-   * Throws {@link AnswersTooLarge}, and takes nothing, if less is left. Numbers below 64 KiB do not
-   * count.
+   * Takes memory. Numbers below 64 KiB do not count.
+   *
+   * @throws {@link AnswersTooLarge}, and takes nothing, if less is left.
    */
   take(bytes: number): void {
     if (bytes < this.#smallBytes) return;

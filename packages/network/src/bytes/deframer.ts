@@ -1,4 +1,4 @@
-import { type Share, SharedAllowance, TinyPieces } from './allowance.ts';
+import { checkPieces, type Share, SharedAllowance } from './allowance.ts';
 import { ByteBuffer } from './byte-buffer.ts';
 
 /**
@@ -10,13 +10,6 @@ export interface Framing {
   /** The length of the message after this header, in bytes. Throws if no message is that long. */
   lengthIn(header: Uint8Array): number;
 }
-
-/** The first so many pieces of a message may have any size. */
-const FREE_PIECES = 1_024;
-/**
- * The later pieces must have so many bytes on average. No network cuts messages into smaller ones.
- */
-const MIN_PIECE_BYTES = 16;
 
 /**
  * Finds the messages in a stream of bytes that arrives in chunks. Keeps at most one header and one
@@ -92,7 +85,7 @@ export class Deframer {
     if (this.#message === undefined) return chunk;
     const rest = this.#message.fill(chunk);
     this.#pieces += 1;
-    if ((this.#pieces - FREE_PIECES) * MIN_PIECE_BYTES > this.#message.length) throw new TinyPieces();
+    checkPieces(this.#pieces, this.#message.length);
     return rest;
   }
 

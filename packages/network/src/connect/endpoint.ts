@@ -19,8 +19,10 @@ export function isLoopback({ host }: Endpoint): boolean {
 }
 
 /**
- * Parses `host`, `host:port`, `[::1]` or `[::1]:port`. Throws a `TypeError` or `RangeError`
- * (`INVALID_OPTION`) that names the option `endpoint`.
+ * Parses `host`, `host:port`, `[::1]` or `[::1]:port`.
+ *
+ * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`, which names the option
+ * `endpoint`.
  */
 export function parseEndpoint(endpoint: unknown, defaultPort: number): Endpoint {
   const match = typeof endpoint === 'string' ? ENDPOINT.exec(endpoint) : null;
@@ -36,7 +38,11 @@ export function parseEndpoint(endpoint: unknown, defaultPort: number): Endpoint 
   return { host, port };
 }
 
-/** Parses a list of at least one endpoint, without duplicates. Throws as `parseEndpoint` does. */
+/**
+ * Parses a list of at least one endpoint, without duplicates.
+ *
+ * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`.
+ */
 export function parseEndpoints(endpoints: unknown, defaultPort: number): readonly Endpoint[] {
   if (!Array.isArray(endpoints) || endpoints.length === 0)
     throw invalidSecret('endpoints', endpoints, 'an array of at least one "host:port"');

@@ -25,7 +25,7 @@ export type Connect = (endpoint: Endpoint, signal: AbortSignal) => Duplex | Prom
 const ownSockets = new WeakSet<Duplex>();
 
 /** The garbage collector frees shorter chunks early enough. */
-const FREED_CHUNK_BYTES = 4_096;
+export const FREED_CHUNK_BYTES = 4_096;
 
 /**
  * Frees the memory of a chunk that a stream has emitted, once all of its bytes were copied. The

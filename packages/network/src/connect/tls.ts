@@ -31,7 +31,11 @@ export interface TlsOptions {
   readonly rejectUnauthorized?: boolean;
 }
 
-/** Throws a `TypeError` or `RangeError` (`INVALID_OPTION`). Reads no file. */
+/**
+ * Checks the options. Reads no file.
+ *
+ * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`.
+ */
 export function checkTls(tls: TlsOptions): void {
   if (typeof tls !== 'object' || tls === null) throw invalidSecret('tls', tls, 'an object; {} trusts what Node trusts');
   checkKnown('tls', tls, ['ca', 'cert', 'key', 'servername', 'rejectUnauthorized']);
@@ -48,8 +52,9 @@ export function checkTls(tls: TlsOptions): void {
 }
 
 /**
- * The options for Node. Throws an error with the system's code, such as `ENOENT`, for a file that
- * cannot be read.
+ * The options for Node.
+ *
+ * @throws An error with the system's code, such as `ENOENT`, for a file that cannot be read.
  */
 export function certificatesOf({ ca, cert, key }: TlsOptions): SecureContextOptions {
   return {

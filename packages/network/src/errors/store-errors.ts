@@ -87,7 +87,7 @@ interface Limits {
   readonly capabilities: Pick<StoreCapabilities, 'maxChanges' | 'maxValueBytes'>;
 }
 
-/** Throws `TOO_LARGE` for more changes, or a longer value, than the store's capabilities allow. */
+/** @throws `TOO_LARGE` for more changes, or a longer value, than the store's capabilities allow. */
 export function checkSwapSize(store: Limits, changes: readonly Change[]): void {
   const { maxChanges } = store.capabilities;
   if (changes.length > maxChanges)
@@ -95,7 +95,7 @@ export function checkSwapSize(store: Limits, changes: readonly Change[]): void {
   for (const change of changes) if ('put' in change) checkValueSize(store, change.put);
 }
 
-/** Throws `TOO_LARGE` for a value that is longer than the store's capabilities allow. */
+/** @throws `TOO_LARGE` for a value that is longer than the store's capabilities allow. */
 export function checkValueSize({ name, capabilities: { maxValueBytes } }: Limits, value: Uint8Array): void {
   if (value.length > maxValueBytes) throw tooLarge(name, `a value of ${value.length} bytes is longer than ${maxValueBytes}`);
 }

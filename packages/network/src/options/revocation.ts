@@ -23,7 +23,7 @@ class HiddenRevocation implements Revocation {
     return this.#access;
   }
 
-  /** Also for an `inspect` that shows getters. */
+  /** Hides `access` also from an `inspect` that shows getters. */
   [inspect.custom](): object {
     return { module: this.module };
   }

@@ -41,8 +41,10 @@ export interface SharedOptionsShape extends Pick<SocketOptions, 'protocols' | 'p
 }
 
 /**
- * Checks the options that every adapter has, and fills in their defaults. Throws a `TypeError` or
- * `RangeError` (`INVALID_OPTION`), also for an option that the adapter does not know.
+ * Checks the options that every adapter has, and fills in their defaults.
+ *
+ * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`, also for an option that the
+ * adapter does not know.
  */
 export function readSharedOptions<Connect>(
   options: SharedOptions<Connect>,
@@ -68,7 +70,12 @@ export interface UserCredentials {
   readonly password: string;
 }
 
-/** Throws a `TypeError` or `RangeError` (`INVALID_OPTION`) without the password in it. */
+/**
+ * Checks the credentials.
+ *
+ * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`. The error does not contain
+ * the password.
+ */
 export function checkCredentials(credentials: UserCredentials): UserCredentials {
   checkKnown('credentials', credentials, ['username', 'password']);
   const { username, password } = credentials;

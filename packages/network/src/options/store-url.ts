@@ -13,7 +13,7 @@ import { given, type Given, type SharedOptions, type UserCredentials } from './s
 const SHAPE =
   /^(?<scheme>[a-z]+):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@:/?#][^@/?#]*)(?:\/(?<namespace>[^@?#]*))?(?:\?(?<query>[^@#]*))?$/;
 
-/** Said where the credentials may be the reason why a URL cannot be read. */
+/** Added to the message if the credentials may be the reason why a URL cannot be read. */
 const ENCODING = 'in a user and a password, write @ as %40, / as %2F, ? as %3F, # as %23, and % as %25';
 
 /** The parameters of a URL with TLS. The first three are names of files. */
@@ -40,7 +40,8 @@ export class StoreUrl {
   readonly #query: URLSearchParams;
 
   /**
-   * Throws a `TypeError` or `RangeError` (`INVALID_OPTION`) that names the part, without secrets.
+   * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`. The error names the part of
+   * the URL, without secrets.
    */
   constructor(url: string, { schemes, secureSchemes, parameters, example }: StoreUrlShape) {
     const parts = SHAPE.exec(url)?.groups;
@@ -107,7 +108,8 @@ export class StoreUrl {
 
   /**
    * Undefined without TLS. The certificates are files, which the store reads for each connection.
-   * Throws an error with the system's code, such as `ENOENT`, for a file that cannot be read now.
+   *
+   * @throws An error with the system's code, such as `ENOENT`, for a file that cannot be read now.
    */
   tls(): TlsOptions | undefined {
     if (!this.isSecure) return undefined;

@@ -1,9 +1,9 @@
 /**
- * The leader. Its leadership is valid for a fixed time from the sending of its newest heartbeat. A
- * follower that receives this heartbeat starts no election during that time, but the leader does
- * not wait for answers. So a leader whose process was paused has lost its leadership when the
- * process resumes. A leader that a partition cuts off from all others stays leader, while the
- * others elect another.
+ * The leader's part. A leadership is valid for a fixed time from the sending of the leader's newest
+ * heartbeat. A follower that receives this heartbeat starts no election during that time, but the
+ * leader does not wait for answers. So a leader whose process was paused has lost its leadership
+ * when the process resumes. A leader that a partition cuts off from all others stays leader, while
+ * the others elect another.
  */
 
 import type { Validity, PeerEndReason } from '../algorithm.ts';

@@ -89,7 +89,7 @@ export interface BestEffortState extends AlgorithmState {
    * resignation.
    */
   readonly over: readonly { readonly id: string; readonly round: number; readonly atMs: number }[];
-  /** The leader that failed or resigned last. */
+  /** The leader that was the last to fail or to resign. */
   readonly lost: Heard | undefined;
   /** When this member starts an election, unless it hears a leader. Undefined: never. */
   readonly electAtMs: number | undefined;

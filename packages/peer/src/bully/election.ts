@@ -1,6 +1,7 @@
 /**
- * The bully's election. The member that notices the leader's failure asks the members ranked above
- * it, and grants the leadership to the best one that answers. That member informs all others.
+ * The election of the bully algorithm. The member that notices the leader's failure asks the
+ * members ranked above it, and grants the leadership to the best one that answers. That member
+ * informs all others.
  */
 
 import { abandonElection, vouch } from '../best-effort/detector.ts';

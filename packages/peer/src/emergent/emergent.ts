@@ -10,6 +10,7 @@
  */
 
 import type { Algorithm, Validity, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
+import { handleInput } from '../input.ts';
 import { claimIfNext, conclude, onAnswer, onAsk } from './claim.ts';
 import { beat, onCurrent, onHeartbeat, onMissed, onPull, onRemoved, onUpdate } from './follower.ts';
 import { onAttempt, onJoinElsewhere, onSeeds, onSought, onWaiting } from './joiner.ts';
@@ -84,19 +85,7 @@ function takeStep(rules: Rules, state: EmergentState, input: Input<EmergentMessa
   const step = new StepContext(rules, state, input);
   forgive(step);
   endIfOver(step);
-  switch (input.type) {
-    case 'tick':
-      onTick(step);
-      break;
-    case 'message':
-      onMessage(step, input.from, input.message);
-      break;
-    case 'command':
-      onCommand(step, input.command);
-      break;
-    default:
-      input satisfies never;
-  }
+  handleInput(step, input, { onTick, onMessage, onCommand });
   settleLeadership(step);
   return step.done();
 }

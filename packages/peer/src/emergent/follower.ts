@@ -175,7 +175,10 @@ function isCalled(step: StepContext, { list: own }: Present, from: string, list:
   return isOfOne && coordinatorOf(own).memberId === from && keyOf(coordinatorOf(list)) === step.key;
 }
 
-/** Adopts that list and publishes it as the next version, because versions must rise. */
+/**
+ * Adopts the list in which the coordinator names this member, and publishes it as the next version,
+ * because versions must rise.
+ */
 function takeUp(step: StepContext, list: List): void {
   const next = { ...list, version: step.state.seenVersion + 1, maker: step.key };
   install(step, next);

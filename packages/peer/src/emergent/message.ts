@@ -1,6 +1,6 @@
 /**
- * The messages of the algorithm. Each message names its sender's incarnation, so that a message of
- * a former incarnation is not mistaken for one of the current.
+ * The messages of the algorithm. Each message names its sender's incarnation, so that no member
+ * takes a message of a former incarnation for one of the current one.
  */
 
 import type { Contact } from '../algorithm.ts';

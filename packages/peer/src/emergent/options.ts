@@ -18,9 +18,9 @@ export interface EmergentOptions {
    */
   readonly failureTimeoutMs?: number;
   /**
-   * `timeout`: a member is suspect after a silence of `failureTimeoutMs`. `phi`: a member is
-   * suspect when, beyond that time, its silence is unlikely by the intervals between its earlier
-   * heartbeats (Hayashibara et al., SRDS 2004). Default: `timeout`.
+   * `timeout`: a member is suspect after a silence of `failureTimeoutMs`. `phi`: after that time, a
+   * member becomes suspect when its silence has become improbable, given the intervals between its
+   * earlier heartbeats (Hayashibara et al., SRDS 2004). Default: `timeout`.
    */
   readonly detector?: 'timeout' | 'phi';
   /**

@@ -9,8 +9,8 @@ import type { EmergentState } from './state.ts';
 /** A member accepts every version up to this one. */
 const HIGHEST_TAKEN = 2 ** 52;
 /**
- * Above that, a member accepts a version if it can have missed that many changes. With one change
- * per second, this many take 136 years.
+ * Above `HIGHEST_TAKEN`, a member accepts a version if it can have missed the changes in between,
+ * at most this many. With one change per second, this many take 136 years.
  */
 const MOST_MISSED = 2 ** 32;
 /**

@@ -5,6 +5,7 @@
 
 import type { Moment } from '@incumbent/core';
 import type { Contact, Output, PeerEvent, Reading, Step } from '../algorithm.ts';
+import { bitsOf, nextSeed } from '../random.ts';
 import { type Entry, keyOf } from './list.ts';
 import type { EmergentMessage } from './message.ts';
 import type { Rules } from './options.ts';
@@ -70,13 +71,10 @@ export class StepContext {
     if (version > this.state.seenVersion) this.set({ seenVersion: version });
   }
 
-  /** 32 random bits, by splitmix32: its whole state is one number of the member's state. */
+  /** 32 random bits. */
   u32(): number {
-    const seed = (this.state.seed + 0x9e3779b9) >>> 0;
-    this.set({ seed });
-    let mixed = Math.imul(seed ^ (seed >>> 16), 0x21f0aaad);
-    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
-    return (mixed ^ (mixed >>> 15)) >>> 0;
+    this.set({ seed: nextSeed(this.state.seed) });
+    return bitsOf(this.state.seed);
   }
 
   /** 0 to 1, 1 excluded. */

@@ -1,8 +1,8 @@
 /**
  * The failure detector. By default, a member is suspect after a silence of the failure timeout.
- * With `phi`, it is suspect when, beyond that time, its silence is unlikely by the intervals
- * between its earlier heartbeats. (Hayashibara, Défago, Yared and Katayama: "The φ accrual failure
- * detector", SRDS 2004.)
+ * With `phi`, it becomes suspect after that time, when its silence has become improbable, given the
+ * intervals between its earlier heartbeats. (Hayashibara, Défago, Yared and Katayama: "The φ
+ * accrual failure detector", SRDS 2004.)
  */
 
 import { keyOf, type List } from './list.ts';

@@ -22,7 +22,10 @@ export function onMessage(step: StepContext, from: string, message: OwnMessage |
   else if (election.asked === from) callOn(step, election.rest);
 }
 
-/** The successor has not answered, or has not announced that it leads. Asks the next one. */
+/**
+ * Asks the next successor, because the last one has not answered, or has not announced that it
+ * leads.
+ */
 export function onTimeout(step: StepContext): void {
   const { election } = step.state;
   if (election?.kind === 'line') callOn(step, election.rest);

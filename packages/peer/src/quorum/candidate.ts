@@ -29,7 +29,7 @@ export function onPollGranted(step: StepContext, from: string, poll: number): vo
 /** Raises the term, votes for this member, and asks all others for their votes. */
 export function requestVotes(step: StepContext, byHandover: boolean): void {
   const { memberId, term: before } = step.state;
-  // There is no next term. Only a vote file with this term leads here.
+  // There is no next term. The term can be this high only if the vote file contained it.
   if (before >= MAX_TERM) return;
   const term = before + 1n;
   step.restartElectionTimer();

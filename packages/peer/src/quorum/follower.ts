@@ -30,8 +30,8 @@ function leaderOf({ memberId, role, term, ledTerm }: QuorumState): string | unde
 /**
  * The leader of this term has ended its leadership for good, and asks this member to campaign in
  * the next term, at once and without regard to promises: those were made to that leader, or to an
- * earlier one. An old handover has no effect, because it meets a newer term here. A late one still
- * concerns one term only.
+ * earlier one. A handover from an older term has no effect, because this member knows a newer term.
+ * A late handover can affect only the one term after it.
  */
 export function onHandover(step: StepContext): void {
   if (step.state.standing) requestVotes(step, true);

@@ -4,10 +4,10 @@ import type { Position } from '../algorithm.ts';
 import type { StepContext } from './step-context.ts';
 
 /**
- * False while a leader relies on this member: a member that has heard a leader votes for nobody,
- * itself included, until that leadership cannot be valid any more. The same holds after a start,
- * because the member may have heard a leader before it crashed. (Ongaro's dissertation, 6.4.1. The
- * pause after a start makes it hold across restarts.)
+ * Whether this member may vote. False while a leader relies on this member: a member that has heard
+ * a leader votes for nobody, itself included, until that leadership cannot be valid any more. Also
+ * false for a while after a start, because the member may have heard a leader before it crashed.
+ * (Ongaro's dissertation, 6.4.1. The pause after a start extends the rule across restarts.)
  */
 export function mayVote({ state, nowMs }: StepContext): boolean {
   return state.role.kind !== 'leading' && nowMs >= state.holdUntilMs && nowMs >= state.promisedUntilMs;

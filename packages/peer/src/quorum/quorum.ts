@@ -3,14 +3,15 @@
  * Ousterhout, "In search of an understandable consensus algorithm", 2014, sections 5.2 and 5.4.1;
  * Ongaro's dissertation, sections 3.10, 6.4.1 and 9.6. The lease: Gray and Cheriton, SOSP 1989.)
  *
- * No two leaderships are valid at one instant, as long as the rate of no clock is off by more than
- * the members agreed on. A leadership is valid for a fixed time from the sending of a round of
- * heartbeats that a majority has answered, and a member that has answered votes for nobody during
- * that time.
+ * No two leaderships are valid at one instant, as long as the error of every clock's rate is within
+ * the limit that the members agreed on. A leadership is valid for a fixed time from the sending of
+ * a round of heartbeats that a majority has answered, and a member that has answered votes for
+ * nobody during that time.
  */
 
 import { IncumbentError } from '@incumbent/core';
 import type { Algorithm, Validity, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
+import { handleInput } from '../input.ts';
 import { campaign, onPollGranted, onVoteGranted } from './candidate.ts';
 import { onHandover, onHeartbeat, onResigned } from './follower.ts';
 import { beat, validityOf, end, endIfOver, onHeartbeatAnswer, stepDown } from './leader.ts';
@@ -92,19 +93,7 @@ function checkFormer(former: readonly string[], members: readonly string[]): voi
 function takeStep(rules: Rules, state: QuorumState, input: Input<QuorumMessage>): Step<QuorumState, QuorumMessage, Vote> {
   const step = new StepContext(rules, state, input);
   endIfOver(step);
-  switch (input.type) {
-    case 'tick':
-      onTick(step);
-      break;
-    case 'message':
-      onMessage(step, input.from, input.message);
-      break;
-    case 'command':
-      onCommand(step, input.command);
-      break;
-    default:
-      input satisfies never;
-  }
+  handleInput(step, input, { onTick, onMessage, onCommand });
   return step.done();
 }
 

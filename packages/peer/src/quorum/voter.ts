@@ -10,8 +10,8 @@ import type { StepContext } from './step-context.ts';
 type In<T extends QuorumMessage['type']> = Extract<QuorumMessage, { type: T }>;
 
 /**
- * Answers whether this member would vote for the sender. It may say so to several candidates. A
- * candidate raises the term only if it could get a majority.
+ * Answers whether this member would vote for the sender. The member may say yes to several
+ * candidates. A candidate raises the term only if it could get a majority.
  */
 export function onPreVote(step: StepContext, from: string, { poll, position }: In<'preVote'>): void {
   const mayNow = mayVote(step);

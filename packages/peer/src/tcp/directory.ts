@@ -30,11 +30,11 @@ export interface Directory {
   /** An election has opened. The returned function must be called when it closes. */
   enter(options: LinkOptions): () => void;
   /**
-   * Why a process that claims this id, before proving it, is refused. Undefined: nothing speaks
-   * against it.
+   * Why a process that claims this id is refused before it proves the id. Undefined: the directory
+   * sees no reason.
    */
   claimed(from: string): Refused | undefined;
-  /** The same, after the process has proved the id. */
+  /** Why the process is refused after it has proved the id. Undefined: the directory accepts it. */
   proved(from: string, incarnation: string): Refused | undefined;
   welcome(wire: Wire, handshake: Handshake): void;
   /**

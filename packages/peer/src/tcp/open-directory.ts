@@ -161,7 +161,10 @@ export class OpenDirectory implements Directory {
     }
   }
 
-  /** Call `found` only after `open` has resolved: before, the election cannot send. */
+  /**
+   * Informs an election of the seeds. Call this only after `open` has resolved: before that, the
+   * election cannot send.
+   */
   #tell(found: Found): void {
     const seeds = this.#seeds;
     if (seeds === undefined) return;

@@ -106,7 +106,7 @@ const DEFAULT_PORT = 7_400;
 const LEAST_SECRET_BYTES = 16;
 const MOST_SECRETS = 2;
 
-/** Throws a `TypeError` or `RangeError` with the code `INVALID_OPTION` or `INVALID_NAME`. */
+/** @throws `TypeError` or `RangeError` with the code `INVALID_OPTION` or `INVALID_NAME`. */
 export function resolveTcp(options: TcpTransportOptions): TcpSettings {
   checkKnown('TCP transport', options, known);
   const memberId = checkName('memberId', options.memberId);

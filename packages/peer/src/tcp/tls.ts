@@ -35,7 +35,7 @@ export interface PeerTls extends Pick<TlsOptions, 'ca' | 'cert' | 'key'> {
   readonly nameOf?: (memberId: string) => string;
 }
 
-/** Throws a `TypeError` or `RangeError` with the code `INVALID_OPTION`. */
+/** @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`. */
 export function checkPeerTls(tls: PeerTls): void {
   if (typeof tls !== 'object' || tls === null) throw invalidSecret('tls', tls, 'an object with ca, cert and key');
   checkKnown('tls', tls, ['ca', 'cert', 'key', 'nameOf']);
@@ -126,7 +126,7 @@ export async function connectByTls({ host, port }: Endpoint, tls: PeerTls, signa
   }
 }
 
-/** Why the other side's certificate is not that of this member. Undefined: it is. */
+/** Why the other side's certificate does not belong to this member. Undefined: it does. */
 export function judgeName(socket: TLSSocket, memberId: string, { nameOf = String }: PeerTls): Refused | undefined {
   const name = nameOf(memberId);
   const certificate = socket.getPeerX509Certificate();

@@ -29,9 +29,9 @@ import type { Wire } from './wire.ts';
  * starts to listen when the first election opens, and stops at `close()`. It does not keep the
  * process alive.
  *
- * The constructor throws `INVALID_OPTION` or `INVALID_NAME`. With `tls`, it also throws the
- * system's error if it cannot read a certificate file, and OpenSSL's error if a certificate or key
- * is not valid.
+ * @throws `INVALID_OPTION` or `INVALID_NAME` from the constructor. With `tls`, also the system's
+ * error if it cannot read a certificate file, and OpenSSL's error if a certificate or key is not
+ * valid.
  */
 export class TcpTransport {
   readonly memberId: string;
@@ -162,7 +162,7 @@ export class TcpTransport {
     await listening.promise;
     this.#server.off('error', listening.reject);
     if (this.#settings.security.kind === 'insecure') warnOfInsecurity(this.#settings.listen);
-    // One connection could not be accepted. The next one may be.
+    // An error means that one connection could not be accepted. The next one may be.
     this.#server.on('error', () => {});
     this.#directory.begin();
   }

@@ -22,6 +22,6 @@ const [hook, search] = [import.meta.resolve('./hook.ts'), import.meta.resolve('.
 export async function find({ name, on }: Pick<Bug, 'name' | 'on'>, most: number): Promise<Found> {
   const program = ['--import', hook, fileURLToPath(search), on, String(most)];
   const options = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', ...program];
-  const { stdout } = await promisify(execFile)(process.execPath, options, { env: { ...process.env, PLANTED: name, NODE_OPTIONS: '' } });
+  const { stdout } = await promisify(execFile)(process.execPath, options, { env: { ...process.env, MUTANT: name, NODE_OPTIONS: '' } });
   return JSON.parse(stdout) as Found;
 }

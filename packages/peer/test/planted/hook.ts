@@ -1,6 +1,7 @@
-/** Loaded before all other modules: plants a bug. */
+/** Loaded before all other modules: plants the bug that the environment variable `MUTANT` names. */
+
+import { plantBug } from '@incumbent/test-support/planted-bug';
 
 import { bugs } from './bugs.ts';
-import { plant } from './plant.ts';
 
-plant(bugs);
+plantBug(bugs.map((bug) => ({ ...bug, file: `peer/src/${bug.file}` })));

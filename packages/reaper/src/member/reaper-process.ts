@@ -46,10 +46,14 @@ export class ReaperProcess {
   #restart: NodeJS.Timeout | undefined;
   #restartMs = FIRST_RESTART_MS;
   #isLean = true;
-  /** The reaper process has said that it can never help; no other one is started. */
+  /**
+   * The reaper process has refused, because it could never prove the parent's death. No other one
+   * is started.
+   */
   #isRefused = false;
   /**
-   * Members know that the reaper process is gone; they are not told again before another is ready.
+   * Members were notified that the reaper process is gone. They are notified again only after
+   * another one was ready.
    */
   #isLossReported = false;
 

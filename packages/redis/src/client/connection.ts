@@ -3,7 +3,7 @@
 import type { Duplex } from 'node:stream';
 
 import type { Cancel, Clock } from '@incumbent/core';
-import { AnswersTooLarge, freeChunk, pace, type SharedAllowance } from '@incumbent/network';
+import { AnswersTooLarge, freeChunk, GRACE_MS, MAX_MESSAGE_MS, pace, type SharedAllowance } from '@incumbent/network';
 
 import { answeredWith, ExchangeError } from '../protocol/failure.ts';
 import { textOf } from '../protocol/replies.ts';
@@ -14,17 +14,6 @@ import { encodeRequest, ErrorReply, isList, type Reply } from '../protocol/resp.
  * If a request has waited this long and nothing has arrived, the link is dead or the server hangs.
  */
 const SILENCE_MS = 2_000;
-/**
- * After this process was paused, it reads what has arrived meanwhile for this long before it
- * decides.
- */
-const GRACE_MS = 50;
-
-/**
- * How long the bytes of one message count as signs of life, from the message's first byte. A server
- * that sends a long message one byte at a time would otherwise never be silent.
- */
-const MAX_MESSAGE_MS = 30_000;
 
 interface Pending {
   readonly sentAtMs: number;
@@ -65,7 +54,7 @@ export class Connection {
   /** The number of calls that wait for an answer. */
   #callers = 0;
 
-  /** The connection owns the stream from now on. */
+  /** The connection owns the stream from this call on. */
   constructor(stream: Duplex, clock: Clock, { onPush, answers }: ConnectionOptions) {
     this.#stream = stream;
     this.#clock = clock;
@@ -126,7 +115,10 @@ export class Connection {
     this.#reader.allowLongAnswers();
   }
 
-  /** A call waits for answers until it calls the returned function. Call that once. */
+  /**
+   * Registers a call that waits for answers. The call must call the returned function once, when it
+   * no longer waits.
+   */
   addCaller(): Cancel {
     this.#callers += 1;
     return () => {

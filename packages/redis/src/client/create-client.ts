@@ -4,7 +4,7 @@
  */
 
 import { StoreError } from '@incumbent/core/adapter';
-import { withGrant } from '@incumbent/network';
+import { DIAL_TIMEOUT_MS, withGrant } from '@incumbent/network';
 
 import { mildestError, missingCommands } from '../errors.ts';
 import { remainingTimes } from '../leases.ts';
@@ -16,9 +16,6 @@ import { permissionsScript } from '../scripts/permissions.ts';
 import { runScript } from '../scripts/script.ts';
 import { Client } from './client.ts';
 import type { Connection } from './connection.ts';
-
-/** The longest time for one server to accept a connection and to answer the greeting. */
-const DIAL_TIMEOUT_MS = 3_000;
 
 /** `onPush` receives the messages of the server that answer no request. */
 export function createClient(settings: RedisSettings, onPush: (reply: Reply) => void): Client {
@@ -36,8 +33,9 @@ export function createClient(settings: RedisSettings, onPush: (reply: Reply) => 
 }
 
 /**
- * Checks every new connection: a server that has taken over or restarted may be configured in
- * another way. A server of a cluster that does not have the slot of this namespace says so here.
+ * Checks every new connection: a server that has taken over or restarted may have another
+ * configuration. A server of a cluster refuses the check if it does not have the slot of this
+ * namespace.
  */
 async function checkServer(connection: Connection, keyspace: Keyspace): Promise<void> {
   const [missing, memory] = await Promise.all([

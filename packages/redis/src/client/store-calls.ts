@@ -30,8 +30,8 @@ export class StoreCalls {
   }
 
   /**
-   * Returns the options with their timeout. Throws for options that cannot be used, with the reason
-   * of a signal that has aborted, and for a closed store.
+   * Returns the options with their timeout. Throws if the options are invalid, if the signal has
+   * aborted (its reason), or if the store is closed.
    */
   check<O extends CallOptions>(options: O): TimedCall<O> {
     const call = checkCall(options);

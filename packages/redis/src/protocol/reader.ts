@@ -45,7 +45,10 @@ export class Reader {
   /** Where the message that is arriving begins in the buffer, and where the received bytes end. */
   #start = 0;
   #end = 0;
-  /** How much of the message was scanned, and how much of it has no CRLF. */
+  /**
+   * How many bytes of the message were scanned, and how many were searched for a CRLF without
+   * finding one.
+   */
   #scanned = 0;
   #searched = 0;
   /**
@@ -57,7 +60,7 @@ export class Reader {
   readonly #onMessage: (message: Message) => void;
   readonly #share: Share;
   #maxBytes = MAX_GREETING_BYTES;
-  /** What the message that is arriving may still take. */
+  /** How many bytes of memory the message that is arriving may still take. */
   #left = MAX_GREETING_BYTES;
 
   /**
@@ -164,7 +167,7 @@ export class Reader {
     [this.#scanned, this.#searched, this.#awaited] = [scanned, scanned, 0];
   }
 
-  /** One value is complete. */
+  /** Records that one value is complete. */
   #closeValue(): 'next' | 'complete' {
     const parent = this.#open.at(-1);
     if (parent === undefined) return 'complete';
@@ -181,8 +184,8 @@ export class Reader {
   }
 
   /**
-   * What the next value takes, which ends at `to`. Its first line counts too: a length may have any
-   * number of zeros.
+   * The memory that the next value takes, which ends at `to`. Its first line counts too: a length
+   * may have any number of zeros.
    */
   #costOf(to: number): number {
     return to - this.#scanned + PART_BYTES;
@@ -220,7 +223,7 @@ export class Reader {
   }
 }
 
-/** With memory of its own, so that it can be freed. */
+/** A buffer with memory of its own, so that it can be freed. */
 function bufferOf(bytes: number): Buffer<ArrayBuffer> {
   return Buffer.from(new ArrayBuffer(bytes));
 }

@@ -77,7 +77,8 @@ export class LeaseExpiries {
   }
 
   /**
-   * For a lease that this listener has already, the tracked time is newer than that of the entry.
+   * Keeps the tracked time of a lease that this listener has already: it is newer than that of the
+   * entry.
    */
   #add(listener: LeaseListener, lease: LeaseId, remainingMs: number | undefined, isKnown: boolean): void {
     const known = this.#tracked.get(lease);

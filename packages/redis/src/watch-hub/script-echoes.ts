@@ -1,9 +1,9 @@
 /**
- * Tells changes by scripts from changes by hand. The server names every changed key once in a round
- * of its event loop, however often the key was changed and by whom. Scripts publish their own
- * changes before that. So a key that both name in one round is usually the **echo** of a script's
- * change, which needs no read. But somebody may have changed the key by hand after the script, in
- * the same round. The hub therefore reads watched keys of this kind again later.
+ * Distinguishes changes by scripts from changes by hand. The server names every changed key once in
+ * a round of its event loop, however often the key was changed and by whom. Scripts publish their
+ * own changes before that. So a key that both name in one round is usually the **echo** of a
+ * script's change, which needs no read. But somebody may have changed the key by hand after the
+ * script, in the same round. The hub therefore reads such watched keys again later.
  */
 
 import type { Key } from '@incumbent/core';

@@ -14,7 +14,7 @@ import { randomBytes } from 'node:crypto';
 
 import type { Clock, LeaseId } from '@incumbent/core';
 import { Backoff, sleep, systemRandom } from '@incumbent/core/adapter';
-import { endsWatch, storeClosed } from '@incumbent/network';
+import { endsWatch, FIRST_RECONNECT_PAUSE_MS, LONGEST_RECONNECT_PAUSE_MS, storeClosed } from '@incumbent/network';
 
 import type { Client } from '../client/client.ts';
 import type { Connection } from '../client/connection.ts';
@@ -43,17 +43,13 @@ import { WatchRegistry } from './watch-registry.ts';
 const HEARTBEAT_MS = 2_000;
 
 /**
- * Echoes are confirmed once in this many heartbeats, in one request. Rarely, so that a failover
- * causes no read of every store.
+ * The hub confirms echoes once in this many heartbeats, in one request. It does so rarely, so that
+ * a failover causes no read of every store.
  */
 const CONFIRM_HEARTBEATS = 15;
 
 /** The length of a new secret that scripts sign with. */
 const SECRET_BYTES = 24;
-
-/** The pause between two attempts to connect: the first one, and the longest. */
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 500;
 
 const ignored = (): void => {};
 
@@ -66,7 +62,7 @@ export class WatchHub implements WatchSource {
   /** The connections that are subscribed. */
   readonly #subscribed = new WeakSet<Connection>();
   readonly #echoes = new ScriptEchoes();
-  readonly #backoff = new Backoff(systemRandom, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+  readonly #backoff = new Backoff(systemRandom, FIRST_RECONNECT_PAUSE_MS, LONGEST_RECONNECT_PAUSE_MS);
   readonly #closing = new AbortController();
   /** Whether the server names the keys that anybody changes. */
   #isTracking = false;

@@ -66,7 +66,7 @@ export class Calls {
     }
   }
 
-  /** As `run`, for a step that changes keys: this process's own watches must read the change. */
+  /** Like `run`, for a step that changes keys: this process's own watches must read the change. */
   async write<T>(step: (database: Database) => T, options: RunOptions): Promise<T> {
     try {
       return await this.run(step, options);

@@ -40,7 +40,7 @@ export class Database {
   #isDurable = true;
   #isClosed = false;
 
-  /** Opens nothing: the first use does. */
+  /** The constructor opens nothing: the first use opens the file. */
   constructor(path: string, host: Host, connect: Connect) {
     this.path = path;
     this.#host = host;

@@ -25,7 +25,7 @@ export function createPrivate(path: string): void {
     fchmodSync(file, OWNER_ONLY);
     closeSync(file);
   } catch {
-    // The file exists already. Any other problem SQLite reports when it opens the file.
+    // The file exists already. SQLite reports every other problem when it opens the file.
   }
 }
 
@@ -40,14 +40,14 @@ const SUFFIXES = ['', '-wal', '-shm', '-journal'];
  * path; `named` is the path that the caller gave, which may be a symbolic link. `trusted` lists the
  * users who may own the files: this process's user and root.
  *
- * Safe, so the result is empty: all files and the folder belong to `trusted` users, and nobody else
- * may use the files or write to the folder.
+ * The result is empty if all files and the folder belong to `trusted` users, and nobody else may
+ * use the files or write to the folder.
  *
  * Never safe: a folder that others may write to, such as `/tmp` with mode 1777. The sticky bit
- * keeps other users from removing or replacing the file. But SQLite removes the `-wal` when
- * the last process closes the file. Another user can then create a `-wal` or a `-journal`, and
- * SQLite takes its content for that of the database. Before the first opening, the other user can
- * create the database.
+ * keeps other users from removing or replacing the file. But SQLite removes the `-wal` when the
+ * last process closes the file. Another user can then create a `-wal` or a `-journal`, and SQLite
+ * takes its content for that of the database. Before the first opening, the other user can create
+ * the database.
  *
  * Not checked: the folders above the file's own, and access control lists.
  */

@@ -29,7 +29,7 @@ const MACHINE_IDS = ['/etc/machine-id', '/var/lib/dbus/machine-id'];
 
 export function readHost(): Host {
   const offsetUs = clockOffsetUs(tryRead('/proc/self/timens_offsets') ?? '');
-  const space = ownSpace();
+  const space = processSpace({ pid: process.pid, read: tryRead, readLink: (path) => orUndefined(() => readlinkSync(path)) });
   return {
     machine: MACHINE_IDS.map(tryRead).find((id) => id !== undefined && id !== '') ?? '',
     boot: tryRead(BOOT_ID) ?? '',
@@ -48,22 +48,13 @@ export function clockOffsetUs(offsets: string): number {
   return Number(seconds ?? 0) * 1e6 + Math.floor(Number(nanoseconds ?? 0) / 1e3);
 }
 
-function ownSpace(): string | undefined {
-  const [pids, times] = [tryLink('/proc/self/ns/pid'), tryLink('/proc/self/ns/time')];
-  return processSpace({ status: tryRead('/proc/self/status') ?? '', pids, times, pid: process.pid });
-}
-
 function tryRead(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'latin1').trim();
-  } catch {
-    return undefined;
-  }
+  return orUndefined(() => readFileSync(path, 'latin1').trim());
 }
 
-function tryLink(path: string): string | undefined {
+function orUndefined<T>(read: () => T): T | undefined {
   try {
-    return readlinkSync(path);
+    return read();
   } catch {
     return undefined;
   }

@@ -49,7 +49,10 @@ export class LogWatcher implements ChangeNotifier {
     this.#watcher = undefined;
   }
 
-  /** The system allows no more watches, or there is no log. Polling goes on. */
+  /**
+   * Stops using notifications: the system allows no more watches, or there is no log. Polling
+   * continues.
+   */
   #pollOnly(): void {
     this.stop();
     this.#isUnavailable = true;

@@ -1,7 +1,7 @@
 /**
  * A watch for servers before 3.6, whose watches end after one event. Every node of the tree gets a
  * watch of its own, and a new one after each event. The new watch is set before the listeners are
- * told, so that whoever then reads misses nothing.
+ * notified, so that a listener that then reads misses nothing.
  */
 
 import { unlessAbsent } from '../errors.ts';

@@ -2,7 +2,7 @@
 
 import type { Random } from '@incumbent/core';
 import { Backoff, sleep } from '@incumbent/core/adapter';
-import { Attempt, describeError, type Endpoint } from '@incumbent/network';
+import { Attempt, describeError, type Endpoint, FIRST_RECONNECT_PAUSE_MS, LONGEST_RECONNECT_PAUSE_MS } from '@incumbent/network';
 
 import type { Connection } from '../connection/connection.ts';
 import { isFinal, openConnection, shuffled, type DialLimits, type DialOptions } from '../connection/dialer.ts';
@@ -44,10 +44,6 @@ export interface SessionConnectorHandlers {
   onEvent(event: WatchEvent): void;
 }
 
-/** The pauses between two rounds over all servers. The first round after a loss starts at once. */
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 500;
-
 /** How long one round over the servers may take if there is no session to keep. */
 const ROUND_TIMEOUT_MS = 60_000;
 
@@ -76,7 +72,8 @@ export class SessionConnector {
   constructor(options: SessionConnectorOptions, handlers: SessionConnectorHandlers) {
     this.#options = options;
     this.#handlers = handlers;
-    this.#backoff = new Backoff(options.random, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+    // The first round after a loss starts at once.
+    this.#backoff = new Backoff(options.random, FIRST_RECONNECT_PAUSE_MS, LONGEST_RECONNECT_PAUSE_MS);
     this.#identity = options.identity;
     this.#timeoutMs = options.timeoutMs;
   }

@@ -78,7 +78,7 @@ export class ZooKeeperSession {
   #stopProving = (): void => {};
   #end: End | undefined;
 
-  /** For {@link openSession}, and for callers that need the session before it is open. */
+  /** Use {@link openSession}, unless you need the session before it is open. */
   constructor(options: SessionOptions) {
     this.#options = options;
     this.#calls = new Calls(options.clock, ExchangeError);

@@ -1,7 +1,7 @@
 /**
- * What the watches of one session share. The watches are level-triggered: a listener is told to
- * read again, and not what to show. A server forgets its watches when the connection ends. On the
- * next connection all of them are set again, and then every listener reads.
+ * What the watches of one session share. The watches are level-triggered: an event makes a listener
+ * read again, and does not carry the state to show. A server forgets its watches when the
+ * connection ends. On the next connection all of them are set again, and then every listener reads.
  */
 
 import type { Cancel } from '@incumbent/core';
@@ -41,13 +41,13 @@ interface PathWatch {
   readonly path: string;
   mode: WatchMode;
   readonly listeners: Set<WatchListener>;
-  /** True while the server reports changes, and every listener has been told so. */
+  /** True while the server reports changes, and every listener was notified of that. */
   active: boolean;
   /** Replaces the persistent watch on a server that has none. */
   oneShot: OneShotWatch | undefined;
-  /** Cancels the removal of the watch, which is due because nobody listens any more. */
+  /** Cancels the removal of the watch, which is scheduled because nobody listens any more. */
   leaving: Cancel | undefined;
-  /** Cancels the next try, which is due because the server refused for now. */
+  /** Cancels the next try, which is scheduled because the server refused for now. */
   retrying: Cancel | undefined;
 }
 
@@ -127,7 +127,7 @@ export class WatchHub {
 
   #remove(watch: PathWatch, listener: WatchListener): void {
     if (!watch.listeners.delete(listener) || watch.listeners.size > 0 || this.#paths.get(watch.path) !== watch) return;
-    // Later: the caller's next requests go first.
+    // Deferred, so that the caller's next requests go first.
     watch.leaving = this.#link.later(() => this.#leave(watch));
   }
 

@@ -6,15 +6,13 @@
  */
 
 import type { Cancel, Clock } from '@incumbent/core';
+import { GRACE_MS, PROVE_EVERY_MS, PROVE_WITHIN_MS } from '@incumbent/network';
 
-import { GRACE_MS, type Connection } from '../connection/connection.ts';
+import type { Connection } from '../connection/connection.ts';
 import { ExchangeError } from '../errors.ts';
 import { Writer } from '../protocol/jute.ts';
 import { sync } from '../protocol/nodes.ts';
 
-/** How often a connection that has watches asks for a proof, and how long the server may take. */
-const PROVE_EVERY_MS = 3_000;
-const PROVE_WITHIN_MS = 3_000;
 /** How long a server may take that sends long answers meanwhile. */
 const PROVE_AT_MOST_MS = 30_000;
 

@@ -1,11 +1,11 @@
 /**
- * One connection of a session to one server. Requests go out, replies come in in the same order,
- * and pings find a dead link. Each request settles once: with the server's reply, or with the
- * reason why the connection ended. Nothing is sent twice, and nothing waits for another connection.
+ * One connection of a session to one server. Replies arrive in the order of the requests, and pings
+ * find a dead link. Each request settles once: with the server's reply, or with the reason why the
+ * connection ended. Nothing is sent twice, and nothing waits for another connection.
  */
 
 import type { Cancel, Clock } from '@incumbent/core';
-import type { Endpoint } from '@incumbent/network';
+import { type Endpoint, GRACE_MS, MAX_MESSAGE_MS } from '@incumbent/network';
 
 import { ExchangeError, notConnected } from '../errors.ts';
 import { PING, readHeader, requestHeader, Xid, type ReplyHeader } from '../protocol/frame.ts';
@@ -42,23 +42,11 @@ interface Pending {
   readonly reject: (error: ExchangeError) => void;
 }
 
-/** The next number would be negative. */
+/** The highest number of a request. The next one would be negative. */
 const MAX_XID = 2 ** 31 - 1;
 
 /** How often a quiet connection checks its link, per third of the session's timeout. */
 const QUIET_CHECKS = 4;
-
-/**
- * How long to wait, when a server's time is over, before the server counts as silent. After a pause
- * of this process, what arrived meanwhile is read in that time.
- */
-export const GRACE_MS = 50;
-
-/**
- * How long the bytes of one record count as signs of life, from the record's first byte. A server
- * that sends a long record one byte at a time would otherwise never be silent.
- */
-const MAX_RECORD_MS = 30_000;
 
 export class Connection {
   readonly endpoint: Endpoint;
@@ -195,7 +183,7 @@ export class Connection {
   #onPartialRecord(): void {
     const now = this.#clock.monotonic();
     this.#recordSinceMs ??= now;
-    if (now - this.#recordSinceMs <= MAX_RECORD_MS) this.#heardAtMs = now;
+    if (now - this.#recordSinceMs <= MAX_MESSAGE_MS) this.#heardAtMs = now;
   }
 
   #onPong(): void {

@@ -9,7 +9,10 @@ const LENGTH_BYTES = 4;
 /** A request's header: its number and its type. */
 export const HEADER_BYTES = 8;
 
-/** A record that announces more is not an answer, or would exhaust this process. */
+/**
+ * The most bytes of a reply. A longer record is not an answer, or would exhaust the memory of this
+ * process.
+ */
 export const MAX_REPLY_BYTES: number = MAX_ANSWER_BYTES;
 
 /**

@@ -1,4 +1,4 @@
-/** Several operations in one request: changes of which all or none happen, and reads. */
+/** Several operations in one request: reads, or changes that are applied all or not at all. */
 
 import { Code } from './codes.ts';
 import { MalformedRecord, type Reader, type Writer } from './jute.ts';

@@ -107,7 +107,10 @@ export function lifetimeTests({ script: file, start, startSecure, urlOf }: Lifet
   return spawn;
 }
 
-/** {@link lifetimeTests} of a store with URLs like `etcd://host:port/namespace`, and `etcds:` for TLS. */
+/**
+ * {@link lifetimeTests} of a store with URLs like `etcd://host:port/namespace`, and `etcds:` for
+ * TLS.
+ */
 export async function describeLifetime(
   store: RequiredStore['store'],
   start: (options?: { readonly tls: 'server' }) => Promise<OwnServer>,

@@ -44,7 +44,10 @@ function asProcesses({ what, find }: Candidate<string>): Candidate<ServerSource>
   };
 }
 
-/** The candidates of a version of a store: containers of its image, and processes from the folders of its programs. */
+/**
+ * The candidates of a version of a store: containers of its image, and processes from the folders
+ * of its programs.
+ */
 export function candidatesOf(image: ImageSource, programs: readonly Candidate<string>[]): readonly Candidate<ServerSource>[] {
   return [inContainers(image), ...programs.map(asProcesses)];
 }
