@@ -159,6 +159,7 @@ function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRu
   const { entry, unknownOutcome, wait } = state;
   switch (event.type) {
     case 'handedOver':
+      if (event.entry.key !== entry.key) return state;
       if (readCandidate(event.entry).handoverTerm === undefined) return { phase: 'looking', entry: event.entry, unknownOutcome };
       return { phase: 'confirming', entry: event.entry, term: isTermOf(event.term, entry.key) ? event.term : undefined };
     case 'woke':
@@ -252,7 +253,7 @@ function confirming(state: In<'confirming'>, event: CandidateEvent, rules: Candi
   // Read everything again after a pause.
   const { term: _read, ...again } = state;
   if (event.type === 'failed') return pause(again);
-  if (event.type === 'handedOver') return { ...again, entry: event.entry };
+  if (event.type === 'handedOver') return event.entry.key === state.entry.key ? { ...again, entry: event.entry } : state;
   if (event.type !== 'read') return state;
   const { entry, exit } = state;
   const term = event.term === undefined ? undefined : readTerm(event.term);

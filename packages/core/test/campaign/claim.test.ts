@@ -138,6 +138,7 @@ describe('confirming', () => {
     ],
     ['a read that failed is made again', confirming, unknown, pausing(confirming)],
     ['a newer handover is taken in', confirming, { type: 'handedOver', entry: named(me, 4n) }, { ...confirming, entry: named(me, 4n) }],
+    ['the mark of another entry changes nothing', confirming, { type: 'handedOver', entry: named(other, 4n) }, confirming],
     ['stopped, it still reads first', confirming, stop, leaving],
     ['stopped with its entry gone, it reads first', confirmGone(removedExit), stop, confirmGone(removedExit)],
     ['removed, it reads first', confirming, gone, confirmGone(removedExit)],

@@ -322,6 +322,7 @@ describe('waiting', () => {
       { type: 'handedOver', entry: touched(me) },
       { ...looking, entry: touched(me) },
     ],
+    ['the mark of another entry changes nothing', behind, { type: 'handedOver', entry: named(other, 5n), term: handed }, behind],
     ['a watch that cannot go on is begun again', behind, refused, pausing(looking)],
     ['stopped, it removes its entry', behind, stop, withdraw()],
     ...removals(behind),
