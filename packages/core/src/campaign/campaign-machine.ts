@@ -57,6 +57,7 @@ export function next(state: CandidateState, event: CandidateEvent, rules: Candid
 }
 
 type In<P extends CandidateState['phase']> = Extract<CandidateState, { phase: P }>;
+type Candidacy = Pick<In<'waiting'>, 'entry' | 'unknownOutcome'>;
 
 function pause(then: CandidateState): CandidateState {
   return { phase: 'pausing', then };
@@ -159,6 +160,7 @@ function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRu
   const { entry, unknownOutcome, wait } = state;
   switch (event.type) {
     case 'handedOver':
+      if (event.entry.key !== entry.key) return state;
       if (readCandidate(event.entry).handoverTerm === undefined) return { phase: 'looking', entry: event.entry, unknownOutcome };
       return { phase: 'confirming', entry: event.entry, term: isTermOf(event.term, entry.key) ? event.term : undefined };
     case 'woke':
@@ -176,12 +178,13 @@ function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRu
 }
 
 /**
- * The one right ahead has gone. If a watch has shown how its term ended, claims without another
- * read: the store refuses the claim if the term has changed since.
+ * The one right ahead has gone. If a watch has shown its term, claims without another read. The
+ * store refuses the claim if the term has changed since.
  */
-function after(key: Key, { entry, unknownOutcome }: In<'waiting'>, term: Entry | undefined, rules: CandidateRules): CandidateState {
+function after(key: Key, { entry, unknownOutcome }: Candidacy, term: Entry | undefined, rules: CandidateRules): CandidateState {
   const look = { phase: 'looking', entry, unknownOutcome, after: key } as const;
-  return isGivenUp(term, key) ? looking(look, { type: 'looked', queue: undefined, term }, rules) : look;
+  const isKnown = isTermOf(term, key) || isGivenUp(term, key);
+  return isKnown ? looking(look, { type: 'looked', queue: undefined, term }, rules) : look;
 }
 
 /** The index of each change in the swap of a claim: see `claimChanges` in `transactions.ts`. */
@@ -241,18 +244,22 @@ function refused(
     if (readLeader(leader).entry === entry.key) return { phase: 'confirming', entry };
     return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'leader', key: rules.keys.leader } };
   }
-  const { holder } = state.claim;
-  if (holder !== undefined && failed.some(({ index }) => index === claimPart.holder)) {
+  const { holder, first, evict } = state.claim;
+  if (holder === undefined) return toLooking(state);
+  if (failed.some(({ index }) => index === claimPart.holder)) {
     return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'ahead', key: holder, position: 0, next: false } };
   }
-  return toLooking(state);
+  // The watch showed the end of the holder's entry before the end of its term.
+  const term = failed.find(({ index }) => index === claimPart.term)?.current;
+  const isNext = rules.succession.byArrival && first && evict.length === 0;
+  return isNext && isGivenUp(term, holder) ? after(holder, state, term, rules) : toLooking(state);
 }
 
 function confirming(state: In<'confirming'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
   // Read everything again after a pause.
   const { term: _read, ...again } = state;
   if (event.type === 'failed') return pause(again);
-  if (event.type === 'handedOver') return { ...again, entry: event.entry };
+  if (event.type === 'handedOver') return event.entry.key === state.entry.key ? { ...again, entry: event.entry } : state;
   if (event.type !== 'read') return state;
   const { entry, exit } = state;
   const term = event.term === undefined ? undefined : readTerm(event.term);

@@ -9,7 +9,7 @@ import type { Cancel } from '../base/clock.ts';
 import { isRetryable } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
-import { isGivenUp, isRecordOf } from '../protocol/transactions.ts';
+import { isGivenUp, isRecordOf, isTermOf } from '../protocol/transactions.ts';
 import type { Entry, Key } from '../store/contract.ts';
 import { follow, type KeyWatch } from '../store/key-watch.ts';
 import { WATCH_WINDOW } from './campaign-machine.ts';
@@ -34,6 +34,13 @@ export interface CandidateWaitContext extends SessionContext {
  */
 const CHECK_TTLS = { inWindow: 3, behind: 10 } as const;
 const CHECK_SPREAD = 0.25;
+
+/**
+ * How long the next in line waits for an event of the term after the entry ahead has gone, in ms. A
+ * resignation changes both keys at once, but their watches may show it one after the other. After a
+ * crash, no such event comes.
+ */
+const TERM_EVENT_MS = 2;
 
 /** One wait. It watches until `end` is called, so that the caller can act on its result first. */
 export class CandidateWait {
@@ -118,7 +125,14 @@ export class CandidateWait {
   }
 
   #seeAhead(ahead: Entry | undefined): void {
-    if (ahead === undefined || (this.#mayBeMine() && isRecordOf(ahead, this.#entry.key))) this.#wake();
+    if (ahead === undefined) this.#aheadHasGone();
+    else if (this.#mayBeMine() && isRecordOf(ahead, this.#entry.key)) this.#wake();
+  }
+
+  /** Wakes at once, unless the watch of the term may still show that the one ahead has resigned. */
+  #aheadHasGone(): void {
+    if (!isTermOf(this.#term, this.#wait.key)) return this.#wake();
+    this.#cancels.push(this.#context.clock.schedule(TERM_EVENT_MS, () => this.#wake()));
   }
 
   #seeOwn(): void {
@@ -207,7 +221,7 @@ export class CandidateWait {
 
   /**
    * Watches the term if the one ahead leads. Only the next in line does, so that it learns at once
-   * how the term ends.
+   * how the term ends, and can claim without a read if the leader crashes.
    */
   #followTerm(): void {
     const { rules } = this.#context;

@@ -41,6 +41,7 @@ import { keys, leaderOf, named, rules, termOf, touched } from '../support/candid
 
 describe('claiming', () => {
   const enqueueUnknown = { ...claiming, unknownOutcome: true };
+  const given = termOf(4n, other, { reason: 'resigned' }, true);
   const toLeader = wait({ for: 'leader', key: keys.leader });
   table([
     ['swapped, it is elected', claiming, swapped, elected],
@@ -62,6 +63,24 @@ describe('claiming', () => {
       wait({ for: 'ahead', key: other.key, position: 0, next: false }),
     ],
     ['refused by a newer term, it reads the queue again', claiming, notSwapped([1, termOf(5n, late)]), looking],
+    [
+      'refused because the holder has given its term up meanwhile, it claims after that term at once',
+      { ...claiming, claim: { ...claiming.claim, termEntry: termOf(4n, other, undefined, true) } },
+      notSwapped([1, given]),
+      claim(5n, given),
+    ],
+    [
+      'refused because the holder has handed its term over meanwhile, it reads the queue again',
+      claiming,
+      notSwapped([1, termOf(4n, other, successor(late), true)]),
+      looking,
+    ],
+    [
+      'refused because the holder has given its term up meanwhile, after candidates ahead, it reads the queue again',
+      { ...claiming, claim: { ...claiming.claim, first: false } },
+      notSwapped([1, given]),
+      looking,
+    ],
     ['refused by one of those ahead, who has moved, it reads the queue again', claiming, notSwapped([4, touched(late)]), looking],
     [
       'refused because its entry has changed, it reads why',
@@ -138,6 +157,7 @@ describe('confirming', () => {
     ],
     ['a read that failed is made again', confirming, unknown, pausing(confirming)],
     ['a newer handover is taken in', confirming, { type: 'handedOver', entry: named(me, 4n) }, { ...confirming, entry: named(me, 4n) }],
+    ['the mark of another entry changes nothing', confirming, { type: 'handedOver', entry: named(other, 4n) }, confirming],
     ['stopped, it still reads first', confirming, stop, leaving],
     ['stopped with its entry gone, it reads first', confirmGone(removedExit), stop, confirmGone(removedExit)],
     ['removed, it reads first', confirming, gone, confirmGone(removedExit)],

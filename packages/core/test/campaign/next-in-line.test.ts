@@ -12,7 +12,7 @@ import { CANDIDATES, NAME, TERM, type World } from '../support/world.ts';
 
 type What = 'read' | 'event';
 
-/** A store that can delay the next answer to a read of the term, and the next event of its end. */
+/** A store that can delay the next answer to a read of the term, and the next event of its watch. */
 class DelayingStore {
   readonly store: Store;
   readonly #next = new Set<What>();
@@ -47,7 +47,7 @@ class DelayingStore {
 
   async *#watchTerm(behind: Store, options?: KeyWatchOptions): AsyncGenerator<Entry | undefined, void, undefined> {
     for await (const term of behind.watch(TERM, options)) {
-      if (term !== undefined && new TextDecoder().decode(term.value).includes('"ended"')) await this.#pass('event');
+      await this.#pass('event');
       yield term;
     }
   }
@@ -61,16 +61,19 @@ interface Asking {
   readonly own: string;
 }
 
-/** The leader has resigned. The next one has seen the end of its entry, and reads the term. */
+/**
+ * The leader has resigned. The next one has seen the end of its entry, and reads the term, of which
+ * its watch has shown nothing yet.
+ */
 async function asks(): Promise<Asking> {
   const { world, leadership } = await led();
   const delaying = new DelayingStore(world.connect());
+  delaying.delay('event');
   const next = track(world.member('b', {}, delaying.store).election(NAME).campaign());
   await world.pass(20);
   const own = world.server.keys().find((key) => key.startsWith(`${CANDIDATES}/b`)) ?? '';
   delaying.reads.length = 0;
   delaying.delay('read');
-  delaying.delay('event');
   await world.run(leadership.resign());
   await world.pass(20);
   expect([delaying.reads, next.state]).toEqual([[false], 'pending']);
@@ -107,15 +110,39 @@ describe('the next candidate, which reads the term', () => {
     await world.close();
     world.expectNothingLeft();
   });
+});
+
+describe('the next candidate, whose watch has shown the term', () => {
+  /** The leader resigns, and the watch of the term does not show it yet. */
+  async function knows(): Promise<Pick<Asking, 'world' | 'delaying' | 'next'>> {
+    const { world, leadership } = await led();
+    const delaying = new DelayingStore(world.connect());
+    const next = track(world.member('b', {}, delaying.store).election(NAME).campaign());
+    await world.pass(20);
+    delaying.reads.length = 0;
+    delaying.delay('event');
+    await world.run(leadership.resign());
+    return { world, delaying, next };
+  }
+
+  it('reads nothing: its claim is refused, and made again after the term that the refusal shows', async () => {
+    const { world, delaying, next } = await knows();
+    const swaps = world.server.requests.compareAndSwap;
+    await world.pass(20);
+    expect([next.value?.term, delaying.reads]).toEqual([2n, []]);
+    expect(world.server.requests.compareAndSwap - swaps).toBe(2);
+    delaying.release('event');
+    await world.close();
+    world.expectNothingLeft();
+  });
 
   it('is refused if the term has changed since, and reads again', async () => {
-    const { world, delaying, next } = await asks();
+    const { world, delaying, next } = await knows();
     world.server.deleteKey(TERM);
-    delaying.release('event');
     await world.pass(5_000);
     // The terms begin anew where their key was deleted.
     expect([next.value?.term, next.value?.isValid()]).toEqual([1n, true]);
-    delaying.release('read');
+    delaying.release('event');
     await world.close();
     world.expectNothingLeft();
   });

@@ -248,11 +248,12 @@ describe('waiting', () => {
       looking,
     ],
     [
-      'if the watch shows its term without an end, it reads the queue: the term may have been lost',
+      'if the watch shows its term without an end, it claims at once, and checks that its entry has gone',
       behind,
       woke(termOf(4n, other, undefined, true)),
-      { ...looking, after: other.key },
+      claim(5n, termOf(4n, other, undefined, true)),
     ],
+    ['if the watch shows its term without an end, and the one ahead led out of order, it reads the queue', behind, woke(termThen), looking],
     [
       'if the watch shows a successor, it reads the queue',
       behind,
@@ -322,6 +323,7 @@ describe('waiting', () => {
       { type: 'handedOver', entry: touched(me) },
       { ...looking, entry: touched(me) },
     ],
+    ['the mark of another entry changes nothing', behind, { type: 'handedOver', entry: named(other, 5n), term: handed }, behind],
     ['a watch that cannot go on is begun again', behind, refused, pausing(looking)],
     ['stopped, it removes its entry', behind, stop, withdraw()],
     ...removals(behind),

@@ -41,6 +41,24 @@ describe('two candidates', () => {
     'hand over, in one swap, lose an answer and stop': { candidates: 2, budget: { handovers: 1, lost: 1, stopped: 1 } },
     'hand over, in one swap, lose an answer and a lease': { candidates: 2, budget: { handovers: 1, lost: 1, expired: 1 } },
     'hand over, in one swap, and lose a key to an operator': { candidates: 2, budget: { handovers: 1, deleted: 1 } },
+    'hand over, in one swap, while an operator makes a request in the entry and withdraws it': {
+      candidates: 2,
+      budget: { handovers: 1, requests: 2 },
+    },
+    'hand over, in one swap, with a request, a lost answer and a stop': {
+      candidates: 2,
+      budget: { handovers: 1, requests: 1, lost: 1, stopped: 1 },
+    },
+    'hand over, in one swap, with a request and a key lost to an operator': {
+      candidates: 2,
+      budget: { handovers: 1, requests: 1, deleted: 1 },
+    },
+    'hand over twice, in one swap, and lose a key to an operator': { candidates: 2, budget: { handovers: 2, deleted: 1 } },
+    'hand over, in one swap, lose an answer and a key to an operator': {
+      candidates: 2,
+      budget: { handovers: 1, lost: 1, deleted: 1 },
+    },
+    'hand over twice, in one swap, and lose an answer': { candidates: 2, budget: { handovers: 2, lost: 1 } },
     'hand over, in two steps, lose an answer and stop': { candidates: 2, budget: { handovers: 1, lost: 1, stopped: 1 }, ...twoSteps },
     'hand over, in two steps, and lose a key to an operator': { candidates: 2, budget: { handovers: 1, deleted: 1 }, ...twoSteps },
     'hand over, in two steps, lose an answer and a claim timeout': {

@@ -1,6 +1,7 @@
 /** Planted bugs in the transitions and swaps, and the case in which the explorer must find each. */
 
 import type { CandidateState } from '../../../src/campaign/state.ts';
+import { readTerm } from '../../../src/protocol/record.ts';
 import { byPriority, type Change, type Entry } from '../../../src/index.ts';
 import type { Case } from './case.ts';
 import { real, type Machine } from './machine.ts';
@@ -127,6 +128,24 @@ const claims: readonly Bug[] = [
   ),
 ];
 
+/** Claims on what a watch has shown, without a look at the queue. */
+const known: readonly Bug[] = [
+  bug(
+    'claimsPastSuccessor',
+    'whoever meets a newer term claims after that term, which may name a successor',
+    { candidates: 3, budget: { handovers: 1 }, inOne: false },
+    {
+      next: (state, event, rules) => {
+        const after = real.next(state, event, rules);
+        if (state.phase !== 'claiming' || event.type !== 'notSwapped' || after.phase !== 'looking') return after;
+        const termEntry = event.failed.find(({ index }) => index === 1)?.current;
+        if (termEntry === undefined) return after;
+        return { ...state, claim: { ...state.claim, termEntry, term: readTerm(termEntry).term + 1n, holder: undefined } };
+      },
+    },
+  ),
+];
+
 const ends: readonly Bug[] = [
   bug(
     'deletesAnyRecord',
@@ -216,4 +235,4 @@ const ends: readonly Bug[] = [
   ),
 ];
 
-export const bugs: readonly Bug[] = [...claims, ...ends];
+export const bugs: readonly Bug[] = [...claims, ...known, ...ends];

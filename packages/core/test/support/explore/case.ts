@@ -18,7 +18,7 @@ export interface Case {
   readonly maxStates?: number;
 }
 
-const calm: Budget = { lost: 0, deleted: 0, stopped: 0, handovers: 0, timeouts: 0, expired: 0 };
+const calm: Budget = { lost: 0, deleted: 0, stopped: 0, handovers: 0, timeouts: 0, expired: 0, requests: 0 };
 
 /** Throws {@link Broken} if an invariant does not hold. */
 export function search(
@@ -28,6 +28,14 @@ export function search(
   const rules = { keys, succession, termFloor: 0n };
   const setting: Setting = { machine, rules, rankOf: (id) => (succession.byArrival ? '' : id), inOne };
   const people = Array.from({ length: candidates }, (_, i) => newcomer(String(i + 1)));
-  const begin = { shelf: new Shelf(inOne), people, late: [], budget: { ...calm, ...budget }, elected: 0n, terms: [{ term: undefined }] };
+  const begin = {
+    shelf: new Shelf(inOne),
+    people,
+    late: [],
+    budget: { ...calm, ...budget },
+    elected: 0n,
+    terms: [{ term: undefined }],
+    marks: [],
+  };
   return explore(new Rules(setting, begin.budget), begin, maxStates);
 }

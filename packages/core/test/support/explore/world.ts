@@ -1,8 +1,8 @@
 /** All possible next steps of a state, and the invariants that must hold in each state. */
 
 import type { Change, Entry } from '../../../src/index.ts';
-import { readLeader, readTerm, type TermRecord } from '../../../src/protocol/record.ts';
-import { inSuccession } from '../../../src/protocol/succession.ts';
+import { readCandidate, readLeader, readTerm, type TermRecord, writeRequest } from '../../../src/protocol/record.ts';
+import { inSuccession, readName } from '../../../src/protocol/succession.ts';
 import { isRecordOf } from '../../../src/protocol/transactions.ts';
 import * as people from './person.ts';
 import type { Call, Person, Seen, Setting } from './person.ts';
@@ -25,6 +25,8 @@ export interface Budget {
   readonly handovers: number;
   readonly timeouts: number;
   readonly expired: number;
+  /** Requests of an operator in the leader's entry, and their withdrawals. */
+  readonly requests: number;
 }
 
 export interface Model {
@@ -36,6 +38,8 @@ export interface Model {
   readonly elected: bigint;
   /** All past states of the term, which a stale read or a lagging watch may show. */
   readonly terms: readonly Seen[];
+  /** All past states of entries that a handover has marked, which a lagging watch may show. */
+  readonly marks: readonly Entry[];
 }
 
 type News = NonNullable<ReturnType<typeof people.news>>;
@@ -56,13 +60,26 @@ export class Rules {
 
   /** All possible next steps. */
   moves(model: Model): readonly Move[] {
-    const all = [...model.people.flatMap((person) => this.#of(model, person)), ...this.#lateOnes(model), ...this.#operator(model)];
-    return all.map(([what, then]) => [what, this.#remember(then)]);
+    const all = [
+      ...model.people.flatMap((person) => this.#of(model, person)),
+      ...this.#lateOnes(model),
+      ...this.#operator(model),
+      ...this.#requests(model),
+    ];
+    return all.map(([what, then]) => [what, this.#rememberMarks(this.#rememberTerm(then))]);
   }
 
-  #remember(model: Model): Model {
+  #rememberTerm(model: Model): Model {
     const term = model.shelf.read(this.#setting.rules.keys.term);
     return term?.revision === model.terms.at(-1)?.term?.revision ? model : { ...model, terms: [...model.terms, { term }] };
+  }
+
+  #rememberMarks(model: Model): Model {
+    const isNew = ({ key, revision }: Entry): boolean => !model.marks.some((mark) => mark.key === key && mark.revision === revision);
+    const marked = model.shelf
+      .list(this.#setting.rules.keys.candidates)
+      .filter((entry) => readCandidate(entry).handoverTerm !== undefined && isNew(entry));
+    return marked.length === 0 ? model : { ...model, marks: [...model.marks, ...marked] };
   }
 
   /** The invariant that does not hold, if there is one. */
@@ -152,12 +169,15 @@ export class Rules {
   #cleanUp(model: Model): Model | undefined {
     const { machine, rules } = this.#setting;
     const { keys } = rules;
-    for (const entry of model.shelf.list(keys.candidates)) {
-      const owner = model.people.find(({ id }) => people.leaseOf(id) === entry.lease);
-      const campaigns = owner?.state !== undefined && people.nameOf(owner, this.#setting) === entry.name;
-      if (campaigns || owner?.enqueueUnknown.includes(entry.name) !== true) continue;
-      const remains = { leader: model.shelf.read(keys.leader), term: model.shelf.read(keys.term), entry };
-      const [shelf] = model.shelf.swap(machine.releaseChanges(keys, entry.key, remains, { reason: 'abandoned' }));
+    const leader = model.shelf.read(keys.leader);
+    const found = model.shelf.list(keys.candidates).map(({ key }) => key);
+    for (const key of leader === undefined ? found : [...found, readLeader(leader).entry]) {
+      const [name = ''] = key.split('/').slice(-1);
+      const owner = model.people.find(({ id }) => id === readName(name)?.memberId);
+      const campaigns = owner?.state !== undefined && people.nameOf(owner, this.#setting) === name;
+      if (campaigns || owner?.enqueueUnknown.includes(name) !== true) continue;
+      const remains = { leader, term: model.shelf.read(keys.term), entry: model.shelf.read(key) };
+      const [shelf] = model.shelf.swap(machine.releaseChanges(keys, key, remains, { reason: 'abandoned' }));
       return { ...model, shelf };
     }
     return undefined;
@@ -192,11 +212,12 @@ export class Rules {
         [`${id} sees: ${news === 'lost' ? news : news.type}`, this.#deliver(model, person, news)],
         ...this.#withTerm(model, person, news),
       );
+    moves.push(...this.#lateMarks(model, person, news));
     if (mayTimeOut(person) && budget.timeouts > 0) {
       moves.push([`${id} times out`, this.#deliver(spend(model, 'timeouts'), person, { type: 'claimTimedOut' })]);
     }
     if (!person.halted && person.alive && person.state !== undefined && budget.stopped > 0)
-      moves.push([`${id} is stopped`, this.#stop(model, person)]);
+      moves.push([`${id} is stopped`, this.#stop(model, person)], ...this.#stopAt(model, person, news));
     if (person.alive && budget.expired > 0) moves.push([`the lease of ${id} ends`, this.#expire(model, person)]);
     if (people.leads(person)) moves.push([`${id} resigns`, this.#end(model, person)], ...this.#handovers(model, person));
     return moves;
@@ -215,6 +236,24 @@ export class Rules {
       `${person.id} sees: ${news.type}, ${term?.revision}`,
       this.#deliver(model, person, { ...news, term }),
     ]);
+  }
+
+  /**
+   * The watch on its own entry may lag: it shows a mark that the store no longer holds, because the
+   * entry has been changed or deleted since. The mark may belong to an earlier campaign, too.
+   */
+  #lateMarks(model: Model, person: Person, news: News | undefined): readonly Move[] {
+    if (person.state?.phase !== 'waiting') return [];
+    const { entry: own } = person.state;
+    const latest = news === undefined || news === 'lost' || news.type !== 'handedOver' ? own : news.entry;
+    const isShown = (mark: Entry): boolean => mark.key === own.key && [own.revision, latest.revision].includes(mark.revision);
+    return model.marks
+      .filter((mark) => mark.lease === people.leaseOf(person.id) && !isShown(mark))
+      .flatMap((mark) => {
+        const event: News = { type: 'handedOver', entry: mark };
+        const what = `${person.id} sees late: ${mark.name} is marked`;
+        return [[what, this.#deliver(model, person, event)] as const, ...this.#withTerm(model, person, event)];
+      });
   }
 
   #handovers(model: Model, person: Person): readonly Move[] {
@@ -264,6 +303,13 @@ export class Rules {
     return replace(spent, people.receive(halted, { type: 'woke' }, this.#setting));
   }
 
+  /** The mark of a handover arrives together with the stop. */
+  #stopAt(model: Model, person: Person, news: News | undefined): readonly Move[] {
+    if (news === undefined || news === 'lost' || news.type !== 'handedOver') return [];
+    const stopped = people.receive({ ...person, halted: true }, news, this.#setting);
+    return [[`${person.id} is stopped at the mark`, replace(spend(model, 'stopped'), stopped)]];
+  }
+
   #expire(model: Model, person: Person): Model {
     const dead: Person = { ...person, alive: false, state: undefined, releaseState: undefined, call: undefined };
     return replace({ ...spend(model, 'expired'), shelf: model.shelf.expire(people.leaseOf(person.id)) }, dead);
@@ -286,6 +332,19 @@ export class Rules {
     const keys = [...model.shelf.rows.keys()].filter((key) => key !== this.#setting.rules.keys.term);
     return keys.map((key) => [`an operator deletes ${key}`, { ...spend(model, 'deleted'), shelf: model.shelf.delete(key) }]);
   }
+
+  /** An operator requests a handover in the entry of the present leader, or withdraws the request. */
+  #requests(model: Model): readonly Move[] {
+    const term = this.#read(model);
+    const entry = term === undefined || term.ended !== undefined ? undefined : model.shelf.read(term.entry);
+    if (model.budget.requests === 0 || entry === undefined) return [];
+    if (!isRecordOf(model.shelf.read(this.#setting.rules.keys.leader), entry.key)) return [];
+    const isRequested = readCandidate(entry).handTo !== undefined;
+    const put = writeRequest(entry, isRequested ? undefined : 'nobody');
+    const [shelf] = model.shelf.swap([{ key: entry.key, expect: entry.revision, put }]);
+    const what = `an operator ${isRequested ? 'withdraws the' : 'writes a'} request in ${entry.name}`;
+    return [[what, { ...spend(model, 'requests'), shelf }]];
+  }
 }
 
 function isWrite(call: Call): boolean {
@@ -307,10 +366,11 @@ function replace(model: Model, person: Person): Model {
 }
 
 /** A key of the whole state. */
-export function keyOf({ shelf, people: all, late, budget, elected, terms }: Model): string {
+export function keyOf({ shelf, people: all, late, budget, elected, terms, marks }: Model): string {
   const news = late.map(({ by, attempt, call }) => `${by}${attempt}${call.type === 'swap' ? describe(call.changes) : call.type}`);
   const seen = terms.map(({ term }) => `${term?.revision}${term && fromUtf8.decode(term.value)}`);
-  return [shelf.key, ...all.map(people.keyOf), news.join(), JSON.stringify(budget), elected, ...seen].join('\n');
+  const marked = marks.map(({ key, revision }) => `${key}@${revision}`).join();
+  return [shelf.key, ...all.map(people.keyOf), news.join(), JSON.stringify(budget), elected, ...seen, marked].join('\n');
 }
 
 const fromUtf8 = new TextDecoder();

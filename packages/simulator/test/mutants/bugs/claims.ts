@@ -42,8 +42,8 @@ export const claims: readonly Mutant[] = [
     'deafWait',
     'a candidate does not hear that the one ahead has gone',
     'core/src/campaign/wait.ts',
-    'if (ahead === undefined || (this.#mayBeMine() && isRecordOf(ahead, this.#entry.key))) this.#wake();',
-    '',
+    'if (ahead === undefined) this.#aheadHasGone();\n    else if',
+    'if',
   ),
   mutant(
     'unknownIsNo',
