@@ -10,5 +10,5 @@ export const consulImage: ImageSource = {
     packages: ['consul'],
     instructions: ['CMD ["consul", "agent", "-dev", "-client=0.0.0.0"]', 'EXPOSE 8300 8301 8301/udp 8500'],
   },
-  published: 'hashicorp/consul:1.22.5',
+  published: 'consul:1.15.4@sha256:362519540425cf077229da3851f3b80d622742dd81f1b2014863c044c2124ef3',
 };

@@ -14,7 +14,7 @@ export const redisImages: Readonly<Record<StoreVersion, ImageSource>> = {
       packages: [...['redis-server', 'redis-tools', ...LIBRARIES], ...['libgcrypt20', 'libgpg-error0', 'liblz4-1', 'liblzma5', 'libssl3']],
       instructions: ['CMD ["redis-server"]', ...PLACE],
     },
-    published: 'redis:7.0.15',
+    published: 'redis:7.2.16@sha256:74566c6910d13ae61e7ce73ebd3127438a1fe805b309b097c323142719ec8a5b',
   },
   newer: {
     setting: 'INCUMBENT_VALKEY_IMAGE',
@@ -25,6 +25,6 @@ export const redisImages: Readonly<Record<StoreVersion, ImageSource>> = {
       links: { 'usr/local/bin/redis-server': '/usr/bin/valkey-server', 'usr/local/bin/redis-cli': '/usr/bin/valkey-cli' },
       instructions: ['CMD ["valkey-server"]', ...PLACE],
     },
-    published: 'valkey/valkey:8.1.8',
+    published: 'valkey/valkey:8.1.10@sha256:640c5e62cea04b6d6f2084232651d0cc70362d31f4f805e7be94dbed6855e8f2',
   },
 };

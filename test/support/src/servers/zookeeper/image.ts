@@ -28,9 +28,12 @@ export const zookeeperImages: Readonly<Record<StoreVersion, ImageSource>> = {
   default: {
     setting: 'INCUMBENT_ZOOKEEPER_IMAGE',
     recipe: recipe('bookworm', 17),
-    published: 'zookeeper:3.8.6',
+    published: 'zookeeper:3.8.6@sha256:b601a8c4403f16eefb4e21e1ab14ba1e723c0b2ae923303e4433afb385e8372e',
   },
-  newer: { recipe: recipe('trixie', 21), published: 'zookeeper:3.9.4' },
+  newer: {
+    recipe: recipe('trixie', 21),
+    published: 'zookeeper:3.9.5@sha256:4c6f15fbd5491a3e01b0108c046891125553329a4956848ba3014cedff5386ee',
+  },
 };
 
 function recipe(release: string, java: number): ImageRecipe {

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+
+import { filesOf, textOf } from './workspace.ts';
+
+const DIGEST = '@sha256:[0-9a-f]{64}';
+/** An image of a store with its version, but none that `pnpm images` builds. */
+const STORE_IMAGE =
+  /(?<![\w./-])(?!incumbent\/)(?:[\w.-]+\/)*(?:consul|etcd|postgres|redis|valkey|zookeeper):v?\d+\.\d[\w.-]*(?:@sha256:[0-9a-f]{64})?/g;
+
+const workflows = filesOf('.github/**/*.{yaml,yml}');
+const yaml = [...workflows, ...filesOf('**/*.{yaml,yml}')].filter((path) => path !== 'pnpm-lock.yaml');
+
+/** What the matches of a pattern's first group name in these files, without those that end as they should. */
+function wrongIn(files: readonly string[], pattern: RegExp, right: RegExp): readonly string[] {
+  return files.flatMap((path) =>
+    [...textOf(path).matchAll(pattern)]
+      .map(([all, named = all]) => named)
+      .filter((named) => !right.test(named))
+      .map((named) => `${path}: ${named}`),
+  );
+}
+
+test('every image of a compose file or a workflow is pinned by its digest', () => {
+  expect(yaml.filter((path) => path.startsWith('docker/'))).toHaveLength(6);
+  expect(wrongIn(yaml, /^\s*(?:- )?(?:image|container): *(\S.*)$/gm, new RegExp(`${DIGEST}\\}?$`))).toEqual([]);
+});
+
+test('every action of a workflow is pinned by its commit', () => {
+  expect(workflows).not.toEqual([]);
+  expect(wrongIn(workflows, /\buses: *(\S+)/g, /@[0-9a-f]{40}$/)).toEqual([]);
+});
+
+test('every image of a store that the code, the tests or a page names is pinned by its digest', () => {
+  // The test of the tool that pins images makes its own.
+  const code = filesOf('**/*.{md,ts,yaml}').filter((path) => path !== 'test/support/test/pin.test.ts');
+  const named = code.filter((path) => STORE_IMAGE.test(textOf(path)));
+  expect(named).toContain('test/support/src/servers/etcd/image.ts');
+  expect(wrongIn(code, STORE_IMAGE, new RegExp(`${DIGEST}$`))).toEqual([]);
+});
