@@ -37,6 +37,8 @@ export interface ElectionContext extends SessionContext {
   readonly took: (leadership: ManagedLeadership, session: LeaseSession, succession: Succession) => void;
   /** Called when the leadership is released. */
   readonly left: (leadership: ManagedLeadership) => void;
+  /** Resolves when the closing member has ended its lease, or at once while work drains. */
+  readonly ended: () => Promise<undefined>;
 }
 
 type Wait = CampaignRunnerContext['wait'];
@@ -124,7 +126,8 @@ export class Election<V = unknown> {
    * leadership is lost (`termBehind`), and the member campaigns for a higher term. Aborting the
    * signal drains the work, resigns, and rejects.
    *
-   * Resolves with undefined when the member closes, and if it has been closed.
+   * Resolves with undefined when the member has closed, so that the store may be closed next. In the
+   * work of another `lead` of this member, resolves while that work drains.
    *
    * @throws As `campaign` does, except for `MEMBER_CLOSED`, and as the work does.
    */
@@ -204,8 +207,8 @@ export class Election<V = unknown> {
     try {
       return await this.#running(signal, task);
     } catch (error) {
-      if (this.#isClosing(error)) return undefined;
-      throw error;
+      if (!this.#isClosing(error)) throw error;
+      return await this.#context.ended();
     } finally {
       letGo();
     }
@@ -221,10 +224,7 @@ export class Election<V = unknown> {
     }
   }
 
-  /**
-   * One campaign at a time. After an abort, the caller may start another at once; it waits for the
-   * first to end.
-   */
+  /** One campaign at a time. After an abort, another may start: it waits for the first to end. */
   #begin(signal: AbortSignal | undefined): Run {
     if (this.#context.closing.aborted) throw this.#context.closing.reason;
     const running = this.#run !== undefined && this.#run.signal?.aborted !== true;

@@ -112,6 +112,8 @@ export class Member {
   readonly #elections = new Map<string, Part>();
   readonly #groups = new Map<string, Part>();
   readonly #leaderships = new Map<ManagedLeadership, LeaseSession>();
+  /** The leaderships whose work may not have stopped, while the member closes. */
+  readonly #draining = new Set<ManagedLeadership>();
   #closed: Promise<void> | undefined;
 
   static {
@@ -155,6 +157,7 @@ export class Member {
       left: (leadership) => {
         this.#leaderships.delete(leadership);
       },
+      ended: () => this.#ended(),
     };
     const { endsEarly } = store.capabilities;
     if (endsEarly !== undefined) this.#telemetry.emit('storeEndsEarly', { why: endsEarly });
@@ -197,8 +200,8 @@ export class Member {
   }
 
   /**
-   * Hands over or resigns every leadership, then closes the member. `lead` resolves. Takes at
-   * most `timeoutMs`. Never rejects because of the store. Idempotent.
+   * Hands over or resigns every leadership, then closes the member. `lead` resolves with the end of
+   * the lease. Takes at most `timeoutMs`. Never rejects because of the store. Idempotent.
    *
    * @throws `INVALID_OPTION`.
    */
@@ -242,6 +245,7 @@ export class Member {
   }
 
   async #close(end: (leadership: ManagedLeadership) => Promise<void>, until: number): Promise<void> {
+    for (const leadership of this.#leaderships.keys()) this.#drain(leadership);
     this.#closing.abort(new IncumbentError('MEMBER_CLOSED', `the member "${this.memberId}" was closed`));
     // The rest of the time, or half of it, is for the lease.
     const restMs = until - this.#clock.monotonic();
@@ -254,6 +258,20 @@ export class Member {
     await this.#within(until, this.#sessions.close());
     this.#sessions.abandon();
     await this.#reaper?.close();
+  }
+
+  #drain(leadership: ManagedLeadership): void {
+    this.#draining.add(leadership);
+    void leadership.drained.then(() => this.#draining.delete(leadership));
+  }
+
+  /**
+   * Resolves when the member has closed. While work drains, resolves at once: the caller may be that
+   * work, for which the close waits. The `lead` of that work resolves after it, with the close.
+   */
+  async #ended(): Promise<undefined> {
+    if (this.#draining.size === 0) await this.#closed;
+    return undefined;
   }
 
   async #drained(session: LeaseSession): Promise<void> {
