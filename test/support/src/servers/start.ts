@@ -15,13 +15,17 @@ export interface Premises {
   readonly resources: AsyncDisposableStack;
 }
 
-/** Begins a cluster of the store of this name. If anything fails, everything is disposed of. */
+/**
+ * Begins a cluster of the store of this name, with its files below `parent` (default: the system's
+ * temporary folder). If anything fails, everything is disposed of.
+ */
 export async function startCluster(
   name: string,
   begin: (premises: Premises) => Promise<readonly ServerProcess[]>,
+  parent?: string,
 ): Promise<ServerProcesses> {
   await using resources = new AsyncDisposableStack();
-  const scratch = await makeScratch(name);
+  const scratch = await makeScratch(name, parent);
   resources.defer(() => scratch.remove());
   const servers = await begin({ folder: scratch.path, resources });
   return new ServerProcesses(servers, resources.move());

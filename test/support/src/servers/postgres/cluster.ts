@@ -3,10 +3,11 @@ import { join } from 'node:path';
 
 import { freePort } from '../../ports.ts';
 import { startProxy, type Proxy } from '../../proxy.ts';
+import { quickFolder } from '../../scratch.ts';
 import { until } from '../../until.ts';
 import { ServerProcess } from '../process.ts';
 import type { ServerProcesses } from '../processes.ts';
-import { startCluster, startServers } from '../start.ts';
+import { startCluster, startServers, type Premises } from '../start.ts';
 import type { VersionOptions } from '../types.ts';
 import { postgresKind } from './kind.ts';
 import { instancePlan, nameAt, setPrimary, urlOf } from './plan.ts';
@@ -41,7 +42,7 @@ export async function startPostgresCluster({
   const template = source.programs === undefined ? undefined : await templateOf(source.programs);
   let gates: readonly Proxy[] = [];
   let folder = '';
-  const cluster = await startCluster('postgres', async (premises) => {
+  const begin = async (premises: Premises): Promise<readonly ServerProcess[]> => {
     ({ folder } = premises);
     return startServers(premises, async () => {
       const ports = await Promise.all(Array.from({ length: size }, freePort));
@@ -58,7 +59,8 @@ export async function startPostgresCluster({
         }),
       );
     });
-  });
+  };
+  const cluster = await startCluster('postgres', begin, await quickFolder());
   try {
     const roles = new Roles({ cluster, gates, folder, isSynchronous: standby === 'synchronous' });
     await roles.begin();

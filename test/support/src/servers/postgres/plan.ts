@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { LOOPBACK } from '../../ports.ts';
 import type { Certificates } from '../certificates.ts';
 import type { InstancePlan } from '../instance.ts';
-import { SUPERUSER } from './template.ts';
+import { INITDB_FLAGS, SUPERUSER } from './template.ts';
 import type { PostgresOptions } from './types.ts';
 
 export interface ServerPlan extends Omit<PostgresOptions, 'version' | 'ownIdentity'> {
@@ -37,7 +37,7 @@ if [ ! -d "$DATA" ]; then
       echo "user:x:$(id -u):$(id -g)::/:/bin/false" >"$DATA.passwd"
       export LD_PRELOAD NSS_WRAPPER_PASSWD="$DATA.passwd" NSS_WRAPPER_GROUP=/dev/null
     fi
-    initdb -D "$DATA.new" -U "$SUPERUSER" -A "$METHOD" --pwfile="$DATA.password" -E UTF8 --no-locale --no-sync || exit 1
+    initdb -D "$DATA.new" -U "$SUPERUSER" -A "$METHOD" --pwfile="$DATA.password" ${INITDB_FLAGS.join(' ')} || exit 1
     unset LD_PRELOAD
   fi
   if [ -n "$ACCESS" ]; then echo "$ACCESS" >"$DATA.new/pg_hba.conf"; fi
@@ -46,14 +46,20 @@ fi
 exec postgres -D "$DATA" "$@"
 `;
 
-/** Settings that keep a server small and quick. All that protect its data have their defaults. */
+/**
+ * Settings that keep a server small and quick. All that protect its data have their defaults. Its
+ * shared memory is in files of the data directory, because that of a killed server would stay.
+ */
 const SETTINGS = {
+  dynamic_shared_memory_type: 'mmap',
   jit: 'off',
   listen_addresses: LOOPBACK,
   max_connections: '300',
   shared_buffers: '32MB',
   unix_socket_directories: '',
-  wal_keep_size: '256MB',
+  max_wal_size: '128MB',
+  min_wal_size: '32MB',
+  wal_keep_size: '64MB',
   wal_retrieve_retry_interval: '200ms',
 };
 

@@ -11,8 +11,14 @@ import { POSTGRES_15, POSTGRES_17, type PostgresRelease } from './packages.ts';
 
 const PROGRAMS = ['initdb', 'pg_basebackup', 'pg_ctl', 'postgres', 'psql'] as const;
 const INSTALLED = '/usr/lib/postgresql';
+/**
+ * A namespace in which System V shared memory ends with its processes. Outside, that of a killed
+ * server stays, and the system has a limit.
+ */
+const OWN_MEMORY = ['unshare', '--user', '--ipc'] as const;
 /** `daemon`, which every system has: `initdb` looks up the name of its user. */
-const OTHER_USER = ['--user', '--map-user=1', '--map-group=1'] as const;
+const OTHER_USER = ['--map-user=1', '--map-group=1'] as const;
+const SAME_USER = ['--map-current-user'] as const;
 
 /**
  * Folders of this machine with PostgreSQL's programs, which may run as this process's user. They
@@ -88,13 +94,26 @@ async function librariesIn(root: string): Promise<readonly { readonly folder: st
 /** PostgreSQL refuses to run as root. In that case it runs in a user namespace as another user. */
 export async function asUser(binaries: string | undefined, programs: readonly string[] = PROGRAMS): Promise<string | undefined> {
   if (binaries === undefined) return undefined;
-  const isRoot = process.getuid?.() === 0;
-  if (isRoot) await run('unshare', [...OTHER_USER, 'true']);
-  const start = `PATH='${binaries}':"$PATH"\nexport PATH\nexec ${isRoot ? `unshare ${OTHER_USER.join(' ')} ` : ''}`;
+  const start = `PATH='${binaries}':"$PATH"\nexport PATH\nexec ${(await namespaces()).map((word) => `${word} `).join('')}`;
   const paths = [['sh', '/bin/sh'] as const, ...programs.map((program) => [program, join(binaries, program)] as const)];
   const commands = paths.map(([program, path]) => [program, `${start}'${path}' "$@"`] as const);
   const hash = createHash('sha256').update(JSON.stringify(commands)).digest('hex').slice(0, 12);
   return cached(join('programs', `postgres-${hash}`), (folder) => writeScripts(folder, commands));
+}
+
+/** The command that runs another one as a user who may run PostgreSQL. */
+async function namespaces(): Promise<readonly string[]> {
+  const [unshare, ...flags] = OWN_MEMORY;
+  if (process.getuid?.() === 0) {
+    await run(unshare, [...flags, ...OTHER_USER, 'true']);
+    return [...OWN_MEMORY, ...OTHER_USER];
+  }
+  // Some systems reserve namespaces for root.
+  const found = run(unshare, [...flags, ...SAME_USER, 'true']).then(
+    () => [...OWN_MEMORY, ...SAME_USER],
+    () => [],
+  );
+  return found;
 }
 
 export async function writeScripts(folder: string, commands: readonly (readonly [name: string, command: string])[]): Promise<void> {

@@ -1,7 +1,8 @@
 import { freePort } from '../../ports.ts';
+import { quickFolder } from '../../scratch.ts';
 import { makeCertificates } from '../certificates.ts';
 import { ServerProcess } from '../process.ts';
-import { onlyServer, startCluster, startServers } from '../start.ts';
+import { onlyServer, startCluster, startServers, type Premises } from '../start.ts';
 import { postgresKind } from './kind.ts';
 import { instancePlan, urlOf } from './plan.ts';
 import { postgresSource } from './source.ts';
@@ -20,7 +21,7 @@ export async function startPostgres({
   const source = await postgresSource(version);
   const isNew = ownIdentity || options.auth !== undefined || source.programs === undefined;
   const template = isNew || source.programs === undefined ? undefined : await templateOf(source.programs);
-  const cluster = await startCluster('postgres', async (premises) => {
+  const begin = async (premises: Premises): Promise<readonly ServerProcess[]> => {
     const { folder } = premises;
     const certificates = options.tls === undefined ? undefined : await makeCertificates(folder, 'client');
     return startServers(premises, async () => {
@@ -28,6 +29,6 @@ export async function startPostgres({
       const instance = source.instance(await instancePlan(plan));
       return [new ServerProcess({ url: urlOf(plan), instance, kind: postgresKind, auth: options.auth, tls: certificates })];
     });
-  });
-  return onlyServer(cluster);
+  };
+  return onlyServer(await startCluster('postgres', begin, await quickFolder()));
 }
