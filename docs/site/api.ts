@@ -12,6 +12,7 @@ import { REPOSITORY, root } from './pages.ts';
 const ENTRY_POINTS = new Map([
   ['incumbent', 'incumbent/src/index.ts'],
   ['incumbent/monitor', 'incumbent/src/monitor.ts'],
+  ['@incumbent/cron', 'cron/src/index.ts'],
   ['@incumbent/memory', 'memory/src/index.ts'],
   ['@incumbent/peer', 'peer/src/index.ts'],
 ]);

@@ -299,4 +299,12 @@ export const warnings = {
   INCUMBENT_FILE_EXPOSED:
     'Other users of the machine can change the SQLite file or its folder. The text names the ' +
     'mode to set.',
+  INCUMBENT_CRON_MISSED:
+    'Slots of a job of `@incumbent/cron` were missed, and will not run. In a `FleetCron` without ' +
+    '`onReport`.',
+  INCUMBENT_CRON_INTERRUPTED:
+    'The leadership of a former leader ended before a run of `@incumbent/cron` was recorded as ' +
+    'finished. In a `FleetCron` without `onReport`.',
+  INCUMBENT_CRON_FAILED: 'A run of `@incumbent/cron` threw. In a `FleetCron` without `onReport`.',
+  INCUMBENT_CRON_REPORT: 'The `onReport` of a `FleetCron` threw or rejected.',
 } as const satisfies Readonly<Record<string, string>>;

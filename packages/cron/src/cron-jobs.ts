@@ -1,0 +1,80 @@
+/** For `cron`, and for `@nestjs/schedule`, which is built on it. */
+
+import { checkFunction, invalidOption, invalidText } from '@incumbent/core/adapter';
+import type { FleetCron, JobOptions } from './fleet-cron.ts';
+import type { Schedule } from './schedule.ts';
+
+/** The part of a `CronTime` of cron 4 that a schedule needs. */
+export interface CronTimeLike {
+  readonly timeZone?: string | undefined;
+  readonly utcOffset?: number | undefined;
+  readonly realDate: boolean;
+  getNextDateFrom(start: Date, timeZone?: string): { toJSDate(): Date };
+}
+
+/** The part of a `CronJob` of cron 4 that `addCronJobs` needs. */
+export interface CronJobLike {
+  readonly cronTime: CronTimeLike;
+  waitForCompletion: boolean;
+  errorHandler?: ((error: unknown) => void) | null | undefined;
+  stop(): unknown;
+  fireOnTick(): Promise<void>;
+}
+
+/**
+ * The schedule of a `CronTime` of cron: `cronSchedule(new CronTime('0 3 * * *', 'Europe/Berlin'))`.
+ *
+ * @throws `INVALID_OPTION` for a `CronTime` of a single date.
+ */
+export function cronSchedule(time: CronTimeLike): Schedule {
+  checkFunction('time.getNextDateFrom', time.getNextDateFrom);
+  if (time.realDate) throw invalidOption('time', time, 'a cron expression: a single date is no schedule');
+  const zone = time.utcOffset === undefined ? time.timeZone : offsetZone(time.utcOffset);
+  return { nextRun: (after) => time.getNextDateFrom(after, zone).toJSDate() };
+}
+
+/** The zone of an offset in minutes, in the words of luxon: `UTC+05:30`. */
+function offsetZone(minutes: number): string {
+  const pad = (part: number): string => String(part).padStart(2, '0');
+  const absolute = Math.abs(minutes);
+  return `UTC${minutes < 0 ? '-' : '+'}${pad(Math.trunc(absolute / 60))}:${pad(absolute % 60)}`;
+}
+
+/** The name that `@nestjs/schedule` gives to a job without one. It differs in each process. */
+const RANDOM_NAME = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+/**
+ * Takes jobs of cron over by their names, such as all jobs with `@Cron` of a NestJS application:
+ * `addCronJobs(cron, schedulerRegistry.getCronJobs())`. Stops the timer of each job, so that it runs
+ * only as a job of the fleet's cron, and makes its callbacks awaited (`waitForCompletion`). Jobs that
+ * are to run in every process must be left out.
+ *
+ * In a callback, `FleetCron.currentRun` has the slot, the term and the signal. `@nestjs/schedule` logs
+ * an error of a method itself, so such a run counts as finished.
+ *
+ * @throws As `cron.add` does. `INVALID_OPTION` for a job of `@Cron` without a `name`, whose random name
+ *   differs in each process. The jobs before it have been taken over.
+ */
+export function addCronJobs(cron: FleetCron, jobs: Iterable<readonly [name: string, job: CronJobLike]>, options: JobOptions = {}): void {
+  for (const [name, job] of jobs) {
+    if (RANDOM_NAME.test(name)) throw invalidText('job', name, 'a name that is the same in each process: @Cron(expression, { name })');
+    cron.add(name, cronSchedule(job.cronTime), runner(job), options);
+    job.stop();
+  }
+}
+
+/** Runs the callbacks of a job. Rejects as they do: cron itself only passes their error on. */
+function runner(job: CronJobLike): () => Promise<void> {
+  const { errorHandler } = job;
+  let failures: unknown[] = [];
+  job.waitForCompletion = true;
+  job.errorHandler = (error) => {
+    failures.push(error);
+    errorHandler?.(error);
+  };
+  return async () => {
+    failures = [];
+    await job.fireOnTick();
+    for (const error of failures) throw error;
+  };
+}

@@ -1,0 +1,163 @@
+/** Jobs that run once per slot in a fleet of processes. */
+
+import { type Clock, type Election, type SignalOptions, systemClock } from '@incumbent/core';
+import { checkFunction, checkKnown, checkName, checkNumber, checkOneOf, checkSignal, invalidOption } from '@incumbent/core/adapter';
+import { type CronReport, reporter, warn } from './reports.ts';
+import { checkSchedule, type Schedule } from './schedule.ts';
+import { type CronRun, CronTerm, currentRuns, type Job, type Misfire, type TermContext } from './term.ts';
+
+/** The options of one job. Those of the `FleetCron` are the defaults. */
+export interface JobOptions {
+  /**
+   * What happens to a slot that no process has claimed within `graceMs`: during a failover, while
+   * the fleet was down, or because the former run of the job took so long. `'run'` runs it late,
+   * `'report'` calls `onReport`, and `'skip'` does nothing. Default `'run'`.
+   */
+  readonly misfire?: Misfire;
+  /**
+   * With `misfire: 'run'`: how many missed slots run late, one after the other. The latest do; the
+   * others are reported. From 1 to 100. Default 1.
+   */
+  readonly maxLate?: number;
+  /** How long after its time a slot is not yet missed, in ms. From 0 to 86,400,000. Default 1,000. */
+  readonly graceMs?: number;
+}
+
+/** The options of a {@link FleetCron}. */
+export interface FleetCronOptions extends JobOptions {
+  /**
+   * Called about slots that did not run, or whose run did not end well. May be async; it is not
+   * awaited. Default: a warning of Node, with the code `INCUMBENT_CRON_MISSED`,
+   * `INCUMBENT_CRON_INTERRUPTED` or `INCUMBENT_CRON_FAILED`.
+   */
+  readonly onReport?: (report: CronReport) => unknown;
+  /** The clock of the member, for tests and simulation. Default `systemClock`. */
+  readonly clock?: Clock;
+}
+
+const jobOptions = ['misfire', 'maxLate', 'graceMs'] as const;
+
+/** The part of an election that a cron uses. */
+export type CronElection = Pick<Election, 'name' | 'lead'>;
+
+/** @internal Takes part in each term: a scheduler that asks before it runs a job itself. */
+export interface CronParticipant {
+  begin(term: CronTerm): void;
+  end(): void;
+}
+
+/**
+ * Runs jobs in the leader of an election, each slot of a job at most once in the whole fleet. The
+ * leader claims a slot in the store before it runs the job, by a write that the store refuses after
+ * a newer term has begun. So a slot that is recorded does not run again, whoever leads next. A leader
+ * that dies between the claim and the end of the work loses that run, and the next leader reports
+ * it. Work that must not be lost has to be repeatable, and to note itself what is left to do.
+ *
+ * One job runs one slot at a time. Different jobs run side by side. For one election per job, give
+ * each job a `FleetCron` of its own. All processes need the same election and job names.
+ */
+export class FleetCron {
+  readonly #election: CronElection;
+  readonly #context: TermContext;
+  readonly #defaults: Required<JobOptions>;
+  readonly #jobs = new Map<string, Job>();
+  readonly #participants: CronParticipant[] = [];
+  #isRunning = false;
+
+  /** Does no I/O. Throws `INVALID_OPTION` for wrong options. */
+  constructor(election: CronElection, options: FleetCronOptions = {}) {
+    if (typeof election !== 'object' || election === null || typeof election.lead !== 'function')
+      throw invalidOption('election', election, 'an election: member.election(name)');
+    const { onReport = warn, clock = systemClock, ...defaults } = options;
+    checkKnown('cron', options, [...jobOptions, 'onReport', 'clock']);
+    checkFunction('onReport', onReport);
+    this.#election = election;
+    this.#context = { election: election.name, clock, report: reporter(onReport) };
+    this.#defaults = checkJob(defaults, { misfire: 'run', maxLate: 1, graceMs: 1_000 });
+  }
+
+  /**
+   * The run in whose work this is called, directly or in what the work awaits; undefined elsewhere.
+   * For work that gets no arguments, such as a method with `@Cron`.
+   */
+  static get currentRun(): CronRun | undefined {
+    return currentRuns.getStore();
+  }
+
+  /**
+   * Adds a job before `run` is called. The first leader that has a new job counts its slots from then
+   * on. The name is a part of the key of the job's last slot, `cron/<election>/<job>`: a job that is
+   * renamed is a new job.
+   *
+   * Work that throws is reported. Its slot does not run again. Work that throws a fence's `STALE_TERM`
+   * ends the leadership, as in `election.lead`.
+   *
+   * @throws `INVALID_NAME`. `INVALID_OPTION`, also for a name that has been added, and after `run`.
+   */
+  add(name: string, schedule: Schedule, work: (run: CronRun) => unknown, options: JobOptions = {}): void {
+    checkName('job', name);
+    checkSchedule(schedule);
+    checkFunction('work', work);
+    if (this.#jobs.has(name)) throw invalidOption('job', name, 'a name that no other job has');
+    if (this.#isRunning) throw invalidOption('job', name, 'added before run() is called');
+    this.#jobs.set(name, { name, schedule, work, ...this.#optionsOf(options) });
+  }
+
+  /**
+   * Campaigns, and runs the jobs while this process leads. Resolves when the member closes, after
+   * `shutdownOn` for example; a run under way is drained first, for `drainMs` at most.
+   *
+   * @throws As `election.lead` does. Aborting the signal drains the work, resigns, and rejects.
+   *   `INVALID_OPTION` when a schedule returns a time in the past. `FOREIGN_DATA` if the key of a job
+   *   holds something else.
+   */
+  async run(options: SignalOptions = {}): Promise<void> {
+    const signal = checkSignal(options);
+    this.#isRunning = true;
+    try {
+      await this.#election.lead(
+        async (leadership) => {
+          const term = new CronTerm(this.#context, leadership);
+          for (const each of this.#participants) each.begin(term);
+          await term.run([...this.#jobs.values()]);
+        },
+        signal === undefined ? {} : { signal },
+      );
+    } finally {
+      this.#isRunning = false;
+      for (const each of this.#participants) each.end();
+    }
+  }
+
+  /** @internal Whether `run` has been called and has not returned. */
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
+  /** @internal The clock of this cron. */
+  get clock(): Clock {
+    return this.#context.clock;
+  }
+
+  /** @internal Adds a scheduler that asks before it runs a job itself. Returns its options. */
+  join(participant: CronParticipant, options: JobOptions): Required<JobOptions> {
+    const checked = this.#optionsOf(options);
+    this.#participants.push(participant);
+    return checked;
+  }
+
+  #optionsOf(options: JobOptions): Required<JobOptions> {
+    checkKnown('job', options, jobOptions);
+    return checkJob(options, this.#defaults);
+  }
+}
+
+function checkJob({ misfire, maxLate, graceMs }: JobOptions, defaults: Required<JobOptions>): Required<JobOptions> {
+  const checked = {
+    misfire: checkOneOf('misfire', misfire, defaults.misfire, ['run', 'report', 'skip']),
+    maxLate: checkNumber('maxLate', maxLate, defaults.maxLate, { min: 1, max: 100 }),
+    graceMs: checkNumber('graceMs', graceMs, defaults.graceMs, { min: 0, max: 86_400_000 }),
+  };
+  if (!Number.isInteger(checked.maxLate)) throw invalidOption('maxLate', maxLate, 'a whole number');
+  return checked;
+}

@@ -1,0 +1,142 @@
+/** For `node-cron`: its tasks keep their own timers, and ask a coordinator whether to run. */
+
+import { isIncumbentError } from '@incumbent/core';
+import { checkKnown, checkName, checkNumber, invalidText } from '@incumbent/core/adapter';
+import type { CronParticipant, FleetCron, JobOptions } from './fleet-cron.ts';
+import type { SlotMs } from './schedule.ts';
+import type { ClaimedRun, CronRun, CronTerm } from './term.ts';
+
+/** The options of a {@link NodeCronCoordinator}. */
+export interface NodeCronOptions extends Omit<JobOptions, 'maxLate'> {
+  /**
+   * With `misfire: 'run'`: how long a process that does not lead keeps the last slot of a task, to run
+   * it if it is elected meanwhile, in ms. At least the member's ttl, so that a failover misses no
+   * slot. With `noOverlap`, node-cron warns of each slot that comes during this time. From 0 to
+   * 3,600,000. Default 30,000.
+   */
+  readonly holdMs?: number;
+}
+
+/** A slot that came while this process did not lead. */
+interface HeldSlot {
+  readonly slot: SlotMs;
+  /** Settles the question of node-cron: with the run, or undefined if another process has it. */
+  readonly settle: (claimed: Promise<ClaimedRun | undefined> | undefined) => void;
+}
+
+/** The time at the end of node-cron's key, after a colon: `2026-01-31T03:00:00.000Z`. */
+const ISO_LENGTH = 24;
+
+/**
+ * A `RunCoordinator` of node-cron 4.5 and later: `schedule(expression, task, { name, distributed: true,
+ * runCoordinator })`. The process that leads claims the slot, and only that process runs the task. The
+ * name of the task is the name of the job.
+ *
+ * node-cron knows only the present slot, so of several missed slots at most the latest runs late, and
+ * slots that pass while no process runs are not noticed. node-cron keeps the errors of a task to
+ * itself, so a task that throws counts as finished.
+ */
+export class NodeCronCoordinator {
+  readonly #cron: FleetCron;
+  readonly #options: Required<NodeCronOptions>;
+  readonly #participant: CronParticipant;
+  readonly #held = new Map<string, HeldSlot>();
+  readonly #runs = new Map<string, ClaimedRun>();
+  #term: CronTerm | undefined;
+
+  /** @throws `INVALID_OPTION`. */
+  constructor(cron: FleetCron, options: NodeCronOptions = {}) {
+    checkKnown('coordinator', options, ['misfire', 'graceMs', 'holdMs']);
+    const { holdMs, ...others } = options;
+    this.#cron = cron;
+    this.#participant = { begin: (term) => this.#begin(term), end: () => this.#end() };
+    const hold = checkNumber('holdMs', holdMs, 30_000, { min: 0, max: 3_600_000 });
+    this.#options = { ...cron.join(this.#participant, others), holdMs: hold };
+  }
+
+  /**
+   * Called by node-cron at each slot of a task. True in one process of the fleet, after it has claimed
+   * the slot. Rejects if `cron.run()` is not under way, and with errors of the store: node-cron then
+   * logs the error and skips the slot in this process.
+   */
+  async shouldRun(key: string): Promise<boolean> {
+    const { job, slot } = parseKey(key);
+    if (!this.#cron.isRunning) throw new Error('call run() of the FleetCron first: without it, no process runs the tasks');
+    this.#settle(job, undefined);
+    const claimed = await (this.#term === undefined ? this.#hold(job, slot) : this.#claim(this.#term, job, slot));
+    if (claimed !== undefined) this.#runs.set(key, claimed);
+    return claimed !== undefined;
+  }
+
+  /** Called by node-cron after a run. Records that it is over. */
+  async onComplete(key: string): Promise<void> {
+    const claimed = this.#runs.get(key);
+    this.#runs.delete(key);
+    await claimed?.complete();
+  }
+
+  /** The run of a task, from the context with which node-cron calls the task. */
+  runOf({ date, task }: { readonly date: Date; readonly task?: { readonly name?: string } }): CronRun | undefined {
+    return this.#runs.get(`${task?.name}:${date.toISOString()}`)?.run;
+  }
+
+  /** Keeps a slot until this process is elected, a later slot comes, or time is up. */
+  async #hold(job: string, slot: SlotMs): Promise<ClaimedRun | undefined> {
+    const { promise, resolve } = Promise.withResolvers<ClaimedRun | undefined>();
+    const held: HeldSlot = { slot, settle: resolve };
+    this.#held.set(job, held);
+    // Kept all the same: if this process is elected, it records the slot as missed.
+    if (this.#options.misfire !== 'run') return undefined;
+    const letGo = this.#cron.clock.schedule(this.#options.holdMs, () => {
+      if (this.#held.get(job) === held) this.#settle(job, undefined);
+    });
+    try {
+      return await promise;
+    } finally {
+      letGo();
+    }
+  }
+
+  #settle(job: string, claimed: Promise<ClaimedRun | undefined> | undefined): void {
+    const held = this.#held.get(job);
+    this.#held.delete(job);
+    held?.settle(claimed);
+  }
+
+  async #claim(term: CronTerm, job: string, slot: SlotMs): Promise<ClaimedRun | undefined> {
+    try {
+      return await term.claim(job, slot, this.#options.graceMs);
+    } catch (error) {
+      if (isIncumbentError(error, 'LEADERSHIP_ENDED')) return undefined;
+      throw error;
+    }
+  }
+
+  #begin(term: CronTerm): void {
+    this.#term = term;
+    void term.over.then(() => {
+      if (this.#term === term) this.#term = undefined;
+    });
+    const { misfire } = this.#options;
+    for (const [job, { slot }] of this.#held) {
+      if (misfire === 'run') this.#settle(job, this.#claim(term, job, slot));
+      else {
+        this.#settle(job, undefined);
+        void term.miss(job, slot, misfire === 'report').catch(() => {});
+      }
+    }
+  }
+
+  /** Answers what is open, because nobody will. */
+  #end(): void {
+    this.#term = undefined;
+    for (const job of this.#held.keys()) this.#settle(job, undefined);
+  }
+}
+
+function parseKey(key: string): { readonly job: string; readonly slot: SlotMs } {
+  const job = checkName('the name of the task', key.slice(0, -ISO_LENGTH - 1));
+  const slot = Date.parse(key.slice(-ISO_LENGTH));
+  if (Number.isNaN(slot)) throw invalidText('key', key, 'the name of a task, a colon and a time, as node-cron passes it');
+  return { job, slot };
+}

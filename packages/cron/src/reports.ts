@@ -1,0 +1,55 @@
+/** What a fleet's cron tells about runs that did not go as scheduled. */
+
+/** A slot that did not run, or whose run did not end well. Each is reported by one process, at most once. */
+export type CronReport =
+  /** No process claimed these slots in time, and they will not run: all from `from` to `to`. */
+  | { readonly type: 'missed'; readonly job: string; readonly from: Date; readonly to: Date }
+  /**
+   * The slot was claimed in this term, which ended before the run was recorded as finished: the
+   * process died, was paused or shut down in the middle, or could not record the end. It will not
+   * run again.
+   */
+  | { readonly type: 'interrupted'; readonly job: string; readonly slot: Date; readonly term: bigint }
+  /** The run of the slot threw. It will not run again. */
+  | { readonly type: 'failed'; readonly job: string; readonly slot: Date; readonly term: bigint; readonly error: unknown };
+
+/** Calls the user's `onReport`, whose errors must not end a leadership. */
+export function reporter(onReport: (report: CronReport) => unknown): (report: CronReport) => void {
+  const fail = (error: unknown): void =>
+    process.emitWarning(`onReport failed: ${String(error)}`, { type: 'CronWarning', code: 'INCUMBENT_CRON_REPORT' });
+  return (report) => {
+    try {
+      Promise.resolve(onReport(report)).catch(fail);
+    } catch (error) {
+      fail(error);
+    }
+  };
+}
+
+const codes: Readonly<Record<CronReport['type'], string>> = {
+  missed: 'INCUMBENT_CRON_MISSED',
+  interrupted: 'INCUMBENT_CRON_INTERRUPTED',
+  failed: 'INCUMBENT_CRON_FAILED',
+};
+
+/** Writes the report as a warning of Node. */
+export function warn(report: CronReport): void {
+  process.emitWarning(textOf(report), { type: 'CronWarning', code: codes[report.type] });
+}
+
+function textOf(report: CronReport): string {
+  switch (report.type) {
+    case 'missed':
+      return `${report.job}: the slots from ${report.from.toISOString()} to ${report.to.toISOString()} were missed, and will not run`;
+    case 'interrupted':
+      return `${report.job}: the run of ${report.slot.toISOString()} in term ${report.term} was not recorded as finished, and will not run again`;
+    case 'failed':
+      return `${report.job}: the run of ${report.slot.toISOString()} in term ${report.term} failed: ${describe(report.error)}`;
+    default:
+      return report satisfies never;
+  }
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? String(error)) : String(error);
+}

@@ -1,0 +1,76 @@
+/** When a job runs: the slots of a schedule, and those of them that were missed. */
+
+import { checkFunction, invalidOption } from '@incumbent/core/adapter';
+
+/** The times at which a job runs. A `Cron` of croner is one. `cronSchedule` makes one for `cron`. */
+export interface Schedule {
+  /**
+   * Returns the first slot after this time, or null if there is none. A later time never has an
+   * earlier first slot. Every process of the fleet must get the same slots, so they must not depend
+   * on when the process started, and a schedule in local time needs its time zone.
+   */
+  nextRun(after: Date): Date | null;
+}
+
+/** A slot: the scheduled time of one run, in ms since the epoch. */
+export type SlotMs = number;
+
+/** The latest time that a `Date` holds. */
+const MAX_DATE_MS = 8.64e15;
+
+/** Throws `INVALID_OPTION` unless the value is a schedule. */
+export function checkSchedule(schedule: unknown): void {
+  if (typeof schedule !== 'object' || schedule === null || !('nextRun' in schedule))
+    throw invalidOption('schedule', schedule, 'an object with the function nextRun, such as a Cron of croner');
+  checkFunction('schedule.nextRun', schedule.nextRun);
+}
+
+/**
+ * The first slot after this time; undefined if there is none. Throws `INVALID_OPTION` if the
+ * schedule returns a time that is not after this one: a job would otherwise run in an endless loop.
+ */
+export function nextSlot(schedule: Schedule, afterMs: SlotMs): SlotMs | undefined {
+  const next: unknown = schedule.nextRun(new Date(afterMs));
+  if (next === null || next === undefined) return undefined;
+  const slot = next instanceof Date ? next.getTime() : Number.NaN;
+  if (slot > afterMs && slot <= MAX_DATE_MS) return slot;
+  throw invalidOption('the result of schedule.nextRun', slot, `a Date after ${afterMs}, or null`);
+}
+
+/** The slots after one time and up to another that a job has missed. */
+export interface Gap {
+  /** The first of those that are too many to run late; undefined if all of them may run. */
+  readonly dropFrom?: SlotMs;
+  /** The last of those. */
+  readonly dropTo?: SlotMs;
+}
+
+/**
+ * Finds the slots after `first`, itself included, and up to `untilMs` that do not run late if only
+ * the latest `keep` of them do. Costs `keep` calls of the schedule, and 60 for each of them if there
+ * are more, however long the gap is.
+ */
+export function gapOf(schedule: Schedule, first: SlotMs, untilMs: number, keep: number): Gap {
+  let end: SlotMs | undefined = first;
+  for (let kept = 0; kept < keep; kept += 1) {
+    end = nextSlot(schedule, end);
+    if (end === undefined || end > untilMs) return {};
+  }
+  // More slots than are kept, so each of these searches finds one.
+  let dropTo = latestSlot(schedule, first, untilMs);
+  for (let kept = 0; kept < keep; kept += 1) dropTo = latestSlot(schedule, first, dropTo - 1);
+  return { dropFrom: first, dropTo };
+}
+
+/** The last slot from `first`, which is one, up to `untilMs`. Bisects the time between the two. */
+function latestSlot(schedule: Schedule, first: SlotMs, untilMs: number): SlotMs {
+  let latest = first;
+  let end = untilMs;
+  while (latest < end) {
+    const middle = latest + Math.floor((end - latest) / 2);
+    const next = nextSlot(schedule, middle);
+    if (next !== undefined && next <= untilMs) latest = next;
+    else end = middle;
+  }
+  return latest;
+}

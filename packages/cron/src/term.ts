@@ -1,0 +1,211 @@
+/** The jobs of a fleet during one leadership: waits for their slots, claims them and runs them. */
+
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { type Clock, isIncumbentError, type Leadership } from '@incumbent/core';
+import { onAbort, sleep } from '@incumbent/core/adapter';
+import type { CronReport } from './reports.ts';
+import { gapOf, nextSlot, type Schedule, type SlotMs } from './schedule.ts';
+import { SlotBook } from './slot-record.ts';
+
+/** One run of a job. */
+export interface CronRun {
+  readonly job: string;
+  /** The scheduled time of this run, which may be in the past. No other run of the job has it. */
+  readonly slot: Date;
+  /** Whether the run begins more than `graceMs` after its slot. */
+  readonly isLate: boolean;
+  /** The fencing token: send it with every write to a resource that is not the store. */
+  readonly term: bigint;
+  /** Aborts when the leadership ends. The run must stop then, within the member's `drainMs`. */
+  readonly signal: AbortSignal;
+  /** To check before an act that cannot be undone, and to write to the store. */
+  readonly leadership: Leadership;
+}
+
+/**
+ * What happens to a slot that no process has claimed in time. `run`: it runs late. `report`: it does
+ * not run, and is reported. `skip`: it does not run, silently.
+ */
+export type Misfire = 'run' | 'report' | 'skip';
+
+/** A job with its options. */
+export interface Job {
+  readonly name: string;
+  readonly schedule: Schedule;
+  readonly work: (run: CronRun) => unknown;
+  readonly misfire: Misfire;
+  readonly maxLate: number;
+  readonly graceMs: number;
+}
+
+export interface TermContext {
+  readonly election: string;
+  readonly clock: Clock;
+  readonly report: (report: CronReport) => void;
+}
+
+/** Follows the wall clock, which may be set, at this distance. */
+const RECHECK_MS = 60_000;
+
+/** The run in whose work this code is called. */
+export const currentRuns: AsyncLocalStorage<CronRun> = new AsyncLocalStorage<CronRun>();
+
+export class CronTerm {
+  readonly #context: TermContext;
+  readonly #leadership: Leadership;
+  /** Aborts with the leadership, or before it when the jobs of this term fail. */
+  readonly #halt = new AbortController();
+  readonly #books = new Map<string, Promise<Opened>>();
+
+  constructor(context: TermContext, leadership: Leadership) {
+    this.#context = context;
+    this.#leadership = leadership;
+  }
+
+  /**
+   * Runs the jobs until the leadership ends. Resolves when all work has stopped. After an error of
+   * the store or of a schedule, gives the leadership up and rejects with that error.
+   */
+  async run(jobs: readonly Job[]): Promise<void> {
+    const { signal, ended } = this.#leadership;
+    const stop = onAbort(signal, () => this.#halt.abort(signal.reason));
+    const loops = jobs.map((job) => this.#loop(job));
+    try {
+      await Promise.all([ended, ...loops]);
+    } catch (error) {
+      this.#halt.abort(error);
+      const stopped = Promise.allSettled(loops);
+      this.#leadership.waitUntil(stopped);
+      await Promise.all([this.#leadership.resign(), stopped]);
+      throw error;
+    } finally {
+      stop();
+    }
+  }
+
+  /** Resolves when the leadership ends. */
+  get over(): Promise<unknown> {
+    return this.#leadership.ended;
+  }
+
+  /**
+   * Claims a slot for a scheduler that runs the work itself. Undefined if the slot has been claimed,
+   * or if the leadership has ended.
+   */
+  async claim(job: string, slot: SlotMs, graceMs: number): Promise<ClaimedRun | undefined> {
+    const { book } = await this.#open(job, slot - 1);
+    if (!(await book.claim(slot)) || !this.#leadership.isValid()) return undefined;
+    const run = this.#runOf(job, slot, this.#context.clock.wall() - slot > graceMs);
+    const done = Promise.withResolvers<void>();
+    this.#leadership.waitUntil(done.promise);
+    const complete = async (): Promise<void> => {
+      done.resolve();
+      if (this.#leadership.isValid()) await book.finish(slot, 'finished');
+    };
+    return { run, complete };
+  }
+
+  /** Records that this slot has been missed, unless it has been claimed. */
+  async miss(job: string, slot: SlotMs, isReported: boolean): Promise<void> {
+    const { book } = await this.#open(job, slot - 1);
+    await this.#miss(book, { job, from: slot, to: slot, isReported });
+  }
+
+  async #loop(job: Job): Promise<void> {
+    const { signal } = this.#halt;
+    try {
+      const opened = await this.#open(job.name, this.#context.clock.wall());
+      let { last } = opened;
+      while (!signal.aborted) last = await this.#step(job, opened.book, last);
+    } catch (error) {
+      // Calls to the store reject once the leadership has ended.
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  /** Waits for the slot after `last`, or deals with it. Returns the last slot that is dealt with. */
+  async #step(job: Job, book: SlotBook, last: SlotMs): Promise<SlotMs> {
+    const { clock } = this.#context;
+    const now = clock.wall();
+    const slot = nextSlot(job.schedule, last);
+    if (slot === undefined || slot > now) {
+      await sleep(clock, Math.min((slot ?? Infinity) - now, RECHECK_MS), this.#halt.signal);
+      return last;
+    }
+    const isLate = now - slot > job.graceMs;
+    if (isLate) {
+      const { dropTo } = gapOf(job.schedule, slot, now - job.graceMs, job.misfire === 'run' ? job.maxLate : 0);
+      if (dropTo !== undefined) {
+        await this.#miss(book, { job: job.name, from: slot, to: dropTo, isReported: job.misfire !== 'skip' });
+        return dropTo;
+      }
+    }
+    if (await book.claim(slot)) await this.#perform(job, book, this.#runOf(job.name, slot, isLate));
+    return slot;
+  }
+
+  /** Runs a slot that is claimed. Rejects only with an error of the store. */
+  async #perform(job: Job, book: SlotBook, run: CronRun): Promise<void> {
+    const slot = run.slot.getTime();
+    if (!this.#leadership.isValid()) return;
+    try {
+      await currentRuns.run(run, async () => job.work(run));
+    } catch (error) {
+      // The next leader reports a run that its own end has stopped.
+      if (run.signal.aborted) return;
+      this.#context.report({ type: 'failed', job: job.name, slot: run.slot, term: run.term, error });
+      await book.finish(slot, 'failed');
+      // A fence has seen a newer term: the next claim must take a higher one.
+      if (isIncumbentError(error, 'STALE_TERM') && error.details.seen > run.term) this.#leadership.reportTerm(error.details.seen);
+      return;
+    }
+    if (this.#leadership.isValid()) await book.finish(slot, 'finished');
+  }
+
+  async #miss(book: SlotBook, { job, from, to, isReported }: MissedSlots): Promise<void> {
+    if ((await book.miss(to)) && isReported) this.#context.report({ type: 'missed', job, from: new Date(from), to: new Date(to) });
+  }
+
+  /** Reads the record of a job, once in this term. */
+  async #open(job: string, nowMs: number): Promise<Opened> {
+    const known = this.#books.get(job);
+    if (known !== undefined) return known;
+    const opening = this.#read(job, nowMs);
+    this.#books.set(job, opening);
+    // Another call tries again.
+    opening.catch(() => this.#books.delete(job));
+    return opening;
+  }
+
+  async #read(job: string, nowMs: number): Promise<Opened> {
+    const book = new SlotBook(this.#leadership, this.#context.election, job);
+    const { last, interrupted } = await book.open(nowMs);
+    if (interrupted !== undefined)
+      this.#context.report({ type: 'interrupted', job, slot: new Date(interrupted.slot), term: interrupted.term });
+    return { book, last };
+  }
+
+  #runOf(job: string, slot: SlotMs, isLate: boolean): CronRun {
+    const { term } = this.#leadership;
+    return { job, slot: new Date(slot), isLate, term, signal: this.#halt.signal, leadership: this.#leadership };
+  }
+}
+
+/** A slot that is claimed for a scheduler that runs the work itself. */
+export interface ClaimedRun {
+  readonly run: CronRun;
+  /** Records that the run is over. Rejects as `leadership.stored` does. */
+  readonly complete: () => Promise<void>;
+}
+
+interface Opened {
+  readonly book: SlotBook;
+  readonly last: SlotMs;
+}
+
+interface MissedSlots {
+  readonly job: string;
+  readonly from: SlotMs;
+  readonly to: SlotMs;
+  readonly isReported: boolean;
+}

@@ -1,0 +1,162 @@
+import { Fence } from '@incumbent/core';
+import { describe, expect, it, vi } from 'vitest';
+import { FleetCron, type FleetCronOptions } from '../src/index.ts';
+import { every, Fleet, secondsOf } from './support/fleet.ts';
+
+const invalid = (code = 'INVALID_OPTION'): unknown => expect.objectContaining({ code });
+
+describe('a job', () => {
+  it('that meets a newer term ends the leadership, and runs on in a higher one', async () => {
+    await using fleet = new Fleet();
+    const fence = new Fence();
+    fence.admit(7n);
+    fleet.start('a', { maxLate: 100 }, ({ term }) => fence.admit(term));
+    await fleet.cluster.advance(3_500);
+    expect(fleet.runs.map(({ second, term }) => [second, term])).toEqual([
+      [1, 1n],
+      [2, 8n],
+      [3, 8n],
+    ]);
+    expect(fleet.reports).toMatchObject([{ type: 'failed', error: { code: 'STALE_TERM' } }]);
+  });
+
+  it('runs on after an outage of the store', async () => {
+    await using fleet = new Fleet();
+    fleet.start('a', { maxLate: 100 });
+    await fleet.cluster.advance(2_500);
+    fleet.cluster.cutOff('a');
+    await fleet.cluster.advance(30_000);
+    fleet.cluster.heal('a');
+    await fleet.cluster.advance(20_000);
+    expect(fleet.seconds).toEqual(Array.from({ length: 52 }, (_, index) => index + 1));
+    expect(fleet.reports.filter(({ type }) => type !== 'interrupted')).toEqual([]);
+  });
+
+  it('whose work does not stop holds up neither the other processes nor the end of its own', async () => {
+    await using fleet = new Fleet();
+    const stuck = fleet.start('a', {}, ({ slot }) => (secondsOf(slot) === 2 ? new Promise(() => {}) : undefined));
+    await fleet.cluster.advance(2_500);
+    fleet.start('b');
+    await fleet.cluster.advance(1_000);
+    await fleet.cluster.run(stuck.member.shutdown());
+    await fleet.cluster.advance(5_000);
+    expect(fleet.runs.at(-1)).toMatchObject({ by: 'b' });
+    const slot = new Date(Date.UTC(2030, 0, 1, 0, 0, 2));
+    expect(fleet.reports).toContainEqual({ type: 'interrupted', job: 'tick', slot, term: 1n });
+  });
+});
+
+describe('run', () => {
+  it('rejects if a schedule goes back, after the other jobs have stopped', async () => {
+    await using fleet = new Fleet();
+    const { cron, member } = fleet.process('a');
+    let stopped = false;
+    cron.add('busy', every(1_000), async ({ signal }) => {
+      await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      stopped = true;
+    });
+    cron.add('wrong', { nextRun: (after) => (secondsOf(after) < 2 ? every(2_000).nextRun(after) : new Date(0)) }, () => {});
+    await expect(fleet.cluster.run(cron.run())).rejects.toEqual(invalid());
+    expect(stopped).toBe(true);
+    expect(await fleet.cluster.run(member.election('cron').candidates())).toEqual([]);
+  });
+
+  it('rejects if the key of a job holds something else', async () => {
+    await using fleet = new Fleet();
+    const { store } = fleet.cluster.process('other');
+    const put = new TextEncoder().encode('{"v":2,"slot":"2030-01-01T00:00:00.000Z","term":"1","state":"finished"}');
+    await fleet.cluster.run(store.compareAndSwap([{ key: 'cron/cron/tick', expect: null, put }], { timeoutMs: 1_000 }));
+    const { cron } = fleet.process('a');
+    cron.add('tick', every(1_000), () => expect.unreachable());
+    await expect(fleet.cluster.run(cron.run())).rejects.toEqual(invalid('FOREIGN_DATA'));
+  });
+
+  it('rejects with the reason of its signal, and can be called again', async () => {
+    await using fleet = new Fleet();
+    const { cron } = fleet.process('a');
+    cron.add('tick', every(1_000), (run) => fleet.note('a', run));
+    const stop = new AbortController();
+    const running = cron.run({ signal: stop.signal });
+    expect(() => cron.add('other', every(1_000), () => {})).toThrow(invalid());
+    await fleet.cluster.advance(1_500);
+    stop.abort(new Error('enough'));
+    await expect(fleet.cluster.run(running)).rejects.toThrow('enough');
+    void cron.run();
+    await fleet.cluster.advance(1_500);
+    expect(fleet.runs.map(({ second, term }) => [second, term])).toEqual([
+      [1, 1n],
+      [2, 2n],
+      [3, 2n],
+    ]);
+  });
+
+  it('leaves no timer behind', async () => {
+    await using fleet = new Fleet();
+    const { cron, member } = fleet.process('a');
+    cron.add('tick', every(1_000), () => {});
+    const running = cron.run();
+    await fleet.cluster.advance(1_500);
+    await fleet.cluster.run(member.close());
+    await fleet.cluster.run(running);
+    expect([fleet.cluster.clock.timers, fleet.cluster.clock.holds]).toEqual([0, 0]);
+  });
+});
+
+describe('an option', () => {
+  const wrong: readonly object[] = [
+    { misfire: 'late' },
+    { maxLate: 0 },
+    { maxLate: 1.5 },
+    { maxLate: 101 },
+    { graceMs: -1 },
+    { onReport: 'console' },
+    { misfires: 'run' },
+  ];
+  it.each(wrong)('such as %o is refused', async (options) => {
+    await using fleet = new Fleet();
+    const election = fleet.cluster.member('a').election('cron');
+    expect(() => new FleetCron(election, options)).toThrow(invalid());
+  });
+
+  it('of a job is checked when it is added, and so are its name, its schedule and its work', async () => {
+    await using fleet = new Fleet();
+    const { cron } = fleet.process('a');
+    cron.add('tick', every(1_000), () => {});
+    const jobs: readonly (() => void)[] = [
+      () => cron.add('tick', every(1_000), () => {}),
+      () => cron.add('other', every(1_000), () => {}, { maxLate: 0 }),
+    ];
+    for (const add of jobs) expect(add).toThrow(invalid());
+    expect(() => cron.add('a/b', every(1_000), () => {})).toThrow(invalid('INVALID_NAME'));
+  });
+});
+
+describe('without onReport', () => {
+  it('a failed run is a warning of Node, and so is an onReport that throws', async () => {
+    const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    await using fleet = new Fleet();
+    const fail = (): void => {
+      throw new Error('no paper');
+    };
+    const { member, cron } = fleet.process('a', { onReport: fail });
+    cron.add('tick', every(1_000), fail);
+    void cron.run();
+    const quiet: FleetCronOptions = { clock: fleet.clockOf('b') };
+    const other = new FleetCron(fleet.cluster.member('b').election('other'), quiet);
+    other.add('tick', every(1_000), fail);
+    void other.run();
+    await fleet.cluster.advance(1_500);
+    await fleet.cluster.run(member.close());
+    const codes = warning.mock.calls.map(([text, options]) => [String(text).split('\n')[0], options]);
+    warning.mockRestore();
+    expect(codes).toEqual(
+      expect.arrayContaining([
+        ['onReport failed: Error: no paper', { type: 'CronWarning', code: 'INCUMBENT_CRON_REPORT' }],
+        [
+          'tick: the run of 2030-01-01T00:00:01.000Z in term 1 failed: Error: no paper',
+          { type: 'CronWarning', code: 'INCUMBENT_CRON_FAILED' },
+        ],
+      ]),
+    );
+  });
+});

@@ -1,0 +1,152 @@
+/** node-cron reads the system's clock and timers, so the fake ones of vitest move with the cluster's. */
+
+import { createTask, type ScheduledTask, type TaskContext, type TaskOptions } from 'node-cron';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { NodeCronCoordinator, type NodeCronOptions } from '../src/index.ts';
+import { Fleet, START_MS } from './support/fleet.ts';
+
+const STEP_MS = 100;
+
+beforeEach(() => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'], now: START_MS }));
+afterEach(() => vi.useRealTimers());
+
+const silent = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} };
+
+class NodeCronFleet extends Fleet {
+  readonly skipped: string[] = [];
+  readonly #tasks: ScheduledTask[] = [];
+
+  /** A process with one task of node-cron, which has a slot each second. */
+  schedule(
+    id: string,
+    options: NodeCronOptions = {},
+    { work = () => {}, ...task }: TaskOptions & { work?: (context: TaskContext) => unknown } = {},
+  ) {
+    const { cron, start, member } = this.process(id);
+    const coordinator = new NodeCronCoordinator(cron, options);
+    const onSlot = async (context: TaskContext): Promise<void> => {
+      const run = coordinator.runOf(context);
+      if (run !== undefined) this.note(id, run);
+      await work(context);
+    };
+    const scheduled = createTask('* * * * * *', onSlot, {
+      name: 'tick',
+      distributed: true,
+      runCoordinator: coordinator,
+      logger: silent,
+      timezone: 'UTC',
+      ...task,
+    });
+    scheduled.on('execution:skipped', ({ reason }) => void this.skipped.push(`${id} ${reason}`));
+    void scheduled.start();
+    this.#tasks.push(scheduled);
+    return { start, member, coordinator, stop: () => scheduled.stop() };
+  }
+
+  async advance(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += STEP_MS) {
+      await vi.advanceTimersByTimeAsync(STEP_MS);
+      await this.cluster.advance(STEP_MS);
+    }
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    for (const task of this.#tasks) await task.destroy();
+    await super[Symbol.asyncDispose]();
+  }
+}
+
+describe('tasks of node-cron', () => {
+  it('run once in a fleet, and each slot is recorded', async () => {
+    await using fleet = new NodeCronFleet();
+    for (const id of ['a', 'b', 'c']) void fleet.schedule(id).start();
+    await fleet.advance(5_500);
+    expect(fleet.seconds).toEqual([1, 2, 3, 4, 5]);
+    expect(new Set(fleet.runs.map(({ by }) => by)).size).toBe(1);
+    expect(fleet.record('tick')).toMatchObject({ slot: '2030-01-01T00:00:05.000Z', state: 'finished' });
+  });
+
+  it('run no slot twice across a failover', async () => {
+    await using fleet = new NodeCronFleet();
+    const [a] = [fleet.schedule('a'), fleet.schedule('b')].map((each) => {
+      void each.start();
+      return each;
+    });
+    await fleet.advance(2_500);
+    expect(fleet.runs.at(-1)?.by).toBe('a');
+    await a?.stop();
+    fleet.cluster.crash('a');
+    await fleet.advance(10_000);
+    expect(fleet.runs.at(-1)).toMatchObject({ by: 'b', second: 12, term: 2n });
+    expect(fleet.runs.filter(({ isLate }) => isLate).length).toBeLessThanOrEqual(1);
+    expect(new Set(fleet.seconds).size).toBe(fleet.seconds.length);
+  });
+
+  it('run a slot late that came during the failover', async () => {
+    await using fleet = new NodeCronFleet();
+    const tasks = ['a', 'b'].map((id) => fleet.schedule(id));
+    for (const { start } of tasks) void start();
+    await fleet.advance(2_500);
+    await tasks[0]?.stop();
+    fleet.cluster.crash('a');
+    await fleet.advance(600);
+    await tasks[1]?.stop();
+    await fleet.advance(10_000);
+    expect(fleet.runs.at(-1)).toMatchObject({ by: 'b', second: 3, isLate: true, term: 2n });
+    expect(fleet.reports).toEqual([]);
+  });
+
+  it('report that slot with misfire "report"', async () => {
+    await using fleet = new NodeCronFleet();
+    const tasks = ['a', 'b'].map((id) => fleet.schedule(id, { misfire: 'report' }));
+    for (const { start } of tasks) void start();
+    await fleet.advance(2_500);
+    await tasks[0]?.stop();
+    fleet.cluster.crash('a');
+    await fleet.advance(600);
+    await tasks[1]?.stop();
+    await fleet.advance(10_000);
+    expect(fleet.seconds).toEqual([1, 2]);
+    const slot = new Date(START_MS + 3_000);
+    expect(fleet.reports).toEqual([{ type: 'missed', job: 'tick', from: slot, to: slot }]);
+  });
+
+  it('give up a slot that is held for longer than holdMs', async () => {
+    await using fleet = new NodeCronFleet();
+    const [a, b] = ['a', 'b'].map((id) => fleet.schedule(id, { holdMs: 500 }));
+    void a?.start();
+    await fleet.advance(500);
+    void b?.start();
+    await fleet.advance(800);
+    expect(fleet.skipped).toEqual([]);
+    await fleet.advance(400);
+    expect(fleet.skipped).toEqual(['b not-elected']);
+  });
+
+  it('are refused before run is called', async () => {
+    await using fleet = new NodeCronFleet();
+    fleet.schedule('a');
+    await fleet.advance(1_500);
+    expect(fleet.skipped).toEqual(['a coordinator-error']);
+  });
+
+  it('that are asked about when the member closes do not run', async () => {
+    await using fleet = new NodeCronFleet();
+    const [a, b] = ['a', 'b'].map((id) => fleet.schedule(id));
+    void a?.start();
+    await fleet.advance(500);
+    const running = b?.start();
+    await fleet.advance(1_000);
+    await fleet.cluster.run(Promise.all([b?.member.close(), running]));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(fleet.skipped).toEqual(['b not-elected']);
+    expect(fleet.seconds).toEqual([1]);
+  });
+
+  it('with names that are no names of jobs are refused', async () => {
+    await using fleet = new NodeCronFleet();
+    void fleet.schedule('a', {}, { name: 'send mails' }).start();
+    await fleet.advance(1_500);
+    expect(fleet.skipped).toEqual(['a coordinator-error']);
+  });
+});
