@@ -46,6 +46,7 @@ describe('a URL', () => {
     }));
 
   refusesUrls(openConsul, 'consul', [
+    ['a user without a password', 'consul://secret@one'],
     ['an empty token', 'consul://:@one'],
     ['an unknown kind of session', 'consul://:secret@one?session=lock'],
     ['a lock delay above Consul’s limit', 'consul://one?lockDelayMs=60001'],

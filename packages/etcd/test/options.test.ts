@@ -35,7 +35,7 @@ describe('a URL', () => {
       await expect(readOptions(`etcds://one?ca=${ca}.none`)).rejects.toMatchObject({ code: 'ENOENT' });
     }));
 
-  refusesUrls(openEtcd, 'etcd');
+  refusesUrls(openEtcd, 'etcd', [['a user without a password', 'etcd://secret@one']]);
 
   it('never shows its password in an error', async () => {
     for (const url of ['etcd://alice:hunter2@', 'etcd://alice:hunter2@one:0', 'etcd://alice:hunter2@one?x=1', 'bad://alice:hunter2@one']) {

@@ -21,12 +21,12 @@ interface NewEntry {
 }
 
 export async function enqueue(calls: StoreCalls, { prefix, name, value, lease }: NewEntry, options: CallOptions): Promise<Entry> {
-  calls.check(options);
+  const call = calls.check(options);
   const key = calls.checkKey('prefix', `${checkPath('prefix', prefix)}/${checkPart('name', name)}`);
   checkValueSize(LIMITS, value);
   if (!isOurs(lease)) throw leaseGone('postgres', lease);
   const args = [text(key), bytes(value), text(lease)];
-  return calls.run({ method: 'enqueue', name: 'enqueue', args, read: (rows) => enqueuedEntry(rows, key, lease) }, options);
+  return calls.run({ method: 'enqueue', name: 'enqueue', args, read: (rows) => enqueuedEntry(rows, key, lease) }, call);
 }
 
 /** Reads the answer of the function `enqueue`. */

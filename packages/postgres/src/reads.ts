@@ -42,18 +42,18 @@ export class Reads {
   }
 
   async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
-    this.#calls.check(options);
+    const call = this.#calls.check(options);
     const query = { key: this.#calls.checkKey('key', key) };
-    const [entry] = await this.#calls.call('read', () => this.#batcher.read(query, options), options);
+    const [entry] = await this.#calls.call('read', () => this.#batcher.read(query, call), call);
     return entry;
   }
 
   async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
-    this.#calls.check(options);
+    const call = this.#calls.check(options);
     checkListing(options);
     const { values = true, before, first, last } = options;
     const query = { prefix: this.#calls.checkKey('prefix', prefix), before, first, last, values };
-    const entries = await this.#calls.call('list', () => this.#batcher.read(query, options), options);
+    const entries = await this.#calls.call('list', () => this.#batcher.read(query, call), call);
     return values ? entries : entries.map(withoutValue);
   }
 

@@ -72,37 +72,37 @@ export class PostgresStore implements Store {
     return renewLease(this.#calls, lease, options);
   }
 
-  async revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
+  async revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
     return revokeLease(this.#calls, lease, options);
   }
 
-  async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
+  async compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
     return compareAndSwap(this.#calls, changes, options);
   }
 
-  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
+  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
     return enqueue(this.#calls, { prefix, name, value, lease }, options);
   }
 
-  async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
+  async read(key: Key, options: CallOptions = {}): Promise<Entry | undefined> {
     return this.#reads.read(key, options);
   }
 
-  async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
+  async list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
     return this.#reads.list(prefix, options);
   }
 
-  watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
+  watch(key: Key, options: WatchOptions = {}): AsyncIterable<Entry | undefined> {
     return watchQuery(this.#hub, { key: this.#calls.checkKey('key', key) }, ([entry]) => entry, options);
   }
 
-  watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
+  watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
     return watchQuery(this.#hub, { prefix: this.#calls.checkKey('prefix', prefix) }, (entries) => entries, options);
   }
 
-  async inspect(options: CallOptions): Promise<StoreReport> {
-    this.#calls.check(options);
-    return this.#calls.call('inspect', () => reportOf(this.#calls.client, options, () => this.#clock.wall()), options);
+  async inspect(options: CallOptions = {}): Promise<StoreReport> {
+    const call = this.#calls.check(options);
+    return this.#calls.call('inspect', () => reportOf(this.#calls.client, call, () => this.#clock.wall()), call);
   }
 
   /** Ends all calls, watches and sockets at once. Idempotent. */

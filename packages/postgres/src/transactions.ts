@@ -18,11 +18,11 @@ const [KIND, PLACE, ENTRY, REVISION, LEASE] = [0, 1, 2, 4, 6] as const;
 const NEVER = integer(-1);
 
 export async function compareAndSwap(calls: StoreCalls, changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
-  calls.check(options);
+  const call = calls.check(options);
   checkChanges(changes);
   for (const { key } of changes) calls.checkKey('key', key);
   const read = (rows: readonly Row[]): SwapResult => swapResult(rows, changes.length);
-  return calls.run({ method: 'compareAndSwap', name: 'swap', args: swapArgs(changes), read }, options);
+  return calls.run({ method: 'compareAndSwap', name: 'swap', args: swapArgs(changes), read }, call);
 }
 
 /** The arguments of the function `swap`. Throws `TOO_LARGE`. */

@@ -53,6 +53,7 @@ describe('a URL', () => {
     }));
 
   refusesUrls(openRedis, 'redis', [
+    ['a user without a password', 'redis://secret@one'],
     ['a database that is none', 'redis://alice:secret@one?db=first'],
     ['a database out of range', 'redis://alice:secret@one?db=70000'],
   ]);

@@ -30,6 +30,7 @@ describe('a URL', () => {
     }));
 
   refusesUrls(openZookeeper, 'zookeeper', [
+    ['a user without a password', 'zookeeper://secret@one'],
     ['an unknown kind of permission', 'zookeeper://alice:secret@one?acl=none'],
     ['permissions without credentials', 'zookeeper://one?acl=creator'],
   ]);

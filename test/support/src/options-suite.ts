@@ -40,7 +40,6 @@ function commonDefects(scheme: string): readonly Defect<string>[] {
     ['no host', `${scheme}://`],
     ['an empty or a second host', `${scheme}://one,,two`],
     ['a port out of range', `${scheme}://one:70000`],
-    ['a user without a password', `${scheme}://secret@one`],
     ['a bad percent', `${scheme}://:%zz@one`],
     ['a namespace with a bad character', `${scheme}://one/a%20b`],
     ['a namespace that ends in a slash', `${scheme}://one/a/`],

@@ -1,6 +1,6 @@
 /** What a server reports about itself, for opening and for the store's `inspect`. */
 
-import type { CallOptions, StoreReport } from '@incumbent/core';
+import type { StoreReport, TimedCall } from '@incumbent/core';
 
 import type { Client } from './client.ts';
 import { onlyRow, type Row, textAt } from './rows.ts';
@@ -26,7 +26,7 @@ export function weaknessesIn(row: Row): readonly string[] {
 }
 
 /** `wallMs` reads this process's wall clock. Rejects with an `ExchangeError`. */
-export async function reportOf(client: Client, options: CallOptions, wallMs: () => number): Promise<StoreReport> {
+export async function reportOf(client: Client, options: TimedCall, wallMs: () => number): Promise<StoreReport> {
   const [weak] = [onlyRow(await client.call(() => DURABILITY, options))];
   const sentAtMs = wallMs();
   const row = onlyRow(

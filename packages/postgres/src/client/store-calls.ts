@@ -1,6 +1,6 @@
 /** The calls of one store: each runs one function of the schema, and every failure becomes a `StoreError`. */
 
-import type { CallOptions, Key } from '@incumbent/core';
+import type { CallOptions, Key, TimedCall } from '@incumbent/core';
 import { checkCall, checkPath } from '@incumbent/core/adapter';
 import { closedMeanwhile, storeClosed, tooLarge } from '@incumbent/network';
 
@@ -41,13 +41,14 @@ export class StoreCalls {
   }
 
   /**
-   * Throws for options that cannot be used, with the reason of a signal that has aborted, and for a
-   * closed store.
+   * Returns the options with their timeout. Throws if the options are invalid, if the signal has
+   * aborted (its reason), or if the store is closed.
    */
-  check(options: CallOptions): void {
-    checkCall(options);
+  check<O extends CallOptions>(options: O): TimedCall<O> {
+    const call = checkCall(options);
     options.signal?.throwIfAborted();
     if (this.client.closed) throw storeClosed('postgres');
+    return call;
   }
 
   /** Throws for a path that cannot be a key, and `TOO_LARGE` for one that an index cannot hold. */
@@ -58,7 +59,7 @@ export class StoreCalls {
   }
 
   /** Rejects with a `StoreError`, or with the signal's reason. */
-  run<T>({ method, name, args, read, urgent = false }: FunctionCall<T>, options: CallOptions): Promise<T> {
+  run<T>({ method, name, args, read, urgent = false }: FunctionCall<T>, options: TimedCall): Promise<T> {
     return this.call(method, async () => read(await this.rows(name, args, { ...options, urgent })), options);
   }
 
@@ -68,7 +69,7 @@ export class StoreCalls {
   }
 
   /** Runs any task of the client. Rejects with a `StoreError`, or with the signal's reason. */
-  async call<T>(method: string, task: () => Promise<T>, { signal }: CallOptions): Promise<T> {
+  async call<T>(method: string, task: () => Promise<T>, { signal }: TimedCall): Promise<T> {
     try {
       return await task();
     } catch (error) {
