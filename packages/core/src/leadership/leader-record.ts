@@ -43,6 +43,8 @@ export class LeaderRecordWriter {
   readonly #termValue: Uint8Array | undefined;
   readonly #previous: PreviousRecord | undefined;
   #revision: Revision;
+  /** How many writes were requested. */
+  #publications = 0;
   /** The last requested write. The next one starts after it. */
   #lastWrite: Promise<unknown> | undefined;
 
@@ -91,6 +93,7 @@ export class LeaderRecordWriter {
    * with an error that a retry does not solve.
    */
   async write(payload: Payload, how: Writing): Promise<Written> {
+    this.#publications += 1;
     const put = writeLeader(this.#recordOf(payload));
     const writing = Promise.resolve(this.#lastWrite).then(() => this.#untilCertain(put, how));
     this.#lastWrite = writing.catch(() => {});
@@ -98,7 +101,8 @@ export class LeaderRecordWriter {
   }
 
   #recordOf(payload: Payload): LeaderRecord {
-    return { term: this.#term, ...this.#context.self, entry: this.#entryKey, payload, previous: this.#previous };
+    const publication = this.#publications === 0 ? undefined : this.#publications;
+    return { term: this.#term, ...this.#context.self, entry: this.#entryKey, payload, previous: this.#previous, publication };
   }
 
   async #untilCertain(put: Uint8Array, { call, signal }: Writing): Promise<Written> {

@@ -53,6 +53,8 @@ export interface KnownLeader {
   /** The record. Each observer decodes the value with its own codec. */
   readonly entry: Entry;
   readonly previous?: PreviousTerm | undefined;
+  /** The number of the record in its term. 0 before the first publication. */
+  readonly publication: number;
   /**
    * Only if the term is lower than one seen before: a linearizable read has confirmed that the
    * store has gone back.
@@ -63,7 +65,7 @@ export interface KnownLeader {
 /** Who leads, or why nobody does. */
 export type LeaderState = KnownLeader | VacantView;
 
-/** Turns events and reads of the key `leader` into states, and remembers the highest term. */
+/** Turns events and reads of the key `leader` into states, and remembers the newest one. */
 export class LeaderStateReader {
   readonly #store: Store;
   readonly #keys: ElectionKeys;
@@ -72,6 +74,8 @@ export class LeaderStateReader {
   #highest = 0n;
   /** True if that term has ended. */
   #isOver = false;
+  /** The publication of the last leader's state passed to `keep`. */
+  #publication = 0;
 
   constructor(store: Store, keys: ElectionKeys, timeoutMs: number) {
     this.#store = store;
@@ -80,14 +84,14 @@ export class LeaderStateReader {
   }
 
   /**
-   * Resolves with the state that an event or a read shows. Never an older term than one passed to
-   * {@link keep}, and never a leader after the end of its term, unless the store itself has gone
-   * back.
+   * Resolves with the state that an event or a read shows. Never an older term or publication than
+   * those passed to {@link keep}, and never a leader after the end of its term, unless the store
+   * itself has gone back.
    */
   async see(entry: Entry | undefined, signal: AbortSignal): Promise<LeaderState> {
     if (entry === undefined) return this.#vacancy(signal);
     const state = leaderIn(entry);
-    if (state.term > this.#highest || (state.term === this.#highest && !this.#isOver)) return state;
+    if (!this.#isOld(state)) return state;
     // The watch has repeated an old state, or the store has gone back.
     const confirmed = await this.leader(signal);
     return confirmed === undefined ? this.#vacancy(signal) : this.#resetIfLower(leaderIn(confirmed));
@@ -99,10 +103,20 @@ export class LeaderStateReader {
   }
 
   /** Remembers this state as the last one. */
-  keep({ state, term }: LeaderState): void {
-    if (term === undefined) return;
-    this.#highest = term;
-    this.#isOver = state === 'vacant';
+  keep(state: LeaderState): void {
+    if (state.term === undefined) return;
+    this.#highest = state.term;
+    this.#isOver = state.state === 'vacant';
+    if (state.state === 'leader') this.#publication = state.publication;
+  }
+
+  /**
+   * True if a newer state than this one is known. Compares publications, not revisions, because the
+   * store contract does not say which of two revisions is newer.
+   */
+  #isOld({ term, publication }: KnownLeader): boolean {
+    if (term !== this.#highest) return term < this.#highest;
+    return this.#isOver || publication < this.#publication;
   }
 
   #resetIfLower(state: KnownLeader): KnownLeader {
@@ -142,8 +156,8 @@ export class LeaderStateReader {
 
 /** The state that the leader's record shows. */
 export function leaderIn(entry: Entry): KnownLeader {
-  const { term, previous } = readLeader(entry);
-  return { state: 'leader', term, entry, previous };
+  const { term, previous, publication = 0 } = readLeader(entry);
+  return { state: 'leader', term, entry, previous, publication };
 }
 
 /** Measures the vacancies that a watch shows from their beginning to their end. */

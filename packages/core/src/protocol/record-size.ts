@@ -29,7 +29,8 @@ export function checkRecordSize(store: Store, self: MemberIdentity, key: Key, pa
 
 function longestRecord(self: MemberIdentity, key: Key, payload: Payload): number {
   const entry = key + 'x'.repeat(ADDED_TO_NAME);
-  const record = writeLeader({ term: MAX_TERM, ...self, entry, payload, previous: LONGEST_PREVIOUS });
+  const publication = Number.MAX_SAFE_INTEGER;
+  const record = writeLeader({ term: MAX_TERM, ...self, entry, payload, previous: LONGEST_PREVIOUS, publication });
   return Math.max(record.length, longestEntry(key, payload));
 }
 

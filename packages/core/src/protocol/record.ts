@@ -32,6 +32,12 @@ export interface LeaderRecord {
    * record.
    */
   readonly previous?: PreviousRecord | undefined;
+  /**
+   * How many values the leader has published in this term, from 1. Of two records of one term, the
+   * one with the lower number is older. Absent before the first publication, and if an older version
+   * has written the record.
+   */
+  readonly publication?: number | undefined;
 }
 
 /**
@@ -189,9 +195,9 @@ function payloadFields(payload: Payload): Json {
 
 /** Encodes the value of the key `leader`. */
 export function writeLeader(record: LeaderRecord): Uint8Array {
-  const { term, memberId, incarnation, entry, payload, previous } = record;
+  const { term, memberId, incarnation, entry, payload, previous, publication } = record;
   const before = previous === undefined ? {} : { previous: { ...previous, term: String(previous.term) } };
-  return write({ term: String(term), memberId, incarnation, entry, ...before, ...payloadFields(payload) });
+  return write({ term: String(term), memberId, incarnation, entry, ...before, publication, ...payloadFields(payload) });
 }
 
 /**
@@ -227,7 +233,7 @@ export function readLeader(entry: Entry): LeaderRecord {
   const own = written.get(entry);
   if (own !== undefined) return own;
   const json = open(entry);
-  const previous = readPrevious(json['previous']);
+  const [previous, { publication }] = [readPrevious(json['previous']), json];
   return {
     term: termOf(entry, json, 'term'),
     memberId: text(entry, json, 'memberId'),
@@ -235,6 +241,7 @@ export function readLeader(entry: Entry): LeaderRecord {
     entry: text(entry, json, 'entry'),
     payload: payloadOf(json),
     ...(previous === undefined ? {} : { previous }),
+    ...(typeof publication === 'number' && Number.isSafeInteger(publication) && publication > 0 ? { publication } : {}),
   };
 }
 

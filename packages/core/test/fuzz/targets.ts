@@ -112,7 +112,7 @@ const records: FuzzTarget = {
   name: 'records',
   inputs: fc.oneof(
     fc.record({ term, ...identity, entry: text, payload }).map(writeLeader),
-    fc.record({ term, ...identity, entry: text, payload, previous }).map(writeLeader),
+    fc.record({ term, ...identity, entry: text, payload, previous, publication: fc.integer({ min: 1 }) }).map(writeLeader),
     fc
       .tuple(fc.record({ term, ...identity, entry: text }), fc.option(ended, { nil: undefined }))
       .map(([record, end]) => writeTerm(end === undefined ? record : { ...record, ended: end }, undefined)),

@@ -96,6 +96,16 @@ describe('publishing', () => {
     expect(world.json(LEADER)).toMatchObject({ term: '1', value: { n: 5 } });
   });
 
+  it('numbers the values of a term, so that observers know which of two is older', async () => {
+    const { world, store, leadership } = await led();
+    expect(world.json(LEADER)).not.toHaveProperty('publication');
+    await world.run(leadership.publish('a'));
+    expect(world.json(LEADER)).toMatchObject({ value: 'a', publication: 1 });
+    store.link.dropReplies(1, { operations: ['compareAndSwap'], how: 'reset' });
+    await world.run(Promise.all([leadership.publish('b'), leadership.publish('c')]));
+    expect(world.json(LEADER)).toMatchObject({ value: 'c', publication: 3 });
+  });
+
   it.each(['timeout', 'reset'] as const)('resolves when it is certain, although the answer was lost (%s)', async (how) => {
     const { world, store, leadership } = await led();
     store.link.dropReplies(1, { operations: ['compareAndSwap'], how });

@@ -33,3 +33,39 @@ it('a term is not shown as led again after its end, where the watch tells so lat
   await world.pass(100);
   expect(views).toEqual(['unknown', 'vacant', 'leader']);
 });
+
+it('a value is not shown again after a newer one of its term, where the watch repeats it', async () => {
+  const world = new World();
+  const leadership = await world.elect(world.member('a'));
+  const behind = world.connect();
+  const store = relay(behind, {
+    async *watch(key, options) {
+      let before: Entry | undefined;
+      for await (const state of behind.watch(key, options)) {
+        yield state;
+        await sleep(world.clock, 20);
+        if (before !== undefined) yield before;
+        await sleep(world.clock, 20);
+        yield state;
+        before = state;
+      }
+    },
+  });
+  const values = (): unknown[] => {
+    const all: unknown[] = [];
+    world.observer({}, store).subscribe((view) => (view.state === 'leader' ? all.push(view.value) : undefined));
+    return all;
+  };
+  const first = values();
+  await world.pass(100);
+  await world.run(leadership.publish('one'));
+  await world.pass(100);
+  await world.run(leadership.publish('two'));
+  await world.pass(10);
+  const newcomer = values();
+  await world.pass(5);
+  const { read } = world.server.requests;
+  await world.pass(100);
+  expect([first, newcomer]).toEqual([[undefined, 'one', 'two'], ['two']]);
+  expect(world.server.requests.read - read, 'one read for the repeated value').toBe(1);
+});

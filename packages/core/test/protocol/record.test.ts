@@ -27,12 +27,16 @@ const payload: fc.Arbitrary<Payload> = fc.oneof(fc.constant(undefined), fc.recor
 const identity = { memberId: text, incarnation: text };
 const word = fc.stringMatching(/^[A-Za-z0-9_-]{1,128}$/);
 const previous = fc.record({ term, memberId: word, reason: word });
+const optional = {
+  previous: fc.option(previous, { nil: undefined }),
+  publication: fc.option(fc.integer({ min: 1 }), { nil: undefined }),
+};
 const readers = { readLeader, readTerm, readCandidate, readMember, readGroup };
 
 describe('what is written is read again', () => {
   it('as a leader', () => {
     check(
-      fc.property(fc.record({ term, ...identity, entry: text, payload, previous: fc.option(previous, { nil: undefined }) }), (record) => {
+      fc.property(fc.record({ term, ...identity, entry: text, payload, ...optional }), (record) => {
         expect(readLeader(entryOf('k', writeLeader(record)))).toEqual(record);
       }),
     );
@@ -120,9 +124,10 @@ describe('a record that is written again', () => {
     });
     const { first: _, ...leader } = holder;
     const before = { term: 3n, memberId: 'b', reason: 'handover' };
-    expect(parsed(writeLeader({ ...leader, payload: { json: 7 }, previous: before }))).toEqual({
+    expect(parsed(writeLeader({ ...leader, payload: { json: 7 }, previous: before, publication: 2 }))).toEqual({
       ...{ v: 1, term: '4', memberId: 'a', incarnation: 'i', entry: 'e', value: 7 },
       previous: { term: '3', memberId: 'b', reason: 'handover' },
+      publication: 2,
     });
     expect(parsed(writeLeader({ ...leader, payload: undefined }))).toEqual({
       v: 1,
@@ -155,6 +160,12 @@ describe('a record of another version', () => {
       reason: 'stoppedByFuture',
     });
   });
+});
+
+it('a malformed number of a publication is ignored', () => {
+  const record = { v: 1, term: '7', memberId: 'a', incarnation: 'i', entry: 'e' };
+  for (const publication of [0, -1, 1.5, 2 ** 53, '1', null])
+    expect(readLeader(entryOf('k', { ...record, publication }))).not.toHaveProperty('publication');
 });
 
 describe('what is no record', () => {
