@@ -107,7 +107,8 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
   },
   storeEndsEarly: {
     meaning: 'This store may end a lease that is being renewed. Two members may then consider themselves leader for a moment.',
-    remedy: 'Protect every write with a fence. Upgrade the store if `why` names its version.',
+    remedy:
+      'Make every write conditional on the term: `leadership.swap` in the store, a [fence](../guide/fencing.md) elsewhere. Upgrade the server if `why` names a later version.',
     fields: '`store`, `why`',
   },
   reaperReady: { meaning: 'The reaper runs. If this process dies, its leases end at once.', remedy: 'None.', fields: '`pid`' },
@@ -202,7 +203,8 @@ export const warnings = {
   INCUMBENT_STUCK: 'The event [`stuck`](#stuck), in a process without a logger.',
   INCUMBENT_DUPLICATE_MEMBER: 'The event [`duplicateMember`](#duplicatemember), in a process without a logger.',
   INCUMBENT_LEADERSHIP_LOST: 'The event [`ended`](#ended) with `lost: true`, in a process without a logger.',
-  INCUMBENT_STORE_ENDS_EARLY: 'The event [`storeEndsEarly`](#storeendsearly), in a process without a logger.',
+  INCUMBENT_STORE_ENDS_EARLY:
+    'The event [`storeEndsEarly`](#storeendsearly), in a process without a logger. Once every write is conditional on the term, `--disable-warning=INCUMBENT_STORE_ENDS_EARLY` hides it.',
   INCUMBENT_PEERS_INSECURE:
     'A TCP transport of `@incumbent/peer` listens on a port that other machines can reach, without security. Give the transport a `secret` or `tls`.',
   INCUMBENT_FILE_EXPOSED: 'Other users of the machine can change the SQLite file or its folder. The text names the mode to set.',
