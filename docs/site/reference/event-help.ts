@@ -34,7 +34,7 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
   loopLag: {
     meaning: 'The event loop was blocked for longer than a tenth of the ttl.',
     remedy: 'Move synchronous work to a worker thread ([What blocks the event loop](../operations.md#what-blocks-the-event-loop)).',
-    fields: '`blockedMs`',
+    fields: '`blockedMs`; `skipped`: how often it happened without a line in the log, which a member writes once a minute at most',
   },
   duplicateMember: {
     meaning: 'Another process holds the id of this member.',
