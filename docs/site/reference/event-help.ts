@@ -44,7 +44,9 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     remedy:
       'Move synchronous work to a worker thread ([What blocks the event ' +
       'loop](../operations.md#what-blocks-the-event-loop)).',
-    fields: '`blockedMs`',
+    fields:
+      '`blockedMs`; `skipped`: how often it happened without a line in the log, which a member ' +
+      'writes once a minute at most',
   },
   duplicateMember: {
     meaning: 'Another process holds the id of this member.',
@@ -152,7 +154,9 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     meaning:
       'This store may end a lease that is being renewed. Two members may then consider ' +
       'themselves leader for a moment.',
-    remedy: 'Protect every write with a fence. Upgrade the store if `why` names its version.',
+    remedy:
+      'Make every write conditional on the term: `leadership.swap` in the store, a ' +
+      '[fence](../guide/fencing.md) elsewhere. Upgrade the server if `why` names a later version.',
     fields: '`store`, `why`',
   },
   reaperReady: {
@@ -292,7 +296,8 @@ export const warnings = {
   INCUMBENT_LEADERSHIP_LOST:
     'The event [`ended`](#ended) with `lost: true`, in a process without a logger.',
   INCUMBENT_STORE_ENDS_EARLY:
-    'The event [`storeEndsEarly`](#storeendsearly), in a process without a logger.',
+    'The event [`storeEndsEarly`](#storeendsearly), in a process without a logger. Once every ' +
+    'write is conditional on the term, `--disable-warning=INCUMBENT_STORE_ENDS_EARLY` hides it.',
   INCUMBENT_PEERS_INSECURE:
     'A TCP transport of `@incumbent/peer` listens on a port that other machines can reach, ' +
     'without security. Give the transport a `secret` or `tls`.',

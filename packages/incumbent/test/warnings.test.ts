@@ -61,6 +61,18 @@ describe('a member without a logger', () => {
     expect(await warned()).toEqual(['INCUMBENT_DUPLICATE_MEMBER']);
   });
 
+  it('warns once of a store that may end leases early, and says what to do', async () => {
+    const weak = new MemoryServer({ clock, endsEarly: 'its clock may jump' });
+    const members = ['a', 'b'].map((memberId) => new Member(weak.connect(), { memberId, ttlMs: TTL_MS, clock }));
+    await clock.run(Promise.all(members.map((each) => each.close())));
+    expect(await warned()).toEqual(['INCUMBENT_STORE_ENDS_EARLY']);
+    expect(warnings[0]?.message).toBe(
+      'the store "memory" may end a lease that is being renewed: its clock may jump. Two members may then lead at the same time ' +
+        'for a moment: make every write conditional on the term, by leadership.swap or a fence, and upgrade the server if the ' +
+        'reason names a later version. Once the writes are safe, --disable-warning=INCUMBENT_STORE_ENDS_EARLY hides this warning',
+    );
+  });
+
   it('warns of nothing that its logger gets', async () => {
     const logged: unknown[] = [];
     const log = (fields: object): void => void logged.push({ ...fields });

@@ -6,7 +6,7 @@ import type { Store } from '@incumbent/core';
 import { showUrl } from '@incumbent/core/adapter';
 
 import { showDuration } from '../common/duration.ts';
-import { addStoreOptions, DURATIONS_HELP, durationOption, examples, exitCodes, type CommandParent } from '../common/options.ts';
+import { addStoreOptions, DURATIONS_HELP, examples, exitCodes, ttlOption, type CommandParent } from '../common/options.ts';
 import { printJson } from '../common/output.ts';
 import type { Style } from '../common/printer.ts';
 import { openUrl, storeUrl, type StoreOptions } from '../common/store.ts';
@@ -31,7 +31,7 @@ export function addDoctor({ root, context, end }: CommandParent): void {
     .command('doctor')
     .summary('check a store before elections use it')
     .description('Check a store: connection, version, capabilities, permissions, round trips, and the records of its elections.')
-    .addOption(durationOption('--ttl', 'ttl that your elections will have; round trips are compared with it', '15s'))
+    .addOption(ttlOption('ttl that your elections will have; round trips are compared with it'))
     .option('--json', 'print one line of JSON per finding')
     .addHelpText('after', DOCTOR_HELP)
     .addHelpText('after', DURATIONS_HELP)

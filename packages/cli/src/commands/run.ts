@@ -3,7 +3,7 @@
 import { describeHidden } from '@incumbent/core/adapter';
 import { Option } from 'commander';
 
-import { addStoreOptions, DURATIONS_HELP, durationOption, examples, type CommandParent } from '../common/options.ts';
+import { addStoreOptions, DURATIONS_HELP, durationOption, examples, ttlOption, type CommandParent } from '../common/options.ts';
 import { parseDuration } from '../common/duration.ts';
 import { usageError } from '../exit.ts';
 import { parseHealthAddress } from '../run/health.ts';
@@ -24,7 +24,7 @@ export function addRun({ root, context, end }: CommandParent): void {
       'member id of this process; if it is the same after a restart, the restarted process waits for its former lease to end (default: host name and random characters)',
     )
     .option('--value <json>', 'value that the leader publishes: JSON, or plain text', parseValue)
-    .addOption(durationOption('--ttl', 'how long the store waits for a silent leader before another member may lead', '15s'))
+    .addOption(ttlOption('how long the store waits for a silent leader before another member may lead'))
     .addOption(
       durationOption(
         '--grace',

@@ -1,10 +1,11 @@
 /** What the definitions of all commands share: common options, and sections of their help. */
 
+import { MAX_TTL_MS, MIN_TTL_MS } from '@incumbent/core/adapter';
 import { Option, type Command } from 'commander';
 
 import type { CliContext } from '../context.ts';
 import { Exit, EXIT_MEANINGS } from '../exit.ts';
-import { parseDuration } from './duration.ts';
+import { type DurationRange, parseDuration } from './duration.ts';
 
 /** Where a command is added, and what its action needs. */
 export interface CommandParent {
@@ -23,13 +24,18 @@ export function addStoreOptions(command: Command): Command {
 }
 
 /** An option whose value is a duration, in ms. `defaultText` is for the help only. */
-export function durationOption(name: string, description: string, defaultText: string): Option {
-  return new Option(`${name} <duration>`, `${description} (default: ${defaultText})`).argParser((text) => parseDuration(name, text));
+export function durationOption(name: string, description: string, defaultText: string, range?: DurationRange): Option {
+  return new Option(`${name} <duration>`, `${description} (default: ${defaultText})`).argParser((text) => parseDuration(name, text, range));
 }
 
 /** `--timeout`, 30 s by default. */
 export function timeoutOption(description: string): Option {
   return new Option('--timeout <duration>', description).argParser((text) => parseDuration('--timeout', text)).default(30_000, '30s');
+}
+
+/** `--ttl`. Stores have ranges of their own within this one. */
+export function ttlOption(description: string): Option {
+  return durationOption('--ttl', description, '15s', { minMs: MIN_TTL_MS, maxMs: MAX_TTL_MS });
 }
 
 export const DURATIONS_HELP = '\nA duration is a number with a unit: 500ms, 15s, 1.5m, 1h.';

@@ -154,10 +154,20 @@ export type RetryActivity =
 /** The fields of the event `retry`. */
 export type RetryFields = TelemetryFields & { readonly doing: RetryActivity; readonly error: unknown };
 
+/** How often an event that may happen many times a minute is logged, in ms. */
+const LOG_EVERY_MS = 60_000;
+
+/** When an event was last logged, and how often it has happened since. */
+interface LogPause {
+  readonly untilMs: number;
+  skipped: number;
+}
+
 /** Emits the events of one member or observer. `common` are the fields that every event has. */
 export class Telemetry {
   readonly #logger: Logger | undefined;
   readonly #common: TelemetryFields;
+  readonly #pauses = new Map<TelemetryEvent, LogPause>();
 
   constructor(logger: Logger | undefined, common: TelemetryFields) {
     this.#logger = logger;
@@ -167,9 +177,27 @@ export class Telemetry {
   emit(event: 'retry', fields: RetryFields): void;
   emit(event: Exclude<TelemetryEvent, 'retry'>, fields?: TelemetryFields): void;
   emit(event: TelemetryEvent, fields: TelemetryFields = {}): void {
+    this.#emit(event, fields, true);
+  }
+
+  /**
+   * Emits an event that may happen many times a minute. The channel gets each one. The logger gets
+   * at most one a minute, with the number of events since the one before as `skipped`.
+   */
+  emitOften(event: Exclude<TelemetryEvent, 'retry'>, fields: TelemetryFields, nowMs: number): void {
+    const pause = this.#pauses.get(event);
+    if (pause !== undefined && nowMs < pause.untilMs) {
+      pause.skipped += 1;
+      return this.#emit(event, fields, false);
+    }
+    this.#pauses.set(event, { untilMs: nowMs + LOG_EVERY_MS, skipped: 0 });
+    this.#emit(event, pause === undefined || pause.skipped === 0 ? fields : { ...fields, skipped: pause.skipped }, true);
+  }
+
+  #emit(event: TelemetryEvent, fields: TelemetryFields, mayLog: boolean): void {
     const channel = channelOf(event);
     const line = events[event];
-    const isLogged = line !== undefined && this.#logger !== undefined;
+    const isLogged = mayLog && line !== undefined && this.#logger !== undefined;
     if (!channel.hasSubscribers && !isLogged) return;
     const message = withJson({ ...this.#common, ...fields });
     channel.publish(message);

@@ -333,8 +333,10 @@ export class LeaseSession {
    */
   #checkClocks(): void {
     this.#in(this.#loopLag.everyMs, () => {
-      const lateMs = this.#loopLag.beat(this.#deadline.look().monotonicMs);
-      if (lateMs > this.#context.timing.ttlMs / 10) this.#context.telemetry.emit('loopLag', { blockedMs: Math.round(lateMs) });
+      const { monotonicMs } = this.#deadline.look();
+      const lateMs = this.#loopLag.beat(monotonicMs);
+      if (lateMs > this.#context.timing.ttlMs / 10)
+        this.#context.telemetry.emitOften('loopLag', { blockedMs: Math.round(lateMs) }, monotonicMs);
       if (this.isValid()) this.#checkClocks();
     });
   }

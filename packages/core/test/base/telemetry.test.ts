@@ -94,6 +94,35 @@ describe('an event', () => {
   });
 });
 
+describe('an event that may happen many times a minute', () => {
+  it('is logged once a minute, with the number of events since then, and published each time', () => {
+    const events = new Events();
+    const seen: unknown[] = [];
+    subscribe('loopLag', (message) => seen.push(message));
+    const telemetry = new Telemetry(events, { memberId: 'a' });
+    for (let nowMs = 0; nowMs <= 180_000; nowMs += 1_500) telemetry.emitOften('loopLag', { blockedMs: nowMs }, nowMs);
+    expect(seen.length).toBe(121);
+    expect(events.all.map(({ level, fields }) => [level, fields['blockedMs'], fields['skipped']])).toEqual([
+      ['warn', 0, undefined],
+      ['warn', 60_000, 39],
+      ['warn', 120_000, 39],
+      ['warn', 180_000, 39],
+    ]);
+  });
+
+  it('is limited apart from other events and other members', () => {
+    const events = new Events();
+    const [a, b] = ['a', 'b'].map((memberId) => new Telemetry(events, { memberId }));
+    for (const telemetry of [a, b, a]) telemetry?.emitOften('loopLag', {}, 0);
+    a?.emitOften('sessionSuspect', {}, 0);
+    expect(events.all.map(({ fields }) => [fields['memberId'], fields['event']])).toEqual([
+      ['a', 'loopLag'],
+      ['b', 'loopLag'],
+      ['a', 'sessionSuspect'],
+    ]);
+  });
+});
+
 describe('a life of a member', () => {
   it('emits its events in order: session, queue, election, end, release', async () => {
     const world = new World();

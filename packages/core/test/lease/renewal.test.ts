@@ -246,6 +246,16 @@ describe('what a session tells', () => {
     expect(blocked.ended?.loopBlockedMs).toBe(1_200);
   });
 
+  it('logs at most one block of the event loop a minute', async () => {
+    const { clock, session: blocked, world } = blockable(new SessionScene());
+    for (let count = 0; count < 5; count += 1) {
+      await blockFor(clock, world, 500 + 1_200);
+      await world.pass(5_000);
+    }
+    expect(world.events.about('event loop')).toMatchObject([{ blockedMs: 1_200 }]);
+    blocked.end('memberClosed');
+  });
+
   it('tells how long the event loop was blocked also to a caller that asks before any timer runs', async () => {
     const { clock, session: blocked, world } = blockable(unanswered());
     await world.pass(1_000);
