@@ -1,4 +1,4 @@
-import { ElectionAdmin, ElectionObserver, lead, Member, openStore, withLock } from 'incumbent';
+import { ElectionAdmin, ElectionObserver, Fence, lead, Member, openStore, withLock } from 'incumbent';
 import { openConsul } from '@incumbent/consul';
 import { openEtcd } from '@incumbent/etcd';
 import { MemoryServer, openMemory } from '@incumbent/memory';
@@ -41,6 +41,7 @@ const tables: readonly (readonly [name: string, Options, Check])[] = [
   ['GroupOptions', calls.groupOptions, (options) => member.group('options', options)],
   ['ObserverOptions', calls.observerOptions, (options) => new ElectionObserver(store, 'options', options)],
   ['ElectionAdminOptions', calls.adminOptions, (options) => new ElectionAdmin(store, 'options', options)],
+  ['FenceOptions', calls.fenceOptions, (options) => new Fence(options)],
   ['OpenStoreOptions', openStoreOptions, (options) => openStore('memory:', options)],
   [
     'LeadUrlOptions',

@@ -27,8 +27,8 @@ async function save(page: string): Promise<void> {
   for (const [, name = '', code = ''] of programs) await writeFile(join(folder.path, name), code);
 }
 
-function start(name: string): Promise<ScriptProcess> {
-  return spawnScript(join(folder.path, name), { cwd: folder.path });
+function start(name: string, ...args: readonly string[]): Promise<ScriptProcess> {
+  return spawnScript(join(folder.path, name), { args, cwd: folder.path });
 }
 
 /** Waits for a line of output, and returns it. */
@@ -71,6 +71,37 @@ describe('the programs of the guide', () => {
     expect(first.output.at(-1)).toBe('stopped');
     second.sigterm();
     expect(await second.exited).toBe(0);
+  });
+
+  it.each(['sigterm', 'sigkill'] as const)('scheduled jobs: every run happens once, also around a %s of the leader', async (end) => {
+    await save('docs/guide/scheduled-jobs.md');
+    await using first = await start('cron.mjs', '100');
+    await said(first, / in term 1$/);
+    await using second = await start('cron.mjs', '100');
+    await until(() => first.output.length >= 3, { what: 'three runs', withinMs: WAIT_MS });
+    first[end]();
+    await first.exited;
+    await until(() => second.output.length >= 3, { what: 'three runs of the next leader', withinMs: WAIT_MS });
+    const slots = [...first.output, ...second.output].map((line) => Number(/^report for (\d+) in term \d+$/.exec(line)?.[1]));
+    expect(slots).toEqual([...new Set(slots)].toSorted((a, b) => a - b));
+    expect(slots.every((slot) => slot % 100 === 0)).toBe(true);
+    second.sigterm();
+    expect(await second.exited).toBe(0);
+  });
+
+  it('scheduled jobs: the other two ways to claim a slot run as well', async () => {
+    const text = readFileSync(new URL('docs/guide/scheduled-jobs.md', ROOT), 'utf8');
+    const [program = '', ...variants] = [...text.matchAll(/```js\n([^]*?)```/g)].map(([, code = '']) => code);
+    const claim = /^ {4}const claimed[^]*?leadership\);\n/m;
+    expect([variants.length, claim.test(program)]).toEqual([2, true]);
+    for (const [index, variant] of variants.entries()) {
+      await writeFile(join(folder.path, `variant-${index}.mjs`), program.replace(claim, variant));
+      await using script = await start(`variant-${index}.mjs`, '100');
+      await until(() => script.output.length >= 3, { what: 'three runs', withinMs: WAIT_MS });
+      expect(new Set(script.output).size).toBe(script.output.length);
+      script.sigterm();
+      expect(await script.exited).toBe(0);
+    }
   });
 
   it('processes and threads: one of the workers of a cluster leads', async () => {

@@ -18,6 +18,26 @@ test('the adapters are found', () => {
   expect(adapters).toEqual(expect.arrayContaining(['packages/consul', 'packages/etcd', 'packages/redis', 'packages/zookeeper']));
 });
 
+describe('the first page', () => {
+  const page = textOf('README.md');
+
+  test('has at most 700 words before its first table', () => {
+    const [before = ''] = page.split(/^\|/m);
+    expect(before.split(/\s+/).length).toBeLessThanOrEqual(700);
+  });
+
+  test('has a program of at most ten lines, five guarantees and one picture', () => {
+    const [, program = ''] = /```js\n([^]*?)\n```/.exec(page) ?? [];
+    expect(program.split('\n').length).toBeLessThanOrEqual(10);
+    expect(page.match(/^\d+\. \*\*/gm)).toHaveLength(5);
+    expect(page.match(/!\[/g)).toHaveLength(1);
+  });
+
+  test('lists every store', () => {
+    for (const folder of adapters) expect(page).toContain(`\`@incumbent/${folder.replace('packages/', '')}\``);
+  });
+});
+
 describe.each(adapters)('the page of %s', (folder) => {
   const page = textOf(`${folder}/README.md`);
 

@@ -7,6 +7,7 @@
 import type {
   ElectionAdminOptions,
   ElectionOptions,
+  FenceOptions,
   GroupOptions,
   LeadOptions,
   LeadUrlOptions,
@@ -16,6 +17,7 @@ import type {
   OpenStoreOptions,
   ShutdownOptions,
   SignalOptions,
+  SuccessionOptions,
 } from 'incumbent';
 
 /** The entry of one option. All texts are Markdown. */
@@ -216,6 +218,25 @@ export const electionOptions: OptionTable<ElectionOptions<unknown>> = {
     meaning: 'Called when a leadership of this member has ended, in the same way.',
   },
   ...values,
+};
+
+export const successionOptions: OptionTable<SuccessionOptions> = {
+  rebalance: {
+    type: 'boolean',
+    fallback: '`false`',
+    meaning:
+      'With `true`, a leader hands over to a candidate that goes before it, checked every ' +
+      '`rebalanceEveryMs`. With `false`, it leads for as long as it can.',
+  },
+};
+
+export const fenceOptions: OptionTable<FenceOptions> = {
+  highest: {
+    type: 'bigint',
+    fallback: '0n',
+    range: '0n to `2n ** 62n`',
+    meaning: 'The highest term that the resource has seen, if it is stored elsewhere.',
+  },
 };
 
 export const leadOptions: OptionTable<LeadOptions> = {

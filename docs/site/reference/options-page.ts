@@ -3,6 +3,7 @@
 import {
   adminOptions,
   electionOptions,
+  fenceOptions,
   groupOptions,
   leadOptions,
   leadUrlOptions,
@@ -13,6 +14,7 @@ import {
   type OptionHelp,
   shutdownOptions,
   signalOptions,
+  successionOptions,
 } from './option-help.ts';
 import {
   consulOptions,
@@ -52,6 +54,11 @@ const callSections: readonly OptionSection[] = [
     intro: 'Only the first call for a name takes options. The name follows the rule of `memberId`.',
     options: electionOptions,
   },
+  {
+    heading: '`rendezvous(options)`, `byPriority(n, options)`, `byMemberId(id, compare, options)`',
+    intro: 'For the option `succession`.',
+    options: successionOptions,
+  },
   { heading: '`election.lead(work, options)`', intro: '', options: leadOptions },
   {
     heading: '`election.campaign(options)`, `election.tryLead(work, options)`',
@@ -66,6 +73,7 @@ const callSections: readonly OptionSection[] = [
     options: observerOptions,
   },
   { heading: '`new ElectionAdmin(store, name, options)`', intro: '', options: adminOptions },
+  { heading: '`new Fence(options)`', intro: '', options: fenceOptions },
   {
     heading: '`openStore(url, options)`',
     intro: `The options of the store itself are parameters of the URL, such as

@@ -6,6 +6,6 @@ const read = (path: string): string => readFileSync(new URL(path, import.meta.ur
 it('the code of the page on testing is that of this example, to the letter', () => {
   const files = ['../scheduler.ts', 'scheduler.test.ts', 'scheduler.simulation.test.ts'].map(read).join('\n');
   const blocks = [...read('../../../docs/testing.md').matchAll(/```ts\n([^]*?)```/g)].map(([, code = '']) => code);
-  expect(blocks.length).toBe(3);
+  expect(blocks.length).toBe(4);
   for (const block of blocks) expect(files).toContain(block);
 });
