@@ -47,7 +47,10 @@ export interface Message {
   readonly lost?: () => void;
 }
 
-/** Is notified when messages may have been lost or the connection has closed. */
+/**
+ * A user of the link. The link notifies it when messages may have been lost or the connection has
+ * closed.
+ */
 export interface LinkListener {
   /** The connection was reset, and its user knows. `refused`: no new connection can be opened. */
   reset(refused: boolean): void;

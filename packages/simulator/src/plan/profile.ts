@@ -76,12 +76,12 @@ export function drawPlan(
   return { version: 1, profile, seed, shape: { ...silent, ...later }, faults };
 }
 
-/** In one of four worlds that have observers. */
+/** Draws several observers in one of four worlds that have observers. */
 function severalObservers(random: Stream, { observers }: Shape): Pick<Shape, 'observing'> {
   return observers > 0 && random.chance(1 / 4) ? { observing: random.between(2, 5) } : {};
 }
 
-/** In one of eight worlds. */
+/** Draws several elections in one of eight worlds. */
 function severalElections(random: Stream): Pick<Shape, 'elections'> {
   return random.chance(1 / 8) ? { elections: random.between(2, 3) } : {};
 }
