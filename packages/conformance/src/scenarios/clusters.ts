@@ -17,6 +17,10 @@ const RECOVERY_MS = 20_000;
 /** A lease of this many ttls outlives that time. */
 const LONG_TTLS = 4;
 
+/**
+ * Scenarios in which servers of a cluster fail. They need `harness.cluster`, and are skipped
+ * without it.
+ */
 export const clusterCases: readonly StoreCase[] = [
   define(
     'A18 the server that leads the others is killed: one member leads, and no two (Curator TestLeaderLatchCluster.testInCluster)',

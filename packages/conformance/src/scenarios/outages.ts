@@ -17,6 +17,10 @@ const define = electionCasesOf('outages');
  */
 const RECONNECT_MS = 10_000;
 
+/**
+ * Scenarios in which the server of the store fails. They need `harness.server`, and are skipped
+ * without it.
+ */
 export const outageCases: readonly StoreCase[] = [
   define(
     'A04 the server is lost: soon nobody leads, and who watches knows nothing; it is back: exactly one leads (Curator TestLeaderLatch.testLostConnection)',

@@ -6,6 +6,7 @@ import { streamOf, type Stream } from '../time/random.ts';
 import { drawFault, drawSetBacks, drawShape, type Draw } from './draw.ts';
 import { drawSilentFaults, drawSilentShape } from './silent-faults.ts';
 
+/** How to draw plans of one kind, and what must hold in them. */
 export interface Profile {
   readonly name: string;
   /** What the profile is for, in one sentence. */

@@ -19,6 +19,7 @@ import { guarded } from '../time/forbid-globals.ts';
 import { Livelock } from '../time/scheduler.ts';
 import { World, type Programs } from '../world/world.ts';
 
+/** The options of {@link run}. All have defaults. */
 export interface RunOptions {
   readonly programs?: Partial<Programs>;
   /** Default `native`. */
@@ -38,6 +39,7 @@ export interface Run {
   readonly figures: Figures;
 }
 
+/** The measured times and counts of a run. */
 export interface Figures {
   readonly events: number;
   readonly simulatedMs: number;

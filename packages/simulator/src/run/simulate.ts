@@ -25,6 +25,7 @@ export interface ProgramUnderTest {
   readonly check?: () => void;
 }
 
+/** Which worlds {@link simulate} runs. */
 export interface SimulateOptions {
   /** The profile of the faults: `calm`, `stormy`, `adversarial`, … Default `stormy`. */
   readonly profile?: string;
@@ -36,6 +37,7 @@ export interface SimulateOptions {
   readonly plan?: Plan;
 }
 
+/** What happened in all worlds, if no promise was broken. */
 export interface SimulationResult {
   readonly worlds: number;
   readonly simulatedMs: number;

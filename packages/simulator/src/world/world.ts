@@ -15,6 +15,7 @@ import { streamOf, type Stream } from '../time/random.ts';
 import { Scheduler } from '../time/scheduler.ts';
 import { Trace } from '../time/trace.ts';
 
+/** The programs that the processes of a world run. */
 export interface Programs {
   readonly member: Program;
   readonly observer: Program;
