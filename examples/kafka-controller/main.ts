@@ -18,7 +18,7 @@ const [url = '', brokerId = '', ttlMs = '', folder = '', port = '0'] = process.a
 const view = new View(process.send === undefined ? undefined : (request) => report({ type: 'asked', request }));
 const tell = (told: BrokerEventBody): void => {
   report({ type: 'event', event: { ...told, at: now() } });
-  view.hear(told);
+  view.show(told);
 };
 const validSpans = new ValidSpans((validSpan) => report({ type: 'valid', ...validSpan }));
 let stoppedIn = 0n;

@@ -58,7 +58,7 @@ export class View {
     this.#ask = ask;
   }
 
-  hear(told: BrokerEventBody): void {
+  show(told: BrokerEventBody): void {
     if (told.type !== 'refused') return;
     this.#refusals.push({ ...told, at: Date.now() });
     this.#refusals.splice(0, this.#refusals.length - REFUSALS);

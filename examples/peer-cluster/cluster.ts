@@ -143,7 +143,7 @@ export class Cluster {
     const child = fork(MEMBER, [this.#election, member.id, addresses, this.#folder], { serialization: 'advanced', env });
     Object.assign(member, { child, state: 'up' });
     child.on('message', (message) => {
-      if (member.child === child && isReport(message)) this.#hear(member, message);
+      if (member.child === child && isReport(message)) this.#onReport(member, message);
     });
     child.on('exit', (code) => {
       if (member.child !== child) return;
@@ -152,7 +152,7 @@ export class Cluster {
     });
   }
 
-  #hear(member: MemberProcess, told: Report): void {
+  #onReport(member: MemberProcess, told: Report): void {
     switch (told.type) {
       case 'leads':
         member.leads = told.number;

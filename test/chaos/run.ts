@@ -19,7 +19,7 @@ import { drawPlan, tellRound } from './plan.ts';
 import { Recorder } from './recorder.ts';
 import { sites } from './site/index.ts';
 import type { Site, SiteOptions, StoreName } from './site/site.ts';
-import { Witness } from './witness.ts';
+import { LeaseMonitor } from './lease-monitor.ts';
 
 export interface RunOptions extends Omit<SiteOptions, 'oneAddress'> {
   readonly store: StoreName;
@@ -91,7 +91,7 @@ export async function run(options: RunOptions): Promise<Ran> {
   const sickMs = site.servers.length < QUORUM_OF ? undefined : header.sickMs;
   const plan = drawPlan({ seed, minutes, ttlMs: TTL_MS, sickMs, silentMs: header.silentMs, faults, random });
   recorder.add(header);
-  await using _witness = header.endsEarly === undefined ? undefined : new Witness(recorder, urlsOf(site));
+  await using _monitor = header.endsEarly === undefined ? undefined : new LeaseMonitor(recorder, urlsOf(site));
   options.say(`${store} ${site.version}, ${members} members, seed ${seed}: ${plan.rounds.length} storms; history in ${file}`);
   const nemesis = new Nemesis({ site, crew, recorder, faults, random, complain: (problem) => options.say(`  ${problem}`) });
   if (header.oneAddress !== undefined) options.say(`  ${header.oneAddress.join(' and ')} reach the servers through one address each`);

@@ -55,10 +55,10 @@ async function stops(script: ScriptProcess): Promise<void> {
 /** One leads, the other one waits; the leader stops, and the other one leads. */
 async function electTwice(runtime: Runtime, url: string): Promise<void> {
   await using first = await spawnScript(ELECTION, { runtime, args: [url, 'a'] });
-  const firstTerm = await term(first);
+  const termOfFirst = await term(first);
   await using second = await spawnScript(ELECTION, { runtime, args: [url, 'b'] });
   await stops(first);
-  expect(await term(second)).toBeGreaterThan(firstTerm);
+  expect(await term(second)).toBeGreaterThan(termOfFirst);
   await stops(second);
 }
 

@@ -25,7 +25,7 @@ function wordOf(value: unknown): 'elected' | 'ended' {
 }
 
 /** A process of a member, and when it was killed. */
-export interface Life {
+export interface ProcessRun {
   /** The member, as the history names it. */
   readonly name: string;
   readonly script: ScriptProcess;
@@ -36,7 +36,7 @@ export interface Life {
  * What these members emitted, the kills of their processes included. It keeps every promise, and
  * nothing was printed.
  */
-export function checkedHistoryOf(lives: readonly Life[], election: string): readonly HistoryEvent[] {
+export function checkedHistoryOf(lives: readonly ProcessRun[], election: string): readonly HistoryEvent[] {
   const events = lives.flatMap(({ name, script, died }): readonly HistoryEvent[] => [
     ...historyOf(script, name, election),
     ...(died === undefined ? [] : [{ type: 'died' as const, at: died, member: name }]),

@@ -16,7 +16,7 @@ afterEach(async () => kafka[Symbol.asyncDispose]());
 
 /** Waits until the controller stops at the moment that it was told. */
 async function stopped(since: number): Promise<string> {
-  const heard = await cluster.hear('stopping', { withinMs: WAIT_MS, since });
+  const heard = await cluster.waitForEvent('stopping', { withinMs: WAIT_MS, since });
   expect(heard).toBeDefined();
   return heard!.broker;
 }

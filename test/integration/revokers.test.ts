@@ -21,7 +21,7 @@ const CALL = { timeoutMs: 5_000 };
 const SECRET = 'hunter2';
 const TOKEN = '11111111-2222-3333-4444-555555555555';
 
-interface Place {
+interface Target {
   readonly url: string;
   /** Ends the server permanently. */
   end(): Promise<void>;
@@ -31,28 +31,28 @@ function certificates({ ca, client }: Certificates): string {
   return new URLSearchParams({ ca, cert: client.cert, key: client.key }).toString();
 }
 
-function placeAt(server: OwnServer, scheme: string, user = ''): Place {
+function targetAt(server: OwnServer, scheme: string, user = ''): Target {
   const { host } = new URL(server.url);
   const tls = server.tls === undefined ? '' : `?${certificates(server.tls)}`;
   return { url: `${scheme}${server.tls === undefined ? '' : 's'}://${user}${host}/revokers${tls}`, end: () => server.stop() };
 }
 
-const places: readonly (readonly [string, 'consul' | 'etcd' | 'redis' | 'sqlite' | 'zookeeper', () => Promise<Place>])[] = [
-  ['consul', 'consul', async () => placeAt(await startConsul(), 'consul')],
-  ['consul by TLS', 'consul', async () => placeAt(await startConsul({ tls: 'mutual' }), 'consul')],
-  ['consul with a token', 'consul', async () => placeAt(await startConsul({ managementToken: TOKEN }), 'consul', `:${TOKEN}@`)],
-  ['etcd', 'etcd', async () => placeAt(await startEtcd(), 'etcd')],
-  ['etcd by TLS', 'etcd', async () => placeAt(await startEtcd({ tls: 'mutual' }), 'etcd')],
+const places: readonly (readonly [string, 'consul' | 'etcd' | 'redis' | 'sqlite' | 'zookeeper', () => Promise<Target>])[] = [
+  ['consul', 'consul', async () => targetAt(await startConsul(), 'consul')],
+  ['consul by TLS', 'consul', async () => targetAt(await startConsul({ tls: 'mutual' }), 'consul')],
+  ['consul with a token', 'consul', async () => targetAt(await startConsul({ managementToken: TOKEN }), 'consul', `:${TOKEN}@`)],
+  ['etcd', 'etcd', async () => targetAt(await startEtcd(), 'etcd')],
+  ['etcd by TLS', 'etcd', async () => targetAt(await startEtcd({ tls: 'mutual' }), 'etcd')],
   [
     'etcd with a user',
     'etcd',
-    async () => placeAt(await startEtcd({ auth: { user: 'alice', password: SECRET } }), 'etcd', `alice:${SECRET}@`),
+    async () => targetAt(await startEtcd({ auth: { user: 'alice', password: SECRET } }), 'etcd', `alice:${SECRET}@`),
   ],
-  ['redis', 'redis', async () => placeAt(await startRedis(), 'redis')],
+  ['redis', 'redis', async () => targetAt(await startRedis(), 'redis')],
   [
     'redis with a user, by TLS',
     'redis',
-    async () => placeAt(await startRedis({ tls: 'mutual', auth: { user: 'alice', password: SECRET } }), 'redis', `alice:${SECRET}@`),
+    async () => targetAt(await startRedis({ tls: 'mutual', auth: { user: 'alice', password: SECRET } }), 'redis', `alice:${SECRET}@`),
   ],
   [
     'sqlite',
@@ -62,9 +62,9 @@ const places: readonly (readonly [string, 'consul' | 'etcd' | 'redis' | 'sqlite'
       return { url: `sqlite:${folder.path}/state.db`, end: () => folder.remove() };
     },
   ],
-  ['zookeeper', 'zookeeper', async () => placeAt(await startZookeeper(), 'zookeeper')],
-  ['zookeeper by TLS', 'zookeeper', async () => placeAt(await startZookeeper({ tls: 'mutual' }), 'zookeeper')],
-  ['zookeeper with a user', 'zookeeper', async () => placeAt(await startZookeeper(), 'zookeeper', `alice:${SECRET}@`)],
+  ['zookeeper', 'zookeeper', async () => targetAt(await startZookeeper(), 'zookeeper')],
+  ['zookeeper by TLS', 'zookeeper', async () => targetAt(await startZookeeper({ tls: 'mutual' }), 'zookeeper')],
+  ['zookeeper with a user', 'zookeeper', async () => targetAt(await startZookeeper(), 'zookeeper', `alice:${SECRET}@`)],
 ];
 
 async function grant(store: Store): Promise<string> {
@@ -105,7 +105,7 @@ async function refusal(store: Store, lease: string): Promise<unknown> {
 
 for (const [name, kind, start] of places) {
   describe.runIf(kind === 'sqlite' || (await requireStore({ store: kind, own: true })))(name, () => {
-    let place: Place;
+    let place: Target;
     let store: Store;
     let revoker: Revoker;
 
@@ -167,7 +167,7 @@ for (const [name, kind, start] of places) {
 describe.runIf(await requireStore({ store: 'etcd', own: true }))('a revoker', () => {
   it('says of a store that is away that it may be asked again', async () => {
     const etcd = await startEtcd();
-    await using store = await openStore(placeAt(etcd, 'etcd').url);
+    await using store = await openStore(targetAt(etcd, 'etcd').url);
     const revoker = await revokerOf(store);
     const ticket = ticketOf(store, await grant(store));
     await etcd.kill('SIGKILL');

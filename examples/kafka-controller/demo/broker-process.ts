@@ -4,7 +4,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type Command, isReport, type Report } from '../commands.ts';
 import { now } from '../events.ts';
-import type { Life } from './history.ts';
+import type { BrokerRun } from './history.ts';
 
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
 /** This many last characters of its output are kept for a crash report. */
@@ -20,7 +20,7 @@ export interface BrokerProcessOptions {
   readonly heard: (report: Report) => void;
 }
 
-export class BrokerProcess implements Life {
+export class BrokerProcess implements BrokerRun {
   readonly broker: string;
   readonly from: number = now();
   /** Its address, when it is ready. Rejects if the process ends before. */
@@ -34,7 +34,7 @@ export class BrokerProcess implements Life {
   #due: string | undefined;
   /** The moment of a kill. The process is dead before the parent learns of it. */
   #killedAt: number | undefined;
-  #end: Life['end'];
+  #end: BrokerRun['end'];
   #closed = false;
   #paused = false;
   #output = '';
@@ -63,7 +63,7 @@ export class BrokerProcess implements Life {
     return this.#due;
   }
 
-  get end(): Life['end'] {
+  get end(): BrokerRun['end'] {
     return this.#end;
   }
 

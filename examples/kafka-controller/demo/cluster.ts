@@ -45,7 +45,7 @@ export class Cluster {
       ttlMs,
       folder: join(folder, broker),
       port: Number(new URL(this.urls.get(broker) ?? 'http://127.0.0.1:0').port),
-      heard: (report) => this.#hear(broker, report),
+      heard: (report) => this.#onReport(broker, report),
     });
     this.lives.push(process);
     return process;
@@ -83,7 +83,7 @@ export class Cluster {
    * The first event of this type at or after a position; undefined if it does not come in time.
    * Throws if a broker crashes.
    */
-  async hear<T extends BrokerEvent['type']>(
+  async waitForEvent<T extends BrokerEvent['type']>(
     type: T,
     { withinMs, since, by }: { readonly withinMs: number; readonly since: number; readonly by?: string },
   ): Promise<Heard<T> | undefined> {
@@ -128,7 +128,7 @@ export class Cluster {
     await Promise.all(this.lives.map(({ closed }) => closed));
   }
 
-  #hear(broker: string, report: Report): void {
+  #onReport(broker: string, report: Report): void {
     if (report.type === 'event') this.heard.push({ broker, event: report.event });
     else if (report.type === 'ready') this.urls.set(broker, report.url);
     else if (report.type === 'asked') this.asked(report.request);

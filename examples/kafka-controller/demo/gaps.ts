@@ -3,7 +3,7 @@
  */
 
 import { heardOf } from './cluster.ts';
-import type { Gap, Heard, Life, Pause } from './history.ts';
+import type { Gap, Heard, BrokerRun, Pause } from './history.ts';
 
 /** A time in which somebody was in charge and able to act. */
 export interface Span {
@@ -14,7 +14,7 @@ export interface Span {
 /** The input. */
 export interface Facts {
   readonly heard: readonly Heard[];
-  readonly lives: readonly Life[];
+  readonly lives: readonly BrokerRun[];
   readonly pauses: readonly Pause[];
 }
 

@@ -40,7 +40,7 @@ export interface Act {
 }
 
 /** One process of a broker. */
-export interface Life {
+export interface BrokerRun {
   readonly broker: string;
   readonly from: number;
   /**
@@ -77,7 +77,7 @@ export interface History {
   readonly heard: readonly Heard[];
   readonly validSpans: readonly ValidSpan[];
   readonly acts: readonly Act[];
-  readonly lives: readonly Life[];
+  readonly lives: readonly BrokerRun[];
   readonly pauses: readonly Pause[];
   readonly messages: Messages;
   /** The changes of rejected writes that were found in the store. There should be none. */

@@ -6,7 +6,7 @@ import type { Wanted } from './arguments.ts';
 import { closing } from './closing.ts';
 import { Cluster } from './cluster.ts';
 import { Control } from './control.ts';
-import { findPlace } from './place.ts';
+import { findStore } from './demo-store.ts';
 import { Producers, readAll } from './producers.ts';
 import { Screen, strong } from './screen.ts';
 import { Stage } from './stage.ts';
@@ -37,7 +37,7 @@ export async function run({ url, serve, short }: Wanted): Promise<number> {
   process.stdout.on('error', () => stop(1)); // nobody reads on: `| head`
   let what = 'The store could not be opened:';
   try {
-    await using place = await findPlace(url);
+    await using place = await findStore(url);
     await using store = await openStore(place.url);
     what = 'The demo could not go on:';
     const kept = await perform(store, { ...place, serve, short, signal: interrupt.signal });

@@ -163,7 +163,7 @@ export class Stage {
   /** Waits for the next controller, and prints who it is. */
   async succeeds({ since, controller }: Expected): Promise<string | undefined> {
     const withinMs = controller === undefined ? START_WITHIN_MS : this.limitMs;
-    const heard = await this.screen.during('there is no controller', this.cluster.hear('elected', { withinMs, since }));
+    const heard = await this.screen.during('there is no controller', this.cluster.waitForEvent('elected', { withinMs, since }));
     if (heard === undefined) {
       this.screen.tell(bad('✗'), 'nobody is elected');
       return undefined;

@@ -108,7 +108,7 @@ async function pause(stage: Stage, moment: Moment, topic: string): Promise<Pause
   await cluster.order(controller.broker, { type: 'stopBefore', moment }, DONE_WITHIN_MS);
   const asking = stage.send(stage.urlOf(controller), '/create-topic', { topic, partitions: 2, replicationFactor: 3 });
   asking.catch(() => {}); // it is not going to answer
-  const stopped = await cluster.hear('stopping', { withinMs: DONE_WITHIN_MS, since: expected.since, by: controller.broker });
+  const stopped = await cluster.waitForEvent('stopping', { withinMs: DONE_WITHIN_MS, since: expected.since, by: controller.broker });
   if (stopped === undefined) throw new Error(`${controller.broker} was not heard of any more`);
   const { at, term } = stopped.event;
   const pausing = { broker: controller.broker, from: at, to: Infinity };

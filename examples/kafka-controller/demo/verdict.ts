@@ -5,7 +5,7 @@
 
 import { heardOf } from './cluster.ts';
 import { leaderless } from './gaps.ts';
-import type { Act, ValidSpan, Gap, History, Life } from './history.ts';
+import type { Act, ValidSpan, Gap, History, BrokerRun } from './history.ts';
 
 /** A promise, and how it was broken. Empty if it held. */
 export interface Finding {
@@ -142,11 +142,11 @@ function leftNothing({ leftovers }: History): readonly Finding[] {
 }
 
 /** The processes that have ended, if brokers are to continue. */
-function endedLives({ lives, leftovers }: History): readonly Life[] {
+function endedLives({ lives, leftovers }: History): readonly BrokerRun[] {
   return leftovers === undefined ? lives.filter(({ end }) => end !== undefined) : lives;
 }
 
-function endedWell({ broker, due, end }: Life): readonly string[] {
+function endedWell({ broker, due, end }: BrokerRun): readonly string[] {
   if (end === undefined) return [`${broker} did not end`];
   if (due === undefined) return [`${broker} ended by itself: ${end.how}`];
   return end.how === due ? [] : [`${broker} ended with ${end.how} instead of ${due}`];

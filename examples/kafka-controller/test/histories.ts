@@ -1,7 +1,7 @@
 /** A history that keeps every promise, and functions that change it. */
 
 import type { BrokerEvent } from '../events.ts';
-import type { Act, ValidSpan, Heard, History, Life } from '../demo/history.ts';
+import type { Act, ValidSpan, Heard, History, BrokerRun } from '../demo/history.ts';
 
 /** The events of a broker. */
 export function told(broker: string, ...events: readonly BrokerEvent[]): readonly Heard[] {
@@ -47,7 +47,7 @@ export const acts: readonly Act[] = [
   },
 ];
 
-export const lives: readonly Life[] = [
+export const lives: readonly BrokerRun[] = [
   { broker: 'broker-1', from: 0, due: 'SIGKILL', end: { at: 1_000, how: 'SIGKILL' } },
   ...['broker-1', 'broker-2', 'broker-3'].map((broker) => ({
     broker,

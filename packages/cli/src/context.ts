@@ -5,6 +5,7 @@ import type { OpenStoreOptions } from 'incumbent';
 
 import type { Printer } from './common/printer.ts';
 
+/** The environment, the streams and the functions that the command uses. */
 export interface CliContext {
   /**
    * Environment variables: `INCUMBENT_STORE`, `PATH` and so on. `run` passes them on to its

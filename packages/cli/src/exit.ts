@@ -1,5 +1,6 @@
 /** Exit codes of the command. Scripts rely on them, so they change in major versions only. */
 
+/** The exit codes, by name. */
 export const Exit = {
   /** Done. */
   OK: 0,

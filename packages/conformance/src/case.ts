@@ -35,6 +35,7 @@ export type Need =
   | 'server'
   | 'cluster';
 
+/** One claim, with the conditions under which it applies. */
 export interface StoreCase {
   readonly area: Area;
   /** What every store must guarantee, in words. Unique within its area. */

@@ -31,6 +31,7 @@ export type HistoryEvent =
   /** The process was killed, so the history need not contain the ends of its leaderships. */
   | { readonly type: 'died'; readonly at: number; readonly member: string };
 
+/** What {@link checkHistory} permits. By default, every guarantee must hold. */
 export interface HistoryRules {
   /**
    * For how long an older leadership may be valid after a newer election, in ms. Set this above 0

@@ -23,8 +23,8 @@ import type { StoreHarness } from './harness.ts';
 import { Watcher, type WatcherOptions } from './watcher.ts';
 
 /**
- * Not much longer than a case, because a store that outlives its cases keeps the keys for this
- * time.
+ * The ttl of a lease that outlives the case, in ms. It is not much longer than a case, because a
+ * store that outlives its cases keeps the keys for this time.
  */
 const LONG_MS = 60_000;
 

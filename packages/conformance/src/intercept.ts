@@ -17,7 +17,10 @@ export interface StoreCall {
   readonly changes: readonly Change[];
 }
 
-/** Makes the call by `go`, or does not. The caller receives what this returns. */
+/**
+ * Decides whether to make the call, by calling `go`. The caller of the store receives the result of
+ * this function.
+ */
 export type Interceptor = <T>(call: StoreCall, go: () => Promise<T>) => Promise<T>;
 
 /** The same store, with every call passed to `meet`. Watches are not intercepted. */

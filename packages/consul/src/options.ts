@@ -23,6 +23,10 @@ import type { Connect } from './client/dialer.ts';
  */
 export type SessionBinding = 'auto' | 'check' | 'ttl';
 
+/**
+ * The options of a store on an agent of Consul. `openConsul` checks them, and rejects with
+ * `INVALID_OPTION`, also for an unknown option.
+ */
 export interface ConsulOptions {
   /** The agent, as `host` or `host:port`. The default port is 8500, or 8501 with TLS. */
   readonly endpoint: string;

@@ -17,6 +17,10 @@ import {
 
 import type { Keepalive } from './client/http2-connection.ts';
 
+/**
+ * The options of a store on an etcd cluster. `openEtcd` checks them, and rejects with
+ * `INVALID_OPTION`, also for an unknown option.
+ */
 export interface EtcdOptions {
   /**
    * Members of one cluster, as `host` or `host:port`. The default port is 2379. List all members:

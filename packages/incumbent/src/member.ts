@@ -8,6 +8,7 @@ import { printEventsIfAsked, warningLogger } from './warnings.ts';
 
 printEventsIfAsked();
 
+/** The options of this package's {@link Member}: those of `@incumbent/core`, with more defaults. */
 export interface MemberOptions extends Omit<CoreMemberOptions, 'reaper' | 'logger'> {
   /**
    * Gets the member's events: an object with debug, info, warn and error (pino). Without one, Node

@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers';
 import type { Cancel, Clock } from '@incumbent/core';
 import { Timers, type Timer } from './timers.ts';
 
+/** Where a {@link ManualClock} starts. */
 export interface ManualClockOptions {
   /** Where the monotonic clock starts, in ms. Default 0. */
   readonly monotonicMs?: number;
@@ -11,6 +12,7 @@ export interface ManualClockOptions {
   readonly wallMs?: number;
 }
 
+/** The options of {@link ManualClock.run}. */
 export interface RunOptions {
   /** The most time that may pass, in ms. Default 1 hour. */
   readonly withinMs?: number;
@@ -88,9 +90,10 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Lets `ms` pass on both clocks. 0 only lets promises settle. Rejects with the error of a timer's
-   * task that throws, with a `RangeError` if `ms` is below 0, and while another `advance` or `run`
-   * is in progress.
+   * Lets `ms` pass on both clocks. 0 only lets promises settle.
+   *
+   * @throws `RangeError` if `ms` is below 0, `Error` while another `advance` or `run` is in
+   * progress, and the error of a timer's task that throws.
    */
   async advance(ms: number): Promise<void> {
     if (!(ms >= 0)) throw new RangeError(`time goes on by 0 ms or more, not by ${ms}`);

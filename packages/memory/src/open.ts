@@ -4,6 +4,7 @@ import { checkKnown, checkName, invalidOption, invalidSecret, isUrl, showUrl, ur
 import { connectOptions, type ConnectOptions, type MemoryServerOptions } from './options.ts';
 import { MemoryServer, type MemoryStore } from './store.ts';
 
+/** The options of {@link openMemory}: those of a client, and the server to connect to. */
 export interface MemoryOptions extends ConnectOptions {
   /** The stores of one name share one server. Default: the store has a server of its own. */
   readonly name?: string;

@@ -32,6 +32,7 @@ export interface MemoryServerOptions extends CapabilityOptions {
   readonly clock?: Clock;
 }
 
+/** The options of one client of a memory server. */
 export interface ConnectOptions {
   /** The clock of this client's timeouts and messages. Default: the server's. */
   readonly clock?: Clock;

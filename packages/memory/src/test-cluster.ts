@@ -7,6 +7,7 @@ import { ManualClock, type RunOptions } from './manual-clock.ts';
 import type { MemoryServerOptions } from './options.ts';
 import { MemoryServer, type MemoryStore } from './store.ts';
 
+/** The options of a {@link TestCluster}. */
 export type TestClusterOptions = Omit<MemoryServerOptions, 'clock'>;
 
 /** A process of the cluster: its `memberId`, or a member in the process. */

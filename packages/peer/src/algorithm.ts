@@ -49,6 +49,7 @@ export interface Validity<S extends Safety> {
   readonly safeForMs: number;
 }
 
+/** This member knows of a leader. The view lags behind, and is never proof of leadership. */
 export interface LeaderView<S extends Safety> {
   readonly state: 'leader';
   readonly memberId: string;
@@ -61,6 +62,7 @@ export interface UnknownView {
   readonly state: 'unknown';
 }
 
+/** What a member knows about the leader. Distinguish the views by `state`. */
 export type PeerView<S extends Safety> = LeaderView<S> | UnknownView;
 
 /** Why a leadership ended. */
@@ -115,6 +117,7 @@ export interface PeerMembership {
   readonly isEnough: boolean;
 }
 
+/** A member of an open membership. */
 export interface PeerMembershipMember extends Contact {
   /** The member's number in the order of joining. A member that joined later has a higher one. */
   readonly age: number;
@@ -154,11 +157,13 @@ export interface Reading {
   readonly position: Position;
 }
 
+/** What one step of an algorithm reacts to. */
 export type Input<Message> =
   | (Reading & { readonly type: 'tick' })
   | (Reading & { readonly type: 'message'; readonly from: string; readonly message: Message })
   | (Reading & { readonly type: 'command'; readonly command: Command });
 
+/** What the driver does after a step. It persists first. */
 export type Output<Message, Durable> =
   /**
    * At most one per step. It must be durable before any other output of the same step takes effect.
@@ -168,6 +173,7 @@ export type Output<Message, Durable> =
   | { readonly type: 'send'; readonly to: string; readonly at?: string; readonly message: Message }
   | { readonly type: 'event'; readonly event: PeerEvent };
 
+/** What a step reports to the application. */
 export type PeerEvent =
   | { readonly type: 'elected' }
   | { readonly type: 'ended'; readonly reason: PeerEndReason }
@@ -195,11 +201,13 @@ export interface PeerConflict {
   readonly leader?: string;
 }
 
+/** The part of every algorithm's state that the driver reads. */
 export interface AlgorithmState {
   /** When the algorithm needs its next tick, on the monotonic clock. Undefined: never. */
   readonly wakeAtMs: number | undefined;
 }
 
+/** The result of one step: the next state, and the outputs. */
 export interface Step<State, Message, Durable> {
   readonly state: State;
   readonly outputs: readonly Output<Message, Durable>[];
@@ -256,7 +264,11 @@ export interface Algorithm<S extends Safety = Safety, State extends AlgorithmSta
   sortOf(message: Message): string;
   /** Reads a message. Undefined: the data are no message of this algorithm. */
   readMessage(data: unknown): Message | undefined;
-  /** Reads what was persisted before. Throws if the data are not of this algorithm. */
+  /**
+   * Reads what was persisted before.
+   *
+   * @throws `CORRUPT`, or another error, if the data are not of this algorithm.
+   */
   readDurable(data: unknown): Durable;
   /**
    * The members at the time of persisting. Undefined: unknown. Algorithms that persist nothing

@@ -106,13 +106,13 @@ export class CampaignRunner<S extends Safety> {
     await this.#unless(signal, () => this.#winding);
     for (;;) {
       await this.#unless(signal, () => Promise.all([this.#leadership?.released, this.#work]));
-      const leadership = await this.#stand(driver, signal);
+      const leadership = await this.#runCampaign(driver, signal);
       // The leadership may have ended since the election.
       if (leadership.isValid()) return leadership;
     }
   }
 
-  async #stand(driver: Driver<S>, signal: AbortSignal | undefined): Promise<PeerLeadership<S>> {
+  async #runCampaign(driver: Driver<S>, signal: AbortSignal | undefined): Promise<PeerLeadership<S>> {
     const [elected, over] = [Promise.withResolvers<PeerLeadership<S>>(), Promise.withResolvers<void>()];
     this.#winding = over.promise;
     this.#elected = elected.resolve;

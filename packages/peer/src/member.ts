@@ -34,6 +34,7 @@ import type { DurableStorage } from './storage.ts';
 import type { Transport } from './transport.ts';
 import { Views } from './views.ts';
 
+/** The options of a {@link PeerMember}. */
 export interface PeerMemberOptions<S extends Safety> {
   /**
    * How to elect: `quorum(options)`, or by best effort `bully(options)` and so on. The same for all

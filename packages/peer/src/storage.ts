@@ -1,5 +1,6 @@
 /** Keeps what must survive the end of a member's process. */
 
+/** The storage of one member's durable data, such as its vote. `voteFile` creates one. */
 export interface DurableStorage<Durable = unknown> {
   /**
    * Returns what was saved last. Undefined: nothing was ever saved. Rejects if that is uncertain.

@@ -45,6 +45,7 @@ export interface OpenLinkOptions {
   readonly found: Found;
 }
 
+/** The network of one election, as a member uses it. */
 export interface Transport {
   /**
    * Joins the network. No frame arrives before it resolves. Rejects if it cannot join, or does not
@@ -53,6 +54,7 @@ export interface Transport {
   open(options: LinkOptions): Promise<Link>;
 }
 
+/** An open link of one member to all others. */
 export interface Link {
   /**
    * Sends the frame or drops it. Never blocks, never throws, and never calls `receive` before it

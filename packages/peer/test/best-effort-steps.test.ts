@@ -78,7 +78,7 @@ class One {
     return view.state === 'leader' ? view.memberId : undefined;
   }
 
-  hear(from: string, message: BestEffortMessage): this {
+  receive(from: string, message: BestEffortMessage): this {
     return this.#step({ type: 'message', from, message });
   }
 
@@ -104,7 +104,7 @@ const heartbeat: BestEffortMessage = { type: 'heartbeat', round: 1, weight: 0, s
 
 describe('a follower', () => {
   it('begins an election when its leader has been silent for a failure timeout', () => {
-    const one = new One('bully', 'b').hear('a', heartbeat);
+    const one = new One('bully', 'b').receive('a', heartbeat);
     expect(one.view).toBe('a');
     one.types();
     one.tickAt(999);
@@ -115,7 +115,7 @@ describe('a follower', () => {
   });
 
   it('that was paused restarts the failure timeouts of its leaders', () => {
-    const one = new One('bully', 'b').hear('a', heartbeat);
+    const one = new One('bully', 'b').receive('a', heartbeat);
     one.types();
     one.tickAt(5_000);
     expect(one.types()).toEqual([]);
@@ -127,40 +127,40 @@ describe('a follower', () => {
   it('announces its leader to a member that runs an election, if it has lately heard the leader itself', () => {
     const ask = (one: One): readonly string[] => {
       one.types();
-      return one.hear('c', { type: 'takeOver', round: 1 }).types();
+      return one.receive('c', { type: 'takeOver', round: 1 }).types();
     };
-    const one = new One('nextInLine', 'b').hear('a', heartbeat);
+    const one = new One('nextInLine', 'b').receive('a', heartbeat);
     expect(ask(one)).toEqual(['elected c']);
     one.tickAt(500);
     expect(ask(one)).toEqual(['alive c', 'elected a', 'elected c', 'elected d']);
-    const hearsay = new One('nextInLine', 'b').hear('d', { type: 'elected', round: 1, leader: 'a', weight: 0 });
+    const hearsay = new One('nextInLine', 'b').receive('d', { type: 'elected', round: 1, leader: 'a', weight: 0 });
     expect(ask(hearsay)).toEqual(['alive c', 'elected a', 'elected c', 'elected d']);
   });
 
   it('follows the winner of an election, and the former leader again if it is still alive', () => {
-    const one = new One('nextInLine', 'c').hear('a', heartbeat).hear('b', { type: 'elected', round: 2, leader: 'b', weight: 0 });
+    const one = new One('nextInLine', 'c').receive('a', heartbeat).receive('b', { type: 'elected', round: 2, leader: 'b', weight: 0 });
     expect(one.view).toBe('b');
-    expect(one.hear('a', heartbeat).view).toBe('a');
+    expect(one.receive('a', heartbeat).view).toBe('a');
   });
 
   it('ignores heartbeats that a leader sent before it resigned', () => {
-    const one = new One('ring', 'c').hear('a', heartbeat).hear('a', { type: 'resigned', round: 1 });
-    expect(one.hear('a', heartbeat).view).toBeUndefined();
-    expect(one.hear('a', { ...heartbeat, round: 2 }).view).toBe('a');
+    const one = new One('ring', 'c').receive('a', heartbeat).receive('a', { type: 'resigned', round: 1 });
+    expect(one.receive('a', heartbeat).view).toBeUndefined();
+    expect(one.receive('a', { ...heartbeat, round: 2 }).view).toBe('a');
   });
 
   it('of the bully algorithm takes over from a leader if it has precedence', () => {
-    const one = new One('bully', 'a').hear('c', heartbeat);
+    const one = new One('bully', 'a').receive('c', heartbeat);
     expect(one.view).toBe('a');
     expect(one.types()).toEqual(['elected b', 'elected c', 'elected d']);
-    expect(new One('nextInLine', 'a').hear('c', heartbeat).view).toBe('c');
+    expect(new One('nextInLine', 'a').receive('c', heartbeat).view).toBe('c');
   });
 
   it('takes over from a leader that has forgotten its failures', () => {
     const failures = [{ id: 'a', round: 7, count: 1.9 }];
-    const one = new One('bully', 'b').hear('c', { ...heartbeat, failures });
+    const one = new One('bully', 'b').receive('c', { ...heartbeat, failures });
     expect(one.types()).toContain('elected c');
-    one.hear('a', { ...heartbeat, round: 8 });
+    one.receive('a', { ...heartbeat, round: 8 });
     expect(one.view).toBe('b');
     expect(one.types()).toEqual(['heartbeat a']);
   });
@@ -173,7 +173,7 @@ describe('a ring', () => {
     ['live-set', ['d', 'c']],
     ['maximum', ['c']],
   ] as const)('%s: adds itself to a token and forwards it', (variant, live) => {
-    const one = new One('ring', 'c', { variant }).hear('d', token);
+    const one = new One('ring', 'c', { variant }).receive('d', token);
     expect(one.said).toEqual([
       { type: 'send', to: 'd', message: { type: 'passed', round: 1, initiator: 'd', attempt: 7, phase: 'collect' } },
       { type: 'send', to: 'b', message: { ...token, hops: 2, live } },
@@ -181,22 +181,22 @@ describe('a ring', () => {
   });
 
   it('forwards a repeated token once, and acknowledges it twice', () => {
-    const one = new One('ring', 'c').hear('d', token).hear('d', token);
+    const one = new One('ring', 'c').receive('d', token).receive('d', token);
     expect(one.types()).toEqual(['passed d', 'collect b', 'passed d']);
   });
 
   it('skips a member that does not acknowledge in time', () => {
-    const one = new One('ring', 'c').hear('d', token);
+    const one = new One('ring', 'c').receive('d', token);
     one.types();
     one.tickAt(200);
     expect(one.types()).toEqual(['collect a']);
-    one.hear('a', { type: 'passed', round: 1, initiator: 'd', attempt: 7, phase: 'collect' });
+    one.receive('a', { type: 'passed', round: 1, initiator: 'd', attempt: 7, phase: 'collect' });
     one.tickAt(400);
     expect(one.types()).toEqual([]);
   });
 
   it('a token takes at most one lap', () => {
-    expect(new One('ring', 'c').hear('d', { ...token, hops: 5 }).types()).toEqual(['passed d']);
+    expect(new One('ring', 'c').receive('d', { ...token, hops: 5 }).types()).toEqual(['passed d']);
   });
 
   it('a token does not replace the token of another initiator', () => {
@@ -220,7 +220,7 @@ describe('a group', () => {
     expect(alone.view).toBe('a');
     const before = alone.said.length;
     for (let i = 0; i < 10; i += 1) {
-      alone.hear('b', { type: 'redirect', round: 1, leader: 'c' }).hear('c', { type: 'redirect', round: 1, leader: 'b' });
+      alone.receive('b', { type: 'redirect', round: 1, leader: 'c' }).receive('c', { type: 'redirect', round: 1, leader: 'b' });
     }
     expect(alone.said.length).toBe(before);
   });

@@ -16,6 +16,10 @@ import {
 
 import type { Credentials } from './client/greeting.ts';
 
+/**
+ * The options of a store on a Redis or Valkey server. `openRedis` checks them, and rejects with
+ * `INVALID_OPTION`, also for an unknown option.
+ */
 export interface RedisOptions {
   /**
    * A server and its replicas, or the servers of a cluster, each as `host` or `host:port`. At least

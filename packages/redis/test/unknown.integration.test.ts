@@ -77,7 +77,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('an answer tha
     const thief = new Thief();
     const namespace = uniqueNamespace();
     await using store = await open(namespace, thief);
-    await using witness = await open(namespace);
+    await using healthy = await open(namespace);
     const lease = await store.grantLease(60_000, LEASE_CALL);
     const losing = async (script: Script, call: () => Promise<unknown>): Promise<void> => {
       thief.steal(script);
@@ -85,16 +85,16 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('an answer tha
     };
     const bytes = new Uint8Array([1]);
     await losing(swapScript, () => store.compareAndSwap([{ key: 'a', expect: null, put: bytes, lease: lease.id }], CALL));
-    const made = await witness.read('a', CALL);
+    const made = await healthy.read('a', CALL);
     expect(made).toMatchObject({ lease: lease.id, value: bytes });
     await losing(enqueueScript, () => store.enqueue('q', 'mine', bytes, lease.id, CALL));
-    const [entry] = await witness.list('q', CALL);
+    const [entry] = await healthy.list('q', CALL);
     expect(await store.enqueue('q', 'mine', bytes, lease.id, CALL)).toEqual(entry);
     await losing(renewScript, () => store.renewLease(lease.id, LEASE_CALL));
     await losing(swapScript, () => store.compareAndSwap([{ key: 'a', expect: made?.revision ?? '', delete: true }], CALL));
-    expect(await witness.read('a', CALL)).toBeUndefined();
+    expect(await healthy.read('a', CALL)).toBeUndefined();
     await losing(revokeScript, () => store.revokeLease(lease.id, CALL));
-    expect(await witness.list('q', CALL)).toEqual([]);
+    expect(await healthy.list('q', CALL)).toEqual([]);
     await store.revokeLease(lease.id, CALL);
     await losing(grantScript, () => store.grantLease(60_000, LEASE_CALL));
     expect(thief.stolen).toBe(6);

@@ -14,6 +14,10 @@ import {
   urlText,
 } from '@incumbent/core/adapter';
 
+/**
+ * The options of a store on a file. `openSqlite` checks them, and rejects with `INVALID_OPTION`,
+ * also for an unknown option.
+ */
 export interface SqliteOptions {
   /**
    * The path of the file, which is created if it is absent. Its folder must exist and be writable:

@@ -20,6 +20,10 @@ import type { ClientOptions } from './client/client.ts';
 import type { Auth } from './protocol/hello.ts';
 import { type Acl, CREATOR_ONLY, OPEN } from './protocol/nodes.ts';
 
+/**
+ * The options of a store on a ZooKeeper ensemble. `openZookeeper` checks them, and rejects with
+ * `INVALID_OPTION`, also for an unknown option.
+ */
 export interface ZookeeperOptions {
   /**
    * The servers of one ensemble, as `host` or `host:port`. The default port is 2181. The store uses

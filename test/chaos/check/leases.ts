@@ -12,7 +12,7 @@ interface EarlyEnd {
 
 /**
  * Finds the leaderships whose lease the store ended early. The store declares that it may do so,
- * and the witness read that the lease was gone before the time that the last renewal had
+ * and the lease monitor read that the lease was gone before the time that the last renewal had
  * guaranteed.
  */
 export function earlyEndsIn(history: readonly ChaosEvent[]): (who: Who, term: bigint) => EarlyEnd | undefined {

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { freePort, LOOPBACK, makeScratch, spawnScript, until, type Scratch, type ScriptEvent } from '@incumbent/test-support';
-import { checkedHistoryOf, now, type Life } from '../history.ts';
+import { checkedHistoryOf, now, type ProcessRun } from '../history.ts';
 import { at, ELECTION, WAIT_MS } from './pair.ts';
 
 const MEMBER = new URL('../peer-member.ts', import.meta.url);
 
 /** One start of a member. Its name says which one. */
-interface Start extends Life {
+interface Start extends ProcessRun {
   readonly id: string;
 }
 

@@ -101,8 +101,8 @@ async function oneRun(cluster: EtcdCluster, index: number, random: () => number)
   await a.waitFor('elected', { withinMs: WAIT_MS });
   await using b = new Candidate('b', await openOn(frozen, cluster, namespace));
   await using c = new Candidate('c', await openOn(frozen, cluster, namespace));
-  await using witness = await openOn(frozen, cluster, namespace);
-  await using observer = new ElectionObserver(witness, ELECTION);
+  await using healthy = await openOn(frozen, cluster, namespace);
+  await using observer = new ElectionObserver(healthy, ELECTION);
   const isReady = async (): Promise<boolean> => {
     const view = observer.current;
     const queue = await b.member.election(ELECTION).candidates();

@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeScratch, spawnScript, until, type Scratch, type ScriptEvent } from '@incumbent/test-support';
 import { Member, openStore } from 'incumbent';
-import { checkedHistoryOf, now, type Life } from '../history.ts';
+import { checkedHistoryOf, now, type ProcessRun } from '../history.ts';
 import type { Check, CheckContext, Figures } from './check.ts';
 import { at, ELECTION, WAIT_MS, spawnMany, spawnMember } from './pair.ts';
 
@@ -25,7 +25,7 @@ class Crowd {
   readonly #url: string;
   readonly #size: number;
   readonly #ttlMs: number;
-  readonly #all: Life[] = [];
+  readonly #all: ProcessRun[] = [];
 
   constructor(url: string, size: number, ttlMs: number) {
     this.#url = url;
@@ -33,7 +33,7 @@ class Crowd {
     this.#ttlMs = ttlMs;
   }
 
-  get #living(): readonly Life[] {
+  get #living(): readonly ProcessRun[] {
     return this.#all.filter(({ died }) => died === undefined);
   }
 
@@ -53,8 +53,8 @@ class Crowd {
   }
 
   /** The live member that last reported that it leads. */
-  async leader(): Promise<Life> {
-    const find = (): Life | undefined => this.#living.find(({ script }) => script.events.at(-1)?.event === 'valid');
+  async leader(): Promise<ProcessRun> {
+    const find = (): ProcessRun | undefined => this.#living.find(({ script }) => script.events.at(-1)?.event === 'valid');
     return until(find, { what: 'a leader', withinMs: WAIT_MS, everyMs: 1 });
   }
 
@@ -81,7 +81,7 @@ class Crowd {
   }
 
   /** Waits until another member learns, from now on, that it leads. */
-  #nextAfter(leader: Life): () => Promise<ScriptEvent> {
+  #nextAfter(leader: ProcessRun): () => Promise<ScriptEvent> {
     const others = this.#living.filter((one) => one !== leader).map(({ script }) => ({ script, from: script.events.length }));
     const find = (): ScriptEvent | undefined =>
       others.flatMap(({ script, from }) => script.events.slice(from)).find(({ event }) => event === 'elected');

@@ -3,15 +3,15 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { claims } from './claims.ts';
 import { pageOf, type Claim } from './page.ts';
-import { PAGE, readLines, type Line } from './runs.ts';
+import { PAGE, readLines, type RunLine } from './runs.ts';
 
 const claim: Claim = { name: 'blackhole', claim: 'It holds.', method: 'So.', command: 'pnpm verify blackhole', asks: '20 of 20 runs' };
 
-function line(date: string, part: Partial<Line> = {}): Line {
+function line(date: string, part: Partial<RunLine> = {}): RunLine {
   return { claim: 'blackhole', date, commit: '73c3333', seed: 1, passed: 10, failed: 0, figures: {}, machine: 'linux', ...part };
 }
 
-function rowOf(about: Claim, lines: readonly Line[]): string | undefined {
+function rowOf(about: Claim, lines: readonly RunLine[]): string | undefined {
   return pageOf([about], lines)
     .split('\n')
     .find((row) => row.startsWith('| [blackhole]'));

@@ -1,6 +1,6 @@
 /** The page that summarizes the evidence: one row for each claim. */
 
-import type { Line, Spread } from './runs.ts';
+import type { RunLine, Spread } from './runs.ts';
 import { runsPassed } from './worlds.ts';
 
 /** A claim, and how it is measured. */
@@ -45,7 +45,7 @@ const TELLING: readonly (readonly [figure: string, worst: 'least' | 'greatest'])
   ['terms', 'greatest'],
 ];
 
-export function pageOf(claims: readonly Claim[], lines: readonly Line[]): string {
+export function pageOf(claims: readonly Claim[], lines: readonly RunLine[]): string {
   const byClaim = Map.groupBy(lines, ({ claim }) => claim);
   const measured = claims.filter(({ name }) => byClaim.has(name));
   return [
@@ -69,7 +69,7 @@ export function pageOf(claims: readonly Claim[], lines: readonly Line[]): string
   ].join('\n');
 }
 
-function rowOf(claim: Claim, all: readonly Line[]): string {
+function rowOf(claim: Claim, all: readonly RunLine[]): string {
   const lines = claim.latestOfPart === true ? latestOfParts(all) : all;
   const last = lines.at(-1);
   const cells = [
@@ -84,24 +84,24 @@ function rowOf(claim: Claim, all: readonly Line[]): string {
   return `| ${cells.join(' | ')} |`;
 }
 
-function latestOfParts(lines: readonly Line[]): readonly Line[] {
+function latestOfParts(lines: readonly RunLine[]): readonly RunLine[] {
   return [...new Map(lines.map((line) => [line.part, line])).values()];
 }
 
-function passedOf({ worlds }: Claim, lines: readonly Line[]): string {
+function passedOf({ worlds }: Claim, lines: readonly RunLine[]): string {
   if (worlds === undefined) return String(lines.reduce((sum, { passed }) => sum + passed, 0));
   return `${runsPassed(lines, worlds.seedsPerRun, worlds.since) * worlds.seedsPerRun} worlds`;
 }
 
 /** All failures so far, and how many runs have passed since the last one. */
-function failuresOf(lines: readonly Line[]): string {
+function failuresOf(lines: readonly RunLine[]): string {
   const failures = lines.reduce((sum, { failed }) => sum + failed, 0);
   if (failures === 0) return '0';
   const since = lines.slice(lines.findLastIndex(({ failed }) => failed > 0) + 1).reduce((sum, { passed }) => sum + passed, 0);
   return `${failures}, none in the last ${since} runs`;
 }
 
-function worstOf(lines: readonly Line[]): string {
+function worstOf(lines: readonly RunLine[]): string {
   const figures = new Set(lines.flatMap((line) => Object.keys(line.figures)));
   const [first] = figures;
   const telling = TELLING.find(([name]) => figures.has(name)) ?? (first === undefined ? undefined : ([first, 'greatest'] as const));
@@ -111,7 +111,7 @@ function worstOf(lines: readonly Line[]): string {
   return `${name} ${worst === 'least' ? Math.min(...values) : Math.max(...values)}`;
 }
 
-function spreadIn(line: Line, name: string): readonly Spread[] {
+function spreadIn(line: RunLine, name: string): readonly Spread[] {
   const spread = line.figures[name];
   return spread === undefined ? [] : [spread];
 }

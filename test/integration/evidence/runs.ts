@@ -41,7 +41,7 @@ export interface NewLine {
 }
 
 /** One line of the data file. */
-export interface Line extends NewLine {
+export interface RunLine extends NewLine {
   /** UTC, to the minute: `2026-11-24 23:59`. */
   readonly date: string;
   /**
@@ -58,18 +58,18 @@ export const PAGE: URL = new URL('README.md', FOLDER);
 /** Adds a line with the current time, the commit and the machine. */
 export function append(line: NewLine): void {
   mkdirSync(FOLDER, { recursive: true });
-  const whole: Line = { ...line, date: date(), commit: commit(), machine: machine() };
+  const whole: RunLine = { ...line, date: date(), commit: commit(), machine: machine() };
   appendFileSync(RUNS, `${JSON.stringify(whole)}\n`);
 }
 
 /** All lines, oldest first. */
-export function readLines(): readonly Line[] {
+export function readLines(): readonly RunLine[] {
   return linesIn(readFileSync(RUNS, 'utf8'));
 }
 
-function linesIn(text: string): readonly Line[] {
+function linesIn(text: string): readonly RunLine[] {
   const lines = text.split('\n').filter((line) => line !== '');
-  return lines.map((line): Line => JSON.parse(line)).toSorted((a, b) => (a.date < b.date ? -1 : Number(a.date > b.date)));
+  return lines.map((line): RunLine => JSON.parse(line)).toSorted((a, b) => (a.date < b.date ? -1 : Number(a.date > b.date)));
 }
 
 /** Each figure over several runs. */

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Line } from './runs.ts';
+import type { RunLine } from './runs.ts';
 import { runsPassed } from './worlds.ts';
 
 const SINCE = '2026-11-21 20:45';
 
-function line(date: string, seed: number, passed: number, failed: number): Line {
+function line(date: string, seed: number, passed: number, failed: number): RunLine {
   return { claim: 'simulation-calm', date, commit: '73c3333', seed, passed, failed, figures: {}, machine: 'linux' };
 }
 

@@ -1,6 +1,6 @@
 /** How many different simulated worlds broke no promise, according to the evidence. */
 
-import type { Line } from './runs.ts';
+import type { RunLine } from './runs.ts';
 
 /**
  * Worlds over a store that were run before this minute, UTC, do not count: they lack the silent
@@ -15,7 +15,7 @@ export const PEERS_SINCE = '2026-11-21 20:45';
  * How many runs of `seeds` seeds each passed, each seed counted once. Of seeds that were run again,
  * the first run counts.
  */
-export function runsPassed(lines: readonly Line[], seeds: number, since: string): number {
+export function runsPassed(lines: readonly RunLine[], seeds: number, since: string): number {
   const known = new Set<number>();
   let passed = 0;
   for (const line of lines) {

@@ -17,8 +17,8 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a Consul of 
   test('serves, and its own tool says what is there; what that cannot do is an error', async () => {
     expect(consul.version).toMatch(/^1\.\d+\.\d+/);
     expect(consul.endpoints).toEqual([consul.url]);
-    await consul.ctl(['kv', 'put', 'witness', 'value']);
-    await expect(consul.ctl(['kv', 'get', 'witness'])).resolves.toBe('value\n');
+    await consul.ctl(['kv', 'put', 'probe', 'value']);
+    await expect(consul.ctl(['kv', 'get', 'probe'])).resolves.toBe('value\n');
     await expect(consul.ctl(['kv', 'get', 'nothing'])).rejects.toThrow(/No key exists at: nothing/);
   });
 
@@ -52,11 +52,11 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a Consul of 
 describe.runIf(await requireStore({ store: 'consul', own: true }))('a Consul with certificates and rules', () => {
   test('serves who has a certificate and a token, and nobody else', async () => {
     await using consul = await startConsul({ tls: 'mutual', managementToken: TOKEN });
-    await consul.ctl(['kv', 'put', 'witness', 'value']);
-    await expect(consul.ctl(['kv', 'get', 'witness'])).resolves.toBe('value\n');
-    await expect(ask(`${consul.url}/v1/kv/witness?raw`, { certificates: consul.tls })).rejects.toThrow(/403/);
-    await expect(ask(`${consul.url}/v1/kv/witness?raw&token=${TOKEN}`, { certificates: consul.tls })).resolves.toBe('value');
-    await expect(ask(`${consul.url}/v1/kv/witness?raw&token=${TOKEN}`)).rejects.toThrow(/certificate/);
+    await consul.ctl(['kv', 'put', 'probe', 'value']);
+    await expect(consul.ctl(['kv', 'get', 'probe'])).resolves.toBe('value\n');
+    await expect(ask(`${consul.url}/v1/kv/probe?raw`, { certificates: consul.tls })).rejects.toThrow(/403/);
+    await expect(ask(`${consul.url}/v1/kv/probe?raw&token=${TOKEN}`, { certificates: consul.tls })).resolves.toBe('value');
+    await expect(ask(`${consul.url}/v1/kv/probe?raw&token=${TOKEN}`)).rejects.toThrow(/certificate/);
   });
 });
 
@@ -70,8 +70,8 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a Consul of 
     expect(second).not.toBe(first);
     await cluster.servers[first]?.restart();
     const [agent] = cluster.agents;
-    await agent?.ctl(['kv', 'put', 'witness', 'value']);
-    await expect(cluster.servers[first]?.ctl(['kv', 'get', 'witness'])).resolves.toBe('value\n');
+    await agent?.ctl(['kv', 'put', 'probe', 'value']);
+    await expect(cluster.servers[first]?.ctl(['kv', 'get', 'probe'])).resolves.toBe('value\n');
   });
 
   test('cut off, the agent serves nothing that servers must answer, and these serve; healed, it does', async () => {
@@ -80,9 +80,9 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('a Consul of 
     cluster.cutOff();
     await expect(ask(`${agent}/v1/kv/?keys`, { timeoutMs: 2_000 })).rejects.toThrow(/abort|500/);
     await expect(ask(`${agent}/v1/agent/self`)).resolves.toContain('Member');
-    await cluster.ctl(['kv', 'put', 'witness', 'value']);
+    await cluster.ctl(['kv', 'put', 'probe', 'value']);
     await cluster.heal();
-    const told = (): Promise<string | undefined> => ask(`${agent}/v1/kv/witness?raw`).catch(() => undefined);
+    const told = (): Promise<string | undefined> => ask(`${agent}/v1/kv/probe?raw`).catch(() => undefined);
     await expect(until(told, { what: 'the agent serves', withinMs: 20_000 })).resolves.toBe('value');
   });
 });

@@ -11,14 +11,14 @@ function at(cluster: EtcdCluster, index: number): EtcdClusterServer {
 }
 
 /** The index of the leader in etcdctl's own words. */
-async function leaderBy(cluster: EtcdCluster, witness: EtcdClusterServer): Promise<number> {
-  const lines = (await witness.ctl([`--endpoints=${cluster.endpoints.join(',')}`, 'endpoint', 'status'])).trim().split('\n');
+async function leaderBy(cluster: EtcdCluster, server: EtcdClusterServer): Promise<number> {
+  const lines = (await server.ctl([`--endpoints=${cluster.endpoints.join(',')}`, 'endpoint', 'status'])).trim().split('\n');
   const led = lines.map((line) => line.split(', ')).find((columns) => columns[4] === 'true');
   return cluster.endpoints.indexOf(led?.[0] ?? '');
 }
 
 describe.runIf(await requireStore({ store: 'etcd', own: true }))('an etcd of three servers', () => {
-  test('is one: what one is told, the others know, and they agree with the witness on who leads', async () => {
+  test('is one cluster: a write through one server is read through the others, and all name the same leader', async () => {
     await using cluster = await startEtcdCluster({ size: 3 });
     expect(cluster.servers.map(({ url }) => url)).toEqual(cluster.endpoints);
     await at(cluster, 0).ctl(['put', 'key', 'value']);

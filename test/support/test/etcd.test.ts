@@ -6,7 +6,7 @@ import { requireStore, startEtcd, startProxy, until, type Etcd } from '../src/in
 
 const SHORT = ['--dial-timeout=500ms', '--command-timeout=500ms'];
 
-/** What the witness says where nobody answers it, or one that it cannot talk to. */
+/** What etcdctl prints if no server answers, or if it cannot talk to the server. */
 const NO_ANSWER = /deadline exceeded|unavailable|is not running|is paused|no such file/i;
 
 async function get(etcd: Etcd, key: string, ...flags: readonly string[]): Promise<string> {

@@ -12,9 +12,9 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a Redis of on
   test('serves, and redis-cli says what is there; what it cannot do is an error', async () => {
     await using redis = await startRedis();
     expect(redis.version).toMatch(/^\d+\.\d+\.\d+$/);
-    await redis.ctl(['set', 'witness', 'value']);
-    await expect(redis.ctl(['get', 'witness'])).resolves.toBe('value\n');
-    await expect(redis.ctl(['lpush', 'witness', 'value'])).rejects.toThrow(/WRONGTYPE/);
+    await redis.ctl(['set', 'probe', 'value']);
+    await expect(redis.ctl(['get', 'probe'])).resolves.toBe('value\n');
+    await expect(redis.ctl(['lpush', 'probe', 'value'])).rejects.toThrow(/WRONGTYPE/);
   });
 
   test('has after a kill what it had before; one that keeps nothing does not', async () => {

@@ -45,8 +45,8 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a ZooKeep
   });
 
   test('zkCli says what is there, and nothing else; what it cannot do is an error', async () => {
-    await zookeeper.ctl(['create', '/witness', 'value']);
-    await expect(zookeeper.ctl(['get', '/witness'])).resolves.toBe('value\n');
+    await zookeeper.ctl(['create', '/probe', 'value']);
+    await expect(zookeeper.ctl(['get', '/probe'])).resolves.toBe('value\n');
     await expect(zookeeper.ctl(['get', '/nothing'])).rejects.toThrow(/Node does not exist: \/nothing/);
   });
 

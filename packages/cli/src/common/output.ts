@@ -11,6 +11,7 @@ import { toCliError } from '../exit.ts';
 import { toJson } from './json.ts';
 import type { Printer } from './printer.ts';
 
+/** One line of the output with `--json`. The field `type` distinguishes the shapes. */
 export type OutputLine = ElectionLine | CandidateLine | ResultLine | FindingLine | LimitLine | ErrorLine;
 
 /** An election: of `leader` and `status`, and of `watch` for every change. */
@@ -111,12 +112,14 @@ export interface ErrorLine extends ErrorFields {
   readonly meaning: string;
 }
 
+/** An error, as lines of JSON show it. */
 export interface ErrorFields {
   readonly code: string;
   /** A sentence for people. It may change in any version. */
   readonly message: string;
 }
 
+/** A member, as lines of JSON show it. */
 export interface MemberFields {
   readonly memberId: string;
   /** Different for every start of the member's process. */
@@ -125,6 +128,7 @@ export interface MemberFields {
   readonly value?: unknown;
 }
 
+/** A candidate, as lines of JSON show it. */
 export interface CandidateFields extends MemberFields {
   readonly state: 'leads' | 'stopping' | 'waits';
   /** The rank by the order of succession. Absent if the order has no ranks. */
@@ -137,6 +141,7 @@ interface PreviousFields extends TermFields {
   readonly vacantForMs?: number | undefined;
 }
 
+/** A term and the member that led in it. The term is a string of digits. */
 export interface TermFields {
   readonly term: string;
   readonly memberId: string;

@@ -75,7 +75,7 @@ export const leaseCases: readonly StoreCase[] = [
         assert.deepEqual(names, ['a'], 'a list lacks the key');
       };
       await besideRenewals(other, lease, async () => {
-        // Longer than the lease lasts without a renewal.
+        // These reads take longer than the lease lasts without a renewal.
         for (const _ of times(60)) {
           await sleep(harness.clock, harness.ttlMs / 40);
           for (const __ of times(4)) await seen();

@@ -16,12 +16,12 @@ import { LOSSES, loseNext, type Loss } from '../lost-write.ts';
 const define = casesOf('unknown outcomes');
 
 /**
- * The context of a write. `mine` is the lease of the client whose link fails, `theirs` the lease of
- * the witness.
+ * The context of a write. `mine` is the lease of the client whose link fails, `theirs` that of the
+ * other client, whose link works.
  */
 interface Scene {
   readonly client: Client;
-  readonly witness: Client;
+  readonly other: Client;
   readonly mine: Lease;
   readonly theirs: Lease;
 }
@@ -58,8 +58,8 @@ function shown(entry: Entry | undefined, { mine, theirs }: Scene): string {
 
 /** `q/name` is an entry of the queue. The store chooses its key. */
 async function shows(scene: Scene, expected: Readonly<Record<string, string>>): Promise<void> {
-  const queue = new Map((await scene.witness.list('q')).map((entry) => [`q/${entry.name}`, entry]));
-  const look = async (key: string): Promise<Entry | undefined> => (key.startsWith('q/') ? queue.get(key) : scene.witness.read(key));
+  const queue = new Map((await scene.other.list('q')).map((entry) => [`q/${entry.name}`, entry]));
+  const look = async (key: string): Promise<Entry | undefined> => (key.startsWith('q/') ? queue.get(key) : scene.other.read(key));
   const held = await Promise.all(Object.keys(expected).map(async (key) => [key, shown(await look(key), scene)]));
   assert.deepEqual(Object.fromEntries(held), expected);
 }
@@ -181,11 +181,11 @@ const several: readonly Write[] = [
   })),
   swap(
     'hands over',
-    async ({ client, witness, mine, theirs }) => ({
+    async ({ client, other, mine, theirs }) => ({
       changes: [
         { key: 'leader', expect: await client.create('leader', 'me', mine), put: bytes('successor'), lease: theirs.id },
         { key: 'term', expect: await client.create('term', '1'), put: bytes('2') },
-        { ...(await queued(witness, 'successor', theirs)), put: bytes('marked') },
+        { ...(await queued(other, 'successor', theirs)), put: bytes('marked') },
         { ...(await queued(client, 'me', mine)), delete: true },
       ],
       before: { leader: 'me by mine', term: '1', 'q/successor': ' by theirs', 'q/me': ' by mine' },
@@ -218,11 +218,11 @@ async function warmUp(client: Client): Promise<void> {
   await client.revoke(lease);
 }
 
-async function run(write: Write, loss: Loss, witness: Client, harness: StoreHarness): Promise<void> {
+async function run(write: Write, loss: Loss, other: Client, harness: StoreHarness): Promise<void> {
   const broken: Breakable = await breakable(harness);
   const { client, faults, short } = broken;
   await warmUp(client);
-  const scene = { client, witness, mine: await client.longLease(), theirs: await witness.longLease() };
+  const scene = { client, other, mine: await client.longLease(), theirs: await other.longLease() };
   const act = await write.prepare(scene);
   await shows(scene, act.before);
   await loseNext(loss, faults, harness);
@@ -237,7 +237,7 @@ export const lostWriteCases: readonly StoreCase[] = [...leases, ...singles, ...s
   LOSSES.map(({ loss, fault, how }) =>
     define(
       `${write.what} ${how}: unknown, ${loss === 'answer' ? 'and there' : 'and not there'}, and right when it is made again`,
-      (witness, harness) => run(write, loss, witness, harness),
+      (other, harness) => run(write, loss, other, harness),
       { needs: write.needs ?? [], faults: [fault] },
     ),
   ),

@@ -175,8 +175,8 @@ export const queueCases: readonly StoreCase[] = [
 
   define('list: a key that moves from one level to another is told once, however often it moves', async (_, harness) => {
     // Each of the two tasks leaves the store little time for the other.
-    const patient = { ...harness, timeoutMs: 10 * harness.timeoutMs };
-    const [client, mover] = [await connect(patient), await connect(patient)];
+    const slowHarness = { ...harness, timeoutMs: 10 * harness.timeoutMs };
+    const [client, mover] = [await connect(slowHarness), await connect(slowHarness)];
     const places = ['m/one/key', 'm/key', 'm/two/key'];
     let revision = await mover.create(cycle(places, 0), 'value');
     let isMoving = true;

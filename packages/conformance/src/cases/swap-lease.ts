@@ -44,11 +44,11 @@ export const swapLeaseCases: readonly StoreCase[] = [
 
   define('a put with null unbinds: the key survives its former lease', async (client, harness) => {
     const lease = await client.shortLease();
-    await client.create('witness', 'bound', lease);
+    await client.create('bound', 'bound', lease);
     const first = await client.create('a', 'one', lease);
     await client.put('a', first, 'two', null);
     assert.equal((await client.get('a')).lease, undefined);
-    await expiry(client, harness, 'witness', lease);
+    await expiry(client, harness, 'bound', lease);
     assert.equal(text(await client.read('a')), 'two');
   }),
 
@@ -93,8 +93,8 @@ export const swapLeaseCases: readonly StoreCase[] = [
 
   define('refuses a swap that binds to a lease that expired, and changes nothing', async (client, harness) => {
     const lease = await client.shortLease();
-    await client.create('witness', 'bound', lease);
-    await expiry(client, harness, 'witness', lease);
+    await client.create('bound', 'bound', lease);
+    await expiry(client, harness, 'bound', lease);
     await refused(client.swap({ key: 'a', expect: null, put: bytes('one'), lease: lease.id }), 'LEASE_EXPIRED');
     assert.equal(await client.read('a'), undefined);
   }),

@@ -33,7 +33,10 @@ const MAIN: readonly Part[] = [
   { there: 'changed', expects: 'first revision', action: 'check', holds: false },
 ];
 
-/** In addition: present against the expectation, and absent against it. */
+/**
+ * The expectations of `MAIN`, and in addition a key that is present or absent against the
+ * expectation.
+ */
 const EVERY: readonly Part[] = [
   ...MAIN,
   { there: 'made', expects: 'absent', action: 'put', holds: false },

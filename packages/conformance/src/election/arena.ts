@@ -268,8 +268,8 @@ export class Arena {
   }
 
   /**
-   * Checks that members leave nothing but the terms that were issued. What a member was cut off
-   * from ends with its lease.
+   * Checks that members leave nothing but the terms that were issued. The keys of a member that was
+   * cut off end with its lease.
    */
   async #nothingLeft(): Promise<void> {
     const store = await this.open();
@@ -358,7 +358,7 @@ export async function endOf(arena: Arena, leadership: Leadership, withinMs: numb
   return end;
 }
 
-/** What a case uses, its declaration must name. */
+/** Throws if the case uses something that its declaration does not name. */
 function declared<T>(part: T | undefined, what: string): T {
   assert.ok(part !== undefined, `a case that uses ${what} must declare that need`);
   return part;

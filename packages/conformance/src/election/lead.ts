@@ -169,8 +169,7 @@ export const leadCases: readonly StoreCase[] = [
     await arena.queued(a, 'b');
     await old.resign();
     assert.equal((await (await next).swap([{ key: 'work/2', expect: null, put }])).swapped, true);
-    // A former leader that does not check whether it leads, and sends a write that it prepared
-    // before.
+    // A former leader does not check whether it leads, and sends a write that it prepared earlier.
     const stale = await a.store.compareAndSwap([old.guard(), { key: 'work/3', expect: null, put }], { timeoutMs: arena.harness.timeoutMs });
     assert.equal(stale.swapped, false);
     assert.equal(await b.store.read('work/3', { timeoutMs: arena.harness.timeoutMs }), undefined);
@@ -189,7 +188,7 @@ export const leadCases: readonly StoreCase[] = [
   }),
 
   define('minTerm sets a floor', async (arena) => {
-    // Later than every clock.
+    // A term that is higher than the time of any clock.
     const minTerm = 2n ** 61n;
     assert.equal((await arena.campaign(await arena.member('a'), { minTerm })).term, minTerm);
   }),

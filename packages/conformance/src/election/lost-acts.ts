@@ -24,7 +24,7 @@ export interface Scene {
 export interface Act {
   /** The write. */
   readonly what: string;
-  /** What must be true afterwards. */
+  /** The condition that must be true afterwards, for the name of the case. */
   readonly so: string;
   readonly needs?: readonly Need[];
   readonly options?: MemberOptions;

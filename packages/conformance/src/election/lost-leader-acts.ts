@@ -13,7 +13,9 @@ const isRelease = swapOf((change) => change.key === LEADER && 'delete' in change
 /** The swap that hands over also updates the successor's entry. */
 const isHandover = swapOf((change) => change.key.startsWith(CANDIDATES) && 'put' in change);
 
-/** The first member hands over to the last, past the one between, which then gives up. */
+/**
+ * The first member hands over to the last one. The member between them in the queue then gives up.
+ */
 async function handover(
   { arena, base, lose }: Scene,
   members: readonly [TestMember, TestMember, TestMember],

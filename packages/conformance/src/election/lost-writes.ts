@@ -34,8 +34,8 @@ async function attempt(act: Act, loss: Loss, harness: StoreHarness): Promise<boo
   try {
     const client = await arena.openFaulty();
     lossy = new LossyStore(client, harness);
-    // Long, unless the case waits for its end: these cases are not about leases that expire while
-    // an answer is awaited.
+    // The ttl is long unless the case waits for the end of the lease: no lease must expire while a
+    // case waits for an answer.
     const ttlMs = act.leaseEnds === true ? harness.ttlMs : Math.min(4 * harness.ttlMs, lossy.capabilities.maxTtlMs);
     const a = arena.memberOn(lossy, 'a', { ttlMs, ...act.options });
     const openMember = (memberId: string): Promise<TestMember> => arena.member(memberId, { ttlMs });

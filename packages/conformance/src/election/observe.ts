@@ -139,7 +139,7 @@ export const observeCases: readonly StoreCase[] = [
       await first.resign();
       await arena.sees(observer, (view) => view.state === 'vacant', 'the vacancy');
       await a.member.close();
-      // As on a store that lost all data.
+      // Deletes the term, as if the store had lost all data.
       await arena.operator.deleteKey(`elections/${NAME}/term`);
       await a.store.close();
       const b = await arena.member('b');

@@ -148,7 +148,7 @@ function casesOf(silence: Silence): readonly StoreCase[] {
       await first.resign();
       const second = await arena.campaign(b);
       const isFirst = (view: ElectionView<unknown>): boolean => view.state === 'leader' && view.term === first.term;
-      // A few more calls, which may fail once.
+      // Adds the time of a few more calls, which may fail once.
       await arena.sees(observer, (view) => !isFirst(view), 'the first leader no longer', silent.noticedWithinMs + arena.soonMs);
       await silent.heal();
       await arena.sees(observer, (view) => view.state === 'leader' && view.term === second.term, 'the next leader', 2 * arena.soonMs);

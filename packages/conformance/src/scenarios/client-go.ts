@@ -86,7 +86,8 @@ export const clientGoCases: readonly StoreCase[] = [
             }),
         );
         if (row.lives !== 'nothing') {
-          // Only its own end ends a live holder's term, however long the claim timeout is.
+          // The term of a live holder ends only when the holder ends it, even after the claim
+          // timeout.
           await arena.sleep(2 * arena.ttlMs);
           assert.equal(elected, false);
           await z.store.revokeLease(z.lease, z.call);

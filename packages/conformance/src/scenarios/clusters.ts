@@ -15,8 +15,12 @@ const define = electionCasesOf('clusters');
 /** How long a cluster may take to elect its leader and serve, and clients to find it, in ms. */
 const RECOVERY_MS = 20_000;
 /** A lease of this many ttls outlives that time. */
-const PATIENT_TTLS = 4;
+const LONG_TTLS = 4;
 
+/**
+ * Scenarios in which servers of a cluster fail. They need `harness.cluster`, and are skipped
+ * without it.
+ */
 export const clusterCases: readonly StoreCase[] = [
   define(
     'A18 the server that leads the others is killed: one member leads, and no two (Curator TestLeaderLatchCluster.testInCluster)',
@@ -25,7 +29,7 @@ export const clusterCases: readonly StoreCase[] = [
       await arena.cluster.killLeader();
       await arena.sleep(arena.ttlMs);
       const leader = await oneLeads(arena, standing, RECOVERY_MS);
-      // It leads in fact: the store accepts its writes.
+      // The store accepts the writes of the leader, so it really leads.
       await arena.until(async () => leaderWrites(standing), 'the leader can write', RECOVERY_MS);
       assert.equal(standing.filter(({ leads }) => leads).length, 1, leader.candidate.member.memberId);
       await arena.cluster.restore();
@@ -52,10 +56,11 @@ export const clusterCases: readonly StoreCase[] = [
   define(
     'B13 a majority that is lost for less than the ttl costs no term (etcd TestLeaseRenewLostQuorum)',
     async (arena) => {
-      const ttlMs = PATIENT_TTLS * arena.ttlMs;
+      const ttlMs = LONG_TTLS * arena.ttlMs;
       const a = new StandingCandidate(arena, await arena.member('a', { ttlMs }));
       await arena.until(() => a.leads, 'a leads');
-      // Servers that stand still: how long they would take to start is the machine's matter.
+      // Stop the servers instead of killing them: the time that they need to start depends on the
+      // machine.
       await arena.cluster.freezeMajority();
       let isPublished = false;
       const publishing = begun(a.leadership.publish('there is a majority')).then(() => (isPublished = true));
@@ -75,7 +80,7 @@ export const clusterCases: readonly StoreCase[] = [
     async (arena) => {
       const standing = await standInOrder(arena, 'a', 'b');
       await arena.cluster.freezeLeader();
-      // Whether the others serve by then is the store's own matter.
+      // By then, some stores serve with the other servers, and some do not.
       await arena.sleep(2 * arena.ttlMs);
       assert.ok(standing.filter(({ leads }) => leads).length <= 1);
       await arena.cluster.restore();

@@ -29,7 +29,8 @@ export const tryCases: readonly StoreCase[] = [
       assert.ok(tookMs >= 0.99 * waitMs && tookMs <= 2 * waitMs + arena.harness.slackMs, `it took ${tookMs} ms`);
       await arena.until(async () => (await idsInQueue(arena, a)) === 'a', 'its entry is gone');
       assert.equal(held.isValid(), true);
-      // A free lock is taken at once, and the time limit does not end it.
+      // A candidate takes a free lock at once, and the time limit of its wait does not end the
+      // lock.
       await held.resign();
       const short = new AbortController();
       const won = await arena.campaign(b, undefined, short.signal);

@@ -237,7 +237,7 @@ export const latchCases: readonly StoreCase[] = [
         await arena.queued(successor);
         await end(arena, a, leadership);
         assert.equal((await endOf(arena, leadership, arena.soonMs)).reason, reason);
-        // Whatever follows the end changes nothing.
+        // Calls after the end change nothing.
         await leadership.resign();
         await a.member.close();
         await next;

@@ -60,7 +60,7 @@ export const selectorCases: readonly StoreCase[] = [
       await arena.until(async () => (await idsInQueue(arena, b.candidate)) === 'b a', 'a is behind it');
       await b.candidate.member.close();
       await arena.until(() => a.leads, 'a leads again');
-      assert.equal(a.held.length, 2);
+      assert.equal(a.leaderships.length, 2);
     },
     { needs: ['operator'], history: { overlapMs: NOTICE_MS }, calm: true },
   ),
@@ -102,7 +102,7 @@ export const selectorCases: readonly StoreCase[] = [
       assert.equal(await idsInQueue(arena, a), 'a b');
       await first.resign();
       await (await next).resign();
-      // The same, and the caller gives up at that moment.
+      // This loss is like the one before, but the caller gives up at that moment.
       isLast = true;
       swallowed = 1;
       await assert.rejects(b.member.election(NAME).campaign({ signal: cancel.signal }), /enough/);
@@ -144,7 +144,7 @@ export const selectorCases: readonly StoreCase[] = [
       await arena.until(async () => (await idsInQueue(arena, c.candidate)) === 'c a', 'a is in the queue again');
       await c.stop();
       await arena.until(() => a.leads, 'a leads again');
-      assert.deepEqual([a.held.length, b.held.length, c.held.length], [2, 0, 1]);
+      assert.deepEqual([a.leaderships.length, b.leaderships.length, c.leaderships.length], [2, 0, 1]);
       assert.throws(
         () => b.candidate.member.election(NAME),
         (error) => isIncumbentError(error, 'MEMBER_CLOSED'),

@@ -47,7 +47,7 @@ export const flapCases: readonly StoreCase[] = [
       await tells('sessionSuspect', 'sessionEnded', 'ended');
       await faults.heal();
       await tells('elected');
-      assert.equal(standing.held.length, 2);
+      assert.equal(standing.leaderships.length, 2);
       assert.ok(standing.leads);
     },
     { faults: ['refuse'], calm: true },

@@ -1,6 +1,6 @@
 /**
- * Jepsen's locks: what a lock alone does not protect, and a fence does. Each scenario shows both on
- * the same history.
+ * Jepsen's locks. A lock alone does not protect a resource from a stale holder, and a fence does.
+ * Each scenario shows both on the same history.
  */
 
 import assert from 'node:assert/strict';
@@ -13,8 +13,8 @@ const define = electionCasesOf('Jepsen');
 const put = new Uint8Array([1]);
 
 /**
- * `a` checked that it leads and was then stopped, and `b` leads since. Returns both leaderships.
- * The first is stale and does not know it.
+ * `a` checks that it leads and is then stopped. Then `b` leads. Returns both leaderships. The first
+ * is stale, and its holder does not know that.
  */
 async function staleHolder(arena: Arena): Promise<{ readonly stale: Leadership; readonly next: Leadership; wake(): Promise<void> }> {
   const [a, b] = [await arena.faultyMember('a'), await arena.member('b')];

@@ -13,7 +13,7 @@ const define = electionCasesOf('kazoo');
 /** The calls at the start of a campaign. */
 const firstCalls: readonly StoreCall['operation'][] = ['grantLease', 'compareAndSwap', 'enqueue', 'list', 'read'];
 
-/** Leads until it is told to fail. */
+/** Leads until `fail` is called. */
 function leadUntilFailing(arena: Arena, candidate: TestMember): { readonly failed: Promise<unknown>; fail(): void } {
   const failing = Promise.withResolvers<never>();
   const failed = begun(

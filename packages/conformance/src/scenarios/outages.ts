@@ -17,6 +17,10 @@ const define = electionCasesOf('outages');
  */
 const RECONNECT_MS = 10_000;
 
+/**
+ * Scenarios in which the server of the store fails. They need `harness.server`, and are skipped
+ * without it.
+ */
 export const outageCases: readonly StoreCase[] = [
   define(
     'A04 the server is lost: soon nobody leads, and who watches knows nothing; it is back: exactly one leads (Curator TestLeaderLatch.testLostConnection)',
@@ -70,7 +74,7 @@ export const outageCases: readonly StoreCase[] = [
       await arena.server.kill();
       await arena.server.restart();
       const backMs = arena.failoverMs(a!.candidate.store) + RECONNECT_MS;
-      // A client whose calls are answered again.
+      // Wait until a client's calls are answered again.
       await arena.until(async () => (await idsInQueue(arena, a!.candidate)).split(' ').length === 2, 'both stand again', backMs);
       const leader = await oneLeads(arena, standing, backMs);
       const other = standing.find((one) => one !== leader);
@@ -94,7 +98,7 @@ export const outageCases: readonly StoreCase[] = [
       await arena.until(() => a!.leads, 'it leads again', arena.failoverMs(a!.candidate.store) + RECONNECT_MS);
       assert.ok(a!.leadership.term > leadership.term);
       await arena.sleep(arena.ttlMs / 2);
-      assert.equal(b!.held.length, 0);
+      assert.equal(b!.leaderships.length, 0);
       await assert.rejects(
         async () => b!.candidate.member.election('another').campaign(),
         (error) => isIncumbentError(error, 'MEMBER_CLOSED'),

@@ -20,7 +20,7 @@ export const NOTICE_MS = 1_000;
 export class StandingCandidate {
   readonly candidate: TestMember;
   /** Every leadership that it had, the latest last. */
-  readonly held: Leadership[] = [];
+  readonly leaderships: Leadership[] = [];
   readonly #over = new AbortController();
   readonly #done: Promise<unknown>;
 
@@ -28,23 +28,23 @@ export class StandingCandidate {
     this.candidate = candidate;
     const work = async (leadership: Leadership): Promise<void> => {
       arena.record(leadership);
-      this.held.push(leadership);
+      this.leaderships.push(leadership);
       await leadership.ended;
     };
     this.#done = begun(candidate.member.election(NAME).lead(work, { signal: this.#over.signal }));
   }
 
   get leads(): boolean {
-    return this.held.at(-1)?.isValid() === true;
+    return this.leaderships.at(-1)?.isValid() === true;
   }
 
   get terms(): readonly bigint[] {
-    return this.held.map(({ term }) => term);
+    return this.leaderships.map(({ term }) => term);
   }
 
   /** The current leadership. There must be one. */
   get leadership(): Leadership {
-    const leadership = this.held.at(-1);
+    const leadership = this.leaderships.at(-1);
     assert.ok(leadership?.isValid() === true, `${this.candidate.member.memberId} leads`);
     return leadership;
   }

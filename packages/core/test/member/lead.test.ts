@@ -4,7 +4,7 @@ import { quiet, track } from '../support/track.ts';
 import { LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
 
 /** Work that runs until its leadership ends, and records its terms. */
-function patient(terms: bigint[] = []): (leadership: Leadership) => Promise<void> {
+function untilAborted(terms: bigint[] = []): (leadership: Leadership) => Promise<void> {
   return async ({ term, ended }) => {
     terms.push(term);
     await ended;
@@ -37,7 +37,7 @@ describe('lead', () => {
     const world = new World();
     const terms: bigint[] = [];
     const election = world.member('a').election(NAME);
-    track(election.lead(patient(terms)));
+    track(election.lead(untilAborted(terms)));
     await world.pass(100);
     const other = world.member('b').election(NAME).campaign();
     await world.pass(100);

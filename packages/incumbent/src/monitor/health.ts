@@ -17,6 +17,7 @@ export interface Problem {
   readonly forMs: number;
 }
 
+/** The health of this process, as JSON. */
 export interface Health {
   /**
    * Whether there are no problems. Not leading is no problem, nor is a store that is unavailable.

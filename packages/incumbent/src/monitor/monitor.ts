@@ -18,6 +18,7 @@ const EVENTS = [
   ...(['sessionEnded', 'retry', 'loopLag', 'observed'] as const),
 ] satisfies readonly TelemetryEvent[];
 
+/** The options of a {@link Monitor}. All have defaults. */
 export interface MonitorOptions {
   /** The monotonic clock, in ms. For tests. */
   readonly now?: () => number;

@@ -8,6 +8,7 @@ import type { Operation } from '../options.ts';
  */
 export type DropHow = 'timeout' | 'reset';
 
+/** Which calls a fault drops, and how they end. */
 export interface DropOptions {
   /** The calls that can be dropped. Default: all. */
   readonly operations?: readonly Operation[];

@@ -5,6 +5,7 @@ import type { Operation } from '../options.ts';
 import type { CallFaults, DropOptions } from './call-faults.ts';
 import type { Connection } from './connection.ts';
 
+/** The options of {@link MemoryLink.stallWatches}. */
 export interface StallWatchesOptions {
   /** After how long watches go stale, in ms. Default `Infinity`: they do not. */
   readonly staleAfterMs?: number;

@@ -7,7 +7,11 @@ import { ByteBuffer } from './byte-buffer.ts';
  */
 export interface Framing {
   readonly headerBytes: number;
-  /** The length of the message after this header, in bytes. Throws if no message is that long. */
+  /**
+   * The length of the message after this header, in bytes.
+   *
+   * @throws An error of the protocol if no message is that long.
+   */
   lengthIn(header: Uint8Array): number;
 }
 
@@ -34,9 +38,10 @@ export class Deframer {
   }
 
   /**
-   * Takes the next chunk, and yields the messages that are complete. Throws `AnswersTooLarge`,
-   * `TinyPieces`, and what the framing throws. After `AnswersTooLarge`, either close the deframer,
-   * or call `retry`, before the next chunk.
+   * Takes the next chunk, and yields the messages that are complete.
+   *
+   * @throws `TinyPieces`, `AnswersTooLarge`, or the error of the framing. After `AnswersTooLarge`,
+   * either close the deframer, or call `retry`, before the next chunk.
    */
   *push(chunk: Uint8Array): Generator<Uint8Array, void, void> {
     let rest = chunk;
@@ -72,7 +77,11 @@ export class Deframer {
     return this.#waiting !== undefined;
   }
 
-  /** Goes on after `AnswersTooLarge`. Throws it again if the memory is still too little. */
+  /**
+   * Continues after `AnswersTooLarge`.
+   *
+   * @throws `AnswersTooLarge` again if the memory is still too little.
+   */
   *retry(): Generator<Uint8Array, void, void> {
     const waiting = this.#waiting;
     if (waiting === undefined || this.#isClosed) return;

@@ -5,6 +5,10 @@ import { onAbort } from '@incumbent/core/adapter';
 
 import type { OverErrorClass } from './exchange-error.ts';
 
+/**
+ * The options of one attempt at a call: those of the call, and whether the store makes it for
+ * itself.
+ */
 export interface AttemptOptions extends TimedCall {
   /**
    * A call that the store makes for itself. It does not keep the process alive. False by default.

@@ -28,9 +28,12 @@ export class CallTime {
   }
 
   /**
-   * The options for the next request, or for several that start together. Throws if no time is
-   * left: the next request has then not been sent. Read it before starting any of the requests:
-   * a throw between two starts would leave the first one's rejection unhandled.
+   * The options for the next request, or for several that start together. Read them before starting
+   * any of the requests: an exception between two starts would leave the rejection of the first one
+   * unhandled.
+   *
+   * @throws The adapter's error of the kind `timeout` if no time is left. The next request has then
+   * not been sent.
    */
   get left(): AttemptOptions {
     const timeoutMs = this.leftMs;

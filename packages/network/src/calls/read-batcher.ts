@@ -14,6 +14,7 @@ export interface ReadBatch<Request> {
   markSent(): void;
 }
 
+/** What a {@link ReadBatcher} needs of its adapter. */
 export interface ReadBatcherOptions<Request, Answer> {
   readonly clock: Clock;
   readonly ErrorType: OverErrorClass;

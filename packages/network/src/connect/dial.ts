@@ -7,9 +7,11 @@ import { onAbort } from '@incumbent/core/adapter';
 import type { Endpoint } from './endpoint.ts';
 
 /**
- * Opens a byte stream by `connect`, which may be the caller's own, and may be slow or deaf to its
- * signal. When the signal aborts, this rejects with its reason at once, and a stream that opens
- * later is destroyed. Otherwise settles as `connect` does.
+ * Opens a byte stream by `connect`, which may be the caller's own, and may be slow or ignore its
+ * signal. Settles as `connect` does, unless the signal aborts first.
+ *
+ * @throws The signal's reason, as soon as the signal aborts. A stream that opens later is
+ * destroyed.
  */
 export async function dial<Stream extends Duplex>(
   connect: (endpoint: Endpoint, signal: AbortSignal) => Stream | Promise<Stream>,

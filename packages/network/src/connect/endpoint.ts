@@ -2,6 +2,7 @@
 
 import { invalidSecret, invalidText, showUrl } from '@incumbent/core/adapter';
 
+/** The host and the port of one server. */
 export interface Endpoint {
   readonly host: string;
   readonly port: number;
@@ -9,6 +10,7 @@ export interface Endpoint {
 
 const ENDPOINT = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/;
 
+/** The endpoint as `host:port`. An IPv6 address is in brackets. */
 export function endpointName({ host, port }: Endpoint): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

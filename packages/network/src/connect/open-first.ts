@@ -8,6 +8,7 @@ import type { Endpoint } from './endpoint.ts';
 /** After so many ms without a connection, the next server is dialled too. */
 const STAGGER_MS = 250;
 
+/** How {@link openFirst} opens and discards connections. */
 export interface OpenFirstOptions<T> {
   readonly clock: Clock;
   /** Gives up. */
@@ -21,7 +22,9 @@ export interface OpenFirstOptions<T> {
 /**
  * Dials the servers in this order. The next one is dialled when one fails, or after 250 ms beside
  * those that are still being dialled. The first connection to open wins; then the signal of the
- * others aborts. Rejects with the last failure when all have failed, or with the signal's reason.
+ * others aborts.
+ *
+ * @throws The last failure when all servers have failed, or the signal's reason.
  */
 export async function openFirst<T>(endpoints: readonly Endpoint[], { clock, signal, open, discard }: OpenFirstOptions<T>): Promise<T> {
   signal.throwIfAborted();

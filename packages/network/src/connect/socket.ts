@@ -9,6 +9,7 @@ import { certificatesOf, type TlsOptions } from './tls.ts';
 import { free } from '../bytes/byte-buffer.ts';
 import { errorCode } from '../errors/verdict.ts';
 
+/** How to open a socket. By default, it is a TCP socket without probes. */
 export interface SocketOptions {
   /** If given, the socket uses TLS. */
   readonly tls?: TlsOptions | undefined;
@@ -44,10 +45,11 @@ function openSocket(endpoint: Endpoint, { tls, protocols, probeAfterMs }: Socket
 }
 
 /**
- * Resolves when the socket is connected and, with TLS, the server's certificate is checked. Rejects
- * with the signal's reason or the system's error. A connection that ends during the TLS handshake
- * rejects with an error that says so, because the system's error varies and does not mention TLS.
- * The socket does not keep the process alive.
+ * Resolves when the socket is connected and, with TLS, the server's certificate is checked. The
+ * socket does not keep the process alive.
+ *
+ * @throws The signal's reason or the system's error. If the connection ends during the TLS
+ * handshake, the error says so, because the system's error varies and does not mention TLS.
  */
 export async function connectSocket(endpoint: Endpoint, options: SocketOptions, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted();

@@ -19,6 +19,7 @@ export interface PemFile {
   readonly file: string;
 }
 
+/** How to connect by TLS. `{}` uses the defaults. */
 export interface TlsOptions {
   /** The certificate authorities to trust, instead of those that come with Node. */
   readonly ca?: Pem | readonly Pem[];

@@ -21,6 +21,7 @@ export interface SharedOptions<Connect> {
 /** Opens a TCP or TLS socket. */
 export type OpenSocket = (endpoint: Endpoint, signal: AbortSignal) => Promise<Socket>;
 
+/** The checked options that every network adapter has, with their defaults. */
 export interface SharedSettings<Connect> {
   /** `incumbent` by default. */
   readonly namespace: string;
@@ -33,6 +34,7 @@ export interface SharedSettings<Connect> {
   readonly access: string | undefined;
 }
 
+/** What {@link readSharedOptions} needs to know of an adapter. */
 export interface SharedOptionsShape extends Pick<SocketOptions, 'protocols' | 'probeAfterMs'> {
   /** The store's name, for messages. */
   readonly store: string;

@@ -19,6 +19,7 @@ const ENCODING = 'in a user and a password, write @ as %40, / as %2F, ? as %3F, 
 /** The parameters of a URL with TLS. The first three are names of files. */
 const TLS_PARAMETERS = ['ca', 'cert', 'key', 'servername'];
 
+/** What the URLs of one store may contain. */
 export interface StoreUrlShape {
   readonly schemes: readonly string[];
   /** The schemes that use TLS. */
@@ -31,6 +32,7 @@ export interface StoreUrlShape {
   readonly example: string;
 }
 
+/** A parsed URL of a store. Its methods return the parts, decoded and checked. */
 export class StoreUrl {
   readonly isSecure: boolean;
   readonly hosts: readonly string[];
@@ -68,7 +70,11 @@ export class StoreUrl {
     return { name: decoded('user', name), password: password === undefined ? undefined : decoded('password', password) };
   }
 
-  /** The user and the password before `@`. Throws if one of the two is missing. */
+  /**
+   * The user and the password before `@`.
+   *
+   * @throws `INVALID_OPTION` if one of the two is missing.
+   */
   get credentials(): UserCredentials | undefined {
     if (this.user === undefined) return undefined;
     const { name, password } = this.user;
@@ -94,7 +100,11 @@ export class StoreUrl {
     return this.#query.get(parameter) ?? undefined;
   }
 
-  /** Throws if the value is none of these words. */
+  /**
+   * The value of a parameter. Undefined if the URL does not have it.
+   *
+   * @throws `INVALID_OPTION` if the value is none of these words.
+   */
   oneOf<const T extends string>(parameter: string, words: readonly T[]): T | undefined {
     const text = this.text(parameter);
     const word = words.find((candidate) => candidate === text);
@@ -102,7 +112,11 @@ export class StoreUrl {
     throw invalidSecret(parameter, text, `one of ${words.join(', ')}`);
   }
 
-  /** Throws if the value is not a number. */
+  /**
+   * The value of a parameter as a number. Undefined if the URL does not have it.
+   *
+   * @throws `INVALID_OPTION` if the value is not a number.
+   */
   number(parameter: string): number | undefined {
     const text = this.text(parameter);
     if (text === undefined) return undefined;

@@ -50,7 +50,7 @@ function lose(step: StepContext, heard: Heard): void {
  */
 export function onHeartbeat(step: StepContext, from: string, { round, weight, successors, failures }: Say<'heartbeat'>): void {
   learn(step, failures);
-  hear(step, from, { id: from, round, weight, byItself: true, successors });
+  meetLeader(step, from, { id: from, round, weight, byItself: true, successors });
   if (step.state.leading === undefined)
     step.send(from, { type: 'heartbeatAnswer', round, standing: step.mayLead, failures: step.failuresToTell });
 }
@@ -61,7 +61,7 @@ export function onElected(step: StepContext, from: string, { round, leader, weig
   // The result of an election replaces older knowledge. A former leader that is still alive sends
   // its next heartbeat soon.
   if (step.state.leaders.every((heard) => heard.round < round)) step.set({ leaders: [] });
-  return hear(step, from, { id: leader, round, weight, byItself: leader === from, successors: [] });
+  return meetLeader(step, from, { id: leader, round, weight, byItself: leader === from, successors: [] });
 }
 
 /**
@@ -93,7 +93,7 @@ export function becomeLeader(step: StepContext, round: number): void {
   else step.tell(step.others, { type: 'resigned', round });
 }
 
-function hear(step: StepContext, from: string, claim: Omit<Heard, 'atMs'>): void {
+function meetLeader(step: StepContext, from: string, claim: Omit<Heard, 'atMs'>): void {
   if (step.state.over.some(({ id, round }) => id === claim.id && round >= claim.round)) return;
   // Counts the failures that this member has recorded for the leader, even if the leader has
   // forgotten them.

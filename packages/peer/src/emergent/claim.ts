@@ -12,7 +12,7 @@ import type { EmergentMessage } from './message.ts';
 import type { Present } from './state.ts';
 import { addStranger } from './strangers.ts';
 import type { StepContext } from './step-context.ts';
-import { condemn, hear, isSuspect } from './watch.ts';
+import { condemn, recordSign, isSuspect } from './watch.ts';
 
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
@@ -79,7 +79,7 @@ export function onAnswer(step: StepContext, from: string, answer: In<'answer'>):
   if (!isOurs) addStranger(step, entry);
   // A member that follows another coordinator and has no newer list belongs to the other side of a
   // partition. It will not claim the role on this side, so treat it as gone.
-  if (isOurs || answer.list !== undefined) hear(step, indexOf(list, from));
+  if (isOurs || answer.list !== undefined) recordSign(step, indexOf(list, from));
   else condemn(step, indexOf(list, from));
   step.setRole({
     ...role,

@@ -8,7 +8,7 @@ import type { EmergentMessage } from './message.ts';
 import type { Present } from './state.ts';
 import { addStranger } from './strangers.ts';
 import type { StepContext } from './step-context.ts';
-import { accuse, hear, isMissed, isSuspect, widen } from './watch.ts';
+import { accuse, recordSign, isMissed, isSuspect, widen } from './watch.ts';
 
 type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
@@ -83,7 +83,7 @@ export function onHeartbeat(step: StepContext, from: string, message: In<'heartb
     else if (role.kind === 'coordinating') addStranger(step, { memberId: from, address: addressOf(present, from) });
     return;
   }
-  hear(step, index, { beat: true, standing });
+  recordSign(step, index, { beat: true, standing });
   const entry = list.members[index];
   if (entry === undefined) return;
   const isOurs = coordinator === keyOf(coordinatorOf(list));
@@ -130,7 +130,7 @@ export function onPull(step: StepContext, from: string, message: In<'pull'>): vo
       step.send({ memberId: from, address: addressOf(present, from) }, { type: 'removed', incarnation });
     return;
   }
-  hear(step, indexOf(list, from), { standing });
+  recordSign(step, indexOf(list, from), { standing });
   outbid(step, message);
   if (isNewer(list, message)) step.send(entry, { type: 'update', list });
   else step.send(entry, { type: 'current', incarnation: state.incarnation, version: list.version });
@@ -138,7 +138,7 @@ export function onPull(step: StepContext, from: string, message: In<'pull'>): vo
 
 export function onCurrent(step: StepContext, from: string, { incarnation }: In<'current'>): void {
   const { present } = step;
-  if (present !== undefined && entryOf(present.list, from, incarnation) !== undefined) hear(step, indexOf(present.list, from));
+  if (present !== undefined && entryOf(present.list, from, incarnation) !== undefined) recordSign(step, indexOf(present.list, from));
 }
 
 /** The member accepts its removal only from its coordinator. */
@@ -156,7 +156,7 @@ export function onUpdate(step: StepContext, from: string, list: List): void {
     enter(step, list);
   } else if (present !== undefined && present.role.kind !== 'coordinating') {
     const index = indexOf(present.list, from);
-    if (index >= 0) hear(step, index);
+    if (index >= 0) recordSign(step, index);
     if (isSuccessor(step, present, from, list)) install(step, list);
     else if (isCalled(step, present, from, list)) takeUp(step, list);
   }

@@ -73,7 +73,7 @@ export function widen(step: StepContext): void {
 }
 
 /** A message of this member has arrived. `beat`: it was a heartbeat. */
-export function hear(
+export function recordSign(
   step: StepContext,
   index: number,
   { beat = false, standing }: { readonly beat?: boolean; readonly standing?: boolean } = {},

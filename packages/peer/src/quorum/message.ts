@@ -7,6 +7,7 @@ import { IncumbentError } from '@incumbent/core';
 import type { Position } from '../algorithm.ts';
 import { isCount, isRecord } from '../reading.ts';
 
+/** A message of the algorithm. Transports treat it as plain data. */
 export type QuorumMessage =
   /** Would you vote for me in the next term? Changes nothing. (Ongaro, dissertation, 9.6.) */
   | { readonly type: 'preVote'; readonly term: bigint; readonly poll: number; readonly position: Position }

@@ -22,6 +22,7 @@ import type { Follower, QuorumState } from './state.ts';
 import { StepContext } from './step-context.ts';
 import { onPreVote, onVote } from './voter.ts';
 
+/** An algorithm that elects at most one leader per term. It persists a {@link Vote}. */
 export type QuorumAlgorithm = Algorithm<'quorum', QuorumState, QuorumMessage, Vote>;
 
 /**

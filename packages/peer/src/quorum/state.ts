@@ -37,6 +37,7 @@ type Role =
   | { readonly kind: 'voting'; readonly granted: readonly string[] }
   | Leading;
 
+/** The state of a member. Only its algorithm reads the fields. */
 export interface QuorumState extends AlgorithmState {
   readonly memberId: string;
   /** Persisted. */

@@ -30,7 +30,7 @@ export class Wire {
   constructor(socket: Socket, maxBytes: number) {
     this.#socket = socket;
     this.#maxBytes = maxBytes;
-    socket.on('data', (chunk: Buffer) => this.#hear(chunk));
+    socket.on('data', (chunk: Buffer) => this.#onData(chunk));
     socket.on('drain', () => this.onDrain());
     socket.on('error', (error) => this.destroy(error));
     socket.on('close', () => this.destroy(new Error('the other side ended the connection')));
@@ -121,7 +121,7 @@ export class Wire {
     this.#cut();
   }
 
-  #hear(chunk: Buffer): void {
+  #onData(chunk: Buffer): void {
     if (this.#isOver) return;
     this.#bytes = this.#bytes.length === 0 ? chunk : Buffer.concat([this.#bytes, chunk]);
     this.#cut();
@@ -143,7 +143,7 @@ export class Wire {
   }
 
   #next(): Buffer | undefined {
-    if (!this.#heardPreface && !this.#hearPreface()) return undefined;
+    if (!this.#heardPreface && !this.#readPreface()) return undefined;
     if (this.#bytes.length < LENGTH_BYTES) return undefined;
     const length = this.#bytes.readUInt32BE(0);
     if (length > this.#maxBytes) throw new Refused('tooLarge', { announcedBytes: length });
@@ -155,7 +155,7 @@ export class Wire {
   }
 
   /** Refuses the connection at the first byte that differs. */
-  #hearPreface(): boolean {
+  #readPreface(): boolean {
     const heard = this.#bytes.subarray(0, PREFACE.length);
     const isNamed = heard.subarray(0, VERSION_AT).equals(PREFACE.subarray(0, Math.min(heard.length, VERSION_AT)));
     if (!isNamed) throw new Refused('notThisProtocol');

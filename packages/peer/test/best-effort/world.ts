@@ -13,7 +13,7 @@ import { algorithmOf } from './algorithms.ts';
 import { BestEffortChecks } from './checks.ts';
 import type { Shape } from './plan.ts';
 
-type Place = SimulatedMember<'bestEffort'>;
+type Member = SimulatedMember<'bestEffort'>;
 
 /** The times in its outcome are in failure timeouts. */
 export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks> {
@@ -51,7 +51,7 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
   }
 
   /** The live members that could lead, except this one. */
-  #electable(but: Place): readonly Place[] {
+  #electable(but: Member): readonly Member[] {
     const { name, options, bystanders } = this.shape;
     const isEligible = (id: string): boolean =>
       !bystanders.includes(id) && (name !== 'candidateOrdinary' || options.candidates.includes(id));
@@ -119,14 +119,14 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     if (this.leader() === leader) this.checks.fail('the best leads', this.scheduler.nowMs, `${leader.id}, not ${better.id}`);
   }
 
-  #isBetter(member: Place, leader: string): boolean {
+  #isBetter(member: Member, leader: string): boolean {
     const { leaders } = stateOf(member);
     const own = -this.#level(member, member.id);
     const weight = Math.min(-this.#level(member, leader), ...leaders.map((heard) => heard.weight));
     return !this.#standsBack(member) && (own > weight || (own === weight && member.id < leader));
   }
 
-  #standsBack(member: Place): boolean {
+  #standsBack(member: Member): boolean {
     return stateOf(member).standsBack;
   }
 
@@ -134,7 +134,7 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
    * By how many levels a member's failures lower its rank, as another member knows: now, or some
    * time ago.
    */
-  #level(member: Place, of: string, agoMs = 0): number {
+  #level(member: Member, of: string, agoMs = 0): number {
     const nowMs = (member.run?.process.monotonic() ?? 0) - agoMs;
     return levelOf(this.shape.options.forgiveMs, stateOf(member).failures, of, nowMs);
   }
@@ -166,7 +166,7 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
 }
 
 /** The state of a live member. */
-function stateOf({ id, run: one }: Place): BestEffortState {
+function stateOf({ id, run: one }: Member): BestEffortState {
   if (one === undefined) throw new RangeError(`${id} is down`);
   return one.driver.state as BestEffortState;
 }

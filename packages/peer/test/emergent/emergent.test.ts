@@ -13,12 +13,12 @@ describe('one member', () => {
   it('that coordinates publishes a newer list if another member has created the same version', () => {
     const a = new One('a', ['a']);
     a.step(1_000, { type: 'tick' });
-    const [update] = a.hear(1_001, 'b', { type: 'join', incarnation: 7, address: 'at b', standing: false });
+    const [update] = a.receive(1_001, 'b', { type: 'join', incarnation: 7, address: 'at b', standing: false });
     const { version, maker } = update?.type === 'update' ? update.list : { version: 0, maker: '' };
     const beat = { type: 'heartbeat', incarnation: 7, version, coordinator: maker, standing: false } as const;
-    expect(a.hear(1_100, 'b', { ...beat, maker })).toEqual([]);
+    expect(a.receive(1_100, 'b', { ...beat, maker })).toEqual([]);
     // As e had passed its place on to a, which had taken it.
-    expect(a.hear(1_200, 'b', { ...beat, maker: 'e 9' })).toMatchObject([{ type: 'update', list: { version: version + 1, maker } }]);
+    expect(a.receive(1_200, 'b', { ...beat, maker: 'e 9' })).toMatchObject([{ type: 'update', list: { version: version + 1, maker } }]);
   });
 
   it('becomes coordinator if its coordinator names it in a list of the same version', () => {
@@ -26,11 +26,11 @@ describe('one member', () => {
     const entry = (memberId: string, age: number, incarnation = 1): Entry => ({ memberId, incarnation, age, address: '', standing: true });
     const list = { version: 9, round: 1, lost: [], minorityOf: [] };
     const [a, own] = [entry('a', 1), entry('c', 2, c.incarnation)];
-    c.hear(10, 'a', { type: 'update', list: { ...list, maker: 'b 1', members: [a, own] } });
+    c.receive(10, 'a', { type: 'update', list: { ...list, maker: 'b 1', members: [a, own] } });
     const other = { ...list, members: [own, { ...a, age: 3 }] };
-    c.hear(20, 'a', { type: 'update', list: { ...other, maker: 'a 1' } });
+    c.receive(20, 'a', { type: 'update', list: { ...other, maker: 'a 1' } });
     expect(c.membership).toMatchObject({ version: 9, coordinator: 'a' });
-    const said = c.hear(30, 'a', { type: 'update', list: { ...other, maker: 'd 1' } });
+    const said = c.receive(30, 'a', { type: 'update', list: { ...other, maker: 'd 1' } });
     expect(c.membership).toMatchObject({ version: 10, coordinator: 'c' });
     expect(said).toMatchObject([{ type: 'update', list: { version: 10, members: [{ memberId: 'c' }, { memberId: 'a' }] } }]);
   });
@@ -56,12 +56,12 @@ describe('one member', () => {
     const c = new One('c', ['a']);
     const entry = (memberId: string, age: number, incarnation = 1): Entry => ({ memberId, incarnation, age, address: '', standing: true });
     const members = [entry('a', 1), entry('b', 2), entry('c', 3, c.incarnation)];
-    c.hear(10, 'a', { type: 'update', list: { version: 9, maker: 'a 1', round: 1, members, lost: [], minorityOf: [] } });
+    c.receive(10, 'a', { type: 'update', list: { version: 9, maker: 'a 1', round: 1, members, lost: [], minorityOf: [] } });
     expect(c.membership?.coordinator).toBe('a');
     const answer = { type: 'answer', incarnation: 1, version: 4, coordinator: 'z 1', misses: false, list: undefined } as const;
     for (let atMs = 100; atMs <= 3_000; atMs += 100)
       for (const { to, message } of c.step(atMs, { type: 'tick' }))
-        if (to === 'b' && message.type === 'ask') c.hear(atMs + 1, 'b', { ...answer, claim: message.claim });
+        if (to === 'b' && message.type === 'ask') c.receive(atMs + 1, 'b', { ...answer, claim: message.claim });
     expect(c.membership).toMatchObject({ coordinator: 'c', members: [{ memberId: 'c' }] });
   });
 
@@ -71,8 +71,8 @@ describe('one member', () => {
     const lost = Array.from({ length: 200 }, (_, i) => ({ memberId: `lost ${i}`, address: '' }));
     const [first, own] = ['a', 'c'].map((memberId, i) => ({ ...entries[0]!, memberId, age: i + 1 }));
     const members = [first!, { ...own!, incarnation: c.incarnation }, ...entries];
-    c.hear(10, 'a', { type: 'update', list: { version: 9, maker: 'a 1', round: 1, members, lost, minorityOf: [] } });
-    c.hear(20, 'a', { type: 'removed', incarnation: c.incarnation });
+    c.receive(10, 'a', { type: 'update', list: { version: 9, maker: 'a 1', round: 1, members, lost, minorityOf: [] } });
+    c.receive(20, 'a', { type: 'removed', incarnation: c.incarnation });
     const probes = [];
     for (let atMs = 100; atMs <= 12_000; atMs += 100)
       probes.push(...c.step(atMs, { type: 'tick' }).filter(({ message }) => message.type === 'probe'));
@@ -255,17 +255,17 @@ describe('a coordinator that receives messages of leaving members', () => {
 
   it('ignores senders that are not members, however many there are', () => {
     const a = coordinator();
-    for (let incarnation = 1; incarnation <= 300; incarnation += 1) a.hear(1_001, 'x', leaves(incarnation));
+    for (let incarnation = 1; incarnation <= 300; incarnation += 1) a.receive(1_001, 'x', leaves(incarnation));
     expect(a.leaving).toEqual([]);
   });
 
   it('removes a member that leaves, but only under its current incarnation', () => {
     const a = coordinator();
-    a.hear(1_001, 'b', { type: 'join', incarnation: 7, address: 'at b', standing: false });
+    a.receive(1_001, 'b', { type: 'join', incarnation: 7, address: 'at b', standing: false });
     expect(a.membership?.members.map(({ memberId }) => memberId)).toEqual(['a', 'b']);
-    a.hear(1_002, 'b', leaves(6));
+    a.receive(1_002, 'b', leaves(6));
     expect(a.membership?.members.map(({ memberId }) => memberId)).toEqual(['a', 'b']);
-    a.hear(1_003, 'b', leaves(7));
+    a.receive(1_003, 'b', leaves(7));
     expect(a.membership?.members.map(({ memberId }) => memberId)).toEqual(['a']);
   });
 });

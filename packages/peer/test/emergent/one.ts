@@ -45,7 +45,7 @@ export class One {
     return outputs.flatMap((output) => (output.type === 'send' ? [output] : []));
   }
 
-  hear(atMs: number, from: string, message: EmergentMessage): readonly EmergentMessage[] {
+  receive(atMs: number, from: string, message: EmergentMessage): readonly EmergentMessage[] {
     return this.step(atMs, { type: 'message', from, message }).flatMap(({ to, message: said }) => (to === from ? [said] : []));
   }
 }

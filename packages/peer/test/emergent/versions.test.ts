@@ -81,7 +81,7 @@ describe('an implausible version', () => {
   it('is reported as an error', () => {
     const a = coordinator();
     const beat = { type: 'heartbeat', incarnation: 7, version: LAST, maker: 'b 7', coordinator: 'b 7', standing: true } as const;
-    expect(a.hear(1_002, 'b', beat)).toEqual([]);
+    expect(a.receive(1_002, 'b', beat)).toEqual([]);
     expect(a.conflicts).toEqual([{ code: 'VERSION_TOO_HIGH', from: 'b', version: LAST }]);
     expect(a.membership?.version).toBe(2);
   });
@@ -89,8 +89,8 @@ describe('an implausible version', () => {
   it('is ignored by a claim, with or without a list', () => {
     const { c, claim } = claiming();
     const answer = { type: 'answer', claim, incarnation: 1, coordinator: 'a 1', misses: true } as const;
-    c.hear(3_000, 'b', { ...answer, version: LAST, list: undefined });
-    c.hear(3_000, 'b', { ...answer, version: 3, list: { ...listOfOne(), version: LAST } });
+    c.receive(3_000, 'b', { ...answer, version: LAST, list: undefined });
+    c.receive(3_000, 'b', { ...answer, version: 3, list: { ...listOfOne(), version: LAST } });
     expect(c.conflicts.map(({ version }) => version)).toEqual([LAST, LAST]);
   });
 
@@ -99,7 +99,7 @@ describe('an implausible version', () => {
       const c = new One('c', ['a']);
       const [a] = listOfOne().members;
       const members = [a!, { ...a!, memberId: 'c', incarnation: c.incarnation, age: 2 }];
-      c.hear(10, 'a', { type: 'update', list: { ...listOfOne(), version, members } });
+      c.receive(10, 'a', { type: 'update', list: { ...listOfOne(), version, members } });
       return c;
     };
     expect(join(HIGHEST + 2 ** 40).membership?.version).toBe(HIGHEST + 2 ** 40);
@@ -131,7 +131,7 @@ function listOfOne(): List {
 function coordinator(): One {
   const a = new One('a', ['a']);
   a.step(1_000, { type: 'tick' });
-  a.hear(1_001, 'b', { type: 'join', incarnation: 7, address: 'at b', standing: true });
+  a.receive(1_001, 'b', { type: 'join', incarnation: 7, address: 'at b', standing: true });
   return a;
 }
 
@@ -140,7 +140,7 @@ function claiming(): { readonly c: One; readonly claim: number } {
   const c = new One('c', ['a']);
   const first = coordinatorOf(listOfOne());
   const members = [first, { ...first, memberId: 'b', age: 2 }, { ...first, memberId: 'c', incarnation: c.incarnation, age: 3 }];
-  c.hear(10, 'a', { type: 'update', list: { ...listOfOne(), members } });
+  c.receive(10, 'a', { type: 'update', list: { ...listOfOne(), members } });
   for (let atMs = 100; atMs <= 3_000; atMs += 100)
     for (const { message } of c.step(atMs, { type: 'tick' })) if (message.type === 'ask') return { c, claim: message.claim };
   throw new Error('it does not claim');

@@ -5,7 +5,7 @@
  */
 
 /** One line of commands, as commands and nodes, and the facts that follow. */
-interface Line {
+interface TranscriptLine {
   readonly commands: string;
   readonly facts: readonly string[];
 }
@@ -13,10 +13,10 @@ interface Line {
 export interface Transcript {
   readonly title: string;
   readonly nodes: number;
-  readonly lines: readonly Line[];
+  readonly lines: readonly TranscriptLine[];
 }
 
-function line(commands: string, ...facts: readonly string[]): Line {
+function line(commands: string, ...facts: readonly string[]): TranscriptLine {
   return { commands, facts };
 }
 

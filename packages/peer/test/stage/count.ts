@@ -4,7 +4,7 @@
  */
 
 import { algorithmOf, type Name, type Options } from '../best-effort/algorithms.ts';
-import { Stage, type Line } from './stage.ts';
+import { Stage, type StageLine } from './stage.ts';
 import { isPartOfElection } from './tell.ts';
 
 export interface Cost {
@@ -55,7 +55,7 @@ export function costOf(name: Name, n: number, first: 'lowest' | 'ordinary' | und
   return count(stage.lines.slice(before), agreedMs);
 }
 
-function count(lines: readonly Line[], agreedMs: number): Cost {
+function count(lines: readonly StageLine[], agreedMs: number): Cost {
   const said = lines.filter((line) => line.type === 'said').filter(isPartOfElection);
   const [beganMs = agreedMs] = lines.filter((line) => line.type !== 'said' || isPartOfElection(line)).map(({ atMs }) => atMs);
   const tookMs = Math.max(agreedMs - beganMs, 0);

@@ -7,7 +7,7 @@ import { Driver } from '../../src/driver.ts';
 import type { BestEffortAlgorithm, BestEffortMessage } from '../../src/index.ts';
 import { StageTime } from './time.ts';
 
-export type Line =
+export type StageLine =
   | { readonly atMs: number; readonly type: 'said'; readonly from: string; readonly to: string; readonly message: BestEffortMessage }
   | { readonly atMs: number; readonly type: 'leads'; readonly id: string; readonly round: number }
   | { readonly atMs: number; readonly type: 'ended'; readonly id: string; readonly reason: string };
@@ -15,7 +15,7 @@ export type Line =
 export class Stage {
   readonly algorithm: BestEffortAlgorithm;
   readonly time = new StageTime();
-  readonly lines: Line[] = [];
+  readonly lines: StageLine[] = [];
   readonly #latencyMs: number;
   readonly #drivers = new Map<string, Driver<'bestEffort'>>();
   #lost: (from: string, to: string) => boolean = () => false;

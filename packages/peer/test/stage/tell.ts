@@ -1,9 +1,9 @@
 /** Formats the events of a stage as lines of text. */
 
 import type { BestEffortMessage } from '../../src/index.ts';
-import type { Line } from './stage.ts';
+import type { StageLine } from './stage.ts';
 
-type Said = Extract<Line, { type: 'said' }>;
+type Said = Extract<StageLine, { type: 'said' }>;
 
 /** Messages that are sent all the time and are not part of an election. */
 const SILENT: ReadonlySet<string> = new Set(['heartbeat', 'heartbeatAnswer', 'passed', 'resigned']);
@@ -13,7 +13,7 @@ export function isPartOfElection({ message }: Said): boolean {
 }
 
 /** Each line has its time since then. A message to several members at once is one line. */
-export function tell(lines: readonly Line[], sinceMs: number): readonly string[] {
+export function tell(lines: readonly StageLine[], sinceMs: number): readonly string[] {
   const shown = lines.filter((line) => line.type !== 'said' || isPartOfElection(line));
   const groups = Object.values(Object.groupBy(shown, (line, i) => keyOf(line, i)));
   return groups.map((group = []) => {
@@ -23,11 +23,11 @@ export function tell(lines: readonly Line[], sinceMs: number): readonly string[]
   });
 }
 
-function keyOf(line: Line, i: number): string {
+function keyOf(line: StageLine, i: number): string {
   return line.type === 'said' ? `${line.atMs} ${line.from} ${wordsOf(line.message)}` : `${line.type} ${i}`;
 }
 
-function textOf(line: Line, to: readonly string[]): string {
+function textOf(line: StageLine, to: readonly string[]): string {
   switch (line.type) {
     case 'said':
       return `${line.from} to ${to.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true })).join(' ')}: ${wordsOf(line.message)}`;

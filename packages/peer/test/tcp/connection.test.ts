@@ -28,7 +28,7 @@ interface Connected {
   readonly clock: StoppableClock;
   readonly said: readonly Buffer[];
   readonly outbox: Outbox;
-  hear(bytes: Buffer): Promise<void>;
+  receive(bytes: Buffer): Promise<void>;
   why(): unknown;
   full(is: boolean): void;
 }
@@ -45,7 +45,7 @@ function connected(): Connected {
   let why: unknown;
   void connection.over.then((reason) => (why = reason));
   socket.push(PREFACE);
-  const hear = async (bytes: Buffer): Promise<void> => {
+  const receive = async (bytes: Buffer): Promise<void> => {
     socket.push(bytes);
     await settled();
   };
@@ -53,15 +53,15 @@ function connected(): Connected {
     isFull = is;
     if (!is) wire.onDrain();
   };
-  return { clock, said, hear, why: () => why, outbox, full };
+  return { clock, said, receive, why: () => why, outbox, full };
 }
 
 describe('a connection', () => {
   it('sends a ping per keepalive interval, and ends after three without an answer', async () => {
-    const { clock, said, hear, why } = connected();
+    const { clock, said, receive, why } = connected();
     for (let i = 0; i < 5; i += 1) {
       await clock.advance(1_000);
-      await hear(PONG);
+      await receive(PONG);
     }
     expect(Buffer.concat(said)).toEqual(Buffer.concat([PREFACE, PING, PING, PING, PING, PING]));
     await clock.advance(3_000);
@@ -72,33 +72,33 @@ describe('a connection', () => {
   });
 
   it('ends if the other side sends pings but no answers', async () => {
-    const { clock, hear, why } = connected();
+    const { clock, receive, why } = connected();
     for (let i = 0; i < 4; i += 1) {
       await clock.advance(1_000);
-      await hear(PING);
+      await receive(PING);
     }
     expect(why()).toMatchObject({ reason: 'unresponsive' });
   });
 
   it('does not count the time during which its own process was paused', async () => {
-    const { clock, hear, why } = connected();
+    const { clock, receive, why } = connected();
     await clock.advance(900);
     clock.stand(60_000);
     await clock.advance(100);
     expect(why()).toBeUndefined();
-    await hear(PONG);
+    await receive(PONG);
     await clock.advance(3_500);
     expect(why()).toBeUndefined();
   });
 
   it('answers pings unless the buffer is full, and sends waiting messages when it has room', async () => {
-    const { said, hear, outbox, full } = connected();
-    await hear(PING);
+    const { said, receive, outbox, full } = connected();
+    await receive(PING);
     expect(Buffer.concat(said)).toEqual(Buffer.concat([PREFACE, PONG]));
     full(true);
     outbox.put('vote', Buffer.from('1'), 0);
     outbox.put('vote', Buffer.from('2'), 0);
-    await hear(PING);
+    await receive(PING);
     expect(said).toHaveLength(1);
     full(false);
     expect(Buffer.concat(said)).toEqual(Buffer.concat([PREFACE, PONG, framed(Buffer.from('\u00012'))]));

@@ -33,7 +33,7 @@ export class CalmStateChecker implements Checker {
   readonly #queue: string;
   #phase: Phase = 'storm';
   #holder = '';
-  #line: readonly Place[] = [];
+  #line: readonly QueuePosition[] = [];
   #next: string | undefined;
   /**
    * Members whose entry an operator deleted and a late enqueue restored. The new entry is further
@@ -121,7 +121,7 @@ export class CalmStateChecker implements Checker {
   }
 }
 
-interface Place {
+interface QueuePosition {
   readonly memberId: string;
   readonly succession: string;
   readonly rank: string;
@@ -131,7 +131,7 @@ interface Place {
  * The members in the order of succession. The names of the entries are in the order of arrival.
  * Empty if members disagree about the order.
  */
-function lineOf(names: readonly string[]): readonly Place[] {
+function lineOf(names: readonly string[]): readonly QueuePosition[] {
   const places = names.map((name) => {
     const [memberId = '', , , succession = '', rank = ''] = name.split('~');
     return { memberId, succession, rank };

@@ -48,7 +48,7 @@ interface Record {
 export class LeadershipEndChecker implements Checker {
   readonly #rules: LeadershipEndRules;
   readonly findings: Findings = new Findings();
-  /** When each process was last disturbed so. */
+  /** When each process was last stopped, or its wall clock last jumped. */
   readonly #disturbed = new Map<string, number>();
   readonly #records = new Map<LeadershipView, Record>();
   #over = false;
@@ -170,7 +170,9 @@ function recordOf(handle: LeadershipView): Record {
  */
 export class TelemetryPairChecker implements Checker {
   readonly findings: Findings = new Findings();
-  /** By process: the leaderships that were told to have begun, and not to have ended. */
+  /**
+   * By process: the leaderships whose beginning telemetry has reported, and whose end it has not.
+   */
   readonly #open = new Map<ProcessView, Set<string>>();
   readonly #dead = new WeakSet<ProcessView>();
 

@@ -92,7 +92,7 @@ export class LivenessChecker implements Checker {
   }
 
   #requested(event: Request): void {
-    const counts = event.operation !== 'renewLease' && event.by.startsWith('m') && !this.#isHunt(event) && !this.#isCheck(event);
+    const counts = event.operation !== 'renewLease' && event.by.startsWith('m') && !this.#isCleanup(event) && !this.#isCheck(event);
     if (!this.#vacant || !counts) return;
     this.requests += 1;
     if (event.operation === 'read' && event.about?.endsWith('/leader') === true) this.#counted.add(event.by);
@@ -103,7 +103,7 @@ export class LivenessChecker implements Checker {
    * lists the whole queue and then reads the leader's record. For a group, it reads the member's
    * key. No other code does this.
    */
-  #isHunt({ operation, about = '', whole = false, by }: Request): boolean {
+  #isCleanup({ operation, about = '', whole = false, by }: Request): boolean {
     if (!this.#rules.byArrival) return false;
     if (operation === 'list' && whole) this.#cleaners.add(by);
     if (operation === 'list') return whole;
@@ -113,7 +113,7 @@ export class LivenessChecker implements Checker {
   /**
    * Whether a waiting candidate checks for itself: it reads its own entry of the queue and the
    * leader's record, which may arrive in either order. No other code reads an entry. If the record
-   * was read first, that read was counted, and is taken back.
+   * was read first, the checker has counted that read, and subtracts it again.
    */
   #isCheck({ operation, about = '', by }: Request): boolean {
     if (operation !== 'read') return false;

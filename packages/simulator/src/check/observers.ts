@@ -1,7 +1,7 @@
 /**
- * Checks observers. They never go back unless the store itself has, and show nothing older than
- * their start. They tell a release on purpose from any other end, and in the end show the state of
- * the store.
+ * Checks observers. An observer never shows an older state after a newer one unless the store
+ * itself has gone back, and shows nothing older than its own start. It distinguishes a release on
+ * purpose from any other end, and in the end shows the state of the store.
  */
 
 import type { ProcessView, ObserverView, WorldEvent } from '../world/event.ts';
@@ -26,7 +26,7 @@ export class ObserverChecker implements Checker {
   readonly findings: Findings = new Findings();
   readonly #observers = new Map<string, ObserverState>();
   /** Terms whose holder deleted its record itself, and so has written the reason. */
-  readonly #told = new Set<bigint>();
+  readonly #reasonWritten = new Set<bigint>();
   /**
    * Terms whose record was deleted, and published values that are gone, each with the number of the
    * change that removed it.
@@ -49,19 +49,19 @@ export class ObserverChecker implements Checker {
     else if (event.type === 'isolated') this.#blind(event.process, atMs);
     else if (event.type === 'watchesSilenced') this.#isSilenced = true;
     else if (event.type === 'serverHung') this.#isSick = true;
-    // By now observers have checked the store themselves and either know its state or know that
-    // they do not.
+    // By now every observer has checked the store itself. It shows the state of the store, or
+    // `unknown`.
     else if (event.type === 'phase' && event.phase === 'closing' && this.#isSilenced) this.#agree(atMs, 'unknown');
-    // The server works again.
+    // The server works again, so observers must show the state of the store.
     else if (event.type === 'phase' && event.phase === 'closing' && this.#isSick) this.#agree(atMs);
-    // The world has been calm for long.
+    // The world has been calm for a long time, so observers must show the state of the store.
     else if (event.type === 'phase' && (event.phase === 'deposed' || event.phase === 'failover')) this.#agree(atMs);
   }
 
   #recordGone({ term, cause }: Extract<WorldEvent, { type: 'recordGone' }>): void {
     this.#changes += 1;
     this.#gone.set(term, this.#changes);
-    if (cause.by === 'client') this.#told.add(term);
+    if (cause.by === 'client') this.#reasonWritten.add(term);
   }
 
   /**
@@ -91,7 +91,7 @@ export class ObserverChecker implements Checker {
     one.highest = term;
     if (view.state !== 'unknown') one.over = view.state === 'vacant' ? term : undefined;
     if (view.state !== 'vacant' || view.reason !== 'expired') return;
-    const wrong = this.#told.has(term) ? 'its holder ended it' : this.#gone.has(term) ? undefined : 'its record is there';
+    const wrong = this.#reasonWritten.has(term) ? 'its holder ended it' : this.#gone.has(term) ? undefined : 'its record is there';
     if (wrong !== undefined)
       this.findings.add('observers tell why nobody leads', atMs, `${one.name} shows that term ${term} expired; ${wrong}`);
   }

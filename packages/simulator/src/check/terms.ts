@@ -65,8 +65,8 @@ export class TermChecker implements Checker {
 }
 
 /**
- * Checks that a confirmed publish is in the store. A process whose leadership ended because of a
- * newer term leads next in a term that is newer still.
+ * Checks that a confirmed publish is in the store. If a process lost its leadership because of a
+ * newer term, the term of its next leadership is higher than that one.
  */
 export class PublishChecker implements Checker {
   readonly findings: Findings = new Findings();

@@ -7,6 +7,7 @@ import type { SimProcess } from '../time/process.ts';
 import type { Stream } from '../time/random.ts';
 import type { Scheduler } from '../time/scheduler.ts';
 
+/** The range of the usual latencies of messages, in ms. */
 export interface LatencyRange {
   readonly minMs: number;
   readonly maxMs: number;
@@ -14,6 +15,7 @@ export interface LatencyRange {
 
 /** `up`: to the store. `down`: from the store. */
 export type Direction = 'up' | 'down';
+/** Which directions a fault affects. */
 export type Side = Direction | 'both';
 /** Whether a message belongs to a call or to a watch. */
 export type Traffic = 'call' | 'watch';
@@ -47,7 +49,10 @@ export interface Message {
   readonly lost?: () => void;
 }
 
-/** Is notified when messages may have been lost or the connection has closed. */
+/**
+ * A user of the link. The link notifies it when messages may have been lost or the connection has
+ * closed.
+ */
 export interface LinkListener {
   /** The connection was reset, and its user knows. `refused`: no new connection can be opened. */
   reset(refused: boolean): void;

@@ -58,7 +58,7 @@ export function drawShape(random: Stream): Shape {
   };
 }
 
-/** Mostly short. Sometimes longer than any lease. */
+/** Draws a duration: mostly short, sometimes longer than any lease. */
 function lastingMs({ random, shape: { ttlMs } }: Draw): number {
   return random.below(random.pick([ttlMs / 8, ttlMs / 2, ttlMs, 2.5 * ttlMs]));
 }

@@ -113,7 +113,9 @@ export type FaultAction =
   /** The store loses all data. */
   | { readonly kind: 'wipe' };
 
+/** The kinds of faults. */
 export type FaultKind = FaultAction['kind'];
+/** One fault of a plan: what happens, and when. */
 export type Fault = FaultAction & { readonly when: When };
 
 /** The properties of a fault besides its kind and its target. */

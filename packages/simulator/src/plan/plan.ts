@@ -10,6 +10,7 @@ import type { StoreShape } from '../store/shape.ts';
  */
 export type Order = 'arrival' | 'priority' | 'rendezvous' | 'disagree';
 
+/** The properties of a world besides its faults. */
 export interface Shape {
   readonly members: number;
   readonly observers: number;
@@ -52,6 +53,7 @@ export interface Shape {
   readonly unrest: number;
 }
 
+/** A whole run: the shape of its world, and its faults. */
 export interface Plan {
   /** The version of the format. */
   readonly version: 1;

@@ -6,6 +6,7 @@ import { streamOf, type Stream } from '../time/random.ts';
 import { drawFault, drawSetBacks, drawShape, type Draw } from './draw.ts';
 import { drawSilentFaults, drawSilentShape } from './silent-faults.ts';
 
+/** How to draw plans of one kind, and what must hold in them. */
 export interface Profile {
   readonly name: string;
   /** What the profile is for, in one sentence. */
@@ -76,12 +77,12 @@ export function drawPlan(
   return { version: 1, profile, seed, shape: { ...silent, ...later }, faults };
 }
 
-/** In one of four worlds that have observers. */
+/** Draws several observers in one of four worlds that have observers. */
 function severalObservers(random: Stream, { observers }: Shape): Pick<Shape, 'observing'> {
   return observers > 0 && random.chance(1 / 4) ? { observing: random.between(2, 5) } : {};
 }
 
-/** In one of eight worlds. */
+/** Draws several elections in one of eight worlds. */
 function severalElections(random: Stream): Pick<Shape, 'elections'> {
   return random.chance(1 / 8) ? { elections: random.between(2, 3) } : {};
 }

@@ -35,14 +35,14 @@ function renewsInTime({ ttlMs, store }: Shape): boolean {
 }
 
 /**
- * In one of four worlds. Excludes candidates that disagree: they wait for each other for an unknown
- * time.
+ * Draws a silent failover in one of four worlds. Excludes candidates that disagree: they wait for
+ * each other for an unknown time.
  */
 function silentFailover(random: Stream, { order }: Shape): Pick<Shape, 'silentFailover'> {
   return order !== 'disagree' && random.chance(1 / 4) ? { silentFailover: true } : {};
 }
 
-/** In every second of the remaining worlds. */
+/** Draws a hung server in every second of the remaining worlds. */
 function sickFailover(random: Stream, { order }: Shape): Pick<Shape, 'sickFailover'> {
   return order !== 'disagree' && random.chance(1 / 2) ? { sickFailover: random.pick(['reads', 'writes']) } : {};
 }
@@ -66,9 +66,9 @@ export function drawSilentFaults(about: About, streamFor: Streams): readonly Fau
 }
 
 /**
- * In every second world in which no record is deleted. A leader whose record and entry are both
- * deleted while its watches are silent stays valid until they report again, and another leader is
- * elected meanwhile.
+ * Draws the deletion of an entry in every second world in which no record is deleted. A leader
+ * whose record and entry are both deleted while its watches are silent stays valid until they
+ * report again, and another leader is elected meanwhile.
  */
 function drawDeletedEntries(about: About, random: Stream): readonly Fault[] {
   if (about.faults.some((fault) => fault.kind === 'deleteKey' && fault.which === 'leader') || !random.chance(1 / 2)) return [];

@@ -170,7 +170,7 @@ class ElectionWork {
     stop();
   }
 
-  /** However often it takes; then it stays in it by itself. */
+  /** Tries to join until it succeeds. Then the SDK keeps the member in the group. */
   async #untilJoined(group: Group<Value>, stopped: Promise<void>): Promise<void> {
     let joined = false;
     while (!joined && !this.#stop && this.#member.state !== 'closed') {
@@ -195,15 +195,16 @@ class ElectionWork {
       if (error instanceof CampaignAborted) return this.#stopCampaigning();
       if (!isIncumbentError(error, ...EXPECTED)) return this.#self.reportError(error);
       if (!isIncumbentError(error, 'DUPLICATE_MEMBER')) return;
-      // Replaced: the id is not free again while the other process lives. If the process started
-      // while the former one's lease still existed, that lease ends in time.
+      // This process was replaced: its id is not free again while the other process lives. If the
+      // process started while the lease of the former one still existed, that lease ends in time.
       if (error.details.waitedMs === 0) this.#replaced.resolve();
       await this.#nap(this.#self.shape.ttlMs, Promise.race([stopped, this.replaced]));
     }
   }
 
   /**
-   * Sometimes for good. Nothing of the member may then block others. At least two members continue.
+   * Stops campaigning, sometimes for good. Nothing of the member may then block others. At least
+   * two members continue.
    */
   #stopCampaigning(): void {
     if (this.#hasStoppedCampaigning || !this.#isFirst || this.#index <= 2 || !this.dice(2)) return;
@@ -296,7 +297,7 @@ class ElectionWork {
   }
 
   async #publish(leadership: Leadership<Value>, value: Value): Promise<void> {
-    // The later value, if two are published at once.
+    // If two values are published at once, the later one counts.
     const before = this.dice(3) ? leadership.publish({ ...value, n: 0 }) : undefined;
     await Promise.all([before, leadership.publish(value)]);
     this.#self.report({ type: 'published', term: leadership.term, value });
@@ -342,7 +343,7 @@ class ElectionWork {
       default:
         this.#stoppedItself = leadership;
         await leadership.handover(this.dice(2) ? await this.#somebody() : undefined).catch(tolerate);
-        // Handed over to nobody: the work continues.
+        // The handover found no successor, so the work continues.
         if (leadership.isValid()) this.#stoppedItself = undefined;
         return !leadership.isValid();
     }

@@ -32,7 +32,7 @@ async function stay(self: ProgramContext, random: Stream, stopped: Promise<void>
   if (self.calm) await stopped;
 }
 
-/** `name` tells the observers of a process with several apart. */
+/** `name` distinguishes the observers of a process that has several. */
 async function observe(self: ProgramContext, name: string | undefined, over: Promise<void>): Promise<void> {
   const { store, clock, random, logger } = self;
   const observer = new ElectionObserver<Value>(store, ELECTION, { clock, random, logger });

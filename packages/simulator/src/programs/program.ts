@@ -74,6 +74,7 @@ export type ProgramReport =
   | { readonly type: 'groupMembers'; readonly ids: readonly string[] }
   | { readonly type: 'published'; readonly term: bigint; readonly value: unknown };
 
+/** A leadership that a program reports to the checkers. */
 export type ReportedLeadership = Pick<Leadership<never>, 'term' | 'signal' | 'ended' | 'released' | 'isValid'>;
 
 /** Reports the progress of one leadership's work to the checkers. */

@@ -27,6 +27,7 @@ const REPLAY_ONE_IN = 100;
 /** A smaller batch is not expected to have met every event. */
 const ENOUGH_RUNS = 1_000;
 
+/** The summary of a batch that has run no seed yet. */
 export function emptySummary(profile: string): Summary {
   return { profile, runs: 0, replayed: 0, simulatedMs: 0, events: 0, counts: {}, failed: [], broken: {}, longestTtls: {} };
 }

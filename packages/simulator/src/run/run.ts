@@ -19,6 +19,7 @@ import { guarded } from '../time/forbid-globals.ts';
 import { Livelock } from '../time/scheduler.ts';
 import { World, type Programs } from '../world/world.ts';
 
+/** The options of {@link run}. All have defaults. */
 export interface RunOptions {
   readonly programs?: Partial<Programs>;
   /** Default `native`. */
@@ -38,6 +39,7 @@ export interface Run {
   readonly figures: Figures;
 }
 
+/** The measured times and counts of a run. */
 export interface Figures {
   readonly events: number;
   readonly simulatedMs: number;
@@ -175,7 +177,7 @@ function deposedMs(plan: Plan): number {
 /**
  * The most requests of a failover. By arrival, each candidate waits for the one ahead of it, so one
  * candidate wakes. After a handover by name two wake: the first in line, and the candidate behind
- * the successor. After a claim that came too late, its candidate waits for the record. By rank, all
+ * the successor. A candidate whose claim came too late then waits for the record. By rank, all
  * candidates that came between two others wait for the same entry, so each of them may check (2
  * requests) and clean up (2), and the one that claims may have to read back and claim again. If
  * watches are silent, several may check, too. If a server hangs, calls are repeated.
@@ -245,9 +247,12 @@ function phasesOf(world: World): readonly Step[] {
   ];
 }
 
-/** By then a handover is over, and all members have learned of it. */
+/** After this time a handover is over, and all members have learned of it. */
 const QUIET_MS = 2_000;
-/** Where leadership passes on all the time, the phase begins after this many postponements. */
+/**
+ * If leadership passes from member to member all the time, the phase begins after this many
+ * postponements.
+ */
 const MAX_POSTPONED = 20;
 
 /** Enters one phase after the other, and calls `over` after the last one. */

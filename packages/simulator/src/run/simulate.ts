@@ -25,6 +25,7 @@ export interface ProgramUnderTest {
   readonly check?: () => void;
 }
 
+/** Which worlds {@link simulate} runs. */
 export interface SimulateOptions {
   /** The profile of the faults: `calm`, `stormy`, `adversarial`, … Default `stormy`. */
   readonly profile?: string;
@@ -36,6 +37,7 @@ export interface SimulateOptions {
   readonly plan?: Plan;
 }
 
+/** What happened in all worlds, if no promise was broken. */
 export interface SimulationResult {
   readonly worlds: number;
   readonly simulatedMs: number;
@@ -67,7 +69,7 @@ export class SimulationError extends Error {
 /** One world in this many is run twice to check that the program is deterministic. */
 const TWICE_ONE_IN = 100;
 /** The message contains this many lines of the timeline: the last ones. */
-const TOLD_LINES = 80;
+const SHOWN_LINES = 80;
 
 /**
  * Runs a program in one world after the other. Each world is drawn from a seed, and `begin` is
@@ -154,12 +156,12 @@ async function failure(begin: () => ProgramUnderTest, { run: { plan }, violation
 }
 
 function tell({ seed, profile, faults }: Plan, smallest: Plan, { violations, lines }: RunOutcome): string {
-  const left = lines.length > TOLD_LINES ? [`… ${lines.length - TOLD_LINES} lines before`] : [];
+  const left = lines.length > SHOWN_LINES ? [`… ${lines.length - SHOWN_LINES} lines before`] : [];
   return [
     `seed ${seed} of ${profile} breaks a promise:`,
     ...violations.map(({ promise, atMs, what }) => `  ${promise}: ${what} (at ${atMs} ms)`),
     `What happened, with ${smallest.faults.length} of its ${faults.length} faults:`,
-    ...[...left, ...lines.slice(-TOLD_LINES)].map((line) => `  ${line}`),
+    ...[...left, ...lines.slice(-SHOWN_LINES)].map((line) => `  ${line}`),
     `Again: simulate(…, { profile: '${profile}', start: ${seed}, seeds: 1 }); or keep the plan of this error, and give it as { plan }.`,
   ].join('\n');
 }

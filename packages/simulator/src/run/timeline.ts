@@ -2,6 +2,7 @@
 
 import type { Listener, WorldEvent } from '../world/event.ts';
 
+/** What a {@link Timeline} includes. */
 export interface TimelineOptions {
   /** Whether to include requests and everything that core logs. Default false. */
   readonly all?: boolean;
@@ -10,6 +11,7 @@ export interface TimelineOptions {
 /** Events that only the whole timeline includes. */
 const SILENT: ReadonlySet<WorldEvent['type']> = new Set(['request', 'logged', 'record', 'calmState', 'groupMembers', 'published']);
 
+/** Collects the events of a run as lines of text. */
 export class Timeline implements Listener {
   readonly lines: string[] = [];
   readonly #all: boolean;

@@ -133,8 +133,8 @@ export class Leases implements LeaseBook {
   }
 
   /**
-   * The lease may have been renewed meanwhile. A store also looks for expired leases only at
-   * intervals.
+   * Ends the lease if its time is over. The lease may have been renewed meanwhile. A real store
+   * looks for expired leases only at intervals, so the end comes late.
    */
   #due(kept: Kept): void {
     const { nowMs } = this.#scheduler;

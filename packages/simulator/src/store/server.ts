@@ -151,7 +151,7 @@ export class SimServer {
 
   /**
    * The store is down for this many ms. Then every lease has its whole ttl again. Watches break
-   * off. Given `lost`, the store returns to that state.
+   * off. If `lost` is given, the store returns to that state.
    */
   failOver(forMs: number, lost?: Snapshot): void {
     this.#downUntilMs = Math.max(this.#downUntilMs, this.#scheduler.nowMs + forMs);

@@ -17,6 +17,7 @@ export interface RequestInfo {
 
 export const WRITES: readonly StoreOperation[] = ['grantLease', 'renewLease', 'revokeLease', 'compareAndSwap', 'enqueue'];
 
+/** The properties of a simulated store. */
 export interface StoreShape {
   /** Whether a key can be bound to another client's lease, so that a handover is one swap. */
   readonly assignableLease: boolean;

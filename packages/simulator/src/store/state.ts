@@ -173,7 +173,10 @@ export class State {
     return found === change.expect ? [] : [{ index, current }];
   }
 
-  /** Checked before anything changes: an expired lease makes the whole swap fail. */
+  /**
+   * Returns the lease that the change binds to. Runs before anything changes, because an expired
+   * lease makes the whole swap fail.
+   */
   #binding(change: Change, leases: LeaseBook, owner: string): LeaseId | undefined {
     if (!('put' in change) || change.lease === null) return undefined;
     if (change.lease !== undefined && change.lease !== 'keep') {

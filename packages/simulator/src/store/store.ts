@@ -188,7 +188,7 @@ function shown(swap: Swap): SwapResult {
   return { swapped: true, revisions: swap.rows.map((row) => (row === undefined ? undefined : String(row.revision))) };
 }
 
-/** What a store reports whose notifications carry no values. */
+/** The entry that a store reports if its notifications carry no values. */
 function bare(row: Row | undefined): Entry | undefined {
   return row === undefined ? undefined : { key: row.key, name: nameOf(row), value: new Uint8Array(), revision: '', order: 0n };
 }

@@ -181,7 +181,9 @@ export class SimProcess implements Clock {
     else if (this.#state !== 'dead') this.#parked.push(() => this.#fire(timer));
   }
 
-  /** A clock that stood still meanwhile may not have reached the time yet. */
+  /**
+   * Runs the timer's task, unless the clock stood still meanwhile and has not reached the time yet.
+   */
   #fire(timer: Timer): void {
     const { task } = timer;
     if (task === undefined) return;

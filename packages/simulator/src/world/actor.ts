@@ -171,7 +171,7 @@ export class Actor implements ProgramContext {
   }
 
   /** Stops the process until the returned function is called. */
-  stand(state: 'paused' | 'blocked' | 'suspended'): Cancel {
+  halt(state: 'paused' | 'blocked' | 'suspended'): Cancel {
     const resume = this.process.stop(state);
     this.#reaper?.suspect();
     return resume;
@@ -184,7 +184,7 @@ export class Actor implements ProgramContext {
       if (!isIncumbentError(error, 'DUPLICATE_MEMBER')) this.reportError(error);
     }
     this.#context.emit({ type: 'programEnded', process: this.process });
-    // Promises that settle right after it are not left behind.
+    // Promises that settle right after the end do not count as left behind.
     this.#context.scheduler.after(1, () => this.process.run(() => this.#gone()));
   }
 

@@ -62,6 +62,7 @@ interface MemberState {
   readonly leases: number;
 }
 
+/** An event of a world. `type` distinguishes the events. */
 export type WorldEvent =
   | { readonly type: 'phase'; readonly phase: Phase }
   /** `how`: further properties of the fault, in words. */

@@ -78,7 +78,7 @@ function injectProcessFault(world: FaultyWorld, fault: ProcessFault, target: Act
 
 function stopFor(world: FaultyWorld, target: Actor, state: 'paused' | 'blocked' | 'suspended', durationMs: number): void {
   const { process } = target;
-  const resume = target.stand(state);
+  const resume = target.halt(state);
   world.repairAfter(durationMs, () => {
     const stood = process.state === state;
     resume();
@@ -146,7 +146,10 @@ function failOver({ server, scheduler }: FaultyWorld, { durationMs, lostMs }: Of
   scheduler.after(lostMs, () => server.failOver(durationMs, lost));
 }
 
-/** Only while the leader's record exists: it prevents claims until the leader has stopped. */
+/**
+ * Deletes the leader's entry, but only while the leader's record exists: the record prevents claims
+ * until the leader has stopped.
+ */
 function deleteEntry({ server, tracker }: FaultyWorld): void {
   const { entry } = tracker.holder ?? {};
   if (entry !== undefined && tracker.isRecorded(entry)) server.state.remove([entry], { by: 'operator' });

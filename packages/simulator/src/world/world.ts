@@ -15,6 +15,7 @@ import { streamOf, type Stream } from '../time/random.ts';
 import { Scheduler } from '../time/scheduler.ts';
 import { Trace } from '../time/trace.ts';
 
+/** The programs that the processes of a world run. */
 export interface Programs {
   readonly member: Program;
   readonly observer: Program;
@@ -30,11 +31,11 @@ const CALL_MS = { usual: 20, slowOneIn: 8 } as const;
 const OURS = /^(elections|members|groups)\//;
 
 /**
- * By then a replaced process has learned of it, if the store serves requests, and has stopped. In
- * ttls.
+ * After this time, in ttls, a process that was replaced has learned of that, if the store serves
+ * requests, and has stopped.
  */
 const REPLACED_KNOWS_TTLS = 2;
-/** By then a process that receives nothing has noticed, in ms. */
+/** After this time, in ms, a process that receives nothing has noticed that. */
 const NOTICED_AFTER_MS = 1_500;
 
 export class World implements ActorContext {
@@ -246,7 +247,7 @@ export class World implements ActorContext {
     const delayMs = (): number =>
       this.random.below(CALL_MS.slowOneIn) === 0 ? this.random.below(this.shape.ttlMs * 2) : this.random.below(CALL_MS.usual);
     const arrive = (): void => {
-      // In a promise, so that the caller receives what it throws.
+      // The task runs in a promise, so that the caller receives what the task throws.
       const outcome = new Promise<T>((settle) => settle(task()));
       outcome.catch(() => {});
       this.scheduler.after(delayMs(), () => from.run(() => resolve(outcome)));
@@ -317,8 +318,8 @@ export class World implements ActorContext {
     for (const fault of this.#waiting.get(`${trigger}/${nth}`) ?? []) {
       const { when } = fault;
       if (!('on' in when)) continue;
-      // A process is not stopped in the middle of its code. The store's answer is not on its way
-      // yet, though.
+      // A fault does not stop a process in the middle of its code. A fault at an event in the store
+      // acts before the store sends its answer.
       const inside = trigger === 'elected' || trigger === 'aborted';
       if (when.afterMs === 0 && !inside) this.#inject(fault, subject);
       else this.scheduler.after(when.afterMs, () => this.#inject(fault, subject));

@@ -80,5 +80,5 @@ export const members: readonly Mutant[] = [
     '    this.#led = [];\n    this.#cancel?.();',
     '    this.#led = [];',
   ),
-  mutant('leakedLane', 'a call never leaves its lane', 'core/src/async/semaphore.ts', 'this.#free += calls;', ''),
+  mutant('leakedLane', 'a call never returns its place in the semaphore', 'core/src/async/semaphore.ts', 'this.#free += calls;', ''),
 ];

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-export interface Place extends AsyncDisposable {
+export interface DemoStore extends AsyncDisposable {
   /** The URL of the store. */
   readonly url: string;
   readonly folder: string;
@@ -16,7 +16,7 @@ export interface Place extends AsyncDisposable {
   readonly description: string;
 }
 
-export async function findPlace(url: string | undefined): Promise<Place> {
+export async function findStore(url: string | undefined): Promise<DemoStore> {
   const folder = await mkdtemp(join(tmpdir(), 'incumbent-demo-'));
   const database = `sqlite:${pathToFileURL(join(folder, 'state.db')).pathname}`;
   return {

@@ -37,7 +37,7 @@ export class LeaseLog {
  * Keeps one open store per server, so that a hung server delays no other. Each repeatedly reads the
  * members' keys, which are bound to the members' leases.
  */
-export class Witness implements AsyncDisposable {
+export class LeaseMonitor implements AsyncDisposable {
   readonly #recorder: Recorder;
   readonly #over = new AbortController();
   readonly #leases = new LeaseLog();

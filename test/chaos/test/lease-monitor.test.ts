@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { LeaseLog } from '../witness.ts';
+import { LeaseLog } from '../lease-monitor.ts';
 
 const leases = (...names: readonly string[]): ReadonlySet<string> => new Set(names);
 
-describe('a witness of leases', () => {
+describe('a monitor of leases', () => {
   it('knows that a lease is gone by a read that was sent after the lease had been seen', () => {
     const log = new LeaseLog();
     expect(log.take(leases('a', 'b'), 0, 10)).toEqual([]);
