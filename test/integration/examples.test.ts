@@ -45,6 +45,24 @@ it('singleton-job: each run is made once, whoever leads', async () => {
   expect(new Set(runs).size).toBe(runs.length);
 });
 
+it('cron-jobs: each slot runs once, and those that a failover has missed run late', async () => {
+  await using first = await start('cron-jobs');
+  await untilSaid(first, /^meter .* in term 1$/, 'a run');
+  await using second = await start('cron-jobs');
+  await untilSaid(first, /^report .* in term 1$/, 'a report');
+  first.sigkill();
+  await untilSaid(second, /^meter .* in term 2$/, 'a run of the second process in time');
+  second.sigterm();
+  expect(await second.exited).toBe(0);
+  const lines = [...first.output, ...second.output];
+  const slots = lines.flatMap((line) => /^meter (\d\S+)/.exec(line)?.[1] ?? []).map((slot) => Date.parse(slot) / 1_000);
+  const interrupted = lines.filter((line) => line === 'meter: interrupted').length;
+  expect(new Set(slots).size).toBe(slots.length);
+  expect(lines).not.toContain('meter: missed');
+  // The kill may hit between a claim and its line.
+  expect(slots.at(-1)! - slots[0]! + 1 - slots.length).toBeLessThanOrEqual(interrupted);
+});
+
 it('follow-the-leader: any of them answers, by sending the client to the one that leads', async () => {
   await using first = await start('follow-the-leader');
   await using second = await start('follow-the-leader');

@@ -1,6 +1,6 @@
 /** Jobs that run once per slot in a fleet of processes. */
 
-import { type Clock, type Election, type SignalOptions, systemClock } from '@incumbent/core';
+import { type Clock, type Election, IncumbentError, type SignalOptions, systemClock } from '@incumbent/core';
 import { checkFunction, checkKnown, checkName, checkNumber, checkOneOf, checkSignal, invalidOption } from '@incumbent/core/adapter';
 import { type CronReport, reporter, warn } from './reports.ts';
 import { checkSchedule, type Schedule } from './schedule.ts';
@@ -107,12 +107,13 @@ export class FleetCron {
    * Campaigns, and runs the jobs while this process leads. Resolves when the member closes, after
    * `shutdownOn` for example; a run under way is drained first, for `drainMs` at most.
    *
-   * @throws As `election.lead` does. Aborting the signal drains the work, resigns, and rejects.
-   *   `INVALID_OPTION` when a schedule returns a time in the past. `FOREIGN_DATA` if the key of a job
+   * @throws As `election.lead` does; `ALREADY_CAMPAIGNING` also while `run` is under way. Aborting the signal drains the work, resigns, and rejects.
+   *   `INVALID_OPTION` when a schedule returns a time in the past, and what it throws. `FOREIGN_DATA` if the key of a job
    *   holds something else.
    */
   async run(options: SignalOptions = {}): Promise<void> {
     const signal = checkSignal(options);
+    if (this.#isRunning) throw new IncumbentError('ALREADY_CAMPAIGNING', `the jobs of "${this.#election.name}" are run already`);
     this.#isRunning = true;
     try {
       await this.#election.lead(

@@ -3,7 +3,7 @@
 import { isIncumbentError } from '@incumbent/core';
 import { checkKnown, checkName, checkNumber, invalidText } from '@incumbent/core/adapter';
 import type { CronParticipant, FleetCron, JobOptions } from './fleet-cron.ts';
-import type { SlotMs } from './schedule.ts';
+import { type SlotMs, slotOf } from './schedule.ts';
 import type { ClaimedRun, CronRun, CronTerm } from './term.ts';
 
 /** The options of a {@link NodeCronCoordinator}. */
@@ -72,7 +72,7 @@ export class NodeCronCoordinator {
   async onComplete(key: string): Promise<void> {
     const claimed = this.#runs.get(key);
     this.#runs.delete(key);
-    await claimed?.complete();
+    await unlessEnded(async () => claimed?.complete());
   }
 
   /** The run of a task, from the context with which node-cron calls the task. */
@@ -104,12 +104,7 @@ export class NodeCronCoordinator {
   }
 
   async #claim(term: CronTerm, job: string, slot: SlotMs): Promise<ClaimedRun | undefined> {
-    try {
-      return await term.claim(job, slot, this.#options.graceMs);
-    } catch (error) {
-      if (isIncumbentError(error, 'LEADERSHIP_ENDED')) return undefined;
-      throw error;
-    }
+    return unlessEnded(() => term.claim(job, slot, this.#options.graceMs));
   }
 
   #begin(term: CronTerm): void {
@@ -134,9 +129,19 @@ export class NodeCronCoordinator {
   }
 }
 
+/** Settles as the task does, or resolves with undefined if the leadership ends first. */
+async function unlessEnded<T>(task: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await task();
+  } catch (error) {
+    if (isIncumbentError(error, 'LEADERSHIP_ENDED')) return undefined;
+    throw error;
+  }
+}
+
 function parseKey(key: string): { readonly job: string; readonly slot: SlotMs } {
   const job = checkName('the name of the task', key.slice(0, -ISO_LENGTH - 1));
-  const slot = Date.parse(key.slice(-ISO_LENGTH));
+  const slot = slotOf(key.slice(-ISO_LENGTH));
   if (Number.isNaN(slot)) throw invalidText('key', key, 'the name of a task, a colon and a time, as node-cron passes it');
   return { job, slot };
 }

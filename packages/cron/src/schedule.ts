@@ -15,6 +15,22 @@ export interface Schedule {
 /** A slot: the scheduled time of one run, in ms since the epoch. */
 export type SlotMs = number;
 
+/**
+ * Taken once, as the simulator forbids the global `Date` while a world runs: with a time, it is the
+ * same in every run.
+ */
+const SlotDate = Date;
+
+/** The slot as a `Date`. */
+export function dateOf(slot: SlotMs): Date {
+  return new SlotDate(slot);
+}
+
+/** The time that `toISOString` has written. NaN for other text. */
+export function slotOf(text: string): SlotMs {
+  return SlotDate.parse(text);
+}
+
 /** The latest time that a `Date` holds. */
 const MAX_DATE_MS = 8.64e15;
 
@@ -30,36 +46,28 @@ export function checkSchedule(schedule: unknown): void {
  * schedule returns a time that is not after this one: a job would otherwise run in an endless loop.
  */
 export function nextSlot(schedule: Schedule, afterMs: SlotMs): SlotMs | undefined {
-  const next: unknown = schedule.nextRun(new Date(afterMs));
+  const next: unknown = schedule.nextRun(dateOf(afterMs));
   if (next === null || next === undefined) return undefined;
-  const slot = next instanceof Date ? next.getTime() : Number.NaN;
+  const slot = next instanceof SlotDate ? next.getTime() : Number.NaN;
   if (slot > afterMs && slot <= MAX_DATE_MS) return slot;
   throw invalidOption('the result of schedule.nextRun', slot, `a Date after ${afterMs}, or null`);
 }
 
-/** The slots after one time and up to another that a job has missed. */
-export interface Gap {
-  /** The first of those that are too many to run late; undefined if all of them may run. */
-  readonly dropFrom?: SlotMs;
-  /** The last of those. */
-  readonly dropTo?: SlotMs;
-}
-
 /**
- * Finds the slots after `first`, itself included, and up to `untilMs` that do not run late if only
- * the latest `keep` of them do. Costs `keep` calls of the schedule, and 60 for each of them if there
- * are more, however long the gap is.
+ * Of the slots from `first`, which is one, up to `untilMs`: the last one that is too many if only the
+ * latest `keep` of them run late. Undefined if all of them may. Costs `keep` calls of the schedule, and
+ * 60 for each of them if there are more, however long the gap is.
  */
-export function gapOf(schedule: Schedule, first: SlotMs, untilMs: number, keep: number): Gap {
+export function lastDropped(schedule: Schedule, first: SlotMs, untilMs: number, keep: number): SlotMs | undefined {
   let end: SlotMs | undefined = first;
   for (let kept = 0; kept < keep; kept += 1) {
     end = nextSlot(schedule, end);
-    if (end === undefined || end > untilMs) return {};
+    if (end === undefined || end > untilMs) return undefined;
   }
-  // More slots than are kept, so each of these searches finds one.
-  let dropTo = latestSlot(schedule, first, untilMs);
-  for (let kept = 0; kept < keep; kept += 1) dropTo = latestSlot(schedule, first, dropTo - 1);
-  return { dropFrom: first, dropTo };
+  // There are more slots than are kept, so each of these searches finds one.
+  let last = latestSlot(schedule, first, untilMs);
+  for (let kept = 0; kept < keep; kept += 1) last = latestSlot(schedule, first, last - 1);
+  return last;
 }
 
 /** The last slot from `first`, which is one, up to `untilMs`. Bisects the time between the two. */

@@ -4,7 +4,7 @@
  */
 
 import type { Leadership, StoredValue, ValueCodec } from '@incumbent/core';
-import type { SlotMs } from './schedule.ts';
+import { dateOf, type SlotMs, slotOf } from './schedule.ts';
 
 /**
  * What became of a slot. `new`: no slot, but the time since which slots of this job count. `started`:
@@ -27,12 +27,12 @@ const VERSION = 1;
 
 const codec: ValueCodec<SlotRecord> = {
   encode: ({ slot, term, state }) =>
-    new TextEncoder().encode(JSON.stringify({ v: VERSION, slot: new Date(slot).toISOString(), term: String(term), state })),
+    new TextEncoder().encode(JSON.stringify({ v: VERSION, slot: dateOf(slot).toISOString(), term: String(term), state })),
   decode: (bytes) => {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
     const { v, slot, term, state }: Readonly<Record<string, unknown>> = typeof value === 'object' && value !== null ? { ...value } : {};
     if (v !== VERSION) throw new Error(`the format of the record is ${String(v)}, not ${VERSION}`);
-    const slotMs = typeof slot === 'string' ? Date.parse(slot) : Number.NaN;
+    const slotMs = typeof slot === 'string' ? slotOf(slot) : Number.NaN;
     const known = STATES.find((each) => each === state);
     if (Number.isNaN(slotMs) || known === undefined || typeof term !== 'string' || !/^\d{1,19}$/.test(term))
       throw new Error('not the record of a job');
@@ -54,21 +54,23 @@ export class SlotBook {
   }
 
   /**
-   * Reads the last slot. A new job starts with `nowMs`, so that it misses no slot from then on.
-   * Marks a slot that another leadership has started as interrupted, and returns that one as
-   * `interrupted` as well.
+   * Reads the last slot. A new job starts with `nowMs`, so that it misses no slot from then on. Marks a
+   * slot that another leadership has started as interrupted, after a call of `onInterrupted`: that
+   * leadership can no longer record the end of the run, and a crash here must not hide it.
    */
-  async open(nowMs: number): Promise<{ readonly last: SlotMs; readonly interrupted: SlotRecord | undefined }> {
-    let interrupted: SlotRecord | undefined;
-    const written = await this.#value.update((current) => {
-      interrupted = undefined;
-      if (current === undefined) return { slot: nowMs, term: this.#term, state: 'new' };
-      if (current.state !== 'started' || current.term === this.#term) return undefined;
-      interrupted = current;
-      return { ...current, state: 'interrupted' };
-    });
-    const last = written ?? (await this.#value.get());
-    return { last: last?.slot ?? nowMs, interrupted };
+  async open(nowMs: number, onInterrupted: (slot: SlotRecord) => void): Promise<SlotMs> {
+    const term = this.#term;
+    const last = await this.#value.get();
+    if (last === undefined) {
+      const first: SlotRecord = { slot: nowMs, term, state: 'new' };
+      const written = await this.#value.update((current) => (current === undefined ? first : undefined));
+      return written === undefined ? this.open(nowMs, onInterrupted) : nowMs;
+    }
+    if (last.state === 'started' && last.term !== term) {
+      onInterrupted(last);
+      await this.#value.update((current) => (current?.slot === last.slot ? { ...last, state: 'interrupted' } : undefined));
+    }
+    return last.slot;
   }
 
   /** Claims a slot. False if this slot or a later one is recorded. */

@@ -4,7 +4,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Clock, isIncumbentError, type Leadership } from '@incumbent/core';
 import { onAbort, sleep } from '@incumbent/core/adapter';
 import type { CronReport } from './reports.ts';
-import { gapOf, nextSlot, type Schedule, type SlotMs } from './schedule.ts';
+import { dateOf, lastDropped, nextSlot, type Schedule, type SlotMs } from './schedule.ts';
 import { SlotBook } from './slot-record.ts';
 
 /** One run of a job. */
@@ -44,7 +44,7 @@ export interface TermContext {
   readonly report: (report: CronReport) => void;
 }
 
-/** Follows the wall clock, which may be set, at this distance. */
+/** The longest wait before the wall clock is read again, which somebody may set. */
 const RECHECK_MS = 60_000;
 
 /** The run in whose work this code is called. */
@@ -134,7 +134,7 @@ export class CronTerm {
     }
     const isLate = now - slot > job.graceMs;
     if (isLate) {
-      const { dropTo } = gapOf(job.schedule, slot, now - job.graceMs, job.misfire === 'run' ? job.maxLate : 0);
+      const dropTo = lastDropped(job.schedule, slot, now - job.graceMs, job.misfire === 'run' ? job.maxLate : 0);
       if (dropTo !== undefined) {
         await this.#miss(book, { job: job.name, from: slot, to: dropTo, isReported: job.misfire !== 'skip' });
         return dropTo;
@@ -163,7 +163,7 @@ export class CronTerm {
   }
 
   async #miss(book: SlotBook, { job, from, to, isReported }: MissedSlots): Promise<void> {
-    if ((await book.miss(to)) && isReported) this.#context.report({ type: 'missed', job, from: new Date(from), to: new Date(to) });
+    if ((await book.miss(to)) && isReported) this.#context.report({ type: 'missed', job, from: dateOf(from), to: dateOf(to) });
   }
 
   /** Reads the record of a job, once in this term. */
@@ -179,15 +179,13 @@ export class CronTerm {
 
   async #read(job: string, nowMs: number): Promise<Opened> {
     const book = new SlotBook(this.#leadership, this.#context.election, job);
-    const { last, interrupted } = await book.open(nowMs);
-    if (interrupted !== undefined)
-      this.#context.report({ type: 'interrupted', job, slot: new Date(interrupted.slot), term: interrupted.term });
+    const last = await book.open(nowMs, ({ slot, term }) => this.#context.report({ type: 'interrupted', job, slot: dateOf(slot), term }));
     return { book, last };
   }
 
   #runOf(job: string, slot: SlotMs, isLate: boolean): CronRun {
     const { term } = this.#leadership;
-    return { job, slot: new Date(slot), isLate, term, signal: this.#halt.signal, leadership: this.#leadership };
+    return { job, slot: dateOf(slot), isLate, term, signal: this.#halt.signal, leadership: this.#leadership };
   }
 }
 

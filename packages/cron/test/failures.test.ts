@@ -90,6 +90,15 @@ describe('run', () => {
     ]);
   });
 
+  it('rejects while it is under way, and the jobs run on', async () => {
+    await using fleet = new Fleet();
+    const { cron } = fleet.start('a');
+    await fleet.cluster.advance(1_500);
+    await expect(cron.run()).rejects.toEqual(invalid('ALREADY_CAMPAIGNING'));
+    await fleet.cluster.advance(1_000);
+    expect(fleet.seconds).toEqual([1, 2]);
+  });
+
   it('leaves no timer behind', async () => {
     await using fleet = new Fleet();
     const { cron, member } = fleet.process('a');

@@ -4,6 +4,7 @@ import { consulAgentCutOff, consulAgentRestart, consulCrash, consulMany } from '
 import { consulHost, etcdHost, redisHost, zookeeperHost } from './hosts.ts';
 import { composeCheck } from './compose.ts';
 import { containers } from './containers.ts';
+import { cronSlots } from './cron-slots.ts';
 import { redisForged } from './forged.ts';
 import { idle, massLoss } from './cost.ts';
 import { consulFailoverRequests, etcdFailoverRequests, redisFailoverRequests, zookeeperFailoverRequests } from './failover-requests.ts';
@@ -111,6 +112,7 @@ export const checks: readonly Check[] = [
   ...zookeeperChecks,
   containers,
   composeCheck,
+  cronSlots,
   runPeers,
   reaperMemory,
   ...simulations,
