@@ -4,7 +4,7 @@
  */
 
 import { type Clock, systemClock } from '@incumbent/core';
-import { checkNumber } from '@incumbent/core/adapter';
+import { checkNumber, explainDetached } from '@incumbent/core/adapter';
 import type { DurableStorage } from './storage.ts';
 import type { Frame, Link, Receive, LinkOptions, Transport } from './transport.ts';
 
@@ -32,6 +32,10 @@ export class MemoryNetwork implements Transport {
   readonly #seeds: NonNullable<MemoryNetworkOptions['seeds']>;
   readonly #members = new Map<string, { readonly receive: Receive }>();
   readonly #cuts = new Set<string>();
+
+  static {
+    explainDetached(MemoryNetwork, 'network');
+  }
 
   constructor(options: MemoryNetworkOptions = {}) {
     this.#clock = options.clock ?? systemClock;
@@ -91,6 +95,10 @@ export class MemoryNetwork implements Transport {
  */
 export class MemoryStorage implements DurableStorage {
   #durable: unknown;
+
+  static {
+    explainDetached(MemoryStorage, 'storage');
+  }
 
   async load(): Promise<unknown> {
     return this.#durable;
