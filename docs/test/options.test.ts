@@ -1,4 +1,4 @@
-import { ElectionAdmin, ElectionObserver, Fence, lead, Member, openStore, withLock } from 'incumbent';
+import { ElectionAdmin, ElectionObserver, Fence, lead, Member, openStore, rendezvous, withLock } from 'incumbent';
 import { openConsul } from '@incumbent/consul';
 import { openEtcd } from '@incumbent/etcd';
 import { MemoryServer, openMemory } from '@incumbent/memory';
@@ -34,6 +34,7 @@ const membersOfLocks = Object.fromEntries(
 const tables: readonly (readonly [name: string, Options, Check])[] = [
   ['MemberOptions', memberOptions, (options) => new Member(store, options)],
   ['ElectionOptions', electionOptions, (options) => new Member(store).election('other', options)],
+  ['SuccessionOptions', calls.successionOptions, (options) => rendezvous(options)],
   ['LeadOptions', leadOptions, (options) => election.lead(work, options)],
   ['SignalOptions', calls.signalOptions, (options) => election.campaign(options)],
   ['SignalOptions', calls.signalOptions, (options) => election.tryLead(work, options)],

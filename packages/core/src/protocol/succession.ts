@@ -5,7 +5,7 @@
  */
 
 import { IncumbentError } from '../base/errors.ts';
-import { checkFunction, checkName, checkNumber, invalidOption } from '../base/validate.ts';
+import { checkFunction, checkKnown, checkName, checkNumber, invalidOption } from '../base/validate.ts';
 import type { Entry, Key } from '../store/contract.ts';
 import { readCandidate, tryRead } from './record.ts';
 
@@ -68,7 +68,7 @@ export const PRIORITY_RANGE = { min: -1_000_000, max: 1_000_000 } as const;
  * The highest priority goes first. Members with the same priority go in the order of joining.
  *
  * @param priority The priority of this member: an integer from −1,000,000 to 1,000,000.
- * @throws `INVALID_OPTION` for any other priority.
+ * @throws `INVALID_OPTION` for any other priority, and for wrong options.
  */
 export function byPriority(priority: number, options: SuccessionOptions = {}): Succession {
   const rank = checkNumber('priority', priority, 0, PRIORITY_RANGE);
@@ -76,7 +76,7 @@ export function byPriority(priority: number, options: SuccessionOptions = {}): S
   return {
     id: 'priority',
     byArrival: false,
-    rebalance: options.rebalance ?? false,
+    rebalance: rebalanceOf(options),
     rank: () => String(rank),
     compare: (a, b) => Number(b.rank) - Number(a.rank) || byOrder(a, b),
   };
@@ -86,12 +86,14 @@ export function byPriority(priority: number, options: SuccessionOptions = {}): S
  * Spreads many elections evenly over the members: each election orders the members by a hash of
  * both names. When a member leaves, only its elections move. (The algorithm is highest random
  * weight: Thaler and Ravishankar, "Using name-based mappings to increase hit rates", 1998.)
+ *
+ * @throws `INVALID_OPTION` for wrong options.
  */
 export function rendezvous(options: SuccessionOptions = {}): Succession {
   return {
     id: 'rendezvous',
     byArrival: false,
-    rebalance: options.rebalance ?? false,
+    rebalance: rebalanceOf(options),
     rank: ({ election, memberId }) => weight(election, memberId).toString(16).padStart(8, '0'),
     compare: (a, b) => (a.rank === b.rank ? byOrder(a, b) : a.rank > b.rank ? -1 : 1),
   };
@@ -103,7 +105,7 @@ export function rendezvous(options: SuccessionOptions = {}): Succession {
  * @param id The name of the order. Use a new name if you change `compare`.
  * @param compare Returns a number below 0 if the member `a` goes before the member `b`.
  * @throws `INVALID_NAME` for an `id` that is not a name. `INVALID_OPTION` if `compare` is not a
- *   function.
+ *   function, and for wrong options.
  */
 export function byMemberId(id: string, compare: (a: string, b: string) => number, options: SuccessionOptions = {}): Succession {
   checkName('succession id', id);
@@ -111,10 +113,17 @@ export function byMemberId(id: string, compare: (a: string, b: string) => number
   return {
     id: `id-${id}`,
     byArrival: false,
-    rebalance: options.rebalance ?? false,
+    rebalance: rebalanceOf(options),
     rank: () => '',
     compare: (a, b) => compare(a.memberId, b.memberId) || byOrder(a, b),
   };
+}
+
+function rebalanceOf(options: SuccessionOptions): boolean {
+  checkKnown('succession', options, ['rebalance']);
+  const { rebalance = false } = options;
+  if (typeof rebalance !== 'boolean') throw invalidOption('rebalance', rebalance, 'true or false');
+  return rebalance;
 }
 
 /**

@@ -88,6 +88,19 @@ describe('priorities', () => {
   });
 });
 
+it.each([
+  ['a misspelt name', { rebalnce: true }],
+  ['a value that is not a boolean', { rebalance: 'yes' }],
+  ['null', null],
+])('every succession rejects %s as its options', (_, options) => {
+  const calls = [
+    () => Reflect.apply(rendezvous, undefined, [options]),
+    () => Reflect.apply(byPriority, undefined, [1, options]),
+    () => Reflect.apply(byMemberId, undefined, ['length', byLength, options]),
+  ];
+  for (const call of calls) expect(call).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+});
+
 describe('rendezvous', () => {
   const elections = Array.from({ length: 10_000 }, (_, i) => `partition-${i}`);
   const members = Array.from({ length: 10 }, (_, i) => `broker-${i}`);
