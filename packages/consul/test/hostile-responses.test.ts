@@ -121,7 +121,7 @@ describe('responses longer than 64 KiB', () => {
     expect(ends).toEqual(['slow', 'fast']);
   });
 
-  it('do not wait for one that was given up, and may be given up while they wait', async () => {
+  it('do not wait for an aborted call, and may themselves be aborted while they wait', async () => {
     await using agent = await slowAgent();
     const [first, second] = [new AbortController(), new AbortController()];
     const slow = list(agent.client, 'slow', { ...CALL, signal: first.signal });

@@ -68,13 +68,13 @@ describe.runIf(await requireStore({ store: 'etcd', own: true })).each(['simple',
       expect(await store.compareAndSwap([{ key, expect: null, put: new Uint8Array([1]) }], options)).toMatchObject({ swapped: true });
     }
 
-    it('opens by URL, with a password of whatever characters', async () => {
+    it('opens by URL, with any characters in the password', async () => {
       const store = await openEtcd(`etcd://alice:${encodeURIComponent(auth.password)}@${hostOf(etcd.url)}/shared`);
       stores.push(store);
       await store.read('a', options);
     });
 
-    it('refuses a wrong password and an unknown user when it is opened, and nobody at the latest at the first call', async () => {
+    it('refuses a wrong password and an unknown user at opening, and missing credentials at the first call at the latest', async () => {
       const refused = { name: 'StoreError', code: 'UNAUTHENTICATED', outcome: 'refused' };
       await expect(open({ username: 'alice', password: 'wrong' })).rejects.toMatchObject(refused);
       await expect(open({ username: 'mallory', password: 'wrong' })).rejects.toMatchObject(refused);
@@ -82,7 +82,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true })).each(['simple',
       await expect(nobody).rejects.toMatchObject(refused);
     });
 
-    it('finds what is not permitted when it is first used, and says so of calls and of watches', async () => {
+    it('reports what is not permitted at the first use, in calls and in watches', async () => {
       const own = await bob('bobs');
       await create(own, `own-${kind}`);
       const foreign = await bob('shared');
@@ -95,7 +95,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true })).each(['simple',
       expect([watch.states, watch.stale]).toEqual([[], []]);
     });
 
-    it('names the key, the right and the command that grants it, which works', async () => {
+    it('names the missing right, the key and a command that grants it, which works', async () => {
       const [user, namespace] = [`dora-${kind}`, `doras-${kind}`];
       await etcd.ctl(['role', 'add', user]);
       await etcd.ctl(['user', 'add', `${user}:explorer`]);
@@ -126,7 +126,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true })).each(['simple',
       await expect(nobody).rejects.toThrow('opened without credentials');
     });
 
-    it('needs no more than its own prefix for all that an election does', async () => {
+    it('needs no right beyond its own prefix for an election', async () => {
       const store = await bob('bobs');
       const [one, other] = await Promise.all([1, 2].map(() => store.grantLease(5_000, { ...options, at: now() })));
       const list = new Recorder((watchOptions) => store.watchList(`q-${kind}`, watchOptions));
@@ -141,7 +141,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true })).each(['simple',
       await list.stop();
     });
 
-    it('renews its token for calls, of which none fails, and for watches old and new', async () => {
+    it('renews its token: no call fails, and old and new watches continue', async () => {
       const store = await alice();
       const old = new Recorder<Entry | undefined>((watchOptions) => store.watch(`old-${kind}`, watchOptions));
       await until(() => old.states.length === 1, { what: 'the first state' });
@@ -157,7 +157,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true })).each(['simple',
       await Promise.all([old.stop(), fresh.stop()]);
     });
 
-    it('goes on after the server was restarted and knows no token any more', async () => {
+    it('continues after a restart of the server, which has forgotten all tokens', async () => {
       const store = await alice();
       const lease = await store.grantLease(10_000, { ...options, at: now() });
       const watch = new Recorder<Entry | undefined>((watchOptions) => store.watch(`restart-${kind}`, watchOptions));
@@ -171,7 +171,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true })).each(['simple',
       await watch.stop();
     });
 
-    it('ends its watches, loudly, when the password has changed', async () => {
+    it('ends its watches with an error when the password has changed', async () => {
       await etcd.ctl(['user', 'add', `carol-${kind}:first`]);
       await etcd.ctl(['user', 'grant-role', `carol-${kind}`, 'small']);
       const store = await open({ username: `carol-${kind}`, password: 'first' }, 'bobs');

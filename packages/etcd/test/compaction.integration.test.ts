@@ -93,7 +93,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('while another 
     await expectLatest(key, list);
   });
 
-  it('watches whose stream was interrupted, and that resume at a revision that is compacted, show the true state in the end', async () => {
+  it('watches that resume at a compacted revision after an interruption show the present state in the end', async () => {
     const [key, list] = [watchKey(), watchList()];
     await until(() => key.states.length > 0 && list.states.length > 0, { what: 'the first states' });
     // From now on each attempt to resume reads at one revision, and starts to watch it some time
@@ -110,7 +110,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('while another 
     await expectLatest(key, list);
   });
 
-  it('an election goes on: a leader resigns again and again, the other one takes over, and an observer sees both', async () => {
+  it('an election continues: a leader resigns again and again, another takes over, and an observer sees each of them', async () => {
     await using a = new Member(store, { memberId: 'a', ttlMs: 5_000 });
     await using b = new Member(direct, { memberId: 'b', ttlMs: 5_000 });
     const observer = new ElectionObserver(store, 'controller');

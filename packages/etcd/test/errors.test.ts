@@ -22,7 +22,7 @@ function verdict(error: unknown, sent = true): string {
   return `${code} ${outcome}`;
 }
 
-describe('what a failure means', () => {
+describe('the code and outcome of a failure', () => {
   it.each([
     ['a lease that is gone', status(5, 'etcdserver: requested lease not found'), 'LEASE_EXPIRED refused'],
     ['another thing not found', status(5, 'etcdserver: member not found'), 'STORE_FAILED unknown'],
@@ -73,14 +73,14 @@ describe('what a failure means', () => {
     expect(verdict(error)).toBe(expected);
   });
 
-  it('is never unknown of what was not sent', () => {
+  it('is never unknown for a request that was not sent', () => {
     expect(verdict(new TypeError('oops'), false)).toBe('STORE_FAILED notSent');
     const login = new StoreError('TIMEOUT', 'unknown', 'the login had no answer');
     expect(verdict(login, false)).toBe('TIMEOUT notSent');
     expect(verdict(status(3, 'etcdserver: authentication failed'), false)).toBe('UNAUTHENTICATED refused');
   });
 
-  it('is said once', () => {
+  it('does not change an error that is a StoreError already', () => {
     const said = toStoreError(status(14, 'etcdserver: no leader'), 'Range', true);
     expect(toStoreError(said, 'Watch', true)).toBe(said);
   });
@@ -91,8 +91,8 @@ describe('what a failure means', () => {
   });
 });
 
-describe('whose fault it is', () => {
-  it('another member may do better where this one is silent, gone, or cannot serve; not where it has said no', () => {
+describe('what the adapter tries after a failure', () => {
+  it('another member, if this one is silent, gone or cannot serve; not if it has refused', () => {
     expect(
       [failure({ kind: 'cut' }), failure({ kind: 'timeout', sent: true }), status(14, 'etcdserver: no leader')].map(blamesMember),
     ).toEqual([true, true, true]);
@@ -102,13 +102,13 @@ describe('whose fault it is', () => {
     ]);
   });
 
-  it('a new token may help where the old one was turned away', () => {
+  it('a new token, if the server has refused the old one', () => {
     const stale = ['invalid auth token', 'revision of auth store is old', 'user name is empty'];
     expect(stale.map((reason) => blamesToken(status(3, `etcdserver: ${reason}`)))).toEqual([true, true, true]);
     expect(blamesToken(status(7, 'etcdserver: permission denied'))).toBe(false);
   });
 
-  it('a watch ends without permission, credentials or store, and retries after all other errors', () => {
+  it('a watch ends without permission, valid credentials or an open store, and retries after all other errors', () => {
     const ends = (reason: string): boolean => endsWatch(toStoreError(watchCanceled(reason, 0n), 'Watch', true));
     expect(ends('etcdserver: permission denied')).toBe(true);
     expect(ends('etcdserver: invalid auth token')).toBe(true);
@@ -118,7 +118,7 @@ describe('whose fault it is', () => {
     expect(endsWatch(new StoreError('UNREACHABLE', 'notSent', ''))).toBe(false);
   });
 
-  it('of members that cannot be reached, the mildest error counts, and the message names all', () => {
+  it('if no member can be reached, the error that a retry may pass is reported, and the message names all members', () => {
     const strange = failure({ kind: 'notConnected' }, systemError('ERR_HTTP2_ERROR'));
     const away = failure({ kind: 'notConnected' }, systemError('ECONNREFUSED'));
     const both = notConnected([

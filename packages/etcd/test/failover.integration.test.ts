@@ -21,7 +21,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 const options = { timeoutMs: 1_000 };
 const KEEPALIVE = { intervalMs: 6_000, timeoutMs: 500 };
 
-describe.runIf(await requireStore({ store: 'etcd', own: true }))('a cluster of three', () => {
+describe.runIf(await requireStore({ store: 'etcd', own: true }))('a cluster of three members', () => {
   let cluster: EtcdCluster;
   const stores: Store[] = [];
   const proxies: Proxy[] = [];
@@ -81,12 +81,12 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a cluster of t
 
   const hosts = (): string[] => cluster.endpoints.map(hostOf);
 
-  it('fails no call for a member that refuses connections, wherever one begins', async () => {
+  it('fails no call because a member refuses connections', async () => {
     const none = `localhost:${await freePort()}`;
     for (let i = 0; i < 5; i += 1) expect(await failuresOf(await open([none, ...hosts()]), 20)).toBe(0);
   });
 
-  it('fails no call for a member that accepts connections and is silent, and does not wait for it every time', async () => {
+  it('fails no call because a member accepts connections and is silent, and does not wait for it each time', async () => {
     const proxy = await proxyTo(cluster.servers[0]);
     proxy.blackhole();
     for (let i = 0; i < 5; i += 1) {
@@ -98,7 +98,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a cluster of t
     }
   });
 
-  it('one that falls silent costs the calls that wait for it, and those alone', async () => {
+  it('when a member falls silent, only the calls that wait for it fail', async () => {
     const proxy = await proxyTo(cluster.servers[0]);
     const store = await open([hostOf(proxy.url)]);
     const both = await openOn(hostOf(proxy.url), hosts().slice(1));
@@ -110,7 +110,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a cluster of t
     await until(async () => (await write(store, 'a')) === undefined, { what: 'the healed link to serve' });
   });
 
-  it('one that is killed costs the calls that wait for it; watches go on elsewhere', async () => {
+  it('when a member is killed, only the calls that wait for it fail; watches continue on others', async () => {
     const store = await open(hosts());
     const watch = new Recorder<Entry | undefined>((watchOptions) => store.watch('killed', watchOptions));
     await until(() => watch.states.length === 1, { what: 'the first state' });
@@ -126,7 +126,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a cluster of t
     await watch.stop();
   });
 
-  it('one that is shut down is left at once, and does not wait for its watches', async () => {
+  it('when a member shuts down, calls and watches move at once, and its shutdown does not wait for watches', async () => {
     const [server] = cluster.servers;
     if (server === undefined) throw new Error('no server');
     const store = await openOn(hostOf(server.url), hosts().slice(1));
@@ -144,7 +144,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a cluster of t
     await Promise.all(watches.map((watch) => watch.stop()));
   });
 
-  it('one that stands still is left after the call that it cost; its watches move when it answers no ping', async () => {
+  it('when a member is paused, calls move after one failure, and watches when it answers no ping', async () => {
     const leader = cluster.servers[await cluster.leader()];
     if (leader === undefined) throw new Error('no leader');
     const others = hosts().filter((host) => host !== hostOf(leader.url));
@@ -157,7 +157,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a cluster of t
     await watch.stop();
   });
 
-  it('one that has lost the others says so: calls end, watches go stale, and come back with the quorum', async () => {
+  it('when a member has lost the others, calls fail and watches go stale, until there is a quorum again', async () => {
     const [one, two, three] = cluster.servers;
     if (one === undefined || two === undefined || three === undefined) throw new Error('no cluster');
     const store = await open([hostOf(one.url)]);

@@ -9,7 +9,7 @@ import { clientOf } from '../src/client/client.ts';
 import { readOptions } from '../src/options.ts';
 import { EtcdStore } from '../src/store.ts';
 
-it('shows neither its credentials nor those that another process ends its leases by', async () => {
+it('shows neither its credentials nor those with which another process can revoke its leases', async () => {
   const settings = await readOptions({
     endpoints: ['a'],
     credentials: { username: 'app', password: MARKER },

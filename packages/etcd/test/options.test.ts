@@ -18,7 +18,7 @@ describe('a URL', () => {
     });
   });
 
-  it('has defaults for all but the host', async () => {
+  it('has defaults for everything except the host', async () => {
     for (const url of ['etcd://one', 'etcd://one/', 'etcd://one?']) {
       expect(await readOptions(url)).toMatchObject({
         endpoints: [{ host: 'one', port: 2379 }],
@@ -29,7 +29,7 @@ describe('a URL', () => {
     }
   });
 
-  it('means TLS with an s, and reads certificates from files', () =>
+  it('with the scheme etcds uses TLS, with certificates from files', () =>
     withCertificateFile(async (ca) => {
       expect(await readOptions(`etcds://one?ca=${ca}&servername=etcd.internal`)).toMatchObject({ secure: true });
       await expect(readOptions(`etcds://one?ca=${ca}.none`)).rejects.toMatchObject({ code: 'ENOENT' });
@@ -62,7 +62,7 @@ describe('options', () => {
     ['tls that is no object', { endpoints, tls: true }],
   ]);
 
-  it('say what is wrong', async () => {
+  it('are refused with a message that says what is wrong', async () => {
     await expect(openEtcd({ endpoints, connectTimeoutMs: 1 })).rejects.toThrow(
       'connectTimeoutMs is 1: it must be a number from 100 to 600000',
     );

@@ -53,14 +53,14 @@ describe('reads', () => {
 
   const asked = (): readonly string[] => server.requests.filter((path) => path === RANGE || path === TXN);
 
-  it('of one turn are one request, at one revision', async () => {
+  it('of one turn of the event loop are one request, at one revision', async () => {
     onTxn = txnOf('a', 'b');
     const [a, [b]] = await Promise.all([store.read('a', CALL), store.list('b', CALL)]);
     expect([a, b].map(valueOf)).toEqual(['value of a', 'value of b']);
     expect(asked()).toEqual([TXN]);
   });
 
-  it('of one turn after another are a request each', async () => {
+  it('of different turns are one request each', async () => {
     await store.read('a', CALL);
     await store.read('a', CALL);
     expect(asked()).toEqual([RANGE, RANGE]);
@@ -69,19 +69,19 @@ describe('reads', () => {
   it.each([
     ['signal', { ...CALL, signal: new AbortController().signal }],
     ['time', { timeoutMs: 6_000 }],
-  ])('of another %s are others', async (_, other) => {
+  ])('with another %s are separate requests', async (_, other) => {
     await Promise.all([store.read('a', CALL), store.read('a', other)]);
     expect(asked()).toEqual([RANGE, RANGE]);
   });
 
-  it('that are many are as many requests as servers take', async () => {
+  it('are divided into requests of at most 16', async () => {
     const keys = Array.from({ length: 33 }, (_, i) => `k${i}`);
     onTxn = txnOf(...keys.slice(0, 16));
     await Promise.all(keys.map((key) => store.read(key, CALL)));
     expect(asked().toSorted()).toEqual([RANGE, TXN, TXN]);
   });
 
-  it('do not fail for what another one of them may not read', async () => {
+  it('do not fail because another read of the same request was denied', async () => {
     onTxn = fails(7, 'etcdserver: permission denied');
     onRange = [ok(rangeOf('a').finish()), fails(7, 'etcdserver: permission denied')];
     const [mine, theirs] = await Promise.allSettled([store.read('a', CALL), store.read('b', CALL)]);
@@ -90,26 +90,26 @@ describe('reads', () => {
     expect(asked()).toEqual([TXN, RANGE, RANGE]);
   });
 
-  it('are asked for one by one where the server takes fewer at a time', async () => {
+  it('are sent one by one if the server accepts fewer in one request', async () => {
     onTxn = fails(3, 'etcdserver: too many operations in txn request');
     const both = await Promise.all([store.read('a', CALL), store.read('a', CALL)]);
     expect(both.map(valueOf)).toEqual(['value of a', 'value of a']);
     expect(asked()).toEqual([TXN, RANGE, RANGE]);
   });
 
-  it('fail together', async () => {
+  it('all fail if their request fails', async () => {
     const both = await Promise.allSettled([store.read('a', CALL), store.read('b', CALL)]);
     for (const one of both) expect(one).toMatchObject({ reason: { code: 'UNAVAILABLE' } });
     expect(asked()).toEqual([TXN]);
   });
 
-  it('fail together where one of them is not answered', async () => {
+  it('all fail if the answer lacks one of them', async () => {
     onTxn = txnOf('a');
     const both = await Promise.allSettled([store.read('a', CALL), store.read('b', CALL)]);
     expect(both[1]).toMatchObject({ reason: { code: 'STORE_FAILED', message: expect.stringContaining('lacks a part') } });
   });
 
-  it('end with their signal, with its reason', async () => {
+  it('reject with the reason of their signal', async () => {
     onTxn = () => {};
     const given = new AbortController();
     const both = Promise.allSettled([1, 2].map(() => store.read('a', { ...CALL, signal: given.signal })));
@@ -118,7 +118,7 @@ describe('reads', () => {
     for (const one of await both) expect(one).toEqual({ status: 'rejected', reason: 'enough' });
   });
 
-  it('end with their time', async () => {
+  it('reject at their timeout', async () => {
     onTxn = () => {};
     const both = await Promise.allSettled([1, 2].map(() => store.read('a', { timeoutMs: 50 })));
     for (const one of both) expect(one).toMatchObject({ reason: { code: 'TIMEOUT' } });

@@ -8,7 +8,7 @@ import { Writer } from '../src/protocol/protobuf.ts';
 import { fails, ok, startFakeServer } from './fake-server.ts';
 import { creates, openOn, RANGE, reads, REVISION, SOON, WatchScene } from './fake-watches.ts';
 
-describe('a watch on a server that has gone silent for watches', () => {
+describe('a watch on a server that sends no more events', () => {
   let scene: WatchScene;
 
   beforeEach(async () => {
@@ -34,7 +34,7 @@ describe('a watch on a server that has gone silent for watches', () => {
     return scene.values();
   }
 
-  it('is stale, is read again and goes on by another stream', async () => {
+  it('goes stale, reads again and continues on another stream', async () => {
     scene.begin();
     await scene.shows('read');
     scene.streams[0]!.progress = undefined;
@@ -45,7 +45,7 @@ describe('a watch on a server that has gone silent for watches', () => {
     expect(scene.streams).toHaveLength(2);
   });
 
-  it('is so, too, where that server does not come as far as reads have shown', async () => {
+  it('does the same if the server reports an older revision than reads have shown', async () => {
     scene.begin();
     await scene.shows('read');
     scene.streams[0]!.progress = REVISION - 1n;
@@ -55,7 +55,7 @@ describe('a watch on a server that has gone silent for watches', () => {
     expect(scene.streams[0]!.progressAsked).toBeGreaterThan(1);
   });
 
-  it('that was never confirmed ends its stream and goes on by a connection of its own', async () => {
+  it('that was never confirmed ends its stream and is created on a new connection', async () => {
     // A connection that is younger is kept.
     const now = performance.now.bind(performance);
     vi.spyOn(performance, 'now').mockImplementation(() => now() + 2_000);
@@ -78,7 +78,7 @@ describe('a watch on a server that has gone silent for watches', () => {
     vi.mocked(performance.now).mockRestore();
   });
 
-  it('that was never confirmed leaves the confirmed ones their stream', async () => {
+  it('that was never confirmed does not end the stream of confirmed watches', async () => {
     scene.onCreate = [creates, () => {}, creates];
     scene.begin();
     await scene.shows('read');
@@ -96,7 +96,7 @@ describe('a watch on a server that has gone silent for watches', () => {
     await other.stop();
   });
 
-  it('is so, too, where that server answers for its watches and serves no read', async () => {
+  it('goes stale if the server reports progress of its watches but answers no read', async () => {
     scene.begin();
     await scene.shows('read');
     scene.onRead = (stream, headers) =>
@@ -110,7 +110,7 @@ describe('a watch on a server that has gone silent for watches', () => {
     expect(scene.streams[0]?.stream.closed).toBe(true);
   });
 
-  it('is so within a second where another server shows that something was written', async () => {
+  it('goes stale within a second if another server shows a later revision', async () => {
     const beyond = ok(new Writer().message(1, new Writer().int64(3, REVISION + 1n)).finish());
     const other = await startFakeServer((stream, headers) => (headers[':path'] === RANGE ? beyond : scene.answer)(stream, headers));
     const both = await openOn(scene.server, other);
@@ -128,7 +128,7 @@ describe('a watch on a server that has gone silent for watches', () => {
     await other[Symbol.asyncDispose]();
   });
 
-  it('is not, where that server is only slow and nothing was written', async () => {
+  it('does not go stale if the server is slow and nothing was written', async () => {
     scene.begin();
     await scene.shows('read');
     const slow: (() => void)[] = [];
@@ -144,7 +144,7 @@ describe('a watch on a server that has gone silent for watches', () => {
     expect([scene.watch.stale.length, scene.streams.length]).toEqual([0, 1]);
   });
 
-  it('is not, where that server may not be asked, or fails once', async () => {
+  it('does not go stale if the server denies the check, or fails once', async () => {
     scene.begin();
     await scene.shows('read');
     let failures = 1;
@@ -164,7 +164,7 @@ describe('a watch on a server that has gone silent for watches', () => {
     expect([scene.watch.stale.length, scene.streams.length]).toEqual([0, 1]);
   });
 
-  it('is not, where that server only lags behind for a moment', async () => {
+  it('does not go stale if the server lags behind for a moment', async () => {
     scene.begin();
     await scene.shows('read');
     scene.streams[0]!.progress = REVISION - 1n;

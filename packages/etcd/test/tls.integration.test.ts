@@ -40,7 +40,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('TLS', () => {
     await watch.stop();
   });
 
-  it('is had by URL, with files', async () => {
+  it('is configured by a URL that names files', async () => {
     const { ca, client } = certificates;
     const query = new URLSearchParams({ ca, cert: client.cert, key: client.key });
     const store = await openEtcd(`etcds://localhost:${new URL(etcd.url).port}/app?${query.toString()}`);
@@ -50,30 +50,30 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('TLS', () => {
 
   const refused = { name: 'StoreError', code: 'UNAUTHENTICATED', outcome: 'refused' };
 
-  it('trusts no stranger', async () => {
+  it('refuses a server whose certificate no known authority has signed', async () => {
     const { ca: _, ...strangers } = await own();
     await expect(open(strangers)).rejects.toMatchObject(refused);
     // Unless the options say so.
     await (await open({ ...strangers, rejectUnauthorized: false })).read('a', options);
   });
 
-  it('trusts no server of another name', async () => {
+  it('refuses a server whose certificate has another name', async () => {
     await expect(open({ ...(await own()), servername: 'etcd.example' })).rejects.toMatchObject(refused);
     await (await open({ ...(await own()), servername: 'localhost' })).read('a', options);
   });
 
-  it('is refused by a server that wants to know its clients', async () => {
+  it('without a certificate is refused by a server that requires one', async () => {
     await expect(open({ ca: (await own()).ca ?? '' })).rejects.toMatchObject(refused);
   });
 
-  it('is not had where the server speaks none', async () => {
+  it('fails as unreachable on a server without TLS', async () => {
     await using plain = await startEtcd();
     const tls = openEtcd({ endpoints: [`127.0.0.1:${new URL(plain.url).port}`], tls: {} });
     // It hangs up in the middle of the first words, without any of its own.
     await expect(tls).rejects.toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent' });
   });
 
-  it('is missed where the server wants it', async () => {
+  it('is required: without it the server is unreachable', async () => {
     const plain = openEtcd({ endpoints: [`127.0.0.1:${new URL(etcd.url).port}`], connectTimeoutMs: 2_000 });
     await expect(plain).rejects.toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent' });
   });

@@ -18,7 +18,7 @@ describe('a watch', () => {
   });
   afterEach(async () => scene.close());
 
-  it('that is ended in the breath in which it began is begun again', async () => {
+  it('is created again if the server confirms and cancels it in one message', async () => {
     scene.onCreate = [(watching) => watching.says({ id: 5n, created: true }, { id: 5n, canceled: 'no more' }), creates];
     scene.begin();
     await expect.poll(() => scene.streams.flatMap(({ asked }) => asked), SOON).toEqual(['create', 'create']);
@@ -26,7 +26,7 @@ describe('a watch', () => {
     expect(scene.watch.stale).toHaveLength(1);
   });
 
-  it('whose consumer leaves at the first event is ended at the server, too', async () => {
+  it('is cancelled at the server if its consumer stops at the first event', async () => {
     scene.onCreate = [
       (watching) => watching.says({ id: 4n, created: true }),
       (watching) => watching.says({ id: 5n, created: true }, { id: 5n, puts: 'put' }),
@@ -43,8 +43,11 @@ describe('a watch', () => {
 
   it.each<[string, (watching: Watching) => void]>([
     ['the end of the watch', (watching) => watching.says({ id: 5n, puts: 'put' }, { id: 5n, canceled: 'no more' })],
-    ['nonsense', (watching) => watching.stream.write(Buffer.concat([watchAnswer({ id: 5n, puts: 'put' }), frame(Uint8Array.of(0x0b))]))],
-  ])('shows no state after the word that it is stale, where %s came with a change', async (_, say) => {
+    [
+      'bytes that are no message',
+      (watching) => watching.stream.write(Buffer.concat([watchAnswer({ id: 5n, puts: 'put' }), frame(Uint8Array.of(0x0b))])),
+    ],
+  ])('shows no state after onStale, if %s came together with a change', async (_, say) => {
     scene.begin();
     await scene.shows('read');
     // From now on no new watch is answered: the outage lasts.
@@ -55,7 +58,7 @@ describe('a watch', () => {
     expect([scene.values(), scene.watch.stale.length]).toEqual([['read'], 1]);
   });
 
-  it('is read, then watched; what it shows is the last change', async () => {
+  it('shows the state that a read returned, then each change', async () => {
     scene.begin();
     await scene.shows('read');
     scene.streams[0]?.says({ id: 5n, puts: 'put' });
@@ -92,7 +95,7 @@ describe('a watch', () => {
     await scene.shows('read', 'read again', 'put');
   });
 
-  it('never shows, once it is stale, what nobody had asked for before', async () => {
+  it('once it is stale, does not show a change that came before and was not yet consumed', async () => {
     let stale = 0;
     const states = scene.store.watch('a', { signal: new AbortController().signal, onStale: () => void (stale += 1) });
     const iterator = states[Symbol.asyncIterator]();
@@ -109,7 +112,7 @@ describe('a watch', () => {
     await iterator.return?.();
   });
 
-  it('ends after whatever else is asked for in that turn: nobody waits for its end', async () => {
+  it('is cancelled after the other requests of the same turn, which do not wait for it', async () => {
     scene.onCreate = [creates, (watching) => watching.says({ id: 6n, created: true })];
     scene.begin();
     await scene.shows('read');
@@ -130,7 +133,7 @@ describe('a watch', () => {
     await other.stop();
   });
 
-  it('does not keep a server that is leaving waiting', async () => {
+  it('closes its stream when the server announces that it closes its connections', async () => {
     scene.begin();
     await scene.shows('read');
     scene.streams[0]?.stream.session?.goaway(0);
@@ -138,7 +141,7 @@ describe('a watch', () => {
     await scene.shows('read', 'read');
   });
 
-  it('goes to another member when its own has lost the leader', async () => {
+  it('moves to another member when its member has lost the leader', async () => {
     const other = await startFakeServer((stream, headers) => {
       if (headers[':path'] !== '/etcdserverpb.Watch/Watch') return scene.answer(stream, headers);
       scene.streams.push(new Watching(stream, creates));
@@ -153,7 +156,7 @@ describe('a watch', () => {
     await other[Symbol.asyncDispose]();
   });
 
-  it('that cannot be made says so once, however long it takes', async () => {
+  it('calls onStale once, however often its creation fails', async () => {
     const unable = (watching: Watching): void => watching.ends(14, 'etcdserver: no leader');
     scene.onCreate = [unable, unable, unable, creates];
     scene.begin();
@@ -162,7 +165,7 @@ describe('a watch', () => {
     expect(scene.streams.length).toBe(4);
   });
 
-  it('turned away for the token of its stream gets another stream, and nobody is alarmed', async () => {
+  it('gets another stream, without onStale, when the server refuses it for the token of its stream', async () => {
     scene.onCreate = [(watching) => watching.says({ id: -1n, created: true, canceled: 'etcdserver: permission denied' }), creates];
     scene.begin();
     await scene.shows('read');
@@ -172,28 +175,28 @@ describe('a watch', () => {
   it.each([
     ['permission denied', 'PERMISSION_DENIED'],
     ['invalid auth token', 'UNAUTHENTICATED'],
-  ])('turned away twice (%s) ends', async (reason, code) => {
+  ])('ends when the server refuses it twice (%s)', async (reason, code) => {
     scene.onCreate = [(watching) => watching.says({ id: -1n, created: true, canceled: `etcdserver: ${reason}` })];
     scene.begin();
     expect(await scene.watch.ended).toMatchObject({ code });
     expect([scene.values(), scene.watch.stale, scene.streams.length]).toEqual([[], [], 2]);
   });
 
-  it('that may not be read ends, and is never asked for', async () => {
+  it('ends when its key may not be read, and is never created at the server', async () => {
     scene.onRead = fails(7, 'etcdserver: permission denied');
     scene.begin();
     expect(await scene.watch.ended).toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused' });
     expect(scene.streams).toEqual([]);
   });
 
-  it('that the server never answers is tried on another stream', async () => {
+  it('is created on another stream if the server never confirms it', async () => {
     scene.onCreate = [() => {}, creates];
     scene.begin();
     await expect.poll(scene.values, { timeout: 8_000 }).toEqual(['read']);
     expect([scene.watch.stale.map(({ code }) => code), scene.streams.length]).toEqual([['TIMEOUT'], 2]);
   }, 10_000);
 
-  it('left before it was made is cancelled when it is; another one on the stream goes on', async () => {
+  it('that ends before the server confirms it is cancelled then; another watch on the stream goes on', async () => {
     scene.onCreate = [() => {}];
     scene.begin();
     const other = new Recorder<Entry | undefined>((options) => scene.store.watch('a', options));
@@ -206,7 +209,7 @@ describe('a watch', () => {
     await expect.poll(() => other.states.length, SOON).toBe(1);
   });
 
-  it('that was the last frees its stream', async () => {
+  it('that was the last on its stream closes the stream', async () => {
     scene.begin();
     await scene.shows('read');
     await scene.watch.stop();
@@ -217,7 +220,7 @@ describe('a watch', () => {
     expect(scene.streams.length).toBe(2);
   });
 
-  it('that has ended is garbage collected', async () => {
+  it('that has ended can be garbage collected', async () => {
     setFlagsFromString('--expose-gc');
     const collector: unknown = runInNewContext('gc');
     if (typeof collector !== 'function') throw new Error('no garbage collector');
@@ -238,7 +241,7 @@ describe('a watch', () => {
     await expect.poll(forgotten, SOON).toBe(true);
   });
 
-  it('whose listener throws ends with what it threw', async () => {
+  it('ends with the error that its onStale throws', async () => {
     const states = scene.store.watch('a', {
       signal: new AbortController().signal,
       onStale: () => {

@@ -68,7 +68,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('3,000 watches'
     expect([changed(), watches[7]?.states.length, watches[8]?.states.length]).toEqual([3, 2, 1]);
   });
 
-  it('come back from a reset, each with one read, and miss nothing', async () => {
+  it('continue after a reset with one read each, and miss no change', async () => {
     await put('k/1');
     await until(() => watches[1]?.latest !== undefined, { what: 'the change' });
     const reads = await metricOf(etcd, 'grpc_server_started_total', 'Range');
@@ -80,7 +80,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('3,000 watches'
     expect((await metricOf(etcd, 'grpc_server_started_total', 'Range')) - reads).toBeLessThan(WATCHES + 50);
   });
 
-  it('notice a dead link within the keepalive’s time, and come back when it heals, compacted or not', async () => {
+  it('go stale within the keepalive’s timeout on a dead link, and continue when it heals, compacted or not', async () => {
     proxy.blackhole();
     await put('k/2');
     const { revision = '' } = (await direct.read('k/2', options)) ?? {};
@@ -94,7 +94,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('3,000 watches'
     await until(() => watches[3]?.latest !== undefined, { what: 'a change after it' });
   });
 
-  it('do not storm a server that refuses connections', async () => {
+  it('make few attempts on a server that refuses connections', async () => {
     proxy.refuse();
     proxy.reset();
     await until(() => watches.every(({ stale }) => stale.length === 1), { what: 'the watches to go stale' });
@@ -106,7 +106,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('3,000 watches'
     await allBack(2);
   });
 
-  it('come back after the server was killed and started again', async () => {
+  it('continue after the server was killed and started again', async () => {
     await put('k/1');
     await until(() => watches[1]?.latest !== undefined, { what: 'the change' });
     await etcd.kill();

@@ -59,7 +59,7 @@ class World {
   }
 }
 
-it('what is listed, bound and ordered agrees with the keys that are there, whatever is done', () => {
+it('lists, bindings and order agree with the keys after any sequence of changes', () => {
   fc.assert(
     fc.property(fc.array(operation, { maxLength: 60 }), (operations) => {
       const world = new World();
@@ -78,6 +78,6 @@ it('what is listed, bound and ordered agrees with the keys that are there, whate
   );
 });
 
-it('a key lies below every path above it', () => {
+it('a key belongs to the list of each of its parent paths', () => {
   expect([pathsAbove('a'), pathsAbove('a/b/c')]).toEqual([[], ['a', 'a/b']]);
 });

@@ -48,7 +48,7 @@ async function history(seed: number): Promise<readonly string[]> {
   return log;
 }
 
-it('a run repeats itself exactly: the same seed, the same history; another seed, another', async () => {
+it('the same seed gives exactly the same history, another seed another one', async () => {
   const [first, again, other] = [await history(1), await history(1), await history(2)];
   expect(first.length).toBeGreaterThan(1_000);
   expect(first.some((line) => line.includes('stale'))).toBe(true);

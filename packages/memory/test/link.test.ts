@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { bench, bytes, call, create, failure, follow, leaseCall, text } from './support.ts';
 
 describe('a link that is cut off', () => {
-  it('lets calls run into their timeouts, unknown, and their requests never arrive', async () => {
+  it('makes calls reach their timeout with an unknown outcome; their requests never arrive', async () => {
     const { clock, server, store } = bench();
     store.link.cutOff();
     const outcome = failure(create(store, 'a'));
@@ -15,7 +15,7 @@ describe('a link that is cut off', () => {
     expect(server.requests.compareAndSwap).toBe(0);
   });
 
-  it('swallows what is on its way', async () => {
+  it('loses requests and answers that are under way', async () => {
     const { clock, server, store } = bench({}, { latencyMs: 10 });
     const [lateRequest, lateAnswer] = [failure(create(store, 'a')), Promise.withResolvers<unknown>()];
     await clock.advance(5);
@@ -30,7 +30,7 @@ describe('a link that is cut off', () => {
     expect(server.keys()).toEqual(['b']);
   });
 
-  it('is one client’s alone', async () => {
+  it('affects one client only', async () => {
     const { clock, server, store } = bench();
     store.link.cutOff();
     await create(server.connect(), 'a');
@@ -40,7 +40,7 @@ describe('a link that is cut off', () => {
 });
 
 describe('a link that refuses', () => {
-  it('fails calls at once, not sent, and those under way as unknown', async () => {
+  it('fails new calls at once as notSent, and those under way as unknown', async () => {
     const { clock, store } = bench({}, { latencyMs: 10 });
     const underWay = failure(create(store, 'a'));
     store.link.refuse();
@@ -53,7 +53,7 @@ describe('a link that refuses', () => {
 });
 
 describe('a link that is reset', () => {
-  it('ends calls under way as unknown, and serves the next', async () => {
+  it('fails calls under way as unknown, and serves the next call', async () => {
     const { clock, server, store } = bench({}, { latencyMs: 10 });
     const [before, applied] = [failure(create(store, 'a')), clock.advance(5)];
     await applied;
@@ -65,7 +65,7 @@ describe('a link that is reset', () => {
 });
 
 describe('a link that is stalled', () => {
-  it('delivers by heal, in order, to those who still wait', async () => {
+  it('delivers messages after heal, in order, to callers that still wait', async () => {
     const { clock, server, store } = bench();
     store.link.stall();
     const failed = failure(create(store, 'a'));
@@ -95,7 +95,7 @@ describe('a link that is stalled', () => {
 });
 
 describe('a link that is silent for watches', () => {
-  it('lets calls through, and watches go stale when it has lasted for as long as was said', async () => {
+  it('serves calls; watches go stale after staleAfterMs', async () => {
     const { clock, store } = bench();
     const stale: number[] = [];
     const signal = new AbortController().signal;
@@ -111,7 +111,7 @@ describe('a link that is silent for watches', () => {
     expect(states).toHaveLength(2);
   });
 
-  it('is not noticed by default', async () => {
+  it('never makes watches stale by default', async () => {
     const { clock, store } = bench();
     const stale: unknown[] = [];
     follow(store.watch('a', { signal: new AbortController().signal, onStale: (cause) => stale.push(cause) }));
@@ -123,7 +123,7 @@ describe('a link that is silent for watches', () => {
 });
 
 describe('dropped messages', () => {
-  it('an answer: applied, and unknown when its time is up', async () => {
+  it('an answer: the write is applied, and the call is unknown at its timeout', async () => {
     const { clock, server, store } = bench();
     store.link.dropReplies(1);
     const outcome = failure(create(store, 'a'));
@@ -134,14 +134,14 @@ describe('dropped messages', () => {
     expect((await create(store, 'b')).swapped).toBe(true);
   });
 
-  it('an answer, with a reset: applied, and unknown at once', async () => {
+  it('an answer, with a reset: the write is applied, and the call is unknown at once', async () => {
     const { server, store } = bench();
     store.link.dropReplies(1, { how: 'reset' });
     expect(await failure(create(store, 'a'))).toBe('CONNECTION_LOST unknown');
     expect(server.keys()).toEqual(['a']);
   });
 
-  it('a request: not applied, and unknown, by its timeout or at once', async () => {
+  it('a request: the write is not applied, and the call is unknown, at its timeout or at once', async () => {
     const { clock, server, store } = bench();
     store.link.dropRequests(1);
     const outcome = failure(create(store, 'a'));
@@ -152,7 +152,7 @@ describe('dropped messages', () => {
     expect([server.keys(), server.requests.compareAndSwap]).toEqual([[], 0]);
   });
 
-  it('as many as were asked for, of the calls that were asked for', async () => {
+  it('only as many as the test has set, and only of the operations that it names', async () => {
     const { store } = bench();
     store.link.dropReplies(2, { how: 'reset', operations: ['compareAndSwap'] });
     expect(await store.read('a', call)).toBeUndefined();
@@ -164,7 +164,7 @@ describe('dropped messages', () => {
 });
 
 describe('held writes', () => {
-  it('are applied when they are released, long after their callers gave up', async () => {
+  it('are applied when they are released, long after the timeouts of their calls', async () => {
     const { clock, server, store } = bench();
     store.link.holdWrites();
     const outcome = failure(create(store, 'a'));
@@ -188,7 +188,7 @@ describe('held writes', () => {
     expect(server.keys()).toEqual(['a']);
   });
 
-  it('find nobody when the server was closed', async () => {
+  it('are discarded when the server is closed', async () => {
     const { clock, server, store } = bench();
     store.link.holdWrites();
     const outcome = failure(store.grantLease(1_000, leaseCall(clock)));
@@ -198,7 +198,7 @@ describe('held writes', () => {
     expect([await outcome, server.leases(), clock.timers]).toEqual(['STORE_CLOSED unknown', [], 0]);
   });
 
-  it('are judged by the state that they meet', async () => {
+  it('are checked against the state at their release', async () => {
     const { clock, server, store } = bench();
     store.link.holdWrites();
     const late = create(store, 'a', 'late');
@@ -209,7 +209,7 @@ describe('held writes', () => {
     expect(server.entries().map(text)).toEqual(['first']);
   });
 
-  it('are those that were asked for', async () => {
+  it('are only those of the operations that the test names', async () => {
     const { clock, server, store } = bench();
     const lease = await store.grantLease(1_000, leaseCall(clock));
     store.link.holdWrites('compareAndSwap');
@@ -223,7 +223,7 @@ describe('held writes', () => {
 });
 
 describe('latency', () => {
-  it('is there and back', async () => {
+  it('applies to the request and to the answer', async () => {
     const { clock, store } = bench({}, { latencyMs: 10 });
     let answeredAt = 0;
     const read = store.read('a', call).then(() => {
@@ -233,7 +233,7 @@ describe('latency', () => {
     expect(answeredAt).toBe(20);
   });
 
-  it('grows by a delay, until it is taken back', async () => {
+  it('grows by delay(ms), until delay(0)', async () => {
     const { clock, store } = bench({}, { latencyMs: 10 });
     store.link.delay(40);
     expect(await clock.run(failure(store.read('a', { timeoutMs: 99 })))).toBe('TIMEOUT unknown');
@@ -242,7 +242,7 @@ describe('latency', () => {
     await clock.run(store.read('a', { timeoutMs: 21 }));
   });
 
-  it('may depend on the message, and infinity loses it', async () => {
+  it('may be a function of the message; Infinity loses the message', async () => {
     const seen: string[] = [];
     const latencyMs = (message: { readonly kind: string; readonly operation?: string }): number => {
       seen.push(`${message.kind} ${message.operation ?? ''}`.trim());

@@ -13,13 +13,13 @@ describe('a manual clock', () => {
     expect([clock.monotonic(), clock.wall(), clock.timers]).toEqual([5, 1_000, 1]);
   });
 
-  it('moves both clocks by what has passed', async () => {
+  it('moves both clocks by the same time', async () => {
     const clock = new ManualClock({ wallMs: 1_000 });
     await clock.advance(250);
     expect([clock.monotonic(), clock.wall()]).toEqual([250, 1_250]);
   });
 
-  it('runs timers at their time, in the order of their times, those of one time in the order of their making', async () => {
+  it('runs timers at their time; timers of one time in the order in which they were scheduled', async () => {
     const clock = new ManualClock();
     const ran: string[] = [];
     for (const [name, delayMs] of [
@@ -35,7 +35,7 @@ describe('a manual clock', () => {
     expect(ran).toEqual(['a@10', 'b@20', 'c@30', 'd@30']);
   });
 
-  it('runs a timer that a timer made, if it is due', async () => {
+  it('runs a timer that another timer has scheduled, if it is due', async () => {
     const clock = new ManualClock();
     const ran: number[] = [];
     const again = (): void => {
@@ -71,7 +71,7 @@ describe('a manual clock', () => {
     expect(isSettled).toBe(true);
   });
 
-  it('does not run what was cancelled, and counts what is pending', async () => {
+  it('does not run cancelled timers, and counts pending ones', async () => {
     const clock = new ManualClock();
     const ran: string[] = [];
     const cancels = ['a', 'b', 'c'].map((name) => clock.schedule(10, () => ran.push(name)));
@@ -83,7 +83,7 @@ describe('a manual clock', () => {
     expect([ran, clock.timers]).toEqual([['a', 'c'], 0]);
   });
 
-  it('sets the wall clock apart from the monotonic one', () => {
+  it('sets the wall clock independently of the monotonic one', () => {
     const clock = new ManualClock({ wallMs: 1_000 });
     clock.advanceWall(-600);
     expect([clock.monotonic(), clock.wall()]).toEqual([0, 400]);
@@ -91,7 +91,7 @@ describe('a manual clock', () => {
     expect([clock.monotonic(), clock.wall()]).toEqual([0, 5_000]);
   });
 
-  it('counts holds, each until it is given up, once', () => {
+  it('counts calls of keepAlive that are not yet released', () => {
     const clock = new ManualClock();
     const [first, second] = [clock.keepAlive(), clock.keepAlive()];
     first();
@@ -101,7 +101,7 @@ describe('a manual clock', () => {
     expect(clock.holds).toBe(0);
   });
 
-  it('takes a negative delay for none, and refuses one that is no number', async () => {
+  it('treats a negative delay as 0, and refuses NaN', async () => {
     const clock = new ManualClock();
     let ranAt = -1;
     clock.schedule(-5, () => {
@@ -116,7 +116,7 @@ describe('a manual clock', () => {
     await expect(new ManualClock().advance(-1)).rejects.toThrow(RangeError);
   });
 
-  it('is moved by one at a time', async () => {
+  it('refuses a second advance while one is under way', async () => {
     const clock = new ManualClock();
     const first = clock.advance(10);
     await expect(clock.advance(10)).rejects.toThrow('moved already');
@@ -125,7 +125,7 @@ describe('a manual clock', () => {
     expect(clock.monotonic()).toBe(20);
   });
 
-  it('rejects with what a timer threw, and can be moved on', async () => {
+  it('rejects with the error that a timer throws, and can be advanced again', async () => {
     const clock = new ManualClock();
     clock.schedule(10, () => {
       throw new Error('thrown by a timer');
@@ -135,7 +135,7 @@ describe('a manual clock', () => {
     expect(clock.monotonic()).toBe(20);
   });
 
-  it('notices a loop that schedules itself without a delay', async () => {
+  it('rejects when a timer schedules itself without a delay forever', async () => {
     const clock = new ManualClock();
     const again = (): void => void clock.schedule(0, again);
     again();
@@ -169,13 +169,13 @@ describe('run', () => {
     await expect(clock.run(failing)).rejects.toThrow('as the promise does');
   });
 
-  it('is bounded', async () => {
+  it('rejects after the longest time that it is given', async () => {
     const clock = new ManualClock();
     await expect(clock.run(sleep(clock, 1_001), { withinMs: 1_000 })).rejects.toThrow('has not settled in 1000 ms');
     expect(clock.monotonic()).toBeLessThanOrEqual(1_000);
   });
 
-  it('says so when nothing could settle the promise', async () => {
+  it('rejects when no timer is left that could settle the promise', async () => {
     await expect(new ManualClock().run(new Promise(() => {}))).rejects.toThrow('nothing is scheduled');
   });
 });

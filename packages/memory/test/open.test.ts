@@ -37,7 +37,7 @@ describe('openMemory', () => {
     expect(await third.read('a', call)).toBeUndefined();
   });
 
-  it('refuses what it cannot open', async () => {
+  it('refuses invalid options', async () => {
     await using _ = await openMemory('memory:taken');
     for (const target of ['etcd://host', 'memory', 'memory:a/', 'memory:a//b', 'memory:a?x=1', { name: 'a', namespace: 'b//c' }]) {
       await expect(openMemory(target)).rejects.toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { bench, bytes, call, create, failure, leaseCall, text } from './support.ts';
 
 describe('a lease', () => {
-  it('ends exactly when its time is up, on a manual clock', async () => {
+  it('ends exactly after its ttl on a manual clock', async () => {
     const { clock, server, store } = bench();
     const lease = await store.grantLease(1_000, leaseCall(clock));
     await store.enqueue('q', 'name', bytes(''), lease.id, call);
@@ -17,7 +17,7 @@ describe('a lease', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('ends by the clock of the server, whatever its client’s says', async () => {
+  it('ends by the clock of the server, whatever its client’s clock shows', async () => {
     const [server, slow] = [new MemoryServer({ clock: new ManualClock() }), new ManualClock()];
     const { clock } = server;
     const store = server.connect({ clock: slow });
@@ -26,7 +26,7 @@ describe('a lease', () => {
     expect([server.leases(), slow.monotonic()]).toEqual([[], 0]);
   });
 
-  it('whose time no timer hits exactly ends all the same', async () => {
+  it('ends although no timer fires exactly at its end', async () => {
     const clock = new ManualClock({ monotonicMs: 0.1 });
     const server = new MemoryServer({ clock });
     const store = server.connect();
@@ -76,8 +76,8 @@ async function goneFrom(server: MemoryServer, clock: ManualClock): Promise<void>
   }
 }
 
-describe('an operator’s hand', () => {
-  it('writes over anything and unbinds it', async () => {
+describe('the methods by which a test acts as an operator', () => {
+  it('put overwrites any key and unbinds it from its lease', async () => {
     const { clock, server, store } = bench();
     const lease = await store.grantLease(1_000, leaseCall(clock));
     const entry = await store.enqueue('q', 'name', bytes('mine'), lease.id, call);
@@ -88,7 +88,7 @@ describe('an operator’s hand', () => {
     expect(after?.revision).not.toBe(entry.revision);
   });
 
-  it('deletes a key, and ends a lease with all of its keys, and says whether there was one', async () => {
+  it('deleteKey and expireLease return whether there was a key or a lease', async () => {
     const { clock, server, store } = bench();
     const lease = await store.grantLease(1_000, leaseCall(clock));
     for (const name of ['a', 'b']) await store.enqueue('q', name, bytes(''), lease.id, call);
@@ -100,7 +100,7 @@ describe('an operator’s hand', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('gives copies: nobody’s bytes are the server’s own', () => {
+  it('put and entries copy the bytes of values', () => {
     const { server } = bench();
     const value = bytes('value');
     server.put('a', value);
@@ -129,7 +129,7 @@ describe('a server', () => {
     expect(new Set(Object.values(before))).toEqual(new Set([0]));
   });
 
-  it('keeps namespaces apart, and shows whole keys', async () => {
+  it('keeps namespaces apart, and shows keys with their namespace', async () => {
     const { server } = bench();
     const [a, b] = [server.connect({ namespace: 'a' }), server.connect({ namespace: 'a/b' })];
     await create(a, 'key', 'of a');
@@ -139,7 +139,7 @@ describe('a server', () => {
     expect(server.keys()).toEqual(['a/key', 'a/b/key']);
   });
 
-  it('declares what it was told to, and keeps its limits', async () => {
+  it('declares the capabilities of its options, and enforces its limits', async () => {
     const { store } = bench({ linearizable: false, termSource: 'clock', endsEarly: 'a test says so', maxChanges: 1, maxValueBytes: 3 });
     expect(store.capabilities).toMatchObject({ linearizable: false, termSource: 'clock', endsEarly: 'a test says so', maxChanges: 1 });
     expect(await failure(create(store, 'a', 'four'))).toBe('TOO_LARGE refused');

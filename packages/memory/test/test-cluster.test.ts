@@ -29,7 +29,7 @@ describe('a cluster for tests', () => {
     expectNothingLeft(cluster);
   });
 
-  it('cuts a process off, which stops considering itself leader before another can lead; and heals it', async () => {
+  it('cuts a process off: it stops being leader before another leads; and heals it', async () => {
     const { cluster, a, first, second } = await pair();
     cluster.cutOff(a);
     let elected = false;
@@ -50,7 +50,7 @@ describe('a cluster for tests', () => {
     expectNothingLeft(cluster);
   });
 
-  it('pauses a process: nothing of it runs, and is not valid when it wakes', async () => {
+  it('pauses a process: none of its code runs, and its leadership is not valid when it resumes', async () => {
     const { cluster, a, first, second } = await pair();
     let told = false;
     first.signal.addEventListener('abort', () => {
@@ -94,7 +94,7 @@ describe('a cluster for tests', () => {
     expectNothingLeft(cluster);
   });
 
-  it('gives a process of its own to code that makes its members itself', async () => {
+  it('gives code that creates its own members a store and options of a process', async () => {
     const cluster = new TestCluster();
     const { store, options } = cluster.process('a');
     const member = new Member(store, { ...options, ttlMs: TTL_MS });
@@ -119,7 +119,7 @@ describe('a cluster for tests', () => {
     expect(await run()).toEqual(await run());
   });
 
-  it('names what it does not have', async () => {
+  it('refuses an unknown process, and names the ones that it has', async () => {
     await using cluster = new TestCluster();
     cluster.member('a');
     for (const act of ['cutOff', 'heal', 'pause', 'resume', 'crash'] as const)

@@ -9,7 +9,7 @@ function drain(timers: Timers): Timer[] {
   return taken;
 }
 
-it('timers come out by time, then by their making, and without those that were cancelled', () => {
+it('timers are taken by time, then in the order of their scheduling, without cancelled ones', () => {
   const plan = fc.array(fc.record({ dueMs: fc.integer({ min: 0, max: 20 }), isCancelled: fc.boolean() }), { maxLength: 200 });
   fc.assert(
     fc.property(plan, (planned) => {

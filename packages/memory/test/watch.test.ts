@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { bench, bytes, create, follow, text } from './support.ts';
 
 describe('a watch', () => {
-  it('is no request, and opens one watch on the server', async () => {
+  it('opens one watch on the server, and counts as no request', async () => {
     const { clock, server, store } = bench();
     const stop = new AbortController();
     follow(store.watch('a', { signal: stop.signal }));
@@ -39,7 +39,7 @@ describe('a watch', () => {
     expect([stale.length, states.length]).toEqual([2, 3]);
   });
 
-  it('that is stale does not show a state from before, which would pass for a fresh one', async () => {
+  it('that is stale does not show a state from before the outage', async () => {
     const { clock, server, store } = bench();
     const watch = store.watch('a', { signal: new AbortController().signal })[Symbol.asyncIterator]();
     await watch.next();
@@ -57,7 +57,7 @@ describe('a watch', () => {
     expect(text((await next).value as Entry)).toBe('after');
   });
 
-  it('begun on a dead link says that it is stale, and shows the state when there is one', async () => {
+  it('that begins on a refused link calls onStale, and shows the state when the link is healed', async () => {
     const { clock, store } = bench();
     const stale: string[] = [];
     store.link.refuse();
@@ -69,7 +69,7 @@ describe('a watch', () => {
     expect(states).toEqual([undefined]);
   });
 
-  it('whose messages are lost begins again until one gets through', async () => {
+  it('whose messages are lost begins again until a message arrives', async () => {
     let lost = 3;
     const latencyMs = ({ kind }: { readonly kind: string }): number =>
       (kind === 'watch' || kind === 'event') && lost-- > 0 ? Infinity : 0;
@@ -84,7 +84,7 @@ describe('a watch', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('is not led back by an event that another one overtook', async () => {
+  it('does not show an older state that arrives after a newer one', async () => {
     const latencies = [0, 0, 50, 10];
     const latencyMs = ({ kind }: { readonly kind: string }): number =>
       kind === 'request' || kind === 'reply' ? 0 : (latencies.shift() ?? 0);
@@ -97,7 +97,7 @@ describe('a watch', () => {
     expect(states.map(text)).toEqual([undefined, 'quick']);
   });
 
-  it('shows what an operator does', async () => {
+  it('shows the changes that a test makes as an operator', async () => {
     const { clock, server, store } = bench({}, { namespace: 'app' });
     const states = follow(store.watchList('q', { signal: new AbortController().signal }));
     await clock.advance(0);

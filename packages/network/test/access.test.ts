@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 
 import { accessOf, optionsIn } from '../src/index.ts';
 
-describe('what another process opens a store by', () => {
-  it('is its options, as text', () => {
+describe('the access with which another process opens a store', () => {
+  it('is the store’s options as text', () => {
     const options = { endpoints: ['a:1'], namespace: 'app', credentials: { username: 'alice', password: 's"cret' } };
     const access = accessOf({ ...options, connect: undefined });
     expect(access).toBeTypeOf('string');
     expect(optionsIn(access ?? '')).toEqual(options);
   });
 
-  it('has certificates as text, whatever they came as', () => {
+  it('holds certificates as text, whatever type they were given as', () => {
     const tls = { ca: [Buffer.from('CA 1'), 'CA 2'], cert: Buffer.from('CERT'), key: 'KEY', servername: 'x', rejectUnauthorized: false };
     expect(optionsIn(accessOf({ tls }) ?? '')).toEqual({
       tls: { ca: ['CA 1', 'CA 2'], cert: 'CERT', key: 'KEY', servername: 'x', rejectUnauthorized: false },
@@ -20,12 +20,12 @@ describe('what another process opens a store by', () => {
     expect(optionsIn(accessOf({ tls: {} }) ?? '')).toEqual({ tls: {} });
   });
 
-  it('is nothing where a function of the caller’s own is needed', () => {
+  it('is undefined if the options hold a function of the caller', () => {
     expect(accessOf({ connect: () => {} })).toBeUndefined();
     expect(accessOf({ clock: {} })).toBeUndefined();
   });
 
-  it.each(['7', 'null', '"text"'])('is refused where it is something else, without a word of it: %s', (access) => {
+  it.each(['7', 'null', '"text"'])('is refused if it holds no options, with a message that shows nothing of it: %s', (access) => {
     expect(() => optionsIn(access)).toThrow(/access is (a number|null|a string of 4 characters): it must be the options of a store/);
   });
 });

@@ -8,7 +8,7 @@ const framing: Framing = { headerBytes: 1, lengthIn: ([length = 0]) => length };
 const bytes = (...values: readonly number[]): Uint8Array => new Uint8Array(values);
 
 describe('an allowance that answers share', () => {
-  it('refuses what all shares together exceed, and keeps what was taken before', () => {
+  it('refuses a length by which the shares together exceed it, and keeps what was taken before', () => {
     const answers = new SharedAllowance(10, 0);
     const [first, second] = [answers.share(), answers.share()];
     first.take(6);
@@ -17,7 +17,7 @@ describe('an allowance that answers share', () => {
     expect(() => first.take(1)).toThrow(AnswersTooLarge);
   });
 
-  it('does not count short answers, so that renewals go on while long ones take all of it', () => {
+  it('does not count short answers, so that renewals continue while long answers take all of it', () => {
     const answers = new SharedAllowance();
     answers.share().take(34 * 2 ** 20);
     const share = answers.share();
@@ -25,7 +25,7 @@ describe('an allowance that answers share', () => {
     expect(() => share.take(64 * 2 ** 10)).toThrow(AnswersTooLarge);
   });
 
-  it('has again what a share gives back, once', () => {
+  it('gets back what a share releases, once', () => {
     const answers = new SharedAllowance(10, 0);
     const [first, second] = [answers.share(), answers.share()];
     first.take(10);
@@ -47,7 +47,7 @@ describe('messages that arrive in pieces', () => {
     expect([...c.push(bytes(6)), ...c.push(bytes(1, 2, 3, 4, 5, 6))]).toEqual([bytes(1, 2, 3, 4, 5, 6)]);
   });
 
-  it('can wait until there is memory, and lose nothing', async () => {
+  it('can wait until there is memory, and lose no byte', async () => {
     const answers = new SharedAllowance(6, 0);
     const [a, b] = [new Deframer(framing, answers), new Deframer(framing, answers)];
     expect([...a.push(bytes(4, 1))]).toEqual([]);
@@ -71,7 +71,7 @@ describe('messages that arrive in pieces', () => {
     expect([...new Deframer(framing, answers).push(bytes(6, 1))]).toEqual([]);
   });
 
-  it('take nothing more of the allowance once their reader was closed, though the rest of the chunk announces more', () => {
+  it('take nothing more of the allowance after their reader was closed, even if the chunk announces more', () => {
     for (const record of [bytes(1, 7), bytes(1)]) {
       const answers = new SharedAllowance(6, 0);
       const a = new Deframer(framing, answers);
@@ -102,7 +102,7 @@ describe('messages that arrive in pieces', () => {
   });
 });
 
-it('a buffer takes what there is room for, and grows', () => {
+it('a buffer accepts the bytes that fit, and grows', () => {
   const buffer = new ByteBuffer(3);
   expect(buffer.fill(bytes(1, 2))).toEqual(bytes());
   expect(buffer.fill(bytes(3, 4))).toEqual(bytes(4));

@@ -19,14 +19,14 @@ function begin(options: Partial<AttemptOptions> = {}) {
 const forever = new Promise<never>(() => {});
 
 describe('an attempt', () => {
-  it('gives the answer', async () => {
+  it('resolves with the answer', async () => {
     const { clock, attempt } = begin();
     expect(await attempt.wait(Promise.resolve('answer'))).toBe('answer');
     attempt.end();
     expect(clock).toMatchObject({ timers: 0, holds: 0 });
   });
 
-  it('that is over gives nothing, though it is there already', async () => {
+  it('that has ended rejects although the answer is there', async () => {
     const { attempt } = begin();
     attempt.close();
     await expect(attempt.wait('answer')).rejects.toMatchObject({ over: { kind: 'closed', sent: false } });
@@ -35,7 +35,7 @@ describe('an attempt', () => {
   it.each([
     [false, 'not sent within 100 ms'],
     [true, 'no answer within 100 ms'],
-  ])('ends when its time is up; sent: %s', async (sent, message) => {
+  ])('rejects at its timeout; sent: %s', async (sent, message) => {
     const { clock, attempt } = begin();
     attempt.sent = sent;
     const ending = attempt.wait(forever).catch((error: unknown) => error);
@@ -46,7 +46,7 @@ describe('an attempt', () => {
     await expect(attempt.wait(forever)).rejects.toBe(attempt.signal.reason);
   });
 
-  it('ends with its caller’s reason', async () => {
+  it('rejects with the reason of its caller’s signal', async () => {
     const caller = new AbortController();
     const { attempt } = begin({ signal: caller.signal });
     const waiting = attempt.wait(forever);
@@ -54,21 +54,21 @@ describe('an attempt', () => {
     await expect(waiting).rejects.toBe('enough');
   });
 
-  it('ends when the store closes', async () => {
+  it('rejects when the store closes', async () => {
     const { attempt } = begin();
     attempt.sent = true;
     attempt.close();
     await expect(attempt.wait(forever)).rejects.toMatchObject({ over: { kind: 'closed', sent: true } });
   });
 
-  it('keeps the process alive while somebody waits for it, unless it is the store’s own', () => {
+  it('keeps the process alive while a caller waits, unless it is a background call', () => {
     expect(begin().clock.holds).toBe(1);
     expect(begin({ background: true }).clock.holds).toBe(0);
   });
 });
 
 describe('the time of a call', () => {
-  it('is what its requests have left', async () => {
+  it('is divided among its requests: each gets what is left', async () => {
     const clock = new ManualClock();
     const { signal } = new AbortController();
     const time = new CallTime(clock, { timeoutMs: 100, signal }, OverError);
@@ -78,7 +78,7 @@ describe('the time of a call', () => {
     expect(time).toMatchObject({ leftMs: 40, signal });
   });
 
-  it('ends before a request that has none', async () => {
+  it('throws before a request for which none is left', async () => {
     const clock = new ManualClock();
     const time = new CallTime(clock, { timeoutMs: 100 }, OverError);
     await clock.advance(100);

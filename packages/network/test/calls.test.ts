@@ -45,7 +45,7 @@ describe('calls', () => {
     expect(clock).toMatchObject({ timers: 0, holds: 0 });
   });
 
-  it('end when the client closes, and later ones are not started', async () => {
+  it('reject when the client closes, and later ones are not started', async () => {
     const { calls } = begin();
     const call = calls.run(CALL, (attempt) => {
       attempt.sent = true;
@@ -60,7 +60,7 @@ describe('calls', () => {
     await expect(late).rejects.toMatchObject({ failure: { kind: 'closed', sent: false } });
   });
 
-  it('end for the first reason that is given', async () => {
+  it('reject with the first of several reasons', async () => {
     const { calls } = begin();
     const call = calls.run(CALL, (attempt) => attempt.wait(forever));
     calls.end((sent) => new ExchangeError({ kind: 'cut' }, `sent: ${sent}`));

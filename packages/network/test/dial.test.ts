@@ -20,7 +20,7 @@ describe('dialling one server', () => {
     expect(stream.destroyed).toBe(false);
   });
 
-  it('rejects as the connection does, also where that throws at once', async () => {
+  it('rejects with the connection’s error, also if connect throws', async () => {
     const error = new Error('refused');
     const thrower = (): never => {
       throw error;

@@ -22,13 +22,13 @@ describe('an endpoint', () => {
     expect(() => parseEndpoint(text, 7)).toThrow(refuses('endpoint'));
   });
 
-  it('does not tell the password of a URL in its place', () => {
+  it('does not show the password of a URL that was given as an endpoint', () => {
     expect(() => parseEndpoint('http://user:secret@a', 7)).toThrow(
       expect.not.objectContaining({ message: expect.stringContaining('secret') }),
     );
   });
 
-  it('is read or refused, whatever it is, and what was read is written as it was', () => {
+  it('is parsed or refused, for any text; a parsed one is formatted as it was given', () => {
     const texts = fc.oneof(fc.string(), fc.stringMatching(/^[a-c:[\]0-9.]*$/));
     fc.assert(
       fc.property(texts, (text) => {
@@ -45,7 +45,7 @@ describe('an endpoint', () => {
 });
 
 describe('endpoints', () => {
-  it('are one at least', () => {
+  it('must be at least one', () => {
     expect(parseEndpoints(['a:1', 'b'], 7)).toEqual([
       { host: 'a', port: 1 },
       { host: 'b', port: 7 },
@@ -54,7 +54,7 @@ describe('endpoints', () => {
     expect(() => parseEndpoints([1], 7)).toThrow(refuses('endpoint'));
   });
 
-  it('differ from one another', () => {
+  it('must differ from one another', () => {
     expect(() => parseEndpoints(['a', 'b', 'a:7'], 7)).toThrow(refuses('endpoints'));
   });
 });

@@ -17,7 +17,7 @@ function receive(buffer: ByteBuffer, bytes: Uint8Array): void {
 }
 
 describe('freeing a message', () => {
-  it('gives back the memory of one that arrived in pieces', () => {
+  it('frees the memory of a message that arrived in pieces', () => {
     const deframer = new Deframer(FRAMING);
     const half = new Uint8Array(LENGTH / 2);
     const messages = [HEADER, half, half].flatMap((chunk) => [...deframer.push(chunk)]);
@@ -26,7 +26,7 @@ describe('freeing a message', () => {
     expect(messages.map(({ length }) => length)).toEqual([0]);
   });
 
-  it.each([0, 1, 3, 4, 5, LENGTH, LENGTH + 3])('leaves the chunks to whoever made them, cut after %i bytes', (cut) => {
+  it.each([0, 1, 3, 4, 5, LENGTH, LENGTH + 3])('leaves the chunks alone, cut after %i bytes', (cut) => {
     const deframer = new Deframer(FRAMING);
     const stream = new Uint8Array([...HEADER, ...new Uint8Array(LENGTH)]);
     // Each has a buffer of its own, as the chunks of a caller's stream may have.
@@ -46,7 +46,7 @@ describe('freeing a message', () => {
     expect(buffer.bytes.length).toBe(LENGTH);
   });
 
-  it('gives back the memory of a buffer that has grown', () => {
+  it('frees the memory of a buffer that has grown', () => {
     const buffer = new ByteBuffer(LENGTH);
     buffer.grow(2 * LENGTH);
     receive(buffer, new Uint8Array(2 * LENGTH));

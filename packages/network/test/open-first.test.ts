@@ -32,7 +32,7 @@ function begin(...hosts: readonly string[]) {
 }
 
 describe('dialling', () => {
-  it('begins with the first server, and goes to another after 250 ms', async () => {
+  it('begins with the first server, and dials another after 250 ms', async () => {
     const { clock, first, dialled, dialOf } = begin('a', 'b', 'c');
     await clock.advance(249);
     expect(dialled()).toEqual(['a']);
@@ -46,7 +46,7 @@ describe('dialling', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('goes to another at once when one fails, and waits for those under way', async () => {
+  it('dials another at once when one fails, and waits for those under way', async () => {
     const { first, dialled, dialOf } = begin('a', 'b');
     dialOf('a').opened.reject(new Error('refused'));
     await expect.poll(dialled).toEqual(['a', 'b']);
@@ -72,7 +72,7 @@ describe('dialling', () => {
     expect(discarded).toEqual(['to b']);
   });
 
-  it('ends with the reason of its signal', async () => {
+  it('rejects with the reason of its signal', async () => {
     const { clock, stop, first, discarded, dialOf } = begin('a', 'b');
     stop.abort('enough');
     await expect(first).rejects.toBe('enough');
@@ -82,7 +82,7 @@ describe('dialling', () => {
     expect(clock.timers).toBe(0);
   });
 
-  it('does not begin after its signal has aborted', async () => {
+  it('dials nothing after its signal has aborted', async () => {
     const options = {
       clock: new ManualClock(),
       signal: AbortSignal.abort('enough'),

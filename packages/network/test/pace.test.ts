@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 
 import { pace } from '@incumbent/network';
 
-it.each([65_536, 16_384])('a stream is paused after 64 KiB of one turn, in chunks of %i bytes, and goes on in the next', async (length) => {
+it.each([65_536, 16_384])('a stream is paused after 64 KiB in one turn, in chunks of %i bytes, and resumed in the next', async (length) => {
   const stream = new PassThrough();
   stream.on('data', () => {});
   for (let bytes = 0; bytes < 65_536; bytes += length) {
@@ -17,7 +17,7 @@ it.each([65_536, 16_384])('a stream is paused after 64 KiB of one turn, in chunk
   expect(stream.isPaused()).toBe(false);
 });
 
-it('a stream is not paused for what comes in several turns', async () => {
+it('a stream is not paused if the bytes come in several turns', async () => {
   const stream = new PassThrough();
   stream.on('data', () => {});
   for (let turns = 0; turns < 4; turns += 1) {

@@ -6,8 +6,8 @@ import { type MissingPermission, namingGrant, withGrant } from '../src/index.ts'
 const missing = (...keys: readonly string[]): MissingPermission => ({ right: 'read', keys, grant: 'GRANT x' });
 const denied = new StoreError('PERMISSION_DENIED', 'unknown', 'etcd Range: denied', { cause: 7 });
 
-describe('an error of a call that the store denied', () => {
-  it('names the right, the key and the grant, and keeps the rest', () => {
+describe('the error of a call for which a right is missing', () => {
+  it('names the right, the key and how to grant it, and keeps the other fields', () => {
     expect(withGrant(denied, () => missing('a'))).toMatchObject({
       code: 'PERMISSION_DENIED',
       outcome: 'unknown',
@@ -17,7 +17,7 @@ describe('an error of a call that the store denied', () => {
     });
   });
 
-  it('names no key for a right that is not one on keys, and a few of many keys', () => {
+  it('names no key for a right that does not concern keys, and only a few of many keys', () => {
     expect(withGrant(denied, () => missing())).toMatchObject({ message: 'etcd Range: denied; missing: read; to grant it: GRANT x' });
     expect(withGrant(denied, () => missing('a', 'b', 'c', 'd', 'e'))).toMatchObject({
       message: 'etcd Range: denied; missing: read on "a", "b", "c" and 2 more; to grant it: GRANT x',

@@ -30,7 +30,7 @@ function begin(send: Send = async ({ requests }) => requests.map((key) => `value
 const forever = new Promise<never>(() => {});
 
 describe('reads', () => {
-  it('of one moment are one request, and later ones another', async () => {
+  it('of one turn of the event loop are one request, later ones another', async () => {
     const { clock, batches, read } = begin();
     expect(await Promise.all([read('a'), read('b')])).toEqual(['value of a', 'value of b']);
     expect(await read('c')).toBe('value of c');
@@ -38,13 +38,13 @@ describe('reads', () => {
     expect(clock).toMatchObject({ timers: 0, holds: 0 });
   });
 
-  it('beyond the most that one request may have are another request', async () => {
+  it('beyond the limit of one request are another request', async () => {
     const { batches, read } = begin();
     await Promise.all(['a', 'b', 'c', 'd'].map((key) => read(key)));
     expect(batches).toEqual([['a', 'b', 'c'], ['d']]);
   });
 
-  it('have a request with the longest of their times, which does not keep the process alive', async () => {
+  it('are sent with the longest of their timeouts, in a call that does not keep the process alive', async () => {
     let options: unknown;
     const { read } = begin(async (batch) => {
       options = batch.options;
@@ -54,7 +54,7 @@ describe('reads', () => {
     expect(options).toEqual({ timeoutMs: 70, background: true });
   });
 
-  it('end at their own time, and say whether they were sent', async () => {
+  it('reject at their own timeout, and report whether they were sent', async () => {
     const { clock, read } = begin(({ markSent }) => {
       markSent();
       return forever;
@@ -68,7 +68,7 @@ describe('reads', () => {
     expect(clock).toMatchObject({ timers: 0, holds: 0 });
   });
 
-  it('that are given up before they are sent are not sent', async () => {
+  it('that are aborted before they are sent are not sent', async () => {
     const { batches, read } = begin();
     const given = new AbortController();
     const both = Promise.allSettled([read('a', 100, given.signal), read('b')]);
@@ -81,13 +81,13 @@ describe('reads', () => {
     await expect(read('a', 100, given.signal)).rejects.toBe('enough');
   });
 
-  it('fail together', async () => {
+  it('all fail if their request fails', async () => {
     const { batches, read } = begin(() => Promise.reject(new ExchangeError({ kind: 'cut' }, 'gone')));
     for (const one of await Promise.allSettled([read('a'), read('b')])) expect(one).toMatchObject({ reason: { message: 'gone' } });
     expect(batches).toEqual([['a', 'b']]);
   });
 
-  it('are sent one by one where one of them may be to blame', async () => {
+  it('are sent one by one if a single one of them may be the cause of the failure', async () => {
     const { batches, read } = begin(async ({ requests }) => (requests.includes('b') ? Promise.reject(forbidden) : requests));
     expect(await Promise.allSettled([read('a'), read('b'), read('c')])).toMatchObject([
       { value: 'a' },
@@ -97,7 +97,7 @@ describe('reads', () => {
     expect(batches).toEqual([['a', 'b', 'c'], ['a'], ['b'], ['c']]);
   });
 
-  it('fail where the answer lacks their part', async () => {
+  it('fail if the answer lacks their part', async () => {
     const { read } = begin(async () => ['a']);
     const [a, b] = await Promise.allSettled([read('a'), read('b')]);
     expect(a).toMatchObject({ value: 'a' });

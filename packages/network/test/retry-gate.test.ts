@@ -27,7 +27,7 @@ it('pauses double up to a second, and are short again after a success', async ()
   expect(Math.round(gate.leftMs)).toBe(100);
 });
 
-it('failures of many at once start one pause, of at least half its length', () => {
+it('many simultaneous failures start one pause, of at least half the nominal length', () => {
   const gate = new RetryGate(new ManualClock(), least);
   for (let failures = 0; failures < 50; failures += 1) gate.hold();
   expect(gate.leftMs).toBe(50);

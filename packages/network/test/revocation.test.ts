@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 
 import { revocationOf } from '../src/index.ts';
 
-it('what another process ends leases by is read by name, and not shown', () => {
+it('a revocation does not show the access and tickets with which another process revokes leases', () => {
   const revocation = revocationOf('file:///a/store.js', '{"password":"secret"}', (lease) =>
     lease === 'gone' ? undefined : `secret ${lease}`,
   );
@@ -16,6 +16,6 @@ it('what another process ends leases by is read by name, and not shown', () => {
   expect(inspect(revocation, { depth: 10, showHidden: true, getters: true })).not.toContain('secret');
 });
 
-it('there is none where no other process can open the store', () => {
+it('there is no revocation if no other process can open the store', () => {
   expect(revocationOf('file:///a/store.js', undefined, String)).toBeUndefined();
 });

@@ -12,7 +12,7 @@ import { connectSocket, freeChunk, judgeSocket } from '@incumbent/network';
 const { servers, sockets, listen } = useTestSockets();
 
 describe('connecting', () => {
-  it('that is given up rejects with the reason, and leaves no socket', async () => {
+  it('rejects at an abort with its reason, and leaves no socket', async () => {
     const endpoint = await listen(createServer());
     const controller = new AbortController();
     // With TLS it waits for the other side.
@@ -25,7 +25,7 @@ describe('connecting', () => {
     await expect(connectSocket(endpoint, { tls: {} }, controller.signal)).rejects.toBe('enough');
   });
 
-  it('gives a socket whose later errors end nothing', async () => {
+  it('resolves with a socket whose later errors do not end the process', async () => {
     const endpoint = await listen(createServer());
     const socket = await connectSocket(endpoint, {}, new AbortController().signal);
     const closed = new Promise((resolve) => socket.once('close', resolve));
@@ -46,7 +46,7 @@ describe('connecting', () => {
     });
   });
 
-  it('by TLS tells the server the name of its host, or the one that is given, but no address', async () => {
+  it('by TLS sends the host name or the servername option, but no address', async () => {
     const told: string[] = [];
     const server = createTlsServer({
       SNICallback: (name, done) => {
@@ -65,7 +65,7 @@ describe('connecting', () => {
     expect(told).toEqual(['localhost', 'redis.example']);
   });
 
-  it('by TLS to a server that speaks older versions alone is refused, and not tried again', async () => {
+  it('by TLS to a server with older versions only fails for good', async () => {
     const server = createTlsServer({ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'ALL:@SECLEVEL=0' });
     const endpoint = await listen(server);
     const connecting = connectSocket(endpoint, { tls: {} }, new AbortController().signal);
@@ -81,7 +81,7 @@ describe('connecting', () => {
 });
 
 describe('freeing a chunk', () => {
-  it('gives back the memory of one that a socket of ours has emitted', async () => {
+  it('frees the memory of a chunk that our socket has emitted', async () => {
     const endpoint = await listen(createServer((peer) => peer.write(new Uint8Array(100_000))));
     const socket = await connectSocket(endpoint, {}, new AbortController().signal);
     const chunk = await new Promise<Uint8Array>((resolve) => socket.once('data', resolve));
@@ -91,7 +91,7 @@ describe('freeing a chunk', () => {
     socket.destroy();
   });
 
-  it('leaves one of another stream to whoever made it', () => {
+  it('leaves the chunk of another stream alone', () => {
     const chunk = new Uint8Array(100_000);
     freeChunk(new PassThrough(), chunk);
     expect(chunk).toHaveLength(100_000);

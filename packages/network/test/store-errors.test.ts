@@ -41,7 +41,7 @@ describe('the error of a failed exchange', () => {
     expect(storeErrorOf(cause, 'shop read', verdictOn)).toMatchObject({ message: 'shop read: it failed', cause });
   });
 
-  it('is unknown where nobody foresaw it', () => {
+  it('is STORE_FAILED with an unknown outcome for an unexpected error', () => {
     expect(storeErrorOf('what?', 'shop read', verdictOn)).toMatchObject({
       code: 'STORE_FAILED',
       outcome: 'unknown',
@@ -49,13 +49,13 @@ describe('the error of a failed exchange', () => {
     });
   });
 
-  it('stays what it is where it is a store error already', () => {
+  it('is unchanged if it is a store error already', () => {
     const error = leaseGone('shop', 'l1');
     expect(storeErrorOf(error, 'shop read', verdictOn)).toBe(error);
   });
 });
 
-it('of several errors the one is reported that a retry may pass', () => {
+it('of several errors is one that a retry may pass', () => {
   const [lost, away] = [new ExchangeError({ kind: 'cut' }, 'lost'), new ExchangeError({ kind: 'timeout', sent: false }, 'away')];
   expect(mildestOf([lost, away], verdictOn)).toBe(away);
   const busy = new Error('busy');
@@ -101,24 +101,24 @@ describe('a swap', () => {
   const put = (length: number) => ({ key: 'k', expect: null, put: new Uint8Array(length) });
   const refused = { code: 'TOO_LARGE', outcome: 'refused' };
 
-  it('within the limits of the store passes', () => {
+  it('within the limits of the store is accepted', () => {
     expect(() => checkSwapSize(store, [put(3), { key: 'm', expect: null }])).not.toThrow();
   });
 
-  it('of too many changes is too large', () => {
+  it('of too many changes is TOO_LARGE', () => {
     const changes = ['a', 'b', 'c'].map((key) => ({ key, expect: null }));
     expect(() => checkSwapSize(store, changes)).toThrow(
       expect.objectContaining({ ...refused, message: 'shop: 3 changes are more than the 2 that one swap may have' }),
     );
   });
 
-  it('of a value that is too long is too large', () => {
+  it('with a value that is too long is TOO_LARGE', () => {
     const error = expect.objectContaining({ ...refused, message: 'shop: a value of 4 bytes is longer than 3' });
     expect(() => checkSwapSize(store, [put(1), put(4)])).toThrow(error);
     expect(() => checkValueSize(store, new Uint8Array(4))).toThrow(error);
   });
 
-  it('may be too large for another reason', () => {
+  it('may be TOO_LARGE for another reason', () => {
     expect(tooLarge('shop', 'a request of 9 bytes')).toMatchObject({ ...refused, message: 'shop: a request of 9 bytes' });
   });
 });

@@ -49,6 +49,6 @@ describe('credentials', () => {
   });
 });
 
-it('what is undefined is not given', () => {
+it('an undefined option counts as not given', () => {
   expect(Object.keys(given({ a: 1, b: undefined, c: null }))).toEqual(['a', 'c']);
 });

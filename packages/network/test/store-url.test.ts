@@ -27,25 +27,25 @@ describe('a URL', () => {
     expect(url.tls()).toBeUndefined();
   });
 
-  it('has the options of every adapter, where they are given', () => {
+  it('returns the common options of adapters that it holds', () => {
     expect(read('shop://one').sharedOptions).toEqual({});
     expect(read('shop://one/team?connectTimeoutMs=700').sharedOptions).toEqual({ namespace: 'team', connectTimeoutMs: 700 });
     expect(read('shops://one?servername=two').sharedOptions).toEqual({ tls: { servername: 'two' } });
   });
 
-  it('has credentials, where there is a user', () => {
+  it('returns credentials if it holds a user', () => {
     expect(read('shop://one').credentials).toBeUndefined();
     expect(read('shop://al%40ice:s%3Acr%40t@one').credentials).toEqual({ username: 'al@ice', password: 's:cr@t' });
   });
 
-  it.each(['alice', ':secret'])('has no credentials by half: %s', (user) => {
+  it.each(['alice', ':secret'])('is refused with a user and no password, or the reverse: %s', (user) => {
     expect(() => read(`shop://${user}@one`).credentials).toThrow(
       expect.objectContaining({ code: 'INVALID_OPTION', message: expect.not.stringContaining('secret') }),
     );
   });
 
   it.each(['shop://app:q1@w2@one', 'shop://app:q1/w2@one', 'shop://app:q1?w2@one', 'shop://app:q1#w2@one', 'shop://app:5%@one'])(
-    'says how to write a password, and does not show it: %s',
+    'is refused with a message that says how to encode a password, and does not show it: %s',
     (text) => {
       const hint = expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining('@ as %40, / as %2F') });
       expect(() => read(text).user).toThrow(hint);
@@ -53,11 +53,11 @@ describe('a URL', () => {
     },
   );
 
-  it('says nothing of passwords where there is none', () => {
+  it('is refused without a hint on passwords if it holds none', () => {
     expect(() => read('shop://')).toThrow(expect.objectContaining({ message: expect.not.stringContaining('%40') }));
   });
 
-  it.each(['shop://one', 'shop://one/', 'shop://one?'])('may do without them: %s', (text) => {
+  it.each(['shop://one', 'shop://one/', 'shop://one?'])('may lack namespace, user and parameters: %s', (text) => {
     const url = read(text);
     expect(url).toMatchObject({ hosts: ['one'], namespace: '', user: undefined });
     expect(url.number('timeoutMs')).toBeUndefined();
@@ -110,7 +110,7 @@ describe('a URL', () => {
     expect(() => read(text)).toThrow(expect.not.objectContaining({ message: expect.stringContaining('secret') }));
   });
 
-  it('has one of some words', () => {
+  it('returns a parameter that must be one of several words', () => {
     expect(read('shop://one?kind=b').oneOf('kind', ['a', 'b'])).toBe('b');
     expect(read('shop://one').oneOf('kind', ['a', 'b'])).toBeUndefined();
     expect(() => read('shop://one?kind=secret').oneOf('kind', ['a', 'b'])).toThrow(
@@ -118,7 +118,7 @@ describe('a URL', () => {
     );
   });
 
-  it('refuses what it finds no sense in when it is asked for', () => {
+  it('throws for an invalid part when that part is read', () => {
     expect(() => read('shop://one?timeoutMs=soon').number('timeoutMs')).toThrow(
       'timeoutMs is a string of 4 characters: it must be a number',
     );

@@ -48,7 +48,7 @@ async function renew(to: string, { ca, client }: Certificates): Promise<void> {
 describe('a certificate for another purpose', () => {
   const failureOf = (server: Server, tls: TlsOptions): Promise<unknown> => greeting(server, tls).catch((cause: unknown) => cause);
 
-  it('is refused for good when a server shows the one of a client', async () => {
+  it('is refused for good if a server presents a client’s certificate', async () => {
     await using server = await listen({ ca: before.ca, server: before.client });
     const error = await failureOf(server, { ca: { file: before.ca } });
     expect(error).toMatchObject({ code: 'INVALID_PURPOSE' });
@@ -70,7 +70,7 @@ describe('certificates in files', () => {
     expect(await greeting(second, tls)).toBe('welcome');
   });
 
-  it('that are missing, or do not belong together, may be right later', async () => {
+  it('that are missing, or do not match, are a failure that may pass', async () => {
     await renew(scratch.path, before);
     await using server = await listen(before);
     const ca = { file: before.ca };

@@ -13,7 +13,7 @@ describe('TLS options', () => {
     expect(() => Reflect.apply(checkTls, undefined, [tls])).toThrow(invalid);
   });
 
-  it('are taken without any, and with a name', () => {
+  it('may be empty, or hold a server name', () => {
     expect(() => checkTls({})).not.toThrow();
     expect(() => checkTls({ servername: 'host', rejectUnauthorized: false })).not.toThrow();
   });

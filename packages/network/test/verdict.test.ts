@@ -6,7 +6,7 @@ function coded(code: string): Error {
   return Object.assign(new Error('it says'), { code });
 }
 
-describe('a connection that did not come about', () => {
+describe('a connection that could not be opened', () => {
   const codes = {
     'UNAUTHENTICATED refused': [
       'CERT_HAS_EXPIRED',
@@ -33,12 +33,12 @@ describe('a connection that did not come about', () => {
     });
   });
 
-  it('for no known reason may come about later', () => {
+  it('for an unknown reason may succeed later', () => {
     for (const cause of [undefined, 'words', new Error('words')]) expect(judgeSocket(cause)).toEqual(['UNREACHABLE', 'notSent']);
     expect(errorCode(new Error('words'))).toBe('');
   });
 
-  it('is told in the system’s words, of each address that was tried', () => {
+  it('is reported with the system’s message for each address', () => {
     expect(describeError(new AggregateError([new Error('one'), new AggregateError([new Error('two'), 'three'])]))).toBe('one; two; three');
     expect(describeError('words')).toBe('words');
   });

@@ -16,7 +16,7 @@ describe('a URL', () => {
     });
   });
 
-  it('has defaults for all but the host', async () => {
+  it('has defaults for everything except the host', async () => {
     for (const url of ['redis://one', 'valkey://one/', 'redis://one?'])
       expect(await readOptions(url)).toMatchObject({ namespace: 'incumbent', connectTimeoutMs: 5_000, db: 0, credentials: undefined });
   });

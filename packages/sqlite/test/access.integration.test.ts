@@ -73,7 +73,7 @@ describe('a user', () => {
     expect([existsSync(`${file}-wal`), existsSync(`${file}-shm`)]).toEqual([false, false]);
   });
 
-  it('who may not make the file where it is to be is refused at opening', async () => {
+  it('who may not create the file in its folder is refused at opening', async () => {
     chmodSync(folder, 0o555);
     expect(await refusal()).toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused' });
     expect(existsSync(file)).toBe(false);
@@ -86,7 +86,7 @@ describe('a user', () => {
     expect(fields).toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent' });
   });
 
-  it('who may write the file and not the log that another one left is refused, and the log is left as it is', async () => {
+  it('who may write the file but not the log that another user left is refused, and the log is unchanged', async () => {
     await made();
     writeFileSync(`${file}-wal`, '');
     chmodSync(`${file}-wal`, 0o400);
@@ -100,7 +100,7 @@ describe('a user', () => {
 describe.runIf(canBecomeOthers())('users who share a file', () => {
   beforeEach(made);
 
-  it('do not take each other for dead, though neither may signal the other', async () => {
+  it('do not consider each other dead, although neither may signal the other', async () => {
     await using first = await start(65_534);
     await first.waitFor('holds', { withinMs: WAIT_MS });
     await using second = await start(65_533);

@@ -26,7 +26,7 @@ function watchQueues(count: number): readonly Recorder<readonly Entry[]>[] {
   return Array.from({ length: count }, (_, index) => pair().follow((options) => pair().store.watchList(`q${index}`, options)));
 }
 
-describe('how often the file is asked', () => {
+describe('how often the file is polled', () => {
   it('is not at all while nothing is watched, before or after', async () => {
     pair().tap.take();
     await pass(1_000);
@@ -96,7 +96,7 @@ describe('how often the file is asked', () => {
     expect(textOf(watch.latest)).toBe('changed');
   });
 
-  it('is once a time, whatever this store writes meanwhile', async () => {
+  it('is at most once per interval, however often this store writes', async () => {
     await pair().watch('a');
     pair().tap.take();
     for (let index = 0; index < 20; index += 1) await put(pair().store, `k${index}`, '1');
@@ -105,7 +105,7 @@ describe('how often the file is asked', () => {
   });
 });
 
-describe('how much is asked each time', () => {
+describe('how much a poll reads', () => {
   it.each([1, 1_000])('is one statement when nothing has changed, with %i keys watched', async (count) => {
     watchKeys(count);
     await pass(20);
@@ -125,7 +125,7 @@ describe('how much is asked each time', () => {
     expect(watches.slice(1).every(({ states }) => states.length === 1)).toBe(true);
   });
 
-  it.each([1, 100])('is five when an entry has come, and the entries of that queue alone, with %i queues watched', async (count) => {
+  it.each([1, 100])('is five statements when an entry was added, for that queue only, with %i queues watched', async (count) => {
     const watches = watchQueues(count);
     expect(await statementsFor(() => put(pair().other, 'q0/n', '1'))).toBe(5);
     expectOneChange(watches);
@@ -153,21 +153,21 @@ describe('how much is asked each time', () => {
     expect(watches.map(({ states }) => states.length)).toEqual([2, ...watches.slice(1).map(() => 1)]);
   }
 
-  it.each([1, 1_000])('is three statements when one key has gone, with %i keys watched', async (count) => {
+  it.each([1, 1_000])('is three statements when one key was deleted, with %i keys watched', async (count) => {
     await put(pair().other, 'k0', '1');
     const watches = watchKeys(count);
     expect(await statementsFor(() => deleteKey('k0'))).toBe(3);
     expectOneChange(watches);
   });
 
-  it.each([1, 100])('is five when an entry has gone, and the entries of that queue alone, with %i queues watched', async (count) => {
+  it.each([1, 100])('is five statements when an entry was deleted, for that queue only, with %i queues watched', async (count) => {
     await put(pair().other, 'q0/n', '1');
     const watches = watchQueues(count);
     expect(await statementsFor(() => deleteKey('q0/n'))).toBe(5);
     expectOneChange(watches);
   });
 
-  it('is all that is watched, at once, when more was deleted than the file remembers', async () => {
+  it('is everything that is watched, when more was deleted than the file records', async () => {
     for (const key of ['k0', 'k1']) await put(pair().other, key, '1');
     const watches = watchKeys(2);
     const list = await pair().watchList('q');
@@ -181,7 +181,7 @@ describe('how much is asked each time', () => {
     expect(list.latest?.map(textOf)).toEqual([String(CHANGES_KEPT - 1)]);
   });
 
-  it('does not grow with the number of deletions: the file remembers only the last ones', async () => {
+  it('does not grow with the number of deletions: the file records only the last ones', async () => {
     const raw = pair().rig.raw();
     for (let change = 0; change < CHANGES_KEPT; change += 1) raw.exec(`INSERT INTO keys VALUES ('k', x'', 0, 0, NULL); DELETE FROM keys`);
     expect(pair().rig.ask('SELECT count(*) FROM gone')).toBe(CHANGES_KEPT);
@@ -189,7 +189,7 @@ describe('how much is asked each time', () => {
     expect(pair().rig.ask('SELECT count(*) FROM gone')).toBe(CHANGES_KEPT);
   });
 
-  it('is no reading of keys when others have only renewed', async () => {
+  it('includes no keys when others have only renewed leases', async () => {
     const lease = await pair().other.grantLease(60_000, LEASE_CALL);
     await put(pair().other, 'a', '1', lease.id);
     await pair().watch('a');

@@ -79,7 +79,7 @@ describe('a change by another process', () => {
     expect([key.latest, list.latest?.map(({ name }) => name)]).toEqual([undefined, ['b']]);
   });
 
-  it('that puts one and deletes another at once is seen, though as many are there as before', async () => {
+  it('that puts one key and deletes another at once is seen, although the number of keys is the same', async () => {
     await put(pair().other, 'q/a', '1');
     const list = await pair().watchList('q');
     const { revision = '' } = (await pair().other.read('q/a', CALL)) ?? {};
@@ -92,7 +92,7 @@ describe('a change by another process', () => {
     expect(list.latest?.map(({ name }) => name)).toEqual(['b']);
   });
 
-  it('to a key is shown to those who watch what it is below, at any depth', async () => {
+  it('to a key is shown to watches of each of its parent paths', async () => {
     const [near, far, beside] = [await pair().watchList('a/b'), await pair().watchList('a'), await pair().watchList('a/bc')];
     await put(pair().other, 'a/b/c', '1');
     await pass(10);

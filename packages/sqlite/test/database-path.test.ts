@@ -73,7 +73,7 @@ describe('the type of the file system that a path lies on', () => {
   );
 });
 
-describe('a place', () => {
+describe('a path', () => {
   function refusal(file: string): unknown {
     try {
       return checkDatabasePath(file);
@@ -95,7 +95,7 @@ describe('a place', () => {
     expect(checkDatabasePath(join(rig.folder, 'link.db'))).toBe(rig.file);
   });
 
-  it('is that of the file that a link will name, which is not there yet', () => {
+  it('of a link to a file that does not exist yet is resolved to that file', () => {
     using rig = new Rig();
     mkdirSync(join(rig.folder, 'data'));
     symlinkSync('data/state.db', rig.file);
@@ -107,7 +107,7 @@ describe('a place', () => {
     expect(refusal(rig.folder)).toMatchObject({ code: 'UNSUPPORTED', outcome: 'refused', message: `sqlite: ${rig.folder} is not a file` });
   });
 
-  it('of a file with a second name is refused by either, for it would have two logs', async () => {
+  it('of a file with a second hard link is refused by either name, because it would have two logs', async () => {
     using rig = new Rig();
     await (await rig.open()).close();
     const other = join(rig.folder, 'other.db');
@@ -119,7 +119,7 @@ describe('a place', () => {
     }
   });
 
-  it('without a folder is out of reach: nothing is made', async () => {
+  it('in a folder that does not exist is UNREACHABLE, and nothing is created', async () => {
     using rig = new Rig();
     const file = join(rig.folder, 'none', 'state.db');
     const refused = rig.open({ file });
@@ -127,7 +127,7 @@ describe('a place', () => {
     await expect(refused).rejects.toThrow(`the folder of ${file} cannot be reached`);
   });
 
-  it('that a circle of links leads to is refused', async () => {
+  it('through a cycle of links is refused', async () => {
     using rig = new Rig();
     symlinkSync('other.db', rig.file);
     symlinkSync('state.db', join(rig.folder, 'other.db'));
@@ -140,7 +140,7 @@ describe('a place', () => {
     expect(refusal(join(rig.file, 'state.db'))).toMatchObject({ code: 'PERMISSION_DENIED', outcome: 'refused' });
   });
 
-  it('on a file system that machines share is refused before a file is made there', async () => {
+  it('on a network file system is refused before a file is created there', async () => {
     using rig = new Rig();
     mountinfo = [ROOT, mount(rig.folder, 'nfs4')].join('\n');
     const refused = rig.open();
@@ -150,7 +150,7 @@ describe('a place', () => {
     expect(refusal(rig.file)).toBe(rig.file);
   });
 
-  it('that a link leads to, on such a file system, is refused, the file there or not', () => {
+  it('of a link to such a file system is refused, whether the file exists or not', () => {
     using rig = new Rig();
     const shared = join(rig.folder, 'shared');
     mkdirSync(shared);
@@ -161,7 +161,7 @@ describe('a place', () => {
     expect(refusal(rig.file)).toMatchObject({ code: 'UNSUPPORTED' });
   });
 
-  it('is good where the kernel does not say what is mounted', () => {
+  it('is accepted if the kernel does not report mounts', () => {
     using rig = new Rig();
     mountinfo = '';
     expect(checkDatabasePath(rig.file)).toBe(rig.file);

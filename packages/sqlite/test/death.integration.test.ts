@@ -43,7 +43,7 @@ describe('a process that is killed', () => {
     await watch.stop();
   });
 
-  it('keeps its keys until its ttl is over where it said that they outlive it', async () => {
+  it('keeps its keys for its ttl if its lease was granted to outlive the process', async () => {
     await using holder = await hold(2_000, '', 'outlives');
     const watch = await watchLeader(store);
     const sent = (await holder.waitFor('holds', { withinMs: WITHIN_MS })).fields['sent'];
@@ -53,7 +53,7 @@ describe('a process that is killed', () => {
     await watch.stop();
   });
 
-  it('loses its keys though its parent does not ask what became of it', async () => {
+  it('loses its keys although its parent has not collected its exit status', async () => {
     // The shell becomes a process that has a child, and never asks.
     const script = nodeCommand(HOLDER, [file.path, 'leader', String(LONG_TTL_MS)]);
     await using parent = await spawnCommand('sh', ['-c', '"$@" & exec sleep 600', 'sh', ...script]);
@@ -65,7 +65,7 @@ describe('a process that is killed', () => {
     await watch.stop();
   });
 
-  it('and was not watched loses its keys when the next lease is granted', async () => {
+  it('without being watched loses its keys when the next lease is granted', async () => {
     await using holder = await hold(LONG_TTL_MS);
     holder.sigkill();
     await holder.exited;
@@ -75,7 +75,7 @@ describe('a process that is killed', () => {
     expect(await store.read('leader', CALL)).toBeUndefined();
   });
 
-  it('is missed by every one of those who watch, and its keys are taken away once', async () => {
+  it('is noticed by every watching process, and its keys are deleted once', async () => {
     await using holder = await hold(LONG_TTL_MS);
     const stores = await Promise.all(Array.from({ length: 10 }, () => file.open()));
     const watches = stores.map((one) => new Recorder<Entry | undefined>((options) => one.watch('leader', options)));
@@ -86,7 +86,7 @@ describe('a process that is killed', () => {
     await Promise.all(watches.map((watch) => watch.stop()));
   });
 
-  it('leaves another’s keys alone', async () => {
+  it('does not lose the keys of another process', async () => {
     await using holder = await hold(LONG_TTL_MS);
     await using _other = await file.hold('other', LONG_TTL_MS);
     const watch = await watchLeader(store);
@@ -98,7 +98,7 @@ describe('a process that is killed', () => {
 });
 
 describe('a process that is stopped', () => {
-  it('keeps its keys for its ttl, and to the end of it; when it goes on it finds its lease gone', async () => {
+  it('keeps its keys until the end of its ttl, and finds its lease expired when it resumes', async () => {
     const ttlMs = 1_500;
     await using holder = await hold(ttlMs, 'renews');
     const watch = await watchLeader(store);

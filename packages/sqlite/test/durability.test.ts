@@ -50,7 +50,7 @@ async function put(key: string, bound: string | null): Promise<string> {
   return (swap.swapped ? swap.revisions[0] : undefined) ?? expect.unreachable('not swapped');
 }
 
-describe('a commit that no loss of power undoes', () => {
+describe('a commit that survives a loss of power', () => {
   it('is that of a key without a lease: made, changed, deleted, or freed of its lease', async () => {
     expect(await modeOf(put('term', null))).toBe('FULL');
     const { revision = '' } = (await store.read('term', CALL)) ?? {};
@@ -81,7 +81,7 @@ describe('a commit that no loss of power undoes', () => {
     expect(commits).toEqual(['FULL']);
   });
 
-  it('is written so after any number of others that need not be, and once the file was opened again', async () => {
+  it('is synced after any number of commits that are not, and after the file was opened again', async () => {
     for (let turn = 0; turn < 3; turn += 1) {
       expect(await modeOf(store.renewLease(lease.id, LEASE_CALL))).toBe('NORMAL');
       expect(await modeOf(put(`a${turn}`, null))).toBe('FULL');
@@ -95,7 +95,7 @@ describe('a commit that no loss of power undoes', () => {
     expect(commits).toEqual(['FULL', 'NORMAL', 'FULL']);
   });
 
-  it.each(['FULL', 'NORMAL'])('is written so though the change to %s failed before', async (mode) => {
+  it.each(['FULL', 'NORMAL'])('is synced although the change to %s failed before', async (mode) => {
     const planted = `PRAGMA synchronous = ${mode}`;
     const observe = tap.before;
     await store.renewLease(lease.id, LEASE_CALL);
@@ -112,7 +112,7 @@ describe('a commit that no loss of power undoes', () => {
   });
 });
 
-describe('a commit that a loss of power may undo, for the boot ends with it', () => {
+describe('a commit that a loss of power may undo, because it ends all leases', () => {
   it('is that of a lease, a renewal, an entry, a key under a lease, a check, a revocation', async () => {
     const granted = store.grantLease(60_000, LEASE_CALL);
     expect(await modeOf(granted)).toBe('NORMAL');

@@ -178,7 +178,7 @@ describe('an error at the commit', () => {
     expect(textOf(await (await rig().open()).read('a', CALL))).toBe('mine');
   });
 
-  it('that SQLite did is shown by the watches of the same store', async () => {
+  it('that SQLite has done is shown by the watches of the same store', async () => {
     stopTime();
     const disk = new FaultyDisk();
     const store = await rig().open({ connect: (path) => disk.connect(path) });
@@ -191,7 +191,7 @@ describe('an error at the commit', () => {
     await watch.stop();
   });
 
-  it('of a lease, an entry, a renewal or a revocation is as unknown', async () => {
+  it('of a lease, an entry, a renewal or a revocation is unknown as well', async () => {
     const disk = new FaultyDisk();
     const store = await rig().open({ connect: (path) => disk.connect(path) });
     const lease = await store.grantLease(1_000, LEASE_CALL);
@@ -214,7 +214,7 @@ describe('an error at the commit', () => {
     return { tap, store };
   }
 
-  it('that SQLite did not do is as unknown, for a reader after a crash might find it; and it is undone', async () => {
+  it('that SQLite has not done is unknown as well, because a reader after a crash might find it; it is rolled back', async () => {
     const { tap, store } = await openWithoutCommit(1034);
     expect(await errorOf(put(store))).toMatchObject({ code: 'STORE_FAILED', outcome: 'unknown' });
     tap.before = () => {};
@@ -223,14 +223,14 @@ describe('an error at the commit', () => {
     expect(textOf(await store.read('a', CALL))).toBe('mine');
   });
 
-  it('for want of space leaves nothing: it is not sent', async () => {
+  it('for lack of space changes nothing, and is notSent', async () => {
     const { tap, store } = await openWithoutCommit(13);
     expect(await errorOf(put(store))).toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent' });
     tap.before = () => {};
     expect(await store.read('a', CALL)).toBeUndefined();
   });
 
-  it('because others hold the file is waited for, and done once', async () => {
+  it('because others have locked the file is tried again, and applied once', async () => {
     const tap = new Tap();
     const store = await rig().open({ connect: tap.connect });
     const before = Number(rig().ask('SELECT revision FROM store'));
@@ -275,7 +275,7 @@ describe('a file that cannot grow', () => {
     expect(await store.read('a', CALL)).toBeUndefined();
   });
 
-  it('has room again when something goes', async () => {
+  it('accepts writes again when something was deleted', async () => {
     const tap = new Tap();
     limited(tap);
     const store = await rig().open({ connect: tap.connect });

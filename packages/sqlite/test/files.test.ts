@@ -105,7 +105,7 @@ describe('a damaged file', () => {
     writeFileSync(rig.file, content);
   }
 
-  it('in the middle: what meets the damage says so, and what to do; nothing is called absent', async () => {
+  it('in the middle: a call that reads a damaged page reports it and what to do; no key appears absent', async () => {
     await filled();
     const pages = statSync(rig.file).size / 4_096;
     damage(pages - 3);
@@ -124,7 +124,7 @@ describe('a damaged file', () => {
     await expect(store.list('k', CALL)).rejects.toMatchObject({ code: 'CORRUPT', outcome: 'refused' });
   });
 
-  it('ends the watches that meet the damage, with that', async () => {
+  it('ends the watches that read a damaged page with that error', async () => {
     await filled();
     const store = await rig.open();
     const watch = new Recorder((options) => store.watchList('k', options));
@@ -227,7 +227,7 @@ describe('a file that is removed or replaced while it is open', () => {
     return (await store.compareAndSwap([change], CALL)).swapped;
   }
 
-  it('is another store: its leases are gone, and so are their keys', async () => {
+  it('is an empty store: the old leases and their keys are gone', async () => {
     const [one, two] = [await rig.open(), await rig.open()];
     const lease = await one.grantLease(60_000, LEASE_CALL);
     await put(one, 'leader', 'one', lease.id);
@@ -248,7 +248,7 @@ describe('a file that is removed or replaced while it is open', () => {
     expect(textOf(await (await rig.open()).read('leader', CALL))).toBe('two');
   });
 
-  it('removed, its watches show the new state: nothing', async () => {
+  it('removed: its watches show the absence of their keys', async () => {
     const store = await rig.open();
     await put(store, 'a', 'old');
     const key = new Recorder((options) => store.watch('a', options));
@@ -269,7 +269,7 @@ describe('a file that is removed or replaced while it is open', () => {
     return { store, key, list };
   }
 
-  it('replaced, its watches show what is in the new one', async () => {
+  it('replaced: its watches show the state of the new file', async () => {
     const { store, key, list } = await openWatched();
     await expect.poll(() => list.latest?.map(textOf), SOON).toEqual(['old']);
     await replace(async (file) => {
@@ -281,7 +281,7 @@ describe('a file that is removed or replaced while it is open', () => {
     expect(textOf(await store.read('x', CALL))).toBe('new');
   });
 
-  it('replaced by one whose keys have the same revisions, as a copy that went its own way may, its watches show what is in the new one', async () => {
+  it('replaced by a changed copy with the same revisions: its watches show the state of the new file', async () => {
     const { store, key, list } = await openWatched();
     const gone = new Recorder((options) => store.watch('gone', options));
     await put(store, 'gone', 'old');
@@ -303,28 +303,31 @@ describe('a file that is removed or replaced while it is open', () => {
     ['is replaced', true, true],
     ['is removed', true, false],
     ['was not there before, and is removed', false, false],
-  ])('that %s just as it is opened is never written to: the next call finds what is there then', async (_, wasThere, isReplaced) => {
-    const file = join(rig.folder, 'new.db');
-    const other = await rig.open({ file });
-    await put(other, 'a', 'new');
-    await other.close();
-    if (wasThere) await (await rig.open()).close();
-    let raced = false;
-    const racing = {
-      connect: (path: string): Connection => {
-        const connection = connectFile(path);
-        if (!raced) {
-          raced = true;
-          if (isReplaced) renameSync(file, rig.file);
-          else rmSync(rig.file);
-        }
-        return connection;
-      },
-    };
-    await expect(rig.open(racing)).rejects.toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent', details: { file: rig.file } });
-    expect(existsSync(`${rig.file}-wal`)).toBe(false);
-    expect(textOf(await (await rig.open(racing)).read('a', CALL))).toBe(isReplaced ? 'new' : undefined);
-  });
+  ])(
+    'that %s while it is being opened is never written to: the next call uses the file that is there then',
+    async (_, wasThere, isReplaced) => {
+      const file = join(rig.folder, 'new.db');
+      const other = await rig.open({ file });
+      await put(other, 'a', 'new');
+      await other.close();
+      if (wasThere) await (await rig.open()).close();
+      let raced = false;
+      const racing = {
+        connect: (path: string): Connection => {
+          const connection = connectFile(path);
+          if (!raced) {
+            raced = true;
+            if (isReplaced) renameSync(file, rig.file);
+            else rmSync(rig.file);
+          }
+          return connection;
+        },
+      };
+      await expect(rig.open(racing)).rejects.toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent', details: { file: rig.file } });
+      expect(existsSync(`${rig.file}-wal`)).toBe(false);
+      expect(textOf(await (await rig.open(racing)).read('a', CALL))).toBe(isReplaced ? 'new' : undefined);
+    },
+  );
 
   it('replaced by another store, with its log left beside it, is not read together with that log', async () => {
     const store = await rig.open();
@@ -337,7 +340,7 @@ describe('a file that is removed or replaced while it is open', () => {
     await expect(store.read('a', CALL)).rejects.toMatchObject({ code: 'CORRUPT', outcome: 'refused' });
   });
 
-  it('replaced by what is no store, says so until a store is there again', async () => {
+  it('replaced by a file that is no store: calls are UNSUPPORTED until a store is there again', async () => {
     const store = await rig.open();
     await put(store, 'a', 'old');
     remove();
@@ -349,7 +352,7 @@ describe('a file that is removed or replaced while it is open', () => {
     expect(await put(store, 'a', 'new')).toBe(true);
   });
 
-  it('with its folder, is out of reach until the folder is back', async () => {
+  it('removed with its folder: calls are UNREACHABLE', async () => {
     const store = await rig.open();
     await put(store, 'a', 'old');
     rmSync(rig.folder, { recursive: true });

@@ -75,7 +75,7 @@ describe('a process', () => {
     other.close();
   });
 
-  it('has nothing left of a store that was closed, whatever was under way: no timer, no watch of a file, no log', async () => {
+  it('keeps nothing of a closed store, whatever was under way: no timer, no watch of a file, no log', async () => {
     await using script = await start('a closed store');
     const done = await script.waitFor('done', { withinMs: WAIT_MS });
     expect(done.fields['left']).toEqual([]);

@@ -50,7 +50,7 @@ beforeEach(() => {
 });
 
 describe('the watcher of the log', () => {
-  it('are changes of the log, of whatever kind, and keep no process alive', () => {
+  it('reports each change of the log, and does not keep the process alive', () => {
     const log = new LogWatcher('/data/state.db');
     log.start(count);
     expect(last()).toMatchObject({ path: '/data/state.db-wal', options: { persistent: false } });
@@ -59,14 +59,14 @@ describe('the watcher of the log', () => {
     expect(reported).toBe(2);
   });
 
-  it('are asked for once, however often', () => {
+  it('starts one watch of the file, however often it is started', () => {
     const log = new LogWatcher('/data/state.db');
     log.start(count);
     log.start(count);
     expect(system.watches.length).toBe(1);
   });
 
-  it('end when they are not wanted, and may begin again', () => {
+  it('stops, and can be started again', () => {
     const log = new LogWatcher('/data/state.db');
     log.start(count);
     const { watcher } = last();
@@ -89,7 +89,7 @@ describe('the watcher of the log', () => {
   });
 
   it.each(['ENOSPC', 'EMFILE', 'ENOENT', 'ENOSYS'])(
-    'are done without where the system refuses them (%s), and not asked for again',
+    'reports nothing if the system refuses the watch (%s), and does not try again',
     (refusal) => {
       system.refusal = refusal;
       const log = new LogWatcher('/data/state.db');
@@ -101,7 +101,7 @@ describe('the watcher of the log', () => {
     },
   );
 
-  it('are done without once they have failed', () => {
+  it('reports nothing after the watch has failed, and does not try again', () => {
     const log = new LogWatcher('/data/state.db');
     log.start(count);
     const { watcher } = last();
@@ -124,7 +124,7 @@ describe('a store whose system sends no notifications', () => {
     rig[Symbol.dispose]();
   });
 
-  it('shows what others change all the same, within 10 ms', async () => {
+  it('shows the changes of others within 10 ms', async () => {
     const [store, other] = [await rig.open(), await rig.open()];
     const watch = new Recorder<Entry | undefined>((options) => store.watch('a', options));
     await pass(2);

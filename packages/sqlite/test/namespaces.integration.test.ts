@@ -71,7 +71,7 @@ async function grantsOf(script: ScriptProcess, count: number): Promise<void> {
 }
 
 describe.runIf(canUnshare(...PID_SPACE))('a process in another pid namespace', () => {
-  it('that is killed keeps its keys for its ttl, to the end of it', async () => {
+  it('that is killed keeps its keys until the end of its ttl', async () => {
     await using holder = await startIn(PID_SPACE, HOLDER, [file.path, 'leader', String(TTL_MS), 'renews']);
     // Ids start at 1 in the new namespace. Outside, another process has this id.
     const { fields } = await holder.waitFor('holds', { withinMs: WITHIN_MS });
@@ -83,7 +83,7 @@ describe.runIf(canUnshare(...PID_SPACE))('a process in another pid namespace', (
     await watch.stop();
   });
 
-  it('is not taken for dead while it lives, whatever process has its id here', async () => {
+  it('is not considered dead while it lives, whatever process has its id here', async () => {
     await using holder = await startIn(PID_SPACE, HOLDER, [file.path, 'leader', String(LONG_TTL_MS)]);
     await holder.waitFor('holds', { withinMs: WITHIN_MS });
     const watch = await watchLeader(store);
@@ -92,7 +92,7 @@ describe.runIf(canUnshare(...PID_SPACE))('a process in another pid namespace', (
     await watch.stop();
   });
 
-  it('does not take for dead those outside, whom it cannot see', async () => {
+  it('does not consider processes outside dead, which it cannot see', async () => {
     await using _holder = await file.hold('leader', LONG_TTL_MS);
     await using watcher = await startIn(PID_SPACE, WATCHER, [file.path, 'leader']);
     await watcher.waitFor('present', { withinMs: WITHIN_MS });
@@ -110,7 +110,7 @@ describe.runIf(canUnshare(...TIME_SPACE))('a process in another time namespace',
     return BigInt(String(fields['seen']));
   }
 
-  it('that is killed keeps its keys to the same moment as everybody’s: neither early nor by the distance of its clock too late', async () => {
+  it('that is killed keeps its keys exactly until the end of its ttl, whatever the offset of its clock', async () => {
     await using holder = await startIn(TIME_SPACE, HOLDER, [file.path, 'leader', String(TTL_MS), 'renews']);
     await holder.waitFor('holds', { withinMs: WITHIN_MS });
     const watch = await watchLeader(store);
@@ -138,7 +138,7 @@ describe.runIf(canUnshare(...TIME_SPACE))('a process in another time namespace',
   });
 });
 
-describe.runIf(canUnshare('--mount'))('a process that has the file alone mounted, and not its folder', () => {
+describe.runIf(canUnshare('--mount'))('a process for which only the file is mounted, not its folder', () => {
   it('is refused: it would keep a log of its own, and elect a leader of its own', async () => {
     const other = await makeScratch('mounted');
     const at = join(other.path, 'state.db');

@@ -29,7 +29,7 @@ describe('a URL', () => {
     expect(readOptions('sqlite:/state.db?namespace=team%2Fapp&moved=false')).toMatchObject({ namespace: 'team/app', moved: false });
   });
 
-  it('has defaults for all but the file', () => {
+  it('has defaults for everything except the file', () => {
     for (const url of ['sqlite:/state.db', 'sqlite:/state.db?'])
       expect(readOptions(url)).toEqual({
         file: '/state.db',
@@ -74,7 +74,7 @@ describe('a URL', () => {
 describe('options', () => {
   const file = '/state.db';
 
-  it('are taken as they are, the file from the current folder on', () => {
+  it('are kept as given; the file is relative to the current folder', () => {
     expect(readOptions({ file: 'a%20b.db', namespace: 'a/b', connectTimeoutMs: 100, moved: true })).toEqual({
       file: resolve('a%20b.db'),
       namespace: 'a/b',

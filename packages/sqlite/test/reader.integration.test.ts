@@ -47,8 +47,8 @@ async function read(): Promise<ScriptProcess> {
   return reader;
 }
 
-describe.runIf(process.platform === 'linux' && process.arch !== 'ia32' && canBecomeOthers())('another user who may read', () => {
-  it('stops all elections by a lock on the index of the log, as long as it is held', async () => {
+describe.runIf(process.platform === 'linux' && process.arch !== 'ia32' && canBecomeOthers())('another user who may read the file', () => {
+  it('stops all elections while holding a lock on the index of the log', async () => {
     await (await openSqlite({ file })).close();
     chmodSync(file, 0o644);
     await using leader = await begin('a');
@@ -66,7 +66,7 @@ describe.runIf(process.platform === 'linux' && process.arch !== 'ia32' && canBec
     await until(() => count('elected') > elections, { what: 'somebody leads again', ...WAIT });
   });
 
-  it('cannot when the file has the mode that a store gives it', async () => {
+  it('cannot do so if the file has the mode that a store gives it', async () => {
     await using leader = await begin('a');
     await leader.waitFor('elected', WAIT);
     await using reader = await read();

@@ -53,7 +53,7 @@ describe('a file that cannot be read', () => {
     expect([textOf(key.latest), key.stale.length]).toEqual(['2', 1]);
   });
 
-  it('keeps a new watch waiting for its first state; it is not called stale before it has one', async () => {
+  it('makes a new watch wait for its first state, without onStale', async () => {
     failing = true;
     const watch = pair().follow((options) => pair().store.watch('a', options));
     await pass(3_000);

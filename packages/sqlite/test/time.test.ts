@@ -247,7 +247,7 @@ describe('another machine', () => {
     await expect(rig().open()).rejects.toMatchObject({ code: 'SHARED_FILE' });
   });
 
-  it('that says so takes no leases of its own machine away', async () => {
+  it('that says so ends no leases of its own machine', async () => {
     const { store, lease } = await leased();
     await rig().open({ moved: true });
     expect(textOf(await store.read('a', CALL))).toBe('a');
@@ -262,8 +262,8 @@ describe('another machine', () => {
   });
 });
 
-describe('what a store says of how leases end', () => {
-  it('is that they end with their process, where that can be seen; else only in time', async () => {
+describe('the capability expiresOnExitWithinMs of a store', () => {
+  it('is declared if the store can see processes die, and absent otherwise', async () => {
     const seeing = await rig().open({ host: rig().host({ space: 'here' }) });
     const blind = await rig().open();
     expect(ownIdentity()).toBeDefined();

@@ -41,14 +41,14 @@ describe('an answer', () => {
     expect(server.requests).toEqual(['/etcdserverpb.KV/Range']);
   });
 
-  it('says in words what is wrong, percent-encoded or not', async () => {
+  it('has a message, percent-encoded or not', async () => {
     await using server = await startFakeServer(fails(14, 'etcdserver: no leader %E2%80%94 yet'));
     await expect(read(clientOf([server.port]))).rejects.toThrow('etcd Range: etcdserver: no leader — yet');
     server.answer = fails(14, '100% wrong');
     await expect(read(clientOf([server.port]))).rejects.toThrow('etcd Range: 100% wrong');
   });
 
-  it('may come in any pieces', async () => {
+  it('may arrive in pieces of any length', async () => {
     const framed = new Uint8Array([0, 0, 0, 0, EMPTY_RANGE.length, ...EMPTY_RANGE]);
     await using server = await startFakeServer((stream) => {
       raw(
@@ -61,7 +61,7 @@ describe('an answer', () => {
 });
 
 describe('an abort', () => {
-  it('rejects with its reason at once, and tells the server', async () => {
+  it('rejects with its reason at once, and resets the request at the server', async () => {
     const codes: number[] = [];
     await using server = await startFakeServer((stream) => {
       stream.on('close', () => void codes.push(stream.rstCode));
@@ -86,7 +86,7 @@ describe('an abort', () => {
 });
 
 describe('a connection', () => {
-  it('that the server means to end serves what it has, and no more', async () => {
+  it('that the server announces to close finishes its calls and accepts no new ones', async () => {
     const held: (() => void)[] = [];
     await using server = await startFakeServer((stream) => void held.push(() => ok()(stream, {})));
     const client = clientOf([server.port]);
@@ -101,7 +101,7 @@ describe('a connection', () => {
     expect(await first).toEqual({ revision: 7n, kvs: [] });
   });
 
-  it('that has used up its numbers makes way for a new one, and finishes what it has', async () => {
+  it('that has used up its stream numbers finishes its calls; new calls get a new connection', async () => {
     const held: (() => void)[] = [];
     await using server = await startFakeServer((stream) => void held.push(() => ok()(stream, {})));
     const client = clientOf([server.port], { maxRequests: 3 });
@@ -113,7 +113,7 @@ describe('a connection', () => {
     await expect.poll(() => server.sessions.map(({ destroyed }) => destroyed), SOON).toEqual([true, false]);
   });
 
-  it('serves a hundred calls on one signal at a time, without a warning', async () => {
+  it('serves a hundred concurrent calls with one signal, without a warning', async () => {
     const warnings: Error[] = [];
     const record = (warning: Error): void => void warnings.push(warning);
     process.on('warning', record);
@@ -126,14 +126,14 @@ describe('a connection', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('to what speaks no HTTP/2 is no store', async () => {
+  it('to a server that does not speak HTTP/2 is UNSUPPORTED', async () => {
     const web = createHttpServer((_, response) => response.end('hello'));
     const port = await listen(web);
     await expect(openEtcd(`etcd://127.0.0.1:${port}`)).rejects.toMatchObject({ code: 'UNSUPPORTED', outcome: 'refused' });
     web.close();
   });
 
-  it('to what greets in words of its own is no store', async () => {
+  it('to a server that sends a greeting of another protocol is UNSUPPORTED', async () => {
     const other = createTcpServer((socket) => {
       socket.on('error', () => {});
       socket.write('-ERR unknown command\r\n');
@@ -143,12 +143,12 @@ describe('a connection', () => {
     other.close();
   });
 
-  it('to another service is no store', async () => {
+  it('to another HTTP/2 service is UNSUPPORTED', async () => {
     await using server = await startFakeServer(fails(12, 'unknown service etcdserverpb.Maintenance'));
     await expect(openEtcd(`etcd://127.0.0.1:${server.port}`)).rejects.toMatchObject({ code: 'UNSUPPORTED' });
   });
 
-  it('that is accepted and never answered is given up in time, and nothing was sent', async () => {
+  it('that is accepted and never answered is given up at the timeout, as notSent', async () => {
     const sockets: Socket[] = [];
     const mute = createTcpServer((socket) => void sockets.push(socket.resume()));
     const port = await listen(mute);
@@ -162,14 +162,14 @@ describe('a connection', () => {
     mute.close();
   });
 
-  it('that is ended at once is none', async () => {
+  it('that the server closes at once is UNREACHABLE', async () => {
     const rude = createTcpServer((socket) => socket.destroy());
     const port = await listen(rude);
     await expect(openEtcd(`etcd://127.0.0.1:${port}`)).rejects.toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent' });
     rude.close();
   });
 
-  it('that the caller brings is used, and given back if it comes too late', async () => {
+  it('from the caller’s connect function is used, and destroyed if it opens too late', async () => {
     await using server = await startFakeServer(ok());
     const brought: Socket[] = [];
     const bring = async (delayMs: number): Promise<Socket> => {
@@ -189,7 +189,7 @@ describe('a connection', () => {
     });
   });
 
-  it('to a server that is only slow is kept; one that no longer answers a ping is ended', async () => {
+  it('to a slow server is kept; one that answers no ping is ended', async () => {
     await using server = await startFakeServer(silent);
     await using proxy = await startProxy(`tcp://127.0.0.1:${server.port}`);
     const client = clientOf([proxy.port]);
@@ -208,7 +208,7 @@ describe('a connection', () => {
 });
 
 describe('an HTTP/2 connection', () => {
-  it('that the server ends for an error leaves open what the server took, whatever that error is called', async () => {
+  it('that the server ends with an error leaves the accepted calls unknown, whatever the error code', async () => {
     let taken = 0;
     await using server = await startFakeServer((stream) => {
       taken += 1;
@@ -218,7 +218,7 @@ describe('an HTTP/2 connection', () => {
     expect(taken).toBe(1);
   });
 
-  it('is asked whether it lives no more often than the server allows, however many calls it leaves unanswered', async () => {
+  it('is pinged no more often than the server allows, however many calls are unanswered', async () => {
     await using server = await startFakeServer(() => {});
     let pings = 0;
     const client = clientOf([server.port]);
@@ -232,7 +232,7 @@ describe('an HTTP/2 connection', () => {
     expect(pings).toBeLessThanOrEqual(2);
   });
 
-  it('is kept where the answer to a ping came while this process stood still', async () => {
+  it('is kept if the answer to a ping came while this process was paused', async () => {
     await using server = await startFakeServer(() => {});
     const client = clientOf([server.port], { keepalive: { intervalMs: 200, timeoutMs: 100 } });
     const { probe } = Http2Connection.prototype;
@@ -254,14 +254,14 @@ describe('several members', () => {
     return Promise.all([startFakeServer(first), startFakeServer(second)]);
   }
 
-  it('one that refuses connections is passed over', async () => {
+  it('one that refuses connections is skipped', async () => {
     await using server = await startFakeServer(ok());
     const client = clientOf([closedPort, server.port]);
     for (let i = 0; i < 20; i += 1) await read(client);
     expect(server.sessions.length).toBe(1);
   });
 
-  it('one that never answers costs a quarter of a second, once', async () => {
+  it('one that never answers delays the first call by 250 ms, and no other', async () => {
     const mute = createTcpServer(() => {});
     const mutePort = await listen(mute);
     await using server = await startFakeServer(ok());
@@ -286,7 +286,7 @@ describe('several members', () => {
     await Promise.all([bad, good].map((server) => server[Symbol.asyncDispose]()));
   });
 
-  it('one that has said no is the one to ask again', async () => {
+  it('one that has refused a call gets the next one', async () => {
     const [first, second] = await two(fails(7, 'etcdserver: permission denied'), ok());
     const client = clientOf([first.port, second.port]);
     for (let i = 0; i < 3; i += 1) await expect(read(client)).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
@@ -294,7 +294,7 @@ describe('several members', () => {
     await Promise.all([first, second].map((server) => server[Symbol.asyncDispose]()));
   });
 
-  it('opening asks the next when one cannot serve', async () => {
+  it('opening a store goes to the next member if one cannot serve', async () => {
     const version = new Uint8Array([0x12, 5, ...new TextEncoder().encode('3.6.1')]);
     const [bad, good] = await two(fails(14, 'etcdserver: no leader'), ok(version));
     for (let i = 0; i < 4; i += 1) {
@@ -324,7 +324,7 @@ describe('a token', () => {
     return Object.assign(server, { logins: () => logins });
   }
 
-  it('is fetched once, for all who wait for it', async () => {
+  it('is fetched once for all calls that wait for it', async () => {
     await using server = await guarded((token) => token === 't1');
     const client = clientOf([server.port], { credentials });
     await Promise.all(Array.from({ length: 20 }, () => read(client)));
@@ -344,13 +344,13 @@ describe('a token', () => {
     },
   );
 
-  it('that is turned away again although it is new ends the call', async () => {
+  it('that is refused again although it is new makes the call fail', async () => {
     await using server = await guarded(() => false);
     await expect(read(clientOf([server.port], { credentials }))).rejects.toMatchObject({ code: 'UNAUTHENTICATED', outcome: 'refused' });
     expect([server.logins(), server.requests.length]).toEqual([2, 4]);
   });
 
-  it('that does not come leaves the call unsent', async () => {
+  it('that cannot be fetched leaves the call notSent', async () => {
     await using server = await startFakeServer(silent);
     await expect(read(clientOf([server.port], { credentials }), 200)).rejects.toMatchObject({ outcome: 'notSent' });
     server.answer = (stream) => stream.close(2);

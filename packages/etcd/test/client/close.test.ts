@@ -19,7 +19,7 @@ vi.mock('node:http2', async (importOriginal) => {
 });
 
 it.each(Array.from({ length: 12 }, (_, turns) => turns))(
-  'leaves no socket where it is closed %i turns after the server’s first word',
+  'leaves no socket if it is closed %i turns after the server’s first frame',
   async (turns) => {
     await using server = await startFakeServer(ok());
     const sockets: Socket[] = [];
@@ -40,7 +40,7 @@ it.each(Array.from({ length: 12 }, (_, turns) => turns))(
 );
 
 it.each(Array.from({ length: 12 }, (_, turns) => turns))(
-  'leaves no socket where it is closed %i turns after the socket to a silent server has opened',
+  'leaves no socket if it is closed %i turns after the socket to a silent server has opened',
   async (turns) => {
     const server = createServer(() => {});
     const socket = connect({ host: '127.0.0.1', port: await listen(server) });

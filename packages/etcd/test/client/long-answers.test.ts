@@ -34,7 +34,7 @@ async function connectionTo(port: number, freeBytes?: number) {
   return openConnection({ host: '127.0.0.1', port }, { ...options, connect: (to, stop) => connectSocket(to, {}, stop) }, signal);
 }
 
-describe('an answer is refused when it is announced', () => {
+describe('an answer is refused as soon as its header announces its length', () => {
   it.each([
     ['a version longer than any', status, begins(announce(2 ** 18 + 1))],
     ['keys and values longer than any', range, begins(announce(17 * 2 ** 20 + 1))],
@@ -47,7 +47,7 @@ describe('an answer is refused when it is announced', () => {
   });
 });
 
-describe('answers for which there is too little memory', () => {
+describe('answers beyond the allowance of memory', () => {
   const LONG = new Uint8Array(150_000).fill(7);
   const FREE = 200_000;
   const SHORT = new Uint8Array([1]);
@@ -77,7 +77,7 @@ describe('answers for which there is too little memory', () => {
     };
   }
 
-  it('wait for the others, and short answers do not', async () => {
+  it('wait for other answers to be read; short answers do not wait', async () => {
     await using server = await slowServer();
     const ends: number[] = [];
     const calls = [0, 1, 2].map((index) => server.call().finally(() => ends.push(index)));
@@ -91,7 +91,7 @@ describe('answers for which there is too little memory', () => {
     expect(ends).toEqual([0, 1, 2]);
   });
 
-  it('do not wait for one that was given up, and may be given up while they wait', async () => {
+  it('do not wait for an aborted call, and may themselves be aborted while they wait', async () => {
     await using server = await slowServer();
     const [first, second] = [new AbortController(), new AbortController()];
     const [given, waiting, last] = [server.call(first.signal), server.call(second.signal), server.call()];

@@ -18,7 +18,7 @@ describe('a single address', () => {
     return server;
   }
 
-  it('gets a new connection after one that answers pings and no call', async () => {
+  it('gets a new connection after one that answers pings but no call', async () => {
     await using server = await startBadFirst(silent);
     const client = clientOf([server.port]);
     await expect(read(client, 1_200)).rejects.toMatchObject({ code: 'TIMEOUT' });
@@ -40,7 +40,7 @@ describe('a single address', () => {
     expect(server.sessions.length).toBe(2);
   });
 
-  it('is not connected to over and over where every server has lost the leader', async () => {
+  it('is not dialled again and again while every server has lost the leader', async () => {
     await using server = await startFakeServer(fails(14, 'etcdserver: no leader'));
     const client = clientOf([server.port]);
     const startedAt = performance.now();
@@ -50,7 +50,7 @@ describe('a single address', () => {
     expect(server.requests.length).toBe(50);
   });
 
-  it('is tried a second time, beside a connection that is accepted and never answered', async () => {
+  it('is dialled a second time while a first connection was accepted and not answered', async () => {
     await using server = await startFakeServer(ok());
     const accepted: Socket[] = [];
     const balancer = createTcpServer((socket) => {

@@ -31,14 +31,14 @@ describe('framing', () => {
     );
   });
 
-  it('says nothing of a message that is not whole', () => {
+  it('returns no message that is incomplete', () => {
     const framed = frame(new Uint8Array(10));
     for (let length = 1; length < framed.length; length += 1) {
       expect([...new Deframer(FRAMING).push(framed.slice(0, length))]).toEqual([]);
     }
   });
 
-  it('takes a long message of many chunks in time', () => {
+  it('joins a long message of many chunks in linear time', () => {
     const framed = frame(new Uint8Array(MAX_MESSAGE_BYTES));
     const deframer = new Deframer(FRAMING);
     const received: Uint8Array[] = [];
@@ -47,7 +47,7 @@ describe('framing', () => {
     expect(received.map(({ length }) => length)).toEqual([MAX_MESSAGE_BYTES]);
   });
 
-  it('keeps no more of a message that arrives in small pieces than the message', () => {
+  it('uses no more memory for a message in small pieces than the message needs', () => {
     const framed = frame(new Uint8Array(MAX_MESSAGE_BYTES));
     const retained = retainedBytes(() => {
       const deframer = new Deframer(FRAMING);
@@ -58,7 +58,7 @@ describe('framing', () => {
     expect(retained).toBeLessThan(MAX_MESSAGE_BYTES + 2 ** 20);
   });
 
-  it('refuses what is compressed, and what would exhaust the process', () => {
+  it('refuses compressed messages, and messages that are too large', () => {
     expect(() => [...new Deframer(FRAMING).push(new Uint8Array([1, 0, 0, 0, 0]))]).toThrow(MalformedMessage);
     const header = new Uint8Array(5);
     new DataView(header.buffer).setUint32(1, MAX_MESSAGE_BYTES + 1);

@@ -20,18 +20,18 @@ function bytes(hex: string): Uint8Array {
 
 const kv = { key: 'fx/a', value: new TextEncoder().encode('one'), createRevision: 76n, modRevision: 76n, lease: LEASE };
 
-describe('answers of a real server', () => {
-  it('has a version', () => {
+describe('decoding the answers of a real server', () => {
+  it('reads a version', () => {
     const message = `${HEADER}1206332e342e32331880c001208df2f48ec1f7a6d7bd012855300238554880c001`;
     expect(status.decode(bytes(message))).toBe('3.4.23');
   });
 
-  it('has leases: granted, renewed, and none', () => {
+  it('reads leases: granted, renewed, and not found', () => {
     expect(leaseGrant.decode(bytes(`${HEADER}10c8f6e3d6c1bfe886391805`))).toEqual({ id: LEASE, ttlSeconds: 5n });
     expect(leaseKeepAlive.decode(bytes(`${HEADER}1087ad4b`))).toEqual({ id: 1234567n, ttlSeconds: 0n });
   });
 
-  it('has keys, with and without their values', () => {
+  it('reads keys, with and without their values', () => {
     expect(range.decode(bytes(`${HEADER}121b${KEY_VALUE}18012002`))).toEqual({ revision: 76n, kvs: [kv] });
     const keysOnly = `${HEADER}12160a0466782f61104c184c200130c8f6e3d6c1bfe88639120c0a0466782f62104c184c20012002`;
     expect(range.decode(bytes(keysOnly)).kvs).toEqual([
@@ -40,7 +40,7 @@ describe('answers of a real server', () => {
     ]);
   });
 
-  it('has transactions: done, and not done with what was there', () => {
+  it('reads transactions: committed, and refused with the present state', () => {
     expect(txn.decode(bytes(`${HEADER}10011a0612040a02184c1a0612040a02184c`))).toEqual({
       succeeded: true,
       revision: 76n,
@@ -57,7 +57,7 @@ describe('answers of a real server', () => {
     });
   });
 
-  it('has watches: made, and ended by compaction', () => {
+  it('reads watches: created, and cancelled by compaction', () => {
     const none = { revision: 76n, id: 0n, reason: '', events: [] };
     expect(decodeWatchAnswer(bytes(`${HEADER}1801`))).toEqual({ ...none, created: true, canceled: false, compactRevision: 0n });
     const compacted = '0a1808aaf4e5f599f3ebe7d101108df2f48ec1f7a6d7bd0120022001280a';
@@ -70,7 +70,7 @@ const field = fc.integer({ min: 1, max: 2 ** 29 - 1 });
 const chunk = fc.uint8Array({ maxLength: 200 });
 
 describe('numbers and bytes', () => {
-  it('come out as they went in, under whatever field', () => {
+  it('are decoded as they were encoded, in any field', () => {
     fc.assert(
       fc.property(field, int64, chunk, fc.string(), (number, value, data, text) => {
         const nested = new Writer().int64(1, value);
@@ -88,14 +88,14 @@ describe('numbers and bytes', () => {
     );
   });
 
-  it('are skipped where nobody asks for them, of whatever type', () => {
+  it('of any type are skipped in unknown fields', () => {
     const unknown = bytes('08ffffffffffffffffff01' + '110102030405060708' + '1a03616263' + '2501020304');
     const reader = new Reader(new Uint8Array([...unknown, ...new Writer().int64(7, 9n).finish()]));
     expect([reader.next(), reader.next(), reader.next(), reader.next(), reader.next(), reader.int64()]).toEqual([1, 2, 3, 4, 7, 9n]);
     expect(reader.next()).toBeUndefined();
   });
 
-  it('are copies: the answer that they came in can go', () => {
+  it('are copies, which do not keep the answer in memory', () => {
     const message = new Writer().bytes(1, bytes('0102')).finish();
     const reader = new Reader(message);
     reader.next();
@@ -126,18 +126,18 @@ describe('malformed input is refused', () => {
     expect(readAll).toThrow(MalformedMessage);
   });
 
-  it('bytes of which the last is missing', () => {
+  it('a length beyond the end', () => {
     const reader = new Reader(bytes('0a04616263'));
     reader.next();
     expect(() => reader.bytes()).toThrow(MalformedMessage);
   });
 
-  it('a known field of another type', () => {
+  it('a known field of a wrong type', () => {
     expect(() => range.decode(bytes('0801'))).toThrow(MalformedMessage);
     expect(() => leaseGrant.decode(bytes('1203616263'))).toThrow(MalformedMessage);
   });
 
-  it('an answer that has lost its revision, and an event that has lost its key', () => {
+  it('an answer without its revision, and an event without its key', () => {
     expect(() => range.decode(new Uint8Array(0))).toThrow(MalformedMessage);
     expect(() => txn.decode(bytes('1001'))).toThrow(MalformedMessage);
     expect(() => decodeWatchAnswer(bytes('5a020801'))).toThrow(MalformedMessage);
@@ -145,7 +145,7 @@ describe('malformed input is refused', () => {
 
   const decoders = [status, authenticate, leaseGrant, leaseKeepAlive, range, txn].map(({ decode }) => decode);
 
-  it('whatever the bytes: an answer or MalformedMessage, nothing else', () => {
+  it('any bytes give an answer or MalformedMessage, and no other error', () => {
     const real = [`${HEADER}121b${KEY_VALUE}18012002`, `${HEADER}1a250a230a02184c121b${KEY_VALUE}20011a060a040a02184c`].map(bytes);
     const damaged = fc.tuple(fc.constantFrom(...real), fc.nat(200), fc.integer({ min: 0, max: 255 })).map(([message, at, byte]) => {
       const copy = message.slice();
@@ -166,7 +166,7 @@ describe('malformed input is refused', () => {
   });
 });
 
-describe('a message of millions of parts is refused', () => {
+describe('a message of millions of elements is refused', () => {
   const LENGTH = 16 * 2 ** 20;
 
   it.each([
