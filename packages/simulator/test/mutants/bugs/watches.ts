@@ -15,15 +15,15 @@ export const watches: readonly Mutant[] = [
     'observerGoesBack',
     'an observer shows whatever the watch repeats',
     'core/src/observer/leader-state.ts',
-    'if (state.term > this.#highest || (state.term === this.#highest && !this.#isOver)) return state;',
+    'if (!this.#isOld(state)) return state;',
     'return state;',
   ),
   mutant(
     'observerRevives',
     'an observer shows a term as led again after its end, where the watch tells so late',
     'core/src/observer/leader-state.ts',
-    '(state.term === this.#highest && !this.#isOver)',
-    'state.term === this.#highest',
+    'return this.#isOver || publication < this.#publication;',
+    'return publication < this.#publication;',
   ),
   mutant(
     'observerTrustsSilence',
