@@ -103,7 +103,8 @@ diagnosticsChannel.subscribe('incumbent:ended', (fields) => {
 });
 \`\`\`
 
-\`INCUMBENT_DEBUG=1\` or \`NODE_DEBUG=incumbent\` prints every event on standard error.
+\`INCUMBENT_DEBUG=1\` or \`NODE_DEBUG=incumbent\` prints every event on standard error, and
+every few seconds that \`openStore\` waits for a store (\`waitingForStore\`).
 
 ## Why a leadership ends
 

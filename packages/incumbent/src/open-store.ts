@@ -7,6 +7,8 @@ import { setTimeout } from 'node:timers/promises';
 import { IncumbentError, isRetryable, type Store } from '@incumbent/core';
 import { checkFunction, checkKnown, checkNumber, invalidSecret, isUrl, showUrl, urlText } from '@incumbent/core/adapter';
 
+import { waitPrinter } from './warnings.ts';
+
 interface Adapter {
   readonly package: string;
   readonly open: (url: string) => Promise<Store>;
@@ -43,7 +45,8 @@ const adapters: ReadonlyMap<string, Adapter> = new Map([
 export interface OpenStoreOptions {
   /**
    * How long to try again while the store cannot be reached or cannot serve, in ms. From 0 to
-   * Infinity. Default 0: the first failure rejects.
+   * Infinity. Default 0: the first failure rejects. With `INCUMBENT_DEBUG=1` or `NODE_DEBUG=incumbent`
+   * in the environment, a line on standard error says so every few seconds.
    */
   readonly waitMs?: number;
   /** Aborts the wait. An attempt under way goes on until it has an answer. */
@@ -76,8 +79,10 @@ export async function openStore(url: string | URL, options: OpenStoreOptions = {
   if (!isUrl(url)) throw invalidSecret('url', url, 'a string or a URL');
   checkKnown('openStore', options, ['waitMs', 'signal', 'onRetry']);
   const { waitMs, signal, onRetry = () => {} } = options;
-  const endsAt = performance.now() + checkNumber('waitMs', waitMs, 0, { min: 0, max: Infinity });
+  const startedAt = performance.now();
+  const endsAt = startedAt + checkNumber('waitMs', waitMs, 0, { min: 0, max: Infinity });
   checkFunction('onRetry', onRetry);
+  const printWait = waitPrinter(showUrl(urlText(url)));
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
     signal?.throwIfAborted();
     try {
@@ -85,6 +90,7 @@ export async function openStore(url: string | URL, options: OpenStoreOptions = {
     } catch (error) {
       const leftMs = endsAt - performance.now();
       if (!isRetryable(error) || leftMs <= 0) throw error;
+      printWait(error, performance.now() - startedAt);
       onRetry(error);
       // Between 50 % and 100 %, so that processes that start together do not try together.
       await sleep(Math.min(pauseMs * (1 - Math.random() / 2), leftMs), signal);

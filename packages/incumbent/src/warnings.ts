@@ -5,7 +5,7 @@
 
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { debuglog, inspect } from 'node:util';
-import type { Logger, TelemetryEvent } from '@incumbent/core';
+import { isIncumbentError, type Logger, type TelemetryEvent } from '@incumbent/core';
 import { telemetryEvents } from '@incumbent/core/adapter';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -63,10 +63,35 @@ function isWarned(event: unknown): event is TelemetryEvent {
  * `NODE_DEBUG=incumbent`. Called once, by the module that exports `Member`.
  */
 export function printEventsIfAsked(): void {
-  if (process.env['INCUMBENT_DEBUG'] !== '1' && !debuglog('incumbent').enabled) return;
-  for (const event of telemetryEvents) {
-    diagnosticsChannel.subscribe(`incumbent:${event}`, (fields) => {
-      process.stderr.write(`incumbent ${event} ${inspect(fields, { breakLength: Infinity, depth: 4 })}\n`);
+  if (!isAsked()) return;
+  for (const event of telemetryEvents) diagnosticsChannel.subscribe(`incumbent:${event}`, (fields) => print(event, fields));
+}
+
+/** How often a program says that it waits for its store, in ms. */
+const WAIT_EVERY_MS = 5_000;
+
+/**
+ * Returns a function to call after each failed attempt to open a store. If the environment asks for
+ * events, it prints the wait on standard error, at most once in 5 s. `url` is without secrets.
+ */
+export function waitPrinter(url: string): (error: unknown, waitedMs: number) => void {
+  if (!isAsked()) return () => {};
+  let nextMs = 0;
+  return (error, waitedMs) => {
+    if (waitedMs < nextMs) return;
+    nextMs = waitedMs + WAIT_EVERY_MS;
+    print('waitingForStore', {
+      url,
+      waitedMs: Math.round(waitedMs),
+      error: isIncumbentError(error) ? `${error.code}: ${error.message}` : String(error),
     });
-  }
+  };
+}
+
+function isAsked(): boolean {
+  return process.env['INCUMBENT_DEBUG'] === '1' || debuglog('incumbent').enabled;
+}
+
+function print(event: string, fields: unknown): void {
+  process.stderr.write(`incumbent ${event} ${inspect(fields, { breakLength: Infinity, depth: 4 })}\n`);
 }

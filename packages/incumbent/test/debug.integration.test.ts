@@ -1,6 +1,7 @@
 import { spawnScript } from '@incumbent/test-support';
 import { expect, it } from 'vitest';
 
+const WAITING = new URL('./waits-for-a-store.ts', import.meta.url);
 const SCRIPT = new URL('./leads-once.ts', import.meta.url);
 
 it.each([
@@ -11,6 +12,19 @@ it.each([
   expect(await script.exited).toBe(0);
   for (const event of ['sessionOpened', 'elected', 'ended', 'released'])
     expect(script.output).toContainEqual(expect.stringMatching(`^incumbent ${event} \\{`));
+});
+
+it('INCUMBENT_DEBUG=1 prints that openStore waits, without the password of the URL', async () => {
+  await using script = await spawnScript(WAITING, { env: { INCUMBENT_DEBUG: '1' } });
+  expect(await script.exited).toBe(0);
+  const wait = script.output.find((line) => line.startsWith('incumbent waitingForStore {'));
+  expect(wait).toMatch(/ url: 'redis:\/\/127\.0\.0\.1:1\/my-app', waitedMs: \d+, error: .UNREACHABLE: /);
+  expect(script.output.join()).not.toContain('hunter2');
+});
+
+it('says nothing about the wait for a store otherwise', async () => {
+  await using script = await spawnScript(WAITING);
+  expect([await script.exited, script.output]).toEqual([0, []]);
 });
 
 it('prints nothing otherwise', async () => {

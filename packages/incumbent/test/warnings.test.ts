@@ -1,7 +1,8 @@
 import { ManualClock, MemoryServer } from '@incumbent/memory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { Member, type MemberOptions } from '../src/index.ts';
+import { Member, type MemberOptions, StoreError } from '../src/index.ts';
+import { waitPrinter } from '../src/warnings.ts';
 
 const TTL_MS = 6_000;
 
@@ -39,6 +40,29 @@ async function lose(election: string, options: MemberOptions): Promise<Member> {
   await clock.advance(TTL_MS);
   return leader;
 }
+
+describe('a program that waits for its store', () => {
+  const printed: unknown[] = [];
+  const write = process.stderr.write.bind(process.stderr);
+
+  afterEach(() => {
+    process.stderr.write = write;
+    delete process.env['INCUMBENT_DEBUG'];
+  });
+
+  it('says so once in 5 s, if the environment asks for events', () => {
+    process.env['INCUMBENT_DEBUG'] = '1';
+    process.stderr.write = (line: unknown): boolean => printed.push(line) > 0;
+    const waits = waitPrinter('redis://host/my-app');
+    const error = new StoreError('UNREACHABLE', 'notSent', 'no server answers');
+    for (let waitedMs = 0; waitedMs < 12_000; waitedMs += 500) waits(error, waitedMs);
+    expect(printed).toEqual(
+      [0, 5_000, 10_000].map(
+        (ms) => `incumbent waitingForStore { url: 'redis://host/my-app', waitedMs: ${ms}, error: 'UNREACHABLE: no server answers' }\n`,
+      ),
+    );
+  });
+});
 
 describe('a member without a logger', () => {
   it('warns of a lost leadership and of work that does not stop, once for each election', async () => {
