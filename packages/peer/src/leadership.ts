@@ -1,7 +1,7 @@
 /** The handle that a leader holds, for one term or one round. */
 
 import { type Clock, IncumbentError } from '@incumbent/core';
-import { checkFloor, Drain, type Telemetry } from '@incumbent/core/adapter';
+import { checkFloor, Drain, explainDetached, type Telemetry, withJson } from '@incumbent/core/adapter';
 import type { Validity, PeerEndReason, RoundOf, Safety, TermOf } from './algorithm.ts';
 import type { Driver } from './driver.ts';
 
@@ -72,6 +72,10 @@ export class PeerLeadership<S extends Safety = Safety> {
   /** Whether telemetry has reported that it began, and so reports that it ended. */
   #isReported = false;
 
+  static {
+    explainDetached(PeerLeadership, 'leadership');
+  }
+
   /** @internal */
   constructor({ memberId, driver, clock, telemetry, validity }: LeadershipContext<S>) {
     this.term = validity.term;
@@ -111,6 +115,12 @@ export class PeerLeadership<S extends Safety = Safety> {
     const leftMs = this.remainingMs();
     if (leftMs === 0) return 'ended';
     return leftMs < this.#forMs / 2 ? 'suspect' : 'valid';
+  }
+
+  /** The facts for a log: `JSON.stringify` cannot write a term, which is a bigint. */
+  toJSON(): { readonly term?: string; readonly round: RoundOf<S>; readonly memberId: string; readonly state: string } {
+    const term = this.term === undefined ? {} : { term: String(this.term) };
+    return { ...term, round: this.round, memberId: this.memberId, state: this.state };
   }
 
   /** Throws `LEADERSHIP_ENDED` if `isValid()` is false. */
@@ -210,9 +220,9 @@ export class PeerLeadership<S extends Safety = Safety> {
     const lost = reason !== 'resigned' && reason !== 'handover' && reason !== 'memberClosed';
     const seen = this.#seenTerm === undefined ? {} : { seenTerm: this.#seenTerm };
     const loopBlockedMs = Math.round(this.#driver.loopBlockedMs);
-    const end = { term: this.term, round: this.round, reason, lost, lastVouchedAt: from.wallMs, loopBlockedMs, ...seen };
+    const end = withJson({ term: this.term, round: this.round, reason, lost, lastVouchedAt: from.wallMs, loopBlockedMs, ...seen });
     const what = this.term === undefined ? 'a leadership' : `the leadership of term ${this.term}`;
-    this.#abort.abort(new IncumbentError('LEADERSHIP_ENDED', `${what} has ended: ${reason}`, { details: end }));
+    this.#abort.abort(new IncumbentError('LEADERSHIP_ENDED', `${what} has ended: ${reason}`, { details: { ...end } }));
     this.#end.resolve(end);
     if (this.#isReported) this.#telemetry.emit('ended', end);
     void this.#release(Math.min(this.#clock.monotonic() + safeForMs - forMs, from.monotonicMs + safeForMs), lost);

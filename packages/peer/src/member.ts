@@ -17,6 +17,7 @@ import {
   checkLogger,
   checkName,
   checkSignal,
+  explainDetached,
   keepAlive,
   invalidOption,
   invalidText,
@@ -88,6 +89,10 @@ export class PeerMember<S extends Safety> {
   readonly #campaigns: CampaignRunner<S>;
   readonly #closing = new AbortController();
   #closed: Promise<void> | undefined;
+
+  static {
+    explainDetached(PeerMember, 'member');
+  }
 
   constructor(options: PeerMemberOptions<S>) {
     checkKnown('peer member', options, known);

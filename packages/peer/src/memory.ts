@@ -4,7 +4,7 @@
  */
 
 import { type Clock, systemClock } from '@incumbent/core';
-import { checkNumber } from '@incumbent/core/adapter';
+import { checkNumber, explainDetached } from '@incumbent/core/adapter';
 import type { DurableStorage } from './storage.ts';
 import type { Frame, Link, Receive, LinkOptions, Transport } from './transport.ts';
 
@@ -31,6 +31,10 @@ export class MemoryNetwork implements Transport {
   readonly #seeds: NonNullable<MemoryNetworkOptions['seeds']>;
   readonly #members = new Map<string, { readonly receive: Receive }>();
   readonly #cuts = new Set<string>();
+
+  static {
+    explainDetached(MemoryNetwork, 'network');
+  }
 
   constructor(options: MemoryNetworkOptions = {}) {
     this.#clock = options.clock ?? systemClock;
@@ -90,6 +94,10 @@ export class MemoryNetwork implements Transport {
  */
 export class MemoryStorage implements DurableStorage {
   #durable: unknown;
+
+  static {
+    explainDetached(MemoryStorage, 'storage');
+  }
 
   async load(): Promise<unknown> {
     return this.#durable;

@@ -1,6 +1,6 @@
 /** The views of a member: who leads, and, with an open membership, who the members are. */
 
-import { ValueStream } from '@incumbent/core/adapter';
+import { ValueStream, withJson } from '@incumbent/core/adapter';
 import type { PeerMembership, PeerView, Safety } from './algorithm.ts';
 
 export class Views<S extends Safety> {
@@ -21,7 +21,7 @@ export class Views<S extends Safety> {
 
   /** Ignores a view that equals the present one. */
   see(view: PeerView<S>): void {
-    if (!isSame(view, this.current)) this.leaders.set(view);
+    if (!isSame(view, this.current)) this.leaders.set(withJson({ ...view }));
   }
 
   /** Ends all views with `unknown`. */

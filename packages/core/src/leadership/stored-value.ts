@@ -12,6 +12,7 @@ import { checkSignal, type SignalOptions, untilAborted } from '../async/abort.ts
 import { Backoff } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
 import { IncumbentError, isRetryable, outcomeOf, StoreError } from '../base/errors.ts';
+import { explainDetached } from '../base/methods.ts';
 import { checkFunction, checkKnown } from '../base/validate.ts';
 import type { SessionContext } from '../lease/session.ts';
 import { type ValueCodec, valueCodec, type ValueOptions } from '../protocol/value-codec.ts';
@@ -67,6 +68,10 @@ export class StoredValue<T> {
   readonly #context: SessionContext;
   readonly #leader: Leader;
   readonly #codec: ValueCodec<T>;
+
+  static {
+    explainDetached(StoredValue, 'stored');
+  }
 
   /** @internal */
   constructor(context: SessionContext, leader: Leader, key: Key, options: ValueOptions<T>) {

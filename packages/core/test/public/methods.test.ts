@@ -16,11 +16,13 @@ describe('a method that was taken out of its object', () => {
     const world = new World();
     const store = world.connect();
     const member = world.member('a', {}, store);
+    const leadership = await world.elect(member);
     const objects = {
       member,
       election: member.election(NAME),
       group: member.group('g'),
-      leadership: await world.elect(member),
+      leadership,
+      stored: leadership.stored('key'),
       observer: new ElectionObserver(store, NAME, { clock: world.clock }),
       admin: new ElectionAdmin(store, NAME),
       fence: new Fence(),

@@ -6,7 +6,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { emitWarning } from 'node:process';
 import { TLSSocket } from 'node:tls';
-import { checkName, keepAlive, invalidText, Telemetry } from '@incumbent/core/adapter';
+import { checkName, explainDetached, keepAlive, invalidText, Telemetry } from '@incumbent/core/adapter';
 import { connectSocket, type Endpoint, endpointName, isLoopback } from '@incumbent/network';
 import { Refusals } from '../refusals.ts';
 import type { Frame, Link, Receive, LinkOptions, Transport } from '../transport.ts';
@@ -46,6 +46,10 @@ export class TcpTransport {
   readonly #server: Server;
   #listening: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
+
+  static {
+    explainDetached(TcpTransport, 'transport');
+  }
 
   constructor(options: TcpTransportOptions) {
     const settings = resolveTcp(options);
