@@ -125,7 +125,7 @@ it('fastify-service: healthy everywhere, one leads, and the next does when that 
   await until(async () => (await termAt(rest)) === '2', { what: 'the next leader', withinMs: WAIT_MS });
   const metrics = await fetch(new URL('/metrics', rest));
   expect(metrics.headers.get('content-type')).toContain('version=0.0.4');
-  expect(await metrics.text()).toMatch(/^incumbent_leader\{store="sqlite",election="mailer",member="\w+"\} 1$/m);
+  expect(await metrics.text()).toMatch(/^incumbent_leader\{store="sqlite",namespace="incumbent",election="mailer",member="\w+"\} 1$/m);
   expect(other.output.some((line) => line.includes('sends mails'))).toBe(true);
   // The program's logger is also the member's: pino.
   const logged = other.output.map((line): unknown => JSON.parse(line));

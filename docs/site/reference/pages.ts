@@ -101,8 +101,8 @@ function eventsPage(): string {
 # Events and warnings
 
 Each event is published on the channel \`incumbent:<event>\` of \`node:diagnostics_channel\`, and passed
-to the \`logger\` of its member or observer. Every event has the \`store\` and the identity of its
-member, besides the fields below.
+to the \`logger\` of its member or observer. Every event has the \`store\`, its
+\`namespace\`, and the identity of its member, besides the fields below.
 
 \`\`\`ts
 import diagnosticsChannel from 'node:diagnostics_channel';

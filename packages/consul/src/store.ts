@@ -38,6 +38,7 @@ import { watchTarget } from './watch.ts';
 
 export class ConsulStore implements Store {
   readonly name = 'consul';
+  readonly namespace: string;
   readonly capabilities: StoreCapabilities;
   readonly revocation: Revocation | undefined;
   readonly #client: Client;
@@ -52,6 +53,7 @@ export class ConsulStore implements Store {
     this.#client = client;
     this.#clock = clock;
     this.#namespace = new Namespace(settings.namespace);
+    this.namespace = settings.namespace;
     this.#leases = new Leases(client, { clock, name: `incumbent ${settings.namespace}`, lockDelayMs, bound, minSessionTtlMs });
     this.#hub = new WatchHub({ client, clock, namespace: this.#namespace, waitMs, maxQueries });
     this.capabilities = capabilitiesOf(bound, minSessionTtlMs);

@@ -37,6 +37,7 @@ import { KeyState, ListState } from './watch-state.ts';
 
 export class EtcdStore implements Store {
   readonly name = 'etcd';
+  readonly namespace: string;
   readonly capabilities: StoreCapabilities;
   readonly revocation: Revocation | undefined;
   readonly #client: Client;
@@ -47,6 +48,7 @@ export class EtcdStore implements Store {
   constructor(client: Client, { namespace, access }: EtcdSettings, version: string) {
     this.#client = client;
     this.#namespace = new Namespace(namespace);
+    this.namespace = namespace;
     this.#reads = new Reads(client);
     this.#hub = new WatchHub(client);
     this.capabilities = capabilitiesOf(version);

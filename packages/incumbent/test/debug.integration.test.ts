@@ -17,8 +17,8 @@ it.each([
 it('INCUMBENT_DEBUG=1 prints that openStore waits, without the password of the URL', async () => {
   await using script = await spawnScript(WAITING, { env: { INCUMBENT_DEBUG: '1' } });
   expect(await script.exited).toBe(0);
-  const waits = script.output.filter((line) => line.startsWith('incumbent waitingForStore {'));
-  expect(waits[0]).toMatch(/ url: 'redis:\/\/127\.0\.0\.1:1\/my-app', waitedMs: \d+, error: .UNREACHABLE: /);
+  const wait = script.output.find((line) => line.startsWith('incumbent waitingForStore {'));
+  expect(wait).toMatch(/ url: 'redis:\/\/127\.0\.0\.1:1\/my-app', waitedMs: \d+, error: .UNREACHABLE: /);
   expect(script.output.join()).not.toContain('hunter2');
 });
 

@@ -121,6 +121,31 @@ describe('metrics', () => {
     await elsewhere.close();
   });
 
+  it('tell members of one id on two namespaces of one kind of store apart', async () => {
+    const world = begin();
+    const [x, y] = ['x', 'y'].map((namespace) => {
+      const store = world.server.connect({ namespace });
+      return {
+        member: new Member(store, { memberId: 'a', ttlMs: 10_000, clock: world.clock }),
+        observer: new ElectionObserver(store, 'jobs', { clock: world.clock }),
+      };
+    });
+    if (x === undefined || y === undefined) throw new Error('never');
+    await world.clock.run(x.member.election('jobs').campaign());
+    await world.clock.run(Promise.all([x.observer.ready, y.observer.ready]));
+    await world.clock.run((await world.clock.run(y.member.election('jobs').campaign())).resign());
+    const about = (namespace: string): string => `{store="memory",namespace="${namespace}",election="jobs",member="a"}`;
+    expect(world.figures('incumbent_leader')).toEqual([`${about('x')} 1`, `${about('y')} 0`]);
+    expect(world.figures('incumbent_session_suspect')).toEqual(
+      ['x', 'y'].map((each) => `{store="memory",namespace="${each}",member="a"} 0`),
+    );
+    expect(world.figures('incumbent_observed_term')).toContain('{store="memory",namespace="x",election="jobs"} 1');
+    await world.clock.advance(5_000);
+    expect(world.figures('incumbent_session_renewal_seconds_count').join()).toContain('{store="memory",namespace="x",member="a"}');
+    expect(world.monitor.health().leads).toEqual([{ store: 'memory', namespace: 'x', election: 'jobs', member: 'a', term: '1' }]);
+    await world.clock.run(Promise.all([x, y].flatMap(({ member, observer }) => [member.close(), observer.close()])));
+  });
+
   it('are a distribution of how long renewals took', async () => {
     const world = begin();
     world.store.link.delay(20);

@@ -218,6 +218,7 @@ export interface ServerAccess {
 /** A client of a memory server. Its keys are below its namespace, and its link can have faults. */
 export class MemoryStore implements Store {
   readonly name = 'memory';
+  readonly namespace: string | undefined;
   readonly capabilities: StoreCapabilities;
   /** The server, with the methods for operators. */
   readonly server: MemoryServer;
@@ -238,6 +239,7 @@ export class MemoryStore implements Store {
     this.#access = access;
     this.#owner = owner;
     this.#keyPrefix = settings.keyPrefix;
+    this.namespace = settings.keyPrefix === '' ? undefined : settings.keyPrefix.slice(0, -1);
     this.#connection = new Connection(settings.clock, settings.latencyOf);
     this.#calls = new Calls(this.#connection, faults, (operation) => access.admit(operation));
     this.link = new MemoryLink(this.#connection, faults);

@@ -48,6 +48,7 @@ export interface StoreParts {
 
 export class RedisStore implements Store {
   readonly name = 'redis';
+  readonly namespace: string;
   readonly capabilities: StoreCapabilities = CAPABILITIES;
   readonly revocation: Revocation | undefined;
   readonly #client: Client;
@@ -59,6 +60,8 @@ export class RedisStore implements Store {
   constructor({ client, clock, keyspace, access }: StoreParts) {
     this.#client = client;
     this.#clock = clock;
+    // Without the braces of the hash tag.
+    this.namespace = keyspace.tag.slice(1, -1);
     this.#calls = new StoreCalls(client, keyspace);
     this.#reads = new Reads(this.#calls, clock);
     this.#hub = new WatchHub(client, clock, keyspace);

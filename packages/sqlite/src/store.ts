@@ -40,6 +40,7 @@ import { watchKey, watchList, type WatchContext } from './watch.ts';
 
 export class SqliteStore implements Store {
   readonly name = 'sqlite';
+  readonly namespace: string;
   readonly capabilities: StoreCapabilities;
   readonly revocation: Revocation;
   /** The path that the caller gave, which may be a symbolic link. */
@@ -64,6 +65,7 @@ export class SqliteStore implements Store {
     this.#database = database;
     this.#calls = calls;
     this.#namespace = new Namespace(namespace);
+    this.namespace = namespace;
     this.#holder = endsWithProcess ? own : undefined;
     this.#watching = { hub, poller, namespace: this.#namespace };
     this.capabilities = capabilitiesOn(host, this.#holder);

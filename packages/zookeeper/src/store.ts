@@ -63,6 +63,7 @@ export interface StoreParts extends SessionLimits {
 
 export class ZookeeperStore implements Store {
   readonly name = 'zookeeper';
+  readonly namespace: string;
   readonly capabilities: StoreCapabilities;
   readonly revocation: Revocation | undefined;
   readonly #client: Client;
@@ -83,6 +84,7 @@ export class ZookeeperStore implements Store {
     this.#client = client;
     this.#clock = clock;
     this.#namespace = namespace;
+    this.namespace = root.slice(1);
     this.#leases = new Leases(client, clock, (lease) => this.#queue.forget(lease));
     this.#reads = new Reads(shared, clock);
     this.#writes = { shared, leases: this.#leases, namespace, parents: new ParentNodes(shared, acls), acls };

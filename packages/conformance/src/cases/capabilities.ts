@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { isPath } from '@incumbent/core/adapter';
 import type { StoreCase } from '../case.ts';
 import { casesOf } from '../define.ts';
 
@@ -13,6 +14,12 @@ const CHANGES_OF_A_CLAIM = 4;
 export const capabilityCases: readonly StoreCase[] = [
   define('the store has a name', async ({ store }) => {
     assert.match(store.name, /^[a-z][a-z0-9-]*$/);
+  }),
+
+  define('its namespace, if it has one, is a path, and the same for two clients', async ({ store }, harness) => {
+    const { namespace } = store;
+    assert.ok(namespace === undefined || isPath(namespace), namespace);
+    assert.equal((await harness.open()).namespace, namespace);
   }),
 
   define('the limits fit one another, and are enough for an election', async ({ store }) => {

@@ -7,6 +7,11 @@ export const otherMutants: readonly Mutant[] = [
     wrap: (store) => but(store, { capabilities: { ...store.capabilities, maxChanges: 3 } }),
   },
   {
+    name: 'the namespace is a URL',
+    caughtBy: ['capabilities', 'its namespace, if it has one, is a path, and the same for two clients'],
+    wrap: (store) => but(store, { namespace: 'memory://user:password@host' }),
+  },
+  {
     name: 'a lease is said to be gone before its time',
     caughtBy: ['capabilities', 'a lease may last as long as its ttl, and longer for a longer one'],
     wrap: (store) => but(store, { capabilities: { ...store.capabilities, expiresWithinMs: (ttlMs) => ttlMs * 0.9 } }),

@@ -14,7 +14,7 @@ import { checkReaper, type Reaper, type ReaperMemberHandle } from '../lease/reap
 import { SessionPool } from '../lease/session-pool.ts';
 import type { LeaseSession } from '../lease/session.ts';
 import { resolveTiming, type Timing, timingOptions, type TimingOptions } from '../lease/timing.ts';
-import { checkStore } from '../store/checks.ts';
+import { checkStore, storeFields } from '../store/checks.ts';
 import type { Store } from '../store/contract.ts';
 import type { ElectionOptions } from './election-options.ts';
 import { Election, type ElectionContext } from './election.ts';
@@ -137,7 +137,7 @@ export class Member {
     const everyMs = checkNumber('rebalanceEveryMs', options.rebalanceEveryMs, 30_000, { min: 100, max: 86_400_000 });
     this.#clock = clock;
     const self = { memberId: this.memberId, incarnation: this.incarnation };
-    this.#telemetry = new Telemetry(checkLogger(options.logger), { store: store.name, ...self });
+    this.#telemetry = new Telemetry(checkLogger(options.logger), { ...storeFields(store), ...self });
     this.#reaper = checkReaper(options.reaper)?.join({ store, clock, emit: (event, fields) => this.#telemetry.emit(event, fields) });
     const origin = { ...hostOf(options.host), startedAt: clock.wall() };
     const common = { store, clock, random, timing: this.timing, telemetry: this.#telemetry, reaper: this.#reaper };

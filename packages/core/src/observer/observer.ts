@@ -13,7 +13,7 @@ import { checkFunction, checkKnown, checkName, checkNumber } from '../base/valid
 import { electionKeys, type ElectionKeys } from '../protocol/keys.ts';
 import { readLeader } from '../protocol/record.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
-import { checkStore, DEFAULT_CALL_TIMEOUT_MS } from '../store/checks.ts';
+import { checkStore, DEFAULT_CALL_TIMEOUT_MS, storeFields } from '../store/checks.ts';
 import type { CallOptions, Store } from '../store/contract.ts';
 import { type KnownLeader, leaderIn, type LeaderState, type PreviousTerm, type VacantView } from './leader-state.ts';
 import { subscribe } from './shared-watch.ts';
@@ -125,7 +125,7 @@ export class ElectionObserver<V = unknown> {
     this.#random = options.random ?? systemRandom;
     this.#callTimeoutMs = checkNumber('callTimeoutMs', options.callTimeoutMs, DEFAULT_CALL_TIMEOUT_MS, { min: 10, max: 60_000 });
     checkStore(store);
-    this.#telemetry = new Telemetry(checkLogger(options.logger), { store: store.name, election: name });
+    this.#telemetry = new Telemetry(checkLogger(options.logger), { ...storeFields(store), election: name });
     this.#views = new ValueStream((error) => this.#telemetry.emit('subscriberFailed', { error }));
     this.#views.set({ state: 'unknown', since: this.#clock.wall() });
     this.#ready.promise.catch(() => {});

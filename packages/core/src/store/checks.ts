@@ -5,7 +5,7 @@
 
 import { StoreError } from '../base/errors.ts';
 import { checkKnown, invalidOption, invalidSecret, invalidText } from '../base/validate.ts';
-import type { CallOptions, Change, Entry, Key, StoreCapabilities, TimedCall } from './contract.ts';
+import type { CallOptions, Change, Entry, Key, Store, StoreCapabilities, TimedCall } from './contract.ts';
 
 const PATH = /^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/;
 
@@ -137,6 +137,14 @@ export function someOf<T>(all: readonly T[], { first, last }: Part): readonly T[
 /** Returns the entry without its value and revision, for a list with `values: false`. */
 export function withoutValue(entry: Entry): Entry {
   return { ...entry, value: new Uint8Array(), revision: '' };
+}
+
+/** The fields that name a store in every event. */
+export function storeFields({ name, namespace }: Pick<Store, 'name' | 'namespace'>): {
+  readonly store: string;
+  readonly namespace?: string;
+} {
+  return namespace === undefined ? { store: name } : { store: name, namespace };
 }
 
 /** Checks that a store was passed, and not a URL or a promise of a store. */

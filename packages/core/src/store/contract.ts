@@ -282,6 +282,11 @@ export interface Revoker {
 export interface Store extends AsyncDisposable {
   /** The kind of store, for messages and telemetry: `etcd`. */
   readonly name: string;
+  /**
+   * What the keys are relative to, for messages and telemetry. It has the form of a key, so it is
+   * no URL and has no credentials. Absent if the store has no namespace.
+   */
+  readonly namespace?: string | undefined;
   readonly capabilities: StoreCapabilities;
   /**
    * Absent if no other process can revoke leases of this store, such as a store in memory or one

@@ -11,11 +11,15 @@ export interface Problem {
    */
   readonly problem: 'renewalOverdue' | 'stuck';
   readonly store: string;
+  /** Absent if the store has no namespace. */
+  readonly namespace?: string;
   readonly election: string;
   readonly member: string;
   /** How long the problem has lasted, in ms. */
   readonly forMs: number;
 }
+
+type Names = Pick<Problem, 'store' | 'namespace' | 'election' | 'member'>;
 
 /** The health of this process, as JSON. */
 export interface Health {
@@ -27,7 +31,7 @@ export interface Health {
   /**
    * The elections that members of this process lead now. Terms are strings, as JSON has no bigint.
    */
-  readonly leads: readonly { readonly store: string; readonly election: string; readonly member: string; readonly term: string }[];
+  readonly leads: readonly (Names & { readonly term: string })[];
 }
 
 export function healthOf(state: State): Health {
@@ -53,6 +57,6 @@ export function healthOf(state: State): Health {
   return { healthy: problems.length === 0, problems, leads };
 }
 
-function namesOf({ store = '', election = '', member = '' }: Labels): Pick<Problem, 'store' | 'election' | 'member'> {
-  return { store, election, member };
+function namesOf({ store = '', namespace, election = '', member = '' }: Labels): Names {
+  return { store, ...(namespace === undefined ? {} : { namespace }), election, member };
 }

@@ -84,10 +84,11 @@ export class State {
   }
 
   record(event: TelemetryEvent, fields: Fields): void {
-    const [lease, member] = [leaseOf(fields), { store: textOf(fields, 'store'), member: textOf(fields, 'memberId') }];
+    const [lease, store] = [leaseOf(fields), storeOf(fields)];
+    const member = { ...store, member: textOf(fields, 'memberId') };
     switch (event) {
       case 'joined':
-        return this.#joined(member, textOf(fields, 'key'));
+        return this.#joined(store, member.member, textOf(fields, 'key'));
       case 'sessionOpened':
         return this.#renewed(lease, member, fields, 0);
       case 'sessionRenewed':
@@ -102,9 +103,9 @@ export class State {
       case 'loopLag':
         return this.loopLags.add(member);
       case 'observed':
-        return this.#observed({ store: member.store, election: textOf(fields, 'election') }, fields);
+        return this.#observed({ ...store, election: textOf(fields, 'election') }, fields);
       default:
-        return this.#inElection(event, { store: member.store, election: textOf(fields, 'election'), member: member.member }, fields);
+        return this.#inElection(event, { ...store, election: textOf(fields, 'election'), member: member.member }, fields);
     }
   }
 
@@ -130,9 +131,9 @@ export class State {
     }
   }
 
-  #joined({ store, member }: { readonly store: string; readonly member: string }, entry: string): void {
+  #joined(store: Labels, member: string, entry: string): void {
     const election = /^elections\/([^/]+)\//.exec(entry)?.[1];
-    if (election !== undefined) this.#part({ store, election, member });
+    if (election !== undefined) this.#part({ ...store, election, member });
   }
 
   #renewed(lease: string, labels: Labels, fields: Fields, tookMs: number): void {
@@ -173,6 +174,13 @@ export class State {
     this.parts.set(key, part);
     return part;
   }
+}
+
+/** The labels of a store. A process may have two stores of one kind, with different namespaces. */
+export function storeOf(fields: Fields): Labels {
+  const store = textOf(fields, 'store');
+  const namespace = textOf(fields, 'namespace');
+  return namespace === '' ? { store } : { store, namespace };
 }
 
 /** A key for a lease. Its id is not enough: two stores of one process may use the same id. */
