@@ -56,7 +56,8 @@ const callSections: readonly OptionSection[] = [
   },
   {
     heading: '`rendezvous(options)`, `byPriority(n, options)`, `byMemberId(id, compare, options)`',
-    intro: 'For the option `succession`.',
+    intro:
+      'For the option `succession`. `n` is an integer from −1,000,000 to 1,000,000; the highest leads.',
     options: successionOptions,
   },
   { heading: '`election.lead(work, options)`', intro: '', options: leadOptions },
