@@ -61,7 +61,7 @@ describe('a member without a logger', () => {
     expect(await warned()).toEqual(['INCUMBENT_DUPLICATE_MEMBER']);
   });
 
-  it('with a logger prints no warning', async () => {
+  it('warns of nothing that its logger gets', async () => {
     const logged: unknown[] = [];
     const log = (fields: object): void => void logged.push({ ...fields });
     const leader = await lose('fourth', { logger: { debug: log, info: log, warn: log, error: log } });
