@@ -55,12 +55,12 @@ for (const [group, mutants] of Object.entries(groups)) {
   });
 }
 
-it('no area of cases is without a broken store that it catches', () => {
+it('each area of cases catches at least one broken store', () => {
   const guarded = new Set(Object.values(groups).flatMap((mutants) => mutants.map(({ caughtBy: [area] }) => area)));
   expect(guarded).toEqual(new Set(storeCases.map(({ area }) => area)));
 });
 
-it('every case has a name of its own', () => {
+it('every case has a unique name', () => {
   const names = storeCases.map(({ area, name }) => `${area}: ${name}`);
   expect(new Set(names).size).toBe(names.length);
 });

@@ -20,7 +20,7 @@ function poorer(harness: StoreHarness): StoreHarness {
 }
 
 describe('runCase', () => {
-  it('names everything that is lacking, and does not run', async () => {
+  it('names everything that the store lacks, and does not run the case', async () => {
     const skipped: string[] = [];
     await runCase(
       needy,
@@ -30,14 +30,14 @@ describe('runCase', () => {
     expect(skipped).toEqual(['lacking: operator, ownLeasesOnly, leaks, fault stall']);
   });
 
-  it('runs what lacks nothing, and rejects as the case does', async () => {
+  it('runs a case whose needs are met, and rejects with its error', async () => {
     const harness = memoryHarness({ server: { assignableLease: false } });
     await expect(runCase(needy, harness, () => expect.unreachable('skipped'))).rejects.toThrow('ran');
   });
 });
 
 describe('runCases', () => {
-  it('declares every case once, in its area, and hands a skip on to the runner', async () => {
+  it('declares every case once, in its area, and passes skips to the runner', async () => {
     const declared: string[] = [];
     const bodies: ((context: TestContext) => Promise<void>)[] = [];
     const runner = {

@@ -139,7 +139,7 @@ describe('broken stores', () => {
     });
   }
 
-  it('there is one for every family', () => {
+  it('exist for every family', () => {
     expect(new Set(mutants.map(({ caughtBy: [area] }) => area))).toEqual(new Set(cases.map(({ area }) => area)));
   });
 });

@@ -79,18 +79,18 @@ function fault(id: string, { path, title }: Reference): string | undefined {
 const rows = rowsOf(readFileSync(join(root, 'docs/scenarios.md'), 'utf8'));
 const cases: readonly StoreCase[] = [...scenarioCases, ...outageCases, ...clusterCases];
 
-it('lists every scenario that was asked for, once, in order', () => {
+it('lists every required scenario once, in order', () => {
   expect(rows.map(({ id }) => id)).toEqual(ASKED);
 });
 
-it('names tests that are there, for all that it says is asked', () => {
+it('names at least one existing test for each scenario', () => {
   const faults = rows.flatMap(({ id, references }) => references.flatMap((one) => fault(id, one) ?? []));
   expect(faults).toEqual([]);
   const bare = rows.filter(({ references }) => references.length === 0);
   expect(bare.map(({ id }) => id)).toEqual([]);
 });
 
-it('says of each what became of it, and of what is not passed, why', () => {
+it('states the result of each scenario, and a reason if it did not pass', () => {
   expect([...new Set(rows.map(({ result }) => result))].toSorted()).toEqual(['different by design', 'passed']);
   const other = rows.filter(({ result }) => result !== 'passed');
   expect(other.filter(({ why }) => why.replaceAll(/\[[^\]]+\]\([^)]+\)(?: "[^"]+")?/g, '').length < 8)).toEqual([]);
@@ -117,7 +117,7 @@ it('has a row for every test that is named after a scenario, and each row names 
   expect(elsewhere).toEqual([]);
 });
 
-it('says on which stores they run', () => {
+it('states the stores on which the tests of each scenario run', () => {
   const running = (needle: string): readonly string[] =>
     STORES.filter((store) =>
       globSync(`packages/${store}/test/*.conformance.test.ts`, { cwd: root }).some((path) =>
@@ -134,7 +134,7 @@ it('says on which stores they run', () => {
   expect(run.map(({ id, stores }) => [id, stores])).toEqual(run.map(({ id }) => [id, expected(id)]));
 });
 
-it('every scenario has a name of its own, which tells where it comes from', () => {
+it('every scenario has a unique name that states its source', () => {
   expect(new Set(cases.map(({ name }) => name)).size).toBe(cases.length);
   expect(cases.filter(({ name }) => idsOf(name).length === 0 || !/\(\S.*\)$/.test(name)).map(({ name }) => name)).toEqual([]);
 });

@@ -24,17 +24,17 @@ const unpaired: readonly (readonly Word[])[] = [
 ];
 
 describe('a history', () => {
-  it('keeps its promises where telemetry reported one beginning and then one end', () => {
+  it('keeps its promises if telemetry reported one beginning and then one end', () => {
     expect(checkHistory(reported('elected', 'ended'))).toEqual([]);
   });
 
-  it.each(unpaired.map((words) => [words.join(', '), words] as const))('breaks one where telemetry reported: %s', (order, words) => {
+  it.each(unpaired.map((words) => [words.join(', '), words] as const))('breaks one if telemetry reported: %s', (order, words) => {
     expect(checkHistory(reported(...words))).toEqual([
       `telemetry reported for m (e, term 1): ${order}; expected one elected and one ended, in this order`,
     ]);
   });
 
-  it('may lack the end where the process was killed, or the history is not over', () => {
+  it('may lack the end if the process was killed, or the history is not over', () => {
     expect(checkHistory([...reported('elected'), { type: 'died', at: 9, member: 'm' }])).toEqual([]);
     expect(checkHistory(reported('elected'), { unfinished: true })).toEqual([]);
     expect(checkHistory(reported('ended'), { unfinished: true })).toHaveLength(1);
@@ -57,7 +57,7 @@ describe('an election whose telemetry', () => {
     return runCase(body, memoryHarness(), skip);
   };
 
-  it('tells each beginning and end once keeps its promises', async () => {
+  it('reports each beginning and end once keeps its promises', async () => {
     await planted([], (term) => term);
     await planted(['elected', 'ended'], (term) => term + 1n);
   });

@@ -118,7 +118,7 @@ describe('lead with a URL', () => {
     expect(during()).toEqual([0, 0]);
   });
 
-  it('passes each option to the call that it belongs to', async () => {
+  it('passes each option to the constructor or call that accepts it', async () => {
     const ends: unknown[] = [];
     const all: Required<Omit<LeadUrlOptions<number>, 'codec' | 'acceptWeakStore' | 'retry' | 'reaper'>> = {
       waitMs: 5,

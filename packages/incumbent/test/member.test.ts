@@ -13,7 +13,7 @@ async function reachable(): Promise<Store> {
 }
 
 describe('a member of the package incumbent', () => {
-  it('is one of core', async () => {
+  it('is a Member of core', async () => {
     const store = await openMemory();
     const member = new Member(store, { memberId: 'a' });
     expect(member).toBeInstanceOf(CoreMember);
@@ -22,17 +22,17 @@ describe('a member of the package incumbent', () => {
     await new Member(store).close();
   });
 
-  it.each([true, false, undefined, times])('takes %s for a reaper', async (reaper) => {
+  it.each([true, false, undefined, times])('accepts %s as the option reaper', async (reaper) => {
     const member = new Member(await reachable(), reaper === undefined ? {} : { reaper });
     await member.close();
   });
 
-  it('refuses one where it could never help', async () => {
+  it('refuses a reaper on a store whose leases no other process can end', async () => {
     const store = await openMemory();
     expect(() => new Member(store, { reaper: true })).toThrow(/reaper is an object: it must be left out: leases of this memory store/);
   });
 
-  it('refuses what is no reaper, and options that are none', async () => {
+  it('refuses values of other types as reaper and as options', async () => {
     const store = await openMemory();
     const wrong: { readonly reaper: boolean } = JSON.parse('{"reaper":"yes"}');
     expect(() => new Member(store, wrong)).toThrow(/reaper is a string of 3 characters/);

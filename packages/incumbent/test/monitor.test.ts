@@ -47,7 +47,7 @@ function begin(): Scene {
 const ABOUT = '{store="memory",election="jobs",member="a"}';
 
 describe('metrics', () => {
-  it('tell who leads, in which term, and how often', async () => {
+  it('show who leads, its term and the number of elections', async () => {
     const world = begin();
     const leadership = await world.clock.run(world.member.election('jobs').campaign());
     expect(world.figures('incumbent_leader')).toEqual([`${ABOUT} 1`]);
@@ -61,7 +61,7 @@ describe('metrics', () => {
     ]);
   });
 
-  it('show who only waits as no leader', async () => {
+  it('show a waiting member as no leader', async () => {
     const world = begin();
     const other = new Member(world.server.connect(), { memberId: 'b', ttlMs: 10_000, clock: world.clock });
     await world.clock.run(other.election('jobs').campaign());
@@ -77,7 +77,7 @@ describe('metrics', () => {
     await world.clock.run(other.close());
   });
 
-  it('tell how old the lease is, how long it lasts, and when a renewal is overdue', async () => {
+  it('show the age and the remaining validity of the lease, and whether a renewal is overdue', async () => {
     const world = begin();
     await world.clock.run(world.member.election('jobs').campaign());
     expect(world.figure('incumbent_session_validity_seconds')).toBeCloseTo(8.8, 1);
@@ -96,7 +96,7 @@ describe('metrics', () => {
     expect(world.figure('incumbent_retries_total')).toBeGreaterThan(0);
   });
 
-  it('say that nobody leads here once the lease is over, before anybody was told', async () => {
+  it('show no leader as soon as the lease is over, before its end is reported', async () => {
     const world = begin();
     let readAtMs = 0;
     const late = new Monitor({ now: () => world.clock.monotonic() + readAtMs });
@@ -108,7 +108,7 @@ describe('metrics', () => {
     late.close();
   });
 
-  it('tell leases of one id apart, of members on two stores', async () => {
+  it('distinguish leases with the same id on two stores', async () => {
     const world = begin();
     const elsewhere = new MemoryServer({ clock: world.clock });
     const other = new Member(elsewhere.connect(), { memberId: 'b', ttlMs: 10_000, clock: world.clock });
@@ -121,7 +121,7 @@ describe('metrics', () => {
     await elsewhere.close();
   });
 
-  it('tell members of one id on two namespaces of one kind of store apart', async () => {
+  it('distinguish members with the same id on two namespaces of one kind of store', async () => {
     const world = begin();
     const [x, y] = ['x', 'y'].map((namespace) => {
       const store = world.server.connect({ namespace });
@@ -146,7 +146,7 @@ describe('metrics', () => {
     await world.clock.run(Promise.all([x, y].flatMap(({ member, observer }) => [member.close(), observer.close()])));
   });
 
-  it('are a distribution of how long renewals took', async () => {
+  it('hold a histogram of the durations of renewals', async () => {
     const world = begin();
     world.store.link.delay(20);
     await world.clock.run(world.member.election('jobs').campaign());
@@ -160,7 +160,7 @@ describe('metrics', () => {
     expect(world.figures(`${name}_bucket`).at(-1)).toBe(`{${about},le="+Inf"} 3`);
   });
 
-  it('tell what an observer sees, and how long nobody led', async () => {
+  it('show what an observer sees, and how long nobody has led', async () => {
     const world = begin();
     const observer = new ElectionObserver(world.server.connect(), 'jobs', { clock: world.clock });
     await world.clock.run(observer.ready);
@@ -182,7 +182,7 @@ describe('metrics', () => {
     expect(world.figures('incumbent_observed')).toEqual([]);
   });
 
-  it('count the changes of the leader by reason, once for all observers, and not the leader that was there', async () => {
+  it('count the changes of the leader by reason, once for all observers, without the first leader that they see', async () => {
     const world = begin();
     const observe = async (): Promise<ElectionObserver> => {
       const observer = new ElectionObserver(world.server.connect(), 'jobs', { clock: world.clock });
@@ -213,14 +213,14 @@ describe('metrics', () => {
     await world.clock.run(other.close());
   });
 
-  it('are gone for what comes after it is closed', async () => {
+  it('are empty after the monitor is closed', async () => {
     const world = begin();
     world.monitor.close();
     await world.clock.run(world.member.election('jobs').campaign());
     expect(world.monitor.prometheus()).toBe('');
   });
 
-  it('write names as the format wants them', async () => {
+  it('have the form that Prometheus requires', async () => {
     const world = begin();
     const member = new Member(world.store, { memberId: 'b', ttlMs: 10_000, clock: world.clock });
     await world.clock.run(member.election('a.b_c-d').campaign());
@@ -250,7 +250,7 @@ describe('OpenTelemetry', () => {
     await provider.shutdown();
   });
 
-  it('hears of nothing more once it is told to stop', async () => {
+  it('gets no more values after instrumentation is stopped', async () => {
     const world = begin();
     const told: string[] = [];
     const observable = { addCallback: () => told.push('added'), removeCallback: () => told.push('removed') };
@@ -270,7 +270,7 @@ describe('OpenTelemetry', () => {
 });
 
 describe('health', () => {
-  it('is good where nobody leads, and where the leader renews', async () => {
+  it('is good while nobody leads, and while the leader renews', async () => {
     const world = begin();
     expect(world.monitor.health()).toEqual({ healthy: true, problems: [], leads: [] });
     const { term } = await world.clock.run(world.member.election('jobs').campaign());
@@ -280,7 +280,7 @@ describe('health', () => {
     expect(JSON.parse(JSON.stringify(world.monitor.health()))).toEqual(world.monitor.health());
   });
 
-  it('is bad while a leader has not renewed for longer than it should, and good again when it leads no more', async () => {
+  it('is bad while a renewal is overdue, and good again when the leadership has ended', async () => {
     const world = begin();
     await world.clock.run(world.member.election('jobs').campaign());
     world.store.link.cutOff();
@@ -292,7 +292,7 @@ describe('health', () => {
     expect(world.monitor.health()).toEqual({ healthy: true, problems: [], leads: [] });
   });
 
-  it('is as good as before when the renewals come again', async () => {
+  it('is good again when renewals succeed again', async () => {
     const world = begin();
     await world.clock.run(world.member.election('jobs').campaign());
     world.store.link.cutOff();
@@ -303,7 +303,7 @@ describe('health', () => {
     expect(world.monitor.health()).toMatchObject({ healthy: true, leads: [{ election: 'jobs' }] });
   });
 
-  it('is bad while work goes on that should have stopped', async () => {
+  it('is bad while work continues after the end of its leadership', async () => {
     const world = begin();
     const work = Promise.withResolvers<void>();
     const leading = world.member

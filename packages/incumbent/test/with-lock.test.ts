@@ -151,7 +151,7 @@ describe('withLock', () => {
     await scene.run(stale.catch(() => {}));
   });
 
-  it('aborted, tells the work, waits for it, releases the lock, and rejects with the reason', async () => {
+  it('at an abort aborts the signal of the work, waits for the work, releases the lock, and rejects with the reason', async () => {
     const scene = new Scene();
     const caller = new AbortController();
     let stopped = false;
@@ -185,7 +185,7 @@ describe('withLock', () => {
     scene.expectNothingLeft();
   });
 
-  it('costs so many requests, and no more', async () => {
+  it('sends a fixed number of requests', async () => {
     const scene = new Scene();
     await scene.run(scene.withLock(() => {}));
     const before = scene.server.requests;

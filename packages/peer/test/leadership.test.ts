@@ -96,17 +96,17 @@ describe('a member that shuts down', () => {
     await using group = new Group();
     const [a, ...others] = group.ids.map((id) => group.member(id));
     await Promise.all(others.map((other) => other.start()));
-    const told: string[] = [];
+    const seen: string[] = [];
     const leading = a!.lead(async ({ signal, ended }) => {
-      signal.addEventListener('abort', () => told.push('abort'));
-      told.push((await ended).reason);
+      signal.addEventListener('abort', () => seen.push('abort'));
+      seen.push((await ended).reason);
     });
     await group.clock.advance(5_000);
     const next = Promise.race(others.map((other) => other.campaign()));
     await group.clock.advance(1_000);
     const beganMs = group.clock.monotonic();
     await group.clock.run(Promise.all([a!.shutdown(), a!.close()]));
-    expect(told).toEqual(['abort', 'handover']);
+    expect(seen).toEqual(['abort', 'handover']);
     expect(await leading).toBeUndefined();
     expect((await group.clock.run(next)).term).toBe(2n);
     expect(group.clock.monotonic() - beganMs).toBeLessThan(50);

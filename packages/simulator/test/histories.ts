@@ -29,7 +29,7 @@ export function gone(term: bigint, by: 'expiry' | 'revoke' | 'operator' | 'store
 }
 
 /** Tells a checker one event each 10 ms, and returns the promises that were broken. */
-export function told(checker: Checker, ...events: readonly (WorldEvent | (() => void))[]): readonly string[] {
+export function broken(checker: Checker, ...events: readonly (WorldEvent | (() => void))[]): readonly string[] {
   events.forEach((event, index) => (typeof event === 'function' ? event() : checker.onEvent(event, index * 10)));
   return checker.findings.all.map(({ promise }) => promise);
 }

@@ -20,13 +20,13 @@ describe('a bug is caught', () => {
     expect(caught.by, `not caught in ${caught.worlds} worlds`).toBeDefined();
   });
 
-  it('and no promise breaks where there is none: the same worlds, without', async () => {
+  it('no promise breaks in the same worlds without a bug', async () => {
     expect(found.size).toBeGreaterThan(mutants.length / 2);
     for (const { profile, seed } of found.values())
       expect((await run(profileOf(profile).plan(seed))).violations, `${profile}, seed ${seed}`).toEqual([]);
   });
 
-  it('but not one that does not fit the source any more', async () => {
+  it('a bug whose text is not in the source any more is refused', async () => {
     await expect(catchMutant('noSuchMutant', 1)).rejects.toThrow('no such mutant: noSuchMutant');
   });
 });

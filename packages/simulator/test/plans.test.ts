@@ -37,13 +37,13 @@ function isUnnoticed(plan: Plan, { when: jump, target }: SetBack, { when: sleep,
 describe.each(['stormy', 'adversarial'])('a plan of %s', (profile) => {
   const plans = Array.from({ length: 1_000 }, (_, seed) => profileOf(profile).plan(seed));
 
-  it('sets no wall back that nobody could notice', () => {
+  it('sets back no wall clock so that a process cannot notice its suspension', () => {
     for (const plan of plans)
       for (const jump of setBacksOf(plan))
         for (const sleep of sleepsOf(plan, jump.target)) expect(isUnnoticed(plan, jump, sleep), `seed ${plan.seed}`).toBe(false);
   });
 
-  it.each(['before', 'after'])('sets walls back shortly %s a machine sleeps', (side) => {
+  it.each(['before', 'after'])('sets back some wall clocks shortly %s a machine sleeps', (side) => {
     const isClose = ({ shape }: Plan, { when: jump }: SetBack, { when: sleep, durationMs }: Sleep): boolean => {
       if (!('atMs' in jump) || !('atMs' in sleep)) return false;
       const awayMs = side === 'before' ? sleep.atMs - jump.atMs : jump.atMs - sleep.atMs - durationMs;

@@ -25,7 +25,7 @@ describe('the clocks of a process', () => {
     expect(process.wall() - wall).toBeCloseTo(10_100, 3);
   });
 
-  it('go on while it is paused or blocked', () => {
+  it('continue while it is paused or blocked', () => {
     for (const state of ['paused', 'blocked'] as const) {
       const { process, pass } = setUp();
       const before = process.monotonic();
@@ -35,7 +35,7 @@ describe('the clocks of a process', () => {
     }
   });
 
-  it('are told apart by a suspend: wall goes on, monotonic stands still', () => {
+  it('differ after a suspend: the wall clock continues, the monotonic clock stands still', () => {
     const { process, pass } = setUp();
     const [monotonic, wall] = [process.monotonic(), process.wall()];
     const resume = process.stop('suspended');
@@ -47,7 +47,7 @@ describe('the clocks of a process', () => {
     expect(process.monotonic() - monotonic).toBeCloseTo(100, 6);
   });
 
-  it('are told apart by a jump: only wall moves', () => {
+  it('differ after a jump: only the wall clock moves', () => {
     const { process } = setUp();
     const [monotonic, wall] = [process.monotonic(), process.wall()];
     process.jumpWall(-3_000);
@@ -67,7 +67,7 @@ describe('a timer', () => {
     expect(process.pending.timers).toBe(0);
   });
 
-  it('waits for its process: to go on, and after a suspend for its own time', () => {
+  it('waits until its process resumes, and after a suspend for its remaining time', () => {
     const { process, pass, scheduler } = setUp();
     const fired: number[] = [];
     process.schedule(100, () => fired.push(scheduler.nowMs));
@@ -94,8 +94,8 @@ describe('a timer', () => {
   });
 });
 
-describe('a process that stands still', () => {
-  it('does everything that came meanwhile once it goes on, and nothing before', () => {
+describe('a process that is stopped', () => {
+  it('handles everything that came meanwhile when it resumes, and nothing before', () => {
     const { process, pass } = setUp();
     const ran: number[] = [];
     const resume = process.stop('paused');
@@ -108,7 +108,7 @@ describe('a process that stands still', () => {
     expect(process.stoodMs).toBeCloseTo(50, 6);
   });
 
-  it('is not resumed by the end of another stop, nor from the dead', () => {
+  it('is not resumed by the end of another stop, nor after its death', () => {
     const { process } = setUp();
     const first = process.stop('paused');
     const none = process.stop('blocked');
@@ -123,7 +123,7 @@ describe('a process that stands still', () => {
     expect(process.state).toBe('dead');
   });
 
-  it('counts what keeps it alive, once each', () => {
+  it('counts each call of keepAlive once', () => {
     const { process } = setUp();
     const [one, other] = [process.keepAlive(), process.keepAlive()];
     one();

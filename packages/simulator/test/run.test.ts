@@ -7,15 +7,18 @@ const storm = profileOf('stormy');
 describe('a run', () => {
   it('is the same for the same seed, event by event', async () => {
     for (const seed of [1, 2, 3]) {
-      const told = [new Timeline({ all: true }), new Timeline({ all: true })] as const;
-      const [first, second] = [await run(storm.plan(seed), { listener: told[0] }), await run(storm.plan(seed), { listener: told[1] })];
-      expect(told[1].lines).toEqual(told[0].lines);
+      const timelines = [new Timeline({ all: true }), new Timeline({ all: true })] as const;
+      const [first, second] = [
+        await run(storm.plan(seed), { listener: timelines[0] }),
+        await run(storm.plan(seed), { listener: timelines[1] }),
+      ];
+      expect(timelines[1].lines).toEqual(timelines[0].lines);
       expect(second.hash).toBe(first.hash);
-      expect(told[0].lines.length).toBeGreaterThan(100);
+      expect(timelines[0].lines.length).toBeGreaterThan(100);
     }
   });
 
-  it('is another for another seed, and for another fault', async () => {
+  it('is different for another seed, and for another fault', async () => {
     const plan = storm.plan(1);
     const hashes = [plan, storm.plan(2), { ...plan, faults: plan.faults.slice(1) }].map(async (one) => (await run(one)).hash);
     expect(new Set(await Promise.all(hashes)).size).toBe(3);
@@ -33,7 +36,7 @@ describe('a run', () => {
     );
   });
 
-  it('has a leader in each of several elections, of terms of their own', async () => {
+  it('has a leader in each of several elections, each with its own terms', async () => {
     const plan = profileOf('calm').plan(2);
     const led = new Map<string, bigint[]>();
     const see = (event: WorldEvent): void => {
@@ -45,7 +48,7 @@ describe('a run', () => {
     for (const terms of led.values()) expect(terms[0]).toBe(1n);
   });
 
-  it('refuses what is no plan', () => {
+  it('refuses text that is no plan', () => {
     for (const text of ['{}', '[]', 'null', '{"version":2,"profile":"calm","seed":1,"shape":{},"faults":[]}'])
       expect(() => readPlan(text)).toThrow(TypeError);
     expect(() => profileOf('balmy')).toThrow(/profile is "balmy": it must be one of calm, stormy/);
@@ -102,7 +105,7 @@ describe('a program with a bug is found', () => {
     expect(await brokenBy(cheat)).toContain('errors are of the contract');
   });
 
-  it('that goes round in circles', async () => {
+  it('that schedules timers forever', async () => {
     const spinning: Program = (self) =>
       new Promise(() => {
         const again = (): void => {
@@ -116,7 +119,7 @@ describe('a program with a bug is found', () => {
 });
 
 describe('shrinking', () => {
-  it('leaves the faults that it takes, and no other', async () => {
+  it('keeps only the faults that are needed for the failure', async () => {
     const plan = storm.plan(4);
     const [one, other] = [plan.faults[3], plan.faults.at(-2)];
     let asked = 0;
@@ -129,13 +132,13 @@ describe('shrinking', () => {
     expect(asked).toBeLessThan(100);
   });
 
-  it('leaves none where it takes none', async () => {
+  it('keeps no fault if the failure needs none', async () => {
     expect((await shrink(storm.plan(4), async () => true)).faults).toEqual([]);
   });
 });
 
 describe('a batch', () => {
-  it('adds up to the same, however it is divided', async () => {
+  it('has the same sums, however it is divided', async () => {
     const whole = await runBatch('calm', 96, 8);
     const parts = [await runBatch('calm', 96, 5), await runBatch('calm', 101, 3)] as const;
     merge(parts[0], parts[1]);

@@ -8,7 +8,7 @@ function runAll(scheduler: Scheduler): void {
 }
 
 describe('the scheduler', () => {
-  it('runs tasks in the order of their times, and goes to each time', () => {
+  it('runs tasks in the order of their times, and advances to each time', () => {
     const scheduler = new Scheduler(streamOf(1));
     const random = streamOf(2);
     const ran: number[] = [];
@@ -18,7 +18,7 @@ describe('the scheduler', () => {
     expect(ran).toEqual(ran.toSorted((a, b) => a - b));
   });
 
-  it('runs what is due at one moment in an order that the seed decides, and every order comes', () => {
+  it('runs tasks of one time in an order that the seed decides, and any order occurs', () => {
     const orders = new Set<string>();
     for (let seed = 0; seed < 100; seed += 1) {
       const ran: string[] = [];
@@ -30,7 +30,7 @@ describe('the scheduler', () => {
     expect(orders.size).toBe(6);
   });
 
-  it('never runs what was cancelled, and never goes back', () => {
+  it('never runs cancelled tasks, and never goes back in time', () => {
     const scheduler = new Scheduler(streamOf(1));
     const ran: string[] = [];
     const cancelled = scheduler.at(10, () => ran.push('cancelled'));
@@ -42,14 +42,14 @@ describe('the scheduler', () => {
     expect(ran).toEqual(['late at 20']);
   });
 
-  it('rounds up, so that nothing happens before its time', () => {
+  it('rounds up, so that nothing runs too early', () => {
     const scheduler = new Scheduler(streamOf(1));
     scheduler.at(1.2, () => {});
     scheduler.step();
     expect(scheduler.nowMs).toBe(2);
   });
 
-  it('throws where time stands still for ever', () => {
+  it('throws if time stands still forever', () => {
     const scheduler = new Scheduler(streamOf(1));
     const again = (): void => void scheduler.after(0, again);
     again();
@@ -58,7 +58,7 @@ describe('the scheduler', () => {
 });
 
 describe('a stream', () => {
-  it('is the same for the same seed and labels, and another for any other', () => {
+  it('is the same for the same seed and labels, and different for any others', () => {
     const take = (...labels: string[]): readonly number[] => {
       const stream = streamOf(7, ...labels);
       return Array.from({ length: 50 }, () => stream.u32());
@@ -68,7 +68,7 @@ describe('a stream', () => {
     expect(streamOf(8, 'a').u32()).not.toBe(streamOf(7, 'a').u32());
   });
 
-  it('is spread evenly, and `between` gives both ends', () => {
+  it('is uniform, and `between` includes both ends', () => {
     const stream = streamOf(3);
     const counts = new Map<number, number>();
     for (let i = 0; i < 60_000; i += 1) {

@@ -4,7 +4,7 @@ import { guarded } from '../src/time/forbid-globals.ts';
 import { profileOf, run } from '../src/index.ts';
 
 describe.each(['native', 'turns'] as const)('promises between events, drain %s', (drain) => {
-  it('settle, all of them, before the next event', async () => {
+  it('all settle before the next event', async () => {
     const seen: string[] = [];
     const chain = async (name: string): Promise<void> => {
       for (let i = 0; i < 20; i += 1) await Promise.resolve();
@@ -21,7 +21,7 @@ describe.each(['native', 'turns'] as const)('promises between events, drain %s',
     expect(seen).toEqual(['event a', 'a', 'event b', 'b', 'event c', 'c']);
   });
 
-  it('pass on what an event throws', async () => {
+  it('do not hide the error that an event throws', async () => {
     const fail = (): never => {
       throw new Error('planted');
     };
@@ -36,7 +36,7 @@ it('a run is the same whichever way promises settle', async () => {
   expect(turns.figures).toEqual(native.figures);
 });
 
-it('what reads the machine itself throws while a world runs, and works again afterwards', () => {
+it('functions that read the machine throw while a world runs, and work again afterwards', () => {
   const forbidden: readonly (() => unknown)[] = [
     () => Date.now(),
     () => new Date(),

@@ -18,11 +18,11 @@ const LEFT_MS = 1_500;
  * What a watch of the key `a` has reported so far (revisions, or `absent`), and how often it was
  * stale.
  */
-function watched(bench: Bench): { readonly told: string[]; stale: number } {
-  const seen = { told: new Array<string>(), stale: 0 };
+function watched(bench: Bench): { readonly states: string[]; stale: number } {
+  const seen = { states: new Array<string>(), stale: 0 };
   const onStale = (): void => void (seen.stale += 1);
   const read = async (states: AsyncIterable<Entry | undefined>): Promise<void> => {
-    for await (const state of states) seen.told.push(state?.revision ?? 'absent');
+    for await (const state of states) seen.states.push(state?.revision ?? 'absent');
   };
   void read(bench.store.watch('a', { signal: new AbortController().signal, onStale }));
   return seen;
@@ -33,11 +33,11 @@ const swap = (bench: Bench): Promise<unknown> =>
 const read = (bench: Bench): Promise<unknown> => bench.run(bench.store.read('a', call)).catch((error: unknown) => outcomeOf(error));
 
 describe('a server whose disk serves no writes', () => {
-  it('serves reads and tells watches; writes wait for the disk, and nobody knows what becomes of them', async () => {
+  it('serves reads and watches; writes wait for the disk, with an unknown outcome', async () => {
     const fates = new Set<boolean>();
     for (let seed = 1; seed <= 20; seed += 1) {
       const bench = new Bench({}, seed);
-      const { told } = watched(bench);
+      const { states } = watched(bench);
       const repair = bench.server.hangDisk(hangs('writes'));
       expect(await swap(bench)).toBe('unknown');
       expect(bench.server.state.get('a')).toBeUndefined();
@@ -46,22 +46,22 @@ describe('a server whose disk serves no writes', () => {
       repair();
       await bench.pass(200);
       fates.add(bench.server.state.get('a') !== undefined);
-      expect(told[0]).toBe('absent');
+      expect(states[0]).toBe('absent');
     }
     expect(fates).toEqual(new Set([true, false]));
   });
 
-  it('tells a part of its watches nothing until the disk works', async () => {
+  it('sends nothing to some of its watches until the disk works', async () => {
     const bench = new Bench();
     const seen = watched(bench);
     await bench.pass(50);
     const repair = bench.server.hangDisk(hangs('writes', 1));
     bench.server.state.force('a', new Uint8Array());
     await bench.pass(5_000);
-    expect(seen).toEqual({ told: ['absent'], stale: 0 });
+    expect(seen).toEqual({ states: ['absent'], stale: 0 });
     repair();
     await bench.pass(50);
-    expect(seen.told).toHaveLength(2);
+    expect(seen.states).toHaveLength(2);
   });
 });
 
@@ -76,7 +76,7 @@ describe('a server whose disk serves no linearizable reads', () => {
     expect(await bench.run(bench.store.renewLease(lease, { ...call, at: bench.at() }))).toBeDefined();
   });
 
-  it('is left by its clients, whose watches say that they are stale, and go on by another server', async () => {
+  it('loses its clients, whose watches go stale and continue on another server', async () => {
     for (let seed = 1; seed <= 20; seed += 1) {
       const bench = new Bench({ servers: 3 }, seed);
       const seen = watched(bench);
@@ -86,12 +86,12 @@ describe('a server whose disk serves no linearizable reads', () => {
       bench.server.state.force('a', new Uint8Array());
       await bench.pass(2 * LEFT_MS);
       expect(seen.stale).toBeGreaterThan(0);
-      expect(seen.told).toHaveLength(2);
+      expect(seen.states).toHaveLength(2);
       expect(bench.client.link.connection.server).not.toBe(server);
     }
   });
 
-  it('is kept where it serves them again in time', async () => {
+  it('keeps its clients if it serves reads again in time', async () => {
     const bench = new Bench({ servers: 3 });
     const seen = watched(bench);
     await bench.pass(50);
@@ -101,13 +101,13 @@ describe('a server whose disk serves no linearizable reads', () => {
     await bench.pass(500);
     repair();
     await bench.pass(LEFT_MS);
-    expect(seen).toMatchObject({ told: ['absent', '1'], stale: 0 });
+    expect(seen).toMatchObject({ states: ['absent', '1'], stale: 0 });
     expect(bench.client.link.connection).toBe(connection);
   });
 });
 
 describe('a connection that goes silent', () => {
-  it('delivers nothing any more; the next call goes over a new one', async () => {
+  it('delivers nothing more; the next call uses a new connection', async () => {
     const bench = new Bench();
     bench.client.link.silence();
     expect(await swap(bench)).toBe('unknown');
@@ -115,7 +115,7 @@ describe('a connection that goes silent', () => {
     expect(await swap(bench)).toMatchObject({ swapped: true });
   });
 
-  it('loses what is under way both ways', async () => {
+  it('loses requests and answers that are under way', async () => {
     const bench = new Bench({ latency: { minMs: 20, maxMs: 20 } });
     const answered = bench.store.compareAndSwap([put], call).catch((error: unknown) => outcomeOf(error));
     await bench.pass(30);
@@ -124,16 +124,16 @@ describe('a connection that goes silent', () => {
     expect(bench.server.state.get('a')).toBeDefined();
   });
 
-  it('is left by its watches, without a call, and is not repaired', async () => {
+  it('loses its watches to a new connection, without a call, and is not repaired', async () => {
     const bench = new Bench();
     const seen = watched(bench);
     await bench.pass(50);
     bench.client.link.silence();
     bench.server.state.force('a', new Uint8Array());
     await bench.pass(800);
-    expect(seen).toEqual({ told: ['absent'], stale: 0 });
+    expect(seen).toEqual({ states: ['absent'], stale: 0 });
     await bench.pass(LEFT_MS);
-    expect(seen).toMatchObject({ told: ['absent', '1'], stale: 1 });
+    expect(seen).toMatchObject({ states: ['absent', '1'], stale: 1 });
   });
 });
 
@@ -153,7 +153,7 @@ describe('several servers behind one address', () => {
     expect(orders.size).toBeGreaterThan(10);
   });
 
-  it('serve a client by the next one while one of them is sick', async () => {
+  it('serve a client through another server while one of them is faulty', async () => {
     const bench = new Bench({ servers: 3 });
     bench.server.hangDisk(hangs('writes', 0, bench.client.link.connection.server));
     expect(await swap(bench)).toBe('unknown');
@@ -163,7 +163,7 @@ describe('several servers behind one address', () => {
 });
 
 /** The events of a world without other faults. */
-async function toldWith(...faults: readonly Fault[]): Promise<readonly WorldEvent[]> {
+async function eventsWith(...faults: readonly Fault[]): Promise<readonly WorldEvent[]> {
   const plan = profileOf('calm').plan(1);
   const events: WorldEvent[] = [];
   const { violations } = await run({ ...plan, faults }, { listener: { onEvent: (event) => void events.push(event) } });
@@ -173,15 +173,15 @@ async function toldWith(...faults: readonly Fault[]): Promise<readonly WorldEven
 
 describe("the leader's entry, deleted", () => {
   it('ends its leadership, and nobody else leads before', async () => {
-    const events = await toldWith({ kind: 'deleteEntry', when: { on: 'elected', nth: 1, afterMs: 100 } });
+    const events = await eventsWith({ kind: 'deleteEntry', when: { on: 'elected', nth: 1, afterMs: 100 } });
     const injectedAt = events.findIndex((event) => event.type === 'faultInjected' && event.kind === 'deleteEntry');
     const next = events.slice(injectedAt).find((event) => event.type === 'ended' || event.type === 'elected');
     expect(next).toMatchObject({ type: 'ended', reason: 'entryDeleted' });
   });
 
-  it('is left alone where the record is deleted too: a leader with silent watches would stay valid', async () => {
+  it('does not occur together with a deleted record: a leader with silent watches would stay valid', async () => {
     const onElected = (afterMs: number): Fault['when'] => ({ on: 'elected', nth: 1, afterMs });
-    const events = await toldWith(
+    const events = await eventsWith(
       { kind: 'stallWatches', target: 'leader', durationMs: 60_000, when: onElected(50) },
       { kind: 'deleteKey', which: 'leader', nth: 0, when: onElected(100) },
       { kind: 'deleteEntry', when: onElected(150) },

@@ -27,7 +27,7 @@ async function failureOf(begin: () => ProgramUnderTest, options: SimulateOptions
 const few = { profile: 'stormy', seeds: 20 } as const;
 
 describe('a program in many worlds', () => {
-  it('runs in each, and what happened is told', async () => {
+  it('runs in each, and the result sums up what happened', async () => {
     let begun = 0;
     const { worlds, terms, simulatedMs, counts } = await simulate(() => {
       begun += 1;
@@ -39,14 +39,14 @@ describe('a program in many worlds', () => {
     expect(counts.get('fault: crash')).toBeGreaterThan(5);
   });
 
-  it('is run twice in the same world now and then', async () => {
+  it('is run twice in some worlds', async () => {
     let begun = 0;
     const member = async (self: ProgramContext): Promise<void> => leads(self);
     await simulate(() => ({ member, check: () => (begun += 1) }), { start: 100, seeds: 1 });
     expect(begun).toBe(2);
   });
 
-  it('need not tell of its leaderships', async () => {
+  it('need not report its leaderships', async () => {
     const silent = async ({ store, options, stopping }: ProgramContext): Promise<void> => {
       await using member = new Member(store, options);
       await member
@@ -57,7 +57,7 @@ describe('a program in many worlds', () => {
     expect(await simulate(() => ({ member: silent }), { ...few, seeds: 5 })).toMatchObject({ worlds: 5 });
   });
 
-  it('may keep keys of its own in the store', async () => {
+  it('may keep its own keys in the store', async () => {
     const member = async (self: ProgramContext): Promise<void> =>
       leads(self, async () => {
         const change = { key: `my/${self.memberId}/${self.random.u32()}`, expect: null, put: new Uint8Array() };
@@ -68,7 +68,7 @@ describe('a program in many worlds', () => {
 });
 
 describe('a failure', () => {
-  it('of the check is told with its seed, a timeline, and how to see it again', async () => {
+  it('of the check is reported with its seed, a timeline, and how to repeat it', async () => {
     const begin = (): ProgramUnderTest => {
       let crashes = 0;
       return {
@@ -112,7 +112,7 @@ describe('a failure', () => {
     expect(error.violations.map((violation) => violation.promise)).toContain(promise);
   });
 
-  it('of a program that does not do the same in the same world', async () => {
+  it('of a program that behaves differently in the same world', async () => {
     let starts = 0;
     const member = async (self: ProgramContext): Promise<void> => {
       starts += 1;
@@ -133,13 +133,13 @@ describe('a failure', () => {
     [{ seeds: 0 }, 'seeds is 0: it must be a whole number from 1'],
     [{ start: 1.5 }, 'start is 1.5: it must be a whole number from 0'],
     [{ profile: 'balmy' }, 'profile is "balmy"'],
-  ])('of %o is said at once', async (options, message) => {
+  ])('because of the option %o is thrown at once', async (options, message) => {
     await expect(simulate(() => ({ member: leads }), options)).rejects.toThrow(message);
   });
 });
 
-describe('what processes share besides the store', () => {
-  it('is asked by messages that take time, arrive after a crash too, and settle as what they ran', async () => {
+describe('a resource that processes share besides the store', () => {
+  it('is called by messages that take time, arrive even after a crash, and settle as the called function', async () => {
     const seen: string[] = [];
     const member = async (self: ProgramContext): Promise<void> => {
       const beforeMs = self.clock.monotonic();

@@ -21,7 +21,7 @@ describe('a lease', () => {
     },
   );
 
-  it('whose acknowledgements prove less ends when the renewal before would have it, and its client says so', async () => {
+  it('whose acknowledgements prove less ends at the time of the previous renewal, and its client declares that', async () => {
     for (const acknowledges of ['previous', 'previousUndeclared'] as const) {
       const bench = new Bench({ acknowledges });
       const granted = bench.at();
@@ -35,7 +35,7 @@ describe('a lease', () => {
     }
   });
 
-  it('has its whole ttl again after a failover, and ends in none', async () => {
+  it('has its whole ttl again after a failover, and does not end during one', async () => {
     const bench = new Bench();
     await bench.grant();
     await bench.pass(900);
@@ -50,7 +50,7 @@ describe('a lease', () => {
 describe('a write', () => {
   const change = { key: 'a', expect: null, put: new Uint8Array([1]) } as const;
 
-  it('whose answer is lost is applied, and unknown', async () => {
+  it('whose answer is lost is applied, with an unknown outcome', async () => {
     const bench = new Bench();
     bench.client.loseReplies(1);
     const error = await bench.run(bench.store.compareAndSwap([change], call).catch((reason: unknown) => reason));
@@ -59,7 +59,7 @@ describe('a write', () => {
     expect(bench.server.state.get('a')).toBeDefined();
   });
 
-  it('that is held is applied long after its caller gave up', async () => {
+  it('that is held is applied long after its timeout', async () => {
     const bench = new Bench();
     bench.client.hold(2_000);
     const error = await bench.run(bench.store.compareAndSwap([change], call).catch((reason: unknown) => reason));
@@ -70,7 +70,7 @@ describe('a write', () => {
     expect(bench.client.held).toBe(1);
   });
 
-  it('is applied where only the way back is cut, and not where the way there is', async () => {
+  it('is applied if only the direction of answers is cut, and not if that of requests is', async () => {
     for (const side of ['up', 'down'] as const) {
       const bench = new Bench();
       bench.client.link.cut(side);
@@ -80,7 +80,7 @@ describe('a write', () => {
     }
   });
 
-  it('never leaves where connections are refused, and its caller is told in a moment, not at once', async () => {
+  it('is not sent while connections are refused, which its caller learns after a moment', async () => {
     const bench = new Bench();
     const repair = bench.client.link.refuse();
     const before = bench.scheduler.nowMs;
@@ -99,7 +99,7 @@ describe('a write', () => {
     expect(bench.server.state.get('a')).toBeDefined();
   });
 
-  it('that a failover loses is gone, with the lease that was granted meanwhile, and what went is back', async () => {
+  it('that a failover loses is undone, with the lease that was granted meanwhile; deleted keys are back', async () => {
     const bench = new Bench();
     await bench.run(bench.store.compareAndSwap([change], call));
     const snapshot = bench.server.snapshot();
@@ -121,7 +121,7 @@ describe('a write', () => {
 });
 
 describe('while the store has no leader', () => {
-  it('requests are refused, lost, or applied late: each of them some time', async () => {
+  it('a request may be refused, lost, or applied late', async () => {
     const fates = new Set<string>();
     for (let seed = 1; seed <= 40; seed += 1) {
       const bench = new Bench({}, seed);
@@ -136,7 +136,7 @@ describe('while the store has no leader', () => {
     expect([...fates].toSorted()).toEqual(['applied late', 'refused', 'unknown']);
   });
 
-  it('a store that was wiped begins again', async () => {
+  it('a store that was wiped is empty', async () => {
     const bench = new Bench();
     await bench.grant();
     bench.server.state.force('a', new Uint8Array());

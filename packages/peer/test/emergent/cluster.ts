@@ -71,7 +71,7 @@ export class Cluster implements AsyncDisposable {
   readonly players = new Map<string, Player>();
   readonly #options: Partial<EmergentOptions>;
   readonly #network: MemoryNetwork;
-  readonly #told: Listener;
+  readonly #listener: Listener;
   readonly #chance: number;
   readonly #links = new Map<string, Link>();
   readonly #starts = new Map<string, number>();
@@ -81,10 +81,10 @@ export class Cluster implements AsyncDisposable {
   /** Whether the network drops a message. */
   isLost: (from: string, to: string, message: EmergentMessage) => boolean = () => false;
 
-  constructor({ seeds = ['a'], chance = 0, ...options }: ClusterOptions = {}, told: Listener = () => {}) {
+  constructor({ seeds = ['a'], chance = 0, ...options }: ClusterOptions = {}, listener: Listener = () => {}) {
     this.#chance = chance;
     this.#options = options;
-    this.#told = told;
+    this.#listener = listener;
     this.#network = new MemoryNetwork({ clock: this.clock, latencyMs: 1, seeds });
   }
 
@@ -106,7 +106,7 @@ export class Cluster implements AsyncDisposable {
     });
     const player: Player = { id, member, clock, leadership: undefined, ends: [], error: undefined, crashed: false };
     this.players.set(id, player);
-    const tell = (what: string): void => (player.crashed ? undefined : this.#told(`${id} ${what}`));
+    const tell = (what: string): void => (player.crashed ? undefined : this.#listener(`${id} ${what}`));
     void this.#follow(player, tell);
     if (standing)
       member
@@ -217,7 +217,7 @@ export class Cluster implements AsyncDisposable {
     const message = frame.message as EmergentMessage;
     this.sent.set(message.type, (this.sent.get(message.type) ?? 0) + 1);
     const isLost = this.isLost(from, to, message);
-    this.#told(`${from} -> ${to}: ${said(message)}${isLost ? ', lost' : ''}`);
+    this.#listener(`${from} -> ${to}: ${said(message)}${isLost ? ', lost' : ''}`);
     if (!isLost) link.send(to, frame, sort);
   }
 }

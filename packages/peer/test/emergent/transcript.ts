@@ -39,11 +39,11 @@ const quiet = /: (?:heartbeat \d+|pull|current)(?:, lost)?$/;
 
 class Stage {
   #cluster: Cluster | undefined;
-  readonly #told: (what: string) => void;
+  readonly #report: (what: string) => void;
 
-  constructor(told: (what: string) => void) {
-    this.#told = (what) => {
-      if (!quiet.test(what)) told(what);
+  constructor(report: (what: string) => void) {
+    this.#report = (what) => {
+      if (!quiet.test(what)) report(what);
     };
   }
 
@@ -60,7 +60,7 @@ class Stage {
 
   async #do([command, ...words]: readonly string[]): Promise<void> {
     if (command === 'seeds') {
-      this.#cluster = new Cluster({ seeds: words, heartbeatEveryMs: 1_000, failureTimeoutMs: 5_000, searchEveryMs: 2_000 }, this.#told);
+      this.#cluster = new Cluster({ seeds: words, heartbeatEveryMs: 1_000, failureTimeoutMs: 5_000, searchEveryMs: 2_000 }, this.#report);
       return;
     }
     const cluster = this.#cluster;

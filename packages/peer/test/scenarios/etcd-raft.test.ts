@@ -191,9 +191,9 @@ describe('an older term', () => {
     ];
     for (const id of ['1', '2', '3']) for (const message of old) nodes.hears(id, id === '1' ? '3' : '1', message);
     expect(['1', '2', '3'].map((id) => nodes.is(id))).toEqual(before);
-    const told = nodes.waiting.map(({ message }) => message);
-    expect(told.every(({ type, term }) => type === 'stale' && term === 2n)).toBe(true);
-    expect(told).toHaveLength(3 * 5);
+    const answers = nodes.waiting.map(({ message }) => message);
+    expect(answers.every(({ type, term }) => type === 'stale' && term === 2n)).toBe(true);
+    expect(answers).toHaveLength(3 * 5);
     const one = new Nodes(3).campaign('1').hears('1', '2', { type: 'preVoteAnswer', term: 0n, poll: 1, granted: true });
     expect(one.is('1')).toBe('candidate 1');
     expect(one.hears('1', '2', { type: 'heartbeat', term: 1n, round: 1 }).is('1')).toBe('follower 1');

@@ -28,7 +28,7 @@ export function play(text: string): string {
   for (const line of text.split('\n')) {
     if (line.startsWith('  ')) continue;
     lines.push(line);
-    if (line !== '' && !line.startsWith('#')) lines.push(...played.obey(line).map((told) => `  ${told}`));
+    if (line !== '' && !line.startsWith('#')) lines.push(...played.obey(line).map((output) => `  ${output}`));
   }
   return lines.join('\n');
 }
@@ -67,10 +67,10 @@ class Played {
         stage.heal();
         return [];
       case 'pass':
-        return this.#told(stage, () => stage.pass(Number(first)));
+        return this.#outputOf(stage, () => stage.pass(Number(first)));
       case 'agree': // until in each part one leads, and all of it see that
-        return this.#told(stage, () => stage.until(() => this.#parts(stage).every((part) => stage.agree(part)), SETTLES_WITHIN_MS));
-      case 'quietly': // the same, and only the end of it is told
+        return this.#outputOf(stage, () => stage.until(() => this.#parts(stage).every((part) => stage.agree(part)), SETTLES_WITHIN_MS));
+      case 'quietly': // the same, and only the output at its end
         return this.obey(words.join(' ')).slice(-1);
       default:
         throw new Error(`no such command: ${command}`);
@@ -98,7 +98,7 @@ class Played {
     return this.#sides.length === 0 ? [stage.up] : this.#sides.map((side) => side.filter((id) => stage.up.includes(id)));
   }
 
-  #told(stage: Stage, happen: () => void): readonly string[] {
+  #outputOf(stage: Stage, happen: () => void): readonly string[] {
     const from = stage.lines.length;
     happen();
     const lines = stage.lines.slice(from);

@@ -24,9 +24,9 @@ describe('members over TCP', () => {
   });
 
   it('learn of a resignation even if the process exits right after it', async () => {
-    const told = new Set<string>();
+    const informed = new Set<string>();
     const onMessage = (receiver: string, message: unknown): void => {
-      if (isRecord(message) && message['type'] === 'resigned') told.add(receiver);
+      if (isRecord(message) && message['type'] === 'resigned') informed.add(receiver);
     };
     await using group = await TcpGroup.elected(['a', 'b', 'c'], { onMessage });
     const first = await group.leader();
@@ -35,7 +35,7 @@ describe('members over TCP', () => {
     await member.close();
     await transport.close();
     const others = [...group.members.keys()];
-    await until(() => others.every((id) => told.has(id)), { what: 'the resignation at both others', withinMs: WAIT_MS });
+    await until(() => others.every((id) => informed.has(id)), { what: 'the resignation at both others', withinMs: WAIT_MS });
     const next = (): boolean => [...group.members.values()].some(({ leadership }) => leadership?.isValid());
     await until(next, { what: 'the next leader', withinMs: WAIT_MS });
   });

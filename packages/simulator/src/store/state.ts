@@ -89,9 +89,9 @@ export class State {
     const failed = changes.flatMap((change, index) => this.#failure(change, index));
     if (failed.length > 0) return { swapped: false, failed };
     const bindings = changes.map((change) => this.#binding(change, leases, owner));
-    const told: Changed[] = [];
-    const rows = changes.map((change, index) => this.#apply(change, bindings[index], { by: 'client', owner }, told));
-    this.#tell(told);
+    const changed: Changed[] = [];
+    const rows = changes.map((change, index) => this.#apply(change, bindings[index], { by: 'client', owner }, changed));
+    this.#tell(changed);
     return { swapped: true, rows };
   }
 
@@ -115,14 +115,14 @@ export class State {
 
   /** Removes the keys that exist. */
   remove(keys: Iterable<Key>, cause: Cause): void {
-    const told: Changed[] = [];
+    const changed: Changed[] = [];
     for (const key of keys) {
       const before = this.#rows.get(key);
       if (before === undefined) continue;
       this.#rows.delete(key);
-      told.push({ key, before, after: undefined, cause });
+      changed.push({ key, before, after: undefined, cause });
     }
-    this.#tell(told);
+    this.#tell(changed);
   }
 
   /** Removes the keys bound to a lease. */
@@ -139,13 +139,13 @@ export class State {
 
   /** Replaces the rows by those of a copy. */
   restore(rows: ReadonlyMap<Key, Row>): void {
-    const told: Changed[] = [];
+    const changed: Changed[] = [];
     for (const key of new Set([...this.#rows.keys(), ...rows.keys()])) {
       const [before, after] = [this.#rows.get(key), rows.get(key)];
-      if (before !== after) told.push({ key, before, after, cause: { by: 'store' } });
+      if (before !== after) changed.push({ key, before, after, cause: { by: 'store' } });
     }
     this.#rows = new Map(rows);
-    this.#tell(told);
+    this.#tell(changed);
   }
 
   #tell(changes: readonly Changed[]): void {
@@ -186,17 +186,17 @@ export class State {
     return this.#rows.get(change.key)?.lease;
   }
 
-  #apply(change: Change, lease: LeaseId | undefined, cause: Cause, told: Changed[]): Row | undefined {
+  #apply(change: Change, lease: LeaseId | undefined, cause: Cause, changed: Changed[]): Row | undefined {
     const { key } = change;
     const before = this.#rows.get(key);
     if ('put' in change) {
       const after = this.#put(key, change.put, lease);
-      told.push({ key, before, after, cause });
+      changed.push({ key, before, after, cause });
       return after;
     }
     if (!('delete' in change)) return undefined;
     this.#rows.delete(key);
-    told.push({ key, before, after: undefined, cause });
+    changed.push({ key, before, after: undefined, cause });
     return undefined;
   }
 

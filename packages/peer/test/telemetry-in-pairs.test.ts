@@ -38,7 +38,7 @@ describe('the telemetry of a member without a store', () => {
     storage.slowMs = 0;
     const leadership = await group.clock.run(campaign);
     await group.clock.run(leadership.resign());
-    const told = log.lines.flatMap(({ message }) => (words.includes(message) ? [message] : []));
-    expect(told).toEqual(words);
+    const messages = log.lines.flatMap(({ message }) => (words.includes(message) ? [message] : []));
+    expect(messages).toEqual(words);
   });
 });
