@@ -12,19 +12,35 @@ export const SCHEMA_VERSION = 1;
  */
 export function schemaSql(schema: string): string {
   return `BEGIN;
-${lockSql(schema)};
+SELECT ${lockOf(schema)};
 ${createSql(schema)}
 COMMIT;
 `;
 }
 
+/**
+ * The same as one statement, which does nothing if the schema is there. It holds its lock without a
+ * message of the client, so that many processes that wait for the lock get it one after another at
+ * once.
+ */
+export function migrationSql(schema: string, lockTimeoutMs: number): string {
+  return `DO $incumbent_migration$ BEGIN
+PERFORM set_config('lock_timeout', '${lockTimeoutMs}', true);
+PERFORM ${lockOf(schema)};
+IF to_regprocedure('${schema}.version()') IS NOT NULL THEN
+  IF ${schema}.version()::integer >= ${SCHEMA_VERSION} THEN RETURN; END IF;
+END IF;
+EXECUTE $incumbent_schema$${createSql(schema)}$incumbent_schema$;
+END $incumbent_migration$`;
+}
+
 /** Waits for other processes that create the same schema, until the end of the transaction. */
-export function lockSql(schema: string): string {
-  return `SELECT pg_advisory_xact_lock(hashtextextended('incumbent schema ${schema}', 0))`;
+function lockOf(schema: string): string {
+  return `pg_advisory_xact_lock(hashtextextended('incumbent schema ${schema}', 0))`;
 }
 
 /** The statements without the transaction around them. `schema` needs no quotes. */
-export function createSql(schema: string): string {
+function createSql(schema: string): string {
   return `${TABLES}${FUNCTIONS}${VERSION}`.replaceAll('@schema', schema);
 }
 
