@@ -102,6 +102,7 @@ const memoryServer: OptionTable<MemoryServerOptions> = {
   reconnectsWithinMs: 'described',
   expiresOnExitWithinMs: 'described',
   watchTellsValues: 'described',
+  swapSharesRevision: 'described',
   maxChanges: 'described',
   maxValueBytes: 'described',
   maxKeysPerLease: 'described',
