@@ -315,6 +315,11 @@ export const memoryServerOptions: OptionTable<MemoryServerOptions> = {
     fallback: '`true`',
     meaning: 'With `false`, revisions start again when a key is created again.',
   },
+  swapSharesRevision: {
+    type: 'boolean',
+    fallback: '`true`',
+    meaning: 'With `false`, every key of a swap gets a revision of its own.',
+  },
   linearizable: {
     type: 'boolean',
     fallback: '`true`',

@@ -48,6 +48,8 @@ export function capabilitiesOf(version: string): StoreCapabilities {
     watchTellsValues: true,
     // Each change of any key takes the next revision of the whole store.
     revisionsSurviveDeletion: true,
+    // The revision of a key is that of the transaction that wrote it.
+    swapSharesRevision: true,
     endsEarly: endsEarly(version),
     maxChanges: MAX_CHANGES,
     maxValueBytes: MAX_VALUE_BYTES,

@@ -25,6 +25,7 @@ export function capabilitiesOf(options: CapabilityOptions): StoreCapabilities {
     assignableLease: checkBoolean('assignableLease', options.assignableLease),
     watchTellsValues: true,
     revisionsSurviveDeletion: checkBoolean('revisionsSurviveDeletion', options.revisionsSurviveDeletion),
+    swapSharesRevision: checkBoolean('swapSharesRevision', options.swapSharesRevision) && options.revisionsSurviveDeletion !== false,
     maxChanges: checkNumber('maxChanges', options.maxChanges, 128, { min: 1, max: 10_000 }),
     maxValueBytes: checkNumber('maxValueBytes', options.maxValueBytes, 2 ** 20, { min: 1, max: 2 ** 30 }),
     maxKeysPerLease: checkNumber('maxKeysPerLease', options.maxKeysPerLease, 100_000, { min: 1, max: 1_000_000 }),

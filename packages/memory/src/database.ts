@@ -10,7 +10,7 @@ import { Leases, type ServerLease } from './leases.ts';
 
 export type Limits = Pick<
   StoreCapabilities,
-  'assignableLease' | 'revisionsSurviveDeletion' | 'maxChanges' | 'maxValueBytes' | 'minTtlMs' | 'maxTtlMs'
+  'assignableLease' | 'revisionsSurviveDeletion' | 'swapSharesRevision' | 'maxChanges' | 'maxValueBytes' | 'minTtlMs' | 'maxTtlMs'
 >;
 
 export type Swap =
@@ -22,8 +22,10 @@ export class Database {
   readonly #changed: (keys: ReadonlySet<Key>) => void;
   readonly #keys = new KeyTable();
   readonly #leases: Leases;
-  /** Rises with every put of any key. */
+  /** Rises with every call that puts a key, or with every put if a swap shares no revision. */
   #revision = 0n;
+  /** How many keys were created. */
+  #created = 0n;
 
   /** `changed` is called with the changed keys after each method call that changed any. */
   constructor(clock: Clock, limits: Limits, changed: (keys: ReadonlySet<Key>) => void) {
@@ -59,6 +61,7 @@ export class Database {
     const failed = changes.flatMap((change, index) => this.#failure(change, index));
     if (failed.length > 0) return { swapped: false, failed };
     const bindings = changes.map((change) => this.#binding(change, owner));
+    this.#begin();
     const rows = changes.map((change, index) => this.#apply(change, bindings[index]));
     this.#notify(changes.filter((change) => 'put' in change || 'delete' in change).map(({ key }) => key));
     return { swapped: true, rows };
@@ -70,6 +73,7 @@ export class Database {
     const row = this.#keys.get(key);
     if (row?.lease === id) return row;
     if (row !== undefined) throw keyExists(key, id);
+    this.#begin();
     const added = this.#put(key, value, lease);
     this.#notify([key]);
     return added;
@@ -89,6 +93,7 @@ export class Database {
 
   /** Creates or replaces a key, bound to no lease. */
   force(key: Key, value: Uint8Array): Row {
+    this.#begin();
     const row = this.#put(key, value, undefined);
     this.#notify([key]);
     return row;
@@ -154,11 +159,17 @@ export class Database {
     return undefined;
   }
 
+  /** Takes the revision that all puts of one call share, if they share one. */
+  #begin(): void {
+    if (this.#limits.swapSharesRevision === true) this.#revision += 1n;
+  }
+
   #put(key: Key, value: Uint8Array, lease: ServerLease | undefined): Row {
     const former = this.#keys.get(key);
-    this.#revision += 1n;
+    if (this.#limits.swapSharesRevision !== true) this.#revision += 1n;
     const revision = this.#limits.revisionsSurviveDeletion ? this.#revision : (former?.revision ?? 0n) + 1n;
-    const row = { key, value, revision, order: former?.order ?? this.#revision, lease: lease?.id };
+    if (former === undefined) this.#created += 1n;
+    const row = { key, value, revision, order: former?.order ?? this.#created, lease: lease?.id };
     this.#unbind(former);
     lease?.keys.add(key);
     this.#keys.set(row);

@@ -23,6 +23,8 @@ export type Latency = number | ((message: Message) => number);
  *
  * - `assignableLease: false` makes the server refuse to bind a key to another client's lease.
  * - `revisionsSurviveDeletion: false` makes revisions start again when a key is created again.
+ * - `swapSharesRevision: false` gives every key of a swap a revision of its own, as does
+ *   `revisionsSurviveDeletion: false`.
  * - The server enforces `minTtlMs`, `maxTtlMs`, `maxChanges` and `maxValueBytes`.
  * - The server only declares `linearizable`, `termSource`, `endsEarly` and `maxKeysPerLease`.
  *   Whatever they say, it is linearizable, counts revisions, and ends no lease early.
@@ -62,6 +64,7 @@ const serverOptions = [
   'maxTtlMs',
   'assignableLease',
   'revisionsSurviveDeletion',
+  'swapSharesRevision',
   'endsEarly',
   'maxChanges',
   'maxValueBytes',

@@ -108,6 +108,7 @@ const memoryServer: OptionTable<MemoryServerOptions> = {
   assignableLease: 'described',
   revisionsSurviveDeletion: 'described',
   endsEarly: 'public',
+  swapSharesRevision: 'described',
   maxChanges: 'described',
   maxValueBytes: 'described',
   maxKeysPerLease: 'described',

@@ -33,6 +33,24 @@ export const capabilityCases: readonly StoreCase[] = [
     assert.ok(reconnectsWithinMs >= 0 && reconnectsWithinMs < Infinity);
   }),
 
+  define('keys that one swap puts have one revision, which no later change gets, if the store says so', async (client) => {
+    if (client.store.capabilities.swapSharesRevision !== true) return;
+    const names = ['a', 'b', 'c'].map((name) => `shared/${name}`);
+    const changes = names.map((key) => ({ key, expect: null, put: new Uint8Array([1]) }));
+    const result = await client.swap(...changes);
+    assert.ok(result.swapped);
+    const [revision = ''] = result.revisions;
+    const revisions = async (): Promise<readonly (string | undefined)[]> =>
+      Promise.all(names.map(async (key) => (await client.read(key))?.revision));
+    assert.deepEqual([result.revisions, await revisions()], [names.map(() => revision), names.map(() => revision)]);
+    const [first = ''] = names;
+    // The same value again is a change, too.
+    await client.swap({ key: first, expect: revision, put: new Uint8Array([1]) });
+    const [after, ...others] = await revisions();
+    assert.notEqual(after, revision);
+    assert.deepEqual(others, [revision, revision]);
+  }),
+
   define('a lease may last as long as its ttl, and longer for a longer one', async ({ store: { capabilities } }, { ttlMs }) => {
     const within = (ms: number): number => capabilities.expiresWithinMs(ms);
     for (const each of [capabilities.minTtlMs, ttlMs, 10 * ttlMs]) assert.ok(within(each) >= each && within(each) < Infinity);

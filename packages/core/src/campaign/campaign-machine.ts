@@ -15,7 +15,7 @@ import type { CandidateEvent, CandidateRules, CandidateState, Exit, Passed } fro
 import { type PreviousRecord, previousOf, readCandidate, readLeader, readTerm, type TermRecord } from '../protocol/record.ts';
 import type { Entry, Key, Revision } from '../store/contract.ts';
 import { checkSuccession, inSuccession, type QueueEntry, type Succession } from '../protocol/succession.ts';
-import { isGivenUp, isTermOf } from '../protocol/transactions.ts';
+import { isGivenUp, isTermOf, wonAtMark } from '../protocol/transactions.ts';
 import { termAfter } from '../protocol/terms.ts';
 
 /** The state in which a campaign starts. */
@@ -160,9 +160,7 @@ function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRu
   const { entry, unknownOutcome, wait } = state;
   switch (event.type) {
     case 'handedOver':
-      if (event.entry.key !== entry.key) return state;
-      if (readCandidate(event.entry).handoverTerm === undefined) return { phase: 'looking', entry: event.entry, unknownOutcome };
-      return { phase: 'confirming', entry: event.entry, term: isTermOf(event.term, entry.key) ? event.term : undefined };
+      return event.entry.key === entry.key ? changed(state, event, rules) : state;
     case 'woke':
       if (wait.for === 'successor') return { phase: 'looking', entry, unknownOutcome, passed: { successorOf: wait.term } };
       return wait.for === 'ahead' && wait.next ? after(wait.key, state, event.term, rules) : { phase: 'looking', entry, unknownOutcome };
@@ -175,6 +173,21 @@ function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRu
     default:
       return state;
   }
+}
+
+/**
+ * My entry has changed. A mark that leaves no doubt says that I lead: see `protocol/mark.ts`. If an
+ * earlier claim or enqueue of mine has an unknown outcome, I read whether I lead.
+ */
+function changed(
+  state: In<'waiting'>,
+  { entry, term }: Extract<CandidateEvent, { type: 'handedOver' }>,
+  rules: CandidateRules,
+): CandidateState {
+  if (readCandidate(entry).handoverTerm === undefined) return { phase: 'looking', entry, unknownOutcome: state.unknownOutcome };
+  const won = state.unknownOutcome ? undefined : wonAtMark(entry, { term, swapSharesRevision: rules.swapSharesRevision === true });
+  if (won !== undefined) return { phase: 'elected', won };
+  return { phase: 'confirming', entry, term: isTermOf(term, entry.key) ? term : undefined };
 }
 
 /**

@@ -18,6 +18,8 @@ export interface CandidateRules {
    * a time of the store's clock.
    */
   readonly termsFromClock?: boolean;
+  /** The store's capability. Default false. */
+  readonly swapSharesRevision?: boolean;
 }
 
 /** Why a campaign ended without a term. */

@@ -36,11 +36,11 @@ const CHECK_TTLS = { inWindow: 3, behind: 10 } as const;
 const CHECK_SPREAD = 0.25;
 
 /**
- * How long the next in line waits for an event of the term after the entry ahead has gone, in ms. A
- * resignation changes both keys at once, but their watches may show it one after the other. After a
- * crash, no such event comes.
+ * How long a candidate waits for a better event of the same swap, in ms: after the entry ahead has
+ * gone, for the end of its term; after its own record has appeared, for the mark in its entry. Their
+ * watches may show the changes of one swap one after the other. After a crash, nothing else comes.
  */
-const TERM_EVENT_MS = 2;
+const SAME_SWAP_MS = 2;
 
 /** One wait. It watches until `end` is called, so that the caller can act on its result first. */
 export class CandidateWait {
@@ -131,8 +131,12 @@ export class CandidateWait {
 
   /** Wakes at once, unless the watch of the term may still show that the one ahead has resigned. */
   #aheadHasGone(): void {
-    if (!isTermOf(this.#term, this.#wait.key)) return this.#wake();
-    this.#cancels.push(this.#context.clock.schedule(TERM_EVENT_MS, () => this.#wake()));
+    if (isTermOf(this.#term, this.#wait.key)) this.#wakeSoon();
+    else this.#wake();
+  }
+
+  #wakeSoon(): void {
+    this.#cancels.push(this.#context.clock.schedule(SAME_SWAP_MS, () => this.#wake()));
   }
 
   #seeOwn(): void {
@@ -258,7 +262,7 @@ export class CandidateWait {
       cancel?.();
       cancel = undefined;
       if (!values) return;
-      if (isRecordOf(leader, this.#entry.key)) this.#wake();
+      if (isRecordOf(leader, this.#entry.key)) this.#wakeSoon();
       else if (isRecordOf(leader, this.#wait.key)) this.#followTerm();
     };
     this.#seeLeader = see;

@@ -42,7 +42,8 @@ export class LeaderRecordWriter {
   readonly #termRevision: Revision;
   readonly #termValue: Uint8Array | undefined;
   readonly #previous: PreviousRecord | undefined;
-  #revision: Revision;
+  /** The revision of the record. Undefined if it is not known: then the first write reads it. */
+  #revision: Revision | undefined;
   /** How many writes were requested. */
   #publications = 0;
   /** The last requested write. The next one starts after it. */
@@ -70,7 +71,7 @@ export class LeaderRecordWriter {
    */
   remains(entry: Entry): Remains | undefined {
     const [keys, value, revision] = [this.#keys, this.#termValue, this.#termRevision];
-    if (value === undefined) return undefined;
+    if (value === undefined || this.#revision === undefined) return undefined;
     return {
       leader: writtenLeader(keys.leader, this.#revision, this.#recordOf(undefined)),
       term: { key: keys.term, name: 'term', value, revision, order: 0n },
@@ -115,6 +116,10 @@ export class LeaderRecordWriter {
 
   async #try(put: Uint8Array, call: Call): Promise<Written | 'again'> {
     const [{ store }, keys] = [this.#context, this.#keys];
+    if (this.#revision === undefined) {
+      const found = await this.#readBack(put, call);
+      if (found !== 'again' || this.#revision === undefined) return found;
+    }
     const changes: Change[] = [this.guard, { key: keys.leader, expect: this.#revision, put }];
     try {
       const result = await call((options) => store.compareAndSwap(changes, options));

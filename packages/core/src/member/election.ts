@@ -342,8 +342,9 @@ export class Election<V = unknown> {
   ): Promise<{ readonly name: string; readonly outcome: CampaignResult }> {
     this.#attempts += 1;
     const name = this.#entryName(this.#attempts);
-    const termsFromClock = this.#context.store.capabilities.termSource === 'clock';
-    const rules = { keys: this.#spec.keys, succession: this.#spec.succession, termFloor: this.#termFloor, termsFromClock };
+    const { termSource, swapSharesRevision = false } = this.#context.store.capabilities;
+    const { keys, succession } = this.#spec;
+    const rules = { keys, succession, termFloor: this.#termFloor, termsFromClock: termSource === 'clock', swapSharesRevision };
     const payload = this.#payload();
     this.#entries.use(name);
     const alsoMine = (key: Key): void => this.#entries.seen(key, session);

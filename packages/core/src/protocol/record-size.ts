@@ -5,7 +5,8 @@
  */
 
 import { type InvalidInput, invalidSecret, MAX_NAME_CHARACTERS } from '../base/validate.ts';
-import { writeHandoverTerm, type Payload, writeCandidate, writeLeader, writeRequest, writeStepDown } from './record.ts';
+import { changeCandidate, type Payload, writeCandidate, writeLeader } from './record.ts';
+import { writeElected } from './mark.ts';
 import type { Entry, Key, Store } from '../store/contract.ts';
 import type { MemberIdentity } from './transactions.ts';
 import { MAX_TERM } from './terms.ts';
@@ -34,11 +35,13 @@ function longestRecord(self: MemberIdentity, key: Key, payload: Payload): number
   return Math.max(record.length, longestEntry(key, payload));
 }
 
-/** The longest form of an entry: with the fields of a handover and of an operator's requests. */
+/** The longest form of an entry: with the fields of a handover, or of an operator's requests. */
 function longestEntry(key: Key, payload: Payload): number {
   const entry = (value: Uint8Array): Entry => ({ key, name: key, value, revision: '', order: 0n });
-  const named = writeHandoverTerm(entry(writeCandidate(payload, MAX_TERM)), MAX_TERM);
-  return writeStepDown(entry(writeRequest(entry(named), LONGEST_NAME))).length;
+  const candidate = entry(writeCandidate(payload, MAX_TERM));
+  const marked = writeElected(candidate, MAX_TERM, LONGEST_PREVIOUS);
+  const asked = changeCandidate(entry(marked), { handTo: LONGEST_NAME, stepDown: true });
+  return Math.max(marked.length, asked.length);
 }
 
 function tooLarge(store: string, maxBytes: number, bytes: number, ofValue: number): InvalidInput {

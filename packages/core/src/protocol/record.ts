@@ -117,7 +117,7 @@ function write(fields: Json): Uint8Array {
   return utf8.encode(JSON.stringify({ v: FORMAT, ...fields }));
 }
 
-function isJson(value: unknown): value is Json {
+export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -173,12 +173,14 @@ function text(entry: Entry, json: Json, field: string): string {
 }
 
 function termOf(entry: Entry, json: Json, field: string): bigint {
-  const term = parseTermNumber(text(entry, json, field));
+  const term = readTermNumber(text(entry, json, field));
   if (term === undefined) throw foreign(entry, `a record whose "${field}" is no term`);
   return term;
 }
 
-function parseTermNumber(value: string): bigint | undefined {
+/** Undefined for anything but the digits of a term. */
+export function readTermNumber(value: unknown): bigint | undefined {
+  if (typeof value !== 'string') return undefined;
   const term = /^[1-9][0-9]{0,18}$/.test(value) ? BigInt(value) : 0n;
   return term < 1n || term > MAX_TERM ? undefined : term;
 }
@@ -246,10 +248,10 @@ export function readLeader(entry: Entry): LeaderRecord {
 }
 
 /** Undefined if it is malformed: it is only shown, and must not hide who leads. */
-function readPrevious(json: unknown): PreviousRecord | undefined {
+export function readPrevious(json: unknown): PreviousRecord | undefined {
   if (!isJson(json)) return undefined;
-  const { term: digits, memberId, reason } = json;
-  const term = typeof digits === 'string' ? parseTermNumber(digits) : undefined;
+  const { memberId, reason } = json;
+  const term = readTermNumber(json['term']);
   return term !== undefined && isName(memberId) && isName(reason) ? { term, memberId, reason } : undefined;
 }
 
@@ -314,19 +316,22 @@ export function writeCandidate(payload: Payload, termFloor: bigint): Uint8Array 
   return write({ ...payloadFields(payload), ...(termFloor > 0n ? { termFloor: String(termFloor) } : {}) });
 }
 
-/** Encodes the same entry with the term of a handover to its candidate. */
-export function writeHandoverTerm(entry: Entry, term: bigint): Uint8Array {
-  return write({ ...readCandidate(entry).raw, handoverTerm: String(term) });
+/**
+ * Encodes the same entry with other fields. Leaves out `elected`, unless it is given: that field
+ * says that the entry is as the swap of a handover wrote it.
+ */
+export function changeCandidate(entry: Entry, fields: Json): Uint8Array {
+  return write({ ...readCandidate(entry).raw, elected: undefined, ...fields });
 }
 
 /** Encodes the same entry with an operator's request for a handover, or without one. */
 export function writeRequest(entry: Entry, handTo: string | undefined): Uint8Array {
-  return write({ ...readCandidate(entry).raw, handTo });
+  return changeCandidate(entry, { handTo });
 }
 
 /** Encodes the same entry with an operator's request that its leader step down. */
 export function writeStepDown(entry: Entry): Uint8Array {
-  return write({ ...readCandidate(entry).raw, stepDown: true });
+  return changeCandidate(entry, { stepDown: true });
 }
 
 /** Decodes an entry of the queue. */

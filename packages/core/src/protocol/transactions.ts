@@ -7,7 +7,6 @@ import type { Change, Entry, Key, LeaseId, Revision } from '../store/contract.ts
 import type { ElectionKeys } from './keys.ts';
 import {
   type LeaderRecord,
-  writeHandoverTerm,
   type Payload,
   type PreviousRecord,
   previousOf,
@@ -19,6 +18,7 @@ import {
   writeLeader,
   writeTerm,
 } from './record.ts';
+import { readElected, writeElected, writeHandoverTerm } from './mark.ts';
 import { termAfter } from './terms.ts';
 
 /** The identity of the member that makes a swap. */
@@ -49,7 +49,8 @@ export interface Won {
   readonly term: bigint;
   /** The leader's own entry in the queue. */
   readonly entry: Entry;
-  readonly leaderRevision: Revision;
+  /** Undefined if it is not known. */
+  readonly leaderRevision: Revision | undefined;
   readonly termRevision: Revision;
   /** The value of the key `term` at that revision. Absent if it is not known. */
   readonly termValue?: Uint8Array | undefined;
@@ -112,7 +113,7 @@ export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
       expect: mine.revision,
       put: writeTerm({ term, ...successor.self, entry: successor.entry.key, first: successor.first }, before),
     },
-    ...leave(handover, term),
+    ...leave(handover, writeElected(successor.entry, term, previous)),
   ];
 }
 
@@ -127,17 +128,17 @@ export function handoverInTwo(handover: Handover): Change[] {
   return [
     { key: keys.leader, expect: leader.revision, delete: true },
     { key: keys.term, expect: mine.revision, put: writeTerm({ ...before, ended }, before) },
-    ...leave(handover, before.term),
+    ...leave(handover, writeHandoverTerm(successor.entry, before.term)),
   ];
 }
 
 /**
- * Writes the term into the successor's entry, and deletes mine. The order matters for speed: if the
- * store reports the changes in this order, the successor needs one read less.
+ * Writes the mark into the successor's entry, and deletes mine. The order matters for speed: if the
+ * store reports the changes in this order, the successor needs no read.
  */
-function leave({ entry, successor }: Handover, term: bigint): Change[] {
+function leave({ entry, successor }: Handover, mark: Uint8Array): Change[] {
   return [
-    { key: successor.entry.key, expect: successor.entry.revision, put: writeHandoverTerm(successor.entry, term) },
+    { key: successor.entry.key, expect: successor.entry.revision, put: mark },
     { key: entry.key, expect: entry.revision, delete: true },
   ];
 }
@@ -186,6 +187,30 @@ export function isTermOf(term: Entry | undefined, entryKey: Key): boolean {
 export function isGivenUp(term: Entry | undefined, entryKey: Key): boolean {
   const record = tryRead(readTerm, term);
   return record?.entry === entryKey && record.ended !== undefined && record.ended.successor === undefined;
+}
+
+/** What is known besides the mark of a handover. */
+export interface MarkContext {
+  /** The term's entry, if a watch has shown it. */
+  readonly term: Entry | undefined;
+  /** The store's capability. */
+  readonly swapSharesRevision: boolean;
+}
+
+/**
+ * The term that the mark in this candidate's own entry proves: see `mark.ts`. Undefined if
+ * something is in doubt: the mark is that of a handover in two steps, or an older version wrote it;
+ * the entry has changed since; or the revision of the term is not known.
+ */
+export function wonAtMark(entry: Entry, { term, swapSharesRevision }: MarkContext): Won | undefined {
+  const mark = readElected(readCandidate(entry));
+  if (mark === undefined) return undefined;
+  const mine = term !== undefined && isTermOf(term, entry.key) && readTerm(term).term === mark.term ? term : undefined;
+  const revision = swapSharesRevision ? entry.revision : mine?.revision;
+  // With another revision of the term, the entry is not as the swap wrote it.
+  if (revision === undefined || (mine !== undefined && mine.revision !== revision)) return undefined;
+  const leaderRevision = swapSharesRevision ? revision : undefined;
+  return { ...mark, entry, leaderRevision, termRevision: revision, termValue: mine?.value };
 }
 
 /** Writes that my term has ended. Only checks a later term, or a term that has already ended. */

@@ -218,6 +218,12 @@ export interface StoreCapabilities {
   readonly watchTellsValues: boolean;
   /** True if a key that is deleted and created again never gets a revision that it had before. */
   readonly revisionsSurviveDeletion: boolean;
+  /**
+   * True if all keys that one swap puts get the same revision, and no other change of these keys
+   * gets it. Then the successor of a handover knows the revisions of the term and of the leader's
+   * record from its own entry. Default false.
+   */
+  readonly swapSharesRevision?: boolean;
   /** The reason why this store may end a lease although it is renewed. Absent if it never does. */
   readonly endsEarly?: string;
   /** The most changes in one swap. `leadership.swap` takes one fewer, because it adds the guard. */

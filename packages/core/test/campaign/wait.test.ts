@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { next, start, WATCH_WINDOW } from '../../src/campaign/campaign-machine.ts';
-import type { CandidateEvent } from '../../src/campaign/state.ts';
+import type { CandidateEvent, CandidateState } from '../../src/campaign/state.ts';
 import { byPriority, type Entry } from '../../src/index.ts';
 import {
   behind,
@@ -32,7 +32,9 @@ import {
   withdraw,
   type Row,
 } from '../support/campaigns.ts';
-import { keys, named, queued, rules, termOf, touched, type In } from '../support/candidates.ts';
+import { writeRequest } from '../../src/protocol/record.ts';
+import type { Won } from '../../src/protocol/transactions.ts';
+import { electedIn, keys, named, queued, rules, termOf, touched, type In } from '../support/candidates.ts';
 import { entryOf } from '../support/entries.ts';
 
 /** What removes the entry of a candidate in this state, and what follows. */
@@ -231,7 +233,7 @@ describe('looking', () => {
 
 describe('waiting', () => {
   const given = termOf(4n, other, { reason: 'resigned' }, true);
-  const handed = termOf(5n, me);
+  const [handed, newer] = [termOf(5n, me), termOf(6n, me)];
   const woke = (term: Entry): CandidateEvent => ({ type: 'woke', term });
   table([
     ['when the one right ahead has gone, it reads whether that led', behind, { type: 'woke' }, { ...looking, after: other.key }],
@@ -318,6 +320,30 @@ describe('waiting', () => {
       { ...confirming, entry: named(me, 4n) },
     ],
     [
+      'marked by a handover in one swap, it leads if it knows the revision of the term',
+      behind,
+      { type: 'handedOver', entry: electedIn(me, 5n), term: handed },
+      { phase: 'elected', won: wonBy(electedIn(me, 5n), handed) },
+    ],
+    [
+      'marked by a handover in one swap, it reads the term if it does not know its revision',
+      behind,
+      { type: 'handedOver', entry: electedIn(me, 5n) },
+      { ...confirming, entry: electedIn(me, 5n) },
+    ],
+    [
+      'marked by a handover in one swap, it reads the term if its watch shows another one',
+      behind,
+      { type: 'handedOver', entry: electedIn(me, 5n), term: newer },
+      { ...confirming, entry: electedIn(me, 5n), term: newer },
+    ],
+    [
+      'marked by a handover in one swap, with an outcome unknown, it reads whether it leads',
+      { ...behind, unknownOutcome: true },
+      { type: 'handedOver', entry: electedIn(me, 5n), term: handed },
+      { ...confirming, entry: electedIn(me, 5n), term: handed },
+    ],
+    [
       'changed by no handover, it goes on with the new entry',
       behind,
       { type: 'handedOver', entry: touched(me) },
@@ -332,4 +358,36 @@ describe('waiting', () => {
 
 function renamed<E extends Entry>(entry: E, name: string): E {
   return { ...entry, name, key: `${keys.candidates}/${name}` };
+}
+
+describe('marked by a handover, where all keys of a swap have one revision', () => {
+  const sharing = { ...rules, swapSharesRevision: true };
+  const mark = electedIn(me, 5n, '7');
+  const shared = { ...termOf(5n, me), revision: '7' };
+  const seen = (entry: Entry, term?: Entry): CandidateState => next(behind, { type: 'handedOver', entry, term }, sharing);
+
+  it('it leads, and knows the revisions of the term and of the record', () => {
+    const won = { term: 5n, entry: mark, leaderRevision: '7', termRevision: '7', termValue: undefined, previous };
+    expect(seen(mark)).toEqual({ phase: 'elected', won });
+    expect(seen(mark, termThen)).toEqual({ phase: 'elected', won });
+    expect(seen(mark, shared)).toEqual({ phase: 'elected', won: { ...won, termValue: shared.value } });
+  });
+
+  it('it reads whether it leads if the watch of the term shows another revision: the entry has changed since', () => {
+    expect(seen({ ...mark, revision: '8' }, shared)).toMatchObject({ phase: 'confirming' });
+  });
+
+  it('it reads whether it leads if an operator has made a request in the entry', () => {
+    expect(seen({ ...mark, value: writeRequest(mark, 'b'), revision: '8' })).toMatchObject({ phase: 'confirming' });
+  });
+
+  it('it reads whether it leads if an older version made the mark', () => {
+    expect(seen(named(me, 5n), shared)).toMatchObject({ phase: 'confirming' });
+  });
+});
+
+const previous = { term: 4n, memberId: 'm', reason: 'handover' };
+
+function wonBy(entry: Entry, term: Entry): Won {
+  return { term: 5n, entry, leaderRevision: undefined, termRevision: term.revision, termValue: term.value, previous };
 }

@@ -76,6 +76,19 @@ async function race(candidates: number, options: WorldOptions = {}, wrap: (store
   return made;
 }
 
+/** Counts the reads of each member. */
+function countReads(counts: number[]): (behind: Store) => Store {
+  return (behind) => {
+    const at = counts.push(0) - 1;
+    return relay(behind, {
+      read: (key, options) => {
+        counts[at] = (counts[at] ?? 0) + 1;
+        return behind.read(key, options);
+      },
+    });
+  };
+}
+
 /** As where a notification says only that something has changed. */
 function silent(behind: Store): Store {
   return relay(behind, { capabilities: { ...behind.capabilities, watchTellsValues: false } });
@@ -220,20 +233,38 @@ describe('an end on purpose rests on what the leader knows', () => {
     expect(made.world.queue()).toEqual([]);
   });
 
-  it('handing over is a look at the queue and a swap; the successor, who reads one record, resigns with one swap, too', async () => {
-    const made = await race(2);
-    const successor = made.members[1]!.election(NAME);
-    const before = made.world.server.requests;
-    await made.world.run(made.leader.handover());
-    await made.world.until(() => successor.leadership !== undefined, 'the successor leads');
-    const after = made.world.server.requests;
-    expect([after.list - before.list, after.compareAndSwap - before.compareAndSwap, after.read - before.read]).toEqual([1, 1, 1]);
-    expect(total(after) - total(before)).toBe(3);
-    // Until its watches have begun.
-    await made.world.pass(10);
-    const then = made.now();
-    await made.world.run(successor.leadership!.resign());
-    expect(made.now() - then).toBe(1);
+  it.each([true, false])(
+    'handing over is a look at the queue and a swap; the successor reads nothing (swapSharesRevision: %s)',
+    async (shares) => {
+      const made = await race(2, { swapSharesRevision: shares });
+      const successor = made.members[1]!.election(NAME);
+      const before = made.world.server.requests;
+      await made.world.run(made.leader.handover());
+      await made.world.until(() => successor.leadership !== undefined, 'the successor leads');
+      const after = made.world.server.requests;
+      expect([after.list - before.list, after.compareAndSwap - before.compareAndSwap, after.read - before.read]).toEqual([1, 1, 0]);
+      expect(total(after) - total(before)).toBe(2);
+      // Until its watches have begun.
+      await made.world.pass(10);
+      const then = made.now();
+      await made.world.run(successor.leadership!.resign());
+      // Where the record's revision is not known, the three keys are read first.
+      expect(made.now() - then).toBe(shares ? 1 : 4);
+    },
+  );
+
+  it('a handover past the next in line makes its successor lead without a read, or after reading two keys', async () => {
+    for (const [shares, reads] of [
+      [true, 0],
+      [false, 2],
+    ] as const) {
+      const counts: number[] = [];
+      const made = await race(3, { swapSharesRevision: shares }, countReads(counts));
+      counts.fill(0);
+      await made.world.run(made.leader.handover('m2'));
+      await made.world.until(() => made.members[2]!.election(NAME).leadership !== undefined, 'the successor leads');
+      expect(counts[2]).toBe(reads);
+    }
   });
 
   it('what has changed since is read, and the next swap rests on that', async () => {

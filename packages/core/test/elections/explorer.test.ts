@@ -75,10 +75,30 @@ describe('two candidates', () => {
   });
 });
 
+describe('two candidates, where all keys of a swap have one revision', () => {
+  const handover = { candidates: 2, shares: true };
+  whole({
+    'hand over and lose two answers': { ...handover, budget: { handovers: 1, lost: 2 } },
+    'hand over, lose an answer and stop': { ...handover, budget: { handovers: 1, lost: 1, stopped: 1 } },
+    'hand over, lose an answer and a lease': { ...handover, budget: { handovers: 1, lost: 1, expired: 1 } },
+    'hand over, lose an answer and a key to an operator': { ...handover, budget: { handovers: 1, lost: 1, deleted: 1 } },
+    'hand over twice, and lose a key to an operator': { ...handover, budget: { handovers: 2, deleted: 1 } },
+    'hand over, with two requests and a stop': { ...handover, budget: { handovers: 1, requests: 2, stopped: 1 } },
+    'hand over, with a request and a key lost to an operator': { ...handover, budget: { handovers: 1, requests: 1, deleted: 1 } },
+    'hand over, with a request of an older operator': { ...handover, budget: { handovers: 1, requests: 1, lost: 1 }, older: ['operator'] },
+  });
+
+  it.each(['1', '2'])('hand over, where member %s has an older version', { timeout: MAX_MS }, (id) => {
+    const budget = { handovers: 2, lost: 1 };
+    for (const shares of [true, false]) expect(search({ candidates: 2, budget, shares, older: [id] }).exhausted).toBe(true);
+  });
+});
+
 describe('three candidates', () => {
   whole({
     'are left alone': { candidates: 3 },
     'hand over in one swap': { candidates: 3, budget: { handovers: 1 } },
+    'hand over in one swap of one revision': { candidates: 3, budget: { handovers: 1 }, shares: true },
     'hand over in two steps': { candidates: 3, budget: { handovers: 1 }, inOne: false },
     'stop at any point': { candidates: 3, budget: { stopped: 1 } },
     'lose a lease': { candidates: 3, budget: { expired: 1 } },

@@ -11,7 +11,6 @@ import fc from 'fast-check';
 import { payloadCodec, valueCodec } from '../../src/protocol/value-codec.ts';
 import { isIncumbentError, type Entry } from '../../src/index.ts';
 import {
-  writeHandoverTerm,
   readCandidate,
   readGroup,
   readLeader,
@@ -26,6 +25,7 @@ import {
   writeTerm,
   type Payload,
 } from '../../src/protocol/record.ts';
+import { writeHandoverTerm } from '../../src/protocol/mark.ts';
 import { showUrl } from '../../src/base/redact.ts';
 import { entryOf } from '../support/entries.ts';
 

@@ -3,7 +3,8 @@
 import { describe, expect, it } from 'vitest';
 import { ElectionAdmin, type ElectionOptions, type Entry } from '../../src/index.ts';
 import { checkRecordSize } from '../../src/protocol/record-size.ts';
-import { writeHandoverTerm, writeCandidate, writeLeader, writeRequest } from '../../src/protocol/record.ts';
+import { writeCandidate, writeLeader, writeRequest } from '../../src/protocol/record.ts';
+import { writeHandoverTerm } from '../../src/protocol/mark.ts';
 import { bytes, led } from '../support/led.ts';
 import { track } from '../support/track.ts';
 import { LEADER, NAME, World, type WorldOptions } from '../support/world.ts';

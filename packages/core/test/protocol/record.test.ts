@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isIncumbentError } from '../../src/index.ts';
 import {
-  writeHandoverTerm,
   readCandidate,
   readGroup,
   readLeader,
@@ -12,10 +11,12 @@ import {
   writeGroup,
   writeLeader,
   writeMember,
+  writeRequest,
   writeStepDown,
   writeTerm,
   type Payload,
 } from '../../src/protocol/record.ts';
+import { readElected, writeElected, writeHandoverTerm } from '../../src/protocol/mark.ts';
 import { entryOf } from '../support/entries.ts';
 import { check } from '../support/property.ts';
 
@@ -139,6 +140,41 @@ describe('a record that is written again', () => {
     expect(parsed(writeStepDown(entryOf('k', { v: 1, value: 7 })))).toEqual({ v: 1, value: 7, stepDown: true });
     expect(parsed(writeHandoverTerm(entryOf('k', { v: 1 }), 3n))).toEqual({ v: 1, handoverTerm: '3' });
     expect(readCandidate(entryOf('k', { v: 1, handoverTerm: '3' })).handoverTerm).toBe(3n);
+    const end = { term: 2n, memberId: 'a', reason: 'handover' };
+    expect(parsed(writeElected(entryOf('k', { v: 1 }), 3n, end))).toEqual({
+      v: 1,
+      handoverTerm: '3',
+      elected: { term: '3', previous: { term: '2', memberId: 'a', reason: 'handover' } },
+    });
+  });
+});
+
+describe('the mark of a handover in one swap', () => {
+  const end = { term: 2n, memberId: 'a', reason: 'handover' };
+  const entry = entryOf('k', writeElected(entryOf('k', writeCandidate({ json: 7 }, 0n)), 3n, end));
+  const markOf = (value: Uint8Array | object): unknown => readElected(readCandidate(entryOf('k', value)));
+
+  it('says which term began, and how the one before ended', () => {
+    expect(readElected(readCandidate(entry))).toEqual({ term: 3n, previous: end });
+    expect(markOf(writeElected(entry, 4n, undefined))).toEqual({ term: 4n, previous: undefined });
+    expect(readCandidate(entry)).toMatchObject({ handoverTerm: 3n, payload: { json: 7 } });
+  });
+
+  it('is no longer there once an operator has changed the entry, or a handover in two steps has marked it', () => {
+    for (const value of [writeRequest(entry, 'b'), writeRequest(entry, undefined), writeStepDown(entry), writeHandoverTerm(entry, 3n)]) {
+      expect(readCandidate(entryOf('k', value)).raw).not.toHaveProperty('elected');
+      expect(markOf(value)).toBeUndefined();
+    }
+  });
+
+  it('does not count where an older version has changed the entry, and kept the field', () => {
+    const { raw } = readCandidate(entry);
+    for (const change of [{ handoverTerm: '4' }, { handTo: 'b' }, { stepDown: true }])
+      expect(markOf({ ...raw, ...change })).toBeUndefined();
+  });
+
+  it.each([null, 'x', [], {}, { term: 3 }, { term: '0' }, { term: '4' }])('does not count if it is malformed: %j', (elected) => {
+    expect(markOf({ v: 1, handoverTerm: '3', elected })).toBeUndefined();
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Change, Entry } from '../../src/index.ts';
+import { readElected } from '../../src/protocol/mark.ts';
 import { readCandidate, readLeader, readTerm, writeCandidate } from '../../src/protocol/record.ts';
 import {
   type Claim,
@@ -98,7 +99,10 @@ describe('a handover', () => {
     expect(readLeader(written(changes[0]))).toMatchObject({ term: 5n, memberId: 'other', incarnation: 'j', entry: other.key });
     expect(readLeader(written(changes[0])).previous).toEqual({ term: 4n, memberId: 'me', reason: 'handover' });
     expect(readTerm(written(changes[1]))).toMatchObject({ term: 5n, memberId: 'other', entry: other.key, raw: { future: true } });
-    expect(readCandidate(written(changes[2])).handoverTerm).toBe(5n);
+    expect(readElected(readCandidate(written(changes[2])))).toEqual({
+      term: 5n,
+      previous: { term: 4n, memberId: 'me', reason: 'handover' },
+    });
   });
 
   it("in one swap publishes what the successor wants to publish, above the successor's own floor", () => {
@@ -124,6 +128,7 @@ describe('a handover', () => {
       raw: { future: true },
     });
     expect(readCandidate(written(changes[2])).handoverTerm).toBe(4n);
+    expect(readElected(readCandidate(written(changes[2])))).toBeUndefined();
   });
 });
 

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { payloadCodec, type StandardSchema, type ValueCodec } from '../../src/protocol/value-codec.ts';
 import { isIncumbentError } from '../../src/index.ts';
-import { writeHandoverTerm, readCandidate, writeCandidate } from '../../src/protocol/record.ts';
+import { readCandidate, writeCandidate } from '../../src/protocol/record.ts';
+import { writeHandoverTerm } from '../../src/protocol/mark.ts';
 import { entryOf } from '../support/entries.ts';
 import { check } from '../support/property.ts';
 

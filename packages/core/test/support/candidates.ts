@@ -3,7 +3,8 @@
 import type { CandidateRules, CandidateState } from '../../src/campaign/state.ts';
 import type { Entry } from '../../src/index.ts';
 import { electionKeys } from '../../src/protocol/keys.ts';
-import { writeHandoverTerm, writeCandidate, writeLeader, writeTerm, type TermEnd } from '../../src/protocol/record.ts';
+import { writeCandidate, writeLeader, writeTerm, type TermEnd } from '../../src/protocol/record.ts';
+import { writeElected, writeHandoverTerm } from '../../src/protocol/mark.ts';
 import { firstComeFirstServed } from '../../src/protocol/succession.ts';
 import { entryOf } from './entries.ts';
 
@@ -21,6 +22,12 @@ export function queued(member: string, order: number): Entry {
 /** The same entry after a handover to it. */
 export function named(entry: Entry, term: bigint): Entry {
   return { ...entry, value: writeHandoverTerm(entry, term), revision: `${entry.revision}-handed over` };
+}
+
+/** The same entry after a handover in one swap. `previous`: how the term before ended. */
+export function electedIn(entry: Entry, term: bigint, revision = `${entry.revision}-elected`): Entry {
+  const previous = { term: term - 1n, memberId: 'm', reason: 'handover' };
+  return { ...entry, value: writeElected(entry, term, previous), revision };
 }
 
 /** The same entry after somebody has changed it without marking it. */

@@ -70,11 +70,18 @@ export function drawPlan(
   if (kinds.includes('wallJump') && !anyClocks) faults.push(...drawSetBacks(streamOf(seed, 'set back', profile), shape, sleepers, faults));
   const silent = drawSilentShape(shape, (what) => streamOf(seed, what, profile));
   if (silences) faults.push(...drawSilentFaults({ ...about, shape: silent, faults }, (what) => streamOf(seed, what, profile)));
+  const store = { ...silent.store, ...sharedRevisions(streamOf(seed, 'shared revisions', profile), shape) };
   const later = {
+    store,
     ...severalElections(streamOf(seed, 'elections', profile)),
     ...severalObservers(streamOf(seed, 'observing', profile), shape),
   };
   return { version: 1, profile, seed, shape: { ...silent, ...later }, faults };
+}
+
+/** In two of three worlds in which a handover is one swap. */
+function sharedRevisions(random: Stream, { store }: Shape): Pick<Shape['store'], 'swapSharesRevision'> {
+  return store.assignableLease && random.chance(2 / 3) ? { swapSharesRevision: true } : {};
 }
 
 /** Draws several observers in one of four worlds that have observers. */

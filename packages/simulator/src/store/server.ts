@@ -199,7 +199,15 @@ export function isWrite(operation: StoreOperation): boolean {
 }
 
 function capabilitiesOf(shape: StoreShape): StoreCapabilities {
-  const { assignableLease, revisionsSurviveDeletion, expiryLateMs, rate, keysPerLease = 100_000, endsEarly } = shape;
+  const {
+    assignableLease,
+    revisionsSurviveDeletion,
+    swapSharesRevision = false,
+    expiryLateMs,
+    rate,
+    keysPerLease = 100_000,
+    endsEarly,
+  } = shape;
   const capabilities = {
     linearizable: true,
     termSource: 'counter' as const,
@@ -210,6 +218,7 @@ function capabilitiesOf(shape: StoreShape): StoreCapabilities {
     // Real stores have these two capabilities together.
     watchTellsValues: assignableLease,
     revisionsSurviveDeletion,
+    swapSharesRevision,
     maxChanges: 128,
     maxValueBytes: 2 ** 20,
     maxKeysPerLease: keysPerLease,

@@ -23,6 +23,11 @@ export interface StoreShape {
   readonly assignableLease: boolean;
   /** If false, a key that is deleted and created again begins at its first revision. */
   readonly revisionsSurviveDeletion: boolean;
+  /**
+   * Whether all keys of one swap get the same revision. Only if revisions survive deletion. Default
+   * false.
+   */
+  readonly swapSharesRevision?: boolean;
   /** A lease ends up to this many ms late. */
   readonly expiryLateMs: number;
   /** The rate of the store's clock. */

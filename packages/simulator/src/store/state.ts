@@ -51,6 +51,7 @@ export interface LeaseBook {
 
 export interface StateRules {
   readonly revisionsSurviveDeletion: boolean;
+  readonly swapSharesRevision?: boolean;
   readonly maxChanges: number;
   readonly maxValueBytes: number;
 }
@@ -60,6 +61,8 @@ export class State {
   readonly #changed: (changes: readonly Changed[]) => void;
   #rows = new Map<Key, Row>();
   #revision = 0;
+  /** How many keys were created. */
+  #created = 0;
 
   /** Calls `changed` with the changes of each step, if there are any. */
   constructor(rules: StateRules, changed: (changes: readonly Changed[]) => void) {
@@ -90,6 +93,7 @@ export class State {
     if (failed.length > 0) return { swapped: false, failed };
     const bindings = changes.map((change) => this.#binding(change, leases, owner));
     const changed: Changed[] = [];
+    this.#begin();
     const rows = changes.map((change, index) => this.#apply(change, bindings[index], { by: 'client', owner }, changed));
     this.#tell(changed);
     return { swapped: true, rows };
@@ -101,6 +105,7 @@ export class State {
     const before = this.#rows.get(key);
     if (before?.lease === lease) return before;
     if (before !== undefined) throw new StoreError('STORE_FAILED', 'refused', `${key} is there already, and not under the lease ${lease}`);
+    this.#begin();
     const after = this.#put(key, value, lease);
     this.#tell([{ key, before, after, cause: { by: 'client', owner } }]);
     return after;
@@ -109,6 +114,7 @@ export class State {
   /** Writes a key as an operator does: unconditionally, and bound to no lease. */
   force(key: Key, value: Uint8Array): void {
     const before = this.#rows.get(key);
+    this.#begin();
     const after = this.#put(key, value, undefined);
     this.#tell([{ key, before, after, cause: { by: 'operator' } }]);
   }
@@ -200,11 +206,17 @@ export class State {
     return undefined;
   }
 
+  /** Takes the revision that all puts of one call share, if they share one. */
+  #begin(): void {
+    if (this.#rules.swapSharesRevision === true) this.#revision += 1;
+  }
+
   #put(key: Key, value: Uint8Array, lease: LeaseId | undefined): Row {
     const before = this.#rows.get(key);
-    this.#revision += 1;
+    if (this.#rules.swapSharesRevision !== true) this.#revision += 1;
+    if (before === undefined) this.#created += 1;
     const revision = this.#rules.revisionsSurviveDeletion ? this.#revision : (before?.revision ?? 0) + 1;
-    const row = { key, value, revision, order: before?.order ?? this.#revision, lease };
+    const row = { key, value, revision, order: before?.order ?? this.#created, lease };
     this.#rows.set(key, row);
     return row;
   }

@@ -1,7 +1,7 @@
 /** Planted bugs in the transitions and swaps, and the case in which the explorer must find each. */
 
 import type { CandidateState } from '../../../src/campaign/state.ts';
-import { readTerm } from '../../../src/protocol/record.ts';
+import { changeCandidate, readCandidate, readTerm } from '../../../src/protocol/record.ts';
 import { byPriority, type Change, type Entry } from '../../../src/index.ts';
 import type { Case } from './case.ts';
 import { real, type Machine } from './machine.ts';
@@ -146,6 +146,68 @@ const known: readonly Bug[] = [
   ),
 ];
 
+/** Belief at the mark of a handover, without a look at the leader's record. */
+const marks: readonly Bug[] = [
+  bug(
+    'earlierMark',
+    'a mark of an earlier campaign is believed',
+    { candidates: 3, budget: { handovers: 1, deleted: 1 }, shares: true, led: true },
+    {
+      next: (state, event, rules) => {
+        const isMark = state.phase === 'waiting' && event.type === 'handedOver';
+        return real.next(isMark ? { ...state, entry: { ...state.entry, key: event.entry.key } } : state, event, rules);
+      },
+    },
+  ),
+  bug(
+    'twoStepMark',
+    'a mark of a handover in two steps is believed',
+    { candidates: 2, budget: { handovers: 1 }, inOne: false },
+    {
+      next: then((before, after, event) => {
+        if (before.phase !== 'waiting' || event.type !== 'handedOver' || after.phase !== 'confirming') return after;
+        const { handoverTerm: term = 0n } = readCandidate(event.entry);
+        return { phase: 'elected', won: { term, entry: event.entry, leaderRevision: undefined, termRevision: event.entry.revision } };
+      }),
+    },
+  ),
+  bug(
+    'derivedRevision',
+    'the revision of the term is taken from the entry, where keys of a swap have revisions of their own',
+    { candidates: 2, budget: { handovers: 1 } },
+    { next: (state, event, rules) => real.next(state, event, { ...rules, swapSharesRevision: true }) },
+  ),
+  bug(
+    'anotherTerm',
+    'the revision of a term is taken from a watch that shows another term',
+    { candidates: 2, budget: { handovers: 1 } },
+    {
+      next: then((before, after, event) => {
+        if (before.phase !== 'waiting' || event.type !== 'handedOver' || after.phase !== 'confirming') return after;
+        const { handoverTerm: term } = readCandidate(event.entry);
+        const termRevision = event.term?.revision;
+        if (term === undefined || termRevision === undefined) return after;
+        return { phase: 'elected', won: { term, entry: event.entry, leaderRevision: undefined, termRevision } };
+      }),
+    },
+  ),
+  bug(
+    'changedMark',
+    'a mark is believed although an operator has changed the entry since',
+    { candidates: 2, budget: { handovers: 1, requests: 1 }, shares: true, older: ['operator'] },
+    {
+      next: (state, event, rules) =>
+        real.next(state, event.type === 'handedOver' ? { ...event, entry: withoutRequest(event.entry) } : event, rules),
+    },
+  ),
+];
+
+/** The entry at its revision, as it was before the request of an older operator. */
+function withoutRequest(entry: Entry): Entry {
+  const { elected, handTo } = readCandidate(entry).raw;
+  return handTo === undefined ? entry : { ...entry, value: changeCandidate(entry, { elected, handTo: undefined }) };
+}
+
 const ends: readonly Bug[] = [
   bug(
     'deletesAnyRecord',
@@ -235,4 +297,4 @@ const ends: readonly Bug[] = [
   ),
 ];
 
-export const bugs: readonly Bug[] = [...claims, ...known, ...ends];
+export const bugs: readonly Bug[] = [...claims, ...known, ...marks, ...ends];

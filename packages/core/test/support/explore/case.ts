@@ -6,7 +6,7 @@ import { real, type Machine } from './machine.ts';
 import { newcomer, type Setting } from './person.ts';
 import { explore, type Found } from './search.ts';
 import { Shelf } from './shelf.ts';
-import { Rules, type Budget } from './world.ts';
+import { type Model, Rules, type Budget } from './world.ts';
 
 export interface Case {
   readonly candidates: number;
@@ -14,6 +14,12 @@ export interface Case {
   readonly succession?: Succession;
   /** True: a handover is one swap, and revisions survive deletion. False: neither. */
   readonly inOne?: boolean;
+  /** True: all keys of a swap get the same revision. */
+  readonly shares?: boolean;
+  /** The members with an older version, and `operator` if that one has an older version. */
+  readonly older?: readonly string[];
+  /** True: at the beginning the first candidate leads, and the others are in the queue. */
+  readonly led?: boolean;
   /** The most states to explore. Breadth first, so everything up to some depth is covered. */
   readonly maxStates?: number;
 }
@@ -22,14 +28,23 @@ const calm: Budget = { lost: 0, deleted: 0, stopped: 0, handovers: 0, timeouts: 
 
 /** Throws {@link Broken} if an invariant does not hold. */
 export function search(
-  { candidates, budget = {}, succession = firstComeFirstServed(), inOne = true, maxStates = 100_000 }: Case,
+  {
+    candidates,
+    budget = {},
+    succession = firstComeFirstServed(),
+    inOne = true,
+    shares = false,
+    older = [],
+    led = false,
+    maxStates = 100_000,
+  }: Case,
   machine: Machine = real,
 ): Found {
-  const rules = { keys, succession, termFloor: 0n };
-  const setting: Setting = { machine, rules, rankOf: (id) => (succession.byArrival ? '' : id), inOne };
+  const rules = { keys, succession, termFloor: 0n, swapSharesRevision: shares };
+  const setting: Setting = { machine, rules, rankOf: (id) => (succession.byArrival ? '' : id), inOne, older };
   const people = Array.from({ length: candidates }, (_, i) => newcomer(String(i + 1)));
   const begin = {
-    shelf: new Shelf(inOne),
+    shelf: new Shelf(inOne, shares),
     people,
     late: [],
     budget: { ...calm, ...budget },
@@ -37,5 +52,12 @@ export function search(
     terms: [{ term: undefined }],
     marks: [],
   };
-  return explore(new Rules(setting, begin.budget), begin, maxStates);
+  const all = new Rules(setting, begin.budget);
+  return explore(all, led ? answered(all, begin) : begin, maxStates);
+}
+
+/** Answers all calls, those of the first candidate first. */
+function answered(rules: Rules, model: Model): Model {
+  const call = rules.moves(model).find(([what]) => /^\d (?:enqueue|list|lookTerm|swap)$/.test(what));
+  return call === undefined ? model : answered(rules, call[1]);
 }

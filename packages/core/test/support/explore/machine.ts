@@ -1,5 +1,6 @@
 /** The pure functions that are explored: the real ones, or variants with a planted bug. */
 
+import type { Change, Entry } from '../../../src/index.ts';
 import { next } from '../../../src/campaign/campaign-machine.ts';
 import { claimChanges, handoverInOne, handoverInTwo, releaseChanges } from '../../../src/protocol/transactions.ts';
 import { transition } from '../../../src/leadership/release-machine.ts';
@@ -14,3 +15,32 @@ export interface Machine {
 }
 
 export const real: Machine = { next, transition, claimChanges, handoverInOne, handoverInTwo, releaseChanges };
+
+/**
+ * The functions of an older version: it reads no field `elected`, writes none in a handover, and
+ * keeps one that is there.
+ */
+export function olderThan(machine: Machine): Machine {
+  return {
+    ...machine,
+    next: (state, event, rules) =>
+      machine.next(state, event.type === 'handedOver' ? { ...event, entry: withoutElected(event.entry) } : event, rules),
+    handoverInOne: (handover, lease) =>
+      machine.handoverInOne(handover, lease).map((change) => (change.key === handover.successor.entry.key ? older(change) : change)),
+  };
+}
+
+function older(change: Change): Change {
+  return 'put' in change ? { ...change, put: valueWithoutElected(change.put) } : change;
+}
+
+function withoutElected(entry: Entry): Entry {
+  return { ...entry, value: valueWithoutElected(entry.value) };
+}
+
+const [utf8, fromUtf8] = [new TextEncoder(), new TextDecoder()];
+
+function valueWithoutElected(value: Uint8Array): Uint8Array {
+  const { elected: _, ...others } = JSON.parse(fromUtf8.decode(value));
+  return utf8.encode(JSON.stringify(others));
+}

@@ -11,7 +11,7 @@ import type { LeadershipEndReason, ReleaseState, ReleaseEvent } from '../../../s
 import { readTerm, writeCandidate, writtenLeader } from '../../../src/protocol/record.ts';
 import { type Successor, writeName } from '../../../src/protocol/succession.ts';
 import { isRecordOf, type Remains } from '../../../src/protocol/transactions.ts';
-import type { Machine } from './machine.ts';
+import { type Machine, olderThan } from './machine.ts';
 import type { Shelf } from './shelf.ts';
 
 /** A call to the store. Reads follow one another as in the drivers. */
@@ -54,6 +54,13 @@ export interface Setting {
   readonly rules: CandidateRules;
   readonly rankOf: (id: string) => string;
   readonly inOne: boolean;
+  /** The members with an older version, which knows no mark that says that it elected. */
+  readonly older: readonly string[];
+}
+
+/** The functions of this member's version. */
+function machineOf({ id }: Person, { machine, older }: Setting): Machine {
+  return older.includes(id) ? olderThan(machine) : machine;
 }
 
 export function newcomer(id: string): Person {
@@ -137,7 +144,7 @@ export function lost(person: Person, setting: Setting): Person {
 /** Passes an event to its campaign, which goes on until it makes a call, waits, or is over. */
 export function receive(person: Person, event: CandidateEvent, setting: Setting): Person {
   if (person.state === undefined) return person;
-  const { machine, rules } = setting;
+  const [machine, { rules }] = [machineOf(person, setting), setting];
   let state = machine.next(person.state, event, rules);
   if (state.phase === 'pausing') state = machine.next(state, { type: 'paused' }, rules);
   if (person.halted) state = machine.next(state, { type: 'stop' }, rules);
@@ -165,7 +172,8 @@ function again(person: Person): Person {
   return { ...newcomer(person.id), attempt: person.attempt + 1, enqueueUnknown: person.enqueueUnknown };
 }
 
-function candidateCall(person: Person, state: CandidateState, { machine, rules }: Setting): Call | undefined {
+function candidateCall(person: Person, state: CandidateState, setting: Setting): Call | undefined {
+  const [machine, { rules }] = [machineOf(person, setting), setting];
   const self = { memberId: person.id, incarnation: person.id };
   switch (state.phase) {
     case 'joining':
@@ -205,6 +213,7 @@ export function ends(person: Person, reason: LeadershipEndReason, successor: Suc
 function knownRemains({ id, state }: Person, { rules: { keys } }: Setting): Remains | undefined {
   if (state?.phase !== 'elected' || state.won.termValue === undefined) return undefined;
   const { term, entry, termValue, leaderRevision, termRevision } = state.won;
+  if (leaderRevision === undefined) return undefined;
   const record = { term, memberId: id, incarnation: id, entry: entry.key, payload: undefined };
   return {
     leader: writtenLeader(keys.leader, leaderRevision, record),
@@ -242,7 +251,8 @@ export function receiveRelease(person: Person, event: ReleaseEvent, setting: Set
 
 function remainsRead(person: Person, remains: Remains, setting: Setting): Person {
   if (person.releaseState?.phase !== 'handingOver') return receiveRelease(person, { type: 'remains', remains }, setting);
-  const changes = handover(person.entryKey, remains, person.releaseState.successor, setting);
+  const own = { ...setting, machine: machineOf(person, setting) };
+  const changes = handover(person.entryKey, remains, person.releaseState.successor, own);
   return changes === undefined ? receiveRelease(person, { type: 'notSwapped' }, setting) : { ...person, call: { type: 'swap', changes } };
 }
 

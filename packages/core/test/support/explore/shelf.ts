@@ -30,11 +30,20 @@ export class Shelf {
   /** The number of writes of each key, also of deleted ones if revisions survive deletion. */
   readonly #writes: ReadonlyMap<Key, number>;
   readonly #survive: boolean;
+  /** True: all keys of a swap get the same revision. False: no two keys ever have the same. */
+  readonly #shares: boolean;
   readonly #created: number;
   #key: string | undefined;
 
-  constructor(survive: boolean, rows: ReadonlyMap<Key, Row> = new Map(), writes: ReadonlyMap<Key, number> = new Map(), created = 0) {
+  constructor(
+    survive: boolean,
+    shares: boolean,
+    rows: ReadonlyMap<Key, Row> = new Map(),
+    writes: ReadonlyMap<Key, number> = new Map(),
+    created = 0,
+  ) {
     this.#survive = survive;
+    this.#shares = shares;
     this.rows = rows;
     this.#writes = writes;
     this.#created = created;
@@ -47,7 +56,7 @@ export class Shelf {
       key,
       name: key.slice(key.lastIndexOf('/') + 1),
       value: bytesOf(row.text),
-      revision: `${row.revision}`,
+      revision: this.#shares ? `${row.revision}` : `${key.slice(-12)}@${row.revision}`,
       order: BigInt(row.order),
     };
     return row.lease === undefined ? entry : { ...entry, lease: row.lease };
@@ -63,16 +72,19 @@ export class Shelf {
       (this.read(key)?.revision ?? null) === expect ? [] : [{ index, current: this.read(key) }],
     );
     if (failed.length > 0) return [this, { swapped: false, failed }];
-    const after = changes.reduce<Shelf>((shelf, change) => shelf.#apply(change), this);
+    const puts = changes.flatMap((change) => ('put' in change ? [this.#writes.get(change.key) ?? 0] : []));
+    const revision = this.#shares ? Math.max(...puts) + 1 : undefined;
+    const after = changes.reduce<Shelf>((shelf, change) => shelf.#apply(change, revision), this);
     return [after, { swapped: true, revisions: changes.map((change) => ('put' in change ? after.read(change.key)?.revision : undefined)) }];
   }
 
-  put(key: Key, text: string, lease: string | undefined): Shelf {
+  put(key: Key, text: string, lease: string | undefined, shared?: number): Shelf {
     const there = this.rows.get(key);
-    const revision = (this.#survive ? (this.#writes.get(key) ?? 0) : (there?.revision ?? 0)) + 1;
+    const revision = shared ?? (this.#survive ? (this.#writes.get(key) ?? 0) : (there?.revision ?? 0)) + 1;
     const row = { text, revision, order: there?.order ?? this.#created + 1, lease };
     return new Shelf(
       this.#survive,
+      this.#shares,
       with_(this.rows, key, row),
       with_(this.#writes, key, revision),
       this.#created + Number(there === undefined),
@@ -81,7 +93,7 @@ export class Shelf {
 
   delete(...keys: readonly Key[]): Shelf {
     const rows = new Map([...this.rows].filter(([key]) => !keys.includes(key)));
-    return new Shelf(this.#survive, rows, this.#writes, this.#created);
+    return new Shelf(this.#survive, this.#shares, rows, this.#writes, this.#created);
   }
 
   expire(lease: string): Shelf {
@@ -98,12 +110,12 @@ export class Shelf {
     return this.#key;
   }
 
-  #apply(change: Change): Shelf {
+  #apply(change: Change, revision: number | undefined): Shelf {
     if ('delete' in change) return this.delete(change.key);
     if (!('put' in change)) return this;
     const { lease = 'keep' } = change;
     const kept = this.rows.get(change.key)?.lease;
-    return this.put(change.key, fromUtf8.decode(change.put), lease === 'keep' ? kept : (lease ?? undefined));
+    return this.put(change.key, fromUtf8.decode(change.put), lease === 'keep' ? kept : (lease ?? undefined), revision);
   }
 }
 

@@ -1,9 +1,9 @@
 /** All possible next steps of a state, and the invariants that must hold in each state. */
 
 import type { Change, Entry } from '../../../src/index.ts';
-import { readCandidate, readLeader, readTerm, type TermRecord, writeRequest } from '../../../src/protocol/record.ts';
+import { changeCandidate, readCandidate, readLeader, readTerm, type TermRecord, writeRequest } from '../../../src/protocol/record.ts';
 import { inSuccession, readName } from '../../../src/protocol/succession.ts';
-import { isRecordOf } from '../../../src/protocol/transactions.ts';
+import { isRecordOf, type Won } from '../../../src/protocol/transactions.ts';
 import * as people from './person.ts';
 import type { Call, Person, Seen, Setting } from './person.ts';
 import type { Shelf } from './shelf.ts';
@@ -96,6 +96,8 @@ export class Rules {
       if (person.state.won.term <= before.elected)
         return `${person.id} was elected with term ${person.state.won.term}, which was issued before`;
       if (!person.halted && !this.#entitled(after, person)) return `${person.id} leads without a record`;
+      const unknown = this.#misknown(after, person.state.won);
+      if (unknown !== undefined) return `${person.id} leads with a wrong revision of the ${unknown}`;
     }
     return undefined;
   }
@@ -121,6 +123,15 @@ export class Rules {
   #entitled({ shelf, budget }: Model, person: Person): boolean {
     const leader = shelf.read(this.#setting.rules.keys.leader);
     return budget.deleted === 0 || (leader !== undefined && readLeader(leader).entry === person.entryKey);
+  }
+
+  /** The key whose revision a new leader knows wrongly, while the store holds its term. */
+  #misknown({ shelf }: Model, { entry, term, leaderRevision, termRevision }: Won): string | undefined {
+    const { keys } = this.#setting.rules;
+    const [leader, termEntry] = [shelf.read(keys.leader), shelf.read(keys.term)];
+    if (termEntry !== undefined && readTerm(termEntry).term === term && termEntry.revision !== termRevision) return 'term';
+    if (leader === undefined || !isRecordOf(leader, entry.key) || leaderRevision === undefined) return undefined;
+    return leader.revision === leaderRevision ? undefined : 'record';
   }
 
   /**
@@ -340,11 +351,17 @@ export class Rules {
     if (model.budget.requests === 0 || entry === undefined) return [];
     if (!isRecordOf(model.shelf.read(this.#setting.rules.keys.leader), entry.key)) return [];
     const isRequested = readCandidate(entry).handTo !== undefined;
-    const put = writeRequest(entry, isRequested ? undefined : 'nobody');
+    const write = this.#setting.older.includes('operator') ? writeOlderRequest : writeRequest;
+    const put = write(entry, isRequested ? undefined : 'nobody');
     const [shelf] = model.shelf.swap([{ key: entry.key, expect: entry.revision, put }]);
     const what = `an operator ${isRequested ? 'withdraws the' : 'writes a'} request in ${entry.name}`;
     return [[what, { ...spend(model, 'requests'), shelf }]];
   }
+}
+
+/** An older version keeps the field `elected`, which it does not know. */
+function writeOlderRequest(entry: Entry, handTo: string | undefined): Uint8Array {
+  return changeCandidate(entry, { elected: readCandidate(entry).raw['elected'], handTo });
 }
 
 function isWrite(call: Call): boolean {

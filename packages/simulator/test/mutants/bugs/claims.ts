@@ -143,4 +143,11 @@ export const claims: readonly Mutant[] = [
     "pause(event.unknown ? { phase: 'confirming', entry: state.entry } : toLooking(state))",
     'pause(toLooking(state))',
   ),
+  mutant(
+    'twoStepMark',
+    'a mark of a handover in two steps is believed',
+    'core/src/protocol/transactions.ts',
+    '  if (mark === undefined) return undefined;\n',
+    '  const { handoverTerm } = readCandidate(entry);\n  if (mark === undefined && handoverTerm !== undefined) return { term: handoverTerm, entry, leaderRevision: undefined, termRevision: entry.revision };\n  if (mark === undefined) return undefined;\n',
+  ),
 ];
