@@ -53,7 +53,7 @@ export const cronSlots: Check = {
     `${TTL_MS} ms, \`maxLate: 100\`. kept: node-cron with a \`RunCoordinator\` that sets one key per slot (SET NX PX 30000, node-cron's default lease). released: the same, and it ` +
     `deletes the key after the run. Every ${FAULT_EVERY_MS / 1_000} s, at a random phase of the slots, the same happens to each fleet: one process, or all three in one case of four, is killed ` +
     `(kill -9) and replaced, or paused for 0.5 to ${LONGEST_PAUSE_MS / 1_000} s. Twice: slots with two runs. Missed: slots without a run. Interrupted: slots whose run began and did ` +
-    'not end. Silent: slots that are missed or interrupted, and of which no process told. Only the figures of fleet have a bound.',
+    'not end. Silent: slots that are missed or interrupted, and of which no process told. The event execution:missed of node-cron is not counted. Only the figures of fleet have a bound.',
   runs: 1,
   parallel: 1,
   open: onServer(
