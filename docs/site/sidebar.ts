@@ -45,7 +45,7 @@ const SECTIONS: readonly Section[] = [
   },
   {
     text: 'Packages',
-    pages: ['incumbent', 'cli', 'core', 'sqlite', 'etcd', 'zookeeper', 'consul', 'redis', 'memory', 'peer', 'reaper'].map(
+    pages: ['incumbent', 'cli', 'core', 'sqlite', 'etcd', 'zookeeper', 'consul', 'postgres', 'redis', 'memory', 'peer', 'reaper'].map(
       (name) => `packages/${name}/README.md`,
     ),
     rest: 'packages/',

@@ -4,18 +4,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from 'incumbent';
-import { startConsul, startEtcd, startRedis, startZookeeper, type OwnServer } from '@incumbent/test-support';
+import { startConsul, startEtcd, startPostgres, startRedis, startZookeeper, type OwnServer } from '@incumbent/test-support';
 import { storeUrl } from './checks/pair.ts';
 import type { Host } from './checks/hosts.ts';
 import type { Column } from './stores-page.ts';
 
 const NAMESPACE = 'page';
 
-const servers: readonly (readonly [string, Host['store'], () => Promise<OwnServer>])[] = [
+const servers: readonly (readonly [string, Host['store'] | 'postgres', () => Promise<OwnServer>])[] = [
   ['etcd VERSION', 'etcd', () => startEtcd()],
   // ZooKeeper's own default: ticks of 2 s.
   ['ZooKeeper VERSION', 'zookeeper', () => startZookeeper({ tickMs: 2_000 })],
   ['Consul VERSION, with its agent', 'consul', () => startConsul()],
+  ['PostgreSQL VERSION', 'postgres', () => startPostgres()],
   ['Redis VERSION', 'redis', () => startRedis()],
 ];
 

@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { columns } from './stores-columns.ts';
 import { PAGE, pageOf } from './stores-page.ts';
 
-const there = await Promise.all((['consul', 'etcd', 'redis', 'zookeeper'] as const).map((store) => requireStore({ store, own: true })));
+const there = await Promise.all(
+  (['consul', 'etcd', 'postgres', 'redis', 'zookeeper'] as const).map((store) => requireStore({ store, own: true })),
+);
 
 describe.runIf(there.every(Boolean))('the page of all stores', () => {
   it('says what the stores say; if not: pnpm stores', async () => {

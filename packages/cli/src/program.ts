@@ -80,6 +80,7 @@ Store URLs (elections in different namespaces, here my-app, do not meet):
   zookeeper://host:2181/my-app          zookeepers:// for TLS
   consul://:token@host:8500/my-app      consuls:// for TLS
   redis://user:password@host/my-app     rediss:// for TLS; run needs --accept-weak-store redis
+  postgres://user:password@host/database?namespace=my-app    &sslmode=verify-full for TLS
   sqlite:./state.db                     for the processes of one machine
 
 Exit codes:

@@ -22,6 +22,11 @@ const zookeeper: Adapter = {
   open: async (url) => (await import('@incumbent/zookeeper')).openZookeeper(url),
 };
 
+const postgres: Adapter = {
+  package: '@incumbent/postgres',
+  open: async (url) => (await import('@incumbent/postgres')).openPostgres(url),
+};
+
 const redis: Adapter = { package: '@incumbent/redis', open: async (url) => (await import('@incumbent/redis')).openRedis(url) };
 
 const adapters: ReadonlyMap<string, Adapter> = new Map([
@@ -30,6 +35,8 @@ const adapters: ReadonlyMap<string, Adapter> = new Map([
   ['etcd', etcd],
   ['etcds', etcd],
   ['memory', memory],
+  ['postgres', postgres],
+  ['postgresql', postgres],
   ['redis', redis],
   ['rediss', redis],
   ['sqlite', sqlite],
@@ -62,6 +69,7 @@ const MAX_PAUSE_MS = 5_000;
  * - `etcd://host:2379,host2:2379/my-app`, `zookeeper://host:2181/my-app`,
  *   `consul://:token@host:8500/my-app`, `redis://user:password@host/my-app`, `valkey://…`; with an
  *   `s` for TLS (`etcds:`, `rediss:`, …);
+ * - `postgres://user:password@host/database?namespace=my-app`; with `sslmode=verify-full` for TLS;
  * - `sqlite:./state.db` for the processes of one host;
  * - `memory:` for tests and trials.
  *

@@ -125,3 +125,23 @@ describe('a URL', () => {
     expect(() => read('shop://alice:%zz@one').user).toThrow('password is a string of 3 characters');
   });
 });
+
+describe('a parameter that turns TLS on', () => {
+  const shape = {
+    schemes: ['db'],
+    secureSchemes: [],
+    secureBy: { parameter: 'sslmode', plain: ['disable'], secure: ['require'] },
+    parameters: ['schema'],
+    example: 'db://host',
+  };
+
+  it('is off by default, and has the words of the store', () => {
+    expect(new StoreUrl('db://one', shape).isSecure).toBe(false);
+    expect(new StoreUrl('db://one?sslmode=disable', shape).tls()).toBeUndefined();
+    expect(new StoreUrl('db://one?sslmode=require&servername=two&schema=s', shape).tls()).toEqual({ servername: 'two' });
+  });
+
+  it.each(['db://one?sslmode=maybe', 'db://one?sslmode=disable&servername=two', 'db://one?servername=two'])('refuses %s', (url) => {
+    expect(() => new StoreUrl(url, shape)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+  });
+});

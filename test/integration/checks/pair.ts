@@ -24,8 +24,10 @@ export function freshNamespace(): string {
 }
 
 /** `etcd://host:port,…/namespace` for the addresses of servers and proxies. */
-export function storeUrl(endpoints: readonly string[], namespace: string, store: Host['store'] = 'etcd'): string {
-  return `${store}://${endpoints.map((endpoint) => new URL(endpoint).host).join(',')}/${namespace}`;
+export function storeUrl(endpoints: readonly string[], namespace: string, store: Host['store'] | 'postgres' = 'etcd'): string {
+  const hosts = endpoints.map((endpoint) => new URL(endpoint).host).join(',');
+  // The user and the database that the tests' servers have.
+  return store === 'postgres' ? `postgres://test@${hosts}/postgres?namespace=${namespace}` : `${store}://${hosts}/${namespace}`;
 }
 
 export interface MemberProcess {

@@ -4,6 +4,7 @@ import { openConsul } from '@incumbent/consul';
 import { ElectionObserver, Member } from '@incumbent/core';
 import { openEtcd } from '@incumbent/etcd';
 import { openMemory } from '@incumbent/memory';
+import { openPostgres } from '@incumbent/postgres';
 import { openRedis } from '@incumbent/redis';
 import { openSqlite } from '@incumbent/sqlite';
 import { openZookeeper } from '@incumbent/zookeeper';
@@ -63,7 +64,7 @@ const passwords = [
   `[${MARKER}]@`,
 ];
 
-describe.each(['redis', 'rediss', 'valkey', 'etcd', 'zookeeper', 'consul', 'sqlite', 'memory', 'mysql', 'REDIS'])(
+describe.each(['postgres', 'postgresql', 'redis', 'rediss', 'valkey', 'etcd', 'zookeeper', 'consul', 'sqlite', 'memory', 'mysql', 'REDIS'])(
   'a URL of %s',
   (scheme) => {
     it.each(passwords)('does not show the password %j', async (password) => {
@@ -95,6 +96,10 @@ it.each([
   `consul://${MARKER}@127.0.0.1:1`,
   `consul://127.0.0.1:1?session=${MARKER}`,
   `consul://127.0.0.1:1?dc=${MARKER}!`,
+  `postgres://app:${MARKER}`,
+  `postgres://app@127.0.0.1:1?sslmode=${MARKER}`,
+  `postgres://app@127.0.0.1:1?password=${MARKER}`,
+  `postgres://app@127.0.0.1:1?schema=${MARKER}`,
   `zookeeper://${MARKER}@127.0.0.1:1`,
   `zookeeper://127.0.0.1:1?acl=${MARKER}`,
 ])('%s is rejected without its secret', async (url) => {
@@ -163,6 +168,7 @@ async function refusesWithout(open: (options: never) => unknown, options: unknow
 }
 
 describe.each([
+  ['postgres', openPostgres],
   ['redis', openRedis],
   ['etcd', openEtcd],
   ['zookeeper', openZookeeper],

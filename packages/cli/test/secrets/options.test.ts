@@ -15,6 +15,7 @@ import {
 } from '@incumbent/core';
 import { openEtcd, type Credentials, type EtcdOptions, type KeepaliveOptions } from '@incumbent/etcd';
 import { openMemory, type MemoryOptions, type MemoryServerOptions } from '@incumbent/memory';
+import { openPostgres, type PostgresOptions } from '@incumbent/postgres';
 import { openRedis, type RedisOptions } from '@incumbent/redis';
 import { openSqlite, type SqliteOptions } from '@incumbent/sqlite';
 import { failureOf, MARKER, misplacedIn, type OptionTable, showing, tracesOf } from '@incumbent/test-support/traces';
@@ -61,6 +62,15 @@ const etcd: OptionTable<EtcdOptions> = {
   endpoints: 'shown',
   credentials: 'described',
   keepalive: 'described',
+};
+const postgres: OptionTable<PostgresOptions> = {
+  ...link,
+  endpoints: 'shown',
+  credentials: 'described',
+  database: 'described',
+  schema: 'described',
+  migrate: 'described',
+  trustDurability: 'described',
 };
 const zookeeper: OptionTable<ZookeeperOptions> = { ...link, endpoints: 'shown', credentials: 'described', acl: 'described' };
 const consul: OptionTable<ConsulOptions> = {
@@ -111,6 +121,7 @@ const keepalive: OptionTable<KeepaliveOptions> = { intervalMs: 'described', time
 /** Nothing listens at this address. */
 const NOWHERE = '127.0.0.1:1';
 const servers = { endpoints: [NOWHERE], connectTimeoutMs: 100 };
+const login = { ...servers, credentials: { username: 'app', password: 'x' } };
 const agent = { endpoint: NOWHERE, connectTimeoutMs: 100 };
 
 /**
@@ -127,6 +138,7 @@ type Row = readonly [
 
 const rows: readonly Row[] = [
   ['redis', openRedis, servers, undefined, redis],
+  ['postgres', openPostgres, login, undefined, postgres],
   ['etcd', openEtcd, servers, undefined, etcd],
   ['zookeeper', openZookeeper, servers, undefined, zookeeper],
   ['consul', openConsul, agent, undefined, consul],
@@ -134,8 +146,9 @@ const rows: readonly Row[] = [
   ['memory', openMemory, {}, undefined, memory],
   ['memory', openMemory, {}, 'server', memoryServer],
   ['etcd', openEtcd, servers, 'keepalive', keepalive],
-  ...[openRedis, openEtcd, openZookeeper].map((open): Row => [open.name, open, servers, 'credentials', rights]),
+  ...[openPostgres, openRedis, openEtcd, openZookeeper].map((open): Row => [open.name, open, servers, 'credentials', rights]),
   ...[openRedis, openEtcd, openZookeeper].map((open): Row => [open.name, open, servers, 'tls', tls]),
+  ['postgres', openPostgres, login, 'tls', tls],
   ['consul', openConsul, agent, 'tls', tls],
 ];
 
@@ -150,6 +163,7 @@ describe.each(rows)('%s', (_, open, base, inside, table) => {
 
 /** A URL with the marker in one part, and whether that part is a name, which is shown. */
 const parts: readonly (readonly [scheme: string, part: string, url: string])[] = [
+  'postgres',
   'redis',
   'rediss',
   'valkey',
@@ -185,10 +199,10 @@ describe('a URL', () => {
   });
 
   // An adapter that rejects a parameter lists those that it knows, so none can be missing here.
-  it.each(['redis', 'rediss', 'valkeys', 'etcd', 'etcds', 'zookeeper', 'zookeepers', 'consul', 'consuls', 'sqlite'])(
+  it.each(['postgres', 'redis', 'rediss', 'valkeys', 'etcd', 'etcds', 'zookeeper', 'zookeepers', 'consul', 'consuls', 'sqlite'])(
     'of %s shows the value of no parameter',
     async (scheme) => {
-      const start = scheme === 'sqlite' ? 'sqlite:/none/state.db' : `${scheme}://${NOWHERE}`;
+      const start = scheme === 'sqlite' ? 'sqlite:/none/state.db' : `${scheme}://${scheme === 'postgres' ? 'app@' : ''}${NOWHERE}`;
       const refusal = String(await failureOf(() => openStore(`${start}?none=1`)));
       const names = /must be one of (?<names>.*)$/.exec(refusal)?.groups?.['names']?.split(', ') ?? [];
       expect(names).toContain('connectTimeoutMs');

@@ -88,6 +88,9 @@ const cases: readonly Case[] = [
       [`${scheme}, from a server that speaks HTTP`, `${scheme}://${user}`, (): Promise<number> => answering(http(400))],
     ];
   }),
+  ['postgres without a server', `postgres://${login}`, async (): Promise<number> => 1],
+  ['postgres, from a server that echoes', `postgres://${login}`, (): Promise<number> => answering(echo)],
+  ['postgres, from a server that speaks HTTP', `postgres://${login}`, (): Promise<number> => answering(http(400))],
   ['redis without HELLO', `redis://${login}`, (): Promise<number> => answering(redisError)],
   ['redis with another password', `redis://${login}`, (): Promise<number> => answering(redisWrong)],
   ...[200, 401, 403, 500].map(

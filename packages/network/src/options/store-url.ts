@@ -23,6 +23,8 @@ export interface StoreUrlShape {
   readonly schemes: readonly string[];
   /** The schemes that use TLS. */
   readonly secureSchemes: readonly string[];
+  /** The parameter that turns TLS on, for stores whose users expect one in place of a scheme. */
+  readonly secureBy?: { readonly parameter: string; readonly plain: readonly string[]; readonly secure: readonly string[] };
   /** The names of the parameters after `?`, without those of TLS. */
   readonly parameters: readonly string[];
   /** An example of a URL, for error messages. */
@@ -42,18 +44,20 @@ export class StoreUrl {
   /**
    * Throws a `TypeError` or `RangeError` (`INVALID_OPTION`) that names the part, without secrets.
    */
-  constructor(url: string, { schemes, secureSchemes, parameters, example }: StoreUrlShape) {
+  constructor(url: string, { schemes, secureSchemes, secureBy, parameters, example }: StoreUrlShape) {
     const parts = SHAPE.exec(url)?.groups;
     const scheme = parts?.['scheme'] ?? '';
-    this.isSecure = secureSchemes.includes(scheme);
-    if (parts === undefined || !(this.isSecure || schemes.includes(scheme)))
+    if (parts === undefined || ![...schemes, ...secureSchemes].includes(scheme))
       throw invalidSecret('url', url, url.includes('@') ? `${example}; ${ENCODING}` : example, showUrl(url));
     this.#shown = showUrl(url);
     this.hosts = (parts['hosts'] ?? '').split(',');
     this.namespace = namespaceIn(parts['namespace'] ?? '');
     this.#user = parts['user'];
     this.#query = new URLSearchParams(parts['query'] ?? '');
-    this.#checkParameters(this.isSecure ? [...parameters, ...TLS_PARAMETERS] : parameters);
+    const mode = secureBy && this.oneOf(secureBy.parameter, [...secureBy.plain, ...secureBy.secure]);
+    this.isSecure = secureSchemes.includes(scheme) || (mode !== undefined && secureBy?.secure.includes(mode) === true);
+    const known = secureBy === undefined ? parameters : [...parameters, secureBy.parameter];
+    this.#checkParameters(this.isSecure ? [...known, ...TLS_PARAMETERS] : known);
   }
 
   /** The part before `@`, split at its first colon and decoded. Without a colon, no password. */

@@ -1,0 +1,189 @@
+/** One connection to a server. It carries one statement at a time. */
+
+import type { Duplex } from 'node:stream';
+
+import type { Clock } from '@incumbent/core';
+import { Client, DatabaseError, type ClientConfig } from 'pg';
+
+import { connectionRefused, cut, ExchangeError, notConnected, type ServerAnswer } from './failure.ts';
+import type { Row } from './rows.ts';
+
+/** A server may send at most this much for one statement. The functions' answers are shorter. */
+const MAX_ANSWER_BYTES = 32 * 2 ** 20;
+
+/** The routine of the server that waits for a synchronous standby. */
+const SYNC_WAIT = 'SyncRepWaitForLSN';
+
+/** Who connects, to what. */
+export interface Login {
+  readonly database: string;
+  readonly username: string;
+  readonly password: string | undefined;
+}
+
+export interface ConnectionContext {
+  readonly clock: Clock;
+  readonly login: Login;
+  /** A notification of a channel that this connection listens on. */
+  readonly onNotification?: (payload: string) => void;
+}
+
+export class Connection {
+  readonly #stream: Duplex;
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #ended = Promise.withResolvers<ExchangeError>();
+  #error: ExchangeError | undefined;
+  #receivedBytes = 0;
+  #lastReceivedMs: number;
+  #isNotReplicated = false;
+
+  private constructor(stream: Duplex, { clock, login, onNotification }: ConnectionContext) {
+    this.#stream = stream;
+    this.#clock = clock;
+    this.#lastReceivedMs = clock.monotonic();
+    this.#client = new Client(configOf(stream, login));
+    stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
+    stream.on('close', () => this.end(cut('the server ended the connection')));
+    this.#client.on('error', (error) => this.end(cut(`the connection broke: ${error.message}`, error)));
+    this.#client.on('end', () => this.end(cut('the server ended the connection')));
+    this.#client.on('notification', ({ payload }) => onNotification?.(payload ?? ''));
+    this.#client.on('notice', (notice) => {
+      if (notice.routine === SYNC_WAIT) this.#isNotReplicated = true;
+    });
+  }
+
+  /**
+   * Logs in on an open byte stream, which belongs to the connection from now on. Rejects with an
+   * `ExchangeError` (`notConnected`).
+   */
+  static async login(stream: Duplex, context: ConnectionContext): Promise<Connection> {
+    const connection = new Connection(stream, context);
+    try {
+      // Rejects also when the connection ends, which `pg` may not report while it logs in.
+      await Promise.race([
+        connection.#client.connect(),
+        connection.#ended.promise.then((error) => {
+          throw error;
+        }),
+      ]);
+      return connection;
+    } catch (error) {
+      connection.end(cut('the login failed'));
+      throw loginFailed(error);
+    }
+  }
+
+  /** Whether a statement can be sent. */
+  get usable(): boolean {
+    return this.#error === undefined;
+  }
+
+  /** Resolves when the connection ends, with the reason. Never rejects. */
+  get ended(): Promise<ExchangeError> {
+    return this.#ended.promise;
+  }
+
+  /** The monotonic time at which bytes last arrived. */
+  get lastReceivedMs(): number {
+    return this.#lastReceivedMs;
+  }
+
+  /** The process id that the server, or a pooler in front of it, gave this connection. */
+  get processId(): number | undefined {
+    const id: unknown = 'processID' in this.#client ? this.#client.processID : undefined;
+    return typeof id === 'number' ? id : undefined;
+  }
+
+  /**
+   * Runs one statement. Rejects with an `ExchangeError` (`answer`, `notReplicated`, `cut` or
+   * `malformed`). No other statement may be under way.
+   */
+  async query(statement: string): Promise<readonly Row[]> {
+    if (this.#error !== undefined) throw this.#error;
+    this.#receivedBytes = 0;
+    this.#isNotReplicated = false;
+    const rows = this.#run(statement);
+    // After the connection has ended, nobody waits for the statement.
+    rows.catch(() => {});
+    const ended = this.#ended.promise.then((error) => {
+      throw error;
+    });
+    ended.catch(() => {});
+    const answer = await Promise.race([rows, ended]);
+    if (this.#isNotReplicated)
+      throw new ExchangeError({ kind: 'notReplicated' }, 'the wait for a synchronous standby was cancelled, and the commit exists here');
+    return answer;
+  }
+
+  /** Ends the connection at once. Idempotent: the first reason counts. */
+  end(error: ExchangeError): void {
+    if (this.#error !== undefined) return;
+    this.#error = error;
+    this.#ended.resolve(error);
+    this.#stream.destroy();
+  }
+
+  async #run(statement: string): Promise<readonly Row[]> {
+    try {
+      // Several statements in one text have several results, which nobody needs.
+      const result = await this.#client.query<(string | null)[]>({ text: statement, rowMode: 'array', types: TEXTS });
+      return Array.isArray(result) ? [] : result.rows;
+    } catch (error) {
+      const answer = answerIn(error);
+      if (answer !== undefined) throw new ExchangeError({ kind: 'answer', answer }, answer.text, error);
+      const failure = cut(`the connection broke: ${error instanceof Error ? error.message : String(error)}`, error);
+      this.end(failure);
+      throw failure;
+    }
+  }
+
+  #onData(chunk: Uint8Array): void {
+    this.#lastReceivedMs = this.#clock.monotonic();
+    this.#receivedBytes += chunk.length;
+    if (this.#receivedBytes <= MAX_ANSWER_BYTES) return;
+    this.end(new ExchangeError({ kind: 'malformed' }, `the server sent more than ${MAX_ANSWER_BYTES} bytes for one statement`));
+  }
+}
+
+/** Every column stays the text that the server sent. */
+const TEXTS = { getTypeParser: () => (value: string) => value };
+
+/**
+ * The stream is open already, so `connect` only tells `pg` to begin. Everything that `pg` would
+ * otherwise take from the environment is given.
+ */
+function configOf(stream: Duplex, { database, username, password }: Login): ClientConfig {
+  const begin = (): Duplex => {
+    process.nextTick(() => stream.emit('connect'));
+    return stream;
+  };
+  const same = (): Duplex => stream;
+  return {
+    host: 'localhost',
+    port: 5432,
+    database,
+    user: username,
+    password: () => password ?? '',
+    application_name: 'incumbent',
+    client_encoding: 'UTF8',
+    ssl: false,
+    stream: () => Object.assign(stream, { connect: begin, setNoDelay: same, setKeepAlive: same, ref: same, unref: same }),
+  };
+}
+
+function answerIn(error: unknown): ServerAnswer | undefined {
+  if (!(error instanceof DatabaseError) || error.code === undefined) return undefined;
+  return { state: error.code, text: `${error.message} (${error.code})` };
+}
+
+function loginFailed(error: unknown): ExchangeError {
+  const answer = answerIn(error);
+  if (answer !== undefined) return connectionRefused(answer, error);
+  const message = error instanceof Error ? error.message : String(error);
+  if (/SASL|SCRAM|password/i.test(message))
+    return connectionRefused({ state: '28000', text: 'the server requires a password, or its proof of the password is wrong' }, error);
+  if (error instanceof ExchangeError && error.failure.kind !== 'cut') return notConnected('foreign', message, error);
+  const cause = error instanceof ExchangeError ? (error.cause ?? error) : error;
+  return notConnected('unreachable', message, cause);
+}

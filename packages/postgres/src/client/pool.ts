@@ -1,0 +1,139 @@
+/**
+ * The connections of one store. Each call takes a connection for itself, because a call may wait
+ * for a lock, and a renewal must not wait behind that call.
+ */
+
+import type { Cancel, Clock } from '@incumbent/core';
+import { onAbort } from '@incumbent/core/adapter';
+
+import type { Connection } from './connection.ts';
+import type { Dialler } from './dialler.ts';
+import { cut, ExchangeError } from './failure.ts';
+
+/** The most connections for calls. A renewal may open one more. */
+const MAX_CONNECTIONS = 4;
+
+/** A connection that was idle for this long is closed, unless it is the last one. */
+const IDLE_MS = 10_000;
+
+interface Waiter {
+  readonly isUrgent: boolean;
+  readonly taken: PromiseWithResolvers<Connection>;
+}
+
+interface IdleConnection {
+  readonly connection: Connection;
+  readonly cancelClosing: Cancel;
+}
+
+export class Pool {
+  readonly #dialler: Dialler;
+  readonly #clock: Clock;
+  readonly #closing = new AbortController();
+  readonly #busy = new Set<Connection>();
+  readonly #waiters = new Set<Waiter>();
+  /** The connection that was used last is the last one. */
+  #idle: IdleConnection[] = [];
+  #opening = 0;
+
+  constructor(dialler: Dialler, clock: Clock) {
+    this.#dialler = dialler;
+    this.#clock = clock;
+  }
+
+  /**
+   * A connection for one call. Return it with `release`. Rejects with an `ExchangeError`, or with
+   * the signal's reason.
+   */
+  async take(isUrgent: boolean, signal: AbortSignal): Promise<Connection> {
+    signal.throwIfAborted();
+    const waiter: Waiter = { isUrgent, taken: Promise.withResolvers() };
+    this.#waiters.add(waiter);
+    const cancel = onAbort(signal, () => {
+      if (this.#waiters.delete(waiter)) waiter.taken.reject(signal.reason);
+    });
+    this.#serve();
+    try {
+      return await waiter.taken.promise;
+    } finally {
+      cancel();
+    }
+  }
+
+  /** Gives a connection back. One that has ended is forgotten. */
+  release(connection: Connection): void {
+    this.#busy.delete(connection);
+    if (connection.usable) {
+      const cancelClosing = this.#clock.schedule(IDLE_MS, () => this.#closeIdle(connection));
+      this.#idle.push({ connection, cancelClosing });
+    }
+    this.#serve();
+  }
+
+  /**
+   * Closes the idle connections that have received nothing since this moment. A call on another
+   * connection has timed out, and these may be dead too.
+   */
+  distrust(sinceMs: number): void {
+    for (const { connection } of this.#idle)
+      if (connection.lastReceivedMs <= sinceMs) connection.end(cut('the connection was given up, because another one was silent'));
+    this.#dropEnded();
+  }
+
+  /** Ends all connections. Idempotent. */
+  close(): void {
+    if (this.#closing.signal.aborted) return;
+    const closed = new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed');
+    this.#closing.abort(closed);
+    for (const connection of [...this.#busy, ...this.#idle.map((idle) => idle.connection)]) connection.end(closed);
+    this.#dropEnded();
+    this.#rejectAll(closed);
+  }
+
+  /** Gives idle connections to those who wait, renewals first, and opens what is missing. */
+  #serve(): void {
+    this.#dropEnded();
+    const waiting = [...this.#waiters].toSorted((a, b) => Number(b.isUrgent) - Number(a.isUrgent));
+    for (const waiter of waiting) {
+      const idle = this.#idle.pop();
+      if (idle === undefined) break;
+      idle.cancelClosing();
+      this.#busy.add(idle.connection);
+      this.#waiters.delete(waiter);
+      waiter.taken.resolve(idle.connection);
+    }
+    const limit = MAX_CONNECTIONS + (waiting.some(({ isUrgent }) => isUrgent) ? 1 : 0);
+    while (this.#opening < this.#waiters.size && this.#busy.size + this.#opening < limit) void this.#open();
+  }
+
+  async #open(): Promise<void> {
+    this.#opening += 1;
+    try {
+      const connection = await this.#dialler.open(this.#closing.signal);
+      this.#opening -= 1;
+      if (this.#closing.signal.aborted) connection.end(cut('the store was closed'));
+      this.release(connection);
+    } catch (error) {
+      this.#opening -= 1;
+      // While another connection works, those who wait get that one. The server may have no more.
+      if (this.#busy.size === 0 && this.#opening === 0) this.#rejectAll(error);
+    }
+  }
+
+  #rejectAll(error: unknown): void {
+    for (const waiter of this.#waiters) {
+      this.#waiters.delete(waiter);
+      waiter.taken.reject(error);
+    }
+  }
+
+  #closeIdle(connection: Connection): void {
+    if (this.#idle.length + this.#busy.size > 1) connection.end(cut('the connection was idle'));
+    this.#dropEnded();
+  }
+
+  #dropEnded(): void {
+    for (const { connection, cancelClosing } of this.#idle) if (!connection.usable) cancelClosing();
+    this.#idle = this.#idle.filter(({ connection }) => connection.usable);
+  }
+}

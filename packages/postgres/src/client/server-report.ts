@@ -1,0 +1,42 @@
+/** What a server reports about itself, for opening and for the store's `inspect`. */
+
+import type { CallOptions, StoreReport } from '@incumbent/core';
+
+import type { Client } from './client.ts';
+import { onlyRow, type Row, textAt } from './rows.ts';
+
+/**
+ * The settings and standbys that decide whether acknowledged commits can be lost. Readers of backups
+ * and of logical changes are never promoted.
+ */
+export const DURABILITY = `SELECT current_setting('fsync'), current_setting('synchronous_standby_names') <> '',
+  (SELECT count(*) FROM pg_stat_replication
+    WHERE application_name NOT IN ('pg_basebackup', 'pg_receivewal', 'pg_recvlogical') AND state IS DISTINCT FROM 'backup')`;
+
+/** How acknowledged commits can be lost. Empty if they cannot. */
+export function weaknessesIn(row: Row): readonly string[] {
+  const weaknesses: string[] = [];
+  if (textAt(row, 0) === 'off') weaknesses.push('fsync is off: a crash of the machine can lose or damage what was acknowledged');
+  const standbys = textAt(row, 2);
+  if (standbys !== '0' && textAt(row, 1) === 'f')
+    weaknesses.push(
+      `it has ${standbys} standbys, and none is synchronous (synchronous_standby_names is empty): a promoted standby can lack what was acknowledged`,
+    );
+  return weaknesses;
+}
+
+/** `wallMs` reads this process's wall clock. Rejects with an `ExchangeError`. */
+export async function reportOf(client: Client, options: CallOptions, wallMs: () => number): Promise<StoreReport> {
+  const [weak] = [onlyRow(await client.call(() => DURABILITY, options))];
+  const sentAtMs = wallMs();
+  const row = onlyRow(
+    await client.call(
+      () => "SELECT extract(epoch FROM clock_timestamp()) * 1000, current_setting('server_version'), current_setting('synchronous_commit')",
+      options,
+    ),
+  );
+  const withinMs = (wallMs() - sentAtMs) / 2;
+  const aheadMs = Number(textAt(row, 0)) - (sentAtMs + withinMs);
+  const version = textAt(row, 1).split(' ')[0] ?? '';
+  return { version, clock: { aheadMs, withinMs }, warnings: weaknessesIn(weak) };
+}

@@ -1,0 +1,158 @@
+/**
+ * Maps what an exchange ran into to codes and outcomes. No other file does this. A comment gives
+ * the reason of each mapping. `refused` and `notSent` need certainty; every other error is
+ * `unknown`.
+ *
+ * PostgreSQL rolls a statement back when it reports an error, so most of its errors are a certain
+ * no. The SQLSTATEs are those of https://www.postgresql.org/docs/17/errcodes-appendix.html.
+ */
+
+import type { Key, StoreErrorCode } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
+import { judgeCommon, judgeSocket, mildestOf, storeErrorOf, UNFORESEEN, type Verdict, withGrant } from '@incumbent/network';
+
+import { ExchangeError, type Failure, type ServerAnswer } from './client/failure.ts';
+import { RAISED } from './schema/functions.ts';
+import { grantSql } from './schema/schema.ts';
+
+/** The error to throw for whatever a call ran into. `method` names the call, for the message. */
+export function toStoreError(error: unknown, method: string): StoreError {
+  return storeErrorOf(error, `postgres ${method}`, verdictOn);
+}
+
+/** Names what a role lacks, in a `PERMISSION_DENIED`. Other errors are unchanged. */
+export function withTableGrant(error: StoreError, schema: string, username: string): unknown {
+  return withGrant(error, () => ({
+    right: 'USAGE, SELECT, INSERT, UPDATE, DELETE',
+    keys: [`schema ${schema}`],
+    grant: grantSql(schema, `"${username.replaceAll('"', '""')}"`),
+  }));
+}
+
+/** Of the errors of several servers, the one that a retry is most likely to pass. */
+export function mildestError(errors: readonly unknown[]): unknown {
+  return mildestOf(errors, verdictOn);
+}
+
+/** The key of a new queue entry is there already, under another lease. */
+export function keyTaken(key: Key): StoreError {
+  return new StoreError('STORE_FAILED', 'refused', `postgres: the entry ${key} exists already, under another lease`);
+}
+
+/** The schema is missing, or is of another version. `what` completes "the schema <name> …". */
+export function unsuitableSchema(schema: string, what: string): StoreError {
+  const message = `postgres: the schema ${schema} ${what}`;
+  return new StoreError('UNSUPPORTED', 'refused', message);
+}
+
+/** Says how an administrator creates the schema. */
+export function howToCreate(schema: string): string {
+  return `create it with the statements that "incumbent postgres schema --schema ${schema}" prints, or open the store as a role that may create it`;
+}
+
+/** The role may not create the schema. */
+export function mayNotMigrate(schema: string, cause: unknown): StoreError {
+  const message = `postgres: the schema ${schema} is missing or old, and this role may not create it: ${howToCreate(schema)}`;
+  return new StoreError('PERMISSION_DENIED', 'refused', message, { cause });
+}
+
+function verdictOn(error: unknown): Verdict {
+  return error instanceof ExchangeError ? judge(error) : UNFORESEEN;
+}
+
+function judge({ failure, cause }: ExchangeError): Verdict {
+  switch (failure.kind) {
+    case 'notConnected':
+      return judgeConnection(failure, cause);
+    case 'answer':
+      return judgeAnswer(failure.answer);
+    case 'notReplicated':
+      // The commit exists on this server. A standby that lacks it may be promoted.
+      return ['UNAVAILABLE', 'unknown'];
+    default:
+      return judgeCommon(failure);
+  }
+}
+
+// Without a connection, no call was sent.
+function judgeConnection({ why, answer }: Extract<Failure, { kind: 'notConnected' }>, cause: unknown): Verdict {
+  switch (why) {
+    case 'unreachable':
+      return judgeSocket(cause);
+    case 'silent':
+      return ['UNREACHABLE', 'notSent'];
+    case 'standby':
+      // A standby may be promoted at any moment.
+      return ['UNAVAILABLE', 'notSent'];
+    case 'foreign':
+      return ['UNSUPPORTED', 'refused'];
+    case 'refused':
+      return answer === undefined ? UNFORESEEN : judgeLogin(answer);
+    default:
+      return why satisfies never;
+  }
+}
+
+/** An error answer to the login, which changes nothing. */
+function judgeLogin({ state }: ServerAnswer): Verdict {
+  // Wrong password, or no rule of pg_hba.conf for this user, database and address.
+  if (state.startsWith('28')) return ['UNAUTHENTICATED', 'refused'];
+  // The database does not exist.
+  if (state === '3D000') return ['UNSUPPORTED', 'refused'];
+  if (state === '42501') return ['PERMISSION_DENIED', 'refused'];
+  // Starting, shutting down, too many connections, or a pooler that cannot reach the server.
+  return ['UNAVAILABLE', 'notSent'];
+}
+
+function judgeAnswer({ state }: ServerAnswer): Verdict {
+  const known = ANSWERS[state];
+  if (known !== undefined) return known;
+  const ofClass = CLASSES[state.slice(0, 2)];
+  if (ofClass !== undefined) return ofClass;
+  return ['STORE_FAILED', 'refused'];
+}
+
+const NOT_NOW: Verdict = ['UNAVAILABLE', 'notSent'];
+const NO_SCHEMA: Verdict = [
+  'UNSUPPORTED',
+  'refused',
+  'a table or a function of the schema is missing: "incumbent postgres schema" prints the statements that create it',
+];
+const DAMAGED: readonly [StoreErrorCode, 'refused'] = ['CORRUPT', 'refused'];
+
+const ANSWERS: Readonly<Record<string, Verdict | undefined>> = {
+  [RAISED.standby]: NOT_NOW,
+  [RAISED.late]: NOT_NOW,
+  [RAISED.tooLarge]: ['TOO_LARGE', 'refused'],
+  // A standby, or a server that refuses writes because its disk is full.
+  '25006': NOT_NOW,
+  // The lock was not free within the call's time.
+  '55P03': NOT_NOW,
+  // Cancelled: by an operator, or by a statement_timeout of the role. The statement was rolled back.
+  '57014': NOT_NOW,
+  '57P03': NOT_NOW,
+  '53300': NOT_NOW,
+  // The server shuts down, or ends this connection. It may have committed before.
+  '57P01': ['UNAVAILABLE', 'unknown'],
+  '57P02': ['UNAVAILABLE', 'unknown'],
+  // The server does not know how the statement ended.
+  '40003': ['UNAVAILABLE', 'unknown'],
+  '42501': ['PERMISSION_DENIED', 'refused'],
+  '3F000': NO_SCHEMA,
+  '42P01': NO_SCHEMA,
+  '42883': NO_SCHEMA,
+  '42703': NO_SCHEMA,
+  // A key that is too long for an index.
+  '54000': ['TOO_LARGE', 'refused'],
+  XX001: DAMAGED,
+  XX002: DAMAGED,
+};
+
+const CLASSES: Readonly<Record<string, Verdict | undefined>> = {
+  // A deadlock or a conflict: rolled back, and may pass at the next attempt.
+  '40': NOT_NOW,
+  // The memory or the disk is full.
+  '53': NOT_NOW,
+  // An error of the connection, also of a pooler between this process and the server.
+  '08': ['CONNECTION_LOST', 'unknown'],
+};

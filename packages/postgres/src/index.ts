@@ -1,0 +1,5 @@
+export type { Connect, Endpoint, Pem, PemFile, TlsOptions } from '@incumbent/network';
+export { openPostgres } from './open.ts';
+export type { Credentials, PostgresOptions } from './options.ts';
+export { checkSchema } from './options.ts';
+export { schemaSql } from './schema/schema.ts';

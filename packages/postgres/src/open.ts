@@ -1,0 +1,108 @@
+/** Opens the store: connects, creates the schema if needed, and checks what the server guarantees. */
+
+import type { Store } from '@incumbent/core';
+import { CallTime } from '@incumbent/network';
+
+import { Client } from './client/client.ts';
+import { Dialler } from './client/dialler.ts';
+import { ExchangeError, isAnswer } from './client/failure.ts';
+import { onlyRow, textAt } from './client/rows.ts';
+import { DURABILITY, weaknessesIn } from './client/server-report.ts';
+import { StoreCalls } from './client/store-calls.ts';
+import { howToCreate, mayNotMigrate, mildestError, unsuitableSchema } from './errors.ts';
+import { type PostgresOptions, type PostgresSettings, readOptions } from './options.ts';
+import { migrate } from './schema/migrate.ts';
+import { SCHEMA_VERSION } from './schema/schema.ts';
+import { PostgresStore } from './store.ts';
+
+/** The longest time for one server to accept a connection and the login. */
+const DIAL_TIMEOUT_MS = 3_000;
+
+/** There is no such schema or function. */
+const MISSING = ['3F000', '42883'];
+
+/** The role may not create a schema, or owns neither it nor its tables. */
+const DENIED = '42501';
+
+/**
+ * Opens a PostgreSQL store by a URL, `postgres://user:password@host:5432/database?namespace=my-app`
+ * (`sslmode=verify-full` for TLS), or by options. Resolves when a server that accepts writes has
+ * answered and has the schema.
+ *
+ * Rejects within `connectTimeoutMs` with a `StoreError`:
+ * - `UNREACHABLE` or `TIMEOUT`: no server has answered.
+ * - `UNAVAILABLE`: only standbys answered, or the server is starting or has too many connections.
+ * - `UNAUTHENTICATED`: the user, the password or a certificate is wrong.
+ * - `PERMISSION_DENIED`: the role may not use the schema, or may not create it.
+ * - `UNSUPPORTED`: the server is older than 13, there is no such database, or `migrate` is false and
+ *   the schema is missing or old.
+ *
+ * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`) for options that cannot be used,
+ * and with the system's error if a file that the URL names cannot be read.
+ */
+export async function openPostgres(urlOrOptions: string | URL | PostgresOptions): Promise<Store> {
+  const settings = await readOptions(urlOrOptions);
+  const { clock, connectTimeoutMs: timeoutMs, access, trustDurability } = settings;
+  const { calls, dialler } = createCalls(settings);
+  const time = new CallTime(clock, { timeoutMs }, ExchangeError);
+  try {
+    return await calls.call(
+      'open',
+      async () => {
+        await prepareSchema(calls, dialler, settings, time);
+        const weaknesses = trustDurability ? [] : weaknessesIn(onlyRow(await calls.client.call(() => DURABILITY, time.left)));
+        const channel = textAt(onlyRow(await calls.rows('open_namespace', [], time.left)), 0);
+        return new PostgresStore({ calls, clock, dialler, channel, isDurable: weaknesses.length === 0, access });
+      },
+      { timeoutMs },
+    );
+  } catch (error) {
+    await calls.client.close();
+    throw error;
+  }
+}
+
+/** Makes what calls need. Does not connect yet. */
+export function createCalls(settings: PostgresSettings): { readonly calls: StoreCalls; readonly dialler: Dialler } {
+  const { clock, endpoints, connect, connectTimeoutMs, tls, database, credentials, schema, namespace } = settings;
+  const { username, password } = credentials;
+  const dialler = new Dialler({
+    clock,
+    endpoints,
+    connect,
+    tls,
+    login: { database, username, password },
+    // All servers fit into the time for opening, so that the error can say of each one how it
+    // failed.
+    dialTimeoutMs: Math.floor(Math.min((0.9 * connectTimeoutMs) / endpoints.length, DIAL_TIMEOUT_MS)),
+    pickError: mildestError,
+  });
+  return { dialler, calls: new StoreCalls(new Client(dialler, clock), { schema, namespace, username }) };
+}
+
+async function prepareSchema(calls: StoreCalls, dialler: Dialler, settings: PostgresSettings, time: CallTime): Promise<void> {
+  const { schema } = settings;
+  const found = await versionOf(calls, schema, time);
+  if (found === SCHEMA_VERSION) return;
+  if (found > SCHEMA_VERSION)
+    throw unsuitableSchema(schema, `is of version ${found}, and this package knows version ${SCHEMA_VERSION}: update the package`);
+  if (!settings.migrate) {
+    const what = found === 0 ? 'is missing' : `is of version ${found}, and this package needs version ${SCHEMA_VERSION}`;
+    throw unsuitableSchema(schema, `${what}: ${howToCreate(schema)}`);
+  }
+  try {
+    await migrate(dialler, settings, time.left);
+  } catch (error) {
+    throw isAnswer(error, DENIED) ? mayNotMigrate(schema, error) : error;
+  }
+}
+
+/** 0: there is no schema. */
+async function versionOf({ client }: StoreCalls, schema: string, time: CallTime): Promise<number> {
+  try {
+    return Number(textAt(onlyRow(await client.call(() => `SELECT ${schema}.version()`, time.left)), 0));
+  } catch (error) {
+    if (isAnswer(error, ...MISSING)) return 0;
+    throw error;
+  }
+}

@@ -1,0 +1,175 @@
+/** Reads and checks the options of a store, and its URL. */
+
+import type { Clock } from '@incumbent/core';
+import { checkKnown, invalidOption, invalidSecret, isUrl, urlText } from '@incumbent/core/adapter';
+import {
+  type Connect,
+  type Endpoint,
+  given,
+  parseEndpoints,
+  readSharedOptions,
+  type SharedSettings,
+  StoreUrl,
+  type StoreUrlShape,
+  type TlsOptions,
+} from '@incumbent/network';
+
+export interface Credentials {
+  /** Not empty. */
+  readonly username: string;
+  /** Default: no password, for a server that trusts this user or the client's certificate. */
+  readonly password?: string;
+}
+
+export interface PostgresOptions {
+  /**
+   * A primary and its standbys, each as `host` or `host:port`. At least one. The port is 5432 if
+   * left out. The store uses the server that accepts writes.
+   */
+  readonly endpoints: readonly string[];
+  /** Who logs in. */
+  readonly credentials: Credentials;
+  /** The name of the database. Default: the user's name. */
+  readonly database?: string;
+  /**
+   * The schema with the tables of this package: a name of at most 40 characters of `a-z 0-9 _` that
+   * does not begin with a digit or with `pg_`. Default `incumbent`.
+   */
+  readonly schema?: string;
+  /**
+   * The prefix of all keys: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`. Default `incumbent`.
+   */
+  readonly namespace?: string;
+  /**
+   * Whether opening may create the schema, or bring an older one up to date. False: opening rejects
+   * with `UNSUPPORTED` if the schema is missing or old. Default true.
+   */
+  readonly migrate?: boolean;
+  /**
+   * True: you guarantee that the server keeps every commit that it has acknowledged, through
+   * crashes, and through failovers, because only a standby with all commits is promoted. Opening
+   * then skips its own checks, and elections need no `acceptWeakStore`. Default false.
+   */
+  readonly trustDurability?: boolean;
+  /** The longest time for opening, in ms: 100 to 600,000. Default 5,000. */
+  readonly connectTimeoutMs?: number;
+  /**
+   * Connects by TLS if present; `{}` trusts the system's certificate authorities. Default: no TLS.
+   */
+  readonly tls?: TlsOptions;
+  /**
+   * Opens the byte stream to a server, in place of TCP. The store calls it for every connection.
+   * With `tls`, the store then speaks TLS on that stream.
+   */
+  readonly connect?: Connect;
+  /** For tests. Default: the system's clock. */
+  readonly clock?: Clock;
+}
+
+/** The options with their defaults. */
+export interface PostgresSettings extends SharedSettings<Connect> {
+  readonly endpoints: readonly Endpoint[];
+  readonly credentials: Credentials;
+  readonly database: string;
+  readonly schema: string;
+  readonly migrate: boolean;
+  readonly trustDurability: boolean;
+  readonly tls: TlsOptions | undefined;
+}
+
+const DEFAULT_PORT = 5432;
+
+const known = [
+  'endpoints',
+  'credentials',
+  'database',
+  'schema',
+  'namespace',
+  'migrate',
+  'trustDurability',
+  'connectTimeoutMs',
+  'tls',
+  'connect',
+  'clock',
+];
+
+/**
+ * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with the system's error for a
+ * certificate file that cannot be read.
+ */
+export async function readOptions(input: string | URL | PostgresOptions): Promise<PostgresSettings> {
+  return settingsOf(isUrl(input) ? await readUrl(urlText(input)) : input);
+}
+
+function settingsOf(options: PostgresOptions): PostgresSettings {
+  // The client asks for TLS on a TCP connection that is open already.
+  const { tls, ...plain } = typeof options === 'object' && options !== null ? options : { tls: undefined };
+  const { access } = readSharedOptions(options, { store: 'postgres', known });
+  const shared = readSharedOptions(plain, { store: 'postgres', known });
+  const endpoints = parseEndpoints(options.endpoints, DEFAULT_PORT);
+  const credentials = credentialsOf(options.credentials);
+  const { database = credentials.username, migrate = true, trustDurability = false } = options;
+  if (typeof database !== 'string' || database === '' || database.includes('\0'))
+    throw invalidSecret('database', database, 'the name of a database');
+  for (const [name, value] of Object.entries({ migrate, trustDurability })) {
+    if (typeof value !== 'boolean') throw invalidOption(name, value, 'true or false');
+  }
+  return { ...shared, access, endpoints, credentials, database, schema: checkSchema(options.schema), migrate, trustDurability, tls };
+}
+
+/** Names of these characters need no quotes in SQL. Returns the default for undefined. */
+export function checkSchema(schema: unknown = 'incumbent'): string {
+  if (typeof schema === 'string' && /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/.test(schema)) return schema;
+  throw invalidSecret('schema', schema, 'a name of at most 40 characters of a-z 0-9 _, without a digit or pg_ in front');
+}
+
+function credentialsOf(credentials: Credentials): Credentials {
+  checkKnown('credentials', credentials, ['username', 'password']);
+  const { username, password } = credentials;
+  if (typeof username !== 'string' || username === '') throw invalidSecret('credentials.username', username, 'a name');
+  if (password !== undefined && typeof password !== 'string')
+    throw invalidSecret('credentials.password', password, 'a string, or left out');
+  return credentials;
+}
+
+/**
+ * `postgres://user:password@host1:5432,host2:5432/database?namespace=my-app`. `postgresql://` means
+ * the same. `sslmode=require` and `sslmode=verify-full` connect by TLS and check the certificate.
+ */
+const SHAPE: StoreUrlShape = {
+  schemes: ['postgres', 'postgresql'],
+  secureSchemes: [],
+  secureBy: { parameter: 'sslmode', plain: ['disable'], secure: ['verify-full', 'require'] },
+  parameters: ['schema', 'namespace', 'migrate', 'trustDurability', 'connectTimeoutMs'],
+  example: 'postgres://user:password@host:port/database',
+};
+
+/** Rejects if a file that the parameters `ca`, `cert` and `key` name cannot be read. */
+export async function readUrl(text: string): Promise<PostgresOptions> {
+  const url = new StoreUrl(text, SHAPE);
+  const { connectTimeoutMs, tls } = url.sharedOptions;
+  return {
+    endpoints: url.hosts,
+    credentials: credentialsIn(url),
+    ...given({
+      connectTimeoutMs,
+      tls,
+      database: url.namespace === '' ? undefined : url.namespace,
+      schema: url.text('schema'),
+      namespace: url.text('namespace'),
+      migrate: booleanIn(url, 'migrate'),
+      trustDurability: booleanIn(url, 'trustDurability'),
+    }),
+  };
+}
+
+function credentialsIn(url: StoreUrl): Credentials {
+  const { name, password } = url.user ?? { name: '', password: undefined };
+  if (name === '') throw url.invalidUser('given a user, as user:password@ or user@ in front of the host');
+  return { username: name, ...given({ password }) };
+}
+
+function booleanIn(url: StoreUrl, parameter: string): boolean | undefined {
+  const word = url.oneOf(parameter, ['true', 'false']);
+  return word === undefined ? undefined : word === 'true';
+}

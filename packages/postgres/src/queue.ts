@@ -1,0 +1,45 @@
+/** Entries of a queue: keys under a prefix, in the order of their creation. */
+
+import type { CallOptions, Entry, Key, LeaseId } from '@incumbent/core';
+import { checkPart, checkPath } from '@incumbent/core/adapter';
+import { checkValueSize, leaseGone } from '@incumbent/network';
+
+import { LIMITS } from './capabilities.ts';
+import { malformed } from './client/failure.ts';
+import { entryAt, onlyRow, type Row, textAt } from './client/rows.ts';
+import { bytes, text } from './client/statement.ts';
+import type { StoreCalls } from './client/store-calls.ts';
+import { keyTaken } from './errors.ts';
+import { isOurs } from './leases.ts';
+
+/** What `enqueue` of the store takes. */
+interface NewEntry {
+  readonly prefix: Key;
+  readonly name: string;
+  readonly value: Uint8Array;
+  readonly lease: LeaseId;
+}
+
+export async function enqueue(calls: StoreCalls, { prefix, name, value, lease }: NewEntry, options: CallOptions): Promise<Entry> {
+  calls.check(options);
+  const key = calls.checkKey('prefix', `${checkPath('prefix', prefix)}/${checkPart('name', name)}`);
+  checkValueSize(LIMITS, value);
+  if (!isOurs(lease)) throw leaseGone('postgres', lease);
+  const args = [text(key), bytes(value), text(lease)];
+  return calls.run({ method: 'enqueue', name: 'enqueue', args, read: (rows) => enqueuedEntry(rows, key, lease) }, options);
+}
+
+/** Reads the answer of the function `enqueue`. */
+function enqueuedEntry(rows: readonly Row[], key: Key, lease: LeaseId): Entry {
+  const row = onlyRow(rows);
+  switch (textAt(row, 0)) {
+    case 'done':
+      return entryAt(row, 2);
+    case 'taken':
+      throw keyTaken(key);
+    case 'lease':
+      throw leaseGone('postgres', lease);
+    default:
+      throw malformed();
+  }
+}

@@ -1,0 +1,20 @@
+/**
+ * Ends the leases of a process that has died. Another process, the reaper, loads this file by its
+ * URL.
+ */
+
+import type { OpenRevoker } from '@incumbent/core';
+import { optionsIn } from '@incumbent/network';
+
+import { revokeLease } from './leases.ts';
+import { createCalls } from './open.ts';
+import { type PostgresOptions, readOptions } from './options.ts';
+
+export const openRevoker: OpenRevoker = async (access) => {
+  const settings = await readOptions(optionsIn<PostgresOptions>(access));
+  const { calls } = createCalls(settings);
+  return {
+    revoke: (lease, options) => revokeLease(calls, lease, options),
+    close: () => calls.client.close(),
+  };
+};

@@ -1,0 +1,117 @@
+/** The store: the methods of the contract, each in the file that bears its job's name. */
+
+import type {
+  CallOptions,
+  Change,
+  Clock,
+  Entry,
+  Key,
+  Lease,
+  LeaseId,
+  LeaseOptions,
+  ListOptions,
+  Renewal,
+  Revocation,
+  Store,
+  StoreCapabilities,
+  StoreReport,
+  SwapResult,
+  WatchOptions,
+} from '@incumbent/core';
+import { revocationOf } from '@incumbent/network';
+
+import { capabilitiesOf } from './capabilities.ts';
+import type { Dialler } from './client/dialler.ts';
+import { reportOf } from './client/server-report.ts';
+import type { StoreCalls } from './client/store-calls.ts';
+import { grantLease, renewLease, revokeLease } from './leases.ts';
+import { enqueue } from './queue.ts';
+import { Reads } from './reads.ts';
+import { compareAndSwap } from './transactions.ts';
+import { WatchHub } from './watch-hub/watch-hub.ts';
+import { watchQuery } from './watch.ts';
+
+export interface StoreParts {
+  readonly calls: StoreCalls;
+  readonly clock: Clock;
+  readonly dialler: Dialler;
+  /** The channel of the namespace's notifications. */
+  readonly channel: string;
+  /** Whether the server keeps every commit that it has acknowledged. */
+  readonly isDurable: boolean;
+  /**
+   * The options, for the reaper's process to open the store by. Undefined if another process cannot
+   * have them.
+   */
+  readonly access: string | undefined;
+}
+
+export class PostgresStore implements Store {
+  readonly name = 'postgres';
+  readonly capabilities: StoreCapabilities;
+  readonly revocation: Revocation | undefined;
+  readonly #clock: Clock;
+  readonly #calls: StoreCalls;
+  readonly #reads: Reads;
+  readonly #hub: WatchHub;
+
+  constructor({ calls, clock, dialler, channel, isDurable, access }: StoreParts) {
+    this.#clock = clock;
+    this.#calls = calls;
+    this.#reads = new Reads(calls, clock);
+    this.#hub = new WatchHub({ clock, dialler, channel, place: calls.place, reads: this.#reads });
+    this.capabilities = capabilitiesOf(isDurable);
+    this.revocation = revocationOf(import.meta.url, access, (lease) => lease);
+  }
+
+  async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+    return grantLease(this.#calls, ttlMs, options);
+  }
+
+  async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+    return renewLease(this.#calls, lease, options);
+  }
+
+  async revokeLease(lease: LeaseId, options: CallOptions): Promise<void> {
+    return revokeLease(this.#calls, lease, options);
+  }
+
+  async compareAndSwap(changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
+    return compareAndSwap(this.#calls, changes, options);
+  }
+
+  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions): Promise<Entry> {
+    return enqueue(this.#calls, { prefix, name, value, lease }, options);
+  }
+
+  async read(key: Key, options: CallOptions): Promise<Entry | undefined> {
+    return this.#reads.read(key, options);
+  }
+
+  async list(prefix: Key, options: ListOptions): Promise<readonly Entry[]> {
+    return this.#reads.list(prefix, options);
+  }
+
+  watch(key: Key, options: WatchOptions): AsyncIterable<Entry | undefined> {
+    return watchQuery(this.#hub, { key: this.#calls.checkKey('key', key) }, ([entry]) => entry, options);
+  }
+
+  watchList(prefix: Key, options: WatchOptions): AsyncIterable<readonly Entry[]> {
+    return watchQuery(this.#hub, { prefix: this.#calls.checkKey('prefix', prefix) }, (entries) => entries, options);
+  }
+
+  async inspect(options: CallOptions): Promise<StoreReport> {
+    this.#calls.check(options);
+    return this.#calls.call('inspect', () => reportOf(this.#calls.client, options, () => this.#clock.wall()), options);
+  }
+
+  /** Ends all calls, watches and sockets at once. Idempotent. */
+  async close(): Promise<void> {
+    this.#hub.close();
+    await this.#calls.client.close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}

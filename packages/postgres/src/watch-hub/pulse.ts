@@ -1,0 +1,30 @@
+/** What the server says about a namespace: its counter, and when the next lease may end. */
+
+import { integerAt, maybeIntegerAt, onlyRow, type Row } from '../client/rows.ts';
+
+export interface Pulse {
+  /** Rises with every change of a key. */
+  readonly revision: number;
+  /** Undefined: there is no lease. */
+  readonly remainingMs: number | undefined;
+}
+
+/** Reads the answer of the function `pulse`. */
+export function pulseIn(rows: readonly Row[]): Pulse {
+  const row = onlyRow(rows);
+  return { revision: integerAt(row, 0), remainingMs: maybeIntegerAt(row, 1) };
+}
+
+export interface Notification extends Pulse {
+  readonly key: string;
+}
+
+/**
+ * Reads the payload of a notification, which a trigger of the table `keys` writes. Undefined for
+ * any other payload: whoever can connect to the database can send notifications.
+ */
+export function notificationIn(payload: string): Notification | undefined {
+  const [, revision, remaining, key] = /^(\d{1,16}) (-|-?\d{1,15}) (.+)$/s.exec(payload) ?? [];
+  if (revision === undefined || remaining === undefined || key === undefined) return undefined;
+  return { revision: Number(revision), remainingMs: remaining === '-' ? undefined : Number(remaining), key };
+}

@@ -1,0 +1,244 @@
+/**
+ * What all watches of one store share: a connection that listens, and the time of the next lease
+ * that may end.
+ *
+ * The server notifies of every change of a key, whoever changed it. A notification names the key,
+ * and the watches of that key read it again. The end of a lease causes no notification by itself:
+ * each store waits until the first lease may have ended, and then asks. That question ends the
+ * leases whose time is over, which notifies every store. A random delay spreads the questions, so
+ * that most stores learn of the end before they have asked.
+ *
+ * The question is also asked every 3 s. It finds a dead connection, a server that has become a
+ * standby, and notifications that were lost. A pooler that gives each transaction another
+ * connection of the server delivers no notifications. The hub recognizes such a pooler, and then
+ * asks every 250 ms.
+ */
+
+import type { Cancel, Clock, Entry } from '@incumbent/core';
+import { Backoff, sleep, systemRandom } from '@incumbent/core/adapter';
+import { Attempt, endsWatch, storeClosed } from '@incumbent/network';
+
+import type { Connection } from '../client/connection.ts';
+import type { Dialler } from '../client/dialler.ts';
+import { cut, ExchangeError, isAnswer } from '../client/failure.ts';
+import { integerAt, onlyRow, type Row } from '../client/rows.ts';
+import { statementOf, type Place } from '../client/store-calls.ts';
+import { toStoreError, withTableGrant } from '../errors.ts';
+import type { ReadQuery, Reads } from '../reads.ts';
+import { RAISED } from '../schema/functions.ts';
+import type { RegisteredWatch, WatchSource } from '../watch.ts';
+import { notificationIn, type Pulse, pulseIn } from './pulse.ts';
+import { WatchRegistry } from './watch-registry.ts';
+
+/** How often the server is asked, while there are watches, if it notifies of changes. */
+const PULSE_MS = 3_000;
+/** The same for a pooler that delivers no notifications. */
+const POLL_MS = 250;
+/** A server that does not answer the question within this time is dead or hangs. */
+const PULSE_TIMEOUT_MS = 2_000;
+/** How long the question may wait for a lock. */
+const LOCK_TIMEOUT_MS = 1_000;
+/** The longest random delay of a question when a lease may have ended. */
+const SPREAD_MS = 20;
+const READ_TIMEOUT_MS = 2_000;
+
+/** The pause between two attempts to connect: the first one, and the longest. */
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 500;
+
+/** Another call holds a lock. The connection works. */
+const BUSY_STATES = ['55P03', '40P01', RAISED.late] as const;
+
+export interface WatchHubContext {
+  readonly clock: Clock;
+  readonly dialler: Dialler;
+  readonly place: Place;
+  /** The channel of the namespace's notifications. */
+  readonly channel: string;
+  readonly reads: Reads;
+}
+
+export class WatchHub implements WatchSource {
+  readonly clock: Clock;
+  readonly #context: WatchHubContext;
+  readonly #watches = new WatchRegistry();
+  readonly #backoff = new Backoff(systemRandom, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+  readonly #closing = new AbortController();
+  /** The connection on which notifications arrive. */
+  #connection: Connection | undefined;
+  /** The same, or the one that is being prepared. */
+  #latest: Connection | undefined;
+  #isRunning = false;
+  /** Whether notifications arrive. */
+  #isNotified = false;
+  /** The highest counter of a notification that arrived. */
+  #heardRevision = 0;
+  /** The counter of the last answer. Its notification may still be on its way. */
+  #seenRevision = 0;
+  /** When the next question is due, by the monotonic clock. */
+  #dueAtMs = Infinity;
+  #cancelWait: Cancel = () => {};
+
+  constructor(context: WatchHubContext) {
+    this.clock = context.clock;
+    this.#context = context;
+  }
+
+  add(watch: RegisteredWatch): void {
+    if (this.#closing.signal.aborted) return watch.fail(storeClosed('postgres'));
+    this.#watches.add(watch);
+    if (this.#connection?.usable === true) watch.onConnected();
+    else if (!this.#isRunning) void this.#run();
+  }
+
+  remove(watch: RegisteredWatch): void {
+    this.#watches.delete(watch);
+  }
+
+  read(query: ReadQuery): Promise<readonly Entry[]> {
+    return this.#context.reads.query(query, { timeoutMs: READ_TIMEOUT_MS, background: true });
+  }
+
+  /** Ends every watch with `STORE_CLOSED`. */
+  close(): void {
+    const closed = storeClosed('postgres');
+    this.#closing.abort(closed);
+    this.#cancelWait();
+    this.#latest?.end(cut('the store was closed'));
+    for (const watch of this.#watches) watch.fail(closed);
+  }
+
+  /** Connects, and connects again after every loss, while there are watches. */
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#isNeeded) {
+      try {
+        const connection = await this.#connect();
+        this.#backoff.reset();
+        this.#onDisconnected(await this.#serve(connection));
+      } catch (error) {
+        if (!this.#closing.signal.aborted) this.#onDisconnected(error);
+      }
+      if (this.#isNeeded) await sleep(this.clock, this.#backoff.next(), this.#closing.signal);
+    }
+    this.#isRunning = false;
+  }
+
+  get #isNeeded(): boolean {
+    return this.#watches.size > 0 && !this.#closing.signal.aborted;
+  }
+
+  async #connect(): Promise<Connection> {
+    const connection = await this.#context.dialler.open(this.#closing.signal, (payload) => this.#onNotification(payload));
+    this.#latest = connection;
+    try {
+      this.#closing.signal.throwIfAborted();
+      const pid = integerAt(onlyRow(await this.#ask(connection, 'SELECT pg_backend_pid()')), 0);
+      // A pooler has process ids of its own.
+      this.#isNotified = pid === connection.processId;
+      if (this.#isNotified) await this.#ask(connection, `LISTEN "${this.#context.channel}"`);
+      const { revision, remainingMs } = await this.#pulse(connection);
+      this.#heardRevision = this.#seenRevision = revision;
+      this.#setDue(remainingMs);
+      return connection;
+    } catch (error) {
+      connection.end(cut('the connection was given up'));
+      throw error;
+    }
+  }
+
+  /** Resolves at the end of the connection, with its reason. Ends it when there is no watch. */
+  async #serve(connection: Connection): Promise<unknown> {
+    this.#connection = connection;
+    for (const watch of this.#watches) watch.onConnected();
+    while (connection.usable && this.#isNeeded) {
+      await this.#untilDue(connection);
+      if (!connection.usable || !this.#isNeeded) break;
+      try {
+        this.#onPulse(await this.#pulse(connection));
+      } catch (error) {
+        if (isBusy(error)) this.#setDue(undefined);
+        else connection.end(error instanceof ExchangeError ? error : cut('the server could not be asked', error));
+      }
+    }
+    this.#connection = undefined;
+    connection.end(cut('there is nothing to watch'));
+    return connection.ended;
+  }
+
+  #onDisconnected(error: unknown): void {
+    const { schema, username } = this.#context.place;
+    const reason = toStoreError(error, 'watch');
+    for (const watch of this.#watches) {
+      if (endsWatch(reason)) watch.fail(withTableGrant(reason, schema, username));
+      else watch.onDisconnected(reason);
+    }
+  }
+
+  /** Waits for the next question, or for the end of the connection. */
+  async #untilDue(connection: Connection): Promise<void> {
+    const over = Promise.withResolvers<void>();
+    const wait = (): void => {
+      const leftMs = this.#dueAtMs - this.clock.monotonic();
+      if (leftMs <= 0) return over.resolve();
+      cancelTimer();
+      cancelTimer = this.clock.schedule(leftMs, wait);
+    };
+    let cancelTimer: Cancel = () => {};
+    this.#rearm = wait;
+    this.#cancelWait = () => over.resolve();
+    void connection.ended.then(() => over.resolve());
+    wait();
+    await over.promise;
+    cancelTimer();
+    this.#rearm = () => {};
+  }
+
+  #rearm: () => void = () => {};
+
+  /** The next lease may end in so many ms. Asks earlier to find what was lost. */
+  #setDue(remainingMs: number | undefined): void {
+    const spreadMs = 1 + (systemRandom.u32() / 2 ** 32) * SPREAD_MS;
+    const atEndMs = remainingMs === undefined ? Infinity : Math.max(remainingMs, 0) + spreadMs;
+    this.#dueAtMs = this.clock.monotonic() + Math.min(atEndMs, this.#isNotified ? PULSE_MS : POLL_MS);
+    this.#rearm();
+  }
+
+  #onPulse({ revision, remainingMs }: Pulse): void {
+    this.#setDue(remainingMs);
+    const isMissed = this.#isNotified ? this.#seenRevision > this.#heardRevision : revision !== this.#seenRevision;
+    if (this.#isNotified && isMissed) this.#heardRevision = this.#seenRevision;
+    this.#seenRevision = revision;
+    if (isMissed) for (const watch of this.#watches) watch.invalidate();
+  }
+
+  #onNotification(payload: string): void {
+    const notification = notificationIn(payload);
+    if (notification === undefined) return;
+    this.#heardRevision = Math.max(this.#heardRevision, notification.revision);
+    this.#setDue(notification.remainingMs);
+    for (const watch of this.#watches.watchesOf(notification.key)) watch.invalidate();
+  }
+
+  async #pulse(connection: Connection): Promise<Pulse> {
+    return pulseIn(await this.#ask(connection, statementOf(this.#context.place, 'pulse', LOCK_TIMEOUT_MS, [])));
+  }
+
+  async #ask(connection: Connection, statement: string): Promise<readonly Row[]> {
+    const options = { timeoutMs: PULSE_TIMEOUT_MS, signal: this.#closing.signal, background: true };
+    const attempt = new Attempt(this.clock, options, ExchangeError);
+    attempt.sent = true;
+    try {
+      return await attempt.wait(connection.query(statement));
+    } catch (error) {
+      if (!isBusy(error)) connection.end(cut(`the server has not answered: ${String(error)}`, error));
+      throw error;
+    } finally {
+      attempt.end();
+    }
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return isAnswer(error, ...BUSY_STATES);
+}

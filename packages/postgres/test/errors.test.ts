@@ -1,0 +1,108 @@
+/** Each error of PostgreSQL and of the connection, with its code and its outcome. */
+
+import { describe, expect, it } from 'vitest';
+
+import { cut, ExchangeError, malformed, notConnected, type NotConnectedReason } from '../src/client/failure.ts';
+import { mildestError, toStoreError, withTableGrant } from '../src/errors.ts';
+
+const answered = (state: string): ExchangeError => new ExchangeError({ kind: 'answer', answer: { state, text: `no (${state})` } }, 'no');
+const refused = (state: string): ExchangeError =>
+  new ExchangeError({ kind: 'notConnected', why: 'refused', answer: { state, text: 'no' } }, 'no');
+
+const verdict = (error: unknown): unknown => {
+  const { code, outcome } = toStoreError(error, 'read');
+  return [code, outcome];
+};
+
+describe('an error answer to a call', () => {
+  it.each([
+    ['a standby', 'IC001', 'UNAVAILABLE', 'notSent'],
+    ['a call that waited too long', 'IC002', 'UNAVAILABLE', 'notSent'],
+    ['an answer that would be too long', 'IC003', 'TOO_LARGE', 'refused'],
+    ['a read-only transaction', '25006', 'UNAVAILABLE', 'notSent'],
+    ['a lock that was not free in time', '55P03', 'UNAVAILABLE', 'notSent'],
+    ['a serialization failure', '40001', 'UNAVAILABLE', 'notSent'],
+    ['a deadlock', '40P01', 'UNAVAILABLE', 'notSent'],
+    ['an end that the server does not know', '40003', 'UNAVAILABLE', 'unknown'],
+    ['a cancelled statement', '57014', 'UNAVAILABLE', 'notSent'],
+    ['a shutdown', '57P01', 'UNAVAILABLE', 'unknown'],
+    ['a crash', '57P02', 'UNAVAILABLE', 'unknown'],
+    ['a start', '57P03', 'UNAVAILABLE', 'notSent'],
+    ['too many connections', '53300', 'UNAVAILABLE', 'notSent'],
+    ['a full disk', '53100', 'UNAVAILABLE', 'notSent'],
+    ['a pooler that lost the server', '08P01', 'CONNECTION_LOST', 'unknown'],
+    ['a missing right', '42501', 'PERMISSION_DENIED', 'refused'],
+    ['a missing schema', '3F000', 'UNSUPPORTED', 'refused'],
+    ['a missing table', '42P01', 'UNSUPPORTED', 'refused'],
+    ['a missing function', '42883', 'UNSUPPORTED', 'refused'],
+    ['a damaged table', 'XX001', 'CORRUPT', 'refused'],
+    ['a key that is too long', '54000', 'TOO_LARGE', 'refused'],
+    ['any other error', '22P02', 'STORE_FAILED', 'refused'],
+  ])('for %s (%s) is %s, %s', (_, state, code, outcome) => {
+    expect(verdict(answered(state))).toEqual([code, outcome]);
+  });
+
+  it('is found in the message, with its SQLSTATE as the cause', () => {
+    const error = toStoreError(answered('55P03'), 'renewLease');
+    expect(error.message).toBe('postgres renewLease: no');
+    expect(error.cause).toBeInstanceOf(ExchangeError);
+  });
+});
+
+describe('an error answer to the login', () => {
+  it.each([
+    ['28P01', 'UNAUTHENTICATED', 'refused'],
+    ['28000', 'UNAUTHENTICATED', 'refused'],
+    ['3D000', 'UNSUPPORTED', 'refused'],
+    ['42501', 'PERMISSION_DENIED', 'refused'],
+    ['53300', 'UNAVAILABLE', 'notSent'],
+    ['57P03', 'UNAVAILABLE', 'notSent'],
+    ['08P01', 'UNAVAILABLE', 'notSent'],
+  ])('%s is %s, %s', (state, code, outcome) => {
+    expect(verdict(refused(state))).toEqual([code, outcome]);
+  });
+});
+
+describe('a call without a connection', () => {
+  const reasons: readonly (readonly [NotConnectedReason, string, string])[] = [
+    ['unreachable', 'UNREACHABLE', 'notSent'],
+    ['silent', 'UNREACHABLE', 'notSent'],
+    ['standby', 'UNAVAILABLE', 'notSent'],
+    ['foreign', 'UNSUPPORTED', 'refused'],
+  ];
+  it.each(reasons)('(%s) is %s, %s', (why, code, outcome) => {
+    expect(verdict(notConnected(why, 'no'))).toEqual([code, outcome]);
+  });
+
+  it('because of a certificate is UNAUTHENTICATED', () => {
+    const cause = Object.assign(new Error('no'), { code: 'SELF_SIGNED_CERT_IN_CHAIN' });
+    expect(verdict(notConnected('unreachable', 'no', cause))).toEqual(['UNAUTHENTICATED', 'refused']);
+  });
+});
+
+describe('a call under way', () => {
+  it('is unknown when its connection ends, its answer cannot be read, or its standby was not waited for', () => {
+    expect(verdict(cut('no'))).toEqual(['CONNECTION_LOST', 'unknown']);
+    expect(verdict(malformed())).toEqual(['STORE_FAILED', 'unknown']);
+    expect(verdict(new ExchangeError({ kind: 'notReplicated' }, 'no'))).toEqual(['UNAVAILABLE', 'unknown']);
+    expect(verdict(new ExchangeError({ kind: 'timeout', sent: true }, 'no'))).toEqual(['TIMEOUT', 'unknown']);
+    expect(verdict(new Error('no'))).toEqual(['STORE_FAILED', 'unknown']);
+  });
+
+  it('is notSent when its time was over before it was sent', () => {
+    expect(verdict(new ExchangeError({ kind: 'timeout', sent: false }, 'no'))).toEqual(['UNREACHABLE', 'notSent']);
+  });
+});
+
+it('a missing right names the statement that grants it', () => {
+  const error = withTableGrant(toStoreError(answered('42501'), 'read'), 'locks', 'my "app"');
+  expect(error).toMatchObject({
+    code: 'PERMISSION_DENIED',
+    details: { grant: expect.stringContaining('GRANT USAGE ON SCHEMA locks TO "my ""app"""; GRANT SELECT') },
+  });
+});
+
+it('of several servers, the error that a retry may pass is reported', () => {
+  const errors = [refused('28P01'), notConnected('unreachable', 'no'), notConnected('standby', 'no')];
+  expect(mildestError(errors)).toBe(errors[2]);
+});

@@ -1,0 +1,96 @@
+import { refusesOptions, refusesUrls, withCertificateFile } from '@incumbent/test-support/options-suite';
+import { describe, expect, it } from 'vitest';
+
+import { openPostgres } from '@incumbent/postgres';
+
+import { readOptions, readUrl } from '../src/options.ts';
+
+describe('a URL', () => {
+  it('names servers, user, database, schema, namespace and time', async () => {
+    const url =
+      'postgres://alice:s%40crt%3A@one:1,[::1]:2,three/app?schema=locks&namespace=team/app&connectTimeoutMs=700&migrate=false&trustDurability=true';
+    expect(await readOptions(url)).toMatchObject({
+      endpoints: [
+        { host: 'one', port: 1 },
+        { host: '::1', port: 2 },
+        { host: 'three', port: 5432 },
+      ],
+      credentials: { username: 'alice', password: 's@crt:' },
+      database: 'app',
+      schema: 'locks',
+      namespace: 'team/app',
+      connectTimeoutMs: 700,
+      migrate: false,
+      trustDurability: true,
+    });
+  });
+
+  it('has defaults for all but the user and the host', async () => {
+    for (const url of ['postgres://bob@one', 'postgresql://bob@one/', 'POSTGRES://bob@one?sslmode=disable', new URL('postgres://bob@one')])
+      expect(await readOptions(url)).toMatchObject({
+        credentials: { username: 'bob' },
+        database: 'bob',
+        schema: 'incumbent',
+        namespace: 'incumbent',
+        connectTimeoutMs: 5_000,
+        migrate: true,
+        trustDurability: false,
+        tls: undefined,
+      });
+  });
+
+  it('turns TLS on by sslmode, and reads certificates from files', () =>
+    withCertificateFile(async (ca) => {
+      for (const mode of ['require', 'verify-full'])
+        expect((await readUrl(`postgres://bob@one?sslmode=${mode}&ca=${ca}&servername=db.internal`)).tls).toMatchObject({
+          servername: 'db.internal',
+        });
+      await expect(readOptions(`postgres://bob@one?sslmode=require&ca=${ca}.none`)).rejects.toMatchObject({ code: 'ENOENT' });
+    }));
+
+  refusesUrls(openPostgres, [
+    ['another scheme', 'http://bob:secret@one:5432'],
+    ['no user', 'postgres://one/app'],
+    ['a password alone', 'postgres://:secret@one/app'],
+    ['no host', 'postgres://bob:secret@/app'],
+    ['an unknown parameter', 'postgres://bob:secret@one/app?foo=1'],
+    ['a mode of TLS that checks no certificate', 'postgres://bob:secret@one/app?sslmode=prefer'],
+    ['certificates without TLS', 'postgres://bob:secret@one/app?ca=file'],
+    ['a schema that needs quotes', 'postgres://bob:secret@one/app?schema=My%20Schema'],
+    ['a switch that is no boolean', 'postgres://bob:secret@one/app?migrate=yes'],
+    ['a password that is not encoded', 'postgres://bob:sec/ret@one/app'],
+  ]);
+});
+
+describe('options', () => {
+  const good = { endpoints: ['one'], credentials: { username: 'bob' } };
+
+  it('may have no password, and another database', async () => {
+    expect(await readOptions({ ...good, database: 'my app' })).toMatchObject({ database: 'my app', credentials: { username: 'bob' } });
+  });
+
+  it('for another process contain everything, the certificates too', async () => {
+    const settings = await readOptions({ ...good, credentials: { username: 'bob', password: 'x' }, schema: 'locks', tls: { ca: 'pem' } });
+    expect(JSON.parse(settings.access ?? '')).toEqual({
+      ...good,
+      credentials: { username: 'bob', password: 'x' },
+      schema: 'locks',
+      tls: { ca: 'pem' },
+    });
+  });
+
+  refusesOptions(openPostgres, [
+    ['nothing', undefined],
+    ['no servers', { ...good, endpoints: [] }],
+    ['no user', { endpoints: ['one'] }],
+    ['an empty user', { ...good, credentials: { username: '' } }],
+    ['a password that is no text', { ...good, credentials: { username: 'bob', password: 1 } }],
+    ['an unknown option', { ...good, databse: 'app' }],
+    ['an empty database', { ...good, database: '' }],
+    ['a schema of PostgreSQL', { ...good, schema: 'pg_catalog' }],
+    ['a schema that is too long', { ...good, schema: 'x'.repeat(41) }],
+    ['a namespace that is no path', { ...good, namespace: '/a' }],
+    ['a switch that is no boolean', { ...good, trustDurability: 'yes' }],
+    ['TLS that is no object', { ...good, tls: true }],
+  ]);
+});
