@@ -3,3 +3,5 @@ export { openPostgres } from './open.ts';
 export type { Credentials, PostgresOptions } from './options.ts';
 export { checkSchema } from './options.ts';
 export { schemaSql } from './schema/schema.ts';
+export { isStaleTerm, sqlGuard } from './sql-fence.ts';
+export type { SqlGuard } from './sql-guard.ts';
