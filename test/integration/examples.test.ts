@@ -220,3 +220,12 @@ it('peer-cluster by an election that there is not says which there are', async (
   });
   expect(await script.exited).toBe(2);
 });
+
+it.runIf(await requireStore({ store: 'postgres' })).for(['pg', 'kysely', 'drizzle', 'knex'])(
+  'sql-fence: with %s, the server takes a transaction of the term, and refuses one after its end',
+  async (library) => {
+    const postgres = await sharedPostgres();
+    await using script = await spawnScript(new URL(`../../examples/sql-fence/${library}.ts`, import.meta.url), { args: [postgres.url] });
+    expect([await script.exited, ...script.output]).toEqual([0, 'written', 'refused']);
+  },
+);

@@ -28,6 +28,7 @@ import { grantLease, renewLease, revokeLease } from './leases.ts';
 import { enqueue } from './queue.ts';
 import { Reads } from './reads.ts';
 import { compareAndSwap } from './transactions.ts';
+import { guardStatement, type SqlGuard } from './sql-guard.ts';
 import { WatchHub } from './watch-hub/watch-hub.ts';
 import { watchQuery } from './watch.ts';
 
@@ -98,6 +99,11 @@ export class PostgresStore implements Store {
 
   watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
     return watchQuery(this.#hub, { prefix: this.#calls.checkKey('prefix', prefix) }, (entries) => entries, options);
+  }
+
+  /** @internal For {@link sqlGuard}. */
+  guardStatement(guard: Change): SqlGuard {
+    return guardStatement(this.#calls.place, guard);
   }
 
   async inspect(options: CallOptions = {}): Promise<StoreReport> {

@@ -24,6 +24,7 @@ import { peerEmergent, peerEmergentHundred } from './peer-emergent.ts';
 import { peerSimulation } from './peer-simulation.ts';
 import { peerVoteFile } from './peer-vote-file.ts';
 import { peerKills } from './peers.ts';
+import { postgresFence } from './postgres-fence.ts';
 import { redisCrash, redisManyElections } from './redis.ts';
 import { runPaused } from './run.ts';
 import { runPeers } from './run-peers.ts';
@@ -55,6 +56,8 @@ const etcdChecks: readonly Check[] = [
 const sqliteChecks: readonly Check[] = [sqliteKill, sqliteHandover, sqliteStorm, sqliteReads, sqliteIdle, kafkaSqlite, reaperChecks.sqlite];
 
 const peerChecks: readonly Check[] = [peerKills, peerVoteFile];
+
+const postgresChecks: readonly Check[] = [postgresFence];
 
 const redisChecks: readonly Check[] = [
   ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill].map((check) => check(redisHost)),
@@ -97,6 +100,7 @@ export const groups = {
   etcd: etcdChecks,
   hostile: hostileChecks,
   peer: peerChecks,
+  postgres: postgresChecks,
   redis: redisChecks,
   sqlite: sqliteChecks,
   zookeeper: zookeeperChecks,
@@ -107,6 +111,7 @@ export const checks: readonly Check[] = [
   ...etcdChecks,
   ...hostileChecks,
   ...peerChecks,
+  ...postgresChecks,
   ...redisChecks,
   ...sqliteChecks,
   ...zookeeperChecks,

@@ -14,13 +14,15 @@
  * SQLSTATEs that these functions raise, in a class that PostgreSQL does not use. `errors.ts` maps
  * them.
  */
-export const RAISED: Readonly<Record<'standby' | 'late' | 'tooLarge', string>> = {
+export const RAISED: Readonly<Record<'standby' | 'late' | 'tooLarge' | 'staleTerm', string>> = {
   /** The server is a standby. */
   standby: 'IC001',
   /** The call waited longer than its time limit, and changed nothing. */
   late: 'IC002',
   /** The answer would be longer than 16 MiB. */
   tooLarge: 'IC003',
+  /** A newer term exists, or the leadership has ended: raised by `guard`, in transactions of users. */
+  staleTerm: 'IC004',
 };
 
 /** The bytes that an answer may have, and what each of its entries counts beside key and value. */
@@ -170,6 +172,21 @@ CREATE OR REPLACE FUNCTION @schema.is_live(p_id bigint, p_lease text) RETURNS bo
   SELECT EXISTS (SELECT FROM @schema.leases WHERE namespace = p_id AND id = p_lease AND ends_at > clock_timestamp())
 $$;
 
+-- Locks the terms that a swap changes, so that it waits for guarded transactions before it locks the
+-- namespace. Other elections then do not wait. A term has no lease, so no call that has locked the
+-- namespace waits for a term that it has not locked here.
+CREATE OR REPLACE FUNCTION @schema.lock_terms(p_namespace text, p_timeout_ms integer, p_keys text[], p_acts text[])
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM @schema.begin_call(p_timeout_ms);
+  PERFORM FROM @schema.keys k
+    WHERE k.namespace = (SELECT n.id FROM @schema.namespaces n WHERE n.name = p_namespace)
+      AND k.key = ANY (SELECT c.key COLLATE "C" FROM unnest(p_keys, p_acts) AS c (key, act)
+        WHERE c.act <> 'c' AND c.key LIKE 'elections/%/term')
+      AND k.lease IS NULL
+    ORDER BY k.key FOR NO KEY UPDATE;
+END $$;
+
 -- Swaps. A change is an element of each array: the key; the revision that it must have, null for
 -- absent, below 0 for a revision that no key has; what to do: p puts, d deletes, c only checks; the
 -- value; the lease: k keeps the binding, n unbinds, and l and a name bind to that lease. Answers
@@ -179,10 +196,12 @@ CREATE OR REPLACE FUNCTION @schema.swap(
 RETURNS TABLE (kind text, place text, key text, value text, revision text, created text, lease text) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
-  v_id bigint := @schema.lock_namespace(p_namespace, p_timeout_ms);
+  v_id bigint;
   v_lease text;
   v_revision bigint;
 BEGIN
+  PERFORM @schema.lock_terms(p_namespace, p_timeout_ms, p_keys, p_acts);
+  v_id := @schema.lock_namespace(p_namespace, p_timeout_ms);
   RETURN QUERY SELECT 'failed', c.place::text, k.key::text, encode(k.value, 'base64'), k.revision::text, k.created::text, k.lease
     FROM unnest(p_keys, p_expect) WITH ORDINALITY AS c (key, expect, place)
     LEFT JOIN @schema.keys k ON k.namespace = v_id AND k.key = c.key COLLATE "C"
@@ -278,5 +297,40 @@ BEGIN
         ORDER BY CASE WHEN p_limits[i] < 0 THEN -k.created ELSE k.created END LIMIT abs(p_limits[i])) found
       ORDER BY found.created;
   END LOOP;
+END $$;
+
+-- The first statement of a leader's own transaction on this database. Shares a lock on the term
+-- until the transaction ends. Every claim, handover and resignation changes the term, so it waits
+-- for the transaction. Raises an error if the term is not the last one, or if the leader's lease has
+-- ended. A transaction whose client stands still must not hold the lock for ever, so the server ends
+-- one that is idle for longer than the ttl. The caller needs no rights on the tables.
+CREATE OR REPLACE FUNCTION @schema.guard(p_namespace text, p_election text, p_revision bigint)
+RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  v_id bigint;
+  v_ttl_ms bigint;
+  v_revision bigint;
+  v_lock_timeout text := current_setting('lock_timeout');
+  v_idle interval := current_setting('idle_in_transaction_session_timeout')::interval;
+BEGIN
+  SELECT n.id, l.ttl_ms INTO v_id, v_ttl_ms FROM @schema.namespaces n
+    JOIN @schema.keys k ON k.namespace = n.id AND k.key = p_election || '/leader' COLLATE "C"
+    JOIN @schema.leases l ON l.namespace = n.id AND l.id = k.lease
+    WHERE n.name = p_namespace;
+  IF FOUND THEN
+    PERFORM set_config('lock_timeout', v_ttl_ms::text, true);
+    SELECT k.revision INTO v_revision FROM @schema.keys k
+      WHERE k.namespace = v_id AND k.key = p_election || '/term' COLLATE "C" FOR SHARE;
+    PERFORM set_config('lock_timeout', v_lock_timeout, true);
+  END IF;
+  IF v_revision IS DISTINCT FROM p_revision OR NOT EXISTS (SELECT FROM @schema.keys k
+      JOIN @schema.leases l ON l.namespace = k.namespace AND l.id = k.lease
+      WHERE k.namespace = v_id AND k.key = p_election || '/leader' COLLATE "C" AND l.ends_at > clock_timestamp()) THEN
+    RAISE EXCEPTION 'STALE_TERM: this leadership of % has ended', p_election
+      USING ERRCODE = '${RAISED.staleTerm}', HINT = 'Roll back, and stop working as the leader.';
+  END IF;
+  IF v_idle = interval '0' OR v_idle > v_ttl_ms * interval '1 millisecond' THEN
+    PERFORM set_config('idle_in_transaction_session_timeout', v_ttl_ms::text, true);
+  END IF;
 END $$;
 `;
