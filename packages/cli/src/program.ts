@@ -12,6 +12,7 @@ import { addLeader } from './commands/leader.ts';
 import { addLowerTermUnsafely } from './commands/operate/lower-term-unsafely.ts';
 import { addResign } from './commands/operate/resign.ts';
 import { addLimits } from './commands/limits.ts';
+import { addPostgres } from './commands/postgres.ts';
 import { addRun } from './commands/run.ts';
 import { addStatus } from './commands/status.ts';
 import { addWatch } from './commands/watch.ts';
@@ -35,6 +36,7 @@ const COMMANDS = [
   addLowerTermUnsafely,
   addDoctor,
   addLimits,
+  addPostgres,
   addCompletion,
 ];
 
@@ -72,8 +74,8 @@ export function createProgram(args: readonly string[], context: CliContext, vers
 }
 
 const ROOT_HELP = `
-Every command but limits and completion needs a store: --store URL, --store-file FILE, or one of
-the environment variables INCUMBENT_STORE and INCUMBENT_STORE_FILE.
+Every command but limits, postgres and completion needs a store: --store URL, --store-file FILE,
+or one of the environment variables INCUMBENT_STORE and INCUMBENT_STORE_FILE.
 
 Store URLs (elections in different namespaces, here my-app, do not meet):
   etcd://host:2379,host2:2379/my-app    etcds:// for TLS

@@ -331,6 +331,22 @@ describe('colours', () => {
   });
 });
 
+describe('postgres schema', () => {
+  it('prints the statements for the schema, and for a role', async () => {
+    const plain = await console.run(['postgres', 'schema']);
+    expect(plain).toMatchObject({ code: 0, out: expect.stringContaining('CREATE SCHEMA IF NOT EXISTS incumbent;') });
+    expect(plain.out).not.toContain('GRANT');
+    const other = await console.run(['postgres', 'schema', '--schema', 'locks', '--grant-to', 'my "app"']);
+    expect(other.out).toContain('CREATE TABLE IF NOT EXISTS locks.keys');
+    expect(other.out).toContain('GRANT USAGE ON SCHEMA locks TO "my ""app""";');
+    expect(other.out).not.toContain('@schema');
+  });
+
+  it.each([[['postgres']], [['postgres', 'tables']], [['postgres', 'schema', '--schema', 'Locks']]])('refuses %j', async (args) => {
+    expect(await console.run(args)).toMatchObject({ code: 2, out: '' });
+  });
+});
+
 describe('help', () => {
   it.each([
     [''],
@@ -344,6 +360,7 @@ describe('help', () => {
     ['lower-term-unsafely'],
     ['doctor'],
     ['limits'],
+    ['postgres'],
     ['completion'],
   ])('of %j', async (command) => {
     const { code, out } = await console.run(command === '' ? ['--help'] : [command, '--help']);

@@ -25,7 +25,7 @@ export function withTableGrant(error: StoreError, schema: string, username: stri
   return withGrant(error, () => ({
     right: 'USAGE, SELECT, INSERT, UPDATE, DELETE',
     keys: [`schema ${schema}`],
-    grant: grantSql(schema, `"${username.replaceAll('"', '""')}"`),
+    grant: grantSql(schema, username),
   }));
 }
 

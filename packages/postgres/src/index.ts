@@ -1,7 +1,6 @@
 export type { Connect, Endpoint, Pem, PemFile, TlsOptions } from '@incumbent/network';
 export { openPostgres } from './open.ts';
 export type { Credentials, PostgresOptions } from './options.ts';
-export { checkSchema } from './options.ts';
-export { schemaSql } from './schema/schema.ts';
+export { grantSql, schemaSql } from './schema/schema.ts';
 export { isStaleTerm, sqlGuard } from './sql-fence.ts';
 export type { SqlGuard } from './sql-guard.ts';

@@ -49,7 +49,7 @@ export async function openPostgres(urlOrOptions: string | URL | PostgresOptions)
     return await calls.call(
       'open',
       async () => {
-        await prepareSchema(calls, dialler, settings, time);
+        await prepareSchema(calls, settings, time);
         const weaknesses = trustDurability ? [] : weaknessesIn(onlyRow(await calls.client.call(() => DURABILITY, time.left)));
         const channel = textAt(onlyRow(await calls.rows('open_namespace', [], time.left)), 0);
         return new PostgresStore({ calls, clock, dialler, channel, isDurable: weaknesses.length === 0, access });
@@ -80,7 +80,7 @@ export function createCalls(settings: PostgresSettings): { readonly calls: Store
   return { dialler, calls: new StoreCalls(new Client(dialler, clock), { schema, namespace, username }) };
 }
 
-async function prepareSchema(calls: StoreCalls, dialler: Dialler, settings: PostgresSettings, time: CallTime): Promise<void> {
+async function prepareSchema(calls: StoreCalls, settings: PostgresSettings, time: CallTime): Promise<void> {
   const { schema } = settings;
   const found = await versionOf(calls, schema, time);
   if (found === SCHEMA_VERSION) return;
@@ -91,7 +91,7 @@ async function prepareSchema(calls: StoreCalls, dialler: Dialler, settings: Post
     throw unsuitableSchema(schema, `${what}: ${howToCreate(schema)}`);
   }
   try {
-    await migrate(dialler, settings, time.left);
+    await migrate(calls.client, schema, time.left);
   } catch (error) {
     throw isAnswer(error, DENIED) ? mayNotMigrate(schema, error) : error;
   }

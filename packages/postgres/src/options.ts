@@ -14,6 +14,8 @@ import {
   type TlsOptions,
 } from '@incumbent/network';
 
+import { checkSchema } from './schema/schema.ts';
+
 export interface Credentials {
   /** Not empty. */
   readonly username: string;
@@ -115,12 +117,6 @@ function settingsOf(options: PostgresOptions): PostgresSettings {
     if (typeof value !== 'boolean') throw invalidOption(name, value, 'true or false');
   }
   return { ...shared, access, endpoints, credentials, database, schema: checkSchema(options.schema), migrate, trustDurability, tls };
-}
-
-/** Names of these characters need no quotes in SQL. Returns the default for undefined. */
-export function checkSchema(schema: unknown = 'incumbent'): string {
-  if (typeof schema === 'string' && /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/.test(schema)) return schema;
-  throw invalidSecret('schema', schema, 'a name of at most 40 characters of a-z 0-9 _, without a digit or pg_ in front');
 }
 
 function credentialsOf(credentials: Credentials): Credentials {

@@ -13,11 +13,18 @@ import { cut, ExchangeError } from './failure.ts';
 /** The most connections for calls. A renewal may open one more. */
 const MAX_CONNECTIONS = 4;
 
+/**
+ * How long a call waits for a connection that another call uses, before one more is opened. A call
+ * usually takes a few ms, and a new connection costs the server a process.
+ */
+const PATIENCE_MS = 10;
+
 /** A connection that was idle for this long is closed, unless it is the last one. */
 const IDLE_MS = 10_000;
 
 interface Waiter {
   readonly isUrgent: boolean;
+  readonly sinceMs: number;
   readonly taken: PromiseWithResolvers<Connection>;
 }
 
@@ -35,6 +42,7 @@ export class Pool {
   /** The connection that was used last is the last one. */
   #idle: IdleConnection[] = [];
   #opening = 0;
+  #cancelPatience: Cancel = () => {};
 
   constructor(dialler: Dialler, clock: Clock) {
     this.#dialler = dialler;
@@ -47,7 +55,7 @@ export class Pool {
    */
   async take(isUrgent: boolean, signal: AbortSignal): Promise<Connection> {
     signal.throwIfAborted();
-    const waiter: Waiter = { isUrgent, taken: Promise.withResolvers() };
+    const waiter: Waiter = { isUrgent, sinceMs: this.#clock.monotonic(), taken: Promise.withResolvers() };
     this.#waiters.add(waiter);
     const cancel = onAbort(signal, () => {
       if (this.#waiters.delete(waiter)) waiter.taken.reject(signal.reason);
@@ -85,6 +93,7 @@ export class Pool {
     if (this.#closing.signal.aborted) return;
     const closed = new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed');
     this.#closing.abort(closed);
+    this.#cancelPatience();
     for (const connection of [...this.#busy, ...this.#idle.map((idle) => idle.connection)]) connection.end(closed);
     this.#dropEnded();
     this.#rejectAll(closed);
@@ -102,8 +111,21 @@ export class Pool {
       this.#waiters.delete(waiter);
       waiter.taken.resolve(idle.connection);
     }
+    this.#openMissing();
+  }
+
+  #openMissing(): void {
+    this.#cancelPatience();
+    const waiting = [...this.#waiters];
+    if (waiting.length === 0) return;
+    const longestMs = this.#clock.monotonic() - Math.min(...waiting.map(({ sinceMs }) => sinceMs));
+    const isFirst = this.#busy.size + this.#opening === 0;
     const limit = MAX_CONNECTIONS + (waiting.some(({ isUrgent }) => isUrgent) ? 1 : 0);
-    while (this.#opening < this.#waiters.size && this.#busy.size + this.#opening < limit) void this.#open();
+    if (!isFirst && longestMs < PATIENCE_MS) {
+      this.#cancelPatience = this.#clock.schedule(PATIENCE_MS - longestMs, () => this.#openMissing());
+    } else if (this.#opening === 0 && this.#busy.size < limit) {
+      void this.#open();
+    }
   }
 
   async #open(): Promise<void> {

@@ -1,5 +1,7 @@
 /** The schema as one script, and its version. */
 
+import { invalidSecret } from '@incumbent/core/adapter';
+
 import { FUNCTIONS } from './functions.ts';
 import { TABLES } from './tables.ts';
 
@@ -9,22 +11,40 @@ export const SCHEMA_VERSION = 1;
 /**
  * The statements that create the schema, or bring an older version of it up to date. Running them
  * again changes nothing. They run in one transaction, and wait for another process that runs them.
+ * Default schema: `incumbent`. Throws `INVALID_OPTION` for a name that the store does not take.
  */
-export function schemaSql(schema: string): string {
+export function schemaSql(name?: string): string {
+  const schema = checkSchema(name);
   return `BEGIN;
-${lockSql(schema)};
+SELECT ${lockOf(schema)};
 ${createSql(schema)}
 COMMIT;
 `;
 }
 
+/**
+ * The same as one statement, which does nothing if the schema is there. It holds its lock without a
+ * message of the client, so that many processes that wait for the lock get it one after another at
+ * once.
+ */
+export function migrationSql(schema: string, lockTimeoutMs: number): string {
+  return `DO $incumbent_migration$ BEGIN
+PERFORM set_config('lock_timeout', '${lockTimeoutMs}', true);
+PERFORM ${lockOf(schema)};
+IF to_regprocedure('${schema}.version()') IS NOT NULL THEN
+  IF ${schema}.version()::integer >= ${SCHEMA_VERSION} THEN RETURN; END IF;
+END IF;
+EXECUTE $incumbent_schema$${createSql(schema)}$incumbent_schema$;
+END $incumbent_migration$`;
+}
+
 /** Waits for other processes that create the same schema, until the end of the transaction. */
-export function lockSql(schema: string): string {
-  return `SELECT pg_advisory_xact_lock(hashtextextended('incumbent schema ${schema}', 0))`;
+function lockOf(schema: string): string {
+  return `pg_advisory_xact_lock(hashtextextended('incumbent schema ${schema}', 0))`;
 }
 
 /** The statements without the transaction around them. `schema` needs no quotes. */
-export function createSql(schema: string): string {
+function createSql(schema: string): string {
   return `${TABLES}${FUNCTIONS}${VERSION}`.replaceAll('@schema', schema);
 }
 
@@ -32,7 +52,18 @@ const VERSION = `
 CREATE OR REPLACE FUNCTION @schema.version() RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT '${SCHEMA_VERSION}'::text $$;
 `;
 
-/** Grants a role what the store needs, and nothing else. */
-export function grantSql(schema: string, role: string): string {
-  return `GRANT USAGE ON SCHEMA ${schema} TO ${role}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role}`;
+/**
+ * The statements that grant a role what the store needs, and nothing else. Throws `INVALID_OPTION`
+ * for a name of a schema that the store does not take.
+ */
+export function grantSql(name: string | undefined, role: string): string {
+  const schema = checkSchema(name);
+  const grantee = `"${role.replaceAll('"', '""')}"`;
+  return `GRANT USAGE ON SCHEMA ${schema} TO ${grantee}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${grantee}`;
+}
+
+/** Names of these characters need no quotes in SQL. Returns the default for undefined. */
+export function checkSchema(schema: unknown = 'incumbent'): string {
+  if (typeof schema === 'string' && /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/.test(schema)) return schema;
+  throw invalidSecret('schema', schema, 'a name of at most 40 characters of a-z 0-9 _, without a digit or pg_ in front');
 }

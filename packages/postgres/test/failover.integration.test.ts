@@ -1,0 +1,91 @@
+/** What a leader and its leases survive: promotion, crashes, and connections that end. */
+
+import { Member, type Store } from '@incumbent/core';
+import { requireStore, startPostgresCluster, until, uniqueNamespace, type PostgresCluster } from '@incumbent/test-support';
+import { describe, expect, it } from 'vitest';
+
+import { openPostgres } from '../src/index.ts';
+
+const WAIT = { withinMs: 30_000 };
+const CALL = { timeoutMs: 10_000 };
+const NOW = { ...CALL, at: { monotonicMs: 0, wallMs: 0 } };
+
+function open(cluster: PostgresCluster, namespace: string, username = 'test'): Promise<Store> {
+  const endpoints = cluster.servers.map(({ url }) => new URL(url).host);
+  return openPostgres({ endpoints, credentials: { username }, database: 'postgres', namespace, connectTimeoutMs: 30_000 });
+}
+
+/** Makes the call until it succeeds. */
+async function eventually<T>(what: string, call: () => Promise<T>): Promise<T> {
+  const found: T[] = [];
+  await until(
+    async () => {
+      try {
+        found.push(await call());
+        return true;
+      } catch {
+        return false;
+      }
+    },
+    { what, ...WAIT },
+  );
+  const [first] = found;
+  if (first === undefined) throw new Error(`${what}: nothing was found`);
+  return first;
+}
+
+describe.runIf(await requireStore({ store: 'postgres', own: true }))('a primary with a standby', () => {
+  it('is weak if the standby is asynchronous', async () => {
+    await using cluster = await startPostgresCluster({ standby: 'asynchronous' });
+    await using store = await open(cluster, uniqueNamespace());
+    expect(store.capabilities).toMatchObject({ linearizable: false, termSource: 'clock' });
+    const { warnings } = (await store.inspect?.(CALL)) ?? { warnings: [] };
+    expect(warnings).toEqual([expect.stringContaining('none is synchronous')]);
+  });
+
+  it('keeps terms and leases over the promotion of a synchronous standby, and gives each lease its whole ttl again', async () => {
+    await using cluster = await startPostgresCluster({ standby: 'synchronous' });
+    const namespace = uniqueNamespace();
+    await using store = await open(cluster, namespace);
+    expect(store.capabilities).toMatchObject({ linearizable: true, termSource: 'counter' });
+    const raise = async (id: string): Promise<bigint> => {
+      await using member = new Member(store, { memberId: id, ttlMs: 10_000 });
+      return (await member.election('controller').campaign()).term;
+    };
+    expect(await raise('a')).toBe(1n);
+    const lease = await store.grantLease(10_000, NOW);
+    await store.enqueue('queue', 'a', new Uint8Array([1]), lease.id, CALL);
+    const [primary, standby] = cluster.servers;
+    await primary?.kill();
+    await cluster.promote();
+    // As if the former primary's clock had been an hour behind. Nobody has called the new one yet.
+    await standby?.ctl(['-c', "update incumbent.leases set ends_at = now() - interval '1 hour'"]);
+    await eventually('a renewal', () => store.renewLease(lease.id, NOW));
+    expect((await store.list('queue', CALL)).map(({ name }) => name)).toEqual(['a']);
+    expect(await raise('b')).toBe(2n);
+  });
+
+  it('reports a commit that the standby has not confirmed as unknown, also when the wait is cancelled', async () => {
+    await using cluster = await startPostgresCluster({ standby: 'synchronous' });
+    const [primary, standby] = cluster.servers;
+    // This role's own commits wait for no standby. Those of the store do.
+    await primary?.ctl(['-c', 'create role hasty login superuser', '-c', "alter role hasty set synchronous_commit = 'local'"]);
+    await using store = await open(cluster, uniqueNamespace(), 'hasty');
+    await standby?.kill();
+    const put = (key: string, timeoutMs: number): Promise<unknown> =>
+      store.compareAndSwap([{ key, expect: null, put: new Uint8Array() }], { timeoutMs });
+    await expect(put('a', 2_000)).rejects.toMatchObject({ code: 'TIMEOUT', outcome: 'unknown' });
+    let isOver = false;
+    const cancelled = put('b', 30_000).finally(() => {
+      isOver = true;
+    });
+    cancelled.catch(() => {});
+    const cancel = "select count(pg_cancel_backend(pid)) from pg_stat_activity where wait_event = 'SyncRep'";
+    const cancelUntilOver = async (): Promise<boolean> => {
+      await primary?.ctl(['-c', cancel]);
+      return isOver;
+    };
+    await until(cancelUntilOver, { what: 'the end of the call', ...WAIT });
+    await expect(cancelled).rejects.toMatchObject({ code: 'UNAVAILABLE', outcome: 'unknown' });
+  });
+});
