@@ -345,10 +345,9 @@ export class Election<V = unknown> {
     const { termSource, swapSharesRevision = false } = this.#context.store.capabilities;
     const { keys, succession } = this.#spec;
     const rules = { keys, succession, termFloor: this.#termFloor, termsFromClock: termSource === 'clock', swapSharesRevision };
-    const payload = this.#payload();
     this.#entries.use(name);
     const alsoMine = (key: Key): void => this.#entries.seen(key, session);
-    const runner = new CampaignRunner({ ...this.#context, rules, payload, name, halt, wait, alsoMine }, session);
+    const runner = new CampaignRunner({ ...this.#context, rules, payload: this.#payload(), name, halt, wait, alsoMine }, session);
     const outcome = await runner.run();
     if (runner.enqueueUnknown && outcome.why !== 'elected') this.#entries.scheduleCleanup(session);
     return { name, outcome };
