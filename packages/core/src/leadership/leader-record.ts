@@ -116,12 +116,13 @@ export class LeaderRecordWriter {
 
   async #try(put: Uint8Array, call: Call): Promise<Written | 'again'> {
     const [{ store }, keys] = [this.#context, this.#keys];
-    if (this.#revision === undefined) {
-      const found = await this.#readBack(put, call);
-      if (found !== 'again' || this.#revision === undefined) return found;
-    }
-    const changes: Change[] = [this.guard, { key: keys.leader, expect: this.#revision, put }];
     try {
+      // Rejects if the leadership has ended: that must end the retries.
+      if (this.#revision === undefined) {
+        const found = this.#found(await call((options) => store.read(keys.leader, options)), put);
+        if (found !== 'again' || this.#revision === undefined) return found;
+      }
+      const changes: Change[] = [this.guard, { key: keys.leader, expect: this.#revision, put }];
       const result = await call((options) => store.compareAndSwap(changes, options));
       if (!result.swapped) return result.failed.some(({ index }) => index === 0) ? 'replaced' : await this.#readBack(put, call);
       this.#revision = result.revisions[1] ?? this.#revision;
@@ -136,7 +137,11 @@ export class LeaderRecordWriter {
   async #readBack(put: Uint8Array, call: Call): Promise<Written | 'again'> {
     const [{ store }, keys] = [this.#context, this.#keys];
     const current = await call((options) => store.read(keys.leader, options)).catch(() => null);
-    if (current === null) return 'again';
+    return current === null ? 'again' : this.#found(current, put);
+  }
+
+  /** What the record that was read says about the write. */
+  #found(current: Entry | undefined, put: Uint8Array): Written | 'again' {
     if (current === undefined) return 'deleted';
     if (!this.isMine(current)) return 'replaced';
     this.#revision = current.revision;
