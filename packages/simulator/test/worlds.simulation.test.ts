@@ -14,11 +14,12 @@ describe.each(profiles)('$name: $about', ({ name, mustBreak }) => {
     `keeps every promise${mustBreak.length > 0 ? ' but those that the docs warn of, which break' : ''}`,
     { timeout: 600_000 },
     async () => {
-      const summary = await runBatch(name, start, seeds);
+      // A promise that must break does so in one world of forty.
+      const summary = await runBatch(name, start, mustBreak.length > 0 ? 3 * seeds : seeds);
       expect(summary.failed, `again: pnpm simulate --profile ${name} --replay ${summary.failed[0]?.seed}`).toEqual([]);
       expect(missing(summary)).toEqual([]);
       for (const promise of mustBreak) expect(summary.broken).toHaveProperty(promise);
-      expect(summary.counts['elected']).toBeGreaterThan(seeds);
+      expect(summary.counts['elected']).toBeGreaterThan(summary.runs);
       expect(summary.replayed).toBeGreaterThan(0);
     },
   );

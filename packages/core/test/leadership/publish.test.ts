@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { bytes, led } from '../support/led.ts';
 import { relay } from '../support/relay.ts';
 import { track } from '../support/track.ts';
-import { CANDIDATES, LEADER, TERM, TTL_MS, World } from '../support/world.ts';
+import { CANDIDATES, LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
 
 describe('guard and swap', () => {
   it('write, all or nothing, while the term is the last one', async () => {
@@ -212,6 +212,22 @@ describe('publishing', () => {
     store.link.heal();
     await world.run(member.close());
     expect(world.clock.timers).toBe(0);
+  });
+
+  it('is over when leadership is, although a successor has not read its record yet', async () => {
+    const { world, leadership } = await led({ swapSharesRevision: false });
+    const store = world.connect();
+    const election = world.member('b', {}, store).election(NAME);
+    const campaigning = election.campaign();
+    await world.pass(20);
+    await world.run(leadership.handover());
+    const successor = await world.run(campaigning);
+    store.link.refuse();
+    const publishing = track(successor.publish({ n: 1 }));
+    await world.pass(10);
+    successor.reportTerm(9n);
+    await world.pass(TTL_MS);
+    expect(publishing).toMatchObject({ state: 'rejected', error: { code: 'LEADERSHIP_ENDED' } });
   });
 
   it('ends leadership when the term is no longer its own, instead of trying for ever', async () => {
