@@ -43,6 +43,7 @@ export const observeCases: readonly StoreCase[] = [
 
   define('an observer sees who leads, in which term, with which value, and why it ended', async (arena) => {
     const views = log(arena, await arena.open());
+    await arena.until(() => views.at(-1) === 'vacant: neverLed', 'nobody has led');
     const [a, b] = [await arena.member('a'), await arena.member('b')];
     const first = await arena.campaign(a);
     await arena.until(() => views.at(-1) === `a@${arena.term(1n)}`, 'a leads');
@@ -66,6 +67,7 @@ export const observeCases: readonly StoreCase[] = [
     'an expired leader is shown as expired',
     async (arena) => {
       const views = log(arena, await arena.open());
+      await arena.until(() => views.at(-1) === 'vacant: neverLed', 'nobody has led');
       const a = await arena.faultyMember('a');
       await arena.campaign(a);
       await arena.until(() => views.at(-1) === `a@${arena.term(1n)}`, 'a leads');
