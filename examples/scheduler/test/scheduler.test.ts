@@ -32,7 +32,7 @@ it('continues in another process when the lease of the first has expired', async
   const schedulers = [start(cluster, 'a', runs), start(cluster, 'b', runs)];
   await cluster.advance(2_500);
   cluster.expireLease('a');
-  await cluster.advance(2_000);
+  await cluster.advance(2_100);
   expect(runs.rows).toMatchObject([{ term: 1n }, { term: 1n }, { term: 1n }, { term: 2n }, { term: 2n }, { term: 2n }]);
   runs.assertOnce();
   for (const { stop } of schedulers) stop();
