@@ -32,7 +32,7 @@ describe('the exit code', () => {
     ['of run without a program', 125, [...run], "missing required argument 'program'"],
     ['of run without an election', 125, ['run', '--', 'true'], "required option '--election <name>'"],
     ['of run with an invalid name', 125, ['run', '--election', 'a/b', '--', 'true'], 'election is "a/b"'],
-    ['of run with a ttl without a unit', 125, [...run, '--ttl', '5', '--', 'true'], '--ttl is a string of 1 characters'],
+    ['of run with a ttl without a unit', 125, [...run, '--ttl', '5', '--', 'true'], '--ttl is "5": it must be a number with a unit'],
     ['of run with a grace that does not fit', 125, [...run, '--ttl', '5s', '--grace', '4s', '--', 'true'], 'at most 1.5'],
     ['of run with --once and --restart', 125, [...run, '--once', '--restart', '--', 'true'], 'cannot both be given'],
     ['of run with an unknown option', 125, [...run, '--onse', '--', 'true'], 'Did you mean --once?'],
