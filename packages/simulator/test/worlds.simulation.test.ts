@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import { missing, profiles, runBatch } from '../src/index.ts';
+import { missing, profiles, runBatch, type Summary } from '../src/index.ts';
 
 const seeds = Number(process.env['SIMULATION_SEEDS'] ?? 150);
 const start = Number(process.env['SIMULATION_START'] ?? 1);
@@ -14,13 +14,17 @@ describe.each(profiles)('$name: $about', ({ name, mustBreak }) => {
     `keeps every promise${mustBreak.length > 0 ? ' but those that the docs warn of, which break' : ''}`,
     { timeout: 600_000 },
     async () => {
-      // A promise that must break does so in one world of forty.
-      const summary = await runBatch(name, start, mustBreak.length > 0 ? 3 * seeds : seeds);
+      const summary = await runBatch(name, start, seeds);
       expect(summary.failed, `again: pnpm simulate --profile ${name} --replay ${summary.failed[0]?.seed}`).toEqual([]);
       expect(missing(summary)).toEqual([]);
-      for (const promise of mustBreak) expect(summary.broken).toHaveProperty(promise);
-      expect(summary.counts['elected']).toBeGreaterThan(summary.runs);
+      for (const promise of mustBreak) expect(await isBroken(promise, summary), promise).toBe(true);
+      expect(summary.counts['elected']).toBeGreaterThan(seeds);
       expect(summary.replayed).toBeGreaterThan(0);
     },
   );
 });
+
+/** Whether a promise breaks in these worlds, or in others: some do in one world of forty only. */
+async function isBroken(promise: string, { profile, broken }: Summary): Promise<boolean> {
+  return promise in broken || promise in (await runBatch(profile, start + seeds, 2 * seeds)).broken;
+}
