@@ -4,10 +4,11 @@
  * `unknown`.
  *
  * PostgreSQL rolls a statement back when it reports an error, so most of its errors are a certain
- * no. The SQLSTATEs are those of https://www.postgresql.org/docs/17/errcodes-appendix.html.
+ * no. An error of the machine is not: if it happens while the commit is written, the server crashes,
+ * reports the same SQLSTATE, and may find the commit when it starts again. The SQLSTATEs are those of https://www.postgresql.org/docs/17/errcodes-appendix.html.
  */
 
-import type { Key, StoreErrorCode } from '@incumbent/core';
+import type { Key } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 import { judgeCommon, judgeSocket, mildestOf, storeErrorOf, UNFORESEEN, type Verdict, withGrant } from '@incumbent/network';
 
@@ -118,7 +119,7 @@ const NO_SCHEMA: Verdict = [
   'refused',
   'a table or a function of the schema is missing: "incumbent postgres schema" prints the statements that create it',
 ];
-const DAMAGED: readonly [StoreErrorCode, 'refused'] = ['CORRUPT', 'refused'];
+const DAMAGED: Verdict = ['CORRUPT', 'unknown'];
 
 const ANSWERS: Readonly<Record<string, Verdict | undefined>> = {
   [RAISED.standby]: NOT_NOW,
@@ -132,9 +133,6 @@ const ANSWERS: Readonly<Record<string, Verdict | undefined>> = {
   '57014': NOT_NOW,
   '57P03': NOT_NOW,
   '53300': NOT_NOW,
-  // The server shuts down, or ends this connection. It may have committed before.
-  '57P01': ['UNAVAILABLE', 'unknown'],
-  '57P02': ['UNAVAILABLE', 'unknown'],
   // The server does not know how the statement ended.
   '40003': ['UNAVAILABLE', 'unknown'],
   '42501': ['PERMISSION_DENIED', 'refused'],
@@ -151,8 +149,13 @@ const ANSWERS: Readonly<Record<string, Verdict | undefined>> = {
 const CLASSES: Readonly<Record<string, Verdict | undefined>> = {
   // A deadlock or a conflict: rolled back, and may pass at the next attempt.
   '40': NOT_NOW,
-  // The memory or the disk is full.
-  '53': NOT_NOW,
+  // The memory or the disk is full, maybe in the middle of the commit.
+  '53': ['UNAVAILABLE', 'unknown'],
+  // The server ends the connection, and may have committed before.
+  '57': ['UNAVAILABLE', 'unknown'],
+  // An error of the system, such as a failed flush of the log, or of the server itself.
+  '58': ['UNAVAILABLE', 'unknown'],
+  XX: ['UNAVAILABLE', 'unknown'],
   // An error of the connection, also of a pooler between this process and the server.
   '08': ['CONNECTION_LOST', 'unknown'],
 };

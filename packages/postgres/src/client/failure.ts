@@ -28,7 +28,7 @@ export type NotConnectedReason =
 export type Failure =
   | CommonFailure
   | { readonly kind: 'notConnected'; readonly why: NotConnectedReason; readonly answer?: ServerAnswer }
-  /** The server answered with an error, and rolled the statement back. */
+  /** The server answered with an error. `errors.ts` decides whether the statement was undone. */
   | { readonly kind: 'answer'; readonly answer: ServerAnswer }
   /** The wait for a synchronous standby was cancelled, so the standby may lack the commit. */
   | { readonly kind: 'notReplicated' };
