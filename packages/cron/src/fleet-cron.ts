@@ -107,9 +107,9 @@ export class FleetCron {
    * Campaigns, and runs the jobs while this process leads. Resolves when the member closes, after
    * `shutdownOn` for example; a run under way is drained first, for `drainMs` at most.
    *
-   * @throws As `election.lead` does; `ALREADY_CAMPAIGNING` also while `run` is under way. Aborting the signal drains the work, resigns, and rejects.
-   *   `INVALID_OPTION` when a schedule returns a time in the past, and what it throws. `FOREIGN_DATA` if the key of a job
-   *   holds something else.
+   * @throws As `election.lead` does; `ALREADY_CAMPAIGNING` also while `run` is under way. Aborting the
+   *   signal drains the work, resigns, and rejects. `INVALID_OPTION` when a schedule returns a time in
+   *   the past, and what it throws. `FOREIGN_DATA` if the key of a job holds something else.
    */
   async run(options: SignalOptions = {}): Promise<void> {
     const signal = checkSignal(options);

@@ -6,7 +6,7 @@ import { entryAt, integerAt, maybeIntegerAt, onlyRow } from '../src/client/rows.
 import { array, boolean, bytes, callOf, integer, NULL, text } from '../src/client/statement.ts';
 import { entriesIn, readArgs } from '../src/reads.ts';
 import { swapArgs, swapResult } from '../src/transactions.ts';
-import { notificationIn, pulseIn } from '../src/watch-hub/pulse.ts';
+import { notificationIn, probeIn } from '../src/watch-hub/probe.ts';
 
 describe('a literal', () => {
   it('contains only characters that no setting of the server interprets', () => {
@@ -137,7 +137,7 @@ describe('a notification', () => {
   });
 
   it('is like the answer to the question for lost ones', () => {
-    expect(pulseIn([['7', null]])).toEqual({ revision: 7, remainingMs: undefined });
-    expect(pulseIn([['7', '12']])).toEqual({ revision: 7, remainingMs: 12 });
+    expect(probeIn([['7', null]])).toEqual({ revision: 7, remainingMs: undefined });
+    expect(probeIn([['7', '12']])).toEqual({ revision: 7, remainingMs: 12 });
   });
 });

@@ -57,7 +57,7 @@ export function next(state: CandidateState, event: CandidateEvent, rules: Candid
 }
 
 type In<P extends CandidateState['phase']> = Extract<CandidateState, { phase: P }>;
-type Candidacy = Pick<In<'waiting'>, 'entry' | 'unknownOutcome'>;
+type WaitingEntry = Pick<In<'waiting'>, 'entry' | 'unknownOutcome'>;
 
 function pause(then: CandidateState): CandidateState {
   return { phase: 'pausing', then };
@@ -194,7 +194,7 @@ function changed(
  * The one right ahead has gone. If a watch has shown its term, claims without another read. The
  * store refuses the claim if the term has changed since.
  */
-function after(key: Key, { entry, unknownOutcome }: Candidacy, term: Entry | undefined, rules: CandidateRules): CandidateState {
+function after(key: Key, { entry, unknownOutcome }: WaitingEntry, term: Entry | undefined, rules: CandidateRules): CandidateState {
   const look = { phase: 'looking', entry, unknownOutcome, after: key } as const;
   const isKnown = isTermOf(term, key) || isGivenUp(term, key);
   return isKnown ? looking(look, { type: 'looked', queue: undefined, term }, rules) : look;

@@ -123,7 +123,7 @@ BEGIN
 END $$;
 
 -- The counter, and the ms until the next lease may end. Ends the leases whose time is over.
-CREATE OR REPLACE FUNCTION @schema.pulse(p_namespace text, p_timeout_ms integer)
+CREATE OR REPLACE FUNCTION @schema.probe(p_namespace text, p_timeout_ms integer)
 RETURNS TABLE (revision text, remaining_ms text) LANGUAGE plpgsql AS $$
 DECLARE
   v_id bigint := @schema.look_at(p_namespace, p_timeout_ms);

@@ -27,15 +27,15 @@ import { toStoreError, withTableGrant } from '../errors.ts';
 import type { ReadQuery, Reads } from '../reads.ts';
 import { RAISED } from '../schema/functions.ts';
 import type { RegisteredWatch, WatchSource } from '../watch.ts';
-import { notificationIn, type Pulse, pulseIn } from './pulse.ts';
+import { notificationIn, type Probe, probeIn } from './probe.ts';
 import { WatchRegistry } from './watch-registry.ts';
 
 /** How often the server is asked, while there are watches, if it notifies of changes. */
-const PULSE_MS = 3_000;
+const PROBE_MS = 3_000;
 /** The same for a pooler that delivers no notifications. */
 const POLL_MS = 250;
 /** A server that does not answer the question within this time is dead or hangs. */
-const PULSE_TIMEOUT_MS = 2_000;
+const PROBE_TIMEOUT_MS = 2_000;
 /** How long the question may wait for a lock. */
 const LOCK_TIMEOUT_MS = 1_000;
 /** The longest random delay of a question when a lease may have ended. */
@@ -137,7 +137,7 @@ export class WatchHub implements WatchSource {
       // A pooler has process ids of its own.
       this.#isNotified = pid === connection.processId;
       if (this.#isNotified) await this.#ask(connection, `LISTEN "${this.#context.channel}"`);
-      const { revision, remainingMs } = await this.#pulse(connection);
+      const { revision, remainingMs } = await this.#probe(connection);
       this.#heardRevision = this.#seenRevision = revision;
       this.#setDue(remainingMs);
       return connection;
@@ -155,7 +155,7 @@ export class WatchHub implements WatchSource {
       await this.#untilDue(connection);
       if (!connection.usable || !this.#isNeeded) break;
       try {
-        this.#onPulse(await this.#pulse(connection));
+        this.#onProbe(await this.#probe(connection));
       } catch (error) {
         if (isBusy(error)) this.#setDue(undefined);
         else connection.end(error instanceof ExchangeError ? error : cut('the server could not be asked', error));
@@ -200,11 +200,11 @@ export class WatchHub implements WatchSource {
   #setDue(remainingMs: number | undefined): void {
     const spreadMs = 1 + (systemRandom.u32() / 2 ** 32) * SPREAD_MS;
     const atEndMs = remainingMs === undefined ? Infinity : Math.max(remainingMs, 0) + spreadMs;
-    this.#dueAtMs = this.clock.monotonic() + Math.min(atEndMs, this.#isNotified ? PULSE_MS : POLL_MS);
+    this.#dueAtMs = this.clock.monotonic() + Math.min(atEndMs, this.#isNotified ? PROBE_MS : POLL_MS);
     this.#rearm();
   }
 
-  #onPulse({ revision, remainingMs }: Pulse): void {
+  #onProbe({ revision, remainingMs }: Probe): void {
     this.#setDue(remainingMs);
     const isMissed = this.#isNotified ? this.#seenRevision > this.#heardRevision : revision !== this.#seenRevision;
     if (this.#isNotified && isMissed) this.#heardRevision = this.#seenRevision;
@@ -220,12 +220,12 @@ export class WatchHub implements WatchSource {
     for (const watch of this.#watches.watchesOf(notification.key)) watch.invalidate();
   }
 
-  async #pulse(connection: Connection): Promise<Pulse> {
-    return pulseIn(await this.#ask(connection, statementOf(this.#context.place, 'pulse', LOCK_TIMEOUT_MS, [])));
+  async #probe(connection: Connection): Promise<Probe> {
+    return probeIn(await this.#ask(connection, statementOf(this.#context.place, 'probe', LOCK_TIMEOUT_MS, [])));
   }
 
   async #ask(connection: Connection, statement: string): Promise<readonly Row[]> {
-    const options = { timeoutMs: PULSE_TIMEOUT_MS, signal: this.#closing.signal, background: true };
+    const options = { timeoutMs: PROBE_TIMEOUT_MS, signal: this.#closing.signal, background: true };
     const attempt = new Attempt(this.clock, options, ExchangeError);
     attempt.sent = true;
     try {

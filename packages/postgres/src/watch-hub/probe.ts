@@ -2,20 +2,20 @@
 
 import { integerAt, maybeIntegerAt, onlyRow, type Row } from '../client/rows.ts';
 
-export interface Pulse {
+export interface Probe {
   /** Rises with every change of a key. */
   readonly revision: number;
   /** Undefined: there is no lease. */
   readonly remainingMs: number | undefined;
 }
 
-/** Reads the answer of the function `pulse`. */
-export function pulseIn(rows: readonly Row[]): Pulse {
+/** Reads the answer of the function `probe`. */
+export function probeIn(rows: readonly Row[]): Probe {
   const row = onlyRow(rows);
   return { revision: integerAt(row, 0), remainingMs: maybeIntegerAt(row, 1) };
 }
 
-export interface Notification extends Pulse {
+export interface Notification extends Probe {
   readonly key: string;
 }
 
