@@ -8,7 +8,7 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { type Election, ElectionObserver, Fence, type Group, isIncumbentError, type Leadership, Member, type Store } from 'incumbent';
 import { Controller } from './controller.ts';
-import type { Refuser, BrokerEventBody } from './events.ts';
+import type { BrokerEventBody, Refusal } from './events.ts';
 import type { Faults } from './faults.ts';
 import { acceptAnyStore, type Address, addressShape, ELECTION, GROUP } from './keys.ts';
 import type { Append, Peers } from './leader.ts';
@@ -142,7 +142,7 @@ export class Broker {
       tell: async (url, by, partitions) => {
         if (url !== this.url) faults.pass('request');
         faults.check();
-        await call(url, '/leader-and-isr', { term: by, partitions }, { reply: nothing, timeoutMs: CALL_TIMEOUT_MS });
+        await call(url, '/leader-and-isr', { controller: this.id, term: by, partitions }, { reply: nothing, timeoutMs: CALL_TIMEOUT_MS });
       },
     });
     this.#controller = controller;
@@ -176,9 +176,9 @@ export class Broker {
   }
 
   #leaderAndIsr(body: unknown): void {
-    const { term, partitions } = leaderAndIsrShape(body);
+    const { controller, term, partitions } = leaderAndIsrShape(body);
     const before = this.#fence.highest;
-    this.#admit('broker', 'LeaderAndIsr', term, () => this.#fence.admit(term));
+    this.#admit({ by: 'broker', what: 'LeaderAndIsr', from: controller, stale: term }, () => this.#fence.admit(term));
     if (term > before) this.#options.tell({ type: 'heard', term });
     for (const [name, partition] of Object.entries(partitions)) {
       const known = this.partitions.get(name);
@@ -224,7 +224,9 @@ export class Broker {
     const replica = this.replicas.get(request.partition);
     if (replica === undefined) throw new Unavailable(`${this.id} keeps no ${request.partition}, as far as it was told`);
     const append = (): number | undefined => replica.append(request);
-    return { again: this.#admit('replica', `append to ${request.partition}`, BigInt(request.leaderEpoch), append) ?? null };
+    const { partition, leader, leaderEpoch } = request;
+    const sent = { by: 'replica', what: `append to ${partition}`, from: leader, stale: BigInt(leaderEpoch) } as const;
+    return { again: this.#admit(sent, append) ?? null };
   }
 
   async #produce(body: unknown): Promise<{ readonly offset: number }> {
@@ -246,11 +248,11 @@ export class Broker {
   }
 
   /** Passes on the fence's result, and reports a rejection. */
-  #admit<T>(by: Refuser, what: string, stale: bigint, admit: () => T): T {
+  #admit<T>(sent: Omit<Refusal, 'seen'>, admit: () => T): T {
     try {
       return admit();
     } catch (error) {
-      if (isIncumbentError(error, 'STALE_TERM')) this.#options.tell({ type: 'refused', by, what, stale, seen: error.details.seen });
+      if (isIncumbentError(error, 'STALE_TERM')) this.#options.tell({ type: 'refused', ...sent, seen: error.details.seen });
       throw error;
     }
   }

@@ -1,6 +1,6 @@
 /** The messages between a broker's process and its parent, over Node's IPC channel. */
 
-import type { BrokerEvent } from './events.ts';
+import type { BrokerEvent, Refuser } from './events.ts';
 import type { Moment } from './faults.ts';
 import { oneOf, recordOf, type Shape, text } from './shapes.ts';
 
@@ -29,7 +29,24 @@ export interface ClusterView {
   readonly processes: readonly { readonly broker: string; readonly url: string; readonly state: 'running' | 'paused' | 'ended' }[];
   /** The messages of producers. */
   readonly load: { readonly on: boolean; readonly acknowledged: number; readonly slowestMs: number };
+  /** Terms and vacancies, in the order in which they began: the latest of them. */
+  readonly reigns: readonly ReignView[];
+  /** How much of an old term or epoch was refused, since the start. */
+  readonly refused: RefusalCounts;
 }
+
+/** The begin of a term, or of a time without a controller. */
+export interface ReignView {
+  /** In ms since the Unix epoch. */
+  readonly at: number;
+  readonly term: bigint | undefined;
+  /** Null while nobody is the controller. */
+  readonly broker: string | null;
+  /** Why nobody is. */
+  readonly reason: string | undefined;
+}
+
+export type RefusalCounts = Readonly<Record<Refuser, number>>;
 
 export const actions = ['kill', 'start', 'pause', 'stopBeforeWrite', 'resume', 'cutOff', 'heal', 'handOver', 'add', 'load'] as const;
 

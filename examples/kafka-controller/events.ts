@@ -11,6 +11,19 @@ import type { Moment } from './faults.ts';
  */
 export type Refuser = 'store' | 'broker' | 'replica';
 
+/** A term that was rejected because a newer one had been seen. */
+export interface Refusal {
+  readonly by: Refuser;
+  /** What was sent: `write`, `LeaderAndIsr`, or `append to` a partition. */
+  readonly what: string;
+  /** The id of the broker that sent it. */
+  readonly from: string;
+  /** The term of a controller, or the epoch of a partition's leader. */
+  readonly stale: bigint;
+  /** The newer term or epoch. Undefined if the store rejected a write: its answer has no term. */
+  readonly seen: bigint | undefined;
+}
+
 export type BrokerEventBody =
   /** It was elected controller. */
   | { readonly type: 'elected'; readonly term: bigint }
@@ -22,8 +35,7 @@ export type BrokerEventBody =
   | { readonly type: 'leads'; readonly partition: string; readonly epoch: number }
   /** It stops leading the partition. */
   | { readonly type: 'follows'; readonly partition: string; readonly epoch: number }
-  /** Something with the term `stale` was rejected, because `seen` had been seen. */
-  | { readonly type: 'refused'; readonly by: Refuser; readonly what: string; readonly stale: bigint; readonly seen: bigint | undefined }
+  | (Refusal & { readonly type: 'refused' })
   /** The process is about to be paused. */
   | { readonly type: 'stopping'; readonly before: Moment; readonly term: bigint | undefined };
 

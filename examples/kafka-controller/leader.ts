@@ -26,6 +26,8 @@ const ACKNOWLEDGED_WITHIN_MS = 5_000;
 /** What a leader sends to a follower. */
 export interface Append {
   readonly partition: string;
+  /** The id of the broker that leads the partition. */
+  readonly leader: string;
   readonly leaderEpoch: number;
   readonly after: Position;
   readonly entries: readonly Entry[];
@@ -195,9 +197,9 @@ export class PartitionLeader {
   }
 
   async #append(id: string, offset: number, entries: readonly Entry[]): Promise<number | undefined> {
-    const { partition, log, peers } = this.#options;
+    const { partition, self, log, peers } = this.#options;
     const after = log.positionOf(offset);
-    return peers.append(id, { partition, leaderEpoch: this.epoch, after, entries, committed: this.#committed });
+    return peers.append(id, { partition, leader: self, leaderEpoch: this.epoch, after, entries, committed: this.#committed });
   }
 
   /**

@@ -27,7 +27,7 @@ const faults = new Faults({
     stoppedIn = broker.election.leadership?.term ?? 0n;
     tell({ type: 'stopping', before, term: stoppedIn });
   },
-  refused: () => tell({ type: 'refused', by: 'store', what: 'write', stale: stoppedIn, seen: undefined }),
+  refused: () => tell({ type: 'refused', by: 'store', what: 'write', from: brokerId, stale: stoppedIn, seen: undefined }),
 });
 const store = faults.within(await openStore(url));
 const elected = (leadership: Leadership<Address>): void => validSpans.ask(leadership);

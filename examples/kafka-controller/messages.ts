@@ -7,12 +7,13 @@ import { count, listOf, orNull, recordOf, term, text, type Shape } from './shape
 
 /** From the controller to a broker: Kafka's LeaderAndIsr, StopReplica and UpdateMetadata in one. */
 export interface LeaderAndIsr {
-  /** The controller's. */
+  /** The id of the controller. */
+  readonly controller: string;
   readonly term: bigint;
   readonly partitions: Readonly<Record<string, Partition>>;
 }
 
-export const leaderAndIsrShape: Shape<LeaderAndIsr> = recordOf<LeaderAndIsr>({ term, partitions: namedPartitions });
+export const leaderAndIsrShape: Shape<LeaderAndIsr> = recordOf<LeaderAndIsr>({ controller: text, term, partitions: namedPartitions });
 
 function namedPartitions(value: unknown): Readonly<Record<string, Partition>> {
   if (typeof value !== 'object' || value === null) throw new TypeError('expected partitions by name');
@@ -28,6 +29,7 @@ const nameShape: Shape<string> = (value) => {
 
 export const appendShape: Shape<Append> = recordOf<Append>({
   partition: nameShape,
+  leader: text,
   leaderEpoch: count,
   after: positionShape,
   entries: listOf(entryShape),

@@ -7,8 +7,8 @@ import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import type { Cancel, ElectionView } from 'incumbent';
 import type { Broker } from './broker.ts';
-import { type ClusterView, type PageRequest, pageRequestShape } from './commands.ts';
-import type { BrokerEventBody } from './events.ts';
+import { type ClusterView, type PageRequest, pageRequestShape, type ReignView } from './commands.ts';
+import type { BrokerEventBody, Refusal } from './events.ts';
 import type { Faults } from './faults.ts';
 import type { Address } from './keys.ts';
 import { type Handler, type Routes, Unavailable } from './wire.ts';
@@ -24,17 +24,6 @@ const ASK_FOR_THE_QUEUE_EVERY_MS = 1_000;
 const TERMS = 30;
 const REFUSALS = 30;
 
-/** When this broker learned of the leader or the vacancy, in ms since the Unix epoch. */
-interface Reign {
-  readonly at: number;
-  readonly term: bigint | undefined;
-  /** Null while nobody leads. */
-  readonly broker: string | null;
-  readonly reason: string | undefined;
-}
-
-type Refusal = Extract<BrokerEventBody, { type: 'refused' }> & { readonly at: number };
-
 const files = {
   '/': ['index.html', 'text/html'],
   '/page.css': ['page.css', 'text/css'],
@@ -46,8 +35,10 @@ export class View {
   cluster: ClusterView | undefined;
   readonly #ask: ((request: PageRequest) => void) | undefined;
   readonly #pages = new Set<ServerResponse>();
-  readonly #refusals: Refusal[] = [];
-  readonly #reigns: Reign[] = [];
+  readonly #refusals: (Refusal & { readonly at: number })[] = [];
+  readonly #refused = { store: 0, broker: 0, replica: 0 };
+  /** Each at the time at which this broker learned of it. */
+  readonly #reigns: ReignView[] = [];
   readonly #stops: Cancel[] = [];
   #queue: readonly string[] = [];
   #shown = '';
@@ -60,6 +51,7 @@ export class View {
 
   show(told: BrokerEventBody): void {
     if (told.type !== 'refused') return;
+    this.#refused[told.by] += 1;
     this.#refusals.push({ ...told, at: Date.now() });
     this.#refusals.splice(0, this.#refusals.length - REFUSALS);
   }
@@ -140,6 +132,7 @@ export class View {
       cutOff: faults.isCutOff,
       reigns: this.#reigns,
       refusals: this.#refusals,
+      refused: this.#refused,
       cluster: this.cluster ?? null,
     };
   }

@@ -1,9 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { requireBrowser, startBrowser, until } from '@incumbent/test-support';
+import { accessibilityProblems, requireBrowser, startBrowser, until } from '@incumbent/test-support';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Control } from '../../examples/kafka-controller/demo/control.ts';
+import { refusalCounts } from '../../examples/kafka-controller/demo/history.ts';
 import { KafkaCluster, WAIT_MS } from '../integration/kafka-cluster.ts';
 
 type Browser = Awaited<ReturnType<typeof startBrowser>>;
@@ -67,6 +68,15 @@ describe.runIf(await requireBrowser())('the page', { timeout: 120_000 }, () => {
     return until(isAnother, { what: 'another controller', withinMs: WAIT_MS });
   }
 
+  /** The texts that do not fit into their elements. */
+  async function cutLabels(): Promise<readonly string[]> {
+    return page.evaluate<readonly string[]>(
+      `[...document.querySelectorAll('#time > div, #vacancies > span, button, .name, .role, #holder, .figures dd')]
+        .filter((node) => node.scrollWidth > node.clientWidth + 1 && node.clientWidth > 0)
+        .map((node) => node.textContent)`,
+    );
+  }
+
   it('shows who is the controller, in which term, and every partition with its leader', async () => {
     expect(await text('#holder')).toBe(`${kafka.controller} term 1`);
     expect(await text('#led')).toBe('6 of 6');
@@ -82,6 +92,8 @@ describe.runIf(await requireBrowser())('the page', { timeout: 120_000 }, () => {
     await untilAnother(zombie);
     await press('Resume', zombie);
     await says('#refused', `The store refused a write of ${zombie}`);
+    await says(`${card(zombie)} .stopped`, `The store refused a write of ${zombie}`);
+    await says('#vacancies', ' s');
     await says(`${card(zombie)} .role`, 'in line');
   });
 
@@ -123,6 +135,18 @@ describe.runIf(await requireBrowser())('the page', { timeout: 120_000 }, () => {
     await says(card('broker-5'), 'of 3 partitions');
   });
 
+  it('counts what was refused as the terminal does', async () => {
+    const { store, broker, replica } = refusalCounts(kafka.cluster.heard);
+    await says('#refused-count', String(store + broker + replica));
+    await says('#refused-by', `by store ${store}, brokers ${broker}, replicas ${replica}`);
+  });
+
+  it('explains what to try and what the words mean', async () => {
+    await says('.guide', 'Pause mid-write, wait for the next controller, then Resume');
+    await page.getByText('What the words mean').click();
+    for (const word of ['Term', 'Epoch', 'Cut off', 'Pause mid-write']) expect(await text('.words')).toContain(word);
+  });
+
   it('stops sending messages, and sends them again', async () => {
     await page.getByRole('button', { name: 'Stop sending' }).click();
     await says('#rate', 'no load');
@@ -145,12 +169,14 @@ describe.runIf(await requireBrowser())('the page', { timeout: 120_000 }, () => {
     expect(await label()).toBe(`Pause: ${broker}`);
   });
 
-  it.each([1280, 768, 375].flatMap((width) => (['light', 'dark'] as const).map((colorScheme) => [width, colorScheme] as const)))(
+  it.each([1280, 768, 390].flatMap((width) => (['light', 'dark'] as const).map((colorScheme) => [width, colorScheme] as const)))(
     'fits a window of %i pixels, %s',
     async (width, colorScheme) => {
       await page.setViewportSize({ width, height: 900 });
-      await page.emulateMedia({ colorScheme });
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      await until(async () => (await cutLabels()).length === 0, { what: 'labels that fit', withinMs: WAIT_MS });
+      expect(await accessibilityProblems(page)).toEqual([]);
       await page.screenshot({ path: join(SCREENSHOTS, `kafka-controller-${width}-${colorScheme}.png`), fullPage: true });
     },
   );

@@ -4,7 +4,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type Command, isReport, type Report } from '../commands.ts';
 import { now } from '../events.ts';
-import type { BrokerRun } from './history.ts';
+import type { BrokerRun, Pause } from './history.ts';
 
 const MAIN = fileURLToPath(new URL('../main.ts', import.meta.url));
 /** This many last characters of its output are kept for a crash report. */
@@ -36,7 +36,7 @@ export class BrokerProcess implements BrokerRun {
   #killedAt: number | undefined;
   #end: BrokerRun['end'];
   #closed = false;
-  #paused = false;
+  readonly #pauses: Pause[] = [];
   #output = '';
 
   /** The process inherits Node's options from this one, and so finds the same packages. */
@@ -48,7 +48,7 @@ export class BrokerProcess implements BrokerRun {
       if (!isReport(message)) return;
       if (message.type === 'ready') this.#ready.resolve(message.url);
       if (message.type === 'obeyed') this.#commands.shift()?.resolve();
-      if (message.type === 'event' && message.event.type === 'stopping') this.#paused = true;
+      if (message.type === 'event' && message.event.type === 'stopping') this.#stands(message.event.at);
       heard(message);
     });
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.#output = (this.#output + text).slice(-OUTPUT_CHARS)));
@@ -68,7 +68,12 @@ export class BrokerProcess implements BrokerRun {
   }
 
   get isPaused(): boolean {
-    return this.#paused && this.#end === undefined;
+    return this.#pauses.at(-1)?.to === Infinity && this.#end === undefined;
+  }
+
+  /** When the process stood still. The last pause may have no end yet: infinity. */
+  get pauses(): readonly Pause[] {
+    return this.#pauses;
   }
 
   /**
@@ -113,13 +118,18 @@ export class BrokerProcess implements BrokerRun {
   }
 
   pause(): void {
-    this.#paused = true;
+    this.#stands(now());
     this.#child.kill('SIGSTOP');
   }
 
   resume(): void {
-    this.#paused = false;
+    const last = this.#pauses.at(-1);
+    if (last?.to === Infinity) this.#pauses.splice(-1, 1, { ...last, to: now() });
     this.#child.kill('SIGCONT');
+  }
+
+  #stands(from: number): void {
+    if (!this.isPaused) this.#pauses.push({ broker: this.broker, from, to: Infinity });
   }
 
   async #close(): Promise<void> {

@@ -3,8 +3,7 @@
  * held.
  */
 
-import { heardOf } from './cluster.ts';
-import type { Act, History } from './history.ts';
+import { type Act, type History, refusalCounts } from './history.ts';
 import { lanes } from './lanes.ts';
 import { bad, good, ms, quiet, strong, who } from './screen.ts';
 import { type Finding, gapsIn, lost } from './verdict.ts';
@@ -51,14 +50,13 @@ function without(act: Act, history: History): string {
 /** The counts of clients and fences. */
 function totals(history: History): readonly string[] {
   const { acknowledged, read } = history.messages;
-  const refused = heardOf(history.heard, 'refused');
-  const by = (refuser: string): number => refused.filter(({ event }) => event.by === refuser).length;
+  const refused = refusalCounts(history.heard);
   const missing = lost(history).length;
   return [
     `  ${'messages acknowledged'.padEnd(24)} ${acknowledged.length.toLocaleString('en')}`,
     `  ${'messages lost'.padEnd(24)} ${missing === 0 ? good('0') : bad(String(missing))}`,
     `  ${'messages sent twice'.padEnd(24)} ${read.length - new Set(read).size}`,
-    `  ${'stale writes refused'.padEnd(24)} ${refused.length}: ${by('store')} by the store, ${by('broker')} by brokers, ${by('replica')} by replicas`,
+    `  ${'stale writes refused'.padEnd(24)} ${refused.store + refused.broker + refused.replica}: ${refused.store} by the store, ${refused.broker} by brokers, ${refused.replica} by replicas`,
   ];
 }
 

@@ -6,7 +6,7 @@ import type { Command, PageRequest, Report } from '../commands.ts';
 import { type BrokerEvent, now } from '../events.ts';
 import type { Partition } from '../partitions.ts';
 import { BrokerProcess } from './broker-process.ts';
-import type { ValidSpan, Heard } from './history.ts';
+import type { Heard, Pause, ValidSpan } from './history.ts';
 
 const LOOK_EVERY_MS = 5;
 
@@ -53,6 +53,11 @@ export class Cluster {
 
   get alive(): readonly BrokerProcess[] {
     return this.lives.filter(({ end }) => end === undefined);
+  }
+
+  /** When brokers stood still. */
+  get pauses(): readonly Pause[] {
+    return this.lives.flatMap(({ pauses }) => pauses);
   }
 
   get validSpans(): readonly ValidSpan[] {

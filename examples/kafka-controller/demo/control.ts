@@ -4,13 +4,20 @@
  */
 
 import type { ClusterView, PageRequest } from '../commands.ts';
+import { now } from '../events.ts';
 import { nothing } from '../messages.ts';
 import { call } from '../wire.ts';
 import type { BrokerProcess } from './broker-process.ts';
 import { type Cluster, heardOf } from './cluster.ts';
+import { refusalCounts } from './history.ts';
+import { reigns } from './reigns.ts';
 import type { Producers } from './producers.ts';
 
 const TELL_EVERY_MS = 250;
+/** How many terms and vacancies the page gets. */
+const REIGNS = 60;
+/** The zero of the events' clock, in ms since the Unix epoch. */
+const EPOCH = Date.now() - now();
 
 export interface ControlOptions {
   readonly cluster: Cluster;
@@ -83,7 +90,7 @@ export class Control {
   #tell(): void {
     const { cluster, producers } = this.#options;
     const load = { on: producers.isOn, acknowledged: producers.acknowledged.length, slowestMs: producers.slowestMs };
-    const view: ClusterView = { processes: this.#processes(), load };
+    const view: ClusterView = { processes: this.#processes(), load, refused: refusalCounts(cluster.heard), reigns: latestReigns(cluster) };
     for (const process of cluster.alive) if (!process.isPaused) void process.command({ type: 'cluster', cluster: view });
   }
 
@@ -95,4 +102,10 @@ export class Control {
       return { broker, url: urls.get(broker) ?? '', state };
     });
   }
+}
+
+function latestReigns(cluster: Cluster): ClusterView['reigns'] {
+  return reigns(cluster)
+    .slice(-REIGNS)
+    .map((reign) => ({ ...reign, at: reign.at + EPOCH }));
 }

@@ -3,11 +3,19 @@
  * Times are those of `events.ts`.
  */
 
+import type { RefusalCounts } from '../commands.ts';
 import type { BrokerEvent } from '../events.ts';
 
 export interface Heard<T extends BrokerEvent['type'] = BrokerEvent['type']> {
   readonly broker: string;
   readonly event: Extract<BrokerEvent, { type: T }>;
+}
+
+/** The refusals of old terms and epochs, by what refused them. */
+export function refusalCounts(heard: readonly Heard[]): RefusalCounts {
+  const counts = { store: 0, broker: 0, replica: 0 };
+  for (const { event } of heard) if (event.type === 'refused') counts[event.by] += 1;
+  return counts;
 }
 
 /** A time in which a broker certainly was a valid controller. */

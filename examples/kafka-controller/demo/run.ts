@@ -80,8 +80,8 @@ async function perform(store: Store, { url, folder, description, serve, short, s
     const messages = { acknowledged, read: await readBack(stage) };
     const effects = await partitionsOf(store, LATE_TOPIC);
     if (!serve) await leave(stage);
-    const { heard, validSpans, lives } = cluster;
-    const told = { heard, validSpans, lives, acts: stage.acts, pauses: stage.pauses };
+    const { heard, validSpans, lives, pauses } = cluster;
+    const told = { heard, validSpans, lives, pauses, acts: stage.acts };
     const history = { ...told, messages, effects, leftovers: serve ? undefined : await findTraces(store) };
     const findings = judge(history);
     screen.lines(closing(history, findings));

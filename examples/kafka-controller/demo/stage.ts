@@ -12,7 +12,7 @@ import { call } from '../wire.ts';
 import type { BrokerProcess } from './broker-process.ts';
 import { type Cluster, heardOf } from './cluster.ts';
 import { controllers, gaps } from './gaps.ts';
-import type { Act, ActName, Pause } from './history.ts';
+import type { Act, ActName } from './history.ts';
 import { bad, good, ms, names, type Screen, who } from './screen.ts';
 import { untilAnswered } from './until-answered.ts';
 
@@ -43,7 +43,6 @@ export class Stage {
   readonly cluster: Cluster;
   readonly screen: Screen;
   readonly acts: Act[] = [];
-  readonly pauses: Pause[] = [];
   /** The limit for the time without a controller, in ms. */
   readonly limitMs: number;
   /** Whether people watch the page. */
@@ -175,8 +174,7 @@ export class Stage {
   /** Records an act with its result and cost. Ends the demo if nobody was elected in it. */
   conclude(name: ActName, { controller, named, since, begun }: Expected): void {
     const ended = now();
-    const facts = { heard: this.cluster.heard, lives: this.cluster.lives, pauses: this.pauses };
-    const vacancies = gaps(controllers(facts), ended).filter(({ from }) => from >= begun);
+    const vacancies = gaps(controllers(this.cluster), ended).filter(({ from }) => from >= begun);
     const vacancyMs = Math.max(0, ...vacancies.map(({ from, to }) => to - from));
     const last = heardOf(this.cluster.heard.slice(since), 'elected').at(-1);
     const next = last === undefined ? undefined : { broker: last.broker, term: last.event.term };

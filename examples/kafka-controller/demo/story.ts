@@ -110,14 +110,11 @@ async function pause(stage: Stage, moment: Moment, topic: string): Promise<Pause
   asking.catch(() => {}); // it is not going to answer
   const stopped = await cluster.waitForEvent('stopping', { withinMs: DONE_WITHIN_MS, since: expected.since, by: controller.broker });
   if (stopped === undefined) throw new Error(`${controller.broker} was not heard of any more`);
-  const { at, term } = stopped.event;
-  const pausing = { broker: controller.broker, from: at, to: Infinity };
-  stage.pauses.push(pausing);
+  const { term } = stopped.event;
   screen.tell(bad('‖'), `${who(controller.broker)} stands still, between its last check and its ${moment}`);
   if ((await stage.succeeds(expected)) === undefined) stage.conclude('SIGKILL', expected);
   await stage.ledBy({ than: controller.broker });
   await stage.between();
-  stage.pauses.splice(stage.pauses.indexOf(pausing), 1, { ...pausing, to: now() });
   screen.note(`${who(controller.broker)} wakes, and goes on in its term ${term}`);
   controller.resume();
   return { woken: controller, expected, term };

@@ -3,6 +3,12 @@
 const WINDOW_MS = 60_000;
 const SILENT_AFTER_MS = 3_000;
 const REFUSALS = 10;
+/** How long a card shows what was refused of its broker. */
+const ON_CARD_MS = 60_000;
+/** The labels of terms and vacancies, in CSS pixels, as the style sheet has them. */
+const LABEL_SIZE = 13;
+const SPAN_PADDING = 18;
+const LABEL_GAP = 8;
 
 /** By address: the stream, what it said last, and when. */
 const streams = new Map();
@@ -44,10 +50,10 @@ function show() {
   const reign = reigns.at(-1);
   const queue = (fresh[0]?.queue ?? []).filter((broker) => broker !== reign?.broker); // it is asked for less often
   showOffice(reign, queue, known);
-  showTime(reigns);
+  showTime(cluster?.reigns.map((one) => ({ ...one, key: `${one.term} ${one.broker ?? ''} ${one.at}` })) ?? reigns);
   showBrokers(known, { states, queue, reign, partitions, supervised: cluster !== undefined });
   showPartitions(partitions, fresh, known);
-  showRefusals(states);
+  showRefusals(states, cluster?.refused);
   showLoad(cluster?.load);
 }
 
@@ -88,19 +94,20 @@ function showOffice(reign, queue, known) {
     office.style.removeProperty('--of');
     setText(holder, 'Vacant');
     const since = reign === undefined ? '' : ` for ${seconds(Date.now() - reign.at)}, ${reasons[reign.reason] ?? reign.reason ?? ''}`;
-    return setText(by('line'), `Nobody is the controller${since}. ${next}`);
+    return setNames(by('line'), `Nobody is the controller${since}. ${next}`);
   }
   office.style.setProperty('--of', colourOf(reign.broker));
   if (holder.dataset.shown !== reign.key) {
     holder.dataset.shown = reign.key;
-    holder.replaceChildren(element('span', '', reign.broker), element('span', 'term', ` term ${reign.term}`));
+    holder.replaceChildren(element('span', 'unbroken', reign.broker), element('span', 'term', ` term ${reign.term}`));
   }
   const process = known.find(({ broker }) => broker === reign.broker)?.state;
-  if (process === 'paused') setText(by('line'), `It is paused: its lease runs out. ${next}`);
-  else setText(by('line'), next);
+  setNames(by('line'), process === 'paused' ? `It is paused: its lease runs out. ${next}` : next);
 }
 
 const reasons = {
+  killed: 'it was killed',
+  paused: 'it is paused',
   expired: 'its lease has run out',
   resigned: 'it resigned',
   handover: 'it is handing over',
@@ -118,17 +125,60 @@ function showTime(reigns) {
     ({ key }) => key,
     () => element('div', ''),
     (node, { at, to, term, broker, reason }) => {
+      const width = percent(to) - percent(at);
       node.style.left = `${percent(at)}%`;
-      node.style.width = `${percent(to) - percent(at)}%`;
+      node.style.width = `${width}%`;
       node.classList.toggle('vacant', broker === null);
       if (broker !== null) node.style.setProperty('--of', colourOf(broker));
-      const isNarrow = percent(to) - percent(at) < 4;
-      const label = broker === null ? seconds(to - at) : `${term} · ${broker}`;
-      node.title =
-        broker === null ? `vacant for ${seconds(to - at)}: ${reasons[reason] ?? reason}` : `${broker} in term ${term}, ${seconds(to - at)}`;
-      setText(node, isNarrow ? '' : label);
+      node.title = describeSpan({ at, to, term, broker, reason });
+      const labels = broker === null ? [] : [`${term} · ${broker}`, String(term)];
+      setText(node, labels.find((label) => widthOf(label) + SPAN_PADDING <= (width / 100) * by('time').clientWidth) ?? '');
     },
   );
+  by('time').setAttribute('aria-label', `In the last minute: ${spans.map(describeSpan).join('; ')}`);
+  showVacancies(
+    spans.filter(({ broker }) => broker === null),
+    percent,
+  );
+}
+
+function describeSpan({ at, to, term, broker, reason }) {
+  if (broker !== null) return `${broker} in term ${term}, ${seconds(to - at)}`;
+  return `vacant for ${seconds(to - at)}, ${reasons[reason] ?? reason ?? 'for a reason that no broker has seen'}`;
+}
+
+/** Labels each vacancy with its length. Leaves out a label that would cover the one before. */
+function showVacancies(vacancies, percent) {
+  const lane = by('vacancies');
+  let end = 0;
+  const labelled = [];
+  for (const { key, at, to } of vacancies) {
+    const text = seconds(to - at);
+    const width = widthOf(text);
+    const middle = ((percent(at) + percent(to)) / 200) * lane.clientWidth;
+    const left = Math.min(Math.max(0, middle - width / 2), lane.clientWidth - width);
+    if (left < end) continue;
+    end = left + width + LABEL_GAP;
+    labelled.push({ key, text, left });
+  }
+  keep(
+    lane,
+    labelled,
+    ({ key }) => key,
+    () => element('span', ''),
+    (node, { text, left }) => {
+      node.style.left = `${left}px`;
+      setText(node, text);
+    },
+  );
+}
+
+const pen = document.createElement('canvas').getContext('2d');
+pen.font = `${LABEL_SIZE}px ${getComputedStyle(document.body).fontFamily}`;
+
+/** The width of a label, in CSS pixels. */
+function widthOf(text) {
+  return pen.measureText(text).width;
 }
 
 function showBrokers(known, context) {
@@ -158,7 +208,7 @@ function makeBroker(broker) {
     ['start', 'Start again'],
   ];
   for (const [action, label] of buttons) actions.append(makeButton(action, label, broker));
-  card.append(element('p', 'name', broker), element('p', 'role'), element('p', 'keeps'), actions);
+  card.append(element('p', 'name', broker), element('p', 'role'), element('p', 'keeps'), element('p', 'stopped'), actions);
   return card;
 }
 
@@ -181,6 +231,7 @@ function showBroker(card, { broker, state }, { states, queue, reign, partitions,
   const led = kept.filter(({ leader }) => leader === broker).length;
   const behind = kept.filter(({ isr }) => !isr.includes(broker)).length;
   setText(card.querySelector('.keeps'), `leads ${led} of ${kept.length} partitions${behind === 0 ? '' : `, behind in ${behind}`}`);
+  setNames(card.querySelector('.stopped'), lastRefusalOf(broker, states));
   const can = {
     handOver: state === 'running' && !isController && !isCut,
     stopBeforeWrite: isController && !isCut,
@@ -212,6 +263,15 @@ const counterparts = {
 function takeFocus(buttons, action) {
   const visible = buttons.filter(({ hidden }) => !hidden);
   (visible.find(({ dataset }) => dataset.action === action) ?? visible[0])?.focus();
+}
+
+/** What was refused of this broker lately: by the store if it was, otherwise by another broker. */
+function lastRefusalOf(broker, states) {
+  const recent = refusalsIn(states)
+    .map(([, refusal]) => refusal)
+    .filter(({ from, at }) => from === broker && Date.now() - at < ON_CARD_MS);
+  const shown = ['store', 'broker', 'replica'].map((refuser) => recent.find((one) => one.by === refuser)).find((one) => one !== undefined);
+  return shown === undefined ? '' : describeRefusal(shown);
 }
 
 function roleOf({ broker, state, isController, isCut, reign, queue }) {
@@ -278,12 +338,21 @@ function makeChip(id) {
   return chip;
 }
 
-function showRefusals(states) {
+/** What brokers and the store have refused, each with its key, the newest first. */
+function refusalsIn(states) {
   const all = new Map();
   for (const { id, refusals } of states) for (const refusal of refusals) all.set(`${id} ${refusal.at} ${refusal.what}`, { id, ...refusal });
-  const newest = [...all].toSorted(([, a], [, b]) => b.at - a.at);
-  setText(by('refused-count'), String(all.size));
-  setHidden(by('no-refusals'), all.size > 0);
+  return [...all].toSorted(([, a], [, b]) => b.at - a.at);
+}
+
+/** Counts as the terminal does if the brokers have a parent process. A killed broker's counts are lost with it. */
+function showRefusals(states, counted) {
+  const newest = refusalsIn(states);
+  const count = (refuser) => counted?.[refuser] ?? states.reduce((sum, { refused }) => sum + refused[refuser], 0);
+  const [store, broker, replica] = ['store', 'broker', 'replica'].map(count);
+  setText(by('refused-count'), String(store + broker + replica));
+  setText(by('refused-by'), store + broker + replica === 0 ? 'none yet' : `by store ${store}, brokers ${broker}, replicas ${replica}`);
+  setHidden(by('no-refusals'), newest.length > 0);
   keep(
     by('refused'),
     newest.slice(0, REFUSALS),
@@ -293,17 +362,22 @@ function showRefusals(states) {
   );
 }
 
-function makeRefusal([, { id, by: refuser, what, stale, seen, at }]) {
+function makeRefusal([, refusal]) {
   const item = element('li', '');
-  item.style.setProperty('--of', colourOf(id));
-  const newer = seen === undefined ? 'a newer one has begun' : `it has seen ${seen}`;
-  const texts = {
-    store: `The store refused a ${what} of ${id} in term ${stale}: ${newer}.`,
-    broker: `${id} refused a ${what} of term ${stale}: ${newer}.`,
-    replica: `${id} refused to ${what} in epoch ${stale}: ${newer}.`,
-  };
-  item.append(element('time', '', new Date(at).toLocaleTimeString('en', { hour12: false })), texts[refuser]);
+  item.style.setProperty('--of', colourOf(refusal.from));
+  const text = element('span', '');
+  setNames(text, describeRefusal(refusal));
+  item.append(element('time', '', new Date(refusal.at).toLocaleTimeString('en', { hour12: false })), text);
   return item;
+}
+
+function describeRefusal({ id, by: refuser, what, from, stale, seen }) {
+  const texts = {
+    store: `The store refused a ${what} of ${from} in term ${stale}: a newer term has begun.`,
+    broker: `${id} refused a ${what} of ${from} in term ${stale}: it has seen term ${seen}.`,
+    replica: `${id} refused to ${what} for ${from} in epoch ${stale}: it has seen epoch ${seen}.`,
+  };
+  return texts[refuser];
 }
 
 const rates = [];
@@ -357,6 +431,13 @@ function element(tag, className, text) {
 /** Only what changes is touched: focus and selections stay. */
 function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
+}
+
+/** As `setText`, but no line breaks within the name of a broker or a partition. */
+function setNames(node, text) {
+  if (node.textContent === text) return;
+  const parts = text.split(/(\b[\w.]+-\d+\b)/);
+  node.replaceChildren(...parts.map((part, index) => (index % 2 === 1 ? element('span', 'unbroken', part) : part)));
 }
 
 function setHidden(node, hidden) {

@@ -61,6 +61,7 @@ const refused: Extract<BrokerEvent, { type: 'refused' }> = {
   type: 'refused',
   by: 'store',
   what: 'write',
+  from: 'broker-2',
   stale: 2n,
   seen: undefined,
   at: 5_000,

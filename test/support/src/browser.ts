@@ -2,8 +2,10 @@
 
 import { writeSync } from 'node:fs';
 import { access } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
+import type { AxeResults } from 'axe-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 
 import { run } from './run.ts';
 import { unpackedPackages } from './servers/packages.ts';
@@ -34,6 +36,18 @@ export async function startBrowser(): Promise<Browser> {
   const { executablePath, env } = await (found ??= find());
   // Chromium's sandbox does not run as root.
   return chromium.launch({ executablePath, env: { ...process.env, ...env }, args: ['--no-sandbox'] });
+}
+
+/**
+ * What axe-core finds on the page and rates as serious or critical: the rule, and the elements.
+ * Empty if nothing.
+ */
+export async function accessibilityProblems(page: Page): Promise<readonly string[]> {
+  await page.addScriptTag({ path: createRequire(import.meta.url).resolve('axe-core/axe.min.js') });
+  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(', ')}`);
 }
 
 /** The browser that is configured, an installed one, or one from the system's packages. */

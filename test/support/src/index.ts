@@ -1,5 +1,5 @@
 export { Balancer, type Balanced } from './balancer.ts';
-export { requireBrowser, startBrowser } from './browser.ts';
+export { accessibilityProblems, requireBrowser, startBrowser } from './browser.ts';
 export { composeCommand, type ComposeCommand } from './engine/compose.ts';
 export type { ContainerState, Engine } from './engine/engine.ts';
 export { findEngine } from './engine/find.ts';
