@@ -1,5 +1,5 @@
 /**
- * `pnpm chaos --store etcd|zookeeper|consul|redis|sqlite [--minutes N] [--seed S] [--members M]
+ * `pnpm chaos --store etcd|zookeeper|consul|redis|postgres|sqlite [--minutes N] [--seed S] [--members M]
  * [--newer] [--forgets] [--only FAULT,…]`: runs elections on a real cluster under faults that are
  * drawn from the seed. Then runs the checker, prints a table, draws a picture, and adds a line to
  * the evidence. Exits with a code other than 0 if a promise was broken, or if too little happened
@@ -53,7 +53,7 @@ async function chaos(): Promise<number> {
   if (!isStoreName(store) || !(minutes >= 0.5) || !Number.isInteger(seed) || !isPossible) {
     console.error(
       `usage: pnpm chaos --store ${Object.keys(sites).join('|')} [--minutes N, 0.5 or more] [--seed S] [--members M] [--only FAULT,…]\n` +
-        '  etcd, zookeeper, redis: [--newer]; redis: [--forgets]',
+        '  etcd, zookeeper, redis, postgres: [--newer]; redis: [--forgets]',
     );
     return 2;
   }

@@ -9,8 +9,8 @@ import { filesOf, root, textOf } from '../../test/repo/workspace.ts';
 import { codeBlocks } from './code-blocks.ts';
 
 /**
- * How many blocks of a page show code of the reader, which is not here: the tests of a new store, and
- * a program to simulate. Each new one needs a reason.
+ * How many blocks of a page show code of the reader, which is not here: the tests of a new store,
+ * and a program to simulate. Each new one needs a reason.
  */
 const UNCHECKED = { 'docs/adding-a-store.md': 2, 'packages/conformance/README.md': 2, 'packages/simulator/README.md': 1 };
 

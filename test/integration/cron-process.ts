@@ -1,7 +1,7 @@
 /**
  * A process of a fleet with jobs of one slot each second, which reports every run. Started by
- * `checks/cron-fleet.ts`. Arguments: the URL of a Redis with a namespace, how the fleet decides who runs
- * a slot, the number of jobs, how long a run takes in ms, and the ttl of the member in ms.
+ * `checks/cron-fleet.ts`. Arguments: the URL of a Redis with a namespace, how the fleet decides who
+ * runs a slot, the number of jobs, how long a run takes in ms, and the ttl of the member in ms.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -5,7 +5,9 @@ import { freshNamespace, storeUrl } from './checks/pair.ts';
 
 const WAIT_MS = 60_000;
 
-/** Kills, then pauses each process in turn, then kills all, and counts the slots in the meantime. */
+/**
+ * Kills, then pauses each process in turn, then kills all, and counts the slots in the meantime.
+ */
 async function countsOf(kind: CronKind) {
   const server = await startRedis();
   try {

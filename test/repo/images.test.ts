@@ -10,7 +10,10 @@ const STORE_IMAGE =
 const workflows = filesOf('.github/**/*.{yaml,yml}');
 const yaml = [...workflows, ...filesOf('**/*.{yaml,yml}')].filter((path) => path !== 'pnpm-lock.yaml');
 
-/** What the matches of a pattern's first group name in these files, without those that end as they should. */
+/**
+ * What the matches of a pattern's first group name in these files, without those that end as they
+ * should.
+ */
 function wrongIn(files: readonly string[], pattern: RegExp, right: RegExp): readonly string[] {
   return files.flatMap((path) =>
     [...textOf(path).matchAll(pattern)]

@@ -45,15 +45,15 @@ const RANDOM_NAME = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /**
  * Takes jobs of cron over by their names, such as all jobs with `@Cron` of a NestJS application:
- * `addCronJobs(cron, schedulerRegistry.getCronJobs())`. Stops the timer of each job, so that it runs
- * only as a job of the fleet's cron, and makes its callbacks awaited (`waitForCompletion`). Jobs that
- * are to run in every process must be left out.
+ * `addCronJobs(cron, schedulerRegistry.getCronJobs())`. Stops the timer of each job, so that it
+ * runs only as a job of the fleet's cron, and makes its callbacks awaited (`waitForCompletion`).
+ * Jobs that are to run in every process must be left out.
  *
- * In a callback, `FleetCron.currentRun` has the slot, the term and the signal. `@nestjs/schedule` logs
- * an error of a method itself, so such a run counts as finished.
+ * In a callback, `FleetCron.currentRun` has the slot, the term and the signal. `@nestjs/schedule`
+ * logs an error of a method itself, so such a run counts as finished.
  *
- * @throws As `cron.add` does. `INVALID_OPTION` for a job of `@Cron` without a `name`, whose random name
- *   differs in each process. The jobs before it have been taken over.
+ * @throws As `cron.add` does. `INVALID_OPTION` for a job of `@Cron` without a `name`, whose random
+ *   name differs in each process. The jobs before it have been taken over.
  */
 export function addCronJobs(cron: FleetCron, jobs: Iterable<readonly [name: string, job: CronJobLike]>, options: JobOptions = {}): void {
   for (const [name, job] of jobs) {

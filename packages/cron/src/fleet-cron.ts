@@ -19,7 +19,9 @@ export interface JobOptions {
    * others are reported. From 1 to 100. Default 1.
    */
   readonly maxLate?: number;
-  /** How long after its time a slot is not yet missed, in ms. From 0 to 86,400,000. Default 1,000. */
+  /**
+   * How long after its time a slot is not yet missed, in ms. From 0 to 86,400,000. Default 1,000.
+   */
   readonly graceMs?: number;
 }
 
@@ -49,9 +51,10 @@ export interface CronParticipant {
 /**
  * Runs jobs in the leader of an election, each slot of a job at most once in the whole fleet. The
  * leader claims a slot in the store before it runs the job, by a write that the store refuses after
- * a newer term has begun. So a slot that is recorded does not run again, whoever leads next. A leader
- * that dies between the claim and the end of the work loses that run, and the next leader reports
- * it. Work that must not be lost has to be repeatable, and to note itself what is left to do.
+ * a newer term has begun. So a slot that is recorded does not run again, whoever leads next. A
+ * leader that dies between the claim and the end of the work loses that run, and the next leader
+ * reports it. Work that must not be lost has to be repeatable, and to note itself what is left to
+ * do.
  *
  * One job runs one slot at a time. Different jobs run side by side. For one election per job, give
  * each job a `FleetCron` of its own. All processes need the same election and job names.
@@ -85,12 +88,12 @@ export class FleetCron {
   }
 
   /**
-   * Adds a job before `run` is called. The first leader that has a new job counts its slots from then
-   * on. The name is a part of the key of the job's last slot, `cron/<election>/<job>`: a job that is
-   * renamed is a new job.
+   * Adds a job before `run` is called. The first leader that has a new job counts its slots from
+   * then on. The name is a part of the key of the job's last slot, `cron/<election>/<job>`: a job
+   * that is renamed is a new job.
    *
-   * Work that throws is reported. Its slot does not run again. Work that throws a fence's `STALE_TERM`
-   * ends the leadership, as in `election.lead`.
+   * Work that throws is reported. Its slot does not run again. Work that throws a fence's
+   * `STALE_TERM` ends the leadership, as in `election.lead`.
    *
    * @throws `INVALID_NAME`. `INVALID_OPTION`, also for a name that has been added, and after `run`.
    */
@@ -107,9 +110,10 @@ export class FleetCron {
    * Campaigns, and runs the jobs while this process leads. Resolves when the member closes, after
    * `shutdownOn` for example; a run under way is drained first, for `drainMs` at most.
    *
-   * @throws As `election.lead` does; `ALREADY_CAMPAIGNING` also while `run` is under way. Aborting the
-   *   signal drains the work, resigns, and rejects. `INVALID_OPTION` when a schedule returns a time in
-   *   the past, and what it throws. `FOREIGN_DATA` if the key of a job holds something else.
+   * @throws As `election.lead` does; `ALREADY_CAMPAIGNING` also while `run` is under way. Aborting
+   *   the signal drains the work, resigns, and rejects. `INVALID_OPTION` when a schedule returns a
+   *   time in the past, and what it throws. `FOREIGN_DATA` if the key of a job holds something
+   *   else.
    */
   async run(options: SignalOptions = {}): Promise<void> {
     const signal = checkSignal(options);

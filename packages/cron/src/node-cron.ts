@@ -9,9 +9,9 @@ import type { ClaimedRun, CronRun, CronTerm } from './term.ts';
 /** The options of a {@link NodeCronCoordinator}. */
 export interface NodeCronOptions extends Omit<JobOptions, 'maxLate'> {
   /**
-   * With `misfire: 'run'`: how long a process that does not lead keeps the last slot of a task, to run
-   * it if it is elected meanwhile, in ms. At least the member's ttl, so that a failover misses no
-   * slot. With `noOverlap`, node-cron warns of each slot that comes during this time. From 0 to
+   * With `misfire: 'run'`: how long a process that does not lead keeps the last slot of a task, to
+   * run it if it is elected meanwhile, in ms. At least the member's ttl, so that a failover misses
+   * no slot. With `noOverlap`, node-cron warns of each slot that comes during this time. From 0 to
    * 3,600,000. Default 30,000.
    */
   readonly holdMs?: number;
@@ -28,13 +28,13 @@ interface HeldSlot {
 const ISO_LENGTH = 24;
 
 /**
- * A `RunCoordinator` of node-cron 4.5 and later: `schedule(expression, task, { name, distributed: true,
- * runCoordinator })`. The process that leads claims the slot, and only that process runs the task. The
- * name of the task is the name of the job.
+ * A `RunCoordinator` of node-cron 4.5 and later: `schedule(expression, task, { name, distributed:
+ * true, runCoordinator })`. The process that leads claims the slot, and only that process runs the
+ * task. The name of the task is the name of the job.
  *
- * node-cron knows only the present slot, so of several missed slots at most the latest runs late, and
- * slots that pass while no process runs are not noticed. node-cron keeps the errors of a task to
- * itself, so a task that throws counts as finished.
+ * node-cron knows only the present slot, so of several missed slots at most the latest runs late,
+ * and slots that pass while no process runs are not noticed. node-cron keeps the errors of a task
+ * to itself, so a task that throws counts as finished.
  */
 export class NodeCronCoordinator {
   readonly #cron: FleetCron;
@@ -55,9 +55,9 @@ export class NodeCronCoordinator {
   }
 
   /**
-   * Called by node-cron at each slot of a task. True in one process of the fleet, after it has claimed
-   * the slot. Rejects if `cron.run()` is not under way, and with errors of the store: node-cron then
-   * logs the error and skips the slot in this process.
+   * Called by node-cron at each slot of a task. True in one process of the fleet, after it has
+   * claimed the slot. Rejects if `cron.run()` is not under way, and with errors of the store:
+   * node-cron then logs the error and skips the slot in this process.
    */
   async shouldRun(key: string): Promise<boolean> {
     const { job, slot } = parseKey(key);

@@ -2,7 +2,9 @@
 
 import { checkFunction, invalidOption } from '@incumbent/core/adapter';
 
-/** The times at which a job runs. A `Cron` of croner is one. `cronSchedule` makes one for `cron`. */
+/**
+ * The times at which a job runs. A `Cron` of croner is one. `cronSchedule` makes one for `cron`.
+ */
 export interface Schedule {
   /**
    * Returns the first slot after this time, or null if there is none. A later time never has an
@@ -54,9 +56,9 @@ export function nextSlot(schedule: Schedule, afterMs: SlotMs): SlotMs | undefine
 }
 
 /**
- * Of the slots from `first`, which is one, up to `untilMs`: the last one that is too many if only the
- * latest `keep` of them run late. Undefined if all of them may. Costs `keep` calls of the schedule, and
- * 60 for each of them if there are more, however long the gap is.
+ * Of the slots from `first`, which is one, up to `untilMs`: the last one that is too many if only
+ * the latest `keep` of them run late. Undefined if all of them may. Costs `keep` calls of the
+ * schedule, and 60 for each of them if there are more, however long the gap is.
  */
 export function lastDropped(schedule: Schedule, first: SlotMs, untilMs: number, keep: number): SlotMs | undefined {
   let end: SlotMs | undefined = first;

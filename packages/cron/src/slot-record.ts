@@ -7,10 +7,10 @@ import type { Leadership, StoredValue, ValueCodec } from '@incumbent/core';
 import { dateOf, type SlotMs, slotOf } from './schedule.ts';
 
 /**
- * What became of a slot. `new`: no slot, but the time since which slots of this job count. `started`:
- * the slot was claimed, and its run has not finished, or nobody knows. `finished` and `failed`: its
- * run returned or threw. `missed`: it did not run, and will not. `interrupted`: the leadership under
- * which it was started ended before its run was recorded as finished.
+ * What became of a slot. `new`: no slot, but the time since which slots of this job count.
+ * `started`: the slot was claimed, and its run has not finished, or nobody knows. `finished` and
+ * `failed`: its run returned or threw. `missed`: it did not run, and will not. `interrupted`: the
+ * leadership under which it was started ended before its run was recorded as finished.
  */
 const STATES = ['new', 'started', 'finished', 'failed', 'missed', 'interrupted'] as const;
 type SlotState = (typeof STATES)[number];
@@ -54,9 +54,10 @@ export class SlotBook {
   }
 
   /**
-   * Reads the last slot. A new job starts with `nowMs`, so that it misses no slot from then on. Marks a
-   * slot that another leadership has started as interrupted, after a call of `onInterrupted`: that
-   * leadership can no longer record the end of the run, and a crash here must not hide it.
+   * Reads the last slot. A new job starts with `nowMs`, so that it misses no slot from then on.
+   * Marks a slot that another leadership has started as interrupted, after a call of
+   * `onInterrupted`: that leadership can no longer record the end of the run, and a crash here must
+   * not hide it.
    */
   async open(nowMs: number, onInterrupted: (slot: SlotRecord) => void): Promise<SlotMs> {
     const term = this.#term;
@@ -78,7 +79,10 @@ export class SlotBook {
     return this.#advance(slot, 'started');
   }
 
-  /** Records that no slot up to this one runs any more. False if this one or a later one is recorded. */
+  /**
+   * Records that no slot up to this one runs any more. False if this one or a later one is
+   * recorded.
+   */
   async miss(slot: SlotMs): Promise<boolean> {
     return this.#advance(slot, 'missed');
   }

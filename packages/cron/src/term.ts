@@ -23,8 +23,8 @@ export interface CronRun {
 }
 
 /**
- * What happens to a slot that no process has claimed in time. `run`: it runs late. `report`: it does
- * not run, and is reported. `skip`: it does not run, silently.
+ * What happens to a slot that no process has claimed in time. `run`: it runs late. `report`: it
+ * does not run, and is reported. `skip`: it does not run, silently.
  */
 export type Misfire = 'run' | 'report' | 'skip';
 
@@ -89,8 +89,8 @@ export class CronTerm {
   }
 
   /**
-   * Claims a slot for a scheduler that runs the work itself. Undefined if the slot has been claimed,
-   * or if the leadership has ended.
+   * Claims a slot for a scheduler that runs the work itself. Undefined if the slot has been
+   * claimed, or if the leadership has ended.
    */
   async claim(job: string, slot: SlotMs, graceMs: number): Promise<ClaimedRun | undefined> {
     const { book } = await this.#open(job, slot - 1);
@@ -123,7 +123,9 @@ export class CronTerm {
     }
   }
 
-  /** Waits for the slot after `last`, or deals with it. Returns the last slot that is dealt with. */
+  /**
+   * Waits for the slot after `last`, or deals with it. Returns the last slot that is dealt with.
+   */
   async #step(job: Job, book: SlotBook, last: SlotMs): Promise<SlotMs> {
     const { clock } = this.#context;
     const now = clock.wall();

@@ -1,4 +1,7 @@
-/** node-cron reads the system's clock and timers, so the fake ones of vitest move with the cluster's. */
+/**
+ * node-cron reads the system's clock and timers, so the fake ones of vitest move with the
+ * cluster's.
+ */
 
 import { createTask, type ScheduledTask, type TaskContext, type TaskOptions } from 'node-cron';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';

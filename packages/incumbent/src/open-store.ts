@@ -52,8 +52,8 @@ const adapters: ReadonlyMap<string, Adapter> = new Map([
 export interface OpenStoreOptions {
   /**
    * How long to try again while the store cannot be reached or cannot serve, in ms. From 0 to
-   * Infinity. Default 0: the first failure rejects. With `INCUMBENT_DEBUG=1` or `NODE_DEBUG=incumbent`
-   * in the environment, a line on standard error says so every few seconds.
+   * Infinity. Default 0: the first failure rejects. With `INCUMBENT_DEBUG=1` or
+   * `NODE_DEBUG=incumbent` in the environment, a line on standard error says so every few seconds.
    */
   readonly waitMs?: number;
   /** Aborts the wait. An attempt under way goes on until it has an answer. */

@@ -4,8 +4,9 @@
  * `unknown`.
  *
  * PostgreSQL rolls a statement back when it reports an error, so most of its errors are a certain
- * no. An error of the machine is not: if it happens while the commit is written, the server crashes,
- * reports the same SQLSTATE, and may find the commit when it starts again. The SQLSTATEs are those of https://www.postgresql.org/docs/17/errcodes-appendix.html.
+ * no. An error of the machine is not: if it happens while the commit is written, the server
+ * crashes, reports the same SQLSTATE, and may find the commit when it starts again. The SQLSTATEs
+ * are those of https://www.postgresql.org/docs/17/errcodes-appendix.html.
  */
 
 import type { Key } from '@incumbent/core';
@@ -129,7 +130,8 @@ const ANSWERS: Readonly<Record<string, Verdict | undefined>> = {
   '25006': NOT_NOW,
   // The lock was not free within the call's time.
   '55P03': NOT_NOW,
-  // Cancelled: by an operator, or by a statement_timeout of the role. The statement was rolled back.
+  // Cancelled: by an operator, or by a statement_timeout of the role. The statement was rolled
+  // back.
   '57014': NOT_NOW,
   '57P03': NOT_NOW,
   '53300': NOT_NOW,

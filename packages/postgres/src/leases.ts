@@ -37,7 +37,9 @@ export async function revokeLease(calls: StoreCalls, lease: LeaseId, options: Ca
   await calls.run({ method: 'revokeLease', name: 'revoke_lease', args: [text(lease)], read: () => undefined }, call);
 }
 
-/** Whether this package can have granted a lease of this name. PostgreSQL refuses some other texts. */
+/**
+ * Whether this package can have granted a lease of this name. PostgreSQL refuses some other texts.
+ */
 export function isOurs(lease: LeaseId): boolean {
   return /^[0-9a-f]{24}$/.test(lease);
 }

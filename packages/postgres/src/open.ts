@@ -1,4 +1,6 @@
-/** Opens the store: connects, creates the schema if needed, and checks what the server guarantees. */
+/**
+ * Opens the store: connects, creates the schema if needed, and checks what the server guarantees.
+ */
 
 import type { Store } from '@incumbent/core';
 import { CallTime } from '@incumbent/network';
@@ -34,8 +36,8 @@ const DENIED = '42501';
  * - `UNAVAILABLE`: only standbys answered, or the server is starting or has too many connections.
  * - `UNAUTHENTICATED`: the user, the password or a certificate is wrong.
  * - `PERMISSION_DENIED`: the role may not use the schema, or may not create it.
- * - `UNSUPPORTED`: the server is older than 13, there is no such database, or `migrate` is false and
- *   the schema is missing or old.
+ * - `UNSUPPORTED`: the server is older than 13, there is no such database, or `migrate` is false
+ *   and the schema is missing or old.
  *
  * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`) for options that cannot be used,
  * and with the system's error if a file that the URL names cannot be read.

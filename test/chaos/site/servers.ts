@@ -1,17 +1,19 @@
-/** Stores with servers: three of each, except Redis, which has one. */
+/** Stores with servers: three of each, except PostgreSQL and Redis, which have one. */
 
 import {
   Balancer,
   findFreezableDisk,
   startConsulCluster,
   startEtcdCluster,
+  startPostgres,
   startProxy,
   startRedis,
   startZookeeperCluster,
   type Cluster,
   type OwnServer,
 } from '@incumbent/test-support';
-import { consulHost, etcdHost, redisHost, zookeeperHost, type Host } from '../../integration/checks/hosts.ts';
+import { consulHost, etcdHost, postgresHost, redisHost, zookeeperHost, type Host } from '../../integration/checks/hosts.ts';
+import { storeUrl } from '../../integration/checks/pair.ts';
 import { NAMESPACE, RECORD } from '../names.ts';
 import { holdersEntry } from './operator.ts';
 import type { Site, SiteOptions } from './site.ts';
@@ -57,6 +59,12 @@ export async function openConsulSite(): Promise<Site> {
   return site({ ...clusterParts(service), host: consulHost, endpointsOf, mayEndEarly: true });
 }
 
+/** The wall clock of the server is not set, so it may not end leases early. */
+export async function openPostgresSite({ version }: SiteOptions): Promise<Site> {
+  const service = await startPostgres({ version });
+  return site({ host: postgresHost, service, servers: [service], leader: async () => 0, mayEndEarly: false });
+}
+
 /** A Redis that keeps what it acknowledges may not end leases early, unlike others. */
 export async function openRedisSite({ version, forgets }: SiteOptions): Promise<Site> {
   const service = await startRedis({ version, persistent: !forgets });
@@ -79,8 +87,7 @@ function clusterParts(service: Cluster): Pick<Parts, 'service' | 'servers' | 'le
 
 function site({ host, service, endpointsOf = () => service.endpoints, isBalanced = () => false, ...parts }: Parts): Site {
   const opened: AsyncDisposable[] = [];
-  const url = (endpoints: readonly string[]): string =>
-    `${host.store}://${endpoints.map((one) => new URL(one).host).join(',')}/${NAMESPACE}`;
+  const url = (endpoints: readonly string[]): string => storeUrl(endpoints, NAMESPACE, host.store);
   const ownUrl = url(service.endpoints.slice(0, host.store === 'consul' ? 1 : undefined));
   return {
     ...parts,

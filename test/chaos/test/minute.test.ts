@@ -9,7 +9,7 @@ import { tableOf } from '../table.ts';
 const SEED = 7;
 const MINUTES = 0.75;
 
-const stores: readonly StoreName[] = ['consul', 'etcd', 'redis', 'sqlite', 'zookeeper'];
+const stores: readonly StoreName[] = ['consul', 'etcd', 'postgres', 'redis', 'sqlite', 'zookeeper'];
 
 describe('a minute of faults', () => {
   for (const store of stores) {

@@ -6,8 +6,8 @@ import { WAIT_MS } from './pair.ts';
 const PROCESS = new URL('../cron-process.ts', import.meta.url);
 
 /**
- * How a fleet decides which process runs a slot: `@incumbent/cron`, or node-cron with a lock in Redis
- * for each slot, which is kept until its ttl or released after the run.
+ * How a fleet decides which process runs a slot: `@incumbent/cron`, or node-cron with a lock in
+ * Redis for each slot, which is kept until its ttl or released after the run.
  */
 export type CronKind = 'fleet' | 'kept' | 'released';
 

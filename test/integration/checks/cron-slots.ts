@@ -1,4 +1,6 @@
-/** Scheduled jobs of a fleet whose processes are killed and paused, beside node-cron with a lock. */
+/**
+ * Scheduled jobs of a fleet whose processes are killed and paused, beside node-cron with a lock.
+ */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -13,7 +13,7 @@ import { counting, type Counts } from '../counting-store.ts';
 import { unaryRequests } from '../etcd-metrics.ts';
 import { HttpRequests } from '../http-requests.ts';
 import { onServer, type Check, type Figures } from './check.ts';
-import { consulHost, etcdHost, redisHost, zookeeperHost, type Host } from './hosts.ts';
+import { consulHost, etcdHost, postgresHost, redisHost, zookeeperHost, type Host } from './hosts.ts';
 import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
 const CANDIDATES = [2, 100, 500];
@@ -62,6 +62,8 @@ const etcdMeter: Meter = {
   how: `${byCalls(etcdHost).how} afterwards: what the server itself counted from the kill until half a second later, the new leader's own reads included.`,
   served: ({ url }) => unaryRequests(url),
 };
+
+const postgresMeter: Meter = byCalls(postgresHost);
 
 const redisMeter: Meter = byCalls(redisHost);
 
@@ -166,3 +168,4 @@ export const etcdFailoverRequests: Check = failoverRequests(etcdMeter);
 export const zookeeperFailoverRequests: Check = failoverRequests(zookeeperMeter);
 export const consulFailoverRequests: Check = failoverRequests(consulMeter);
 export const redisFailoverRequests: Check = failoverRequests(redisMeter);
+export const postgresFailoverRequests: Check = failoverRequests(postgresMeter);

@@ -7,6 +7,7 @@ import {
   startConsulCluster,
   startEtcd,
   startEtcdCluster,
+  startPostgres,
   startZookeeper,
   startRedis,
   startZookeeperCluster,
@@ -17,7 +18,7 @@ import {
 } from '@incumbent/test-support';
 
 export interface Host {
-  readonly store: 'consul' | 'etcd' | 'redis' | 'zookeeper';
+  readonly store: 'consul' | 'etcd' | 'postgres' | 'redis' | 'zookeeper';
   /** The prefix of the names of its checks. */
   readonly prefix: string;
   /** How the operator deletes a key, in words. */
@@ -84,6 +85,33 @@ export const redisHost: Host = {
     assert.match(await server.ctl(['DEL', place(key)]), /^1/, 'redis-cli deleted one key');
   },
 };
+
+export const postgresHost: Host = {
+  store: 'postgres',
+  prefix: 'postgres-',
+  deletes: '`DELETE` by psql',
+  start: () => startPostgres(),
+  hasKey: async (server, prefix) => {
+    const { namespace, key } = parts(prefix);
+    return (await server.ctl(['-c', `SELECT key FROM incumbent.keys WHERE ${keysOf(namespace)} AND starts_with(key, '${key}')`])) !== '';
+  },
+  deleteKey: async (server, path) => {
+    const { namespace, key } = parts(path);
+    const deleted = await server.ctl(['-c', `DELETE FROM incumbent.keys WHERE ${keysOf(namespace)} AND key = '${key}' RETURNING key`]);
+    assert.equal(deleted.trim(), key, 'psql deleted one key');
+  },
+};
+
+/** The condition for the keys of a namespace, whose name needs no escapes. */
+export function keysOf(namespace: string): string {
+  return `namespace = (SELECT id FROM incumbent.namespaces WHERE name = '${namespace}')`;
+}
+
+/** `my-app/elections/…` is the key `elections/…` of the namespace `my-app`. */
+function parts(path: string): { readonly namespace: string; readonly key: string } {
+  const [namespace = '', ...rest] = path.split('/');
+  return { namespace, key: rest.join('/') };
+}
 
 /** The Redis form of a key: `my-app/elections/…` is stored as `{my-app}/elections/…`. */
 function place(key: string): string {

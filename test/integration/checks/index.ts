@@ -1,22 +1,29 @@
 import type { Check } from './check.ts';
 import { followerCutOff } from './follower.ts';
 import { consulAgentCutOff, consulAgentRestart, consulCrash, consulMany } from './consul.ts';
-import { consulHost, etcdHost, redisHost, zookeeperHost } from './hosts.ts';
+import { consulHost, etcdHost, postgresHost, redisHost, zookeeperHost } from './hosts.ts';
 import { composeCheck } from './compose.ts';
 import { containers } from './containers.ts';
 import { cronSlots } from './cron-slots.ts';
 import { redisForged } from './forged.ts';
 import { idle, massLoss } from './cost.ts';
-import { consulFailoverRequests, etcdFailoverRequests, redisFailoverRequests, zookeeperFailoverRequests } from './failover-requests.ts';
+import {
+  consulFailoverRequests,
+  etcdFailoverRequests,
+  postgresFailoverRequests,
+  redisFailoverRequests,
+  zookeeperFailoverRequests,
+} from './failover-requests.ts';
 import { hostileServers } from './hostile.ts';
 import { isValid } from './is-valid.ts';
 import { kafkaEtcd, kafkaSqlite } from './kafka.ts';
+import { postgresManyElections, redisManyElections } from './many-elections.ts';
 import { redisOldPrimary } from './old-primary.ts';
 import { etcdOneWayCut } from './one-way.ts';
 import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator.ts';
 import { clusterKill, serverKill } from './outages.ts';
 import { claimTimeout } from './claim-timeout.ts';
-import { blackhole, sigstop } from './pauses.ts';
+import { blackhole, crash, sigstop } from './pauses.ts';
 import { etcdRaftLeaderDeposed, raftLeaderPaused } from './raft-leader.ts';
 import { reaperChecks, reaperMemory } from './reaper.ts';
 import { peerBestEffort } from './peer-best-effort.ts';
@@ -25,7 +32,6 @@ import { peerSimulation } from './peer-simulation.ts';
 import { peerVoteFile } from './peer-vote-file.ts';
 import { peerKills } from './peers.ts';
 import { postgresFence } from './postgres-fence.ts';
-import { redisCrash, redisManyElections } from './redis.ts';
 import { runPaused } from './run.ts';
 import { runPeers } from './run-peers.ts';
 import { simulations } from './simulation.ts';
@@ -57,12 +63,17 @@ const sqliteChecks: readonly Check[] = [sqliteKill, sqliteHandover, sqliteStorm,
 
 const peerChecks: readonly Check[] = [peerKills, peerVoteFile];
 
-const postgresChecks: readonly Check[] = [postgresFence];
+const postgresChecks: readonly Check[] = [
+  ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill, crash].map((check) => check(postgresHost)),
+  postgresFailoverRequests,
+  postgresFence,
+  postgresManyElections,
+  reaperChecks.postgres,
+];
 
 const redisChecks: readonly Check[] = [
-  ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill].map((check) => check(redisHost)),
+  ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill, crash].map((check) => check(redisHost)),
   redisFailoverRequests,
-  redisCrash,
   redisManyElections,
   redisOldPrimary,
   redisForged,

@@ -23,8 +23,8 @@ export function freshNamespace(): string {
   return `verify-${process.pid}-${namespaces}`;
 }
 
-/** `etcd://host:port,…/namespace` for the addresses of servers and proxies. */
-export function storeUrl(endpoints: readonly string[], namespace: string, store: Host['store'] | 'postgres' = 'etcd'): string {
+/** The URL of a store, for the addresses of servers and proxies. */
+export function storeUrl(endpoints: readonly string[], namespace: string, store: Host['store'] = 'etcd'): string {
   const hosts = endpoints.map((endpoint) => new URL(endpoint).host).join(',');
   // The user and the database that the tests' servers have.
   return store === 'postgres' ? `postgres://test@${hosts}/postgres?namespace=${namespace}` : `${store}://${hosts}/${namespace}`;

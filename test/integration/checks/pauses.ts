@@ -1,11 +1,12 @@
-/** A leader that is cut off or stopped. */
+/** A leader that is cut off, stopped or killed. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { now } from '../history.ts';
-import type { Check } from './check.ts';
+import { checkHistory } from '@incumbent/conformance';
+import { historyOf, now } from '../history.ts';
+import { onServer, type Check } from './check.ts';
 import type { Host } from './hosts.ts';
-import { at, lastValid, onPair, WAIT_MS, TTL_MS } from './pair.ts';
+import { at, ELECTION, freshNamespace, lastValid, onPair, spawnMember, storeUrl, termOf, TTL_MS, WAIT_MS } from './pair.ts';
 
 export const blackhole = (host: Host): Check => ({
   name: `${host.prefix}blackhole`,
@@ -48,4 +49,38 @@ export const sigstop = (host: Host): Check => ({
     assert.equal(stale, 0);
     return { stale, failoverMs: at(elected) - stoppedAt, toldAfterWakingMs: at(ended) - wokenAt };
   }),
+});
+
+/** The ttl of a leader that is killed, in ms. */
+const CRASH_TTL_MS = 2_000;
+const FOLLOWS_WITHIN_MS = 2_200;
+
+/** For stores that end a lease a few ms after its ttl. */
+export const crash = (host: Host): Check => ({
+  name: `${host.prefix}crash`,
+  claim: `A leader that is killed (kill -9) is followed within ${FOLLOWS_WITHIN_MS} ms at a ttl of ${CRASH_TTL_MS} ms.`,
+  method:
+    `Two processes, ttl ${CRASH_TTL_MS} ms, on one ${host.store}; the leader is killed at a random phase of its renewals. next: from the kill to the other one being told that it ` +
+    'leads, in the next term.',
+  runs: 20,
+  parallel: 2,
+  open: onServer(
+    () => host.start(),
+    async (server, { random, isTimed }) => {
+      const url = storeUrl([server.url], freshNamespace(), host.store);
+      await using a = await spawnMember(url, 'a', CRASH_TTL_MS);
+      const first = await a.waitFor('elected', { withinMs: WAIT_MS });
+      await using b = await spawnMember(url, 'b', CRASH_TTL_MS);
+      await sleep(CRASH_TTL_MS / 2 + random() * CRASH_TTL_MS);
+      a.sigkill();
+      const killedAt = now();
+      const elected = await b.waitFor('elected', { withinMs: WAIT_MS });
+      const nextMs = at(elected) - killedAt;
+      assert.equal(termOf(elected), termOf(first) + 1n);
+      assert.ok(!isTimed || nextMs <= FOLLOWS_WITHIN_MS, `it took ${nextMs} ms`);
+      const events = [...historyOf(a, 'a', ELECTION), { type: 'died' as const, at: killedAt, member: 'a' }, ...historyOf(b, 'b', ELECTION)];
+      assert.deepEqual(checkHistory(events, { unfinished: true }), []);
+      return { figures: { nextMs } };
+    },
+  ),
 });

@@ -12,7 +12,7 @@ import { checkHistory, type HistoryEvent } from '@incumbent/conformance';
 import { makeScratch, spawnScript, type ScriptProcess } from '@incumbent/test-support';
 import { historyOf, now } from '../history.ts';
 import type { Check } from './check.ts';
-import { consulHost, etcdHost, redisHost, zookeeperHost, type Host } from './hosts.ts';
+import { consulHost, etcdHost, postgresHost, redisHost, zookeeperHost, type Host } from './hosts.ts';
 import { at, ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl } from './pair.ts';
 
 const TTL_MS = 10_000;
@@ -122,6 +122,7 @@ function reaperCheck(store: string, place: () => Promise<OpenedStore>): Check {
 const places: Readonly<Record<Host['store'] | 'sqlite', () => Promise<OpenedStore>>> = {
   consul: () => placeOn(consulHost),
   etcd: () => placeOn(etcdHost),
+  postgres: () => placeOn(postgresHost),
   redis: () => placeOn(redisHost),
   sqlite: async () => {
     const folder = await makeScratch('reaper');
@@ -138,6 +139,7 @@ async function placeOn(host: Host): Promise<OpenedStore> {
 export const reaperChecks: Readonly<Record<keyof typeof places, Check>> = {
   consul: reaperCheck('consul', places.consul),
   etcd: reaperCheck('etcd', places.etcd),
+  postgres: reaperCheck('postgres', places.postgres),
   redis: reaperCheck('redis', places.redis),
   sqlite: reaperCheck('sqlite', places.sqlite),
   zookeeper: reaperCheck('zookeeper', places.zookeeper),

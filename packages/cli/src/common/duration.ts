@@ -13,8 +13,8 @@ export interface DurationRange {
 }
 
 /**
- * Parses `500ms`, `15s`, `1.5m`, `1h` or `0` to ms. @throws A usage error that names the option, the
- * value and what is allowed. `range` is for this error: the command checks it.
+ * Parses `500ms`, `15s`, `1.5m`, `1h` or `0` to ms. @throws A usage error that names the option,
+ * the value and what is allowed. `range` is for this error: the command checks it.
  */
 export function parseDuration(option: string, text: string, range?: DurationRange): number {
   const ms = durationOf(text);

@@ -37,8 +37,9 @@ const CHECK_SPREAD = 0.25;
 
 /**
  * How long a candidate waits for a better event of the same swap, in ms: after the entry ahead has
- * gone, for the end of its term; after its own record has appeared, for the mark in its entry. Their
- * watches may show the changes of one swap one after the other. After a crash, nothing else comes.
+ * gone, for the end of its term; after its own record has appeared, for the mark in its entry.
+ * Their watches may show the changes of one swap one after the other. After a crash, nothing else
+ * comes.
  */
 const SAME_SWAP_MS = 2;
 

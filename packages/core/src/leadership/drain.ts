@@ -15,7 +15,7 @@ export class Drain {
   /** Created with the first work. */
   #works: Set<Promise<unknown>> | undefined;
   #leadWork: Promise<unknown> | undefined;
-  /** All work is known: it was passed in, or its owner has said that it stopped. */
+  /** True if all work is known: it was passed to `add`, or its owner has called `workStopped`. */
   #isAccountedFor = false;
   #mayHaveUntracked = false;
   #changed: (() => void) | undefined;
@@ -45,7 +45,7 @@ export class Drain {
     this.#leadWork = this.add(work);
   }
 
-  /** Called if an operator ends the leadership. Work that was not passed to `add` may run. */
+  /** Called if an operator ends the leadership: work that was not passed to `add` may run. */
   expectUntrackedWork(): void {
     this.#mayHaveUntracked = true;
   }
@@ -61,8 +61,8 @@ export class Drain {
 
   /**
    * Resolves with true when all work has stopped, or with false at `until` on the monotonic clock.
-   * If no work was passed in: a leadership that its holder gave up (`lost` is false) has no work,
-   * and every other one may have some.
+   * If no work was passed in, a leadership that its holder gave up (`lost` is false) has no work.
+   * Every other leadership may have some.
    */
   async wait(until: number, lost: boolean): Promise<boolean> {
     this.#isAccountedFor ||= !(lost || this.#mayHaveUntracked) || !this.#isEmpty;

@@ -1,4 +1,6 @@
-/** Says in words why a leadership ended: for the message of its error, and the `why` of its event. */
+/**
+ * Explains why a leadership ended, for the message of its error and the `why` of its event.
+ */
 
 import { isIncumbentError } from '../base/errors.ts';
 import type { LeadershipEnd } from './release-machine.ts';

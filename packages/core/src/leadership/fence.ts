@@ -28,6 +28,7 @@ export class Fence {
     explainDetached(Fence, 'fence');
   }
 
+  /** @throws `INVALID_OPTION` for a `highest` out of range, or an unknown option. */
   constructor(options: FenceOptions = {}) {
     checkKnown('fence', options, ['highest']);
     const { highest = 0n } = options;

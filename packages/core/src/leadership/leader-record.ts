@@ -90,8 +90,8 @@ export class LeaderRecordWriter {
   }
 
   /**
-   * Writes a value after the earlier writes. Retries until the outcome is certain, or `call` rejects
-   * with an error that a retry does not solve.
+   * Writes a value after the earlier writes. Retries until the outcome is certain, or `call`
+   * rejects with an error that a retry does not solve.
    */
   async write(payload: Payload, how: Writing): Promise<Written> {
     this.#publications += 1;
@@ -117,7 +117,7 @@ export class LeaderRecordWriter {
   async #try(put: Uint8Array, call: Call): Promise<Written | 'again'> {
     const [{ store }, keys] = [this.#context, this.#keys];
     try {
-      // Rejects if the leadership has ended: that must end the retries.
+      // `call` rejects if the leadership has ended, which must end the retries.
       if (this.#revision === undefined) {
         const found = this.#found(await call((options) => store.read(keys.leader, options)), put);
         if (found !== 'again' || this.#revision === undefined) return found;
@@ -140,7 +140,7 @@ export class LeaderRecordWriter {
     return current === null ? 'again' : this.#found(current, put);
   }
 
-  /** What the record that was read says about the write. */
+  /** Judges the write by the record that was read. */
   #found(current: Entry | undefined, put: Uint8Array): Written | 'again' {
     if (current === undefined) return 'deleted';
     if (!this.isMine(current)) return 'replaced';

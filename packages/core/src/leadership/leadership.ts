@@ -100,8 +100,8 @@ export class Leadership<V = unknown> {
   }
 
   /**
-   * Resolves after the drain, when the store holds nothing of this term any more, or what it holds
-   * goes with the lease. Never rejects.
+   * Resolves after the drain, when the keys of this term are deleted, or will be deleted with
+   * the lease. Never rejects.
    */
   get released(): Promise<void> {
     return this.#released.promise;
@@ -145,7 +145,7 @@ export class Leadership<V = unknown> {
     return { election: this.#spec.election, term: String(this.term), memberId: this.memberId, state: this.state };
   }
 
-  /** Throws `LEADERSHIP_ENDED` if `isValid()` is false. */
+  /** @throws `LEADERSHIP_ENDED` if `isValid()` is false. */
   assertValid(): void {
     if (this.isValid()) return;
     throw this.signal.reason ?? this.#error(this.#explain('deadline'));
@@ -160,8 +160,8 @@ export class Leadership<V = unknown> {
   }
 
   /**
-   * Writes these changes together with the guard, all or nothing. Takes at most the store's
-   * `maxChanges` minus one, as the guard is a change too.
+   * Writes these changes together with the guard, all or nothing. The guard counts as a change, so
+   * the limit is one change less than the store's `maxChanges`.
    *
    * @throws `LEADERSHIP_ENDED`. `TOO_LARGE` for too many changes. `INVALID_OPTION` for a key of the
    *   SDK. The signal's reason. Every other error of `compareAndSwap`: after one whose outcome is
@@ -176,8 +176,8 @@ export class Leadership<V = unknown> {
   }
 
   /**
-   * A value in the store that this leader reads and changes: JSON, or encoded by a `codec`. Throws
-   * `INVALID_OPTION` for a malformed key, a key of the SDK, or wrong options.
+   * A value in the store that this leader reads and changes: JSON, or encoded by a `codec`.
+   * @throws `INVALID_OPTION` for a malformed key, a key of the SDK, or wrong options.
    */
   stored<T>(key: Key, options: ValueOptions<T> = {}): StoredValue<T> {
     return new StoredValue(this.#context, this, key, options);
@@ -187,8 +187,8 @@ export class Leadership<V = unknown> {
    * Changes the published value within this term. Retries until the outcome is certain. Resolves
    * when the store has the value, so that observers can see it.
    *
-   * @throws `LEADERSHIP_ENDED` if the leadership ends first; the value may have been published. The
-   *   signal's reason, likewise. `INVALID_OPTION` for a value that cannot be encoded. `TOO_LARGE`.
+   * @throws `LEADERSHIP_ENDED` if the leadership ends first, or the signal's reason: the value may
+   *   have been published. `INVALID_OPTION` for a value that cannot be encoded. `TOO_LARGE`.
    */
   async publish(value: V, options: SignalOptions = {}): Promise<void> {
     const payload = this.#spec.codec.encode(value);
@@ -226,7 +226,7 @@ export class Leadership<V = unknown> {
   /**
    * Gives the leadership up, so that the next candidate is elected at once. Calling this asserts
    * that your work has stopped: only promises passed to `waitUntil` are awaited. Resolves when the
-   * store has the resignation or the lease has ended. Idempotent. After a loss it ends the drain.
+   * store has the resignation or the lease has ended. Idempotent. After a loss, ends the drain.
    */
   async resign(): Promise<void> {
     this.#drain.workStopped();
@@ -284,7 +284,7 @@ export class Leadership<V = unknown> {
     return this.#drained.promise;
   }
 
-  /** @internal The member id of the first candidate, if that goes before this leader. */
+  /** @internal The member id of the first candidate, if it goes before this leader. */
   preferred(): Promise<string | undefined> {
     return preferredCandidate(this.#queue({}));
   }

@@ -51,7 +51,7 @@ export type ReleaseState =
   | { readonly phase: 'handingOver'; readonly successor: Successor; readonly tries: number }
   /** The swap did not happen, or its outcome is unknown: read who holds the term. */
   | { readonly phase: 'checking'; readonly successor: Successor; readonly tries: number }
-  /** Read what is left of my term, or delete it. `reason` is written into the term's record. */
+  /** Read the remaining keys of this term, or delete them. `reason` goes into the term's record. */
   | { readonly phase: 'releasing'; readonly reason: ReleaseReason; readonly remains: Remains | undefined; readonly handoverFailed: boolean }
   /**
    * `left`: the store refuses to remove the rest. The orphan cleaner tries again while the session
@@ -63,8 +63,8 @@ export type ReleaseState =
 type ReleaseReason = LeadershipEndReason | 'handoverFailed';
 
 /**
- * The reasons that a former leader writes into the term's record. After the other reasons its
- * session has ended, so it writes nothing: its keys go with its lease.
+ * The reasons that a former leader writes into the term's record. For every other reason its
+ * session has ended, so it writes nothing, and the store deletes its keys with its lease.
  */
 export type WrittenReason = Exclude<ReleaseReason, Exclude<SessionEndReason, 'memberClosed'>>;
 
@@ -79,7 +79,7 @@ export type ReleaseEvent =
   | { readonly type: 'refused' }
   | { readonly type: 'remains'; readonly remains: Remains }
   /**
-   * `successor` is undefined if the term is no longer mine, or the successor has left the queue.
+   * `successor` is undefined if this leader no longer has the term, or the successor has left.
    */
   | { readonly type: 'checked'; readonly successorHasTerm: boolean; readonly successor: Successor | undefined }
   /**

@@ -1,6 +1,6 @@
 /**
- * Makes the calls after the drain: the swap of a handover, or those that remove what a campaign
- * left in the store.
+ * Makes the calls after the drain: the swap of a handover, or the calls that remove the keys of a
+ * campaign from the store.
  */
 
 import { Backoff } from '../async/backoff.ts';
@@ -27,6 +27,7 @@ export interface ReleaseContext extends SessionContext {
 
 /** The result of a release. */
 export type Released = Extract<ReleaseState, { phase: 'released' }>;
+
 /** @internal What a leadership starts with. */
 export interface LeadershipInit {
   readonly session: LeaseSession;
@@ -71,7 +72,7 @@ async function perform(context: ReleaseContext, state: ActiveRelease, known: Rem
   } catch (error) {
     if (context.session.ended !== undefined) return { type: 'leaseOver' };
     context.session.note(error);
-    // A handover binds the record to the successor's lease. If a lease is gone, it is that one.
+    // A handover binds the record to the successor's lease. A missing lease is the successor's.
     if (!isRetryable(error) || isIncumbentError(error, 'LEASE_EXPIRED')) return { type: 'refused' };
     context.telemetry.emit('retry', { doing: state.phase, error });
     return { type: 'failed', unknown: outcomeOf(error) === 'unknown' };
@@ -101,8 +102,8 @@ async function swap(context: ReleaseContext, changes: readonly Change[]): Promis
 }
 
 /**
- * Uses the known state, or reads it: the store may have applied a publish of mine late, and my
- * entry may name the handover that elected me.
+ * Uses the known state, or reads it: the store may have applied a late publish of this leadership,
+ * and the leader's entry may name the handover that elected it.
  */
 async function handOver(context: ReleaseContext, successor: Successor, known: Remains | undefined): Promise<ReleaseEvent> {
   const { store, keys, entryKey } = context;

@@ -41,10 +41,12 @@ interface Attempts {
   readonly again: (error: unknown) => Promise<void>;
 }
 
-/** How a write ended that the store answered. */
+/** The result of a write that the store answered. */
 type Written =
   | { readonly written: true }
-  /** `doubt`: the error of an earlier try that may have been applied, before `current` was written. */
+  /**
+   * `doubt`: the error of an earlier try that may have been applied, before `current` was written.
+   */
   | { readonly written: false; readonly current: Entry | undefined; readonly doubt: unknown };
 
 /**
@@ -54,8 +56,9 @@ type Written =
  * - Every write carries the guard: the store rejects it once a newer term has begun.
  * - Writes of this leadership to one key run one after the other. A write retries while the store
  *   fails, and with the new value if another program has changed the key: up to 20 tries.
- * - A write of unknown outcome is resolved: it has taken place when the promise resolves. If another
- *   program wrote exactly the same bytes at that moment, that counts as this write.
+ * - If the outcome of a try is unknown, the call finds it out: the write has taken place when the
+ *   promise resolves. The same bytes, written by another program at that moment, count as this
+ *   write.
  * - There is no deletion, because a lost write that created the key could arrive after it and
  *   create the key again. Store a value that means "none", such as `null`.
  *
@@ -100,7 +103,8 @@ export class StoredValue<T> {
   /**
    * Writes a value over whatever the key holds, even if that cannot be decoded.
    *
-   * @throws `CONFLICT`. `TOO_LARGE`. `INVALID_OPTION` for a value that JSON cannot hold.
+   * @throws `CONFLICT` if another program changed the key at each try, or while an answer was lost.
+   *   `TOO_LARGE`. `INVALID_OPTION` for a value that JSON cannot hold.
    */
   async put(value: T, options: SignalOptions = {}): Promise<void> {
     const bytes = this.#codec.encode(value);
@@ -113,8 +117,8 @@ export class StoredValue<T> {
    * it must have no side effects, and it must not write to this key itself. Resolves with the value
    * that was written. If `change` returns undefined, nothing is written.
    *
-   * @throws What `change` throws. `CONFLICT`. `FOREIGN_DATA` for a present value that cannot be
-   *   decoded. `TOO_LARGE`. `INVALID_OPTION` for a value that JSON cannot hold.
+   * @throws What `change` throws. `FOREIGN_DATA` for a present value that cannot be decoded. What
+   *   `put` throws.
    */
   update(change: (current: T | undefined) => T | Promise<T>, options?: SignalOptions): Promise<T>;
   update(change: (current: T | undefined) => T | undefined | Promise<T | undefined>, options?: SignalOptions): Promise<T | undefined>;
@@ -131,7 +135,7 @@ export class StoredValue<T> {
     return next;
   }
 
-  /** Writes what `bytesFor` returns for the present entry; nothing if that is undefined. */
+  /** Writes what `bytesFor` returns for the present entry. Writes nothing if that is undefined. */
   async #write(bytesFor: (entry: Entry | undefined) => Promise<Uint8Array | undefined>, options: SignalOptions): Promise<void> {
     await this.#run(options, (attempts) =>
       this.#inTurn(async () => {

@@ -126,8 +126,8 @@ export class Election<V = unknown> {
    * leadership is lost (`termBehind`), and the member campaigns for a higher term. Aborting the
    * signal drains the work, resigns, and rejects.
    *
-   * Resolves with undefined when the member has closed, so that the store may be closed next. In the
-   * work of another `lead` of this member, resolves while that work drains.
+   * Resolves with undefined when the member has closed, so that the store may be closed next. In
+   * the work of another `lead` of this member, resolves while that work drains.
    *
    * @throws As `campaign` does, except for `MEMBER_CLOSED`, and as the work does.
    */

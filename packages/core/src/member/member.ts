@@ -266,8 +266,9 @@ export class Member {
   }
 
   /**
-   * Resolves when the member has closed. While work drains, resolves at once: the caller may be that
-   * work, for which the close waits. The `lead` of that work resolves after it, with the close.
+   * Resolves when the member has closed. While work drains, resolves at once: the caller may be
+   * that work, for which the close waits. The `lead` of that work resolves after it, with the
+   * close.
    */
   async #ended(): Promise<undefined> {
     if (this.#draining.size === 0) await this.#closed;

@@ -8,17 +8,18 @@ import { readLeader, readTerm } from '../protocol/record.ts';
 import type { Entry, Key, Store } from '../store/contract.ts';
 
 /**
- * How a term ended. `expired`: its leader has written no reason, and its keys are gone, because its
- * lease has ended: after a crash, a partition or a pause, or because its leader gave the lease up at
- * the deadline. The store cannot tell these apart. The leader wrote the other reasons, when its work
- * had stopped. Later versions may add reasons. `unknown`: another program wrote no readable reason.
+ * How a term ended. `expired`: the leader's lease ended, and the leader wrote no reason: after a
+ * crash, a partition or a pause, or when the leader gave up its lease at the deadline. The store
+ * cannot distinguish these cases. `unknown`: another program ended the term, without a readable
+ * reason. The leader itself wrote every other reason, after its work had stopped. Later versions
+ * may add reasons.
  */
 export type TermEndReason = 'expired' | 'unknown' | WrittenReason | (string & {});
 
 /**
  * Why nobody leads: how the last term ended, or one of these. `neverLed`: no term was ever issued,
- * or its record was deleted. `termReset`: the store has lost terms. `recordDeleted` is shown as soon
- * as the leader's record is deleted. Its work may be stopping then.
+ * or its record was deleted. `termReset`: the store has lost terms. `recordDeleted` is shown as
+ * soon as the leader's record is deleted, when the leader's work may still be stopping.
  */
 export type VacancyReason = 'neverLed' | 'termReset' | TermEndReason;
 
@@ -57,7 +58,7 @@ export interface KnownLeader {
   readonly publication: number;
   /**
    * Only if the term is lower than one seen before: a linearizable read has confirmed that the
-   * store has gone back.
+   * store has lost terms.
    */
   readonly reason?: 'termReset';
 }
@@ -86,13 +87,13 @@ export class LeaderStateReader {
   /**
    * Resolves with the state that an event or a read shows. Never an older term or publication than
    * those passed to {@link keep}, and never a leader after the end of its term, unless the store
-   * itself has gone back.
+   * itself has lost terms or writes.
    */
   async see(entry: Entry | undefined, signal: AbortSignal): Promise<LeaderState> {
     if (entry === undefined) return this.#vacancy(signal);
     const state = leaderIn(entry);
     if (!this.#isOld(state)) return state;
-    // The watch has repeated an old state, or the store has gone back.
+    // The watch has repeated an old state, or the store has lost terms or writes.
     const confirmed = await this.leader(signal);
     return confirmed === undefined ? this.#vacancy(signal) : this.#resetIfLower(leaderIn(confirmed));
   }
@@ -129,11 +130,11 @@ export class LeaderStateReader {
 
   /**
    * Finds out why nobody leads, after an event or a read without the key `leader`. A holder that
-   * ends its term writes the reason into `term`, in the swap that deletes `leader` and its entry, so
-   * this read shows it. If there is no reason, another read confirms that `leader` is absent,
-   * because the event may be outdated. If the holder's entry is still there after that, its lease
-   * lives, and somebody has deleted `leader` alone. Otherwise `term` is read again: the holder may
-   * have ended its term since.
+   * ends its term writes the reason into `term`, in the swap that deletes `leader` and its entry,
+   * so this read shows it. If there is no reason, another read confirms that `leader` is absent,
+   * because the event may be outdated. If the holder's entry still exists after that, the holder
+   * still has its lease, and somebody has deleted `leader` alone. Otherwise `term` is read again,
+   * because the holder may have ended its term since.
    */
   async #vacancy(signal: AbortSignal): Promise<LeaderState> {
     for (let gone: bigint | undefined; ;) {
@@ -177,7 +178,7 @@ export class VacancyTimer {
     this.#present ??= { after: term, sinceMs: this.#clock.monotonic() };
   }
 
-  /** Changes may be missed from now on. */
+  /** Forgets the present vacancy, because changes may be missed from now on. */
   lose(): void {
     this.#present = undefined;
   }

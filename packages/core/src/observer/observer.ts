@@ -41,8 +41,8 @@ export interface LeaderView<V> {
   readonly value: V | undefined;
   /**
    * How the term before ended. It is read from the leader's record, so an observer that joins late,
-   * or that has missed terms, shows it as well. Absent for the first term, and if an earlier version
-   * of the SDK, which writes no such field, has elected the leader or published its value.
+   * or that has missed terms, shows it as well. Absent for the first term, and if an earlier
+   * version of the SDK, which writes no such field, has elected the leader or published its value.
    */
   readonly previous?: PreviousTerm;
   /**
@@ -84,8 +84,8 @@ export type ElectionView<V> = LeaderView<V> | VacantView | UnknownView<V>;
 /**
  * Watches one election. A view lags behind the store, so it never proves that a member leads. An
  * observer may skip states, but always shows the latest one. It never shows an older term after a
- * newer one (unless the store itself has lost terms: `termReset`), nor an older value of a term after
- * a newer one (unless the store has lost writes).
+ * newer one (unless the store itself has lost terms: `termReset`), nor an older value of a term
+ * after a newer one (unless the store has lost writes).
  *
  * The first call of a method or getter starts the watch. Only `views` and `ready` keep the process
  * alive. Observers with the same store, election, `clock` and `callTimeoutMs` share one watch.

@@ -37,7 +37,7 @@ const MAX_READS = 3;
 
 /**
  * How often a read checks that the watch still works, in ms: a server may stop serving watches
- * alone. A random delay is added, so that many do not read together.
+ * alone. A random delay is added, so that many observers do not read at the same time.
  */
 const CHECK_EVERY_MS = 15_000;
 const CHECK_SPREAD = 0.25;
@@ -45,8 +45,8 @@ const CHECK_SPREAD = 0.25;
 const sharedWatches = new WeakMap<Store, Map<Key, Set<SharedElectionWatch>>>();
 
 /**
- * Calls the listener with every state from now on. The returned function ends that; with the last
- * listener the watch ends, and its promise resolves then.
+ * Calls the listener with every state from now on. The returned function ends the subscription. If
+ * no other listener is left, the watch ends too, and the promise resolves when it has ended.
  */
 export function subscribe(context: SharedWatchContext, listener: ElectionListener): () => Promise<void> {
   const { store, keys } = context;
@@ -71,10 +71,10 @@ class SharedElectionWatch {
   readonly #vacancies: VacancyTimer;
   readonly #backoff: Backoff;
   readonly #listeners = new Set<ElectionListener>();
-  /** Listeners that have received no state yet: the known state may be older than they are. */
+  /** Listeners that have received no state yet. The known state may be older than they need. */
   readonly #newcomers = new Set<ElectionListener>();
   /**
-   * The new listeners that came before the watch started. Its first state is new enough for them.
+   * The new listeners from before the watch started. Its first state is new enough for them.
    */
   #early: readonly ElectionListener[] = [];
   readonly #closed = new AbortController();
@@ -245,16 +245,16 @@ class SharedElectionWatch {
     this.#checked = over;
     const { signal } = over;
     try {
-      // More listeners may come in this turn.
+      // More listeners may subscribe in this turn of the event loop.
       await Promise.resolve();
       for (let reads = 0; this.#newcomers.size > 0 || isDue; reads += 1) {
         const [newcomers, generation, latest, seen] = [[...this.#newcomers], this.#generation, this.#latest, this.#seen];
         if (signal.aborted || latest === undefined || seen === undefined || this.#lost !== undefined) return;
         if (reads === MAX_READS) return this.#renew();
         const state = await this.#reader.see(await this.#reader.leader(signal), signal);
-        // The check is done: a watch that had an event meanwhile works.
+        // The check is done: a watch that has reported an event meanwhile works.
         isDue = false;
-        // An event or state that came meanwhile may be newer.
+        // A state that was shown meanwhile may be newer.
         if (generation !== this.#generation) continue;
         this.#look.abort();
         this.#show(state, newcomers);
@@ -280,7 +280,7 @@ class SharedElectionWatch {
     this.#lost = undefined;
     const first = served.filter((listener) => this.#newcomers.delete(listener));
     for (const listener of isNews ? [...this.#listeners] : first) {
-      // A listener may end another one, or end the watch, so that the state is no longer known.
+      // A listener may end another subscription, or the watch. Then the state is no longer known.
       if (generation !== this.#generation) return;
       if (this.#listeners.has(listener) && !this.#newcomers.has(listener)) listener.changed(state);
     }

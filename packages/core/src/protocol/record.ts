@@ -34,8 +34,8 @@ export interface LeaderRecord {
   readonly previous?: PreviousRecord | undefined;
   /**
    * How many values the leader has published in this term, from 1. Of two records of one term, the
-   * one with the lower number is older. Absent before the first publication, and if an older version
-   * has written the record.
+   * one with the lower number is older. Absent before the first publication, and if an older
+   * version has written the record.
    */
   readonly publication?: number | undefined;
 }

@@ -12,7 +12,9 @@ import { CANDIDATES, NAME, TERM, type World } from '../support/world.ts';
 
 type What = 'read' | 'event';
 
-/** A store that can delay the next answer to a read of the term, and the next event of its watch. */
+/**
+ * A store that can delay the next answer to a read of the term, and the next event of its watch.
+ */
 class DelayingStore {
   readonly store: Store;
   readonly #next = new Set<What>();

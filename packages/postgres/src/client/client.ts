@@ -1,4 +1,6 @@
-/** Calls to the server. Each call is one attempt, bounded in time: a statement is never sent twice. */
+/**
+ * Calls to the server. Each call is one attempt, bounded in time: a statement is never sent twice.
+ */
 
 import type { Clock } from '@incumbent/core';
 import { type AttemptOptions, type Attempt, Calls } from '@incumbent/network';

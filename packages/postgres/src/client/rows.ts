@@ -32,7 +32,9 @@ export function onlyRow(rows: readonly Row[]): Row {
   return row;
 }
 
-/** The entry in the columns key, value, revision, created and lease, of which the first is `first`. */
+/**
+ * The entry in the columns key, value, revision, created and lease, of which the first is `first`.
+ */
 export function entryAt(row: Row, first: number): Entry {
   const key = textAt(row, first);
   const [created, lease] = [textAt(row, first + 3), row[first + 4]];

@@ -6,8 +6,8 @@ import type { Client } from './client.ts';
 import { onlyRow, type Row, textAt } from './rows.ts';
 
 /**
- * The settings and standbys that decide whether acknowledged commits can be lost. Readers of backups
- * and of logical changes are never promoted.
+ * The settings and standbys that decide whether acknowledged commits can be lost. Readers of
+ * backups and of logical changes are never promoted.
  */
 export const DURABILITY = `SELECT current_setting('fsync'), current_setting('synchronous_standby_names') <> '',
   (SELECT count(*) FROM pg_stat_replication

@@ -1,4 +1,7 @@
-/** The calls of one store: each runs one function of the schema, and every failure becomes a `StoreError`. */
+/**
+ * The calls of one store: each runs one function of the schema, and every failure becomes a
+ * `StoreError`.
+ */
 
 import type { CallOptions, Key, TimedCall } from '@incumbent/core';
 import { checkCall, checkPath } from '@incumbent/core/adapter';

@@ -21,7 +21,9 @@ export const RAISED: Readonly<Record<'standby' | 'late' | 'tooLarge' | 'staleTer
   late: 'IC002',
   /** The answer would be longer than 16 MiB. */
   tooLarge: 'IC003',
-  /** A newer term exists, or the leadership has ended: raised by `guard`, in transactions of users. */
+  /**
+   * A newer term exists, or the leadership has ended: raised by `guard`, in transactions of users.
+   */
   staleTerm: 'IC004',
 };
 

@@ -7,8 +7,8 @@ import { migrationSql } from './schema.ts';
 
 /**
  * Runs one statement, which is one transaction. Of many processes that start together, one does the
- * work and the others wait for it. Rejects with an `ExchangeError`; then nothing has changed, unless
- * the answer was lost.
+ * work and the others wait for it. Rejects with an `ExchangeError`; then nothing has changed,
+ * unless the answer was lost.
  */
 export async function migrate(client: Client, schema: string, options: AttemptOptions): Promise<void> {
   await client.call((lockTimeoutMs) => migrationSql(schema, lockTimeoutMs), options);

@@ -344,7 +344,9 @@ export class Rules {
     return keys.map((key) => [`an operator deletes ${key}`, { ...spend(model, 'deleted'), shelf: model.shelf.delete(key) }]);
   }
 
-  /** An operator requests a handover in the entry of the present leader, or withdraws the request. */
+  /**
+   * An operator requests a handover in the entry of the present leader, or withdraws the request.
+   */
   #requests(model: Model): readonly Move[] {
     const term = this.#read(model);
     const entry = term === undefined || term.ended !== undefined ? undefined : model.shelf.read(term.entry);
