@@ -61,7 +61,7 @@ export class Controller {
   readonly #revisions = new Map<string, Revision>();
   #last: Promise<unknown> = Promise.resolve();
   /** Whether the store may have changes that this controller does not know. */
-  #inDoubt = true;
+  #mustReload = true;
 
   constructor(options: ControllerOptions) {
     this.#options = options;
@@ -98,7 +98,7 @@ export class Controller {
   /** Resolves with the partition after the change. */
   async alterIsr(request: AlterIsr): Promise<Partition> {
     return this.#event(async () => {
-      if (this.#inDoubt) await this.#load();
+      if (this.#mustReload) await this.#load();
       await this.#write(alterIsr(this.#partitions, request, this.#presence));
       const partition = this.#partitions.get(request.partition);
       if (partition === undefined) throw new RangeError(`there is no partition ${request.partition}`);
@@ -177,7 +177,7 @@ export class Controller {
    */
   async #until(decide: (partitions: Partitions) => Partitions): Promise<void> {
     await this.#insist(async () => {
-      if (this.#inDoubt) await this.#load();
+      if (this.#mustReload) await this.#load();
       for (let changes = decide(this.#partitions); changes.size > 0; changes = decide(this.#partitions)) await this.#write(changes);
     });
   }
@@ -203,10 +203,10 @@ export class Controller {
     const most = this.#options.store.capabilities.maxChanges - 1; // and the guard
     for (let names = [...changes.keys()]; names.length > 0; names = names.slice(most)) {
       const batch = names.slice(0, most);
-      this.#inDoubt = true;
+      this.#mustReload = true;
       const result = await this.#options.leadership.swap(batch.flatMap((name) => this.#change(name, changes.get(name))));
       if (!result.swapped) return this.#load(); // an operator's hand
-      this.#inDoubt = false;
+      this.#mustReload = false;
       for (const [index, name] of batch.entries()) this.#note(name, changes.get(name), result.revisions[index]);
       this.#tell(batch);
     }
@@ -224,7 +224,7 @@ export class Controller {
     this.#partitions = new Map();
     this.#revisions.clear();
     for (const entry of entries) this.#note(entry.name, decode(entry).partition, entry.revision);
-    this.#inDoubt = false;
+    this.#mustReload = false;
     this.#tell([...this.#partitions].filter(([name, { version }]) => before.get(name)?.version !== version).map(([name]) => name));
   }
 

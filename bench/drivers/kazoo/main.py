@@ -40,7 +40,7 @@ def client_of(name):
         return clients[name]
 
 
-class Held:
+class HeldElection:
     def __init__(self):
         self.over = threading.Event()
         self.ended = threading.Event()
@@ -49,7 +49,7 @@ class Held:
 
 def campaign(election, name, since):
     client = client_of(name)
-    held = Held()
+    held = HeldElection()
 
     def told(state):
         # An application that is careful latches this; to the leader's function kazoo says nothing.

@@ -5,6 +5,7 @@ import { Telemetry, telemetryEvents } from '@incumbent/core/adapter';
 import { type ErrorHelp, otherErrors, storeErrors } from './error-help.ts';
 import { endReasons, events, warnings } from './event-help.ts';
 import { optionsPage } from './options-page.ts';
+import { QUOTING_PAGES, quotingPage } from './quotes.ts';
 
 /** A generated page: its path below docs/, and its text. */
 export interface GeneratedPage {
@@ -12,12 +13,13 @@ export interface GeneratedPage {
   readonly text: string;
 }
 
-/** All generated pages of the reference. */
+/** All generated pages of the reference, and the pages that quote examples. */
 export function referencePages(): readonly GeneratedPage[] {
   return [
     { path: 'reference/errors.md', text: errorsPage() },
     { path: 'reference/events.md', text: eventsPage() },
     { path: 'reference/options.md', text: optionsPage(NOTICE('option-help.ts')) },
+    ...QUOTING_PAGES.map((path) => ({ path, text: quotingPage(path) })),
   ];
 }
 

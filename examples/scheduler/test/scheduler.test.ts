@@ -16,14 +16,18 @@ function start(cluster: TestCluster, memberId: string, runs: Runs) {
   return { stop: () => stop.abort(), over };
 }
 
+async function stopAll(cluster: TestCluster, schedulers: readonly ReturnType<typeof start>[]): Promise<void> {
+  for (const { stop } of schedulers) stop();
+  await cluster.run(Promise.all(schedulers.map(({ over }) => over)));
+}
+
 it('starts a run every second', async () => {
   await using cluster = new TestCluster();
   const runs = new Runs();
   const scheduler = start(cluster, 'a', runs);
   await cluster.advance(5_500);
   expect(runs.rows.map(({ run }) => run)).toEqual([1, 2, 3, 4, 5, 6]);
-  scheduler.stop();
-  await cluster.run(scheduler.over);
+  await stopAll(cluster, [scheduler]);
 });
 
 it('continues in another process when the lease of the first has expired', async () => {
@@ -35,8 +39,7 @@ it('continues in another process when the lease of the first has expired', async
   await cluster.advance(2_100);
   expect(runs.rows).toMatchObject([{ term: 1n }, { term: 1n }, { term: 1n }, { term: 2n }, { term: 2n }, { term: 2n }]);
   runs.assertOnce();
-  for (const { stop } of schedulers) stop();
-  await cluster.run(Promise.all(schedulers.map(({ over }) => over)));
+  await stopAll(cluster, schedulers);
 });
 
 it('starts no run after a pause during which another process was elected', async () => {
@@ -52,6 +55,5 @@ it('starts no run after a pause during which another process was elected', async
   expect(runs.rows.length).toBeLessThanOrEqual(before + 1);
   expect(runs.rows.at(-1)?.term).toBe(2n);
   runs.assertOnce();
-  for (const { stop } of schedulers) stop();
-  await cluster.run(Promise.all(schedulers.map(({ over }) => over)));
+  await stopAll(cluster, schedulers);
 });

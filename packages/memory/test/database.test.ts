@@ -70,7 +70,7 @@ it('lists, bindings and order agree with the keys after any sequence of changes'
         world.check();
         const after = new Map(world.database.all().map((row) => [row.key, row]));
         const differ = [...new Set([...before.keys(), ...after.keys()])].filter((key) => before.get(key) !== after.get(key));
-        // Told once, of exactly what changed.
+        // Called once, with exactly what changed.
         expect(world.changed.flat().toSorted()).toEqual(differ.toSorted());
         expect(world.changed.length).toBeLessThanOrEqual(1);
       }

@@ -15,8 +15,10 @@ export { pace } from './bytes/pace.ts';
 export { Attempt, type AttemptOptions } from './calls/attempt.ts';
 export { CallTime } from './calls/call-time.ts';
 export { Calls } from './calls/calls.ts';
+export { CheckedCalls, type CheckedCallsOptions } from './calls/checked-calls.ts';
 export { type CommonFailure, FailedExchange, type Over, type OverErrorClass } from './calls/exchange-error.ts';
 export { type ReadBatch, ReadBatcher, type ReadBatcherOptions } from './calls/read-batcher.ts';
+export type { NewEntry, ReadQuery } from './calls/requests.ts';
 export { RetryGate } from './calls/retry-gate.ts';
 export {
   DIAL_TIMEOUT_MS,
@@ -31,8 +33,10 @@ export {
 export { dial } from './connect/dial.ts';
 export { endpointName, isLoopback, parseEndpoint, parseEndpoints, type Endpoint } from './connect/endpoint.ts';
 export { openFirst, type OpenFirstOptions } from './connect/open-first.ts';
+export { openInTurn, type OpenInTurnOptions } from './connect/open-in-turn.ts';
 export { connectSocket, type Connect, freeChunk, FREED_CHUNK_BYTES, type SocketOptions } from './connect/socket.ts';
 export { certificatesOf, checkTls, readsFiles, type Pem, type PemFile, type TlsOptions } from './connect/tls.ts';
+export { judgeNotConnected, type NotConnected, type NotConnectedReason } from './errors/not-connected.ts';
 export { type MissingPermission, namingGrant, withGrant } from './errors/permission.ts';
 export {
   checkSwapSize,
@@ -40,6 +44,7 @@ export {
   closedMeanwhile,
   endsWatch,
   judgeCommon,
+  keyTaken,
   leaseGone,
   mildestOf,
   storeClosed,
@@ -62,3 +67,5 @@ export {
   type UserCredentials,
 } from './options/store-options.ts';
 export { StoreUrl, type StoreUrlShape } from './options/store-url.ts';
+export { WatchReader, type WatchReaderOptions } from './watches/watch-reader.ts';
+export { WatchRegistry } from './watches/watch-registry.ts';

@@ -9,11 +9,10 @@
  * are those of https://www.postgresql.org/docs/17/errcodes-appendix.html.
  */
 
-import type { Key } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
-import { judgeCommon, judgeSocket, mildestOf, storeErrorOf, UNFORESEEN, type Verdict, withGrant } from '@incumbent/network';
+import { judgeCommon, judgeNotConnected, mildestOf, storeErrorOf, UNFORESEEN, type Verdict, withGrant } from '@incumbent/network';
 
-import { ExchangeError, type Failure, type ServerAnswer } from './client/failure.ts';
+import { ExchangeError, type ServerAnswer } from './client/failure.ts';
 import { RAISED } from './schema/functions.ts';
 import { grantSql } from './schema/schema.ts';
 
@@ -34,11 +33,6 @@ export function withTableGrant(error: StoreError, schema: string, username: stri
 /** Of the errors of several servers, the one that a retry is most likely to pass. */
 export function mildestError(errors: readonly unknown[]): unknown {
   return mildestOf(errors, verdictOn);
-}
-
-/** The key of a new queue entry is there already, under another lease. */
-export function keyTaken(key: Key): StoreError {
-  return new StoreError('STORE_FAILED', 'refused', `postgres: the entry ${key} exists already, under another lease`);
 }
 
 /** The schema is missing, or is of another version. `what` completes "the schema <name> …". */
@@ -65,7 +59,7 @@ function verdictOn(error: unknown): Verdict {
 function judge({ failure, cause }: ExchangeError): Verdict {
   switch (failure.kind) {
     case 'notConnected':
-      return judgeConnection(failure, cause);
+      return judgeNotConnected(failure, cause, judgeLogin);
     case 'answer':
       return judgeAnswer(failure.answer);
     case 'notReplicated':
@@ -73,25 +67,6 @@ function judge({ failure, cause }: ExchangeError): Verdict {
       return ['UNAVAILABLE', 'unknown'];
     default:
       return judgeCommon(failure);
-  }
-}
-
-// Without a connection, no call was sent.
-function judgeConnection({ why, answer }: Extract<Failure, { kind: 'notConnected' }>, cause: unknown): Verdict {
-  switch (why) {
-    case 'unreachable':
-      return judgeSocket(cause);
-    case 'silent':
-      return ['UNREACHABLE', 'notSent'];
-    case 'standby':
-      // A standby may be promoted at any moment.
-      return ['UNAVAILABLE', 'notSent'];
-    case 'foreign':
-      return ['UNSUPPORTED', 'refused'];
-    case 'refused':
-      return answer === undefined ? UNFORESEEN : judgeLogin(answer);
-    default:
-      return why satisfies never;
   }
 }
 

@@ -2,23 +2,14 @@
 
 import type { CallOptions, Entry, Key, LeaseId } from '@incumbent/core';
 import { checkPart, checkPath } from '@incumbent/core/adapter';
-import { checkValueSize, leaseGone } from '@incumbent/network';
+import { checkValueSize, keyTaken, leaseGone, type NewEntry } from '@incumbent/network';
 
 import { LIMITS } from './capabilities.ts';
 import { malformed } from './client/failure.ts';
 import { entryAt, onlyRow, type Row, textAt } from './client/rows.ts';
 import { bytes, text } from './client/statement.ts';
 import type { StoreCalls } from './client/store-calls.ts';
-import { keyTaken } from './errors.ts';
 import { isOurs } from './leases.ts';
-
-/** What `enqueue` of the store takes. */
-interface NewEntry {
-  readonly prefix: Key;
-  readonly name: string;
-  readonly value: Uint8Array;
-  readonly lease: LeaseId;
-}
 
 export async function enqueue(calls: StoreCalls, { prefix, name, value, lease }: NewEntry, options: CallOptions): Promise<Entry> {
   const call = calls.check(options);
@@ -36,7 +27,7 @@ function enqueuedEntry(rows: readonly Row[], key: Key, lease: LeaseId): Entry {
     case 'done':
       return entryAt(row, 2);
     case 'taken':
-      throw keyTaken(key);
+      throw keyTaken('postgres', key);
     case 'lease':
       throw leaseGone('postgres', lease);
     default:

@@ -2,24 +2,13 @@
 
 import type { CallOptions, Clock, Entry, Key, ListOptions } from '@incumbent/core';
 import { checkListing, withoutValue } from '@incumbent/core/adapter';
-import { type AttemptOptions, ReadBatcher } from '@incumbent/network';
+import { type AttemptOptions, ReadBatcher, type ReadQuery } from '@incumbent/network';
 
 import { ExchangeError, isAnswer, malformed } from './client/failure.ts';
 import { entryAt, integerAt, type Row } from './client/rows.ts';
 import { array, boolean, integer, type Literal, NULL, text } from './client/statement.ts';
 import type { StoreCalls } from './client/store-calls.ts';
 import { RAISED } from './schema/functions.ts';
-
-/** One key, or the keys under a prefix. */
-export type ReadQuery =
-  | { readonly key: Key }
-  | {
-      readonly prefix: Key;
-      readonly before?: Entry | undefined;
-      readonly first?: number | undefined;
-      readonly last?: number | undefined;
-      readonly values?: boolean | undefined;
-    };
 
 /** The most reads of one statement. */
 const MAX_READS = 64;

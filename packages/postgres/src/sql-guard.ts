@@ -4,7 +4,7 @@ import type { Change } from '@incumbent/core';
 import { invalidOption } from '@incumbent/core/adapter';
 
 import { callOf, integer, text } from './client/statement.ts';
-import type { Place } from './client/store-calls.ts';
+import type { StoreLocation } from './client/store-calls.ts';
 
 /** A statement for the start of a transaction. It returns one row without a useful value. */
 export interface SqlGuard {
@@ -18,8 +18,8 @@ export interface SqlGuard {
 
 const TERM_KEY = /^(elections\/[^/]+)\/term$/;
 
-/** The statement for a leadership with this guard in the store at this place. */
-export function guardStatement({ schema, namespace }: Place, { key, expect }: Change): SqlGuard {
+/** The statement for a leadership with this guard in the store at this location. */
+export function guardStatement({ schema, namespace }: StoreLocation, { key, expect }: Change): SqlGuard {
   const election = TERM_KEY.exec(key)?.[1];
   if (election === undefined || expect === null || !/^[1-9]\d{0,18}$/.test(expect))
     throw invalidOption('leadership', key, 'a leadership of an election in this store');

@@ -60,7 +60,7 @@ export class PostgresStore implements Store {
     this.#clock = clock;
     this.#calls = calls;
     this.#reads = new Reads(calls, clock);
-    this.#hub = new WatchHub({ clock, dialler, channel, place: calls.place, reads: this.#reads });
+    this.#hub = new WatchHub({ clock, dialler, channel, location: calls.location, reads: this.#reads });
     this.capabilities = capabilitiesOf(isDurable);
     this.revocation = revocationOf(import.meta.url, access, (lease) => lease);
   }
@@ -103,7 +103,7 @@ export class PostgresStore implements Store {
 
   /** @internal For {@link sqlGuard}. */
   guardStatement(guard: Change): SqlGuard {
-    return guardStatement(this.#calls.place, guard);
+    return guardStatement(this.#calls.location, guard);
   }
 
   async inspect(options: CallOptions = {}): Promise<StoreReport> {

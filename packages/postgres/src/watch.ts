@@ -2,10 +2,9 @@
 
 import type { Cancel, Clock, Entry, WatchOptions } from '@incumbent/core';
 import { watchStates, type WatchController } from '@incumbent/core/adapter';
-import { endsWatch } from '@incumbent/network';
+import { type ReadQuery, WatchReader } from '@incumbent/network';
 
 import { toStoreError } from './errors.ts';
-import type { ReadQuery } from './reads.ts';
 
 /** What a watch needs from the hub of its store. */
 export interface WatchSource {
@@ -29,9 +28,6 @@ export interface RegisteredWatch {
   fail(error: unknown): void;
 }
 
-/** The time after which a read is repeated that failed while the connection stayed. */
-const RETRY_MS = 250;
-
 export function watchQuery<T>(
   source: WatchSource,
   query: ReadQuery,
@@ -45,25 +41,26 @@ class Watch implements RegisteredWatch {
   readonly query: ReadQuery;
   readonly #source: WatchSource;
   readonly #controller: WatchController<readonly Entry[]>;
-  #cancelRetry: Cancel | undefined;
-  #isConnected = false;
-  #isReading = false;
-  /** Counts connections: a read that began on an earlier one proves nothing for this one. */
-  #connection = 0;
-  /** Whether something has changed since the current read began. */
-  #mustRead = false;
+  readonly #reader: WatchReader<readonly Entry[]>;
 
   constructor(source: WatchSource, query: ReadQuery, controller: WatchController<readonly Entry[]>) {
     this.#source = source;
     this.query = query;
     this.#controller = controller;
+    this.#reader = new WatchReader({
+      clock: source.clock,
+      read: () => source.read(query),
+      show: (entries) => controller.show(entries),
+      lose: (reason) => controller.lose(reason),
+      fail: (reason) => controller.fail(reason),
+      toStoreError: (error) => toStoreError(error, 'watch'),
+    });
   }
 
   start(): Cancel {
     this.#source.add(this);
     return () => {
-      this.#isConnected = false;
-      this.#cancelRetry?.();
+      this.#reader.onDisconnected();
       this.#source.remove(this);
     };
   }
@@ -73,48 +70,15 @@ class Watch implements RegisteredWatch {
   }
 
   onConnected(): void {
-    this.#isConnected = true;
-    this.#connection += 1;
-    this.invalidate();
+    this.#reader.onConnected();
   }
 
   onDisconnected(cause: unknown): void {
-    this.#isConnected = false;
+    this.#reader.onDisconnected();
     this.#controller.lose(toStoreError(cause, 'watch'));
   }
 
   invalidate(): void {
-    this.#mustRead = true;
-    if (!this.#isReading) void this.#read();
-  }
-
-  /**
-   * Reads one at a time. Shows the result of a read even if something has changed meanwhile, and
-   * reads again: waiting for a read without changes could take for ever.
-   */
-  async #read(): Promise<void> {
-    this.#isReading = true;
-    while (this.#mustRead && this.#isConnected) {
-      const connection = this.#connection;
-      const isCurrent = (): boolean => this.#isConnected && connection === this.#connection;
-      this.#mustRead = false;
-      try {
-        const entries = await this.#source.read(this.query);
-        if (isCurrent()) this.#controller.show(entries);
-      } catch (error) {
-        if (isCurrent()) this.#onReadFailed(error);
-      }
-    }
-    this.#isReading = false;
-  }
-
-  #onReadFailed(error: unknown): void {
-    const reason = toStoreError(error, 'watch');
-    if (endsWatch(reason)) return this.fail(reason);
-    this.#controller.lose(reason);
-    this.#cancelRetry?.();
-    this.#cancelRetry = this.#source.clock.schedule(RETRY_MS, () => {
-      if (this.#isConnected) this.invalidate();
-    });
+    this.#reader.invalidate();
   }
 }

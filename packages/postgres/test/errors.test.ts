@@ -1,8 +1,9 @@
 /** Each error of PostgreSQL and of the connection, with its code and its outcome. */
 
+import type { NotConnectedReason } from '@incumbent/network';
 import { describe, expect, it } from 'vitest';
 
-import { cut, ExchangeError, malformed, notConnected, type NotConnectedReason } from '../src/client/failure.ts';
+import { cut, ExchangeError, malformed, notConnected } from '../src/client/failure.ts';
 import { mildestError, toStoreError, withTableGrant } from '../src/errors.ts';
 
 const answered = (state: string): ExchangeError => new ExchangeError({ kind: 'answer', answer: { state, text: `no (${state})` } }, 'no');
@@ -71,7 +72,7 @@ describe('a call without a connection', () => {
   const reasons: readonly (readonly [NotConnectedReason, string, string])[] = [
     ['unreachable', 'UNREACHABLE', 'notSent'],
     ['silent', 'UNREACHABLE', 'notSent'],
-    ['standby', 'UNAVAILABLE', 'notSent'],
+    ['follower', 'UNAVAILABLE', 'notSent'],
     ['foreign', 'UNSUPPORTED', 'refused'],
   ];
   it.each(reasons)('(%s) is %s, %s', (why, code, outcome) => {
@@ -107,6 +108,6 @@ it('a missing right names the statement that grants it', () => {
 });
 
 it('of several servers, the error that a retry may pass is reported', () => {
-  const errors = [refused('28P01'), notConnected('unreachable', 'no'), notConnected('standby', 'no')];
+  const errors = [refused('28P01'), notConnected('unreachable', 'no'), notConnected('follower', 'no')];
   expect(mildestError(errors)).toBe(errors[2]);
 });

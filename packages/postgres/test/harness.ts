@@ -7,7 +7,7 @@ import { systemClock, type Store } from '@incumbent/core';
 import { startPgBouncer, startPostgres, type Postgres } from '@incumbent/test-support';
 import { type CaseResources, harnessOf, proxyFaults } from '@incumbent/test-support/conformance-harness';
 import { describeOnServer } from '@incumbent/test-support/server-suite';
-import { Client } from 'pg';
+import { Pool } from 'pg';
 
 import { openPostgres } from '../src/index.ts';
 
@@ -56,7 +56,8 @@ class PostgresCase {
   readonly #url: string;
   readonly #serverUrl: string;
   readonly #resources: CaseResources;
-  #operator: Promise<Client> | undefined;
+  /** A pool, because a case may make several changes at once. */
+  #operator: Pool | undefined;
 
   /** The stores connect to `url`, and the operator to the server itself. */
   constructor(url: string, serverUrl: string, resources: CaseResources) {
@@ -90,14 +91,13 @@ class PostgresCase {
 
   async #operate(statement: string, ...values: readonly unknown[]): Promise<void> {
     this.#operator ??= this.#connectOperator();
-    await (await this.#operator).query(statement, [this.#resources.namespace, ...values]);
+    await this.#operator.query(statement, [this.#resources.namespace, ...values]);
   }
 
-  async #connectOperator(): Promise<Client> {
-    const client = new Client(this.#serverUrl);
-    await client.connect();
-    this.#resources.afterStores(() => client.end());
-    return client;
+  #connectOperator(): Pool {
+    const pool = new Pool({ connectionString: this.#serverUrl });
+    this.#resources.afterStores(() => pool.end());
+    return pool;
   }
 
   async #open(url: string): Promise<Store> {

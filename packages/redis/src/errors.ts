@@ -4,11 +4,10 @@
  * other error is `unknown`.
  */
 
-import type { Key } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 import {
   judgeCommon,
-  judgeSocket,
+  judgeNotConnected,
   mildestOf,
   type MissingPermission,
   storeErrorOf,
@@ -18,7 +17,8 @@ import {
 } from '@incumbent/network';
 
 import type { Keyspace } from './namespace.ts';
-import { ExchangeError, type Failure } from './protocol/failure.ts';
+import { ExchangeError } from './protocol/failure.ts';
+import type { ErrorReply } from './protocol/resp.ts';
 
 /** The error to throw for whatever a call ran into. `method` names the call, for the message. */
 export function toStoreError(error: unknown, method: string): StoreError {
@@ -56,11 +56,6 @@ export function mildestError(errors: readonly unknown[]): unknown {
   return mildestOf(errors, verdictOn);
 }
 
-/** The error of an `enqueue` whose key exists under another lease. */
-export function keyTaken(key: Key): StoreError {
-  return new StoreError('STORE_FAILED', 'refused', `redis: the entry ${key} exists already, under another lease`);
-}
-
 function verdictOn(error: unknown): Verdict {
   return error instanceof ExchangeError ? judge(error) : UNFORESEEN;
 }
@@ -68,7 +63,7 @@ function verdictOn(error: unknown): Verdict {
 function judge({ failure, cause }: ExchangeError): Verdict {
   switch (failure.kind) {
     case 'notConnected':
-      return judgeConnection(failure, cause);
+      return judgeNotConnected(failure, cause, judgeGreeting);
     case 'answer':
       return judgeAnswer(failure.answer.code, failure.answer.text);
     default:
@@ -76,27 +71,8 @@ function judge({ failure, cause }: ExchangeError): Verdict {
   }
 }
 
-// Without a connection, no request was sent.
-function judgeConnection({ why, answer }: Extract<Failure, { kind: 'notConnected' }>, cause: unknown): Verdict {
-  switch (why) {
-    case 'unreachable':
-      return judgeSocket(cause);
-    case 'silent':
-      return ['UNREACHABLE', 'notSent'];
-    case 'replica':
-      // A replica may be promoted at any moment.
-      return ['UNAVAILABLE', 'notSent'];
-    case 'foreign':
-      return ['UNSUPPORTED', 'refused'];
-    case 'refused':
-      return answer === undefined ? UNFORESEEN : judgeGreeting(answer.code, answer.text);
-    default:
-      return why satisfies never;
-  }
-}
-
 /** An error answer to a request of the greeting, which changes nothing. */
-function judgeGreeting(code: string, text: string): Verdict {
+function judgeGreeting({ code, text }: ErrorReply): Verdict {
   // The options have a password, and the server has none.
   if (/^ERR AUTH\b/.test(text)) return ['UNAUTHENTICATED', 'refused'];
   if (/max number of clients/.test(text)) return ['UNAVAILABLE', 'notSent'];

@@ -2,24 +2,15 @@
 
 import type { CallOptions, Entry, Key, LeaseId } from '@incumbent/core';
 import { checkPart, checkPath } from '@incumbent/core/adapter';
-import { checkValueSize, leaseGone } from '@incumbent/network';
+import { checkValueSize, keyTaken, leaseGone, type NewEntry } from '@incumbent/network';
 
 import { LIMITS } from './capabilities.ts';
 import type { StoreCalls } from './client/store-calls.ts';
-import { keyTaken } from './errors.ts';
 import { storedEntryOf } from './protocol/entries.ts';
 import { malformed } from './protocol/failure.ts';
 import { bytesOf, listOf, textOf } from './protocol/replies.ts';
 import type { Reply } from './protocol/resp.ts';
 import { enqueueScript } from './scripts/transactions.ts';
-
-/** What `enqueue` of the store takes. */
-interface NewEntry {
-  readonly prefix: Key;
-  readonly name: string;
-  readonly value: Uint8Array;
-  readonly lease: LeaseId;
-}
 
 export async function enqueue(calls: StoreCalls, { prefix, name, value, lease }: NewEntry, options: CallOptions): Promise<Entry> {
   const call = calls.check(options);
@@ -40,7 +31,7 @@ export function enqueuedEntry(answer: Reply, key: Key, lease: LeaseId): Entry {
       return entry;
     }
     case 'taken':
-      throw keyTaken(key);
+      throw keyTaken('redis', key);
     case 'lease':
       throw leaseGone('redis', lease);
     default:

@@ -2,7 +2,7 @@
 
 import type { CallOptions, Clock, Entry, Key, ListOptions } from '@incumbent/core';
 import { checkListing, checkPath, StoreError, withoutValue } from '@incumbent/core/adapter';
-import { ReadBatcher, tooLarge } from '@incumbent/network';
+import { ReadBatcher, type ReadQuery, tooLarge } from '@incumbent/network';
 
 import type { Connection } from './client/connection.ts';
 import type { StoreCalls } from './client/store-calls.ts';
@@ -13,17 +13,6 @@ import { listOf } from './protocol/replies.ts';
 import type { Reply } from './protocol/resp.ts';
 import { readScript } from './scripts/reads.ts';
 import { runScript } from './scripts/script.ts';
-
-/** One key, or the keys under a prefix. */
-export type ReadQuery =
-  | { readonly key: Key }
-  | {
-      readonly prefix: Key;
-      readonly before?: Entry | undefined;
-      readonly first?: number | undefined;
-      readonly last?: number | undefined;
-      readonly values?: boolean | undefined;
-    };
 
 /**
  * The most reads of one request: the server runs one script at a time, so every script must be

@@ -4,10 +4,10 @@
  */
 
 import type { Entry, Key, LeaseId } from '@incumbent/core';
+import type { ReadQuery } from '@incumbent/network';
 
 import type { Change } from './protocol/changes.ts';
 import type { StoredEntry } from './protocol/entries.ts';
-import type { ReadQuery } from './reads.ts';
 
 export interface WatchState<T> {
   /** What to read. */

@@ -3,14 +3,13 @@
  * changes.
  */
 
-import type { Cancel, Clock, LeaseId, WatchOptions } from '@incumbent/core';
+import type { Cancel, Clock, LeaseId, StoreError, WatchOptions } from '@incumbent/core';
 import { watchStates, type WatchController } from '@incumbent/core/adapter';
-import { endsWatch, REREAD_MS } from '@incumbent/network';
+import { type ReadQuery, WatchReader } from '@incumbent/network';
 
 import { toStoreError } from './errors.ts';
 import type { Change } from './protocol/changes.ts';
 import type { StoredEntry } from './protocol/entries.ts';
-import type { ReadQuery } from './reads.ts';
 import type { WatchState } from './watch-state.ts';
 
 /** What a watch needs from the hub of its store. */
@@ -52,18 +51,22 @@ class Watch<T> implements RegisteredWatch {
   readonly #source: WatchSource;
   readonly #state: WatchState<T>;
   readonly #controller: WatchController<WatchState<T>>;
-  #cancelRetry: Cancel | undefined;
-  #isConnected = false;
-  #isReading = false;
+  readonly #reader: WatchReader<readonly StoredEntry[]>;
   /** Whether the state was read on this connection and has every change since. */
   #isComplete = false;
-  /** Whether something has changed since the current read began. */
-  #mustRead = false;
 
   constructor(source: WatchSource, state: WatchState<T>, controller: WatchController<WatchState<T>>) {
     this.#source = source;
     this.#state = state;
     this.#controller = controller;
+    this.#reader = new WatchReader({
+      clock: source.clock,
+      read: () => source.read(this.query),
+      show: (entries) => this.#reset(entries),
+      lose: (reason) => this.#lose(reason),
+      fail: (reason) => this.fail(reason),
+      toStoreError: (error) => toStoreError(error, 'watch'),
+    });
   }
 
   get query(): ReadQuery {
@@ -73,8 +76,7 @@ class Watch<T> implements RegisteredWatch {
   start(): Cancel {
     this.#source.add(this);
     return () => {
-      this.#isConnected = false;
-      this.#cancelRetry?.();
+      this.#reader.onDisconnected();
       this.#source.remove(this);
     };
   }
@@ -84,18 +86,16 @@ class Watch<T> implements RegisteredWatch {
   }
 
   onConnected(): void {
-    this.#isConnected = true;
-    this.invalidate();
+    this.#reader.onConnected();
   }
 
   onDisconnected(cause: unknown): void {
-    this.#isConnected = false;
-    this.#isComplete = false;
-    this.#controller.lose(toStoreError(cause, 'watch'));
+    this.#reader.onDisconnected();
+    this.#lose(toStoreError(cause, 'watch'));
   }
 
   onChanges(changes: readonly Change[]): void {
-    if (!this.#isConnected || this.#isReading) return this.invalidate();
+    if (!this.#reader.isIdle) return this.invalidate();
     // The state is incomplete only after a read has failed, and another read is scheduled.
     if (!this.#isComplete) return;
     if (!this.#state.apply(changes)) return this.invalidate();
@@ -103,51 +103,25 @@ class Watch<T> implements RegisteredWatch {
   }
 
   onLeaseEnded(lease: LeaseId): void {
-    if (!this.#isConnected || this.#isReading) return this.invalidate();
+    if (!this.#reader.isIdle) return this.invalidate();
     if (!this.#isComplete) return;
     this.#state.removeLease(lease);
     this.#show();
   }
 
   invalidate(): void {
-    this.#mustRead = true;
-    if (!this.#isReading) void this.#read();
+    this.#reader.invalidate();
   }
 
-  /**
-   * Reads one at a time. Shows the result of a read even if something has changed meanwhile, and
-   * reads again: waiting for a read without changes could take for ever.
-   */
-  async #read(): Promise<void> {
-    this.#isReading = true;
-    while (this.#mustRead && this.#isConnected) {
-      this.#mustRead = false;
-      try {
-        const entries = await this.#source.read(this.query);
-        if (!this.#isConnected) break;
-        this.#state.reset(entries);
-        this.#isComplete = true;
-        this.#show();
-      } catch (error) {
-        if (this.#isConnected) this.#onReadFailed(error);
-        break;
-      }
-    }
-    this.#isReading = false;
-    // The connection was lost and replaced during the read.
-    if (this.#mustRead && this.#isConnected) void this.#read();
+  #reset(entries: readonly StoredEntry[]): void {
+    this.#state.reset(entries);
+    this.#isComplete = true;
+    this.#show();
   }
 
-  #onReadFailed(error: unknown): void {
-    const reason = toStoreError(error, 'watch');
-    if (endsWatch(reason)) return this.fail(reason);
-    this.#mustRead = false;
+  #lose(reason: StoreError): void {
     this.#isComplete = false;
     this.#controller.lose(reason);
-    this.#cancelRetry?.();
-    this.#cancelRetry = this.#source.clock.schedule(REREAD_MS, () => {
-      if (this.#isConnected) this.invalidate();
-    });
   }
 
   #show(): void {

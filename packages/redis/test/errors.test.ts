@@ -67,7 +67,7 @@ describe('the code and the outcome of', () => {
 });
 
 it('of several servers, the error that a retry is most likely to pass is reported', () => {
-  const [replica, gone, foreign] = [notConnected('replica', 'r'), unreachable('ECONNREFUSED'), notConnected('foreign', 'f')];
+  const [replica, gone, foreign] = [notConnected('follower', 'r'), unreachable('ECONNREFUSED'), notConnected('foreign', 'f')];
   expect(mildestError([foreign, gone, replica])).toBe(replica);
   expect(mildestError([foreign, gone])).toBe(gone);
   expect(mildestError([foreign])).toBe(foreign);

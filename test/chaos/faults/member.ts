@@ -31,7 +31,7 @@ const block = memberFault('block', 1, {
   begin: async (member, forMs) => (member.order({ block: forMs }) ? () => {} : undefined),
 });
 
-/** Told to leave (SIGTERM), which hands over, and started again. */
+/** Gets SIGTERM, hands over and leaves, and is started again. */
 const leave = memberFault('leave', 1, {
   begin: async (member) => {
     if (!member.running) return undefined;

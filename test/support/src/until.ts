@@ -24,7 +24,7 @@ const LAST_LOOK_MS = 500;
 const WAIT_MS = 30_000;
 
 /**
- * Looks until the condition answers something other than false, null or undefined, and gives that
+ * Polls until the condition answers something other than false, null or undefined, and gives that
  * answer. A condition that throws does not hold yet. After `withinMs`, and one more look, it throws
  * an error that says what was waited for; its `cause` is what that look threw.
  */

@@ -176,7 +176,7 @@ function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRu
 }
 
 /**
- * My entry has changed. A mark that leaves no doubt says that I lead: see `protocol/mark.ts`. If an
+ * My entry has changed. A mark that is certain says that I lead: see `protocol/mark.ts`. If an
  * earlier claim or enqueue of mine has an unknown outcome, I read whether I lead.
  */
 function changed(

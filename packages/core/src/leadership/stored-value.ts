@@ -45,9 +45,10 @@ interface Attempts {
 type Written =
   | { readonly written: true }
   /**
-   * `doubt`: the error of an earlier try that may have been applied, before `current` was written.
+   * `unknownOutcome`: the error of an earlier try that may have been applied, before another
+   * program wrote `current`.
    */
-  | { readonly written: false; readonly current: Entry | undefined; readonly doubt: unknown };
+  | { readonly written: false; readonly current: Entry | undefined; readonly unknownOutcome: unknown };
 
 /**
  * A value under a key of the store, which leaders of one election change. Made by
@@ -145,7 +146,7 @@ export class StoredValue<T> {
           if (bytes === undefined) return;
           const result = await this.#replace(entry, bytes, attempts);
           if (result.written) return;
-          if (result.doubt !== undefined) throw this.#conflict(result.doubt);
+          if (result.unknownOutcome !== undefined) throw this.#conflict(result.unknownOutcome);
           await attempts.again(this.#conflict());
           entry = result.current;
         }
@@ -156,18 +157,18 @@ export class StoredValue<T> {
   /** Tries one swap until the store has answered it. */
   async #replace(entry: Entry | undefined, put: Uint8Array, { signal, again }: Attempts): Promise<Written> {
     const change = { key: this.key, expect: entry?.revision ?? null, put };
-    let doubt: unknown;
+    let unknownOutcome: unknown;
     for (;;) {
       try {
         const result = await this.#leader.swap([change], { signal });
         if (result.swapped) return { written: true };
         const current = result.failed[0]?.current;
-        const isMine = doubt !== undefined && current !== undefined && sameBytes(current.value, put);
-        return isMine ? { written: true } : { written: false, current, doubt };
+        const isMine = unknownOutcome !== undefined && current !== undefined && sameBytes(current.value, put);
+        return isMine ? { written: true } : { written: false, current, unknownOutcome };
       } catch (error) {
-        if (outcomeOf(error) === 'unknown') doubt = error;
-        if (!isRetryable(error)) throw doubt ?? error;
-        await again(doubt ?? error);
+        if (outcomeOf(error) === 'unknown') unknownOutcome = error;
+        if (!isRetryable(error)) throw unknownOutcome ?? error;
+        await again(unknownOutcome ?? error);
       }
     }
   }
@@ -226,15 +227,15 @@ export class StoredValue<T> {
     }
   }
 
-  #conflict(doubt?: unknown): StoreError {
+  #conflict(unknownOutcome?: unknown): StoreError {
     const details = { key: this.key };
-    if (doubt === undefined) {
+    if (unknownOutcome === undefined) {
       return new StoreError('CONFLICT', 'refused', `another program changed ${this.key} at each of ${MAX_TRIES} tries to write it`, {
         details,
       });
     }
     const message = `another program changed ${this.key} while the answer to a write was lost: nobody can tell whether the write took place before`;
-    return new StoreError('CONFLICT', 'unknown', message, { cause: doubt, details });
+    return new StoreError('CONFLICT', 'unknown', message, { cause: unknownOutcome, details });
   }
 }
 

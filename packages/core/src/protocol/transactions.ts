@@ -198,9 +198,9 @@ export interface MarkContext {
 }
 
 /**
- * The term that the mark in this candidate's own entry proves: see `mark.ts`. Undefined if
- * something is in doubt: the mark is that of a handover in two steps, or an older version wrote it;
- * the entry has changed since; or the revision of the term is not known.
+ * The term that the mark in this candidate's own entry proves: see `mark.ts`. Undefined if the mark
+ * proves none: it is that of a handover in two steps, or an older version wrote it; the entry has
+ * changed since; or the revision of the term is not known.
  */
 export function wonAtMark(entry: Entry, { term, swapSharesRevision }: MarkContext): Won | undefined {
   const mark = readElected(readCandidate(entry));

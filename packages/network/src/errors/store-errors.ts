@@ -1,6 +1,6 @@
 /** The store errors that every network adapter raises. */
 
-import type { Change, LeaseId, StoreCapabilities } from '@incumbent/core';
+import type { Change, Key, LeaseId, StoreCapabilities } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 
 import type { CommonFailure } from '../calls/exchange-error.ts';
@@ -75,6 +75,11 @@ export function closedMeanwhile({ outcome, cause }: StoreError, what: string): S
 /** For a lease that the store certainly does not have. */
 export function leaseGone(store: string, lease: LeaseId): StoreError {
   return new StoreError('LEASE_EXPIRED', 'refused', `${store}: there is no lease ${lease}: it has expired, or was revoked`);
+}
+
+/** For an `enqueue` whose key the store has already, under another lease. */
+export function keyTaken(store: string, key: Key): StoreError {
+  return new StoreError('STORE_FAILED', 'refused', `${store}: the entry ${key} exists already, under another lease`);
 }
 
 /** For a request beyond the store's limits, which was not sent. */

@@ -1,7 +1,7 @@
 /** Opens connections to the server that accepts writes. */
 
 import type { Clock } from '@incumbent/core';
-import { Attempt, type Connect, describeError, dial, type Endpoint, endpointName, type TlsOptions } from '@incumbent/network';
+import { Attempt, type Connect, describeError, dial, type Endpoint, endpointName, openInTurn, type TlsOptions } from '@incumbent/network';
 
 import { Connection, type Login } from './connection.ts';
 import { cut, ExchangeError, notConnected } from './failure.ts';
@@ -54,23 +54,16 @@ export class Dialler {
 
   async #openAny(signal: AbortSignal, onNotification?: (payload: string) => void): Promise<Connection> {
     const { endpoints, pickError } = this.#options;
-    const failures: unknown[] = [];
-    for (let i = 0; i < endpoints.length; i += 1) {
-      const index = (this.#first + i) % endpoints.length;
-      const endpoint = endpoints[index];
-      if (endpoint === undefined) continue;
-      try {
-        const connection = await this.#open(endpoint, signal, onNotification);
-        if (signal.aborted) connection.end(cut('the store was closed'));
-        signal.throwIfAborted();
+    return openInTurn(endpoints, {
+      first: this.#first,
+      signal,
+      open: (endpoint) => this.#open(endpoint, signal, onNotification),
+      keep: (_, index) => {
         this.#first = index;
-        return connection;
-      } catch (error) {
-        signal.throwIfAborted();
-        failures.push(error);
-      }
-    }
-    throw pickError(failures);
+      },
+      discard: (connection) => connection.end(cut('the store was closed')),
+      pickError,
+    });
   }
 
   async #open(endpoint: Endpoint, signal: AbortSignal, onNotification?: (payload: string) => void): Promise<Connection> {
@@ -124,7 +117,7 @@ async function checkServer(connection: Connection): Promise<void> {
   const version = integerAt(row, 1);
   if (version < MIN_VERSION)
     throw notConnected('foreign', `the server is PostgreSQL ${Math.floor(version / 10_000)}; version 13 or newer is needed`);
-  if (textAt(row, 0) === 't') throw notConnected('standby', 'the server is a standby, which accepts no writes');
+  if (textAt(row, 0) === 't') throw notConnected('follower', 'the server is a standby, which accepts no writes');
 }
 
 /** Puts the address into the message, because there may be several servers. */

@@ -1,6 +1,6 @@
 /** How an exchange with a server failed. `errors.ts` decides which code and outcome that is. */
 
-import { FailedExchange, type CommonFailure } from '@incumbent/network';
+import { type CommonFailure, FailedExchange, type NotConnected, type NotConnectedReason } from '@incumbent/network';
 
 /** An error that the server reported. */
 export interface ServerAnswer {
@@ -9,25 +9,9 @@ export interface ServerAnswer {
   readonly text: string;
 }
 
-/** Why there is no connection. No call was sent. */
-export type NotConnectedReason =
-  /**
-   * No byte stream opened, or it broke before the server answered. The cause is the error of the
-   * system or of TLS.
-   */
-  | 'unreachable'
-  /** The server accepted the connection and did not answer in time. */
-  | 'silent'
-  /** The server is not PostgreSQL, is too old, or does not speak TLS. */
-  | 'foreign'
-  /** The server is a standby, which accepts no writes. */
-  | 'standby'
-  /** The server answered with an error: see `answer`. */
-  | 'refused';
-
 export type Failure =
   | CommonFailure
-  | { readonly kind: 'notConnected'; readonly why: NotConnectedReason; readonly answer?: ServerAnswer }
+  | NotConnected<ServerAnswer>
   /** The server answered with an error. `errors.ts` decides whether the statement was undone. */
   | { readonly kind: 'answer'; readonly answer: ServerAnswer }
   /** The wait for a synchronous standby was cancelled, so the standby may lack the commit. */

@@ -17,7 +17,7 @@ const MAX_CONNECTIONS = 4;
  * How long a call waits for a connection that another call uses, before one more is opened. A call
  * usually takes a few ms, and a new connection costs the server a process.
  */
-const PATIENCE_MS = 10;
+const QUEUE_BEFORE_OPENING_MS = 10;
 
 /** A connection that was idle for this long is closed, unless it is the last one. */
 const IDLE_MS = 10_000;
@@ -42,7 +42,7 @@ export class Pool {
   /** The connection that was used last is the last one. */
   #idle: IdleConnection[] = [];
   #opening = 0;
-  #cancelPatience: Cancel = () => {};
+  #cancelOpening: Cancel = () => {};
 
   constructor(dialler: Dialler, clock: Clock) {
     this.#dialler = dialler;
@@ -93,7 +93,7 @@ export class Pool {
     if (this.#closing.signal.aborted) return;
     const closed = new ExchangeError({ kind: 'closed', sent: false }, 'the store was closed');
     this.#closing.abort(closed);
-    this.#cancelPatience();
+    this.#cancelOpening();
     for (const connection of [...this.#busy, ...this.#idle.map((idle) => idle.connection)]) connection.end(closed);
     this.#dropEnded();
     this.#rejectAll(closed);
@@ -115,14 +115,14 @@ export class Pool {
   }
 
   #openMissing(): void {
-    this.#cancelPatience();
+    this.#cancelOpening();
     const waiting = [...this.#waiters];
     if (waiting.length === 0) return;
     const longestMs = this.#clock.monotonic() - Math.min(...waiting.map(({ sinceMs }) => sinceMs));
     const isFirst = this.#busy.size + this.#opening === 0;
     const limit = MAX_CONNECTIONS + (waiting.some(({ isUrgent }) => isUrgent) ? 1 : 0);
-    if (!isFirst && longestMs < PATIENCE_MS) {
-      this.#cancelPatience = this.#clock.schedule(PATIENCE_MS - longestMs, () => this.#openMissing());
+    if (!isFirst && longestMs < QUEUE_BEFORE_OPENING_MS) {
+      this.#cancelOpening = this.#clock.schedule(QUEUE_BEFORE_OPENING_MS - longestMs, () => this.#openMissing());
     } else if (this.#opening === 0 && this.#busy.size < limit) {
       void this.#open();
     }

@@ -3,9 +3,9 @@
  * `StoreError`.
  */
 
-import type { CallOptions, Key, TimedCall } from '@incumbent/core';
-import { checkCall, checkPath } from '@incumbent/core/adapter';
-import { closedMeanwhile, storeClosed, tooLarge } from '@incumbent/network';
+import type { Key, TimedCall } from '@incumbent/core';
+import { checkPath } from '@incumbent/core/adapter';
+import { CheckedCalls, tooLarge } from '@incumbent/network';
 
 import { MAX_KEY_CHARACTERS } from '../capabilities.ts';
 import { toStoreError, withTableGrant } from '../errors.ts';
@@ -14,7 +14,7 @@ import type { Row } from './rows.ts';
 import { callOf, integer, type Literal, text } from './statement.ts';
 
 /** Where the keys of a store are, and who reads them. */
-export interface Place {
+export interface StoreLocation {
   readonly schema: string;
   readonly namespace: string;
   readonly username: string;
@@ -34,30 +34,25 @@ interface FunctionCall<T> {
   readonly urgent?: boolean;
 }
 
-export class StoreCalls {
+export class StoreCalls extends CheckedCalls {
   readonly client: Client;
-  readonly place: Place;
+  readonly location: StoreLocation;
 
-  constructor(client: Client, place: Place) {
+  constructor(client: Client, location: StoreLocation) {
+    super({
+      store: 'postgres',
+      isClosed: () => client.closed,
+      toStoreError,
+      nameGrant: (error) => withTableGrant(error, location.schema, location.username),
+    });
     this.client = client;
-    this.place = place;
-  }
-
-  /**
-   * Returns the options with their timeout. Throws if the options are invalid, if the signal has
-   * aborted (its reason), or if the store is closed.
-   */
-  check<O extends CallOptions>(options: O): TimedCall<O> {
-    const call = checkCall(options);
-    options.signal?.throwIfAborted();
-    if (this.client.closed) throw storeClosed('postgres');
-    return call;
+    this.location = location;
   }
 
   /** Throws for a path that cannot be a key, and `TOO_LARGE` for one that an index cannot hold. */
   checkKey(option: string, key: Key): Key {
     checkPath(option, key);
-    if (key.length + this.place.namespace.length <= MAX_KEY_CHARACTERS) return key;
+    if (key.length + this.location.namespace.length <= MAX_KEY_CHARACTERS) return key;
     throw tooLarge('postgres', `a key of ${key.length} characters: with the namespace, ${MAX_KEY_CHARACTERS} are allowed`);
   }
 
@@ -68,23 +63,11 @@ export class StoreCalls {
 
   /** The rows of a function. Rejects with an `ExchangeError`, or with the signal's reason. */
   rows(name: string, args: readonly Literal[], options: CallOptionsOfClient): Promise<readonly Row[]> {
-    return this.client.call((lockTimeoutMs) => statementOf(this.place, name, lockTimeoutMs, args), options);
-  }
-
-  /** Runs any task of the client. Rejects with a `StoreError`, or with the signal's reason. */
-  async call<T>(method: string, task: () => Promise<T>, { signal }: TimedCall): Promise<T> {
-    try {
-      return await task();
-    } catch (error) {
-      if (signal?.aborted === true && error === signal.reason) throw error;
-      const failure = toStoreError(error, method);
-      if (this.client.closed) throw closedMeanwhile(failure, `postgres ${method}`);
-      throw withTableGrant(failure, this.place.schema, this.place.username);
-    }
+    return this.client.call((lockTimeoutMs) => statementOf(this.location, name, lockTimeoutMs, args), options);
   }
 }
 
 /** A call of a function on the namespace. */
-export function statementOf({ schema, namespace }: Place, name: string, lockTimeoutMs: number, args: readonly Literal[]): string {
+export function statementOf({ schema, namespace }: StoreLocation, name: string, lockTimeoutMs: number, args: readonly Literal[]): string {
   return callOf(schema, name, [text(namespace), integer(lockTimeoutMs), ...args]);
 }

@@ -16,19 +16,18 @@
 
 import type { Cancel, Clock, Entry } from '@incumbent/core';
 import { Backoff, sleep, systemRandom } from '@incumbent/core/adapter';
-import { Attempt, endsWatch, storeClosed } from '@incumbent/network';
+import { Attempt, endsWatch, type ReadQuery, storeClosed, WatchRegistry } from '@incumbent/network';
 
 import type { Connection } from '../client/connection.ts';
 import type { Dialler } from '../client/dialler.ts';
 import { cut, ExchangeError, isAnswer } from '../client/failure.ts';
 import { integerAt, onlyRow, type Row } from '../client/rows.ts';
-import { statementOf, type Place } from '../client/store-calls.ts';
+import { statementOf, type StoreLocation } from '../client/store-calls.ts';
 import { toStoreError, withTableGrant } from '../errors.ts';
-import type { ReadQuery, Reads } from '../reads.ts';
+import type { Reads } from '../reads.ts';
 import { RAISED } from '../schema/functions.ts';
 import type { RegisteredWatch, WatchSource } from '../watch.ts';
 import { notificationIn, type Probe, probeIn } from './probe.ts';
-import { WatchRegistry } from './watch-registry.ts';
 
 /** How often the server is asked, while there are watches, if it notifies of changes. */
 const PROBE_MS = 3_000;
@@ -52,7 +51,7 @@ const BUSY_STATES = ['55P03', '40P01', RAISED.late] as const;
 export interface WatchHubContext {
   readonly clock: Clock;
   readonly dialler: Dialler;
-  readonly place: Place;
+  readonly location: StoreLocation;
   /** The channel of the namespace's notifications. */
   readonly channel: string;
   readonly reads: Reads;
@@ -61,7 +60,7 @@ export interface WatchHubContext {
 export class WatchHub implements WatchSource {
   readonly clock: Clock;
   readonly #context: WatchHubContext;
-  readonly #watches = new WatchRegistry();
+  readonly #watches = new WatchRegistry<RegisteredWatch>();
   readonly #backoff = new Backoff(systemRandom, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   readonly #closing = new AbortController();
   /** The connection on which notifications arrive. */
@@ -167,7 +166,7 @@ export class WatchHub implements WatchSource {
   }
 
   #onDisconnected(error: unknown): void {
-    const { schema, username } = this.#context.place;
+    const { schema, username } = this.#context.location;
     const reason = toStoreError(error, 'watch');
     for (const watch of this.#watches) {
       if (endsWatch(reason)) watch.fail(withTableGrant(reason, schema, username));
@@ -221,7 +220,7 @@ export class WatchHub implements WatchSource {
   }
 
   async #probe(connection: Connection): Promise<Probe> {
-    return probeIn(await this.#ask(connection, statementOf(this.#context.place, 'probe', LOCK_TIMEOUT_MS, [])));
+    return probeIn(await this.#ask(connection, statementOf(this.#context.location, 'probe', LOCK_TIMEOUT_MS, [])));
   }
 
   async #ask(connection: Connection, statement: string): Promise<readonly Row[]> {

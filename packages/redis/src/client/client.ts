@@ -13,6 +13,7 @@ import {
   dial,
   type Endpoint,
   endpointName,
+  openInTurn,
   SharedAllowance,
 } from '@incumbent/network';
 
@@ -159,24 +160,17 @@ export class Client {
   /** Tries one server after the other until one accepts writes. */
   async #dial(): Promise<Connection> {
     const { endpoints, pickError } = this.#options;
-    const failures: unknown[] = [];
-    for (let i = 0; i < endpoints.length; i += 1) {
-      const index = (this.#first + i) % endpoints.length;
-      const endpoint = endpoints[index];
-      if (endpoint === undefined) continue;
-      try {
-        const connection = await this.#open(endpoint);
-        if (this.closed) connection.end(closed(false));
-        this.#closing.signal.throwIfAborted();
+    return openInTurn(endpoints, {
+      first: this.#first,
+      signal: this.#closing.signal,
+      open: (endpoint) => this.#open(endpoint),
+      keep: (connection, index) => {
         this.#connection = connection;
         this.#first = index;
-        return connection;
-      } catch (error) {
-        failures.push(error);
-        this.#closing.signal.throwIfAborted();
-      }
-    }
-    throw pickError(failures);
+      },
+      discard: (connection) => connection.end(closed(false)),
+      pickError,
+    });
   }
 
   async #open(endpoint: Endpoint): Promise<Connection> {

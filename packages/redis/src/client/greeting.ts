@@ -60,7 +60,7 @@ function checkServer(hello: Reply): void {
   if (version === undefined) throw notConnected('foreign', 'the server is not Redis or Valkey');
   if (server === 'redis' && Number.parseInt(version, 10) < MIN_VERSION)
     throw notConnected('foreign', `the server is Redis ${version}; version ${MIN_VERSION} or newer is needed`);
-  if (role === 'replica') throw notConnected('replica', 'the server is a replica, which accepts no writes');
+  if (role === 'replica') throw notConnected('follower', 'the server is a replica, which accepts no writes');
 }
 
 function fieldOf(map: Reply, name: string): string | undefined {

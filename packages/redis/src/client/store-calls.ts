@@ -1,8 +1,7 @@
 /** The calls of one store: each runs one script, and every failure becomes a `StoreError`. */
 
-import type { CallOptions, TimedCall } from '@incumbent/core';
-import { checkCall } from '@incumbent/core/adapter';
-import { closedMeanwhile, storeClosed } from '@incumbent/network';
+import type { TimedCall } from '@incumbent/core';
+import { CheckedCalls } from '@incumbent/network';
 
 import { toStoreError, withAclGrant } from '../errors.ts';
 import type { Keyspace } from '../namespace.ts';
@@ -20,24 +19,14 @@ interface ScriptCall<T> {
   readonly read: (reply: Reply) => T;
 }
 
-export class StoreCalls {
+export class StoreCalls extends CheckedCalls {
   readonly client: Client;
   readonly keyspace: Keyspace;
 
   constructor(client: Client, keyspace: Keyspace) {
+    super({ store: 'redis', isClosed: () => client.closed, toStoreError, nameGrant: (error) => withAclGrant(error, keyspace) });
     this.client = client;
     this.keyspace = keyspace;
-  }
-
-  /**
-   * Returns the options with their timeout. Throws if the options are invalid, if the signal has
-   * aborted (its reason), or if the store is closed.
-   */
-  check<O extends CallOptions>(options: O): TimedCall<O> {
-    const call = checkCall(options);
-    options.signal?.throwIfAborted();
-    if (this.client.closed) throw storeClosed('redis');
-    return call;
   }
 
   /** Rejects with a `StoreError`, or with the signal's reason. */
@@ -45,16 +34,5 @@ export class StoreCalls {
     const exchange = (): Promise<T> =>
       this.client.call((connection, over) => runScript(connection, script, this.keyspace, args, read, over), options);
     return this.call(method, exchange, options);
-  }
-
-  /** Runs any task of the client. Rejects with a `StoreError`, or with the signal's reason. */
-  async call<T>(method: string, task: () => Promise<T>, { signal }: TimedCall): Promise<T> {
-    try {
-      return await task();
-    } catch (error) {
-      if (signal?.aborted === true && error === signal.reason) throw error;
-      const failure = toStoreError(error, method);
-      throw this.client.closed ? closedMeanwhile(failure, `redis ${method}`) : withAclGrant(failure, this.keyspace);
-    }
   }
 }

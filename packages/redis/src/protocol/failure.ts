@@ -1,28 +1,12 @@
 /** How an exchange with a server failed. `errors.ts` decides which code and outcome that is. */
 
-import { FailedExchange, type CommonFailure } from '@incumbent/network';
+import { type CommonFailure, FailedExchange, type NotConnected, type NotConnectedReason } from '@incumbent/network';
 
 import type { ErrorReply } from './resp.ts';
 
-/** Why there is no connection. Only the greeting was sent. */
-export type NotConnectedReason =
-  /**
-   * No byte stream opened, or it broke before the server answered. The cause is the error of the
-   * system or of TLS.
-   */
-  | 'unreachable'
-  /** The server accepted the connection and did not answer in time. */
-  | 'silent'
-  /** The server is not Redis or Valkey, or is too old. */
-  | 'foreign'
-  /** The server is a replica, which accepts no writes. */
-  | 'replica'
-  /** The server answered with an error: see `answer`. */
-  | 'refused';
-
 export type Failure =
   | CommonFailure
-  | { readonly kind: 'notConnected'; readonly why: NotConnectedReason; readonly answer?: ErrorReply }
+  | NotConnected<ErrorReply>
   /** The server answered with an error. */
   | { readonly kind: 'answer'; readonly answer: ErrorReply };
 

@@ -14,7 +14,14 @@ import { randomBytes } from 'node:crypto';
 
 import type { Clock, LeaseId } from '@incumbent/core';
 import { Backoff, sleep, systemRandom } from '@incumbent/core/adapter';
-import { endsWatch, FIRST_RECONNECT_PAUSE_MS, LONGEST_RECONNECT_PAUSE_MS, storeClosed } from '@incumbent/network';
+import {
+  endsWatch,
+  FIRST_RECONNECT_PAUSE_MS,
+  LONGEST_RECONNECT_PAUSE_MS,
+  type ReadQuery,
+  storeClosed,
+  WatchRegistry,
+} from '@incumbent/network';
 
 import type { Client } from '../client/client.ts';
 import type { Connection } from '../client/connection.ts';
@@ -28,13 +35,12 @@ import { ExchangeError, isAnswer } from '../protocol/failure.ts';
 import { textOf } from '../protocol/replies.ts';
 import { isList, type Reply } from '../protocol/resp.ts';
 import { verifierFrom, type MessageVerifier } from '../protocol/signature.ts';
-import { runReads, type ReadQuery } from '../reads.ts';
+import { runReads } from '../reads.ts';
 import { runScript } from '../scripts/script.ts';
 import { secretScript } from '../scripts/secret.ts';
 import type { RegisteredWatch, WatchSource } from '../watch.ts';
 import { LeaseExpiries } from './lease-expiries.ts';
 import { isCurrent, ScriptEchoes } from './script-echoes.ts';
-import { WatchRegistry } from './watch-registry.ts';
 
 /**
  * How often the server is asked, while there are watches, whether it answers and still accepts
@@ -58,7 +64,7 @@ export class WatchHub implements WatchSource {
   readonly #expiries: LeaseExpiries;
   readonly #client: Client;
   readonly #keyspace: Keyspace;
-  readonly #watches = new WatchRegistry();
+  readonly #watches = new WatchRegistry<RegisteredWatch>();
   /** The connections that are subscribed. */
   readonly #subscribed = new WeakSet<Connection>();
   readonly #echoes = new ScriptEchoes();

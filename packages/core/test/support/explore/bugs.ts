@@ -150,7 +150,7 @@ const known: readonly Bug[] = [
 const marks: readonly Bug[] = [
   bug(
     'earlierMark',
-    'a mark of an earlier campaign is believed',
+    'a mark of an earlier campaign is trusted',
     { candidates: 3, budget: { handovers: 1, deleted: 1 }, shares: true, led: true },
     {
       next: (state, event, rules) => {
@@ -161,7 +161,7 @@ const marks: readonly Bug[] = [
   ),
   bug(
     'twoStepMark',
-    'a mark of a handover in two steps is believed',
+    'a mark of a handover in two steps is trusted',
     { candidates: 2, budget: { handovers: 1 }, inOne: false },
     {
       next: then((before, after, event) => {
@@ -193,7 +193,7 @@ const marks: readonly Bug[] = [
   ),
   bug(
     'changedMark',
-    'a mark is believed although an operator has changed the entry since',
+    'a mark is trusted although an operator has changed the entry since',
     { candidates: 2, budget: { handovers: 1, requests: 1 }, shares: true, older: ['operator'] },
     {
       next: (state, event, rules) =>
@@ -261,7 +261,7 @@ const ends: readonly Bug[] = [
     },
   ),
   bug(
-    'noHeirFirst',
+    'noSuccessorFirst',
     'the others do not hold back for the successor of a handover',
     { candidates: 3, budget: { handovers: 1 }, inOne: false },
     {

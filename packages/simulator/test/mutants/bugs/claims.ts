@@ -145,7 +145,7 @@ export const claims: readonly Mutant[] = [
   ),
   mutant(
     'twoStepMark',
-    'a mark of a handover in two steps is believed',
+    'a mark of a handover in two steps is trusted',
     'core/src/protocol/transactions.ts',
     '  if (mark === undefined) return undefined;\n',
     '  const { handoverTerm } = readCandidate(entry);\n  if (mark === undefined && handoverTerm !== undefined) return { term: handoverTerm, entry, leaderRevision: undefined, termRevision: entry.revision };\n  if (mark === undefined) return undefined;\n',

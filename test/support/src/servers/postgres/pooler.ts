@@ -92,13 +92,13 @@ function usersFile({ users = [] }: PoolerOptions): string {
   return [SUPERUSER, ...users].map((user) => `"${user}" ""\n`).join('');
 }
 
-interface Place extends PoolerOptions {
+interface PoolerSetup extends PoolerOptions {
   readonly folder: string;
   readonly port: number;
 }
 
 /** Its other settings are the defaults, so it rejects startup parameters that it does not know. */
-function settingsFile(server: { readonly url: string }, { folder, port, mode = 'transaction', poolSize = 20 }: Place): string {
+function settingsFile(server: { readonly url: string }, { folder, port, mode = 'transaction', poolSize = 20 }: PoolerSetup): string {
   return `[databases]
 * = host=${LOOPBACK} port=${new URL(server.url).port}
 

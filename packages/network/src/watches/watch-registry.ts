@@ -2,29 +2,34 @@
 
 import type { Key } from '@incumbent/core';
 
-import type { RegisteredWatch } from '../watch.ts';
+/** What a watch is on. */
+interface Watch {
+  readonly query: { readonly key: Key } | { readonly prefix: Key };
+}
 
-export class WatchRegistry {
-  readonly #all = new Set<RegisteredWatch>();
-  readonly #byKey = new Map<Key, Set<RegisteredWatch>>();
-  readonly #byPrefix = new Map<Key, Set<RegisteredWatch>>();
+/** The open watches of a store. */
+export class WatchRegistry<W extends Watch> {
+  readonly #all = new Set<W>();
+  readonly #byKey = new Map<Key, Set<W>>();
+  readonly #byPrefix = new Map<Key, Set<W>>();
 
   get size(): number {
     return this.#all.size;
   }
 
-  [Symbol.iterator](): Iterator<RegisteredWatch> {
+  /** Iterates over a copy, so that watches may be added and deleted meanwhile. */
+  [Symbol.iterator](): Iterator<W> {
     return [...this.#all][Symbol.iterator]();
   }
 
-  add(watch: RegisteredWatch): void {
+  add(watch: W): void {
     this.#all.add(watch);
     const [index, path] = this.#indexOf(watch);
     const watches = index.get(path) ?? new Set();
     index.set(path, watches.add(watch));
   }
 
-  delete(watch: RegisteredWatch): void {
+  delete(watch: W): void {
     this.#all.delete(watch);
     const [index, path] = this.#indexOf(watch);
     const watches = index.get(path);
@@ -33,14 +38,14 @@ export class WatchRegistry {
   }
 
   /** The watches of the key itself, and those of every prefix above it. */
-  watchesOf(key: Key): readonly RegisteredWatch[] {
+  watchesOf(key: Key): readonly W[] {
     const watches = [...(this.#byKey.get(key) ?? [])];
     for (let at = key.indexOf('/'); at >= 0 && this.#byPrefix.size > 0; at = key.indexOf('/', at + 1))
       watches.push(...(this.#byPrefix.get(key.slice(0, at)) ?? []));
     return watches;
   }
 
-  #indexOf({ query }: RegisteredWatch): readonly [Map<Key, Set<RegisteredWatch>>, Key] {
+  #indexOf({ query }: W): readonly [Map<Key, Set<W>>, Key] {
     return 'key' in query ? [this.#byKey, query.key] : [this.#byPrefix, query.prefix];
   }
 }

@@ -1,0 +1,50 @@
+/** Why a store has no connection to a server that it asked to serve it. No call was sent. */
+
+import { UNFORESEEN } from './store-errors.ts';
+import { judgeSocket, type Verdict } from './verdict.ts';
+
+/** Why the server cannot be used. */
+export type NotConnectedReason =
+  /**
+   * No byte stream opened, or it broke before the server answered. The cause is the error of the
+   * system or of TLS.
+   */
+  | 'unreachable'
+  /** The server accepted the connection and did not answer in time. */
+  | 'silent'
+  /** The server is another program or too old, or it does not speak TLS. */
+  | 'foreign'
+  /** The server follows another one, and accepts no writes. */
+  | 'follower'
+  /** The server answered with an error: see `answer`. */
+  | 'refused';
+
+/** The failure of an exchange for which there is no connection. */
+export interface NotConnected<Answer> {
+  readonly kind: 'notConnected';
+  readonly why: NotConnectedReason;
+  readonly answer?: Answer;
+}
+
+/** The verdict on it. `cause` is that of the error, and `judgeAnswer` the verdict on `refused`. */
+export function judgeNotConnected<Answer>(
+  { why, answer }: NotConnected<Answer>,
+  cause: unknown,
+  judgeAnswer: (answer: Answer) => Verdict,
+): Verdict {
+  switch (why) {
+    case 'unreachable':
+      return judgeSocket(cause);
+    case 'silent':
+      return ['UNREACHABLE', 'notSent'];
+    case 'follower':
+      // A follower may be promoted at any moment.
+      return ['UNAVAILABLE', 'notSent'];
+    case 'foreign':
+      return ['UNSUPPORTED', 'refused'];
+    case 'refused':
+      return answer === undefined ? UNFORESEEN : judgeAnswer(answer);
+    default:
+      return why satisfies never;
+  }
+}
