@@ -76,7 +76,7 @@ describe('on SQLite', () => {
       expect(await first.exited).toBe(0);
       expect(first.events.map(({ event, fields }) => [event, fields['reason'] ?? fields['result']])).toEqual([
         ['leads', undefined],
-        ['ended', 'handover'],
+        ['ended', 'memberClosed'],
         ['done', 'undefined'],
       ]);
       await second.waitFor('leads', { withinMs: WITHIN_MS });

@@ -2,7 +2,7 @@
  * Explains why a leadership ended, for the message of its error and the `why` of its event.
  */
 
-import { isIncumbentError } from '../base/errors.ts';
+import { IncumbentError, isIncumbentError } from '../base/errors.ts';
 import type { LeadershipEnd } from './release-machine.ts';
 
 /** A shorter block of the event loop explains nothing, in ms. */
@@ -15,6 +15,12 @@ const NOTABLE_BLOCK_MS = 100;
 export function explainEnd(end: LeadershipEnd): string {
   const cause = causeOf(end);
   return end.lost ? [cause, ...circumstances(end)].join('; ') : cause;
+}
+
+/** The error of calls and signals that a leadership's end ends. */
+export function endError(election: string, end: LeadershipEnd): IncumbentError {
+  const message = `leadership of "${election}" in term ${end.term} ended ${explainEnd(end)}`;
+  return new IncumbentError('LEADERSHIP_ENDED', message, { details: { ...end } });
 }
 
 function causeOf({ reason, sinceRenewalMs, seenTerm }: LeadershipEnd): string {

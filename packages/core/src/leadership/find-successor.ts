@@ -1,10 +1,13 @@
 /** Chooses the candidate that a leader hands over to. */
 
+import type { SignalOptions } from '../async/abort.ts';
 import { IncumbentError } from '../base/errors.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import { inSuccession, noSuccessor, type Succession, type Successor, successorAmong } from '../protocol/succession.ts';
 import type { PayloadCodec } from '../protocol/value-codec.ts';
 import type { Entry, Key, ListOptions } from '../store/contract.ts';
+import type { LeaderCalls } from './leader-record.ts';
+import type { ChosenSuccessor } from './release-machine.ts';
 
 /** @internal The facts about an election that all leaderships of a member share. */
 export interface ElectionSpec<V> {
@@ -14,39 +17,86 @@ export interface ElectionSpec<V> {
   readonly codec: PayloadCodec<V>;
 }
 
-/** The queue of an election, read on behalf of its leader. */
-export interface LeaderQueue {
-  readonly election: string;
-  readonly succession: Succession;
-  /** The leader's own entry. */
-  readonly leader: Key;
-  /** A linearizable read: all entries, or the first ones. */
-  readonly list: (part?: Pick<ListOptions, 'first'>) => Promise<readonly Entry[]>;
-}
-
 /**
- * Returns the candidate with this member id, or the next in succession if no id is given. Throws
- * `NO_SUCH_CANDIDATE` if there is none.
+ * Finds the candidate that one leader hands over to: by a look at the queue, or in advance.
+ *
+ * Where only the time of joining counts, no later candidate goes before the first one. So a leader
+ * that has found the first candidate knows its successor until that candidate leaves the queue. The
+ * swap of a handover names the entry at the revision that was read, so the store refuses the swap
+ * if the candidate has left, and the leader looks again.
  */
-export async function findSuccessor({ election, succession, leader, list }: LeaderQueue, memberId: string | undefined): Promise<Successor> {
-  if (memberId === undefined && succession.byArrival) {
-    // The first two entries are enough: one of them may be the leader's own.
-    const successor = successorAmong(await list({ first: 2 }), leader, succession);
-    if (successor !== undefined) return successor;
+export class SuccessorFinder {
+  readonly #spec: Pick<ElectionSpec<never>, 'election' | 'keys' | 'succession'>;
+  readonly #leader: Key;
+  readonly #calls: LeaderCalls;
+  #known: Successor | undefined;
+
+  /** `leader`: the key of the leader's own entry. */
+  constructor(spec: Pick<ElectionSpec<never>, 'election' | 'keys' | 'succession'>, leader: Key, calls: LeaderCalls) {
+    this.#spec = spec;
+    this.#leader = leader;
+    this.#calls = calls;
   }
-  const queue = await list();
-  const successor = successorAmong(queue, leader, succession, memberId);
-  if (successor !== undefined) return successor;
-  throw noSuccessor(election, queue, leader, memberId);
-}
 
-/**
- * Returns the member id of the first candidate if it goes before this leader in the order of
- * succession.
- */
-export async function preferredCandidate({ succession, leader, list }: LeaderQueue): Promise<string | undefined> {
-  const [first] = inSuccession(await list(), succession);
-  return first === undefined || first.entry.key === leader ? undefined : first.memberId;
+  /** The first candidate, if `lookUp` has found one. It may have left the queue since. */
+  get known(): ChosenSuccessor | undefined {
+    return this.#known && { successor: this.#known, early: true };
+  }
+
+  /**
+   * Finds the first candidate in advance, by one request. Does nothing where a later candidate may
+   * go before it. Resolves with true if a candidate is known.
+   */
+  async lookUp(): Promise<boolean> {
+    if (this.#byArrival) this.#known = this.#firstOf(await this.#list({ first: 2 }, {}));
+    return this.#known !== undefined;
+  }
+
+  /**
+   * Returns the candidate with this member id, or the next in succession if no id is given. Makes
+   * no request for a candidate that is known. Throws `NO_SUCH_CANDIDATE` if there is none.
+   */
+  async choose(memberId: string | undefined, options: SignalOptions): Promise<ChosenSuccessor> {
+    const { known } = this;
+    if (known !== undefined && (memberId === undefined || memberId === known.successor.memberId)) return known;
+    // The first two entries are enough: one of them may be the leader's own.
+    const next = memberId === undefined && this.#byArrival ? this.#firstOf(await this.#list({ first: 2 }, options)) : undefined;
+    if (next !== undefined) return { successor: next, early: false };
+    const queue = await this.#list({}, options);
+    const successor = successorAmong(queue, this.#leader, this.#spec.succession, memberId);
+    if (successor !== undefined) return { successor, early: false };
+    throw noSuccessor(this.#spec.election, queue, this.#leader, memberId);
+  }
+
+  /** Looks for the next in succession after the end. Undefined if there is no other candidate. */
+  async findNext(): Promise<Successor | undefined> {
+    const { candidates } = this.#spec.keys;
+    const first = this.#byArrival ? await this.#calls.listAfterEnd(candidates, { first: 2 }) : undefined;
+    const next = first && this.#firstOf(first);
+    if (next !== undefined || (first !== undefined && first.length < 2)) return next;
+    return this.#firstOf(await this.#calls.listAfterEnd(candidates, {}));
+  }
+
+  /**
+   * Returns the member id of the first candidate if it goes before this leader in the order of
+   * succession.
+   */
+  async preferred(): Promise<string | undefined> {
+    const [first] = inSuccession(await this.#list({}, {}), this.#spec.succession);
+    return first === undefined || first.entry.key === this.#leader ? undefined : first.memberId;
+  }
+
+  get #byArrival(): boolean {
+    return this.#spec.succession.byArrival;
+  }
+
+  #list(part: Pick<ListOptions, 'first'>, options: SignalOptions): Promise<readonly Entry[]> {
+    return this.#calls.list(this.#spec.keys.candidates, part, options);
+  }
+
+  #firstOf(queue: readonly Entry[]): Successor | undefined {
+    return successorAmong(queue, this.#leader, this.#spec.succession);
+  }
 }
 
 /** The error of a handover that the store refused. */

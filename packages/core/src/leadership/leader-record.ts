@@ -1,15 +1,27 @@
 /**
- * The leader's record, written by the leader alone. Every write checks the term and the revision of
- * the last write.
+ * The keys of one leader: its record, which it alone writes, and its entry in the queue. Every write
+ * checks the term and the revision of the last write.
  */
 
+import type { SignalOptions } from '../async/abort.ts';
 import { sleep } from '../async/sleep.ts';
 import { isRetryable, outcomeOf } from '../base/errors.ts';
-import type { SessionContext } from '../lease/session.ts';
+import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
-import { type LeaderRecord, type Payload, type PreviousRecord, readLeader, writeLeader, writtenLeader } from '../protocol/record.ts';
+import {
+  type CandidateRecord,
+  type LeaderRecord,
+  type Payload,
+  type PreviousRecord,
+  readCandidate,
+  readLeader,
+  tryRead,
+  writeLeader,
+  writtenLeader,
+} from '../protocol/record.ts';
 import type { Remains, MemberIdentity, Won } from '../protocol/transactions.ts';
-import type { CallOptions, Change, Entry, Key, Revision } from '../store/contract.ts';
+import type { CallOptions, Change, Entry, Key, ListOptions, Revision } from '../store/contract.ts';
+import type { KeyWatch } from '../store/key-watch.ts';
 
 /** What the writes need. */
 export interface LeaderRecordContext extends SessionContext {
@@ -151,4 +163,106 @@ export class LeaderRecordWriter {
 
 function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}
+
+/** What a leader does when its keys change. */
+export interface OwnKeysListener {
+  readonly end: (reason: 'recordDeleted' | 'recordReplaced' | 'entryDeleted') => void;
+  /** An operator wants the leader to step down. */
+  readonly stepDown: () => void;
+  /** An operator wants a handover to the candidate with this member id. */
+  readonly handOver: (to: string) => void;
+}
+
+/** The keys of one leader. */
+export class OwnKeys {
+  readonly #own: KeyWatch;
+  readonly #listener: OwnKeysListener;
+  #entry: Entry;
+
+  /** `own`: the watch on the entry, which this object takes over. */
+  constructor(own: KeyWatch, entry: Entry, listener: OwnKeysListener) {
+    this.#own = own;
+    this.#entry = entry;
+    this.#listener = listener;
+  }
+
+  /** Accepts a request that the entry contains, and those that follow. */
+  begin(): void {
+    this.#acceptRequest();
+    this.#own.onNews(() => this.#seeEntry());
+  }
+
+  /** The entry as the watch last showed it. */
+  get entry(): Entry {
+    return this.#entry;
+  }
+
+  /** Begins to watch the record. `isMine`: whether the leader has written this record. */
+  watchRecord(key: Key, isMine: (record: Entry) => boolean): void {
+    this.#own.alsoWatch(key, (record) => {
+      if (record === undefined) this.#listener.end('recordDeleted');
+      else if (!isMine(record)) this.#listener.end('recordReplaced');
+    });
+  }
+
+  /** Ends both watches. */
+  end(): void {
+    this.#own.end();
+  }
+
+  #seeEntry(): void {
+    const news = this.#own.take();
+    if (news === undefined) return;
+    if (news.entry === undefined) return this.#listener.end('entryDeleted');
+    this.#entry = news.entry;
+    this.#acceptRequest();
+  }
+
+  /** Does what an operator has requested in the entry. */
+  #acceptRequest(): void {
+    const { stepDown, handTo }: Partial<CandidateRecord> = tryRead(readCandidate, this.#entry) ?? {};
+    if (stepDown === true) this.#listener.stepDown();
+    if (handTo !== undefined) this.#listener.handOver(handTo);
+  }
+}
+
+/** Which entries of a queue to list: all, or the first ones. */
+type Part = Pick<ListOptions, 'first'>;
+
+/** The calls of one leadership. */
+export class LeaderCalls {
+  readonly #context: SessionContext;
+  readonly #session: LeaseSession;
+  readonly #assertValid: () => void;
+
+  constructor(context: SessionContext, session: LeaseSession, assertValid: () => void) {
+    this.#context = context;
+    this.#session = session;
+    this.#assertValid = assertValid;
+  }
+
+  /** Makes one call to the store. Throws `LEADERSHIP_ENDED` instead if `isValid()` is false. */
+  async make<T>(task: (options: CallOptions) => Promise<T>, { signal }: SignalOptions): Promise<T> {
+    this.#assertValid();
+    const timeoutMs = this.#context.timing.callTimeoutMs;
+    try {
+      return await task(signal === undefined ? { timeoutMs } : { timeoutMs, signal });
+    } catch (error) {
+      // An aborted call says nothing about the store.
+      if (signal?.aborted !== true) this.#session.note(error);
+      throw error;
+    }
+  }
+
+  /** Lists entries while the leadership is valid. */
+  list(prefix: Key, part: Part, options: SignalOptions): Promise<readonly Entry[]> {
+    const own = options.signal === undefined ? { signal: this.#session.call.signal } : options;
+    return this.make((call) => this.#context.store.list(prefix, { ...call, ...part }), own);
+  }
+
+  /** Lists entries after the end of the leadership, while its session lives. */
+  listAfterEnd(prefix: Key, part: Part): Promise<readonly Entry[]> {
+    return this.#context.store.list(prefix, { ...this.#session.call, ...part });
+  }
 }

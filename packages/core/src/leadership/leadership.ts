@@ -4,22 +4,26 @@ import { type SignalOptions, untilAborted } from '../async/abort.ts';
 import { LazyPromise } from '../async/lazy-promise.ts';
 import type { Semaphore } from '../async/semaphore.ts';
 import type { Cancel } from '../base/clock.ts';
-import { IncumbentError } from '../base/errors.ts';
 import { withJson } from '../base/json.ts';
 import { explainDetached } from '../base/methods.ts';
 import type { LeaseSession } from '../lease/session.ts';
-import { type CandidateRecord, readCandidate, tryRead } from '../protocol/record.ts';
-import type { Successor } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
 import type { ValueOptions } from '../protocol/value-codec.ts';
 import { checkFenced } from '../store/checks.ts';
-import type { CallOptions, Change, Entry, Key, ListOptions, SwapResult } from '../store/contract.ts';
-import type { KeyWatch } from '../store/key-watch.ts';
+import type { Change, Key, SwapResult } from '../store/contract.ts';
 import { Drain } from './drain.ts';
-import { explainEnd } from './explain-end.ts';
-import { type ElectionSpec, findSuccessor, handoverError, type LeaderQueue, preferredCandidate } from './find-successor.ts';
-import { type LeaderRecordContext, LeaderRecordWriter } from './leader-record.ts';
-import { isLoss, isSurelyKept, type LeadershipEnd, type LeadershipEndReason, type ReleaseState, transition } from './release-machine.ts';
+import { endError, explainEnd } from './explain-end.ts';
+import { type ElectionSpec, handoverError, SuccessorFinder } from './find-successor.ts';
+import { LeaderCalls, type LeaderRecordContext, LeaderRecordWriter, OwnKeys } from './leader-record.ts';
+import {
+  type ChosenSuccessor,
+  isLoss,
+  isSurelyKept,
+  type LeadershipEnd,
+  type LeadershipEndReason,
+  type ReleaseState,
+  transition,
+} from './release-machine.ts';
 import { type LeadershipInit, release } from './release.ts';
 import { StoredValue } from './stored-value.ts';
 
@@ -31,7 +35,7 @@ export interface LeadershipContext extends LeaderRecordContext {
 /** @internal The part of a leadership that a member uses, whatever the type of its value. */
 export type ManagedLeadership = Pick<
   Leadership<never>,
-  'term' | 'ended' | 'released' | 'drained' | 'isValid' | 'close' | 'resignWhenDrained' | 'transferTo' | 'preferred'
+  'term' | 'ended' | 'released' | 'drained' | 'isValid' | 'close' | 'leave' | 'lookUpSuccessor' | 'transferTo' | 'preferred'
 >;
 
 /**
@@ -54,7 +58,7 @@ export class Leadership<V = unknown> {
   readonly #session: LeaseSession;
   /** The key of this leader's entry in the queue. No other campaign has the same. */
   readonly #entryKey: Key;
-  readonly #own: KeyWatch;
+  readonly #own: OwnKeys;
   readonly #onReleased: LeadershipInit['onReleased'];
   /** Created when `signal` is first read. */
   #abort: AbortController | undefined;
@@ -63,8 +67,8 @@ export class Leadership<V = unknown> {
   readonly #released = new LazyPromise<void>();
   readonly #drain: Drain;
   readonly #record: LeaderRecordWriter;
-  /** The leader's own entry in the queue, as the watch last showed it. */
-  #entry: Entry;
+  readonly #calls: LeaderCalls;
+  readonly #successors: SuccessorFinder;
   readonly #leaveSession: Cancel;
   /** Ends the `keepAlive` of this leadership. */
   readonly #letGo: Cancel;
@@ -81,17 +85,21 @@ export class Leadership<V = unknown> {
     const { session, won, own, onReleased } = init;
     this.#session = session;
     this.#entryKey = won.entry.key;
-    this.#own = own;
+    this.#own = new OwnKeys(own, won.entry, {
+      end: (reason) => this.#finish(reason),
+      stepDown: () => this.#stepDown(),
+      handOver: (to) => this.#handOverOnRequest(to),
+    });
     this.#onReleased = onReleased;
     this.term = won.term;
     this.memberId = context.self.memberId;
     this.#drain = new Drain(context.clock);
     this.#record = new LeaderRecordWriter(context, spec.keys, won);
-    this.#entry = won.entry;
+    this.#calls = new LeaderCalls(context, session, () => this.assertValid());
+    this.#successors = new SuccessorFinder(spec, won.entry.key, this.#calls);
     this.#letGo = context.clock.keepAlive();
     this.#leaveSession = session.onEnd((end) => this.#finish(end.reason));
-    this.#acceptRequest(won.entry);
-    own.onNews(() => this.#seeEntry());
+    this.#own.begin();
   }
 
   /** Resolves with the reason when `isValid()` becomes false. Never rejects. */
@@ -115,7 +123,7 @@ export class Leadership<V = unknown> {
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
       const end = this.#end.value;
-      if (end !== undefined) this.#abort.abort(this.#error(end));
+      if (end !== undefined) this.#abort.abort(endError(this.#spec.election, end));
     }
     return this.#abort.signal;
   }
@@ -148,7 +156,7 @@ export class Leadership<V = unknown> {
   /** @throws `LEADERSHIP_ENDED` if `isValid()` is false. */
   assertValid(): void {
     if (this.isValid()) return;
-    throw this.signal.reason ?? this.#error(this.#explain('deadline'));
+    throw this.signal.reason ?? endError(this.#spec.election, this.#explain('deadline'));
   }
 
   /**
@@ -169,7 +177,7 @@ export class Leadership<V = unknown> {
    */
   async swap(changes: readonly Change[], options: SignalOptions = {}): Promise<SwapResult> {
     checkFenced(changes, this.#context.store.capabilities);
-    const result = await this.#call((call) => this.#context.store.compareAndSwap([this.guard(), ...changes], call), options);
+    const result = await this.#calls.make((call) => this.#context.store.compareAndSwap([this.guard(), ...changes], call), options);
     if (result.swapped) return { swapped: true, revisions: result.revisions.slice(1) };
     if (result.failed.some(({ index }) => index === 0)) throw this.#overtaken('recordReplaced');
     return { swapped: false, failed: result.failed.map(({ index, current }) => ({ index: index - 1, current })) };
@@ -193,7 +201,7 @@ export class Leadership<V = unknown> {
   async publish(value: V, options: SignalOptions = {}): Promise<void> {
     const payload = this.#spec.codec.encode(value);
     await untilAborted([this.signal, options.signal], async (signal) => {
-      const written = await this.#record.write(payload, { call: (task) => this.#call(task, { signal }), signal });
+      const written = await this.#record.write(payload, { call: (task) => this.#calls.make(task, { signal }), signal });
       if (written !== 'written') throw this.#overtaken(written === 'deleted' ? 'recordDeleted' : 'recordReplaced');
     });
   }
@@ -227,6 +235,7 @@ export class Leadership<V = unknown> {
    * Gives the leadership up, so that the next candidate is elected at once. Calling this asserts
    * that your work has stopped: only promises passed to `waitUntil` are awaited. Resolves when the
    * store has the resignation or the lease has ended. Idempotent. After a loss, ends the drain.
+   * On stores with `assignableLease`, one swap gives the term to the next candidate if it is known.
    */
   async resign(): Promise<void> {
     this.#drain.workStopped();
@@ -245,8 +254,8 @@ export class Leadership<V = unknown> {
    * the term. Calling this asserts that your work has stopped, as with `resign`.
    *
    * @throws `NO_SUCH_CANDIDATE`, an error of the read of the queue, or the signal's reason: then
-   *   the leadership continues. `HANDOVER_FAILED` if the store refused the swap: then it has ended
-   *   as a resignation. `LEADERSHIP_ENDED`.
+   *   the leadership continues. `HANDOVER_FAILED` if the store refused the swap, also because the
+   *   last known candidate has left: then it has ended as a resignation. `LEADERSHIP_ENDED`.
    */
   async handover(memberId?: string, options: SignalOptions = {}): Promise<void> {
     await this.#handOver(memberId, options, () => this.#drain.workStopped());
@@ -258,17 +267,36 @@ export class Leadership<V = unknown> {
   }
 
   async #handOver(memberId: string | undefined, options: SignalOptions, atEnd: () => void): Promise<void> {
-    const successor = await findSuccessor(this.#queue(options), memberId);
+    options.signal?.throwIfAborted();
+    const chosen = await this.#successors.choose(memberId, options);
     this.assertValid();
     atEnd();
-    this.#finish('handover', {}, successor);
+    this.#finish('handover', {}, chosen);
     await this.released;
-    if (this.#releaseState.phase === 'released' && this.#releaseState.handoverFailed) throw handoverError(successor);
+    if (this.#releaseState.phase === 'released' && this.#releaseState.handoverFailed) throw handoverError(chosen.successor);
   }
 
   /** @internal Ends the leadership because its member closes. */
-  close(): void {
+  async close(): Promise<void> {
     this.#finish('memberClosed');
+    await this.released;
+  }
+
+  /**
+   * @internal Ends the leadership because its member closes, and hands over to the next in
+   * succession. Looks for that one while the work drains. Resigns if there is none.
+   */
+  async leave(): Promise<void> {
+    this.#finish('memberClosed', {}, 'next');
+    await this.released;
+  }
+
+  /**
+   * @internal Finds the successor in advance, by at most one request. Resolves with true if it is
+   * known.
+   */
+  lookUpSuccessor(): Promise<boolean> {
+    return this.#successors.lookUp();
   }
 
   /**
@@ -276,7 +304,7 @@ export class Leadership<V = unknown> {
    * has its answer: on some stores, starting a watch takes almost as long as a claim.
    */
   watch(): void {
-    this.#own.alsoWatch(this.#spec.keys.leader, (record) => this.#seeRecord(record));
+    this.#own.watchRecord(this.#spec.keys.leader, (record) => this.#record.isMine(record));
   }
 
   /** @internal Resolves when the drain is over. The lease must not be revoked before. */
@@ -286,30 +314,16 @@ export class Leadership<V = unknown> {
 
   /** @internal The member id of the first candidate, if it goes before this leader. */
   preferred(): Promise<string | undefined> {
-    return preferredCandidate(this.#queue({}));
+    return this.#successors.preferred();
   }
 
-  #seeRecord(record: Entry | undefined): void {
-    if (record === undefined) this.#finish('recordDeleted');
-    else if (!this.#record.isMine(record)) this.#finish('recordReplaced');
+  #stepDown(): void {
+    this.#drain.expectUntrackedWork();
+    this.#finish('steppedDown');
   }
 
-  #seeEntry(): void {
-    const news = this.#own.take();
-    if (news === undefined) return;
-    if (news.entry === undefined) return this.#finish('entryDeleted');
-    this.#entry = news.entry;
-    this.#acceptRequest(news.entry);
-  }
-
-  /** Does what an operator has requested in this leader's own entry. */
-  #acceptRequest(entry: Entry): void {
-    const { stepDown, handTo: to }: Partial<CandidateRecord> = tryRead(readCandidate, entry) ?? {};
-    if (stepDown === true) {
-      this.#drain.expectUntrackedWork();
-      this.#finish('steppedDown');
-    }
-    if (to === undefined || !this.isValid()) return;
+  #handOverOnRequest(to: string): void {
+    if (!this.isValid()) return;
     const about = { election: this.#spec.election, term: this.term, to };
     this.#context.telemetry.emit('handoverRequested', about);
     this.#handOver(to, {}, () => this.#drain.expectUntrackedWork()).catch((error: unknown) =>
@@ -317,38 +331,49 @@ export class Leadership<V = unknown> {
     );
   }
 
-  /** The only way to end. Does everything up to the drain synchronously, in this order. */
-  #finish(reason: LeadershipEndReason, facts: { readonly seenTerm?: bigint } = {}, successor?: Successor): void {
+  /**
+   * The only way to end. Does everything up to the drain synchronously, in this order. `to`: the
+   * successor, or the next in succession, whoever that is.
+   */
+  #finish(reason: LeadershipEndReason, facts: { readonly seenTerm?: bigint } = {}, to?: ChosenSuccessor | 'next'): void {
     if (this.#releaseState.phase !== 'leading') return;
     // After the deadline the leadership is lost, whatever the reason of this call. `isValid()` ends
     // the session, which calls this method again with its own reason.
     if (this.#session.ended === undefined && !this.#session.isValid()) return;
-    this.#releaseState = transition(
-      this.#releaseState,
-      successor === undefined ? { type: 'end', reason } : { type: 'end', reason, successor },
-    );
+    const chosen = to === undefined || to === 'next' ? this.#knownSuccessor(reason, to) : to;
+    this.#releaseState = transition(this.#releaseState, { type: 'end', reason, chosen });
     const now = this.#context.clock.monotonic();
     const until = Math.min(now + this.#context.timing.drainMs, this.#session.safeUntil);
     const drainMs = isSurelyKept(reason) ? Math.max(Math.floor(until - now), 0) : 0;
     const end = withJson({ ...this.#explain(reason), drainMs, ...facts });
-    this.#abort?.abort(this.#error(end));
+    this.#abort?.abort(endError(this.#spec.election, end));
     this.#end.resolve(end);
     this.#context.telemetry.emit('ended', { election: this.#spec.election, ...end, why: explainEnd(end) });
-    void this.#release(until, end);
+    void this.#release(until, end, to === 'next' && chosen === undefined);
   }
 
-  async #release(until: number, end: LeadershipEnd): Promise<void> {
+  /** A resignation is a handover where the successor is known and one swap elects it. */
+  #knownSuccessor(reason: LeadershipEndReason, to: 'next' | undefined): ChosenSuccessor | undefined {
+    const isResignation = reason === 'resigned' || reason === 'steppedDown';
+    const inOne = this.#context.store.capabilities.assignableLease;
+    return to === 'next' || (isResignation && inOne) ? this.#successors.known : undefined;
+  }
+
+  async #release(until: number, end: LeadershipEnd, looks: boolean): Promise<void> {
     const [{ telemetry }, { election, keys }] = [this.#context, this.#spec];
+    const findNext = this.#successors.findNext.bind(this.#successors);
+    const looking = looks ? findNext().catch(() => undefined) : undefined;
     const stopped = await this.#drain.wait(until, end.lost);
     if (!stopped) {
       telemetry.emit('stuck', { election, term: this.term });
       void this.#drain.rest().then(() => telemetry.emit('unstuck', { election, term: this.term }));
     }
     this.#drained.resolve();
-    const known = end.lost ? undefined : this.#record.remains(this.#entry);
+    const successor = looking === undefined ? undefined : await looking;
+    const known = end.lost ? undefined : this.#record.remains(this.#own.entry);
     const releasing = release(
-      { ...this.#context, keys, entryKey: this.#entryKey, session: this.#session },
-      transition(this.#releaseState, { type: 'drained' }),
+      { ...this.#context, keys, entryKey: this.#entryKey, session: this.#session, findNext },
+      transition(this.#releaseState, { type: 'drained', successor }),
       known,
     );
     // Begin the release before ending the watches: callers wait for the release alone.
@@ -366,34 +391,8 @@ export class Leadership<V = unknown> {
     return { ...this.#session.report('deadline'), term: this.term, reason, lost: isLoss(reason), drainMs: 0 };
   }
 
-  #error(end: LeadershipEnd): IncumbentError {
-    const message = `leadership of "${this.#spec.election}" in term ${this.term} ended ${explainEnd(end)}`;
-    return new IncumbentError('LEADERSHIP_ENDED', message, { details: { ...end } });
-  }
-
   #overtaken(reason: LeadershipEndReason): unknown {
     this.#finish(reason);
     return this.signal.reason;
-  }
-
-  /** Makes one call to the store. Throws `LEADERSHIP_ENDED` instead if `isValid()` is false. */
-  async #call<T>(task: (options: CallOptions) => Promise<T>, { signal }: SignalOptions): Promise<T> {
-    this.assertValid();
-    const timeoutMs = this.#context.timing.callTimeoutMs;
-    try {
-      return await task(signal === undefined ? { timeoutMs } : { timeoutMs, signal });
-    } catch (error) {
-      // An aborted call says nothing about the store.
-      if (signal?.aborted !== true) this.#session.note(error);
-      throw error;
-    }
-  }
-
-  #queue(options: SignalOptions): LeaderQueue {
-    const own = options.signal === undefined ? { signal: this.#session.call.signal } : options;
-    const { election, keys, succession } = this.#spec;
-    const list = (part?: Pick<ListOptions, 'first'>): Promise<readonly Entry[]> =>
-      this.#call((call) => this.#context.store.list(keys.candidates, { ...call, ...part }), own);
-    return { election, succession, leader: this.#entryKey, list };
   }
 }

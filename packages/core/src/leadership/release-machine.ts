@@ -13,7 +13,7 @@ export type LeadershipEndReason =
   | SessionEndReason
   /** The leader resigned. */
   | 'resigned'
-  /** The leader handed over to a candidate. */
+  /** `handover()` was called, or an operator requested a handover. */
   | 'handover'
   /** The leader stepped down because an operator requested it. */
   | 'steppedDown'
@@ -42,15 +42,24 @@ export interface LeadershipEnd extends Omit<SessionEnd, 'reason'> {
   readonly seenTerm?: bigint;
 }
 
+/** The candidate that a leader hands its term over to. */
+export interface ChosenSuccessor {
+  readonly successor: Successor;
+  /** True if the leader has found the candidate some time ago, so it may have left the queue since. */
+  readonly early: boolean;
+}
+
 /** The state of a leadership from its start until the store holds nothing of it. */
 export type ReleaseState =
   | { readonly phase: 'leading' }
   /** Wait for the work to stop. */
-  | { readonly phase: 'draining'; readonly successor: Successor | undefined; readonly reason: LeadershipEndReason }
-  /** Make the swap that hands over. */
-  | { readonly phase: 'handingOver'; readonly successor: Successor; readonly tries: number }
+  | { readonly phase: 'draining'; readonly reason: LeadershipEndReason; readonly chosen: ChosenSuccessor | undefined }
+  /** Make the swap that hands over. It names the successor's entry at the revision that was read. */
+  | ({ readonly phase: 'handingOver' } & Handover)
   /** The swap did not happen, or its outcome is unknown: read who holds the term. */
-  | { readonly phase: 'checking'; readonly successor: Successor; readonly tries: number }
+  | ({ readonly phase: 'checking' } & Handover)
+  /** The successor that was found early has left: read the queue to find another one. */
+  | { readonly phase: 'looking'; readonly reason: LeadershipEndReason }
   /** Read the remaining keys of this term, or delete them. `reason` goes into the term's record. */
   | { readonly phase: 'releasing'; readonly reason: ReleaseReason; readonly remains: Remains | undefined; readonly handoverFailed: boolean }
   /**
@@ -58,6 +67,12 @@ export type ReleaseState =
    * lives.
    */
   | { readonly phase: 'released'; readonly handoverFailed: boolean; readonly left: boolean };
+
+interface Handover extends ChosenSuccessor {
+  /** Why the term ends. */
+  readonly reason: LeadershipEndReason;
+  readonly tries: number;
+}
 
 /** Why the keys of a term are deleted from the store. */
 type ReleaseReason = LeadershipEndReason | 'handoverFailed';
@@ -70,8 +85,9 @@ export type WrittenReason = Exclude<ReleaseReason, Exclude<SessionEndReason, 'me
 
 /** What happens to a leadership that ends. */
 export type ReleaseEvent =
-  | { readonly type: 'end'; readonly reason: LeadershipEndReason; readonly successor?: Successor }
-  | { readonly type: 'drained' }
+  | { readonly type: 'end'; readonly reason: LeadershipEndReason; readonly chosen?: ChosenSuccessor | undefined }
+  /** `successor`: found in the queue while the work was stopping. */
+  | { readonly type: 'drained'; readonly successor?: Successor | undefined }
   | { readonly type: 'swapped' }
   | { readonly type: 'notSwapped' }
   | { readonly type: 'failed'; readonly unknown: boolean }
@@ -82,6 +98,8 @@ export type ReleaseEvent =
    * `successor` is undefined if this leader no longer has the term, or the successor has left.
    */
   | { readonly type: 'checked'; readonly successorHasTerm: boolean; readonly successor: Successor | undefined }
+  /** `successor` is undefined if no other candidate is in the queue. */
+  | { readonly type: 'looked'; readonly successor: Successor | undefined }
   /**
    * The session has ended. The member revokes its lease after the drains, and its keys are deleted
    * with it.
@@ -95,13 +113,15 @@ const MAX_TRIES = 5;
 export function transition(releaseState: ReleaseState, event: ReleaseEvent): ReleaseState {
   switch (releaseState.phase) {
     case 'leading':
-      return event.type === 'end' ? { phase: 'draining', successor: event.successor, reason: event.reason } : releaseState;
+      return event.type === 'end' ? { phase: 'draining', reason: event.reason, chosen: event.chosen } : releaseState;
     case 'draining':
-      return event.type === 'drained' ? afterDrain(releaseState) : releaseState;
+      return event.type === 'drained' ? afterDrain(releaseState, event.successor) : releaseState;
     case 'handingOver':
       return handingOver(releaseState, event);
     case 'checking':
       return checking(releaseState, event);
+    case 'looking':
+      return looking(releaseState, event);
     case 'releasing':
       return releasing(releaseState, event);
     case 'released':
@@ -113,45 +133,58 @@ export function transition(releaseState: ReleaseState, event: ReleaseEvent): Rel
 
 type In<P extends ReleaseState['phase']> = Extract<ReleaseState, { phase: P }>;
 
-function afterDrain({ successor, reason }: In<'draining'>): ReleaseState {
-  if (successor !== undefined) return { phase: 'handingOver', successor, tries: 1 };
-  return { phase: 'releasing', reason, remains: undefined, handoverFailed: false };
+function afterDrain({ reason, chosen }: In<'draining'>, found: Successor | undefined): ReleaseState {
+  if (chosen !== undefined) return { phase: 'handingOver', reason, ...chosen, tries: 1 };
+  return found === undefined ? release(reason) : { phase: 'handingOver', reason, successor: found, early: false, tries: 1 };
 }
 
-const resignInstead: ReleaseState = { phase: 'releasing', reason: 'handoverFailed', remains: undefined, handoverFailed: true };
+/** Releases the keys without a successor. Only a `handover()` has failed then. */
+function release(reason: LeadershipEndReason): ReleaseState {
+  const handoverFailed = reason === 'handover';
+  return { phase: 'releasing', reason: handoverFailed ? 'handoverFailed' : reason, remains: undefined, handoverFailed };
+}
 
 function handingOver(releaseState: In<'handingOver'>, event: ReleaseEvent): ReleaseState {
-  const { successor, tries } = releaseState;
+  const { reason, early } = releaseState;
   switch (event.type) {
     case 'swapped':
       return { phase: 'released', handoverFailed: false, left: false };
     case 'notSwapped':
-      return { phase: 'checking', successor, tries };
+      return early ? { phase: 'looking', reason } : { ...releaseState, phase: 'checking' };
     case 'failed':
-      return event.unknown ? { phase: 'checking', successor, tries } : releaseState;
+      return event.unknown ? { ...releaseState, phase: 'checking' } : releaseState;
+    case 'refused':
+      return early ? { phase: 'looking', reason } : release(reason);
     default:
       return handoverStopped(releaseState, event);
   }
 }
 
 function checking(releaseState: In<'checking'>, event: ReleaseEvent): ReleaseState {
-  switch (event.type) {
-    case 'checked':
-      if (event.successorHasTerm) return { phase: 'released', handoverFailed: false, left: false };
-      if (event.successor === undefined || releaseState.tries === MAX_TRIES) return resignInstead;
-      return { phase: 'handingOver', successor: event.successor, tries: releaseState.tries + 1 };
-    default:
-      return handoverStopped(releaseState, event);
-  }
+  if (event.type !== 'checked') return handoverStopped(releaseState, event);
+  const { reason, early, tries } = releaseState;
+  const { successorHasTerm, successor } = event;
+  if (successorHasTerm) return { phase: 'released', handoverFailed: false, left: false };
+  if (successor === undefined && early) return { phase: 'looking', reason };
+  if (successor === undefined || tries === MAX_TRIES) return release(reason);
+  return { phase: 'handingOver', reason, successor, early: false, tries: tries + 1 };
 }
 
-/** The events that stop a handover in both of its phases. Others leave the state unchanged. */
-function handoverStopped(releaseState: In<'handingOver' | 'checking'>, event: ReleaseEvent): ReleaseState {
+function looking(releaseState: In<'looking'>, event: ReleaseEvent): ReleaseState {
+  if (event.type !== 'looked') return handoverStopped(releaseState, event);
+  const { reason } = releaseState;
+  if (event.successor === undefined) return release(reason);
+  return { phase: 'handingOver', reason, successor: event.successor, early: false, tries: 1 };
+}
+
+/** The events that stop a handover in all its phases. Others leave the state unchanged. */
+function handoverStopped(releaseState: In<'handingOver' | 'checking' | 'looking'>, event: ReleaseEvent): ReleaseState {
+  const { reason } = releaseState;
   switch (event.type) {
     case 'refused':
-      return resignInstead;
+      return release(reason);
     case 'leaseOver':
-      return { phase: 'released', handoverFailed: true, left: false };
+      return { phase: 'released', handoverFailed: reason === 'handover', left: false };
     default:
       return releaseState;
   }

@@ -23,6 +23,8 @@ export interface ReleaseContext extends SessionContext {
   readonly entryKey: Key;
   readonly session: LeaseSession;
   readonly semaphore: Semaphore;
+  /** Reads the queue for the next in succession. Absent for orphans, which have no successor. */
+  readonly findNext?: () => Promise<Successor | undefined>;
 }
 
 /** The result of a release. */
@@ -82,9 +84,11 @@ async function perform(context: ReleaseContext, state: ActiveRelease, known: Rem
 async function act(context: ReleaseContext, state: ActiveRelease, known: Remains | undefined): Promise<ReleaseEvent> {
   switch (state.phase) {
     case 'handingOver':
-      return handOver(context, state.successor, known);
+      return handOver(context, state, known);
     case 'checking':
       return check(context, state.successor);
+    case 'looking':
+      return { type: 'looked', successor: await context.findNext?.() };
     case 'releasing': {
       const { remains, reason } = state;
       if (remains === undefined) return { type: 'remains', remains: await read(context) };
@@ -105,13 +109,19 @@ async function swap(context: ReleaseContext, changes: readonly Change[]): Promis
  * Uses the known state, or reads it: the store may have applied a late publish of this leadership,
  * and the leader's entry may name the handover that elected it.
  */
-async function handOver(context: ReleaseContext, successor: Successor, known: Remains | undefined): Promise<ReleaseEvent> {
+async function handOver(
+  context: ReleaseContext,
+  { successor, reason }: Extract<ReleaseState, { phase: 'handingOver' }>,
+  known: Remains | undefined,
+): Promise<ReleaseEvent> {
   const { store, keys, entryKey } = context;
   const { leader, term, entry } = known ?? (await read(context));
   if (leader === undefined || term === undefined || entry === undefined) return { type: 'notSwapped' };
   if (!isRecordOf(leader, entryKey) || readTerm(term).entry !== entryKey) return { type: 'notSwapped' };
+  // A member that closes has handed over if somebody takes the term.
+  const written = reason === 'memberClosed' ? 'handover' : reason;
   const self = { memberId: successor.memberId, incarnation: successor.incarnation };
-  const handover = { keys, leader, term, entry, successor: { entry: successor.entry, self, first: successor.first } };
+  const handover = { keys, leader, term, entry, successor: { entry: successor.entry, self, first: successor.first }, reason: written };
   const { lease } = successor.entry;
   const inOne = store.capabilities.assignableLease && lease !== undefined;
   return swap(context, inOne ? handoverInOne(handover, lease) : handoverInTwo(handover));

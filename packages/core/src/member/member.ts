@@ -22,6 +22,7 @@ import { Group, type GroupOptions } from './group.ts';
 import { OrphanCleaner } from './orphan-cleaner.ts';
 import { Rebalancer } from './rebalancer.ts';
 import { onStopSignal, type StopSignal } from './stop-signals.ts';
+import { SuccessorLookups } from './successor-lookups.ts';
 
 /** The options of a {@link Member}. */
 export interface MemberOptions extends TimingOptions {
@@ -107,6 +108,7 @@ export class Member {
   readonly #sessions: SessionPool;
   readonly #orphanCleaner: OrphanCleaner;
   readonly #rebalancer: Rebalancer;
+  readonly #lookups: SuccessorLookups;
   readonly #reaper: ReaperMemberHandle | undefined;
   readonly #closing = new AbortController();
   readonly #elections = new Map<string, Part>();
@@ -144,18 +146,22 @@ export class Member {
     this.#sessions = new SessionPool({ ...common, ...self, origin, onDuplicate, drained: (session) => this.#drained(session) });
     this.#orphanCleaner = new OrphanCleaner(common);
     this.#rebalancer = new Rebalancer(clock, everyMs, this.#telemetry);
+    const semaphore = new Semaphore(CALLS_AT_ONCE);
+    this.#lookups = new SuccessorLookups(clock, semaphore);
     this.#context = {
       ...common,
       self,
-      semaphore: new Semaphore(CALLS_AT_ONCE),
+      semaphore,
       orphanCleaner: this.#orphanCleaner,
       closing: this.#closing.signal,
-      took: (leadership, session, { rebalance }) => {
+      took: (leadership, session, { rebalance, byArrival }) => {
         this.#leaderships.set(leadership, session);
         if (rebalance) this.#rebalancer.add(leadership);
+        if (byArrival) this.#lookups.add(leadership);
       },
       left: (leadership) => {
         this.#leaderships.delete(leadership);
+        this.#lookups.remove(leadership);
       },
       ended: () => this.#ended(),
     };
@@ -213,7 +219,10 @@ export class Member {
     if (![false, 'next'].includes(handover)) throw invalidOption('handover', handover, "'next' or false");
     const until = this.#clock.monotonic() + timeoutMs;
     const begun = this.#closed;
-    const closed = (this.#closed ??= this.#close(handover === 'next' ? handOver : resign, until));
+    const closed = (this.#closed ??= this.#close(
+      handover === 'next' ? (leadership) => leadership.leave() : (leadership) => leadership.close(),
+      until,
+    ));
     await keepAlive(this.#clock, () => (begun === undefined ? closed : this.#within(until, begun)));
   }
 
@@ -236,7 +245,10 @@ export class Member {
    */
   async close(): Promise<void> {
     const { callTimeoutMs, drainMs } = this.timing;
-    const closed = (this.#closed ??= this.#close(resign, this.#clock.monotonic() + 3 * callTimeoutMs + drainMs));
+    const closed = (this.#closed ??= this.#close(
+      (leadership) => leadership.close(),
+      this.#clock.monotonic() + 3 * callTimeoutMs + drainMs,
+    ));
     await keepAlive(this.#clock, () => closed);
   }
 
@@ -251,6 +263,7 @@ export class Member {
     const restMs = until - this.#clock.monotonic();
     const untilEnded = until - Math.min(this.timing.callTimeoutMs, restMs / 2);
     this.#rebalancer.close();
+    this.#lookups.close();
     await this.#within(untilEnded, Promise.all([...this.#leaderships.keys()].map(end)));
     const parts = [...this.#elections.values(), ...this.#groups.values()];
     await this.#within(untilEnded, Promise.all(parts.map((part) => part.settled())));
@@ -294,23 +307,6 @@ export class Member {
   #checkOpen(): void {
     if (this.#closing.signal.aborted) throw this.#closing.signal.reason;
   }
-}
-
-/**
- * Hands over to the next in succession. If there is none, or the store refuses, ends the
- * leadership.
- */
-async function handOver(leadership: ManagedLeadership): Promise<void> {
-  try {
-    await leadership.transferTo();
-  } catch {
-    await resign(leadership);
-  }
-}
-
-async function resign(leadership: ManagedLeadership): Promise<void> {
-  leadership.close();
-  await leadership.released;
 }
 
 /** Returns the one with this name, and creates it on first use. The caller vouches for its type. */

@@ -93,6 +93,8 @@ export interface Handover {
   readonly term: Entry;
   readonly entry: Entry;
   readonly successor: { readonly entry: Entry; readonly self: MemberIdentity; readonly first: boolean };
+  /** Why my term ends. */
+  readonly reason: string;
 }
 
 /**
@@ -104,7 +106,7 @@ export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
   const { payload, termFloor } = readCandidate(successor.entry);
   const before = readTerm(mine);
   const term = termAfter(before.term > termFloor ? before.term : termFloor);
-  const previous = previousOf(before, 'handover');
+  const previous = previousOf(before, handover.reason);
   const record: LeaderRecord = { term, ...successor.self, entry: successor.entry.key, payload, previous };
   return [
     { key: keys.leader, expect: leader.revision, put: writeLeader(record), lease },
@@ -124,7 +126,7 @@ export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
 export function handoverInTwo(handover: Handover): Change[] {
   const { keys, leader, term: mine, successor } = handover;
   const before = readTerm(mine);
-  const ended: TermEnd = { reason: 'handover', successor: successor.entry.key, first: successor.first };
+  const ended: TermEnd = { reason: handover.reason, successor: successor.entry.key, first: successor.first };
   return [
     { key: keys.leader, expect: leader.revision, delete: true },
     { key: keys.term, expect: mine.revision, put: writeTerm({ ...before, ended }, before) },

@@ -94,6 +94,28 @@ describe('two candidates, where all keys of a swap have one revision', () => {
   });
 });
 
+describe('a leader that knows its successor in advance', () => {
+  const known = { candidates: 2, led: true };
+  whole({
+    'loses an answer': { ...known, budget: { looks: 1, lost: 1 } },
+    'loses two answers, where all keys of a swap have one revision': { ...known, budget: { looks: 1, lost: 2 }, shares: true },
+    'loses a key to an operator': { ...known, budget: { looks: 1, deleted: 1 } },
+    'loses a key to an operator, and looks twice': { ...known, budget: { looks: 2, deleted: 1 }, shares: true },
+    'loses an answer and a lease': { ...known, budget: { looks: 1, lost: 1, expired: 1 } },
+    'loses an answer, and its successor stops': { ...known, budget: { looks: 1, lost: 1, stopped: 1 }, shares: true },
+    'hands over and loses an answer': { ...known, budget: { looks: 1, handovers: 1, lost: 1 } },
+    'hands over in two steps, and loses an answer and a key': {
+      ...known,
+      budget: { looks: 1, handovers: 1, lost: 1, deleted: 1 },
+      inOne: false,
+    },
+    'gets a request': { ...known, budget: { looks: 1, requests: 1, stopped: 1 }, shares: true },
+    'is one of three, and its successor stops': { candidates: 3, led: true, budget: { looks: 1, stopped: 1 } },
+    'is one of three, and loses a lease': { candidates: 3, led: true, budget: { looks: 1, expired: 1 }, shares: true },
+    'is one of three, and hands over in two steps': { candidates: 3, led: true, budget: { looks: 1, handovers: 1 }, inOne: false },
+  });
+});
+
 describe('three candidates', () => {
   whole({
     'are left alone': { candidates: 3 },

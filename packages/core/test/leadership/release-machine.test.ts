@@ -14,10 +14,14 @@ import { queued } from '../support/candidates.ts';
 const successor: Successor = { entry: queued('successor', 2), memberId: 'successor', incarnation: 'i', first: true };
 const later: Successor = { ...successor, entry: queued('successor', 2) };
 const leading: ReleaseState = { phase: 'leading' };
-const draining: ReleaseState = { phase: 'draining', successor: undefined, reason: 'resigned' };
-const drainingForSuccessor: ReleaseState = { phase: 'draining', successor, reason: 'handover' };
-const handingOver: ReleaseState = { phase: 'handingOver', successor, tries: 1 };
-const checking: ReleaseState = { phase: 'checking', successor, tries: 1 };
+const chosen = { successor, early: false };
+const draining: ReleaseState = { phase: 'draining', chosen: undefined, reason: 'resigned' };
+const drainingForSuccessor: ReleaseState = { phase: 'draining', chosen, reason: 'handover' };
+const handingOver: ReleaseState = { phase: 'handingOver', reason: 'handover', ...chosen, tries: 1 };
+const checking: ReleaseState = { phase: 'checking', reason: 'handover', ...chosen, tries: 1 };
+const early: ReleaseState = { phase: 'handingOver', reason: 'resigned', successor, early: true, tries: 1 };
+const earlyChecking: ReleaseState = { ...early, phase: 'checking' };
+const looking: ReleaseState = { phase: 'looking', reason: 'resigned' };
 const releasing: ReleaseState = { phase: 'releasing', reason: 'resigned', remains: undefined, handoverFailed: false };
 const resigning: ReleaseState = { phase: 'releasing', reason: 'handoverFailed', remains: undefined, handoverFailed: true };
 const remains = { leader: undefined, term: undefined, entry: queued('me', 1) };
@@ -39,9 +43,13 @@ function checked(successorHasTerm: boolean, again?: Successor): ReleaseEvent {
   return { type: 'checked', successorHasTerm, successor: again };
 }
 
+function looked(found: Successor | undefined): ReleaseEvent {
+  return { type: 'looked', successor: found };
+}
+
 const rows: readonly (readonly [claim: string, from: ReleaseState, event: ReleaseEvent, then: ReleaseState])[] = [
-  ['leading, it ends with a reason, and drains', leading, end, { phase: 'draining', successor: undefined, reason: 'leaseExpired' }],
-  ['leading, it ends for a successor, and drains', leading, { type: 'end', reason: 'handover', successor }, drainingForSuccessor],
+  ['leading, it ends with a reason, and drains', leading, end, { phase: 'draining', chosen: undefined, reason: 'leaseExpired' }],
+  ['leading, it ends for a successor, and drains', leading, { type: 'end', reason: 'handover', chosen }, drainingForSuccessor],
   ['drained, it releases what is left', draining, drained, releasing],
   ['drained for a successor, it hands over', drainingForSuccessor, drained, handingOver],
   ['handed over, it is released', handingOver, swapped, released],
@@ -55,13 +63,30 @@ const rows: readonly (readonly [claim: string, from: ReleaseState, event: Releas
     'the successor is there still: once more, on what was read',
     checking,
     checked(false, later),
-    { phase: 'handingOver', successor: later, tries: 2 },
+    { phase: 'handingOver', reason: 'handover', successor: later, early: false, tries: 2 },
   ],
   ['the successor has gone: a resignation', checking, checked(false), resigning],
-  ['after five tries: a resignation', { phase: 'checking', successor, tries: 5 }, checked(false, later), resigning],
+  ['after five tries: a resignation', { ...checking, tries: 5 }, checked(false, later), resigning],
   ['a read that failed is made again', checking, unknown, checking],
   ['a read that the store refuses: a resignation', checking, refused, resigning],
   ['a read after the lease: the handover has failed', checking, leaseOver, failed],
+  [
+    'drained, with a successor that was found meanwhile, it hands over',
+    draining,
+    { type: 'drained', successor },
+    { ...early, early: false },
+  ],
+  ['the known successor has left: it looks for another one', early, notSwapped, looking],
+  ['the lease of the known successor is gone: it looks for another one', early, refused, looking],
+  ['nobody knows whether the known successor has it: it reads', early, unknown, earlyChecking],
+  ['the known successor has it: released', earlyChecking, checked(true), released],
+  ['it reads that the known successor has left: it looks for another one', earlyChecking, checked(false), looking],
+  ['it has found another one: it hands over to that one', looking, looked(later), { ...early, successor: later, early: false }],
+  ['it has found nobody: it releases what is left', looking, looked(undefined), releasing],
+  ['a handover that has found nobody has failed', { ...looking, reason: 'handover' }, looked(undefined), resigning],
+  ['a look that failed is made again', looking, unknown, looking],
+  ['a look that the store refuses: it releases what is left', looking, refused, releasing],
+  ['a look after the lease: released', looking, leaseOver, released],
   ['it reads what is left', releasing, read, deleting],
   ['it deletes what is left', deleting, swapped, released],
   ['what has changed meanwhile is read again', deleting, notSwapped, releasing],
@@ -77,7 +102,19 @@ it.each(rows)('%s', (_, from, event, then) => {
 });
 
 describe('whatever happens', () => {
-  const states = [leading, draining, drainingForSuccessor, handingOver, checking, releasing, deleting, released];
+  const states = [
+    leading,
+    draining,
+    drainingForSuccessor,
+    handingOver,
+    early,
+    checking,
+    earlyChecking,
+    looking,
+    releasing,
+    deleting,
+    released,
+  ];
   const events = [
     end,
     drained,
@@ -91,6 +128,8 @@ describe('whatever happens', () => {
     checked(true),
     checked(false),
     checked(false, later),
+    looked(undefined),
+    looked(later),
   ];
 
   it('there is one end, with the first reason', () => {
@@ -110,7 +149,8 @@ describe('whatever happens', () => {
   });
 
   it('every state but the first three is left by the end of the lease', () => {
-    for (const from of [handingOver, checking, releasing, deleting]) expect(transition(from, leaseOver).phase).toBe('released');
+    for (const from of [handingOver, early, checking, looking, releasing, deleting])
+      expect(transition(from, leaseOver).phase).toBe('released');
   });
 });
 

@@ -155,9 +155,11 @@ describe('shutdown', () => {
     const next = track(b.election('x').campaign());
     await world.pass(20);
     await world.run(a.shutdown());
-    expect((await Promise.all(ends)).map(({ reason }) => reason)).toEqual(['handover', 'memberClosed']);
+    expect((await Promise.all(ends)).map(({ reason }) => reason)).toEqual(['memberClosed', 'memberClosed']);
+    expect(world.json('elections/y/term')).toMatchObject({ ended: { reason: 'memberClosed' } });
     await world.pass(20);
     expect(next.value?.term).toBe(2n);
+    expect(world.json('elections/x/leader')).toMatchObject({ previous: { reason: 'handover' } });
     await world.run(b.close());
     world.expectNothingLeft();
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Member } from '../../src/index.ts';
-import { NAME, World } from '../support/world.ts';
+import { LEADER, NAME, World } from '../support/world.ts';
 
 /** Signals that the runner of the tests does not listen to. */
 const [FIRST, SECOND] = ['SIGUSR2', 'SIGBREAK'] as const;
@@ -26,7 +26,8 @@ describe('shutdownOn', () => {
     process.emit(FIRST, FIRST);
     expect(member.state).toBe('closed');
     await world.until(() => world.queue()[0] === 'b');
-    expect(world.events.about('leadership ended')).toMatchObject([{ memberId: 'a', reason: 'handover' }]);
+    expect(world.events.about('leadership ended')).toMatchObject([{ memberId: 'a', reason: 'memberClosed' }]);
+    expect(world.json(LEADER)).toMatchObject({ memberId: 'b', previous: { reason: 'handover' } });
     await world.pass(500);
     await world.close();
   });

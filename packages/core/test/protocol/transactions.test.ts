@@ -85,7 +85,7 @@ describe('a handover', () => {
   const leader = leaderOf(4n, me);
   const term = entryOf(keys.term, { v: 1, term: '4', ...self, entry: me.key, future: true });
   const successor = { entry: other, self: { memberId: 'other', incarnation: 'j' }, first: true };
-  const handover: Handover = { keys, leader, term, entry: me, successor };
+  const handover: Handover = { keys, leader, term, entry: me, successor, reason: 'handover' };
 
   it('in one swap ends one term and begins the next, under the lease of the successor, which it tells', () => {
     const changes = handoverInOne(handover, 'lease-other');
@@ -111,6 +111,13 @@ describe('a handover', () => {
     expect(readLeader(written(changes[0]))).toMatchObject({ term: 41n, payload: { json: 'hello' } });
     expect(readTerm(written(changes[1])).term).toBe(41n);
     expect(readCandidate(written(changes[2]))).toMatchObject({ handoverTerm: 41n, payload: { json: 'hello' }, termFloor: 40n });
+  });
+
+  it('in one swap says why the term before has ended', () => {
+    const changes = handoverInOne({ ...handover, reason: 'resigned' }, 'lease-other');
+    const previous = { term: 4n, memberId: 'me', reason: 'resigned' };
+    expect(readLeader(written(changes[0])).previous).toEqual(previous);
+    expect(readElected(readCandidate(written(changes[2])))).toEqual({ term: 5n, previous });
   });
 
   it('in two steps ends the term, names the successor and tells it', () => {

@@ -103,3 +103,28 @@ export class PublishChecker implements Checker {
       this.findings.add('terms pass what a fence has seen', atMs, `${process.name} leads in term ${term}, and has met term ${met}`);
   }
 }
+
+/**
+ * Checks that a leadership ends as `recordReplaced` only if there is a cause: the store has issued
+ * another term since. A leader that knows a wrong revision of its keys ends in this way without one.
+ */
+export class ReplacedChecker implements Checker {
+  readonly findings: Findings = new Findings();
+  /** By election: how many terms the store has issued. */
+  readonly #issued = new Map<string, number>();
+  /** By election and term: how many terms the store had issued by then. */
+  readonly #issuedAt = new Map<string, number>();
+
+  onEvent(event: WorldEvent, atMs: number): void {
+    if (event.type === 'issued') {
+      const { election, term } = event;
+      const count = (this.#issued.get(election) ?? 0) + 1;
+      this.#issued.set(election, count);
+      this.#issuedAt.set(`${election}/${term}`, count);
+    } else if (event.type === 'ended' && event.reason === 'recordReplaced') {
+      const { election, term, process } = event.handle;
+      if (this.#issued.get(election) === this.#issuedAt.get(`${election}/${term}`))
+        this.findings.add('only another term replaces a leader', atMs, `${process.name} was replaced in term ${term}, the last one`);
+    }
+  }
+}

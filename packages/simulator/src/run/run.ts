@@ -8,7 +8,7 @@ import { ObserverChecker } from '../check/observers.ts';
 import { LeadershipEndChecker, TelemetryPairChecker } from '../check/leadership-end.ts';
 import { EventCounts } from '../check/event-counts.ts';
 import { CalmStateChecker } from '../check/calm-state.ts';
-import { PublishChecker, TermChecker } from '../check/terms.ts';
+import { PublishChecker, ReplacedChecker, TermChecker } from '../check/terms.ts';
 import type { Listener } from '../world/event.ts';
 import { ELECTION, memberProgram } from '../programs/member-program.ts';
 import { observerProgram } from '../programs/observer-program.ts';
@@ -204,6 +204,7 @@ function checkersOf(plan: Plan, isUsual: boolean): Checkers {
   const ofAny = [
     validity,
     new TermChecker(election),
+    new ReplacedChecker(),
     new LeadershipEndChecker({ drainMs, unnoticedMs: ttlMs / 10 }),
     new TelemetryPairChecker(),
     leftovers,

@@ -5,6 +5,7 @@ import { changeCandidate, readCandidate, readTerm } from '../../../src/protocol/
 import { byPriority, type Change, type Entry } from '../../../src/index.ts';
 import type { Case } from './case.ts';
 import { real, type Machine } from './machine.ts';
+import { ANY } from './shelf.ts';
 
 export interface Bug {
   readonly name: string;
@@ -297,4 +298,52 @@ const ends: readonly Bug[] = [
   ),
 ];
 
-export const bugs: readonly Bug[] = [...claims, ...known, ...marks, ...ends];
+/** A successor that the leader has found in advance. */
+const successors: readonly Bug[] = [
+  bug(
+    'knownUnchecked',
+    'a handover does not check the revision of the entry that was found in advance, whose member left and joined again',
+    { candidates: 2, budget: { looks: 1, deleted: 1 }, led: true },
+    {
+      handoverInOne: (handover, lease) =>
+        real
+          .handoverInOne(handover, lease)
+          .map((change) => (change.key === handover.successor.entry.key ? { ...change, expect: ANY } : change)),
+    },
+  ),
+  bug(
+    'knownUncheckedStopped',
+    'a handover does not check the revision of the entry that was found in advance, whose candidate has stopped',
+    { candidates: 3, budget: { looks: 1, stopped: 1 }, shares: true, led: true },
+    {
+      handoverInOne: (handover, lease) =>
+        real
+          .handoverInOne(handover, lease)
+          .map((change) => (change.key === handover.successor.entry.key ? { ...change, expect: ANY } : change)),
+    },
+  ),
+  bug(
+    'knownRefusedIsOver',
+    'a leader whose known successor has left counts its term as handed over',
+    { candidates: 2, budget: { looks: 1, stopped: 1, lost: 1 }, led: true },
+    {
+      transition: (releaseState, event) =>
+        releaseState.phase === 'handingOver' && releaseState.early && event.type === 'notSwapped'
+          ? { phase: 'released', handoverFailed: false, left: false }
+          : real.transition(releaseState, event),
+    },
+  ),
+  bug(
+    'knownAgain',
+    'a leader whose known successor has left tries that one again, and does not look',
+    { candidates: 2, budget: { looks: 1, stopped: 1, lost: 1 }, led: true },
+    {
+      transition: (releaseState, event) =>
+        releaseState.phase === 'handingOver' && releaseState.early && event.type === 'notSwapped'
+          ? releaseState
+          : real.transition(releaseState, event),
+    },
+  ),
+];
+
+export const bugs: readonly Bug[] = [...claims, ...known, ...marks, ...successors, ...ends];

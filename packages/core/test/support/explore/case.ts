@@ -3,10 +3,11 @@
 import { firstComeFirstServed, type Succession } from '../../../src/index.ts';
 import { keys } from '../candidates.ts';
 import { real, type Machine } from './machine.ts';
+import type { Budget, Model } from './model.ts';
 import { newcomer, type Setting } from './person.ts';
 import { explore, type Found } from './search.ts';
 import { Shelf } from './shelf.ts';
-import { type Model, Rules, type Budget } from './world.ts';
+import { Rules } from './world.ts';
 
 export interface Case {
   readonly candidates: number;
@@ -24,7 +25,7 @@ export interface Case {
   readonly maxStates?: number;
 }
 
-const calm: Budget = { lost: 0, deleted: 0, stopped: 0, handovers: 0, timeouts: 0, expired: 0, requests: 0 };
+const calm: Budget = { lost: 0, deleted: 0, stopped: 0, handovers: 0, timeouts: 0, expired: 0, requests: 0, looks: 0 };
 
 /** Throws {@link Broken} if an invariant does not hold. */
 export function search(

@@ -7,9 +7,9 @@
 import { start } from '../../../src/campaign/campaign-machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Exit } from '../../../src/campaign/state.ts';
 import type { Change, Entry, Key } from '../../../src/index.ts';
-import type { LeadershipEndReason, ReleaseState, ReleaseEvent } from '../../../src/leadership/release-machine.ts';
+import type { ChosenSuccessor, LeadershipEndReason, ReleaseState, ReleaseEvent } from '../../../src/leadership/release-machine.ts';
 import { readTerm, writeCandidate, writtenLeader } from '../../../src/protocol/record.ts';
-import { type Successor, writeName } from '../../../src/protocol/succession.ts';
+import { type Successor, successorAmong, writeName } from '../../../src/protocol/succession.ts';
 import { isRecordOf, type Remains } from '../../../src/protocol/transactions.ts';
 import { type Machine, olderThan } from './machine.ts';
 import type { Shelf } from './shelf.ts';
@@ -28,6 +28,7 @@ export type Call =
   | { readonly type: 'readLeader'; readonly term: Entry | undefined }
   | { readonly type: 'readRemains' }
   | { readonly type: 'readRemainingLeader'; readonly term: Entry | undefined; readonly entry: Entry | undefined }
+  | { readonly type: 'findNext' }
   | { readonly type: 'readSuccessor'; readonly successor: Successor }
   | { readonly type: 'readSuccessorTerm'; readonly successor: Successor; readonly entry: Entry | undefined }
   | { readonly type: 'swap'; readonly changes: readonly Change[] };
@@ -40,6 +41,8 @@ export interface Person {
   readonly releaseState: ReleaseState | undefined;
   /** The entry of the leadership that it releases. */
   readonly entryKey: Key;
+  /** The successor that it has found in advance, as a leader. */
+  readonly known: Successor | undefined;
   /** The call in flight. */
   readonly call: Call | undefined;
   readonly halted: boolean;
@@ -65,7 +68,18 @@ function machineOf({ id }: Person, { machine, older }: Setting): Machine {
 
 export function newcomer(id: string): Person {
   const call: Call = { type: 'enqueue' };
-  return { id, attempt: 1, state: start, releaseState: undefined, entryKey: '', call, halted: false, alive: true, enqueueUnknown: [] };
+  return {
+    id,
+    attempt: 1,
+    state: start,
+    releaseState: undefined,
+    entryKey: '',
+    known: undefined,
+    call,
+    halted: false,
+    alive: true,
+    enqueueUnknown: [],
+  };
 }
 
 export const leaseOf = (id: string): string => `lease-${id}`;
@@ -100,6 +114,8 @@ export function answer(person: Person, call: Call, shelf: Shelf, setting: Settin
       return [shelf, { ...person, call: { type: 'readRemainingLeader', term: shelf.read(keys.term), entry: shelf.read(person.entryKey) } }];
     case 'readRemainingLeader':
       return [shelf, remainsRead(person, { term: call.term, entry: call.entry, leader: shelf.read(keys.leader) }, setting)];
+    case 'findNext':
+      return [shelf, receiveRelease(person, { type: 'looked', successor: nextInLine(person, shelf, setting) }, setting)];
     case 'readSuccessor':
       return [
         shelf,
@@ -160,7 +176,7 @@ export function receive(person: Person, event: CandidateEvent, setting: Setting)
 function over(person: Person, exit: Exit, setting: Setting): Person {
   if (exit.why === 'orphaned')
     return receiveRelease(
-      { ...person, releaseState: { phase: 'draining', successor: undefined, reason: 'resigned' }, entryKey: exit.entry.key },
+      { ...person, releaseState: { phase: 'draining', chosen: undefined, reason: 'resigned' }, entryKey: exit.entry.key },
       { type: 'drained' },
       setting,
     );
@@ -198,13 +214,15 @@ function candidateCall(person: Person, state: CandidateState, setting: Setting):
   }
 }
 
+/** The first candidate behind it. */
+export function nextInLine({ entryKey }: Person, shelf: Shelf, { rules: { keys, succession } }: Setting): Successor | undefined {
+  return successorAmong(shelf.list(keys.candidates), entryKey, succession);
+}
+
 /** Ends a leadership, whose drain takes no time. */
-export function ends(person: Person, reason: LeadershipEndReason, successor: Successor | undefined, setting: Setting): Person {
-  const releaseState = setting.machine.transition(
-    person.releaseState!,
-    successor === undefined ? { type: 'end', reason } : { type: 'end', reason, successor },
-  );
-  const drained = receiveRelease({ ...person, releaseState }, { type: 'drained' }, setting);
+export function ends(person: Person, reason: LeadershipEndReason, chosen: ChosenSuccessor | undefined, setting: Setting): Person {
+  const releaseState = setting.machine.transition(person.releaseState!, { type: 'end', reason, chosen });
+  const drained = receiveRelease({ ...person, known: undefined, releaseState }, { type: 'drained' }, setting);
   const remains = reason === 'recordDeleted' || drained.call?.type !== 'readRemains' ? undefined : knownRemains(drained, setting);
   return remains === undefined ? drained : remainsRead(drained, remains, setting);
 }
@@ -230,6 +248,8 @@ export function receiveRelease(person: Person, event: ReleaseEvent, setting: Set
       return { ...after, call: { type: 'readRemains' } };
     case 'checking':
       return { ...after, call: { type: 'readSuccessor', successor: releaseState.successor } };
+    case 'looking':
+      return { ...after, call: { type: 'findNext' } };
     case 'releasing': {
       if (releaseState.remains === undefined) return { ...after, call: { type: 'readRemains' } };
       const changes = setting.machine.releaseChanges(setting.rules.keys, person.entryKey, releaseState.remains, {
@@ -252,20 +272,20 @@ export function receiveRelease(person: Person, event: ReleaseEvent, setting: Set
 function remainsRead(person: Person, remains: Remains, setting: Setting): Person {
   if (person.releaseState?.phase !== 'handingOver') return receiveRelease(person, { type: 'remains', remains }, setting);
   const own = { ...setting, machine: machineOf(person, setting) };
-  const changes = handover(person.entryKey, remains, person.releaseState.successor, own);
+  const changes = handover(person.entryKey, remains, person.releaseState, own);
   return changes === undefined ? receiveRelease(person, { type: 'notSwapped' }, setting) : { ...person, call: { type: 'swap', changes } };
 }
 
 function handover(
   entryKey: Key,
   { leader, term, entry }: Remains,
-  successor: Successor,
+  { successor, reason }: ChosenSuccessor & { readonly reason: string },
   { machine, rules: { keys }, inOne }: Setting,
 ): readonly Change[] | undefined {
   if (leader === undefined || term === undefined || entry === undefined) return undefined;
   if (!isRecordOf(leader, entryKey) || readTerm(term).entry !== entryKey) return undefined;
   const self = { memberId: successor.memberId, incarnation: successor.incarnation };
-  const parts = { keys, leader, term, entry, successor: { entry: successor.entry, self, first: successor.first } };
+  const parts = { keys, leader, term, entry, successor: { entry: successor.entry, self, first: successor.first }, reason };
   return inOne ? machine.handoverInOne(parts, leaseOf(successor.memberId)) : machine.handoverInTwo(parts);
 }
 

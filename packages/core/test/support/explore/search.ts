@@ -1,6 +1,7 @@
 /** A breadth-first search over everything that may happen. */
 
-import { keyOf, type Model, type Rules } from './world.ts';
+import { keyOf, type Model } from './model.ts';
+import type { Rules } from './world.ts';
 
 interface Node {
   readonly model: Model;

@@ -1,46 +1,12 @@
 /** All possible next steps of a state, and the invariants that must hold in each state. */
 
-import type { Change, Entry } from '../../../src/index.ts';
+import type { Entry } from '../../../src/index.ts';
 import { changeCandidate, readCandidate, readLeader, readTerm, type TermRecord, writeRequest } from '../../../src/protocol/record.ts';
-import { inSuccession, readName } from '../../../src/protocol/succession.ts';
+import { inSuccession, readName, type Successor } from '../../../src/protocol/succession.ts';
 import { isRecordOf, type Won } from '../../../src/protocol/transactions.ts';
+import { type Budget, keyOf, type Late, type Model, replace, spend } from './model.ts';
 import * as people from './person.ts';
 import type { Call, Person, Seen, Setting } from './person.ts';
-import type { Shelf } from './shelf.ts';
-
-/** A call of unknown outcome, which the store may apply at any time, or never. */
-interface Late {
-  readonly by: string;
-  readonly attempt: number;
-  readonly call: Call;
-}
-
-/** How often each fault may happen. */
-export interface Budget {
-  /** Calls with a lost answer. */
-  readonly lost: number;
-  /** Keys that an operator deletes, except the term. */
-  readonly deleted: number;
-  readonly stopped: number;
-  readonly handovers: number;
-  readonly timeouts: number;
-  readonly expired: number;
-  /** Requests of an operator in the leader's entry, and their withdrawals. */
-  readonly requests: number;
-}
-
-export interface Model {
-  readonly shelf: Shelf;
-  readonly people: readonly Person[];
-  readonly late: readonly Late[];
-  readonly budget: Budget;
-  /** The highest term of any leader so far. */
-  readonly elected: bigint;
-  /** All past states of the term, which a stale read or a lagging watch may show. */
-  readonly terms: readonly Seen[];
-  /** All past states of entries that a handover has marked, which a lagging watch may show. */
-  readonly marks: readonly Entry[];
-}
 
 type News = NonNullable<ReturnType<typeof people.news>>;
 
@@ -230,7 +196,8 @@ export class Rules {
     if (!person.halted && person.alive && person.state !== undefined && budget.stopped > 0)
       moves.push([`${id} is stopped`, this.#stop(model, person)], ...this.#stopAt(model, person, news));
     if (person.alive && budget.expired > 0) moves.push([`the lease of ${id} ends`, this.#expire(model, person)]);
-    if (people.leads(person)) moves.push([`${id} resigns`, this.#end(model, person)], ...this.#handovers(model, person));
+    if (people.leads(person))
+      moves.push([`${id} resigns`, this.#end(model, person)], ...this.#handovers(model, person), ...this.#looks(model, person));
     return moves;
   }
 
@@ -269,16 +236,29 @@ export class Rules {
 
   #handovers(model: Model, person: Person): readonly Move[] {
     if (model.budget.handovers === 0) return [];
+    const { known } = person;
+    const to = (successor: Successor, early: boolean): Model =>
+      replace(spend(model, 'handovers'), people.ends(person, 'handover', { successor, early }, this.#setting));
     const others = model.shelf.list(this.#setting.rules.keys.candidates).filter(({ key }) => key !== person.entryKey);
-    return inSuccession(others, this.#setting.rules.succession).map(({ entry, memberId, incarnation }, place) => {
-      const successor = { entry, memberId, incarnation, first: place === 0 };
-      const after = people.ends(person, 'handover', successor, this.#setting);
-      return [`${person.id} hands over to ${entry.name}`, replace(spend(model, 'handovers'), after)];
+    const found = inSuccession(others, this.#setting.rules.succession).map(({ entry, memberId, incarnation }, place): Move => {
+      return [`${person.id} hands over to ${entry.name}`, to({ entry, memberId, incarnation, first: place === 0 }, false)];
     });
+    return known === undefined ? found : [...found, [`${person.id} hands over to ${known.entry.name}, found before`, to(known, true)]];
   }
 
+  /** A leader looks for its successor in advance. It may look again, and find another one. */
+  #looks(model: Model, person: Person): readonly Move[] {
+    if (model.budget.looks === 0) return [];
+    const known = people.nextInLine(person, model.shelf, this.#setting);
+    if (known === undefined) return [];
+    return [[`${person.id} finds ${known.entry.name}`, replace(spend(model, 'looks'), { ...person, known })]];
+  }
+
+  /** A resignation is a handover to the known successor, where that is one swap. */
   #end(model: Model, person: Person): Model {
-    return replace(model, people.ends(person, 'resigned', undefined, this.#setting));
+    const { known } = person;
+    const chosen = known === undefined || !this.#setting.inOne ? undefined : { successor: known, early: true };
+    return replace(model, people.ends(person, 'resigned', chosen, this.#setting));
   }
 
   #step(model: Model, person: Person, call: Call, seen?: Seen): Model {
@@ -372,28 +352,4 @@ function isWrite(call: Call): boolean {
 
 function mayTimeOut({ state }: Person): boolean {
   return state?.phase === 'waiting' && (state.wait.for === 'successor' || (state.wait.for === 'ahead' && state.wait.position > 0));
-}
-
-function spend(model: Model, what: keyof Budget): Model {
-  return { ...model, budget: { ...model.budget, [what]: model.budget[what] - 1 } };
-}
-
-function replace(model: Model, person: Person): Model {
-  const won = person.state?.phase === 'elected' ? person.state.won.term : 0n;
-  const all = model.people.map((other) => (other.id === person.id ? person : other));
-  return { ...model, people: all, elected: won > model.elected ? won : model.elected };
-}
-
-/** A key of the whole state. */
-export function keyOf({ shelf, people: all, late, budget, elected, terms, marks }: Model): string {
-  const news = late.map(({ by, attempt, call }) => `${by}${attempt}${call.type === 'swap' ? describe(call.changes) : call.type}`);
-  const seen = terms.map(({ term }) => `${term?.revision}${term && fromUtf8.decode(term.value)}`);
-  const marked = marks.map(({ key, revision }) => `${key}@${revision}`).join();
-  return [shelf.key, ...all.map(people.keyOf), news.join(), JSON.stringify(budget), elected, ...seen, marked].join('\n');
-}
-
-const fromUtf8 = new TextDecoder();
-
-function describe(changes: readonly Change[]): string {
-  return changes.map((change: Change & { readonly expect: Entry['revision'] | null }) => `${change.key}?${change.expect}`).join('&');
 }

@@ -150,4 +150,11 @@ export const claims: readonly Mutant[] = [
     '  if (mark === undefined) return undefined;\n',
     '  const { handoverTerm } = readCandidate(entry);\n  if (mark === undefined && handoverTerm !== undefined) return { term: handoverTerm, entry, leaderRevision: undefined, termRevision: entry.revision };\n  if (mark === undefined) return undefined;\n',
   ),
+  mutant(
+    'derivedRevision',
+    'the revision of the term is taken from the entry, where keys of a swap have revisions of their own',
+    'core/src/campaign/campaign-machine.ts',
+    'swapSharesRevision: rules.swapSharesRevision === true }',
+    'swapSharesRevision: true }',
+  ),
 ];

@@ -32,15 +32,15 @@ export const validity: readonly Mutant[] = [
   mutant(
     'noRecordWatch',
     'a leader does not see that its record was deleted',
-    'core/src/leadership/leadership.ts',
-    "if (record === undefined) this.#finish('recordDeleted');",
+    'core/src/leadership/leader-record.ts',
+    "if (record === undefined) this.#listener.end('recordDeleted');",
     'if (record === undefined) return;',
   ),
   mutant(
     'noEntryWatch',
     'a leader does not see that its entry was deleted',
-    'core/src/leadership/leadership.ts',
-    "if (news.entry === undefined) return this.#finish('entryDeleted');",
+    'core/src/leadership/leader-record.ts',
+    "if (news.entry === undefined) return this.#listener.end('entryDeleted');",
     'if (news.entry === undefined) return;',
   ),
   mutant(

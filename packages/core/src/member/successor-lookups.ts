@@ -1,0 +1,110 @@
+/**
+ * Finds the successors of one member's leaderships in advance, so that a leader that ends its term
+ * need not read the queue first.
+ *
+ * All leaderships of the member share one budget: `BURST` looks, and then one every `EVERY_MS`. So
+ * idle elections cost their store the same, however many they are. Each leadership is looked at
+ * `FIRST_MS` after its election, as the former leader has joined the queue again by then, and then
+ * at growing intervals.
+ */
+
+import type { Semaphore } from '../async/semaphore.ts';
+import type { Cancel, Clock } from '../base/clock.ts';
+import type { ManagedLeadership } from '../leadership/leadership.ts';
+
+const FIRST_MS = 1_000;
+const LAST_MS = 60_000;
+const EVERY_MS = 6_000;
+const BURST = 10;
+
+/** When a leadership is looked at next, and how long after that again. */
+interface Plan {
+  dueMs: number;
+  intervalMs: number;
+}
+
+/** The lookups of one member. */
+export class SuccessorLookups {
+  readonly #clock: Clock;
+  readonly #semaphore: Semaphore;
+  readonly #plans = new Map<ManagedLeadership, Plan>();
+  /** The timer of the next look, and the time for which it is set. */
+  #timer: { readonly atMs: number; readonly cancel: Cancel } | undefined;
+  #looks = false;
+  #closed = false;
+  /** When the budget would be whole again. (The generic cell rate algorithm: ITU-T I.371.) */
+  #wholeAtMs = -Infinity;
+
+  constructor(clock: Clock, semaphore: Semaphore) {
+    this.#clock = clock;
+    this.#semaphore = semaphore;
+  }
+
+  add(leadership: ManagedLeadership): void {
+    if (this.#closed) return;
+    const dueMs = this.#clock.monotonic() + FIRST_MS;
+    this.#plans.set(leadership, { dueMs, intervalMs: FIRST_MS });
+    this.#schedule(dueMs);
+  }
+
+  remove(leadership: ManagedLeadership): void {
+    this.#plans.delete(leadership);
+    if (this.#plans.size === 0) this.#cancel();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#plans.clear();
+    this.#cancel();
+  }
+
+  #cancel(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+  }
+
+  /** Looks at `dueMs` at the earliest, or when the budget allows. Keeps an earlier timer. */
+  #schedule(dueMs: number): void {
+    const atMs = Math.max(dueMs, this.#wholeAtMs - (BURST - 1) * EVERY_MS);
+    if (this.#looks || (this.#timer !== undefined && this.#timer.atMs <= atMs)) return;
+    this.#cancel();
+    const cancel = this.#clock.schedule(Math.max(atMs - this.#clock.monotonic(), 0), () => void this.#look());
+    this.#timer = { atMs, cancel };
+  }
+
+  async #look(): Promise<void> {
+    this.#timer = undefined;
+    const [leadership, plan] = this.#next() ?? [];
+    if (leadership === undefined || plan === undefined) return;
+    const nowMs = this.#clock.monotonic();
+    if (plan.dueMs <= nowMs) {
+      if (leadership.isValid()) await this.#lookFor(leadership, plan, nowMs);
+      plan.dueMs = this.#clock.monotonic() + plan.intervalMs;
+    }
+    const [, next] = this.#next() ?? [];
+    if (next !== undefined) this.#schedule(next.dueMs);
+  }
+
+  async #lookFor(leadership: ManagedLeadership, plan: Plan, nowMs: number): Promise<void> {
+    this.#looks = true;
+    this.#wholeAtMs = Math.max(this.#wholeAtMs, nowMs) + EVERY_MS;
+    plan.intervalMs = (await this.#isKnown(leadership)) ? LAST_MS : Math.min(2 * plan.intervalMs, LAST_MS);
+    this.#looks = false;
+  }
+
+  /** A look that fails has no consequence but that the leader looks at its end. */
+  async #isKnown(leadership: ManagedLeadership): Promise<boolean> {
+    try {
+      return await this.#semaphore.run(() => leadership.lookUpSuccessor());
+    } catch {
+      return false;
+    }
+  }
+
+  /** The leadership that has been due for longest. */
+  #next(): readonly [ManagedLeadership, Plan] | undefined {
+    let first: readonly [ManagedLeadership, Plan] | undefined;
+    for (const each of this.#plans) if (first === undefined || each[1].dueMs < first[1].dueMs) first = each;
+    return first;
+  }
+}
