@@ -83,6 +83,7 @@ function judgeConnection({ why, answer }: Extract<Failure, { kind: 'notConnected
     case 'silent':
       return ['UNREACHABLE', 'notSent'];
     case 'standby':
+    case 'replaced':
       // A standby may be promoted at any moment.
       return ['UNAVAILABLE', 'notSent'];
     case 'foreign':

@@ -22,6 +22,8 @@ export type NotConnectedReason =
   | 'foreign'
   /** The server is a standby, which accepts no writes. */
   | 'standby'
+  /** The server is a former primary: a standby of it was promoted. */
+  | 'replaced'
   /** The server answered with an error: see `answer`. */
   | 'refused';
 
@@ -41,6 +43,11 @@ export function malformed(): ExchangeError {
 
 export function cut(message: string, cause?: unknown): ExchangeError {
   return new ExchangeError({ kind: 'cut' }, message, cause);
+}
+
+/** The server has not answered a statement in time. The next connection is to another server. */
+export function hung(): ExchangeError {
+  return new ExchangeError({ kind: 'timeout', sent: true }, 'the connection was given up after a timeout');
 }
 
 export function notConnected(why: NotConnectedReason, message: string, cause?: unknown): ExchangeError {
