@@ -17,7 +17,8 @@ const KEPT_MS = 86_400_000;
 /** The sessions that renew at the same time. */
 const SESSIONS = 2;
 
-const MAX_TABLES_KB = 1_024;
+/** The leases themselves have about 100 kB. */
+const MAX_TABLES_KB = 2_048;
 
 /**
  * Every renewal is a transaction of its own, as if a client had sent it. The lower bound of the ends
