@@ -1,18 +1,19 @@
 /** What a leader and its leases survive: promotion, crashes, and connections that end. */
 
-import { Member, type Store } from '@incumbent/core';
+import { type Clock, Member, type Store, systemClock } from '@incumbent/core';
 import { requireStore, startPostgresCluster, until, uniqueNamespace, type PostgresCluster } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 
-import { openPostgres } from '../src/index.ts';
+import { openPostgres, type PostgresOptions } from '../src/index.ts';
 
 const WAIT = { withinMs: 30_000 };
 const CALL = { timeoutMs: 10_000 };
 const NOW = { ...CALL, at: { monotonicMs: 0, wallMs: 0 } };
 
-function open(cluster: PostgresCluster, namespace: string, username = 'test'): Promise<Store> {
+function open(cluster: PostgresCluster, namespace: string, options: Partial<PostgresOptions> = {}): Promise<Store> {
   const endpoints = cluster.servers.map(({ url }) => new URL(url).host);
-  return openPostgres({ endpoints, credentials: { username }, database: 'postgres', namespace, connectTimeoutMs: 30_000 });
+  const given = { endpoints, credentials: { username: 'test' }, database: 'postgres', connectTimeoutMs: 30_000 };
+  return openPostgres({ ...given, namespace, ...options });
 }
 
 /** Makes the call until it succeeds. */
@@ -65,12 +66,48 @@ describe.runIf(await requireStore({ store: 'postgres', own: true }))('a primary 
     expect(await raise('b')).toBe(2n);
   });
 
+  it('leaves a former primary that still accepts connections, and does not return to it', async () => {
+    await using cluster = await startPostgresCluster({ standby: 'synchronous' });
+    let lateMs = 0;
+    const clock: Clock = {
+      monotonic: () => systemClock.monotonic() + lateMs,
+      wall: () => systemClock.wall(),
+      schedule: (...args) => systemClock.schedule(...args),
+      keepAlive: () => systemClock.keepAlive(),
+    };
+    await using store = await open(cluster, uniqueNamespace(), { clock });
+    const call = { timeoutMs: 1_000 };
+    const lease = await store.grantLease(60_000, NOW);
+    cluster.cutOff();
+    await cluster.promote();
+    // The former primary reports no error: its commits wait for a standby.
+    await eventually('a renewal', () => store.renewLease(lease.id, { ...NOW, ...call }));
+    await store.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array([1]) }], call);
+    const promoted = cluster.servers[1];
+    // Every connection ends, and the former primary is the first one to be dialled.
+    await promoted?.kill('SIGINT');
+    await expect(store.read('a', call)).rejects.toMatchObject({ code: expect.any(String) });
+    await promoted?.restart();
+    await eventually('an answer of the new primary', async () => {
+      const entry = await store.read('a', call);
+      if (entry === undefined) throw new Error('the former primary has answered');
+      return entry;
+    });
+    await promoted?.kill();
+    // The first call may still be on a connection that has ended.
+    await store.read('a', call).catch(() => {});
+    await expect(store.read('a', call)).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('former primary') });
+    // An operator has discarded the new primary. The former one has only its own commits.
+    lateMs += 300_000;
+    await expect(store.read('a', call)).resolves.toBeUndefined();
+  });
+
   it('reports a commit that the standby has not confirmed as unknown, also when the wait is cancelled', async () => {
     await using cluster = await startPostgresCluster({ standby: 'synchronous' });
     const [primary, standby] = cluster.servers;
     // This role's own commits wait for no standby. Those of the store do.
     await primary?.ctl(['-c', 'create role hasty login superuser', '-c', "alter role hasty set synchronous_commit = 'local'"]);
-    await using store = await open(cluster, uniqueNamespace(), 'hasty');
+    await using store = await open(cluster, uniqueNamespace(), { credentials: { username: 'hasty' } });
     await standby?.kill();
     const put = (key: string, timeoutMs: number): Promise<unknown> =>
       store.compareAndSwap([{ key, expect: null, put: new Uint8Array() }], { timeoutMs });

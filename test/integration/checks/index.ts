@@ -32,6 +32,8 @@ import { peerSimulation } from './peer-simulation.ts';
 import { peerVoteFile } from './peer-vote-file.ts';
 import { peerKills } from './peers.ts';
 import { postgresFence } from './postgres-fence.ts';
+import { postgresPromotion } from './postgres-promotion.ts';
+import { postgresRenewals } from './postgres-renewals.ts';
 import { runPaused } from './run.ts';
 import { runPeers } from './run-peers.ts';
 import { simulations } from './simulation.ts';
@@ -68,6 +70,7 @@ const postgresChecks: readonly Check[] = [
   postgresFailoverRequests,
   postgresFence,
   postgresManyElections,
+  postgresPromotion,
   reaperChecks.postgres,
 ];
 
@@ -126,6 +129,7 @@ export const checks: readonly Check[] = [
   ...redisChecks,
   ...sqliteChecks,
   ...zookeeperChecks,
+  postgresRenewals,
   containers,
   composeCheck,
   cronSlots,

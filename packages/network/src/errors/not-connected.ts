@@ -16,6 +16,8 @@ export type NotConnectedReason =
   | 'foreign'
   /** The server follows another one, and accepts no writes. */
   | 'follower'
+  /** The server is a former primary: a standby of it was promoted. */
+  | 'replaced'
   /** The server answered with an error: see `answer`. */
   | 'refused';
 
@@ -38,6 +40,7 @@ export function judgeNotConnected<Answer>(
     case 'silent':
       return ['UNREACHABLE', 'notSent'];
     case 'follower':
+    case 'replaced':
       // A follower may be promoted at any moment.
       return ['UNAVAILABLE', 'notSent'];
     case 'foreign':

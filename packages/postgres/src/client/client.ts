@@ -7,7 +7,7 @@ import { type AttemptOptions, type Attempt, Calls } from '@incumbent/network';
 
 import type { Connection } from './connection.ts';
 import type { Dialler } from './dialler.ts';
-import { cut, ExchangeError, isAnswer } from './failure.ts';
+import { cut, ExchangeError, hung, isAnswer } from './failure.ts';
 import { Pool } from './pool.ts';
 import type { Row } from './rows.ts';
 import { RAISED } from '../schema/functions.ts';
@@ -84,7 +84,7 @@ export class Client {
       return await attempt.wait(answer);
     } catch (error) {
       if (error instanceof ExchangeError && error.failure.kind === 'timeout') {
-        connection.end(cut('the connection was given up after a timeout'));
+        connection.end(hung());
         this.#pool.distrust(sentAtMs);
       }
       throw error;
@@ -96,7 +96,7 @@ export class Client {
    * statement under way, for as long as the call might have taken.
    */
   async #release(connection: Connection, answer: Promise<unknown>, withinMs: number): Promise<void> {
-    const cancel = this.#clock.schedule(withinMs + GRACE_MS, () => connection.end(cut('the connection was given up after a timeout')));
+    const cancel = this.#clock.schedule(withinMs + GRACE_MS, () => connection.end(hung()));
     try {
       await answer;
     } catch (error) {

@@ -1,7 +1,14 @@
-/** Opens connections to the server that accepts writes. */
+/**
+ * Opens connections to the server that accepts writes.
+ *
+ * After a failover, the former primary may still accept connections. Where its standby was
+ * synchronous, no commit is acknowledged there any more, but reads are answered, and they are
+ * outdated. So a server that lets a call time out is dialled last, and a primary is refused whose
+ * timeline is older than one that was seen before.
+ */
 
 import type { Clock } from '@incumbent/core';
-import { Attempt, type Connect, describeError, dial, type Endpoint, endpointName, openInTurn, type TlsOptions } from '@incumbent/network';
+import { Attempt, type Connect, describeError, dial, type Endpoint, endpointName, openFirst, type TlsOptions } from '@incumbent/network';
 
 import { Connection, type Login } from './connection.ts';
 import { cut, ExchangeError, notConnected } from './failure.ts';
@@ -23,10 +30,33 @@ export interface DiallerOptions {
 /** The first version of PostgreSQL that the statements run on. */
 const MIN_VERSION = 130_000;
 
+/**
+ * How long a primary of an older timeline is refused after the last connection to a newer one. Longer
+ * than a restart of the new primary takes. Not for ever: an operator may discard the new primary,
+ * for instance after a promotion by mistake.
+ */
+const REFUSES_OLDER_MS = 300_000;
+
+/** The history of a server: a promoted standby begins a new one with a higher number. */
+interface Timeline {
+  readonly number: number;
+  /** Differs between servers that do not share a history. */
+  readonly system: string;
+}
+
+interface Opened {
+  readonly connection: Connection;
+  readonly endpoint: Endpoint;
+  readonly timeline: Timeline;
+}
+
 export class Dialler {
   readonly #options: DiallerOptions;
-  /** The index of the server to dial first: the one that served last. */
+  /** The index of the server to dial first: the one that served last, if it does not hang. */
   #first = 0;
+  /** The newest timeline, and when a connection to it last opened or ended. */
+  #newest: (Timeline & { readonly atMs: number }) | undefined;
+  readonly #opened = new Set<Opened>();
   readonly #underWay = new Set<Promise<unknown>>();
 
   constructor(options: DiallerOptions) {
@@ -34,16 +64,37 @@ export class Dialler {
   }
 
   /**
-   * Tries one server after the other until one accepts writes. Rejects with an `ExchangeError`
-   * (`notConnected`), or with the signal's reason.
+   * Dials the servers, each one 250 ms after the one before or when that one fails, until one
+   * accepts writes. Rejects with an `ExchangeError` (`notConnected`), or with the signal's reason.
    */
   async open(signal: AbortSignal, onNotification?: (payload: string) => void): Promise<Connection> {
-    const opening = this.#openAny(signal, onNotification);
-    this.#underWay.add(opening);
+    const { clock, endpoints, pickError } = this.#options;
+    const failures: unknown[] = [];
+    const open = async (endpoint: Endpoint, dialling: AbortSignal): Promise<Opened> => {
+      const opening = this.#open(endpoint, dialling, onNotification);
+      this.#underWay.add(opening);
+      try {
+        return await opening;
+      } catch (error) {
+        failures.push(error);
+        throw error;
+      } finally {
+        this.#underWay.delete(opening);
+      }
+    };
     try {
-      return await opening;
-    } finally {
-      this.#underWay.delete(opening);
+      const opened = await openFirst([...endpoints.slice(this.#first), ...endpoints.slice(0, this.#first)], {
+        clock,
+        signal,
+        open,
+        discard: ({ connection }) => connection.end(cut('another server was faster')),
+      });
+      if (signal.aborted) opened.connection.end(cut('the store was closed'));
+      signal.throwIfAborted();
+      return this.#keep(opened);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw failures.length === 0 ? error : pickError(failures);
     }
   }
 
@@ -52,21 +103,35 @@ export class Dialler {
     await Promise.allSettled(this.#underWay);
   }
 
-  async #openAny(signal: AbortSignal, onNotification?: (payload: string) => void): Promise<Connection> {
-    const { endpoints, pickError } = this.#options;
-    return openInTurn(endpoints, {
-      first: this.#first,
-      signal,
-      open: (endpoint) => this.#open(endpoint, signal, onNotification),
-      keep: (_, index) => {
-        this.#first = index;
-      },
-      discard: (connection) => connection.end(cut('the store was closed')),
-      pickError,
+  /** Ends the connections to servers that this one has replaced. */
+  #keep(opened: Opened): Connection {
+    const { connection, endpoint, timeline } = opened;
+    const index = this.#options.endpoints.indexOf(endpoint);
+    for (const other of this.#opened)
+      if (isOlder(other.timeline, timeline)) other.connection.end(cut('a standby of this server has become the primary'));
+    this.#first = index;
+    this.#see(timeline);
+    this.#opened.add(opened);
+    void connection.ended.then(({ failure }) => {
+      this.#opened.delete(opened);
+      if (this.#newest?.number === timeline.number) this.#see(timeline);
+      if (failure.kind === 'timeout' && this.#first === index) this.#first = (index + 1) % this.#options.endpoints.length;
     });
+    return connection;
   }
 
-  async #open(endpoint: Endpoint, signal: AbortSignal, onNotification?: (payload: string) => void): Promise<Connection> {
+  #see(timeline: Timeline): void {
+    this.#newest = { ...timeline, atMs: this.#options.clock.monotonic() };
+  }
+
+  #checkTimeline(timeline: Timeline): void {
+    const newest = this.#newest;
+    if (newest === undefined || !isOlder(timeline, newest)) return;
+    if (this.#options.clock.monotonic() - newest.atMs >= REFUSES_OLDER_MS) return;
+    throw notConnected('replaced', `the server is a former primary: its timeline is ${timeline.number}, and ${newest.number} was seen`);
+  }
+
+  async #open(endpoint: Endpoint, signal: AbortSignal, onNotification?: (payload: string) => void): Promise<Opened> {
     const { clock, connect, dialTimeoutMs, login, tls } = this.#options;
     const attempt = new Attempt(clock, { timeoutMs: dialTimeoutMs, signal, background: true }, ExchangeError);
     const closing: (() => void)[] = [];
@@ -78,8 +143,9 @@ export class Dialler {
       const context = { clock, login, ...(onNotification === undefined ? {} : { onNotification }) };
       const connection = await attempt.wait(Connection.login(secured, context));
       closing.push(() => connection.end(cut('the connection was given up')));
-      await attempt.wait(checkServer(connection));
-      return connection;
+      const timeline = await attempt.wait(checkServer(connection));
+      this.#checkTimeline(timeline);
+      return { connection, endpoint, timeline };
     } catch (error) {
       for (const close of closing) close();
       throw withEndpoint(endpoint, error, dialTimeoutMs);
@@ -98,14 +164,29 @@ async function unreachableUnless<T>(attempt: Attempt, opening: Promise<T>): Prom
   }
 }
 
-/** A standby would refuse every call, and an old server would lack what the statements use. */
-async function checkServer(connection: Connection): Promise<void> {
+function isOlder(one: Timeline, other: Timeline): boolean {
+  return one.system === other.system && one.number < other.number;
+}
+
+const SERVER = `SELECT pg_is_in_recovery(), current_setting('server_version_num'),
+  CASE WHEN NOT pg_is_in_recovery() THEN ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::bigint END,
+  (SELECT system_identifier FROM pg_control_system())`;
+/** There is no such function. */
+const MISSING = '42883';
+
+/**
+ * Returns the history of a primary. A standby would refuse every call, and an old server would lack
+ * what the statements use.
+ */
+async function checkServer(connection: Connection): Promise<Timeline> {
   let rows;
   try {
-    rows = await connection.query("SELECT pg_is_in_recovery(), current_setting('server_version_num')");
+    rows = await connection.query(SERVER);
   } catch (error) {
     if (!(error instanceof ExchangeError)) throw error;
     const { failure } = error;
+    if (failure.kind === 'answer' && failure.answer.state === MISSING)
+      throw notConnected('foreign', 'the server is older than PostgreSQL 10; version 13 or newer is needed');
     const refused = failure.kind === 'answer' ? { answer: failure.answer } : {};
     throw new ExchangeError(
       { kind: 'notConnected', why: failure.kind === 'answer' ? 'refused' : 'unreachable', ...refused },
@@ -118,6 +199,7 @@ async function checkServer(connection: Connection): Promise<void> {
   if (version < MIN_VERSION)
     throw notConnected('foreign', `the server is PostgreSQL ${Math.floor(version / 10_000)}; version 13 or newer is needed`);
   if (textAt(row, 0) === 't') throw notConnected('follower', 'the server is a standby, which accepts no writes');
+  return { number: integerAt(row, 2), system: textAt(row, 3) };
 }
 
 /** Puts the address into the message, because there may be several servers. */

@@ -27,6 +27,11 @@ export function cut(message: string, cause?: unknown): ExchangeError {
   return new ExchangeError({ kind: 'cut' }, message, cause);
 }
 
+/** The server has not answered a statement in time. The next connection is to another server. */
+export function hung(): ExchangeError {
+  return new ExchangeError({ kind: 'timeout', sent: true }, 'the connection was given up after a timeout');
+}
+
 export function notConnected(why: NotConnectedReason, message: string, cause?: unknown): ExchangeError {
   return new ExchangeError({ kind: 'notConnected', why }, message, cause);
 }

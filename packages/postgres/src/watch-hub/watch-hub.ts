@@ -20,7 +20,7 @@ import { Attempt, endsWatch, type ReadQuery, storeClosed, WatchRegistry } from '
 
 import type { Connection } from '../client/connection.ts';
 import type { Dialler } from '../client/dialler.ts';
-import { cut, ExchangeError, isAnswer } from '../client/failure.ts';
+import { cut, ExchangeError, hung, isAnswer } from '../client/failure.ts';
 import { integerAt, onlyRow, type Row } from '../client/rows.ts';
 import { statementOf, type StoreLocation } from '../client/store-calls.ts';
 import { toStoreError, withTableGrant } from '../errors.ts';
@@ -230,12 +230,16 @@ export class WatchHub implements WatchSource {
     try {
       return await attempt.wait(connection.query(statement));
     } catch (error) {
-      if (!isBusy(error)) connection.end(cut(`the server has not answered: ${String(error)}`, error));
+      if (!isBusy(error)) connection.end(isTimeout(error) ? hung() : cut(`the server has not answered: ${String(error)}`, error));
       throw error;
     } finally {
       attempt.end();
     }
   }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof ExchangeError && error.failure.kind === 'timeout';
 }
 
 function isBusy(error: unknown): boolean {
