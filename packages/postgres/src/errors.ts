@@ -82,6 +82,9 @@ function judgeConnection({ why, answer }: Extract<Failure, { kind: 'notConnected
       return judgeSocket(cause);
     case 'silent':
       return ['UNREACHABLE', 'notSent'];
+    case 'exhausted':
+      // The application may return a connection at any moment.
+      return ['UNAVAILABLE', 'notSent'];
     case 'standby':
       // A standby may be promoted at any moment.
       return ['UNAVAILABLE', 'notSent'];

@@ -3,8 +3,7 @@
 import type { Clock } from '@incumbent/core';
 import { type AttemptOptions, type Attempt, Calls } from '@incumbent/network';
 
-import type { Connection } from './connection.ts';
-import type { Dialler } from './dialler.ts';
+import type { Connection, ConnectionSource } from './connection.ts';
 import { cut, ExchangeError, isAnswer } from './failure.ts';
 import { Pool } from './pool.ts';
 import type { Row } from './rows.ts';
@@ -33,13 +32,13 @@ export class Client {
   readonly #clock: Clock;
   readonly #calls: Calls;
   readonly #pool: Pool;
-  readonly #dialler: Dialler;
+  readonly #source: ConnectionSource;
 
-  constructor(dialler: Dialler, clock: Clock) {
+  constructor(source: ConnectionSource, clock: Clock) {
     this.#clock = clock;
     this.#calls = new Calls(clock, ExchangeError);
-    this.#pool = new Pool(dialler, clock);
-    this.#dialler = dialler;
+    this.#pool = new Pool(source, clock);
+    this.#source = source;
   }
 
   get closed(): boolean {
@@ -71,7 +70,7 @@ export class Client {
   async close(): Promise<void> {
     this.#calls.close();
     this.#pool.close();
-    await this.#dialler.idle();
+    await this.#source.idle();
   }
 
   async #run(attempt: Attempt, connection: Connection, statement: string, leftMs: number): Promise<readonly Row[]> {

@@ -3,7 +3,7 @@
 import type { Clock } from '@incumbent/core';
 import { Attempt, type Connect, describeError, dial, type Endpoint, endpointName, type TlsOptions } from '@incumbent/network';
 
-import { Connection, type Login } from './connection.ts';
+import { Connection, type ConnectionSource, type Login } from './connection.ts';
 import { cut, ExchangeError, notConnected } from './failure.ts';
 import { integerAt, onlyRow, textAt } from './rows.ts';
 import { secure } from './secure.ts';
@@ -23,7 +23,7 @@ export interface DiallerOptions {
 /** The first version of PostgreSQL that the statements run on. */
 const MIN_VERSION = 130_000;
 
-export class Dialler {
+export class Dialler implements ConnectionSource {
   readonly #options: DiallerOptions;
   /** The index of the server to dial first: the one that served last. */
   #first = 0;
@@ -33,10 +33,11 @@ export class Dialler {
     this.#options = options;
   }
 
-  /**
-   * Tries one server after the other until one accepts writes. Rejects with an `ExchangeError`
-   * (`notConnected`), or with the signal's reason.
-   */
+  get username(): string {
+    return this.#options.login.username;
+  }
+
+  /** Tries one server after the other until one accepts writes. */
   async open(signal: AbortSignal, onNotification?: (payload: string) => void): Promise<Connection> {
     const opening = this.#openAny(signal, onNotification);
     this.#underWay.add(opening);
@@ -47,7 +48,6 @@ export class Dialler {
     }
   }
 
-  /** Resolves when nothing is being opened, which is soon after the signals of all have aborted. */
   async idle(): Promise<void> {
     await Promise.allSettled(this.#underWay);
   }
@@ -82,8 +82,7 @@ export class Dialler {
       closing.push(() => stream.destroy());
       const secured = tls === undefined ? stream : await unreachableUnless(attempt, secure(stream, endpoint, tls, attempt.signal));
       closing.push(() => secured.destroy());
-      const context = { clock, login, ...(onNotification === undefined ? {} : { onNotification }) };
-      const connection = await attempt.wait(Connection.login(secured, context));
+      const connection = await attempt.wait(Connection.login(secured, login, { clock, onNotification }));
       closing.push(() => connection.end(cut('the connection was given up')));
       await attempt.wait(checkServer(connection));
       return connection;
@@ -106,7 +105,7 @@ async function unreachableUnless<T>(attempt: Attempt, opening: Promise<T>): Prom
 }
 
 /** A standby would refuse every call, and an old server would lack what the statements use. */
-async function checkServer(connection: Connection): Promise<void> {
+export async function checkServer(connection: Connection): Promise<void> {
   let rows;
   try {
     rows = await connection.query("SELECT pg_is_in_recovery(), current_setting('server_version_num')");

@@ -18,6 +18,8 @@ export type NotConnectedReason =
   | 'unreachable'
   /** The server accepted the connection and did not answer in time. */
   | 'silent'
+  /** The application's pool has given no connection in time. */
+  | 'exhausted'
   /** The server is not PostgreSQL, is too old, or does not speak TLS. */
   | 'foreign'
   /** The server is a standby, which accepts no writes. */

@@ -7,6 +7,7 @@ import { closedMeanwhile, storeClosed, tooLarge } from '@incumbent/network';
 import { MAX_KEY_CHARACTERS } from '../capabilities.ts';
 import { toStoreError, withTableGrant } from '../errors.ts';
 import type { CallOptionsOfClient, Client } from './client.ts';
+import type { ConnectionSource } from './connection.ts';
 import type { Row } from './rows.ts';
 import { callOf, integer, type Literal, text } from './statement.ts';
 
@@ -14,7 +15,7 @@ import { callOf, integer, type Literal, text } from './statement.ts';
 export interface Place {
   readonly schema: string;
   readonly namespace: string;
-  readonly username: string;
+  readonly source: Pick<ConnectionSource, 'username'>;
 }
 
 /** One run of a function. */
@@ -76,12 +77,17 @@ export class StoreCalls {
       if (signal?.aborted === true && error === signal.reason) throw error;
       const failure = toStoreError(error, method);
       if (this.client.closed) throw closedMeanwhile(failure, `postgres ${method}`);
-      throw withTableGrant(failure, this.place.schema, this.place.username);
+      throw withTableGrant(failure, this.place.schema, this.place.source.username);
     }
   }
 }
 
 /** A call of a function on the namespace. */
-export function statementOf({ schema, namespace }: Place, name: string, lockTimeoutMs: number, args: readonly Literal[]): string {
+export function statementOf(
+  { schema, namespace }: Omit<Place, 'source'>,
+  name: string,
+  lockTimeoutMs: number,
+  args: readonly Literal[],
+): string {
   return callOf(schema, name, [text(namespace), integer(lockTimeoutMs), ...args]);
 }

@@ -18,8 +18,7 @@ import type { Cancel, Clock, Entry } from '@incumbent/core';
 import { Backoff, sleep, systemRandom } from '@incumbent/core/adapter';
 import { Attempt, endsWatch, storeClosed } from '@incumbent/network';
 
-import type { Connection } from '../client/connection.ts';
-import type { Dialler } from '../client/dialler.ts';
+import type { Connection, ConnectionSource } from '../client/connection.ts';
 import { cut, ExchangeError, isAnswer } from '../client/failure.ts';
 import { integerAt, onlyRow, type Row } from '../client/rows.ts';
 import { statementOf, type Place } from '../client/store-calls.ts';
@@ -51,7 +50,7 @@ const BUSY_STATES = ['55P03', '40P01', RAISED.late] as const;
 
 export interface WatchHubContext {
   readonly clock: Clock;
-  readonly dialler: Dialler;
+  readonly source: ConnectionSource;
   readonly place: Place;
   /** The channel of the namespace's notifications. */
   readonly channel: string;
@@ -129,7 +128,7 @@ export class WatchHub implements WatchSource {
   }
 
   async #connect(): Promise<Connection> {
-    const connection = await this.#context.dialler.open(this.#closing.signal, (payload) => this.#onNotification(payload));
+    const connection = await this.#context.source.open(this.#closing.signal, (payload) => this.#onNotification(payload));
     this.#latest = connection;
     try {
       this.#closing.signal.throwIfAborted();
@@ -167,10 +166,10 @@ export class WatchHub implements WatchSource {
   }
 
   #onDisconnected(error: unknown): void {
-    const { schema, username } = this.#context.place;
+    const { schema, source } = this.#context.place;
     const reason = toStoreError(error, 'watch');
     for (const watch of this.#watches) {
-      if (endsWatch(reason)) watch.fail(withTableGrant(reason, schema, username));
+      if (endsWatch(reason)) watch.fail(withTableGrant(reason, schema, source.username));
       else watch.onDisconnected(reason);
     }
   }
