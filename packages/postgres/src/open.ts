@@ -9,7 +9,7 @@ import type { ConnectionSource } from './client/connection.ts';
 import { Dialler } from './client/dialler.ts';
 import { ExchangeError, isAnswer } from './client/failure.ts';
 import { onlyRow, textAt } from './client/rows.ts';
-import { DURABILITY, weaknessesIn } from './client/server-report.ts';
+import { DURABILITY, weaknessesIn } from './client/durability.ts';
 import { StoreCalls } from './client/store-calls.ts';
 import { howToCreate, mayNotMigrate, mildestError, unsuitableSchema } from './errors.ts';
 import { type PostgresOptions, type PostgresPoolOptions, type PostgresSettings, readOptions } from './options.ts';

@@ -22,8 +22,8 @@ import { revocationOf } from '@incumbent/network';
 
 import { capabilitiesOf } from './capabilities.ts';
 import type { ConnectionSource } from './client/connection.ts';
-import { reportOf } from './client/server-report.ts';
 import type { StoreCalls } from './client/store-calls.ts';
+import { inspect } from './inspection.ts';
 import { grantLease, renewLease, revokeLease } from './leases.ts';
 import { enqueue } from './queue.ts';
 import { Reads } from './reads.ts';
@@ -108,7 +108,7 @@ export class PostgresStore implements Store {
 
   async inspect(options: CallOptions = {}): Promise<StoreReport> {
     const call = this.#calls.check(options);
-    return this.#calls.call('inspect', () => reportOf(this.#calls.client, call, () => this.#clock.wall()), call);
+    return this.#calls.call('inspect', () => inspect(this.#calls.client, this.#calls.place.schema, call, () => this.#clock.wall()), call);
   }
 
   /** Ends all calls, watches and sockets at once. Idempotent. */

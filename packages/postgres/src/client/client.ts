@@ -46,10 +46,10 @@ export class Client {
   }
 
   /**
-   * Runs one statement, which `statementOf` makes for the time limit of its locks in ms. Rejects
-   * with an `ExchangeError`, or with the signal's reason.
+   * Runs one statement, which `statementOf` makes for the time limit of its locks in ms, and for the
+   * process id of its connection. Rejects with an `ExchangeError`, or with the signal's reason.
    */
-  call(statementOf: (lockTimeoutMs: number) => string, options: CallOptionsOfClient): Promise<readonly Row[]> {
+  call(statementOf: (lockTimeoutMs: number, processId: number) => string, options: CallOptionsOfClient): Promise<readonly Row[]> {
     const { urgent = false, timeoutMs, onSend } = options;
     const beganMs = this.#clock.monotonic();
     return this.#calls.run(options, async (attempt) => {
@@ -59,7 +59,7 @@ export class Client {
       attempt.signal.throwIfAborted();
       attempt.sent = true;
       onSend?.();
-      return this.#run(attempt, connection, statementOf(Math.max(Math.floor(leftMs * SERVER_SHARE), 1)), leftMs);
+      return this.#run(attempt, connection, statementOf(Math.max(Math.floor(leftMs * SERVER_SHARE), 1), connection.processId ?? 0), leftMs);
     });
   }
 
