@@ -1,6 +1,10 @@
-/** A leader that writes to a PostgreSQL table, which rejects the writes of former leaders. */
+/**
+ * A leader that writes to a PostgreSQL table, which rejects the writes of former leaders: by the term
+ * in the table, and if the store is in the same database, by the SQL fence.
+ */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isStaleTerm, openPostgres, type SqlGuard, sqlGuard } from '@incumbent/postgres';
 import { type Leadership, Member, openStore } from 'incumbent';
 import { Pool } from 'pg';
 
@@ -25,17 +29,21 @@ await inTransaction(async (query) => {
   await query(SCHEMA);
 });
 
-const store = await openStore(storeUrl);
+// With the store in the database of the table, the pool serves both.
+const isSameDatabase = storeUrl === 'same';
+const store = isSameDatabase ? await openPostgres({ pool: database }) : await openStore(storeUrl);
 const member = new Member(store, { ttlMs: 3_000 });
 member.shutdownOn('SIGTERM', 'SIGINT');
 
 await member.election('price').lead(async (leadership) => {
+  const guard = isSameDatabase ? sqlGuard(store, leadership) : undefined;
   while (leadership.isValid()) {
     console.log('calculates a price');
     await sleep(500);
     // Meanwhile this process may have been paused and another one elected. Only the table can
     // detect that.
-    await write(leadership, Math.round(Math.random() * 10_000) / 100);
+    const euros = Math.round(Math.random() * 10_000) / 100;
+    await (guard === undefined ? write(leadership, euros) : writeGuarded(leadership, guard, euros));
   }
 });
 await member.close();
@@ -56,6 +64,20 @@ async function write(leadership: Leadership, euros: number): Promise<void> {
   console.log(`refused: the table has seen term ${seen}, and this is term ${term}`);
   // A process can report a newer term that it learned elsewhere before its own store reports it.
   leadership.reportTerm(seen);
+}
+
+/** Needs no table for the terms: until this transaction ends, no other member is elected. */
+async function writeGuarded({ term }: Leadership, guard: SqlGuard, euros: number): Promise<void> {
+  try {
+    await inTransaction(async (query) => {
+      await query(guard.text, guard.values);
+      await query('INSERT INTO price (term, writer, euros) VALUES ($1, $2, $3)', [term, member.memberId, euros]);
+    });
+    console.log(`wrote ${euros} in term ${term}`);
+  } catch (error) {
+    if (!isStaleTerm(error)) throw error;
+    console.log(`refused: term ${term} is not the last one`);
+  }
 }
 
 type Query = (sql: string, values?: readonly unknown[]) => Promise<{ readonly rowCount: number | null }>;

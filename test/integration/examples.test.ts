@@ -1,7 +1,11 @@
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
 import {
   isStopped,
   makeScratch,
   requireStore,
+  run,
   type Scratch,
   type ScriptProcess,
   spawnScript,
@@ -167,6 +171,27 @@ it.runIf(await requireStore({ store: 'postgres' }))(
   },
 );
 
+it.runIf(await requireStore({ store: 'postgres' }))(
+  'fenced-writer: with the store in the same database, the server refuses the transaction of a former leader',
+  async () => {
+    const postgres = await sharedPostgres();
+    const program = new URL('../../examples/fenced-writer/main.ts', import.meta.url);
+    const startOne = (): Promise<ScriptProcess> => spawnScript(program, { args: ['same', postgres.url] });
+    const wrote = /^wrote .* in term \d+$/;
+    await using first = await startOne();
+    await untilSaid(first, wrote, 'a write of the first leader');
+    await using second = await startOne();
+    await stopWhileItCalculates(first);
+    await untilSaid(second, wrote, 'a write of the second leader');
+    first.sigcont();
+    await untilSaid(first, /^refused: term \d+ is not the last one$/, 'a refused write');
+    for (const script of [first, second]) {
+      script.sigterm();
+      expect(await script.exited).toBe(0);
+    }
+  },
+);
+
 /**
  * The calculation has just begun. When the process continues, it writes without reading a clock
  * before.
@@ -226,6 +251,21 @@ it.runIf(await requireStore({ store: 'postgres' })).for(['pg', 'kysely', 'drizzl
   async (library) => {
     const postgres = await sharedPostgres();
     await using script = await spawnScript(new URL(`../../examples/sql-fence/${library}.ts`, import.meta.url), { args: [postgres.url] });
+    expect([await script.exited, ...script.output]).toEqual([0, 'written', 'refused']);
+  },
+);
+
+it.runIf(await requireStore({ store: 'postgres' }))(
+  'sql-fence: with Prisma, the client is generated and compiles, the server takes a transaction of the term, and refuses one after its end',
+  async () => {
+    const folder = fileURLToPath(new URL('../../examples/sql-fence/prisma', import.meta.url));
+    const program = (name: string): string => join(folder, '..', 'node_modules', '.bin', name);
+    // Only `prisma migrate` runs the engine. Without the variable, `generate` downloads it as well.
+    const env = { ...process.env, PRISMA_SCHEMA_ENGINE_BINARY: process.execPath, CHECKPOINT_DISABLE: '1' };
+    await run(program('prisma'), ['generate', '--schema', join(folder, 'schema.prisma')], { timeoutMs: 60_000, env });
+    await run(join(folder, '..', '..', '..', 'node_modules', '.bin', 'tsc'), ['-p', folder], { timeoutMs: 60_000 });
+    const postgres = await sharedPostgres();
+    await using script = await spawnScript(join(folder, 'main.ts'), { args: [postgres.url] });
     expect([await script.exited, ...script.output]).toEqual([0, 'written', 'refused']);
   },
 );

@@ -5,14 +5,16 @@
 import type { Store } from '@incumbent/core';
 import { CallTime } from '@incumbent/network';
 
+import { AppPool } from './client/app-pool.ts';
 import { Client } from './client/client.ts';
+import type { ConnectionSource } from './client/connection.ts';
 import { Dialler } from './client/dialler.ts';
 import { ExchangeError, isAnswer } from './client/failure.ts';
 import { onlyRow, textAt } from './client/rows.ts';
-import { DURABILITY, weaknessesIn } from './client/server-report.ts';
+import { DURABILITY, weaknessesIn } from './client/durability.ts';
 import { StoreCalls } from './client/store-calls.ts';
 import { howToCreate, mayNotMigrate, mildestError, unsuitableSchema } from './errors.ts';
-import { type PostgresOptions, type PostgresSettings, readOptions } from './options.ts';
+import { type PostgresOptions, type PostgresPoolOptions, type PostgresSettings, readOptions } from './options.ts';
 import { migrate } from './schema/migrate.ts';
 import { SCHEMA_VERSION } from './schema/schema.ts';
 import { PostgresStore } from './store.ts';
@@ -28,12 +30,14 @@ const DENIED = '42501';
 
 /**
  * Opens a PostgreSQL store by a URL, `postgres://user:password@host:5432/database?namespace=my-app`
- * (`sslmode=verify-full` for TLS), or by options. Resolves when a server that accepts writes has
- * answered and has the schema.
+ * (`sslmode=verify-full` for TLS), or by options, or with the application's own pool:
+ * `openPostgres({ pool })`. Resolves when a server that accepts writes has answered and has the
+ * schema.
  *
  * Rejects within `connectTimeoutMs` with a `StoreError`:
  * - `UNREACHABLE` or `TIMEOUT`: no server has answered.
- * - `UNAVAILABLE`: only standbys answered, or the server is starting or has too many connections.
+ * - `UNAVAILABLE`: only standbys answered, or the server is starting or has too many connections, or
+ *   the pool has given no connection.
  * - `UNAUTHENTICATED`: the user, the password or a certificate is wrong.
  * - `PERMISSION_DENIED`: the role may not use the schema, or may not create it.
  * - `UNSUPPORTED`: the server is older than 13, there is no such database, or `migrate` is false
@@ -42,10 +46,10 @@ const DENIED = '42501';
  * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`) for options that cannot be used,
  * and with the system's error if a file that the URL names cannot be read.
  */
-export async function openPostgres(urlOrOptions: string | URL | PostgresOptions): Promise<Store> {
+export async function openPostgres(urlOrOptions: string | URL | PostgresOptions | PostgresPoolOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);
   const { clock, connectTimeoutMs: timeoutMs, access, trustDurability } = settings;
-  const { calls, dialler } = createCalls(settings);
+  const { calls, source } = createCalls(settings);
   const time = new CallTime(clock, { timeoutMs }, ExchangeError);
   try {
     return await calls.call(
@@ -54,7 +58,7 @@ export async function openPostgres(urlOrOptions: string | URL | PostgresOptions)
         await prepareSchema(calls, settings, time);
         const weaknesses = trustDurability ? [] : weaknessesIn(onlyRow(await calls.client.call(() => DURABILITY, time.left)));
         const channel = textAt(onlyRow(await calls.rows('open_namespace', [], time.left)), 0);
-        return new PostgresStore({ calls, clock, dialler, channel, isDurable: weaknesses.length === 0, access });
+        return new PostgresStore({ calls, clock, source, channel, isDurable: weaknesses.length === 0, access });
       },
       { timeoutMs },
     );
@@ -65,10 +69,17 @@ export async function openPostgres(urlOrOptions: string | URL | PostgresOptions)
 }
 
 /** Makes what calls need. Does not connect yet. */
-export function createCalls(settings: PostgresSettings): { readonly calls: StoreCalls; readonly dialler: Dialler } {
-  const { clock, endpoints, connect, connectTimeoutMs, tls, database, credentials, schema, namespace } = settings;
+export function createCalls(settings: PostgresSettings): { readonly calls: StoreCalls; readonly source: ConnectionSource } {
+  const { clock, schema, namespace } = settings;
+  const source = sourceOf(settings);
+  return { source, calls: new StoreCalls(new Client(source, clock), { schema, namespace, source }) };
+}
+
+function sourceOf({ clock, connect, connectTimeoutMs, servers }: PostgresSettings): ConnectionSource {
+  if ('pool' in servers) return new AppPool({ clock, pool: servers.pool, timeoutMs: longestOpeningMs(connectTimeoutMs) });
+  const { endpoints, tls, database, credentials } = servers;
   const { username, password } = credentials;
-  const dialler = new Dialler({
+  return new Dialler({
     clock,
     endpoints,
     connect,
@@ -76,10 +87,14 @@ export function createCalls(settings: PostgresSettings): { readonly calls: Store
     login: { database, username, password },
     // All servers fit into the time for opening, so that the error can say of each one how it
     // failed.
-    dialTimeoutMs: Math.floor(Math.min((0.9 * connectTimeoutMs) / endpoints.length, DIAL_TIMEOUT_MS)),
+    dialTimeoutMs: longestOpeningMs(connectTimeoutMs / endpoints.length),
     pickError: mildestError,
   });
-  return { dialler, calls: new StoreCalls(new Client(dialler, clock), { schema, namespace, username }) };
+}
+
+/** The longest time to open one connection, if all of them may take `withinMs`. */
+function longestOpeningMs(withinMs: number): number {
+  return Math.floor(Math.min(0.9 * withinMs, DIAL_TIMEOUT_MS));
 }
 
 async function prepareSchema(calls: StoreCalls, settings: PostgresSettings, time: CallTime): Promise<void> {

@@ -14,6 +14,7 @@ import {
   type TlsOptions,
 } from '@incumbent/network';
 
+import { checkPool, type PostgresPool } from './pool-option.ts';
 import { checkSchema } from './schema/schema.ts';
 
 export interface Credentials {
@@ -23,16 +24,8 @@ export interface Credentials {
   readonly password?: string;
 }
 
-export interface PostgresOptions {
-  /**
-   * A primary and its standbys, each as `host` or `host:port`. At least one. The port is 5432 if
-   * left out. The store uses the server that accepts writes.
-   */
-  readonly endpoints: readonly string[];
-  /** Who logs in. */
-  readonly credentials: Credentials;
-  /** The name of the database. Default: the user's name. */
-  readonly database?: string;
+/** Where the store keeps its keys, and what it may assume. */
+export interface PostgresStoreOptions {
   /**
    * The schema with the tables of this package: a name of at most 40 characters of `a-z 0-9 _` that
    * does not begin with a digit or with `pg_`. Default `incumbent`.
@@ -55,6 +48,21 @@ export interface PostgresOptions {
   readonly trustDurability?: boolean;
   /** The longest time for opening, in ms: 100 to 600,000. Default 5,000. */
   readonly connectTimeoutMs?: number;
+  /** For tests. Default: the system's clock. */
+  readonly clock?: Clock;
+}
+
+/** Connections that the store opens itself. */
+export interface PostgresOptions extends PostgresStoreOptions {
+  /**
+   * A primary and its standbys, each as `host` or `host:port`. At least one. The port is 5432 if
+   * left out. The store uses the server that accepts writes.
+   */
+  readonly endpoints: readonly string[];
+  /** Who logs in. */
+  readonly credentials: Credentials;
+  /** The name of the database. Default: the user's name. */
+  readonly database?: string;
   /**
    * Connects by TLS if present; `{}` trusts the system's certificate authorities. Default: no TLS.
    */
@@ -64,59 +72,73 @@ export interface PostgresOptions {
    * With `tls`, the store then speaks TLS on that stream.
    */
   readonly connect?: Connect;
-  /** For tests. Default: the system's clock. */
-  readonly clock?: Clock;
 }
+
+/** Connections from a pool of the application, which says where they lead and who logs in. */
+export interface PostgresPoolOptions extends PostgresStoreOptions {
+  /** Close the store before the pool: `pool.end()` waits for the store's connections. */
+  readonly pool: PostgresPool;
+}
+
+/** How the store gets connections. */
+type Servers =
+  | { readonly pool: PostgresPool }
+  | {
+      readonly endpoints: readonly Endpoint[];
+      readonly credentials: Credentials;
+      readonly database: string;
+      readonly tls: TlsOptions | undefined;
+    };
 
 /** The options with their defaults. */
 export interface PostgresSettings extends SharedSettings<Connect> {
-  readonly endpoints: readonly Endpoint[];
-  readonly credentials: Credentials;
-  readonly database: string;
+  readonly servers: Servers;
   readonly schema: string;
   readonly migrate: boolean;
   readonly trustDurability: boolean;
-  readonly tls: TlsOptions | undefined;
 }
 
 const DEFAULT_PORT = 5432;
 
-const known = [
-  'endpoints',
-  'credentials',
-  'database',
-  'schema',
-  'namespace',
-  'migrate',
-  'trustDurability',
-  'connectTimeoutMs',
-  'tls',
-  'connect',
-  'clock',
-];
+const KNOWN = ['schema', 'namespace', 'migrate', 'trustDurability', 'connectTimeoutMs', 'clock'];
+const KNOWN_OF_SERVERS = [...KNOWN, 'endpoints', 'credentials', 'database', 'tls', 'connect'];
+const KNOWN_OF_POOL = [...KNOWN, 'pool'];
 
 /**
  * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with the system's error for a
  * certificate file that cannot be read.
  */
-export async function readOptions(input: string | URL | PostgresOptions): Promise<PostgresSettings> {
-  return settingsOf(isUrl(input) ? await readUrl(urlText(input)) : input);
+export async function readOptions(input: string | URL | PostgresOptions | PostgresPoolOptions): Promise<PostgresSettings> {
+  const options = isUrl(input) ? await readUrl(urlText(input)) : input;
+  return typeof options === 'object' && options !== null && 'pool' in options ? withPool(options) : withServers(options);
 }
 
-function settingsOf(options: PostgresOptions): PostgresSettings {
+function withPool(options: PostgresPoolOptions): PostgresSettings {
+  const { pool, ...plain } = options;
+  const shared = readSharedOptions<Connect>(plain, { store: 'postgres', known: KNOWN_OF_POOL });
+  // Another process cannot have the pool.
+  return { ...shared, ...storeSettingsOf(plain), access: undefined, servers: { pool: checkPool(pool) } };
+}
+
+function withServers(options: PostgresOptions): PostgresSettings {
   // The client asks for TLS on a TCP connection that is open already.
   const { tls, ...plain } = typeof options === 'object' && options !== null ? options : { tls: undefined };
-  const { access } = readSharedOptions(options, { store: 'postgres', known });
-  const shared = readSharedOptions(plain, { store: 'postgres', known });
+  const { access } = readSharedOptions(options, { store: 'postgres', known: KNOWN_OF_SERVERS });
+  const shared = readSharedOptions(plain, { store: 'postgres', known: KNOWN_OF_SERVERS });
   const endpoints = parseEndpoints(options.endpoints, DEFAULT_PORT);
   const credentials = credentialsOf(options.credentials);
-  const { database = credentials.username, migrate = true, trustDurability = false } = options;
+  const { database = credentials.username } = options;
   if (typeof database !== 'string' || database === '' || database.includes('\0'))
     throw invalidSecret('database', database, 'the name of a database');
+  return { ...shared, ...storeSettingsOf(options), access, servers: { endpoints, credentials, database, tls } };
+}
+
+function storeSettingsOf(options: PostgresStoreOptions): Pick<PostgresSettings, 'schema' | 'migrate' | 'trustDurability'> {
+  const { migrate = true, trustDurability = false } = options;
   for (const [name, value] of Object.entries({ migrate, trustDurability })) {
     if (typeof value !== 'boolean') throw invalidOption(name, value, 'true or false');
   }
-  return { ...shared, access, endpoints, credentials, database, schema: checkSchema(options.schema), migrate, trustDurability, tls };
+  return { schema: checkSchema(options.schema), migrate, trustDurability };
 }
 
 function credentialsOf(credentials: Credentials): Credentials {

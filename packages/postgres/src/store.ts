@@ -21,9 +21,9 @@ import type {
 import { revocationOf } from '@incumbent/network';
 
 import { capabilitiesOf } from './capabilities.ts';
-import type { Dialler } from './client/dialler.ts';
-import { reportOf } from './client/server-report.ts';
+import type { ConnectionSource } from './client/connection.ts';
 import type { StoreCalls } from './client/store-calls.ts';
+import { inspect } from './inspection.ts';
 import { grantLease, renewLease, revokeLease } from './leases.ts';
 import { enqueue } from './queue.ts';
 import { Reads } from './reads.ts';
@@ -35,7 +35,7 @@ import { watchQuery } from './watch.ts';
 export interface StoreParts {
   readonly calls: StoreCalls;
   readonly clock: Clock;
-  readonly dialler: Dialler;
+  readonly source: ConnectionSource;
   /** The channel of the namespace's notifications. */
   readonly channel: string;
   /** Whether the server keeps every commit that it has acknowledged. */
@@ -56,11 +56,11 @@ export class PostgresStore implements Store {
   readonly #reads: Reads;
   readonly #hub: WatchHub;
 
-  constructor({ calls, clock, dialler, channel, isDurable, access }: StoreParts) {
+  constructor({ calls, clock, source, channel, isDurable, access }: StoreParts) {
     this.#clock = clock;
     this.#calls = calls;
     this.#reads = new Reads(calls, clock);
-    this.#hub = new WatchHub({ clock, dialler, channel, location: calls.location, reads: this.#reads });
+    this.#hub = new WatchHub({ clock, source, channel, location: calls.location, reads: this.#reads });
     this.capabilities = capabilitiesOf(isDurable);
     this.revocation = revocationOf(import.meta.url, access, (lease) => lease);
   }
@@ -108,7 +108,11 @@ export class PostgresStore implements Store {
 
   async inspect(options: CallOptions = {}): Promise<StoreReport> {
     const call = this.#calls.check(options);
-    return this.#calls.call('inspect', () => reportOf(this.#calls.client, call, () => this.#clock.wall()), call);
+    return this.#calls.call(
+      'inspect',
+      () => inspect(this.#calls.client, this.#calls.location.schema, call, () => this.#clock.wall()),
+      call,
+    );
   }
 
   /** Ends all calls, watches and sockets at once. Idempotent. */

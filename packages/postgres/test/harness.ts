@@ -38,6 +38,13 @@ export async function describeThroughPgBouncer(title: string, body: (harness: Us
   );
 }
 
+/** The same with a pool of the application for each store. */
+export async function describeWithPool(title: string, body: (harness: UseHarness) => void): Promise<void> {
+  await describeOnServer(title, { store: 'postgres', start: () => startPostgres() }, (server) =>
+    body(harnessOf((resources) => new PooledCase(server().url, server().url, resources).harness())),
+  );
+}
+
 export function postgresHarness(server: () => Pick<Postgres, 'url'>): UseHarness {
   return harnessOf((resources) => new PostgresCase(server().url, server().url, resources).harness());
 }
@@ -55,7 +62,7 @@ function connectTo(url: string): Promise<Socket> {
 class PostgresCase {
   readonly #url: string;
   readonly #serverUrl: string;
-  readonly #resources: CaseResources;
+  protected readonly resources: CaseResources;
   /** A pool, because a case may make several changes at once. */
   #operator: Pool | undefined;
 
@@ -63,13 +70,13 @@ class PostgresCase {
   constructor(url: string, serverUrl: string, resources: CaseResources) {
     this.#url = url;
     this.#serverUrl = serverUrl;
-    this.#resources = resources;
+    this.resources = resources;
   }
 
   harness(): StoreHarness {
     const space = '(SELECT id FROM incumbent.namespaces WHERE name = $1)';
     return {
-      ...this.#resources.common(),
+      ...this.resources.common(),
       clock: systemClock,
       ttlMs: 1_000,
       open: () => this.#open(this.#url),
@@ -91,29 +98,32 @@ class PostgresCase {
 
   async #operate(statement: string, ...values: readonly unknown[]): Promise<void> {
     this.#operator ??= this.#connectOperator();
-    await this.#operator.query(statement, [this.#resources.namespace, ...values]);
+    await this.#operator.query(statement, [this.resources.namespace, ...values]);
   }
 
   #connectOperator(): Pool {
     const pool = new Pool({ connectionString: this.#serverUrl });
-    this.#resources.afterStores(() => pool.end());
+    this.resources.afterStores(() => pool.end());
     return pool;
   }
 
   async #open(url: string): Promise<Store> {
+    return this.resources.addStore(await this.openStore(url));
+  }
+
+  protected async openStore(url: string): Promise<Store> {
     const { host, username, pathname } = new URL(url);
-    const store = await openPostgres({
+    return openPostgres({
       endpoints: [host],
       credentials: { username },
       database: pathname.slice(1),
-      namespace: this.#resources.namespace,
-      connect: async () => this.#resources.addSocket(await connectTo(url)),
+      namespace: this.resources.namespace,
+      connect: async () => this.resources.addSocket(await connectTo(url)),
     });
-    return this.#resources.addStore(store);
   }
 
   async #faulty(): Promise<FaultyClient> {
-    const proxy = await this.#resources.startProxy(this.#url);
+    const proxy = await this.resources.startProxy(this.#url);
     const { username, pathname } = new URL(this.#url);
     return {
       store: await this.#open(`postgres://${username}@${new URL(proxy.url).host}${pathname}`),
@@ -125,5 +135,14 @@ class PostgresCase {
         silenceWatches: async () => proxy.blackhole({ scope: 'existing' }),
       },
     };
+  }
+}
+
+class PooledCase extends PostgresCase {
+  protected override async openStore(url: string): Promise<Store> {
+    const pool = new Pool({ connectionString: url });
+    // Ends only when the store has returned all of its connections.
+    this.resources.afterStores(() => pool.end());
+    return openPostgres({ pool, namespace: this.resources.namespace });
   }
 }

@@ -1,4 +1,5 @@
 import { refusesOptions, refusesUrls, withCertificateFile } from '@incumbent/test-support/options-suite';
+import { Pool } from 'pg';
 import { describe, expect, it } from 'vitest';
 
 import { openPostgres } from '@incumbent/postgres';
@@ -10,13 +11,15 @@ describe('a URL', () => {
     const url =
       'postgres://alice:s%40crt%3A@one:1,[::1]:2,three/app?schema=locks&namespace=team/app&connectTimeoutMs=700&migrate=false&trustDurability=true';
     expect(await readOptions(url)).toMatchObject({
-      endpoints: [
-        { host: 'one', port: 1 },
-        { host: '::1', port: 2 },
-        { host: 'three', port: 5432 },
-      ],
-      credentials: { username: 'alice', password: 's@crt:' },
-      database: 'app',
+      servers: {
+        endpoints: [
+          { host: 'one', port: 1 },
+          { host: '::1', port: 2 },
+          { host: 'three', port: 5432 },
+        ],
+        credentials: { username: 'alice', password: 's@crt:' },
+        database: 'app',
+      },
       schema: 'locks',
       namespace: 'team/app',
       connectTimeoutMs: 700,
@@ -28,14 +31,12 @@ describe('a URL', () => {
   it('has defaults for all but the user and the host', async () => {
     for (const url of ['postgres://bob@one', 'postgresql://bob@one/', 'POSTGRES://bob@one?sslmode=disable', new URL('postgres://bob@one')])
       expect(await readOptions(url)).toMatchObject({
-        credentials: { username: 'bob' },
-        database: 'bob',
+        servers: { credentials: { username: 'bob' }, database: 'bob', tls: undefined },
         schema: 'incumbent',
         namespace: 'incumbent',
         connectTimeoutMs: 5_000,
         migrate: true,
         trustDurability: false,
-        tls: undefined,
       });
   });
 
@@ -65,7 +66,9 @@ describe('options', () => {
   const good = { endpoints: ['one'], credentials: { username: 'bob' } };
 
   it('may have no password, and another database', async () => {
-    expect(await readOptions({ ...good, database: 'my app' })).toMatchObject({ database: 'my app', credentials: { username: 'bob' } });
+    expect(await readOptions({ ...good, database: 'my app' })).toMatchObject({
+      servers: { database: 'my app', credentials: { username: 'bob' } },
+    });
   });
 
   it('for another process contain everything, the certificates too', async () => {
@@ -77,6 +80,20 @@ describe('options', () => {
       tls: { ca: 'pem' },
     });
   });
+
+  it('with a pool leave the servers and the user to the pool, and have nothing for another process', async () => {
+    const pool = new Pool({ host: 'one', user: 'bob', password: 'secret' });
+    const settings = await readOptions({ pool, namespace: 'team/app', migrate: false });
+    expect(settings).toMatchObject({ servers: { pool }, namespace: 'team/app', migrate: false, schema: 'incumbent', access: undefined });
+  });
+
+  refusesOptions(openPostgres, { pool: new Pool() }, [
+    ['a pool and servers', { pool: new Pool(), ...good }],
+    ['a pool and TLS', { pool: new Pool(), tls: {} }],
+    ['a pool that has no connections to give', { pool: { query: () => {} } }],
+    ['a pool of two connections', { pool: new Pool({ max: 2 }) }],
+    ['nothing as a pool', { pool: undefined }],
+  ]);
 
   refusesOptions(openPostgres, good, [
     ['no servers', { ...good, endpoints: [] }],

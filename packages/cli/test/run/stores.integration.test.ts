@@ -77,6 +77,8 @@ for (const { name, ttl, options, fresh } of stores) {
         .map((line): { readonly level: string; readonly what: string; readonly detail: string } => JSON.parse(line));
       expect(lines.filter(({ level }) => level === 'failure')).toEqual([]);
       expect(lines.map(({ what }) => what)).toEqual(expect.arrayContaining(['reached', 'store', 'renew', 'reads', 'writes', 'elections']));
+      const facts = ['replication', 'durability', 'pooler', 'connections', 'tables', 'open transactions'];
+      if (name === 'postgres') expect(lines.map(({ what }) => what)).toEqual(expect.arrayContaining(facts));
       // ZooKeeper's protocol does not report the server's version.
       const version = lines.find(({ what }) => what === 'store')?.detail;
       expect(version).toMatch(name === 'zookeeper' ? /^zookeeper$/ : /^\w+ .*\d+\.\d+/);

@@ -15,7 +15,7 @@ import {
 } from '@incumbent/core';
 import { openEtcd, type Credentials, type EtcdOptions, type KeepaliveOptions } from '@incumbent/etcd';
 import { openMemory, type MemoryOptions, type MemoryServerOptions } from '@incumbent/memory';
-import { openPostgres, type PostgresOptions } from '@incumbent/postgres';
+import { openPostgres, type PostgresOptions, type PostgresPoolOptions } from '@incumbent/postgres';
 import { openRedis, type RedisOptions } from '@incumbent/redis';
 import { openSqlite, type SqliteOptions } from '@incumbent/sqlite';
 import { failureOf, MARKER, misplacedIn, type OptionTable, showing, tracesOf } from '@incumbent/test-support/traces';
@@ -68,6 +68,15 @@ const postgres: OptionTable<PostgresOptions> = {
   endpoints: 'shown',
   credentials: 'described',
   database: 'described',
+  schema: 'described',
+  migrate: 'described',
+  trustDurability: 'described',
+};
+const pooled: OptionTable<PostgresPoolOptions> = {
+  pool: 'described',
+  namespace: 'shown',
+  connectTimeoutMs: 'described',
+  clock: 'described',
   schema: 'described',
   migrate: 'described',
   trustDurability: 'described',
@@ -136,6 +145,7 @@ type Row = readonly [
 const rows: readonly Row[] = [
   ['redis', openRedis, servers, undefined, redis],
   ['postgres', openPostgres, login, undefined, postgres],
+  ['postgres', openPostgres, { pool: { connect: () => Promise.reject(new Error('nobody')) } }, undefined, pooled],
   ['etcd', openEtcd, servers, undefined, etcd],
   ['zookeeper', openZookeeper, servers, undefined, zookeeper],
   ['consul', openConsul, agent, undefined, consul],

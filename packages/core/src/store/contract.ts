@@ -242,8 +242,19 @@ export interface StoreReport {
    * measurement, both in ms.
    */
   readonly clock?: { readonly aheadMs: number; readonly withinMs: number };
-  /** Settings of the server, or states of its replicas, that weaken its guarantees. */
+  /** What else somebody wants to know who looks for a fault: replicas, sizes, sessions. */
+  readonly facts?: readonly StoreFact[];
+  /**
+   * Settings of the server, states of its replicas, or uses of it that weaken its guarantees or
+   * delay elections.
+   */
   readonly warnings: readonly string[];
+}
+
+/** For example `{ what: 'replication', detail: 'no standby' }`. */
+export interface StoreFact {
+  readonly what: string;
+  readonly detail: string;
 }
 
 /**

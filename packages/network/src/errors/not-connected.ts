@@ -12,6 +12,8 @@ export type NotConnectedReason =
   | 'unreachable'
   /** The server accepted the connection and did not answer in time. */
   | 'silent'
+  /** The application's pool has given no connection in time. */
+  | 'exhausted'
   /** The server is another program or too old, or it does not speak TLS. */
   | 'foreign'
   /** The server follows another one, and accepts no writes. */
@@ -39,6 +41,9 @@ export function judgeNotConnected<Answer>(
       return judgeSocket(cause);
     case 'silent':
       return ['UNREACHABLE', 'notSent'];
+    case 'exhausted':
+      // The application may return a connection at any moment.
+      return ['UNAVAILABLE', 'notSent'];
     case 'follower':
     case 'replaced':
       // A follower may be promoted at any moment.

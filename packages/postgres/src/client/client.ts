@@ -5,8 +5,7 @@
 import type { Clock } from '@incumbent/core';
 import { type AttemptOptions, type Attempt, Calls } from '@incumbent/network';
 
-import type { Connection } from './connection.ts';
-import type { Dialler } from './dialler.ts';
+import type { Connection, ConnectionSource } from './connection.ts';
 import { cut, ExchangeError, hung, isAnswer } from './failure.ts';
 import { Pool } from './pool.ts';
 import type { Row } from './rows.ts';
@@ -35,13 +34,13 @@ export class Client {
   readonly #clock: Clock;
   readonly #calls: Calls;
   readonly #pool: Pool;
-  readonly #dialler: Dialler;
+  readonly #source: ConnectionSource;
 
-  constructor(dialler: Dialler, clock: Clock) {
+  constructor(source: ConnectionSource, clock: Clock) {
     this.#clock = clock;
     this.#calls = new Calls(clock, ExchangeError);
-    this.#pool = new Pool(dialler, clock);
-    this.#dialler = dialler;
+    this.#pool = new Pool(source, clock);
+    this.#source = source;
   }
 
   get closed(): boolean {
@@ -49,10 +48,10 @@ export class Client {
   }
 
   /**
-   * Runs one statement, which `statementOf` makes for the time limit of its locks in ms. Rejects
-   * with an `ExchangeError`, or with the signal's reason.
+   * Runs one statement, which `statementOf` makes for the time limit of its locks in ms, and for the
+   * process id of its connection. Rejects with an `ExchangeError`, or with the signal's reason.
    */
-  call(statementOf: (lockTimeoutMs: number) => string, options: CallOptionsOfClient): Promise<readonly Row[]> {
+  call(statementOf: (lockTimeoutMs: number, processId: number) => string, options: CallOptionsOfClient): Promise<readonly Row[]> {
     const { urgent = false, timeoutMs, onSend } = options;
     const beganMs = this.#clock.monotonic();
     return this.#calls.run(options, async (attempt) => {
@@ -62,7 +61,7 @@ export class Client {
       attempt.signal.throwIfAborted();
       attempt.sent = true;
       onSend?.();
-      return this.#run(attempt, connection, statementOf(Math.max(Math.floor(leftMs * SERVER_SHARE), 1)), leftMs);
+      return this.#run(attempt, connection, statementOf(Math.max(Math.floor(leftMs * SERVER_SHARE), 1), connection.processId ?? 0), leftMs);
     });
   }
 
@@ -73,7 +72,7 @@ export class Client {
   async close(): Promise<void> {
     this.#calls.close();
     this.#pool.close();
-    await this.#dialler.idle();
+    await this.#source.idle();
   }
 
   async #run(attempt: Attempt, connection: Connection, statement: string, leftMs: number): Promise<readonly Row[]> {

@@ -3,7 +3,7 @@
 import type { Duplex } from 'node:stream';
 
 import type { Clock } from '@incumbent/core';
-import { Client, DatabaseError, type ClientConfig } from 'pg';
+import { Client, type ClientConfig, type PoolClient } from 'pg';
 
 import { connectionRefused, cut, ExchangeError, notConnected, type ServerAnswer } from './failure.ts';
 import type { Row } from './rows.ts';
@@ -23,14 +23,34 @@ export interface Login {
 
 export interface ConnectionContext {
   readonly clock: Clock;
-  readonly login: Login;
   /** A notification of a channel that this connection listens on. */
-  readonly onNotification?: (payload: string) => void;
+  readonly onNotification?: ((payload: string) => void) | undefined;
+}
+
+/** Opens connections. */
+export interface ConnectionSource {
+  /** Who logs in. Empty while that is not known. */
+  readonly username: string;
+  /**
+   * Resolves with a connection to a server that accepts writes. Rejects with an `ExchangeError`
+   * (`notConnected`), or with the signal's reason.
+   */
+  open(signal: AbortSignal, onNotification?: (payload: string) => void): Promise<Connection>;
+  /** Resolves when nothing is being opened, which is soon after the signals of all have aborted. */
+  idle(): Promise<void>;
+}
+
+/** A client of `pg`, which other code may have connected. */
+interface Session {
+  readonly client: Pick<Client, 'query' | 'on'>;
+  readonly stream: Duplex;
+  /** Ends the connection at once. */
+  readonly destroy: () => void;
 }
 
 export class Connection {
-  readonly #stream: Duplex;
-  readonly #client: Client;
+  readonly #client: Session['client'];
+  readonly #destroy: () => void;
   readonly #clock: Clock;
   readonly #ended = Promise.withResolvers<ExchangeError>();
   #error: ExchangeError | undefined;
@@ -38,11 +58,11 @@ export class Connection {
   #lastReceivedMs: number;
   #isNotReplicated = false;
 
-  private constructor(stream: Duplex, { clock, login, onNotification }: ConnectionContext) {
-    this.#stream = stream;
+  private constructor({ client, stream, destroy }: Session, { clock, onNotification }: ConnectionContext) {
+    this.#client = client;
+    this.#destroy = destroy;
     this.#clock = clock;
     this.#lastReceivedMs = clock.monotonic();
-    this.#client = new Client(configOf(stream, login));
     stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
     stream.on('close', () => this.end(cut('the server ended the connection')));
     this.#client.on('error', (error) => this.end(cut(`the connection broke: ${error.message}`, error)));
@@ -57,12 +77,13 @@ export class Connection {
    * Logs in on an open byte stream, which belongs to the connection from now on. Rejects with an
    * `ExchangeError` (`notConnected`).
    */
-  static async login(stream: Duplex, context: ConnectionContext): Promise<Connection> {
-    const connection = new Connection(stream, context);
+  static async login(stream: Duplex, login: Login, context: ConnectionContext): Promise<Connection> {
+    const client = new Client(configOf(stream, login));
+    const connection = new Connection({ client, stream, destroy: () => stream.destroy() }, context);
     try {
       // Rejects also when the connection ends, which `pg` may not report while it logs in.
       await Promise.race([
-        connection.#client.connect(),
+        client.connect(),
         connection.#ended.promise.then((error) => {
           throw error;
         }),
@@ -72,6 +93,20 @@ export class Connection {
       connection.end(cut('the login failed'));
       throw loginFailed(error);
     }
+  }
+
+  /**
+   * Uses a client of an application's pool, which belongs to the connection from now on. The
+   * connection never returns it: at its end, the pool removes the client.
+   */
+  static adopt(client: PoolClient, stream: Duplex, context: ConnectionContext): Connection {
+    const destroy = (): void => {
+      // First, so that the pool does not report the end of the stream as an error.
+      client.release(true);
+      // The pool only asks the server to end an idle connection.
+      stream.destroy();
+    };
+    return new Connection({ client, stream, destroy }, context);
   }
 
   /** Whether a statement can be sent. */
@@ -121,7 +156,7 @@ export class Connection {
     if (this.#error !== undefined) return;
     this.#error = error;
     this.#ended.resolve(error);
-    this.#stream.destroy();
+    this.#destroy();
   }
 
   async #run(statement: string): Promise<readonly Row[]> {
@@ -172,12 +207,14 @@ function configOf(stream: Duplex, { database, username, password }: Login): Clie
   };
 }
 
+/** An application's pool may be of another version of `pg`, with a class of errors of its own. */
 function answerIn(error: unknown): ServerAnswer | undefined {
-  if (!(error instanceof DatabaseError) || error.code === undefined) return undefined;
+  if (!(error instanceof Error) || !('severity' in error) || !('code' in error) || typeof error.code !== 'string') return undefined;
   return { state: error.code, text: `${error.message} (${error.code})` };
 }
 
-function loginFailed(error: unknown): ExchangeError {
+/** The error to throw when a client of `pg` could not connect. */
+export function loginFailed(error: unknown): ExchangeError {
   const answer = answerIn(error);
   if (answer !== undefined) return connectionRefused(answer, error);
   const message = error instanceof Error ? error.message : String(error);

@@ -10,7 +10,7 @@
 import type { Clock } from '@incumbent/core';
 import { Attempt, type Connect, describeError, dial, type Endpoint, endpointName, openFirst, type TlsOptions } from '@incumbent/network';
 
-import { Connection, type Login } from './connection.ts';
+import { Connection, type ConnectionSource, type Login } from './connection.ts';
 import { cut, ExchangeError, notConnected } from './failure.ts';
 import { integerAt, onlyRow, textAt } from './rows.ts';
 import { secure } from './secure.ts';
@@ -50,7 +50,7 @@ interface Opened {
   readonly timeline: Timeline;
 }
 
-export class Dialler {
+export class Dialler implements ConnectionSource {
   readonly #options: DiallerOptions;
   /** The index of the server to dial first: the one that served last, if it does not hang. */
   #first = 0;
@@ -61,6 +61,10 @@ export class Dialler {
 
   constructor(options: DiallerOptions) {
     this.#options = options;
+  }
+
+  get username(): string {
+    return this.#options.login.username;
   }
 
   /**
@@ -98,7 +102,6 @@ export class Dialler {
     }
   }
 
-  /** Resolves when nothing is being opened, which is soon after the signals of all have aborted. */
   async idle(): Promise<void> {
     await Promise.allSettled(this.#underWay);
   }
@@ -140,8 +143,7 @@ export class Dialler {
       closing.push(() => stream.destroy());
       const secured = tls === undefined ? stream : await unreachableUnless(attempt, secure(stream, endpoint, tls, attempt.signal));
       closing.push(() => secured.destroy());
-      const context = { clock, login, ...(onNotification === undefined ? {} : { onNotification }) };
-      const connection = await attempt.wait(Connection.login(secured, context));
+      const connection = await attempt.wait(Connection.login(secured, login, { clock, onNotification }));
       closing.push(() => connection.end(cut('the connection was given up')));
       const timeline = await attempt.wait(checkServer(connection));
       this.#checkTimeline(timeline);
@@ -178,7 +180,7 @@ const MISSING = '42883';
  * Returns the history of a primary. A standby would refuse every call, and an old server would lack
  * what the statements use.
  */
-async function checkServer(connection: Connection): Promise<Timeline> {
+export async function checkServer(connection: Connection): Promise<Timeline> {
   let rows;
   try {
     rows = await connection.query(SERVER);

@@ -6,8 +6,7 @@
 import type { Cancel, Clock } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
 
-import type { Connection } from './connection.ts';
-import type { Dialler } from './dialler.ts';
+import type { Connection, ConnectionSource } from './connection.ts';
 import { cut, ExchangeError } from './failure.ts';
 
 /** The most connections for calls. A renewal may open one more. */
@@ -34,7 +33,7 @@ interface IdleConnection {
 }
 
 export class Pool {
-  readonly #dialler: Dialler;
+  readonly #source: ConnectionSource;
   readonly #clock: Clock;
   readonly #closing = new AbortController();
   readonly #busy = new Set<Connection>();
@@ -44,8 +43,8 @@ export class Pool {
   #opening = 0;
   #cancelOpening: Cancel = () => {};
 
-  constructor(dialler: Dialler, clock: Clock) {
-    this.#dialler = dialler;
+  constructor(source: ConnectionSource, clock: Clock) {
+    this.#source = source;
     this.#clock = clock;
   }
 
@@ -131,7 +130,7 @@ export class Pool {
   async #open(): Promise<void> {
     this.#opening += 1;
     try {
-      const connection = await this.#dialler.open(this.#closing.signal);
+      const connection = await this.#source.open(this.#closing.signal);
       this.#opening -= 1;
       if (this.#closing.signal.aborted) connection.end(cut('the store was closed'));
       this.release(connection);

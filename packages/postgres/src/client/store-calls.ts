@@ -10,6 +10,7 @@ import { CheckedCalls, tooLarge } from '@incumbent/network';
 import { MAX_KEY_CHARACTERS } from '../capabilities.ts';
 import { toStoreError, withTableGrant } from '../errors.ts';
 import type { CallOptionsOfClient, Client } from './client.ts';
+import type { ConnectionSource } from './connection.ts';
 import type { Row } from './rows.ts';
 import { callOf, integer, type Literal, text } from './statement.ts';
 
@@ -17,7 +18,7 @@ import { callOf, integer, type Literal, text } from './statement.ts';
 export interface StoreLocation {
   readonly schema: string;
   readonly namespace: string;
-  readonly username: string;
+  readonly source: Pick<ConnectionSource, 'username'>;
 }
 
 /** One run of a function. */
@@ -43,7 +44,7 @@ export class StoreCalls extends CheckedCalls {
       store: 'postgres',
       isClosed: () => client.closed,
       toStoreError,
-      nameGrant: (error) => withTableGrant(error, location.schema, location.username),
+      nameGrant: (error) => withTableGrant(error, location.schema, location.source.username),
     });
     this.client = client;
     this.location = location;
@@ -68,6 +69,11 @@ export class StoreCalls extends CheckedCalls {
 }
 
 /** A call of a function on the namespace. */
-export function statementOf({ schema, namespace }: StoreLocation, name: string, lockTimeoutMs: number, args: readonly Literal[]): string {
+export function statementOf(
+  { schema, namespace }: Omit<StoreLocation, 'source'>,
+  name: string,
+  lockTimeoutMs: number,
+  args: readonly Literal[],
+): string {
   return callOf(schema, name, [text(namespace), integer(lockTimeoutMs), ...args]);
 }

@@ -18,8 +18,7 @@ import type { Cancel, Clock, Entry } from '@incumbent/core';
 import { Backoff, sleep, systemRandom } from '@incumbent/core/adapter';
 import { Attempt, endsWatch, type ReadQuery, storeClosed, WatchRegistry } from '@incumbent/network';
 
-import type { Connection } from '../client/connection.ts';
-import type { Dialler } from '../client/dialler.ts';
+import type { Connection, ConnectionSource } from '../client/connection.ts';
 import { cut, ExchangeError, hung, isAnswer } from '../client/failure.ts';
 import { integerAt, onlyRow, type Row } from '../client/rows.ts';
 import { statementOf, type StoreLocation } from '../client/store-calls.ts';
@@ -50,7 +49,7 @@ const BUSY_STATES = ['55P03', '40P01', RAISED.late] as const;
 
 export interface WatchHubContext {
   readonly clock: Clock;
-  readonly dialler: Dialler;
+  readonly source: ConnectionSource;
   readonly location: StoreLocation;
   /** The channel of the namespace's notifications. */
   readonly channel: string;
@@ -128,7 +127,7 @@ export class WatchHub implements WatchSource {
   }
 
   async #connect(): Promise<Connection> {
-    const connection = await this.#context.dialler.open(this.#closing.signal, (payload) => this.#onNotification(payload));
+    const connection = await this.#context.source.open(this.#closing.signal, (payload) => this.#onNotification(payload));
     this.#latest = connection;
     try {
       this.#closing.signal.throwIfAborted();
@@ -166,10 +165,10 @@ export class WatchHub implements WatchSource {
   }
 
   #onDisconnected(error: unknown): void {
-    const { schema, username } = this.#context.location;
+    const { schema, source } = this.#context.location;
     const reason = toStoreError(error, 'watch');
     for (const watch of this.#watches) {
-      if (endsWatch(reason)) watch.fail(withTableGrant(reason, schema, username));
+      if (endsWatch(reason)) watch.fail(withTableGrant(reason, schema, source.username));
       else watch.onDisconnected(reason);
     }
   }

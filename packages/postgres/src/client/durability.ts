@@ -1,9 +1,6 @@
-/** What a server reports about itself, for opening and for the store's `inspect`. */
+/** Whether a server can lose acknowledged commits. */
 
-import type { StoreReport, TimedCall } from '@incumbent/core';
-
-import type { Client } from './client.ts';
-import { onlyRow, type Row, textAt } from './rows.ts';
+import { type Row, textAt } from './rows.ts';
 
 /**
  * The settings and standbys that decide whether acknowledged commits can be lost. Readers of
@@ -23,20 +20,4 @@ export function weaknessesIn(row: Row): readonly string[] {
       `it has ${standbys} standbys, and none is synchronous (synchronous_standby_names is empty): a promoted standby can lack what was acknowledged`,
     );
   return weaknesses;
-}
-
-/** `wallMs` reads this process's wall clock. Rejects with an `ExchangeError`. */
-export async function reportOf(client: Client, options: TimedCall, wallMs: () => number): Promise<StoreReport> {
-  const [weak] = [onlyRow(await client.call(() => DURABILITY, options))];
-  const sentAtMs = wallMs();
-  const row = onlyRow(
-    await client.call(
-      () => "SELECT extract(epoch FROM clock_timestamp()) * 1000, current_setting('server_version'), current_setting('synchronous_commit')",
-      options,
-    ),
-  );
-  const withinMs = (wallMs() - sentAtMs) / 2;
-  const aheadMs = Number(textAt(row, 0)) - (sentAtMs + withinMs);
-  const version = textAt(row, 1).split(' ')[0] ?? '';
-  return { version, clock: { aheadMs, withinMs }, warnings: weaknessesIn(weak) };
 }
