@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { freePort, type ScriptProcess, spawnScript, until } from '@incumbent/test-support';
 
 const MAIN = new URL('../../packages/cli/src/main.ts', import.meta.url);
-export const WAIT_MS = 60_000;
+const WAIT_MS = 60_000;
 
 /** The programs of the clients, by language. */
 const PROGRAMS = {
