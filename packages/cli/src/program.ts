@@ -14,6 +14,7 @@ import { addResign } from './commands/operate/resign.ts';
 import { addLimits } from './commands/limits.ts';
 import { addPostgres } from './commands/postgres.ts';
 import { addRun } from './commands/run.ts';
+import { addServe } from './commands/serve.ts';
 import { addStatus } from './commands/status.ts';
 import { addWatch } from './commands/watch.ts';
 import { examples } from './common/options.ts';
@@ -27,6 +28,7 @@ const HELP_COLUMNS = 100;
 /** In the order of `incumbent --help`. */
 const COMMANDS = [
   addRun,
+  addServe,
   addLeader,
   addWatch,
   addCandidates,

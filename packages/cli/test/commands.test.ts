@@ -359,6 +359,7 @@ describe('help', () => {
   it.each([
     [''],
     ['run'],
+    ['serve'],
     ['leader'],
     ['watch'],
     ['candidates'],

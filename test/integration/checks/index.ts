@@ -37,6 +37,7 @@ import { postgresRenewals } from './postgres-renewals.ts';
 import { runPaused } from './run.ts';
 import { runPeers } from './run-peers.ts';
 import { simulations } from './simulation.ts';
+import { serveClients } from './serve.ts';
 import { zookeeperSilentServer } from './silent-server.ts';
 import { etcdSilentWatch } from './silent-watch.ts';
 import { etcdSingleEndpoint } from './single-endpoint.ts';
@@ -134,6 +135,7 @@ export const checks: readonly Check[] = [
   composeCheck,
   cronSlots,
   runPeers,
+  serveClients,
   reaperMemory,
   ...simulations,
   peerSimulation,

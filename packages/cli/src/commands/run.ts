@@ -1,11 +1,10 @@
 /** `incumbent run`: its options and help. `run/supervisor.ts` does the work. */
 
-import { describeHidden } from '@incumbent/core/adapter';
 import { Option } from 'commander';
 
 import { addStoreOptions, DURATIONS_HELP, durationOption, examples, ttlOption, type CommandParent } from '../common/options.ts';
 import { parseDuration } from '../common/duration.ts';
-import { usageError } from '../exit.ts';
+import { parseValue } from '../common/json.ts';
 import { parseHealthAddress } from '../run/health.ts';
 import { run, type RunOptions } from '../run/supervisor.ts';
 
@@ -65,15 +64,6 @@ export function addRun({ root, context, end }: CommandParent): void {
     )
     .action((words: readonly string[], options: RunOptions) => end(run(words, options, context)));
   addStoreOptions(command);
-}
-
-function parseValue(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    if (/^\s*[[{"]/.test(text)) throw usageError(`--value begins like JSON but is not valid JSON: it is ${describeHidden(text)}`);
-    return text;
-  }
 }
 
 const RUN_HELP = `

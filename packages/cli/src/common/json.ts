@@ -1,5 +1,10 @@
-/** One value as one line of JSON: terms as strings of digits, errors as their code and message. */
+/** JSON on the command line: terms as strings of digits, errors as their code and message. */
 
+import { describeHidden } from '@incumbent/core/adapter';
+
+import { usageError } from '../exit.ts';
+
+/** One value as one line. */
 export function toJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => {
     if (typeof part === 'bigint') return String(part);
@@ -11,4 +16,14 @@ export function toJson(value: unknown): string {
 /** A member's published value on one line; empty if it publishes none. */
 export function showValue(value: unknown): string {
   return value === undefined ? '' : toJson(value);
+}
+
+/** The value of `--value`: JSON, or plain text. @throws A usage error for JSON that is not valid. */
+export function parseValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    if (/^\s*[[{"]/.test(text)) throw usageError(`--value begins like JSON but is not valid JSON: it is ${describeHidden(text)}`);
+    return text;
+  }
 }

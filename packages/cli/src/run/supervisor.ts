@@ -3,8 +3,6 @@
  * leads.
  */
 
-import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { Member, type Election, type Leadership, type Store } from '@incumbent/core';
@@ -12,6 +10,7 @@ import { reaper } from '@incumbent/reaper';
 import { Monitor } from 'incumbent/monitor';
 
 import { CliError, Exit, toCliError, usageError } from '../exit.ts';
+import { newMemberId, withoutExitDetection } from '../common/member.ts';
 import { openUrl, storeUrl, type StoreOptions } from '../common/store.ts';
 import type { CliContext } from '../context.ts';
 import { checkProgram } from './find-program.ts';
@@ -102,6 +101,7 @@ class Supervisor {
     const url = storeUrl(this.#options, this.#context);
     if (url.startsWith('memory:')) throw usageError('a store in memory belongs to this process alone: no other process could take part');
     checkProgram(this.#command[0] ?? '', env['PATH']);
+    // The reaper ends the lease, after it has killed the program.
     const store = await this.#openStore(withoutExitDetection(url));
     if (store === undefined) return this.#signals.code;
     try {
@@ -220,21 +220,4 @@ class Supervisor {
       this.#isProgramRunning = false;
     }
   }
-}
-
-/**
- * SQLite ends a lease as soon as its process has died. Here the program may still run then, so the
- * reaper must end the lease, after it has killed the program.
- */
-function withoutExitDetection(url: string): string {
-  if (!url.startsWith('sqlite:') || url.includes('endsWithProcess=')) return url;
-  return `${url}${url.includes('?') ? '&' : '?'}endsWithProcess=false`;
-}
-
-/** Random, so that a restarted process does not wait for its former lease to end. */
-function newMemberId(): string {
-  const host = hostname()
-    .replace(/[^A-Za-z0-9.-]/g, '-')
-    .slice(0, 64);
-  return `${host}-${randomBytes(3).toString('hex')}`;
 }

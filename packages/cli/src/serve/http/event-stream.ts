@@ -1,0 +1,50 @@
+/** Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
+
+import type { ServerResponse } from 'node:http';
+
+import { toJson } from '../../common/json.ts';
+
+/** A stream whose client is behind by more than this, in bytes, is closed. */
+const MAX_BEHIND_BYTES = 1_048_576;
+
+export interface StreamEvent {
+  readonly event: string;
+}
+
+/** One stream of events to one client. */
+export class EventStream {
+  /** Aborts when the stream has closed. */
+  readonly closed: AbortSignal;
+  readonly #response: ServerResponse;
+
+  constructor(response: ServerResponse) {
+    const closed = new AbortController();
+    this.closed = closed.signal;
+    this.#response = response;
+    response.on('close', () => closed.abort());
+    // The client may have gone before the stream begins.
+    if (response.destroyed) closed.abort();
+    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' });
+    response.flushHeaders();
+  }
+
+  /** Sends an event. `data` is its JSON, without the name of the event. */
+  send({ event, ...data }: StreamEvent): void {
+    this.#write(`event: ${event}\ndata: ${toJson(data)}\n\n`);
+  }
+
+  /** Sends a comment, so that a connection that is gone is noticed. */
+  ping(): void {
+    this.#write(': ping\n\n');
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  #write(text: string): void {
+    if (this.#response.writableEnded || this.closed.aborted) return;
+    this.#response.write(text);
+    if (this.#response.writableLength > MAX_BEHIND_BYTES) this.#response.destroy();
+  }
+}

@@ -1,0 +1,191 @@
+/** The HTTP server: listens, checks access, finds the route, and writes the answer. */
+
+import { once } from 'node:events';
+import { lstat, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type ServerOptions as TlsServerOptions } from 'node:https';
+import { connect } from 'node:net';
+
+import { onAbort } from '@incumbent/core/adapter';
+
+import { toJson } from '../../common/json.ts';
+import { ApiError, errorAnswer } from '../api-error.ts';
+import { type AccessRules, checkAccess } from './access.ts';
+import { EventStream } from './event-stream.ts';
+import type { Answer, ApiRequest, Route } from './route.ts';
+
+/** Where the server listens. */
+export type ListenAddress = { readonly host: string; readonly port: number } | { readonly path: string };
+
+export interface ApiServerOptions {
+  readonly address: ListenAddress;
+  readonly access: AccessRules;
+  readonly tls?: TlsServerOptions;
+  readonly routes: readonly Route[];
+  /** Called with an error that is not the client's. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** The most connections. Each event stream is one. */
+const MAX_CONNECTIONS = 25_000;
+const PING_EVERY_MS = 15_000;
+const TIMEOUTS = { headersTimeout: 5_000, requestTimeout: 15_000, keepAliveTimeout: 60_000 } as const;
+
+export class ApiServer implements AsyncDisposable {
+  /** Where clients reach it: a URL, or `unix:` and the path of the socket. */
+  readonly url: string;
+  readonly #server: Server;
+  readonly #streams: Set<EventStream>;
+  readonly #pings: NodeJS.Timeout;
+
+  /** Rejects with the error of the system if it cannot listen. */
+  static async start(options: ApiServerOptions): Promise<ApiServer> {
+    const streams = new Set<EventStream>();
+    const handler = (request: IncomingMessage, response: ServerResponse): void => void respond(options, streams, request, response);
+    const server = options.tls === undefined ? createServer(TIMEOUTS, handler) : createTlsServer({ ...TIMEOUTS, ...options.tls }, handler);
+    server.maxConnections = MAX_CONNECTIONS;
+    await listen(server, options.address);
+    return new ApiServer(server, streams, options);
+  }
+
+  private constructor(server: Server, streams: Set<EventStream>, { address, tls, failed }: ApiServerOptions) {
+    this.#server = server;
+    this.#streams = streams;
+    this.url = urlOf(server, address, tls !== undefined);
+    // A connection that cannot be accepted must not end this process.
+    server.on('error', failed);
+    this.#pings = setInterval(() => {
+      for (const stream of streams) stream.ping();
+    }, PING_EVERY_MS);
+    this.#pings.unref();
+  }
+
+  /** Ends all streams and connections, and stops listening. Idempotent. */
+  async close(): Promise<void> {
+    clearInterval(this.#pings);
+    const closed = new Promise<void>((resolve) => {
+      this.#server.close(() => resolve());
+    });
+    for (const stream of this.#streams) stream.end();
+    this.#server.closeIdleConnections();
+    setTimeout(() => this.#server.closeAllConnections(), 500).unref();
+    await closed;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+async function respond(
+  { access, routes, failed }: ApiServerOptions,
+  streams: Set<EventStream>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    const url = new URL(request.url ?? '/', 'http://localhost');
+    checkAccess(access, request, url.pathname);
+    const { route, parameters } = find(routes, request.method ?? '', url.pathname);
+    write(response, await route.handle({ request, parameters, query: url.searchParams }), streams);
+  } catch (error) {
+    const { status, body } = errorAnswer(error);
+    if (status === 500) failed(error);
+    if (response.headersSent) return void response.destroy();
+    // The rest of a body that is too long is not read.
+    if (!request.complete) response.setHeader('connection', 'close');
+    write(response, { status, body }, streams);
+  }
+}
+
+function write(response: ServerResponse, answer: Answer, streams: Set<EventStream>): void {
+  if ('stream' in answer) {
+    const stream = new EventStream(response);
+    streams.add(stream);
+    onAbort(stream.closed, () => void streams.delete(stream));
+    return answer.stream(stream);
+  }
+  const text = 'text' in answer ? answer.text : 'body' in answer ? `${toJson(answer.body)}\n` : '';
+  const type = 'text' in answer ? answer.contentType : 'application/json';
+  response.writeHead(answer.status, { ...(text === '' ? {} : { 'content-type': type }), 'cache-control': 'no-store' });
+  response.end(response.req.method === 'HEAD' ? '' : text);
+}
+
+interface Found {
+  readonly route: Route;
+  readonly parameters: ApiRequest['parameters'];
+}
+
+/** @throws `NOT_FOUND` or `METHOD_NOT_ALLOWED`. */
+function find(routes: readonly Route[], method: string, path: string): Found {
+  const wanted = method === 'HEAD' ? 'GET' : method;
+  const there = routes.flatMap((route) => {
+    const parameters = match(route.path, path);
+    return parameters === undefined ? [] : [{ route, parameters }];
+  });
+  const found = there.find(({ route }) => route.method === wanted);
+  if (found !== undefined) return found;
+  if (there.length === 0) throw new ApiError('NOT_FOUND', 'there is no such path: GET /openapi.json describes all paths');
+  throw new ApiError('METHOD_NOT_ALLOWED', `the path has ${there.map(({ route }) => route.method).join(', ')}`);
+}
+
+/** The parts of the path for the names in braces; undefined if the path does not fit. */
+function match(template: string, path: string): Readonly<Record<string, string>> | undefined {
+  const [names, parts] = [template.split('/'), path.split('/')];
+  if (names.length !== parts.length) return undefined;
+  const parameters: Record<string, string> = {};
+  for (const [index, name] of names.entries()) {
+    const part = parts[index] ?? '';
+    const parameter = /^\{(\w+)\}$/.exec(name)?.[1];
+    if (parameter === undefined && name !== part) return undefined;
+    if (parameter !== undefined) parameters[parameter] = decode(part);
+  }
+  return parameters;
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new ApiError('BAD_REQUEST', 'the path has a % that no two hexadecimal digits follow');
+  }
+}
+
+async function listen(server: Server, address: ListenAddress): Promise<void> {
+  if (!('path' in address)) {
+    server.listen(address);
+    await once(server, 'listening');
+    return;
+  }
+  await removeStale(address.path);
+  // Only this user may connect. The folder and its permissions are the way to let others in.
+  const before = process.umask(0o177);
+  try {
+    server.listen(address);
+    await once(server, 'listening');
+  } finally {
+    process.umask(before);
+  }
+}
+
+/** Removes the socket of a process that has been killed. A socket that somebody serves stays. */
+async function removeStale(path: string): Promise<void> {
+  // Connecting to a file of another kind fails in the same way.
+  const there = await lstat(path).catch(() => undefined);
+  if (there?.isSocket() !== true) return;
+  const socket = connect(path);
+  const isStale = await new Promise<boolean>((resolve) => {
+    socket.on('connect', () => resolve(false));
+    socket.on('error', (error) => resolve('code' in error && error.code === 'ECONNREFUSED'));
+  });
+  socket.destroy();
+  if (isStale) await rm(path);
+}
+
+function urlOf(server: Server, address: ListenAddress, isTls: boolean): string {
+  if ('path' in address) return `unix:${address.path}`;
+  const bound = server.address();
+  const port = typeof bound === 'object' && bound !== null ? bound.port : address.port;
+  const host = address.host.includes(':') ? `[${address.host}]` : address.host;
+  return `${isTls ? 'https' : 'http'}://${host}:${port}`;
+}

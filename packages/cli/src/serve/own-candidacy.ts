@@ -1,0 +1,47 @@
+/**
+ * The campaign of `--election`: the sidecar's own candidacy, on behalf of an application that only
+ * asks `GET /` who leads. With `--health` there is one while the application is healthy.
+ */
+
+import type { Candidacy } from './candidacy.ts';
+import type { Answer } from './http/route.ts';
+import type { Sidecar } from './sidecar.ts';
+
+export class OwnCandidacy {
+  readonly #sidecar: Sidecar;
+  readonly #election: string;
+  readonly #value: unknown;
+  #candidacy: Candidacy | undefined;
+
+  constructor(sidecar: Sidecar, election: string, value: unknown) {
+    this.#sidecar = sidecar;
+    this.#election = election;
+    this.#value = value;
+  }
+
+  /** Campaigns, or gives up the leadership and leaves the queue. */
+  setHealthy(healthy: boolean): void {
+    if (!healthy) this.#candidacy?.end('unhealthy');
+    else if (this.#candidacy?.isOver !== false) this.#candidacy = this.#create();
+  }
+
+  /**
+   * The answer to `GET /`. Without a leadership of its own, one linearizable read. While the
+   * leadership is ending, nobody is named: the application must not believe that it leads.
+   */
+  async answer(): Promise<Answer> {
+    const document = this.#candidacy?.document();
+    const { leads = false, validForMs = 0, term } = document ?? {};
+    if (leads) return { status: 200, body: { name: this.#sidecar.member.memberId, leads, term, validForMs } };
+    const leader = await this.#sidecar.leader(this.#election);
+    const isOther = leader !== undefined && leader.memberId !== this.#sidecar.member.memberId;
+    const other = isOther ? { name: leader.memberId, leads: false, term: leader.term } : { name: '', leads: false };
+    return { status: 200, body: { ...other, validForMs: 0 } };
+  }
+
+  #create(): Candidacy {
+    const value = this.#value === undefined ? {} : { value: this.#value };
+    const settings = { renewWithinMs: null, acknowledges: false, isOwn: true, ...value };
+    return this.#sidecar.create(this.#election, this.#sidecar.member.memberId, settings);
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * The sidecar: one member of the store for any number of clients. It keeps their candidacies by
+ * election and id, and reads for them who leads. `http/` serves it.
+ */
+
+import diagnosticsChannel from 'node:diagnostics_channel';
+
+import {
+  type CandidateView,
+  type Cancel,
+  type Clock,
+  ElectionObserver,
+  type ElectionView,
+  type Entry,
+  type GroupMember,
+  type LeaderView,
+  type LeadershipEndReason,
+  type Logger,
+  Member,
+  type Random,
+  type Store,
+} from '@incumbent/core';
+import { checkName, systemClock } from '@incumbent/core/adapter';
+
+import { ApiError } from './api-error.ts';
+import { Candidacy, type CandidacyContext, type CandidacySettings } from './candidacy.ts';
+import { ElectionQueue } from './election-queue.ts';
+
+/** The most candidacies of one sidecar, and the most elections that it takes part in or watches. */
+const MAX_CANDIDACIES = 10_000;
+const MAX_ELECTIONS = 10_000;
+/** The keys of the SDK. */
+const RESERVED = /^(elections|members|groups)(\/|$)/;
+
+export interface SidecarOptions {
+  readonly memberId: string;
+  readonly ttlMs: number;
+  readonly drainMs: number;
+  readonly acceptWeakStore?: string;
+  readonly logger?: Logger;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  /** Called if a candidacy's value could not be published. */
+  readonly publishFailed?: CandidacyContext['publishFailed'];
+  /** Called if a candidacy is over because its campaign has failed, and a retry would fail again. */
+  readonly failed?: (candidacy: Candidacy, why: string) => void;
+  /** Called when a candidacy is elected, and when its term ends. */
+  readonly elected?: (candidacy: Candidacy, term: bigint) => void;
+  readonly ended?: (candidacy: Candidacy, term: bigint, reason: LeadershipEndReason) => void;
+}
+
+interface SharedObserver {
+  readonly observer: ElectionObserver;
+  users: number;
+}
+
+export class Sidecar implements AsyncDisposable {
+  readonly member: Member;
+  readonly #store: Store;
+  readonly #options: SidecarOptions;
+  readonly #clock: Clock;
+  readonly #queues = new Map<string, ElectionQueue>();
+  readonly #candidacies = new Map<string, Candidacy>();
+  readonly #observers = new Map<string, SharedObserver>();
+  readonly #stops: Cancel[] = [];
+  #isClosing = false;
+
+  constructor(store: Store, options: SidecarOptions) {
+    const { memberId, ttlMs, drainMs, logger, clock, random } = options;
+    this.#store = store;
+    this.#options = options;
+    this.#clock = clock ?? systemClock;
+    const given = { ...(clock === undefined ? {} : { clock }), ...(random === undefined ? {} : { random }) };
+    this.member = new Member(store, { memberId, ttlMs, drainMs, logger, ...given });
+    this.#onSession('sessionSuspect', true);
+    this.#onSession('sessionRecovered', false);
+  }
+
+  /** How many candidacies there are. */
+  get size(): number {
+    return this.#candidacies.size;
+  }
+
+  /**
+   * Creates a candidacy, which waits in the election's queue from now on.
+   *
+   * @throws `CANDIDACY_EXISTS`, `TOO_MANY`, `INVALID_NAME`, `WEAK_STORE`, or `MEMBER_CLOSED`.
+   */
+  create(election: string, id: string, settings: CandidacySettings): Candidacy {
+    checkName('election', election);
+    checkName('candidacy', id);
+    const key = keyOf(election, id);
+    if (this.#candidacies.has(key))
+      throw new ApiError('CANDIDACY_EXISTS', `the election "${election}" has a candidacy "${id}": its requests need its secret`);
+    if (this.#candidacies.size >= MAX_CANDIDACIES)
+      throw new ApiError('TOO_MANY', `the sidecar has ${MAX_CANDIDACIES} candidacies, and takes no more`);
+    const queue = this.#queue(election);
+    const candidacy = new Candidacy(this.#contextOf(queue), election, id, settings);
+    this.#candidacies.set(key, candidacy);
+    queue.join(candidacy);
+    return candidacy;
+  }
+
+  /** Undefined if there is none. */
+  find(election: string, id: string): Candidacy | undefined {
+    return this.#candidacies.get(keyOf(election, id));
+  }
+
+  /** Reads who leads, by a linearizable read. Undefined if nobody leads. */
+  async leader(election: string): Promise<LeaderView<unknown> | undefined> {
+    return new ElectionObserver(this.#store, election).leader();
+  }
+
+  /** Reads the candidates of all members, the leader first. A sidecar is one of them. */
+  async candidates(election: string): Promise<readonly CandidateView<unknown>[]> {
+    this.#queue(election);
+    return this.member.election(election).candidates();
+  }
+
+  /** Reads the members of a group. */
+  async group(name: string): Promise<readonly GroupMember<unknown>[]> {
+    return this.member.group(name).members();
+  }
+
+  /** Reads a key outside the SDK's own. @throws `FORBIDDEN` for those, and `INVALID_OPTION`. */
+  async read(key: string): Promise<Entry | undefined> {
+    if (RESERVED.test(key)) throw new ApiError('FORBIDDEN', 'the keys below elections/, members/ and groups/ are the own ones of the SDK');
+    return this.#store.read(key, { timeoutMs: this.member.timing.callTimeoutMs });
+  }
+
+  /** Calls the listener with every view of an election. All listeners of an election share a watch. */
+  observe(election: string, listener: (view: ElectionView<unknown>) => void): Cancel {
+    const shared = this.#observers.get(election) ?? this.#newObserver(election);
+    shared.users += 1;
+    const stop = shared.observer.subscribe(listener);
+    return () => {
+      stop();
+      shared.users -= 1;
+      if (shared.users > 0) return;
+      this.#observers.delete(election);
+      void shared.observer.close();
+    };
+  }
+
+  /**
+   * Ends all candidacies. Their clients have the drain to stop their work and to say so. Then ends
+   * the lease.
+   */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    for (const candidacy of this.#candidacies.values()) candidacy.end('closing');
+    await this.member.shutdown();
+    for (const stop of this.#stops.splice(0)) stop();
+    for (const { observer } of this.#observers.values()) await observer.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  #queue(name: string): ElectionQueue {
+    const known = this.#queues.get(name);
+    if (known !== undefined) return known;
+    if (this.#queues.size >= MAX_ELECTIONS)
+      throw new ApiError('TOO_MANY', `the sidecar takes part in ${MAX_ELECTIONS} elections, and in no more`);
+    const { acceptWeakStore } = this.#options;
+    const queue = new ElectionQueue(this.member.election(name, acceptWeakStore === undefined ? {} : { acceptWeakStore }));
+    this.#queues.set(name, queue);
+    return queue;
+  }
+
+  #newObserver(name: string): SharedObserver {
+    if (this.#observers.size >= MAX_ELECTIONS)
+      throw new ApiError('TOO_MANY', `the sidecar watches ${MAX_ELECTIONS} elections, and no more`);
+    const { clock, random } = this.#options;
+    const given = { ...(clock === undefined ? {} : { clock }), ...(random === undefined ? {} : { random }) };
+    const shared = { observer: new ElectionObserver(this.#store, name, given), users: 0 };
+    this.#observers.set(name, shared);
+    return shared;
+  }
+
+  #contextOf(queue: ElectionQueue): CandidacyContext {
+    return {
+      clock: this.#clock,
+      memberId: this.member.memberId,
+      drainMs: this.member.timing.drainMs,
+      over: (candidacy, { reason, message = '' }) => {
+        queue.leave(candidacy);
+        if (reason === 'failed') this.#options.failed?.(candidacy, message);
+        // While the sidecar closes, the client can still say that its work has stopped.
+        if (!this.#isClosing) this.#candidacies.delete(keyOf(candidacy.election, candidacy.id));
+      },
+      elected: (candidacy, term) => this.#options.elected?.(candidacy, term),
+      ended: (candidacy, term, reason) => this.#options.ended?.(candidacy, term, reason),
+      publishFailed: (candidacy, error) => this.#options.publishFailed?.(candidacy, error),
+    };
+  }
+
+  #onSession(event: 'sessionSuspect' | 'sessionRecovered', isSuspect: boolean): void {
+    const listener = (message: unknown): void => {
+      if (typeof message !== 'object' || message === null || !('incarnation' in message)) return;
+      if (message.incarnation !== this.member.incarnation) return;
+      for (const { leads } of this.#queues.values()) leads?.sawSuspect(isSuspect);
+    };
+    diagnosticsChannel.subscribe(`incumbent:${event}`, listener);
+    this.#stops.push(() => diagnosticsChannel.unsubscribe(`incumbent:${event}`, listener));
+  }
+}
+
+/** Names contain no slash. */
+function keyOf(election: string, id: string): string {
+  return `${election}/${id}`;
+}
