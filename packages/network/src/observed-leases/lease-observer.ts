@@ -51,9 +51,8 @@ export class LeaseObserver {
     this.#store = store;
   }
 
-  /** The number of leases that are observed. */
-  get size(): number {
-    return this.#leases.size;
+  isObserving(lease: LeaseId): boolean {
+    return this.#leases.has(lease);
   }
 
   /** Observes the lease until it has ended, or the process does not depend on it any longer. */
