@@ -2,7 +2,7 @@
 
 import type { StoreCapabilities } from '@incumbent/core';
 
-import { MAX_CHANGES, MAX_KEYS_PER_LEASE, MAX_TTL_MS, MAX_VALUE_BYTES, MIN_TTL_MS } from './limits.ts';
+import { MAX_CHANGES, MAX_DATA_BYTES, MAX_KEYS_PER_LEASE, MAX_TTL_MS, MAX_VALUE_BYTES, MIN_TTL_MS } from './limits.ts';
 
 /** How long an observer takes to read the lease once more, to delete it, and to delete its keys. */
 const EXPIRY_SLACK_MS = 1_500;
@@ -29,5 +29,6 @@ export const capabilities: StoreCapabilities = {
   swapSharesRevision: true,
   maxChanges: MAX_CHANGES,
   maxValueBytes: MAX_VALUE_BYTES,
+  maxTotalBytes: MAX_DATA_BYTES,
   maxKeysPerLease: MAX_KEYS_PER_LEASE,
 };

@@ -11,6 +11,7 @@ import { momentOf } from '@incumbent/core/adapter';
 import { type AttemptOptions, type CallTime, leaseGone, LeaseObserver, type ObservedStore, type Sight } from '@incumbent/network';
 
 import type { Client } from './client/client.ts';
+import { afterWriting } from './errors.ts';
 import { LeaseWatches } from './lease-watches.ts';
 import type { KeyObject } from './keys/key-object.ts';
 import { LABEL, leaseIdOf, leasesPath, newLeaseName, readLeaseId, type LeaseName, type Names } from './names.ts';
@@ -113,7 +114,11 @@ export class Leases {
     const own = this.#own.get(lease);
     if (own !== undefined) own.isOver = true;
     await deleteLease(this.#context.client, this.#context.names, name, undefined, time.left);
-    await this.#sweep(lease, time.left);
+    try {
+      await this.#sweep(lease, time.left);
+    } catch (error) {
+      throw afterWriting(error, 'deletion of the keys');
+    }
   }
 
   /** Whether this store was granted the lease and knows that it has ended, or is about to. */
@@ -142,14 +147,13 @@ export class Leases {
     const untilMs = this.#context.clock.monotonic() + FIRST_INTEREST_MS;
     for (const lease of leases) {
       this.#interest.set(lease, untilMs);
-      this.observe(lease);
+      if (!this.#own.has(lease)) this.#observer.observe(lease);
     }
   }
 
-  /** Observes a lease until it has ended, or this process does not depend on it any longer. */
+  /** Observes and watches a lease until it has ended, or this process does not depend on it any longer. */
   observe(lease: LeaseId): void {
-    if (this.#own.has(lease)) return;
-    this.#observer.observe(lease);
+    if (!this.#own.has(lease)) this.#observer.observe(lease);
     this.#watches.add(lease);
   }
 

@@ -7,7 +7,8 @@ import { MAX_DATA_NAME } from './keys/codec.ts';
 
 /** A swap is one request, whatever the number of its changes. */
 export const MAX_CHANGES = 128;
-/** All keys of a store share 1 MB. */
+/** The most that the names and texts of `data` may have together. Kubernetes allows 1 MiB. */
+export const MAX_DATA_BYTES = 1_000_000;
 export const MAX_VALUE_BYTES: number = 64 * 1_024;
 export const MAX_KEYS_PER_LEASE = 1_000;
 export const MIN_TTL_MS = 1_000;

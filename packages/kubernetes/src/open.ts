@@ -28,10 +28,9 @@ export async function openKubernetes(urlOrOptions: string | URL | KubernetesOpti
   const client = new Client(settings);
   const time = new CallTime(settings.clock, { timeoutMs: settings.connectTimeoutMs }, ExchangeError);
   try {
-    await namingGrant(firstRead(new KeyObject(client, settings.clock, settings.names), time), () =>
-      missingRight('get', 'keys', settings.names),
-    );
-    return new KubernetesStore(client, settings);
+    const keys = new KeyObject(client, settings.clock, settings.names);
+    await namingGrant(firstRead(keys, time), () => missingRight('get', 'keys', settings.names));
+    return new KubernetesStore(client, keys, settings);
   } catch (error) {
     // The caller does not wait for the connections to close.
     void client.close();

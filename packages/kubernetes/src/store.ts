@@ -25,7 +25,7 @@ import { capabilities } from './capabilities.ts';
 import type { Client } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
 import { missingRight, toStoreError } from './errors.ts';
-import { KeyObject } from './keys/key-object.ts';
+import type { KeyObject } from './keys/key-object.ts';
 import type { Snapshot } from './keys/snapshot.ts';
 import { Leases } from './leases.ts';
 import { MAX_TTL_MS } from './limits.ts';
@@ -48,12 +48,12 @@ export class KubernetesStore implements Store {
   readonly #hub: WatchHub;
   #closing: Promise<void> | undefined;
 
-  constructor(client: Client, { clock, names, watchMs, shared }: KubernetesSettings) {
+  constructor(client: Client, keys: KeyObject, { clock, names, watchMs, shared }: KubernetesSettings) {
     this.#client = client;
     this.#clock = clock;
     this.#names = names;
     this.namespace = `${names.namespace}/${names.prefix}`;
-    this.#keys = new KeyObject(client, clock, names);
+    this.#keys = keys;
     const isWatched = (lease: LeaseId): boolean => this.#hub.shows(lease);
     this.#leases = new Leases({ client, clock, names, keys: this.#keys, watchMs, isWatched });
     const onLease = (lease: LeaseId): void => this.#leases.observe(lease);

@@ -4,7 +4,7 @@ import type { Change, Entry, Key, LeaseId, Revision, SwapResult } from '@incumbe
 import { type CallTime, leaseGone } from '@incumbent/network';
 import { StoreError } from '@incumbent/core/adapter';
 
-import { endedMeanwhile } from './errors.ts';
+import { afterWriting, endedMeanwhile } from './errors.ts';
 import type { KeyObject } from './keys/key-object.ts';
 import { dataName, MAX_DATA_NAME, revisionOf, type StoredEntry } from './keys/codec.ts';
 import type { Draft } from './keys/snapshot.ts';
@@ -13,12 +13,12 @@ import { tooLong } from './limits.ts';
 
 export async function compareAndSwap(keys: KeyObject, leases: Leases, changes: readonly Change[], time: CallTime): Promise<SwapResult> {
   for (const { key } of changes) checkName(key);
-  const binds = boundBy(changes);
-  await checkAlive(leases, binds, time);
   // Copied, because the caller may change its bytes.
   const copies = changes.map((change) => ('put' in change ? { ...change, put: new Uint8Array(change.put) } : change));
-  const result = await keys.change<SwapResult>((draft) => {
-    for (const lease of binds) if (leases.isOver(lease)) throw leaseGone('kubernetes', lease);
+  const binds = boundBy(changes);
+  await checkAlive(leases, binds, time);
+  const change = keys.change<SwapResult>((draft) => {
+    checkNotOver(leases, binds);
     const failed = copies.flatMap(({ key, expect }, index) => {
       const current = draft.entry(key);
       return (current?.revision ?? null) === expect ? [] : [{ index, current }];
@@ -26,6 +26,7 @@ export async function compareAndSwap(keys: KeyObject, leases: Leases, changes: r
     if (failed.length > 0) return { result: { swapped: false, failed }, needsFresh: true };
     return { result: { swapped: true, revisions: applied(draft, copies) }, needsFresh: false };
   }, time.left);
+  const result = await unlessEnding(leases, change, time);
   if (result.swapped) await checkStillAlive(leases, binds, time);
   else leases.noteMet(result.failed.flatMap(({ current }) => current?.lease ?? []));
   return result;
@@ -41,14 +42,15 @@ export interface NewEntry {
 export async function enqueue(keys: KeyObject, leases: Leases, { key, value, lease }: NewEntry, time: CallTime): Promise<Entry> {
   checkName(key);
   await checkAlive(leases, [lease], time);
-  const entry = await keys.change<Entry | undefined>((draft) => {
-    if (leases.isOver(lease)) throw leaseGone('kubernetes', lease);
+  const change = keys.change<Entry | undefined>((draft) => {
+    checkNotOver(leases, [lease]);
     const existing = draft.entry(key);
     if (existing !== undefined) return { result: existing, needsFresh: true };
     const number = draft.begin();
     draft.set(key, { value, created: number, modified: number, lease });
     return { result: draft.entry(key), needsFresh: false };
   }, time.left);
+  const entry = await unlessEnding(leases, change, time);
   if (entry === undefined || entry.lease !== lease)
     throw new StoreError('STORE_FAILED', 'refused', `kubernetes: there is an entry ${key} already, under another lease`);
   await checkStillAlive(leases, [lease], time);
@@ -82,14 +84,51 @@ function boundBy(changes: readonly Change[]): readonly LeaseId[] {
   return [...new Set(asked.filter((lease): lease is LeaseId => typeof lease === 'string' && lease !== 'keep'))];
 }
 
-/** A lease that is gone before the swap is sent: nothing was applied. Own leases are known without a request. */
+/**
+ * Refuses leases that are gone before the change is sent. Own leases are known without a request,
+ * and one whose end was requested is ended first, so that it is certainly gone.
+ */
 async function checkAlive(leases: Leases, binds: readonly LeaseId[], time: CallTime): Promise<void> {
-  for (const lease of binds) if (!leases.isOwn(lease) && !(await leases.exists(lease, time))) throw leaseGone('kubernetes', lease);
+  for (const lease of binds) {
+    if (leases.isOver(lease)) await leases.revoke(lease, time);
+    else if (leases.isOwn(lease) || (await leases.exists(lease, time))) continue;
+    throw leaseGone('kubernetes', lease);
+  }
 }
 
-/** A lease that ended between the check before the swap and the swap itself. */
+/** For a lease whose end was requested while the change waited to be sent. */
+function checkNotOver(leases: Leases, binds: readonly LeaseId[]): void {
+  for (const lease of binds) if (leases.isOver(lease)) throw new LeaseIsEnding(lease);
+}
+
+class LeaseIsEnding extends Error {
+  readonly lease: LeaseId;
+
+  constructor(lease: LeaseId) {
+    super(`the lease ${lease} is ending`);
+    this.lease = lease;
+  }
+}
+
+/** Settles as the change does. If a lease is ending meanwhile, it is certainly gone before this rejects. */
+async function unlessEnding<T>(leases: Leases, change: Promise<T>, time: CallTime): Promise<T> {
+  try {
+    return await change;
+  } catch (error) {
+    if (!(error instanceof LeaseIsEnding)) throw error;
+    await leases.revoke(error.lease, time);
+    throw leaseGone('kubernetes', error.lease);
+  }
+}
+
+/** Finds a lease that ended between the check before the change and the change itself. */
 async function checkStillAlive(leases: Leases, binds: readonly LeaseId[], time: CallTime): Promise<void> {
-  for (const lease of binds) if (!(await leases.exists(lease, time))) throw endedMeanwhile(lease);
+  for (const lease of binds) {
+    const isAlive = await leases.exists(lease, time).catch((error: unknown) => {
+      throw afterWriting(error, 'check of the lease');
+    });
+    if (!isAlive) throw endedMeanwhile(lease);
+  }
 }
 
 function checkName(key: Key): void {

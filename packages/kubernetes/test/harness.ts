@@ -71,6 +71,12 @@ class KubernetesCase {
       recoversWithinMs: 5_000,
       faults: {
         ...proxyFaults(proxy),
+        // A change may begin with a read, or be refused first because another one came before.
+        dropNextReply: async () => door.dropNextReply(),
+        heal: async () => {
+          door.heal();
+          await proxy.heal();
+        },
         silenceWatches: async () => proxy.silence((request) => request.includes('watch=true')),
       },
     };

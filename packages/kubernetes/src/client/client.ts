@@ -81,15 +81,11 @@ export class Client {
     await this.#connections.close();
   }
 
-  async #send({ method, path, query = {}, body }: Request, attempt: Attempt, onSent: () => void): Promise<IncomingMessage> {
+  #send({ method, path, query = {}, body }: Request, attempt: Attempt, onSent: () => void): Promise<IncomingMessage> {
     const search = new URLSearchParams(query).toString();
     const target = search === '' ? path : `${path}?${search}`;
     const text = body === undefined ? undefined : JSON.stringify(body);
-    try {
-      return await this.#connections.send({ method, path: target, body: text }, attempt);
-    } finally {
-      if (attempt.sent) onSent();
-    }
+    return this.#connections.send({ method, path: target, body: text }, attempt, onSent);
   }
 
   #unexpected(status: number, text: string): ExchangeError {

@@ -59,11 +59,11 @@ export class Connections {
   }
 
   /**
-   * Sends the request at most once, and sets `attempt.sent` when it may have been sent. Resolves
+   * Sends the request at most once. Sets `attempt.sent` and calls `onSent` when it may have been sent. Resolves
    * with the head of the response. Rejects with an `ExchangeError`, or with the reason of the
    * attempt's signal. The request ends when that signal aborts.
    */
-  async send({ method, path, body = '' }: HttpRequest, attempt: Attempt): Promise<IncomingMessage> {
+  async send({ method, path, body = '' }: HttpRequest, attempt: Attempt, onSent: () => void): Promise<IncomingMessage> {
     const { headers } = await attempt.wait(this.#current());
     this.#secret = headers['authorization']?.replace(/^\w+ /, '');
     const { basePath, endpoint } = this.#options.access;
@@ -77,6 +77,7 @@ export class Connections {
     const cancel = onAbort(attempt.signal, () => request.destroy());
     request.once('socket', () => {
       attempt.sent = true;
+      onSent();
     });
     request.end(body === '' ? undefined : body);
     request.once('close', cancel);

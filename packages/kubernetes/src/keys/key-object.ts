@@ -10,7 +10,8 @@ import { type Attempt, type AttemptOptions, ReadBatcher, tooLarge } from '@incum
 
 import type { Client, Response } from '../client/client.ts';
 import { ExchangeError } from '../client/failure.ts';
-import { wentBack } from '../errors.ts';
+import { beforeWriting, wentBack } from '../errors.ts';
+import { MAX_DATA_BYTES } from '../limits.ts';
 import { keysName, keysPath, LABEL, type Names } from '../names.ts';
 import { Draft, Snapshot } from './snapshot.ts';
 
@@ -23,9 +24,6 @@ export interface Applied<T> {
 
 /** Applies one call's changes to a draft, or finds that they cannot be. May be called again with another draft. */
 export type Change<T> = (draft: Draft) => Applied<T>;
-
-/** The most that the names and texts of `data` may have together, in bytes. Kubernetes allows 1 MiB. */
-export const MAX_DATA_BYTES = 1_000_000;
 
 /** The first and the longest pause after another process has changed the object at the same time, in ms. */
 const FIRST_PAUSE_MS = 4;
@@ -122,7 +120,9 @@ export class KeyObject {
     let isFresh = false;
     for (;;) {
       if (snapshot === undefined) {
-        snapshot = await this.#get(options, () => {});
+        snapshot = await this.#get(options, () => {}).catch((error: unknown) => {
+          throw beforeWriting(error, 'read before a change');
+        });
         isFresh = true;
       }
       const draft = new Draft(snapshot);
