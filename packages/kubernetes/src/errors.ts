@@ -5,7 +5,16 @@
 
 import type { LeaseId } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
-import { errorCode, isDistrust, judgeCommon, judgeSocket, type MissingPermission, storeErrorOf, UNFORESEEN, type Verdict } from '@incumbent/network';
+import {
+  errorCode,
+  isDistrust,
+  judgeCommon,
+  judgeSocket,
+  type MissingPermission,
+  storeErrorOf,
+  UNFORESEEN,
+  type Verdict,
+} from '@incumbent/network';
 
 import { ExchangeError } from './client/failure.ts';
 import type { Names } from './names.ts';
@@ -81,7 +90,9 @@ export function openingFailed(error: unknown): unknown {
   const { failure, message } = error;
   const isOther = failure.kind === 'malformed' || (failure.kind === 'status' && failure.reason === '' && failure.status < 400);
   if (isOther)
-    return new StoreError('UNSUPPORTED', 'refused', `kubernetes open: the server is no Kubernetes API server: ${message}`, { cause: error });
+    return new StoreError('UNSUPPORTED', 'refused', `kubernetes open: the server is no Kubernetes API server: ${message}`, {
+      cause: error,
+    });
   return error;
 }
 
@@ -105,7 +116,11 @@ export function beforeWriting(error: unknown, what: string): unknown {
 /** The store has an earlier state than it had before: a backup of etcd was restored. */
 export function wentBack(from: number, to: number): StoreError {
   const why = `its keys were at change ${from}, and are at change ${to}`;
-  return new StoreError('CORRUPT', 'refused', `kubernetes: the API server has an earlier state than before, as after a restored backup: ${why}`);
+  return new StoreError(
+    'CORRUPT',
+    'refused',
+    `kubernetes: the API server has an earlier state than before, as after a restored backup: ${why}`,
+  );
 }
 
 /** A lease that ended after keys were bound to it, and before the call had ended. */

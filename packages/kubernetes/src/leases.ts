@@ -176,7 +176,7 @@ export class Leases {
   async #putRenewal(name: LeaseName, own: OwnLease, sent: Moment, time: CallTime): Promise<LeaseObject | undefined> {
     const { client, names } = this.#context;
     const path = `${leasesPath(names)}/${name.name}`;
-    for (let known: LeaseObject | undefined = own.object; known !== undefined; ) {
+    for (let known: LeaseObject | undefined = own.object; known !== undefined;) {
       own.renewals += 1;
       const body = renewed(known.object, microTime(sent.wallMs, own.renewals));
       const { status, body: answer } = await client.request({ method: 'PUT', path, body, accept: [CONFLICT, ABSENT] }, time.left);

@@ -1,7 +1,17 @@
 /** Reads and checks the options of a store, from a URL or an object. */
 
 import type { Clock } from '@incumbent/core';
-import { checkFunction, checkKnown, checkNumber, invalidSecret, invalidText, isUrl, showUrl, systemClock, urlText } from '@incumbent/core/adapter';
+import {
+  checkFunction,
+  checkKnown,
+  checkNumber,
+  invalidSecret,
+  invalidText,
+  isUrl,
+  showUrl,
+  systemClock,
+  urlText,
+} from '@incumbent/core/adapter';
 import { accessOf, checkTls, given, type TlsOptions } from '@incumbent/network';
 
 import { givenAccess, podAccess, type Access } from './client/access.ts';
@@ -119,7 +129,8 @@ async function accessBy(options: KubernetesOptions): Promise<Access> {
   if (server !== undefined) return givenAccess(serverOf(server), checkToken(token), checkedTls(tls));
   if (context !== undefined || kubeconfig !== undefined) return kubeconfigAccess({ file: kubeconfig, context });
   const access = await podAccess();
-  if (access === undefined) throw invalidText('context', '', 'given, because this process is not in a pod (KUBERNETES_SERVICE_HOST is not set)');
+  if (access === undefined)
+    throw invalidText('context', '', 'given, because this process is not in a pod (KUBERNETES_SERVICE_HOST is not set)');
   return access;
 }
 
@@ -160,7 +171,8 @@ const EXAMPLE = 'kubernetes: in a pod, or kubernetes://context/namespace/prefix;
  */
 function readUrl(url: string): KubernetesOptions {
   const shown = showUrl(url);
-  const match = /^kubernetes:(?:\/\/(?<context>[^/?#@]*)(?:\/(?<namespace>[^/?#]*)(?:\/(?<prefix>[^/?#]*))?)?)?(?:\?(?<query>[^#]*))?$/.exec(url);
+  const match =
+    /^kubernetes:(?:\/\/(?<context>[^/?#@]*)(?:\/(?<namespace>[^/?#]*)(?:\/(?<prefix>[^/?#]*))?)?)?(?:\?(?<query>[^#]*))?$/.exec(url);
   if (match?.groups === undefined) throw invalidSecret('url', url, EXAMPLE, shown);
   const { context = '', namespace = '', prefix = '', query = '' } = match.groups;
   const parameters = new URLSearchParams(query);

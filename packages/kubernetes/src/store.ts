@@ -18,7 +18,17 @@ import type {
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
-import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime, invalidOption, someOf, withoutValue } from '@incumbent/core/adapter';
+import {
+  checkCall,
+  checkChanges,
+  checkListing,
+  checkPart,
+  checkPath,
+  checkTime,
+  invalidOption,
+  someOf,
+  withoutValue,
+} from '@incumbent/core/adapter';
 import { CallTime, checkSwapSize, checkValueSize, type MissingPermission, revocationOf, storeClosed, withGrant } from '@incumbent/network';
 
 import { capabilities } from './capabilities.ts';

@@ -217,4 +217,3 @@ function checkSize(data: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(data)) bytes += name.length + Buffer.byteLength(value);
   if (bytes > MAX_DATA_BYTES) throw tooLarge('kubernetes', `all keys together would take ${bytes} bytes, of ${MAX_DATA_BYTES}`);
 }
-

@@ -51,6 +51,9 @@ export async function writeKubeconfig(folder: string, url: string, { tokens }: A
   ];
   const contexts = users.map(({ name }) => ({ name, context: { cluster: 'test', user: name, namespace: 'default' } }));
   // JSON is YAML, too.
-  await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'Config', clusters: [cluster], users, contexts, 'current-context': 'admin' }));
+  await writeFile(
+    file,
+    JSON.stringify({ apiVersion: 'v1', kind: 'Config', clusters: [cluster], users, contexts, 'current-context': 'admin' }),
+  );
   return file;
 }
