@@ -106,13 +106,6 @@ export function afterWriting(error: unknown, what: string): unknown {
   return new StoreError(error.failure.kind === 'timeout' ? 'TIMEOUT' : code, 'unknown', message, { cause: error });
 }
 
-/** The error of a read before the first write of a call. Nothing was applied. */
-export function beforeWriting(error: unknown, what: string): unknown {
-  if (!(error instanceof ExchangeError)) return error;
-  const { code, outcome, message } = toStoreError(error, what);
-  return outcome === 'unknown' ? new StoreError(code, 'notSent', message, { cause: error }) : error;
-}
-
 /** The store has an earlier state than it had before: a backup of etcd was restored. */
 export function wentBack(from: number, to: number): StoreError {
   const why = `its keys were at change ${from}, and are at change ${to}`;

@@ -156,7 +156,7 @@ function checkResource(resource: KeysResource): void {
   const { apiVersion, kind, plural } = resource;
   const parts = { apiVersion: /^(?:[a-z0-9.-]+\/)?v[a-z0-9]+$/, kind: /^[A-Z][A-Za-z0-9]*$/, plural: /^[a-z][a-z0-9]*$/ };
   for (const [name, value] of Object.entries({ apiVersion, kind, plural })) {
-    const pattern = Object.entries(parts).find(([part]) => part === name)?.[1];
+    const pattern = Object.entries(parts).find(([field]) => field === name)?.[1];
     if (typeof value !== 'string' || pattern?.test(value) !== true)
       throw invalidText(`keysResource.${name}`, value, 'as in { apiVersion: "example.com/v1", kind: "ConfigMap", plural: "configmaps" }');
   }

@@ -14,7 +14,7 @@ import { isExpiredVersion, toStoreError, watchFailed, watchSilent } from './erro
 import type { KeyObject } from './keys/key-object.ts';
 import { Snapshot } from './keys/snapshot.ts';
 import { keysName, keysPath, type Names } from './names.ts';
-import { fields, type Fields } from './objects/json.ts';
+import { fields, text, type Fields } from './objects/json.ts';
 
 /** What one watch shows of a state. */
 export interface Subscriber {
@@ -173,7 +173,7 @@ export class WatchHub {
       case 'DELETED':
         return this.#accept(Snapshot.absent());
       case 'ERROR':
-        throw watchFailed(Number(object['code']), String(object['reason'] ?? ''), String(object['message'] ?? ''));
+        throw watchFailed(Number(object['code']), text(object, 'reason'), text(object, 'message'));
       default:
     }
   }

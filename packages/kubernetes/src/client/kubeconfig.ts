@@ -6,13 +6,15 @@
 
 import type { RequestOptions } from 'node:https';
 
+import type * as client from '@kubernetes/client-node';
+
 import { IncumbentError } from '@incumbent/core';
 import { invalidSecret, invalidText } from '@incumbent/core/adapter';
 import type { Pem, TlsOptions } from '@incumbent/network';
 
 import { addressOf, type Access } from './access.ts';
 
-type Library = typeof import('@kubernetes/client-node');
+type Library = Pick<typeof client, 'KubeConfig'>;
 
 const PACKAGE = '@kubernetes/client-node';
 

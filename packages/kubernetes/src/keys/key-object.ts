@@ -10,7 +10,7 @@ import { type Attempt, type AttemptOptions, ReadBatcher, tooLarge } from '@incum
 
 import type { Client, Response } from '../client/client.ts';
 import { ExchangeError } from '../client/failure.ts';
-import { beforeWriting, wentBack } from '../errors.ts';
+import { wentBack } from '../errors.ts';
 import { MAX_DATA_BYTES } from '../limits.ts';
 import { keysName, keysPath, LABEL, type Names } from '../names.ts';
 import { Draft, Snapshot } from './snapshot.ts';
@@ -120,9 +120,8 @@ export class KeyObject {
     let isFresh = false;
     for (;;) {
       if (snapshot === undefined) {
-        snapshot = await this.#get(options, () => {}).catch((error: unknown) => {
-          throw beforeWriting(error, 'read before a change');
-        });
+        // Counts as sent, although it changes nothing: the outcome of a call is never less than true.
+        snapshot = await this.#get(options, () => markSent(batch, true));
         isFresh = true;
       }
       const draft = new Draft(snapshot);
@@ -153,13 +152,10 @@ export class KeyObject {
   async #write(base: Snapshot, draft: Draft, batch: readonly Pending[], options: AttemptOptions): Promise<Snapshot | undefined> {
     const data = draft.data();
     checkSize(data);
-    const sent = (isSent: boolean): void => {
-      for (const { attempt } of batch) attempt.sent = isSent;
-    };
     this.#latest = undefined;
-    const { status, body } = await this.#send(base, data, options, () => sent(true));
+    const { status, body } = await this.#send(base, data, options, () => markSent(batch, true));
     if (status === CONFLICT || status === ABSENT) {
-      sent(false);
+      markSent(batch, false);
       return undefined;
     }
     const snapshot = Snapshot.of(body);
@@ -206,6 +202,10 @@ function appliedTo(draft: Draft, { apply, reject }: Pending): readonly ReturnTyp
     reject(error);
     return [];
   }
+}
+
+function markSent(batch: readonly Pending[], isSent: boolean): void {
+  for (const { attempt } of batch) attempt.sent = isSent;
 }
 
 function isWanted({ attempt }: Pending): boolean {
