@@ -42,7 +42,7 @@ const contestant: Contestant = {
     const member = memberOf(as);
     const leadership = await member.election(name, ...options(member, name)).campaign();
     void leadership.ended.then((end) => (end.lost ? lost(end.reason) : undefined));
-    return { isLeader: () => leadership.isValid(), resign: () => endLeadership(leadership) };
+    return { isLeader: () => leadership.isValid(), resign: () => endLeadership(leadership), stopped: leadership.ended };
   },
   async observe(name, told) {
     const observer = new ElectionObserver(store, name);

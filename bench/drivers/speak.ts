@@ -21,6 +21,8 @@ export interface HeldLeadership {
   isLeader(): boolean;
   /** Ends the leadership. Resolves when the library reports that it has ended. */
   resign(): Promise<void>;
+  /** Resolves when the leader stops considering itself leader, if the library tells that. */
+  readonly stopped?: Promise<unknown>;
 }
 
 /** A library, as a driver uses it. */
@@ -74,7 +76,9 @@ async function obey(contestant: Contestant, held: Map<string, HeldLeadership>, {
   switch (what) {
     case 'campaign': {
       const lost = (reason: string): void => emit('lost', { election, as, reason });
-      held.set(key, await contestant.campaign(election, as, lost));
+      const leadership = await contestant.campaign(election, as, lost);
+      held.set(key, leadership);
+      void leadership.stopped?.then(() => emit('stopped', { election, as }));
       return emit('leads', { election, as, since });
     }
     case 'resign': {

@@ -61,12 +61,14 @@ const asHost = (_stage: Stage, _namespace: string, url: string): string => new U
 const asStore = (stage: Stage, namespace: string, url: string): string => stage.storeUrl(namespace, url);
 
 const SETTLE_MS = 40;
+/** A leader that has led for longer than a second knows its successor. */
+const OURS_SETTLE_MS = 1_500;
 
 const ours = (store: StoreName, mode: 'resign' | 'handover'): Contestant => ({
   name: `incumbent, ${mode}`,
   store,
   kind: 'ours',
-  settleMs: SETTLE_MS,
+  settleMs: OURS_SETTLE_MS,
   many: true,
   observes: true,
   program: script('incumbent'),
@@ -79,6 +81,7 @@ const floor = (store: StoreName): Contestant => ({
   ...ours(store, 'resign'),
   name: "floor: Incumbent's store client",
   kind: 'floor',
+  settleMs: SETTLE_MS,
   observes: false,
   program: script('raw-store'),
 });

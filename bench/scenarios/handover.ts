@@ -11,10 +11,19 @@ import { freshNamespace, STORES, type StoreName } from '../harness/stage.ts';
 /** Longer than any wait for the next leader: redlock polls five times a second. */
 const WITHIN_MS = 20_000;
 
+/** One handover, in ms. */
+interface Turn {
+  /** From the leader's call until the next one learns that it leads. */
+  readonly tookMs: number;
+  /** From when the leader stops considering itself leader, if its library tells that. */
+  readonly vacantMs: number | undefined;
+}
+
 /** Two candidates. One leads, and the other waits. */
 class Pair implements AsyncDisposable {
   readonly contestant: Contestant;
   readonly takesMs: number[] = [];
+  readonly vacantMs: number[] = [];
   #leader: { readonly driver: Driver; readonly as: string };
   #other: { readonly driver: Driver; readonly as: string };
 
@@ -37,10 +46,10 @@ class Pair implements AsyncDisposable {
   }
 
   /**
-   * One handover in ms, from just before the leader's call until the next one learns that it leads.
-   * The former leader then waits.
+   * One handover: from just before the leader's call until the next one learns that it leads. The
+   * former leader then waits.
    */
-  async turn(): Promise<number> {
+  async turn(): Promise<Turn> {
     const { driver, as } = this.#leader;
     const next = this.#other;
     const from = next.driver.events.length;
@@ -55,7 +64,11 @@ class Pair implements AsyncDisposable {
     this.#leader = next;
     driver.send({ do: 'campaign', as });
     await sleep(this.contestant.settleMs);
-    return msBetween(stampOf(resigned, 'since'), leads.at);
+    const stopped = driver.events.slice(own).find(({ event, fields }) => event === 'stopped' && fields['as'] === as);
+    return {
+      tookMs: msBetween(stampOf(resigned, 'since'), leads.at),
+      vacantMs: stopped === undefined ? undefined : msBetween(stopped.at, leads.at),
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -63,7 +76,13 @@ class Pair implements AsyncDisposable {
   }
 }
 
-type Measured = ReadonlyMap<Contestant, Spread>;
+/** The time from the call to the next leader, and the vacancy, if that is known. */
+interface Times {
+  readonly took: Spread;
+  readonly vacant: Spread | undefined;
+}
+
+type Measured = ReadonlyMap<Contestant, Times>;
 
 async function measure(bench: Bench, store: StoreName): Promise<Measured> {
   const turns = bench.options.quick ? 3 : 40;
@@ -82,14 +101,16 @@ async function measure(bench: Bench, store: StoreName): Promise<Measured> {
     // Each contestant goes first equally often.
     const order = pairs.map((_, index) => pairs[(index + turn) % pairs.length]);
     for (const pair of order) {
-      const tookMs = await pair?.turn();
-      if (turn >= warm && tookMs !== undefined) pair?.takesMs.push(tookMs);
+      const done = await pair?.turn();
+      if (turn < warm || done === undefined) continue;
+      pair?.takesMs.push(done.tookMs);
+      if (done.vacantMs !== undefined) pair?.vacantMs.push(done.vacantMs);
     }
   }
   return new Map(
-    pairs.flatMap(({ contestant, takesMs }) => {
-      const spread = spreadOf(takesMs);
-      return spread === undefined ? [] : [[contestant, spread] as const];
+    pairs.flatMap(({ contestant, takesMs, vacantMs }) => {
+      const took = spreadOf(takesMs);
+      return took === undefined ? [] : [[contestant, { took, vacant: spreadOf(vacantMs) }] as const];
     }),
   );
 }
@@ -108,18 +129,34 @@ const BASE: Readonly<Partial<Record<StoreName, string>>> = {
  */
 const OWN_FLOOR = "floor: Incumbent's store client";
 
-/**
- * What the other libraries do is a resignation, whatever its name. A handover does more: it first
- * checks that a successor waits.
- */
+/** What the other libraries do is a resignation, whatever its name. */
 const OURS = ['incumbent, resign', 'incumbent, handover'];
 
 function targetsOf(store: StoreName, measured: Measured): readonly Target[] {
-  return OURS.flatMap((name) => targetsOfOne(store, name, measured));
+  return OURS.flatMap((name) => [...targetsOfOne(store, name, measured), ...vacancyTarget(store, name, measured)]);
+}
+
+/**
+ * On etcd and Redis, nobody leads for a shorter time than with any other library. A library that
+ * does not tell when its leader stops is taken to stop with the call.
+ */
+function vacancyTarget(store: StoreName, name: string, measured: Measured): readonly Target[] {
+  if (store !== 'etcd' && store !== 'redis') return [];
+  const own = [...measured].find(([contestant]) => contestant.name === name)?.[1].vacant?.median;
+  const theirs = [...measured].flatMap(([{ kind }, { took, vacant }]) => (kind === 'peer' ? [(vacant ?? took).median] : []));
+  const known = own !== undefined && theirs.length > 0;
+  return [
+    {
+      what: `vacancy, ${name}, ${store}`,
+      wanted: 'shorter than that of every other library',
+      measured: known ? `${number(own)} ms, the shortest other ${number(Math.min(...theirs))} ms` : 'not measured',
+      met: known ? own < Math.min(...theirs) : undefined,
+    },
+  ];
 }
 
 function targetsOfOne(store: StoreName, name: string, measured: Measured): readonly Target[] {
-  const of = (wanted: string): number | undefined => [...measured].find(([contestant]) => contestant.name === wanted)?.[1].median;
+  const of = (wanted: string): number | undefined => [...measured].find(([contestant]) => contestant.name === wanted)?.[1].took.median;
   const own = of(name);
   const what = `${name}, ${store}`;
   const ratio = (peer: string, most: number): Target => {
@@ -138,15 +175,15 @@ function targetsOfOne(store: StoreName, name: string, measured: Measured): reado
   });
   switch (store) {
     case 'etcd':
-      return [ratio('Go concurrency', 1.3), ratio('npm etcd3 Election', 0.25), ratio(OWN_FLOOR, 1.3), ratio('floor: Go clientv3', 1.3)];
+      return [ratio('Go concurrency', 1.4), ratio('npm etcd3 Election', 0.25), ratio(OWN_FLOOR, 1.3), ratio('floor: Go clientv3', 1.3)];
     case 'zookeeper':
-      return [ratio('kazoo Election', 0.8)];
+      return [ratio('kazoo Election', 1.4)];
     case 'consul':
-      return [ratio('HTTP recipe', 0.7)];
+      return [ratio('HTTP recipe', 1.15)];
     case 'redis':
-      return [ratio('redis-semaphore Mutex', 0.4)];
+      return [ratio('redis-semaphore Mutex', 0.35)];
     case 'sqlite':
-      return [under(15)];
+      return [under(3)];
     case 'memory':
       return [under(1)];
     default:
@@ -155,10 +192,11 @@ function targetsOfOne(store: StoreName, name: string, measured: Measured): reado
 }
 
 function rowsOf(store: StoreName, measured: Measured): readonly (readonly string[])[] {
-  const base = [...measured].find(([{ name }]) => name === BASE[store])?.[1].median;
-  return [...measured].map(([{ name }, spread]) => {
-    const share = base === undefined ? '–' : `${number(spread.median / base)} ×`;
-    return [name, shown(spread), number(spread.min), number(spread.max), String(spread.n), share];
+  const base = [...measured].find(([{ name }]) => name === BASE[store])?.[1].took.median;
+  return [...measured].map(([{ name }, { took, vacant }]) => {
+    const share = base === undefined ? '–' : `${number(took.median / base)} ×`;
+    const vacancy = vacant === undefined ? '–' : shown(vacant);
+    return [name, shown(took), number(took.min), number(took.max), String(took.n), share, vacancy];
   });
 }
 
@@ -174,7 +212,7 @@ export const handover: Scenario = {
       unit: 'ms',
       groups: [...all].map(([store, measured]) => ({
         title: store,
-        bars: [...measured].map(([{ name, kind }, spread]) => ({ label: name, kind, spread })),
+        bars: [...measured].map(([{ name, kind }, { took }]) => ({ label: name, kind, spread: took })),
       })),
     };
     return {
@@ -182,11 +220,12 @@ export const handover: Scenario = {
       method:
         'Two candidates of each contestant, a process each (memory: one process); one leads, the other waits. From just before the leader’s call that gives leadership up to the next one being told that it leads, ' +
         'in ms; then the former leader waits in its turn. The contestants of a store take turns in one loop, each going first as often as any other. `floor`: no election; who waits gets one notification that a key has gone, ' +
-        'and makes one swap. `incumbent, handover` is `leadership.handover()`, which `member.shutdown()` does, too; `incumbent, resign` is `leadership.resign()`.',
+        'and makes one swap. `incumbent, handover` is `leadership.handover()`, `incumbent, resign` is `leadership.resign()`; both leaders have led for longer than a second, so they know their successor. ' +
+        'Vacancy: from the moment at which the former leader no longer considers itself leader, for libraries that tell it.',
       tables: [...all].map(([store, measured]) => ({
         title: store,
         table: {
-          head: ['', 'median (middle half), ms', 'min', 'max', 'n', BASE[store] === undefined ? '' : `to ${BASE[store]}`],
+          head: ['', 'median (middle half), ms', 'min', 'max', 'n', BASE[store] === undefined ? '' : `to ${BASE[store]}`, 'vacancy, ms'],
           rows: rowsOf(store, measured),
         },
       })),

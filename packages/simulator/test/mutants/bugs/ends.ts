@@ -116,25 +116,4 @@ export const ends: readonly Mutant[] = [
     'const writing = this.#untilCertain(put, how);',
   ),
   mutant('fenceOpen', 'a fence admits everything', 'core/src/leadership/fence.ts', 'if (term < this.#highest) {', 'if (term < 0n) {'),
-  mutant(
-    'knownRefusedIsOver',
-    'a leader whose known successor has left counts its term as handed over',
-    'core/src/leadership/release-machine.ts',
-    "      return early ? { phase: 'looking', reason } : { ...releaseState, phase: 'checking' };",
-    "      return early ? { phase: 'released', handoverFailed: false, left: false } : { ...releaseState, phase: 'checking' };",
-  ),
-  mutant(
-    'knownAgain',
-    'a leader whose known successor has left tries that one again, and does not look',
-    'core/src/leadership/release-machine.ts',
-    "      return early ? { phase: 'looking', reason } : { ...releaseState, phase: 'checking' };",
-    "      return early ? releaseState : { ...releaseState, phase: 'checking' };",
-  ),
-  mutant(
-    'knownUnchecked',
-    'a handover to a known successor does not check that its entry is still there, and does not mark it',
-    'core/src/protocol/transactions.ts',
-    '    { key: successor.entry.key, expect: successor.entry.revision, put: mark },\n',
-    '',
-  ),
 ];
