@@ -11,9 +11,12 @@ import { REPOSITORY, root } from './pages.ts';
 /** The entry points that users import: their sources below packages/, by the names in an import. */
 const ENTRY_POINTS = new Map([
   ['incumbent', 'incumbent/src/index.ts'],
+  ['incumbent/host', 'incumbent/src/host.ts'],
   ['incumbent/monitor', 'incumbent/src/monitor.ts'],
   ['@incumbent/cron', 'cron/src/index.ts'],
+  ['@incumbent/fastify', 'fastify/src/index.ts'],
   ['@incumbent/memory', 'memory/src/index.ts'],
+  ['@incumbent/nestjs', 'nestjs/src/index.ts'],
   ['@incumbent/peer', 'peer/src/index.ts'],
 ]);
 

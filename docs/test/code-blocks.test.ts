@@ -41,7 +41,13 @@ test('every other block compiles, or is a part of an example, which is compiled 
 const OPTIONS = {
   extends: join(root, 'tsconfig.test.json'),
   // Blocks declare what the reader goes on to use.
-  compilerOptions: { noUnusedLocals: false, typeRoots: [join(root, 'node_modules/@types')] },
+  compilerOptions: {
+    noUnusedLocals: false,
+    // Those of NestJS applications.
+    experimentalDecorators: true,
+    erasableSyntaxOnly: false,
+    typeRoots: [join(root, 'node_modules/@types')],
+  },
   include: ['*.ts'],
   exclude: [],
 };

@@ -1,6 +1,7 @@
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-
+import { promisify } from 'node:util';
 import {
   isStopped,
   makeScratch,
@@ -10,15 +11,17 @@ import {
   type ScriptProcess,
   spawnScript,
   sharedPostgres,
+  sharedRedis,
   until,
 } from '@incumbent/test-support';
 import type { Health } from 'incumbent/monitor';
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { freshNamespace } from './checks/pair.ts';
+import { freshNamespace, storeUrl } from './checks/pair.ts';
 
 const WAIT_MS = 45_000;
 
+const hasRedis = await requireStore({ store: 'redis' });
 let scratch: Scratch;
 let url: string;
 beforeEach(async () => {
@@ -110,36 +113,90 @@ it('graceful-deploy: a rolling restart, and never two at work', async () => {
   expect(script.output).toEqual([expect.stringMatching(/^\d+ orders in \d terms; longest pause \d+ ms$/), 'never two at work']);
 });
 
-it('fastify-service: healthy everywhere, one leads, and the next does when that one ends', async () => {
-  await using first = await start('fastify-service');
-  await using second = await start('fastify-service');
-  const urls = await Promise.all([first, second].map((script) => until(() => urlIn(script), { what: 'a URL', withinMs: WAIT_MS })));
-  const health = async (at: string): Promise<Health> => {
-    const response = await fetch(new URL('/healthz', at));
-    expect(response.status).toBe(200);
-    return JSON.parse(await response.text());
-  };
-  const termAt = async (at: string): Promise<string | undefined> => (await health(at)).leads[0]?.term;
-  await until(async () => (await Promise.all(urls.map(termAt))).includes('1'), { what: 'a leader', withinMs: WAIT_MS });
-  const terms = await Promise.all(urls.map(termAt));
-  expect(new Set(terms)).toEqual(new Set(['1', undefined]));
-  const [leader, other, rest] = terms[0] === '1' ? [first, second, urls[1]!] : [second, first, urls[0]!];
-  leader.sigterm();
-  expect(await leader.exited).toBe(0);
-  await until(async () => (await termAt(rest)) === '2', { what: 'the next leader', withinMs: WAIT_MS });
-  const metrics = await fetch(new URL('/metrics', rest));
-  expect(metrics.headers.get('content-type')).toContain('version=0.0.4');
-  expect(await metrics.text()).toMatch(/^incumbent_leader\{store="sqlite",namespace="incumbent",election="mailer",member="\w+"\} 1$/m);
-  expect(other.output.some((line) => line.includes('sends mails'))).toBe(true);
-  // The program's logger is also the member's: pino.
-  const logged = other.output.map((line): unknown => JSON.parse(line));
-  expect(logged).toContainEqual(expect.objectContaining({ level: 30, msg: 'elected', election: 'mailer', term: '2', store: 'sqlite' }));
-  other.sigterm();
-  expect(await other.exited).toBe(0);
-});
+it.for(['sqlite', 'redis'] as const)(
+  'fastify-service on %s: healthy everywhere, one leads, and the next does when that one ends',
+  async (store, { skip }) => {
+    await useStore(store, skip);
+    await using first = await start('fastify-service');
+    await using second = await start('fastify-service');
+    const urls = await Promise.all([first, second].map((script) => until(() => urlIn(script), { what: 'a URL', withinMs: WAIT_MS })));
+    const health = async (at: string): Promise<Health> => {
+      const response = await fetch(new URL('/healthz', at));
+      expect(response.status).toBe(200);
+      return JSON.parse(await response.text());
+    };
+    const termAt = async (at: string): Promise<string | undefined> => (await health(at)).leads[0]?.term;
+    const terms = async (): Promise<readonly (string | undefined)[]> => Promise.all(urls.map(termAt));
+    await until(async () => (await terms()).some((term) => term !== undefined), { what: 'a leader', withinMs: WAIT_MS });
+    const [one, two] = await terms();
+    expect([one, two]).toContain(undefined);
+    const [leader, other, rest] = one === undefined ? [second, first, urls[0]!] : [first, second, urls[1]!];
+    leader.sigterm();
+    expect(await leader.exited).toBe(0);
+    const next = await until(() => termAt(rest), { what: 'the next leader', withinMs: WAIT_MS });
+    expect(BigInt(next)).toBeGreaterThan(BigInt(one ?? two ?? 0));
+    const metrics = await fetch(new URL('/metrics', rest));
+    expect(metrics.headers.get('content-type')).toContain('version=0.0.4');
+    expect(await metrics.text()).toMatch(/^incumbent_leader\{store="\w+",namespace="[\w-]+",election="mailer",member="\w+"\} 1$/m);
+    expect(other.output.some((line) => line.includes('sends mails'))).toBe(true);
+    // The program's logger is also the member's: pino.
+    const logged = other.output.map((line): unknown => JSON.parse(line));
+    expect(logged).toContainEqual(expect.objectContaining({ level: 30, msg: 'elected', election: 'mailer', term: next, store }));
+    other.sigterm();
+    expect(await other.exited).toBe(0);
+  },
+);
 
 function urlIn({ output }: ScriptProcess): string | undefined {
   return output.map((line) => /Server listening at (http:[^"]+)/.exec(line)?.[1]).find((found) => found !== undefined);
+}
+
+const nestjs = new URL('../../examples/nestjs-jobs/', import.meta.url);
+let compiled: Promise<unknown> | undefined;
+
+/** Its decorators have to be compiled, unlike the TypeScript of the other examples. */
+async function compile(): Promise<void> {
+  const tsc = join(import.meta.dirname, '../../node_modules/.bin/tsc');
+  await promisify(execFile)(tsc, ['--project', fileURLToPath(nestjs)]);
+}
+
+it.for(['sqlite', 'redis'] as const)(
+  'nestjs-jobs on %s: one process runs the jobs, and another one after it has ended',
+  async (store, { skip }) => {
+    await useStore(store, skip);
+    await (compiled ??= compile());
+    const open = (): Promise<ScriptProcess> => spawnScript(new URL('dist/main.js', nestjs), { env: { STORE_URL: url, PORT: '0' } });
+    await using first = await open();
+    await untilSaid(first, /^meter .* in term \d+$/, 'a run');
+    await untilSaid(first, /^sends mails in term \d+$/, 'mails');
+    await using second = await open();
+    await untilSaid(second, /^listens at /, 'a URL');
+    const [leader = '', follower = ''] = [first, second].map(({ output }) =>
+      output.find((line) => line.startsWith('listens at '))?.slice(11),
+    );
+    const statusOf = async (at: string, path: string): Promise<number> => (await fetch(`${at}/${path}`)).status;
+    expect(await Promise.all([statusOf(leader, 'healthz'), statusOf(follower, 'healthz')])).toEqual([200, 200]);
+    expect(await Promise.all([statusOf(leader, 'mails'), statusOf(follower, 'mails')])).toEqual([200, 503]);
+    first.sigterm();
+    // 128 + SIGTERM: NestJS sends the signal to its own process again when the application has closed.
+    expect(await first.exited).toBe(143);
+    await untilSaid(second, /^meter /, 'a run of the second process');
+    await untilSaid(second, /^sends mails in term /, 'mails of the second process');
+    second.sigterm();
+    expect(await second.exited).toBe(143);
+    const slots = [...first.output, ...second.output].flatMap((line) => /^meter (\d\S+)/.exec(line)?.[1] ?? []);
+    expect(new Set(slots).size).toBe(slots.length);
+    const terms = [first, second].map(({ output }) => BigInt(output.map((line) => /^sends .* (\d+)$/.exec(line)?.[1]).find(Boolean) ?? 0));
+    expect(terms[1]).toBeGreaterThan(terms[0]!);
+  },
+);
+
+/** Uses a fresh namespace of a server in place of the SQLite file. */
+async function useStore(store: 'sqlite' | 'redis', skip: (note: string) => void): Promise<void> {
+  if (store === 'sqlite') return;
+  if (!hasRedis) return skip('no Redis');
+  const server = await sharedRedis();
+  url = storeUrl([server.url], freshNamespace(), 'redis');
 }
 
 it.runIf(await requireStore({ store: 'postgres' }))(

@@ -17,7 +17,7 @@ const packages = folders.filter((folder) => folder.startsWith('packages/'));
  * Only these packages may import several of our packages. Every other package may import only
  * `shared` ones.
  */
-const composing = new Set(['packages/cli', 'packages/incumbent']);
+const composing = new Set(['packages/cli', 'packages/fastify', 'packages/incumbent', 'packages/nestjs']);
 
 /** What other packages build on: the contract, and the code that the network adapters share. */
 const shared = new Set(['@incumbent/core', '@incumbent/network']);

@@ -187,6 +187,7 @@ export const electionOptions: OptionTable<ElectionOptions<unknown>> = {
     fallback: '`firstComeFirstServed()`',
     meaning:
       'The order of the candidates, the same for all of them: also `byPriority(n)`, ' +
+      '`byVersion(version, first)`, ' +
       '`rendezvous()` ' +
       'or `byMemberId(id, compare)`.',
   },

@@ -55,9 +55,11 @@ const callSections: readonly OptionSection[] = [
     options: electionOptions,
   },
   {
-    heading: '`rendezvous(options)`, `byPriority(n, options)`, `byMemberId(id, compare, options)`',
+    heading:
+      '`rendezvous(options)`, `byPriority(n, options)`, `byVersion(version, first, options)`, `byMemberId(id, compare, options)`',
     intro:
-      'For the option `succession`. `n` is an integer from −1,000,000 to 1,000,000; the highest leads.',
+      'For the option `succession`. `n` is an integer from −1,000,000 to 1,000,000; the highest leads. ' +
+      '`version` is a semantic version of at most 64 characters, and `first` is `newest` or `oldest`.',
     options: successionOptions,
   },
   { heading: '`election.lead(work, options)`', intro: '', options: leadOptions },

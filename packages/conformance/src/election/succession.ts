@@ -1,7 +1,7 @@
 /** The order of succession. */
 
 import assert from 'node:assert/strict';
-import { byMemberId, byPriority, firstComeFirstServed, isIncumbentError, rendezvous, type Succession } from '@incumbent/core';
+import { byMemberId, byPriority, byVersion, firstComeFirstServed, isIncumbentError, rendezvous, type Succession } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
 import { NAME, type Arena, type TestMember } from './arena.ts';
 import { electionCasesOf } from './define.ts';
@@ -39,6 +39,17 @@ export const successionCases: readonly StoreCase[] = [
     ]);
     const order = await orderOf(arena, ['a', 'b', 'c', 'd'], (id) => byPriority(priorities.get(id) ?? 100));
     assert.deepEqual(order, ['b', 'd', 'a', 'c']);
+  }),
+
+  define('by version: the newest first, among equals who joined first', async (arena) => {
+    const versions = new Map([
+      ['a', '1.9.0'],
+      ['b', '1.10.0'],
+      ['c', '1.10.0-rc.1'],
+      ['d', '1.10.0+5'],
+    ]);
+    const order = await orderOf(arena, ['a', 'b', 'c', 'd'], (id) => byVersion(versions.get(id) ?? '9.0.0', 'newest'));
+    assert.deepEqual(order, ['b', 'd', 'c', 'a']);
   }),
 
   define('by member id: in the order of the comparison', async (arena) => {

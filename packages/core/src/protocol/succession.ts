@@ -5,15 +5,16 @@
  */
 
 import { IncumbentError } from '../base/errors.ts';
-import { checkFunction, checkKnown, checkName, checkNumber, invalidOption } from '../base/validate.ts';
+import { checkFunction, checkKnown, checkName, checkNumber, checkOneOf, invalidOption } from '../base/validate.ts';
 import type { Entry, Key } from '../store/contract.ts';
 import { readCandidate, tryRead } from './record.ts';
+import { compareVersions, precedenceOf } from './semver.ts';
 
 /** A candidate, as a succession compares it. All of it is in the name of the candidate's entry. */
 export interface Candidate {
   readonly memberId: string;
   readonly incarnation: string;
-  /** The result of `Succession.rank`: a priority, a hash, or empty. */
+  /** The result of `Succession.rank`: a priority, a version, a hash, or empty. */
   readonly rank: string;
   /** Candidates that joined later have a higher order. */
   readonly order: bigint;
@@ -83,6 +84,33 @@ export function byPriority(priority: number, options: SuccessionOptions = {}): S
 }
 
 /**
+ * Orders the members by the version of their program, by the precedence of Semantic Versioning 2.0.0.
+ * Members with the same version go in the order of joining.
+ *
+ * With `'newest'`, a deployment changes leaders once if it starts a new process before it stops the
+ * leader: each leader that stops hands over to a new process, which no longer stops. With `'oldest'`,
+ * no new process leads while an old candidate is there, so data in a new format appears only after the
+ * last old process has gone. A deployment then changes leaders each time it stops the leader.
+ *
+ * @param version The version of this member: 1 to 64 characters such as `1.4.0` or `2.0.0-rc.1`. Build
+ *   metadata after `+` does not count.
+ * @throws `INVALID_OPTION` for another version, for another `first`, and for wrong options.
+ */
+export function byVersion(version: string, first: 'oldest' | 'newest', options: SuccessionOptions = {}): Succession {
+  const rank = precedenceOf(version);
+  if (rank === undefined) throw invalidOption('version', version, 'a version of at most 64 characters, such as 1.4.0 or 2.0.0-rc.1');
+  if (first === undefined) throw invalidOption('first', first, '"oldest" or "newest"');
+  const sign = checkOneOf('first', first, 'newest', ['oldest', 'newest']) === 'newest' ? -1 : 1;
+  return {
+    id: `version-${first}`,
+    byArrival: false,
+    rebalance: rebalanceOf(options),
+    rank: () => rank,
+    compare: (a, b) => sign * compareVersions(a.rank, b.rank) || byOrder(a, b),
+  };
+}
+
+/**
  * Spreads many elections evenly over the members: each election orders the members by a hash of
  * both names. When a member leaves, only its elections move. (The algorithm is highest random
  * weight: Thaler and Ravishankar, "Using name-based mappings to increase hit rates", 1998.)
@@ -131,7 +159,9 @@ function rebalanceOf(options: SuccessionOptions): boolean {
  * if the user defined the succession.
  */
 export function byId(id: string | undefined): Succession {
-  const known = [byPriority(0), rendezvous()].find((succession) => succession.id === id);
+  const known = [byPriority(0), rendezvous(), byVersion('0.0.0', 'oldest'), byVersion('0.0.0', 'newest')].find(
+    (succession) => succession.id === id,
+  );
   return known ?? firstComeFirstServed();
 }
 
@@ -202,7 +232,7 @@ export function checkSuccessionOption(succession: unknown): Succession {
   throw invalidOption(
     'succession',
     succession,
-    'a Succession: firstComeFirstServed(), byPriority(n), rendezvous() or byMemberId(id, compare)',
+    'a Succession: firstComeFirstServed(), byPriority(n), byVersion(version, first), rendezvous() or byMemberId(id, compare)',
   );
 }
 

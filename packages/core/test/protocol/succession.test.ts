@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { byMemberId, byPriority, firstComeFirstServed, rendezvous, type Candidate, type Succession } from '../../src/index.ts';
+import { byMemberId, byPriority, byVersion, firstComeFirstServed, rendezvous, type Candidate, type Succession } from '../../src/index.ts';
 import { checkSuccession, inSuccession, readName, writeName } from '../../src/protocol/succession.ts';
 import { entryOf } from '../support/entries.ts';
 import { check } from '../support/property.ts';
@@ -17,6 +17,8 @@ const byLength = (a: string, b: string): number => a.length - b.length;
 const successions: readonly (readonly [string, Succession, fc.Arbitrary<string>])[] = [
   ['firstComeFirstServed', firstComeFirstServed(), fc.constant('')],
   ['byPriority', byPriority(0), fc.integer({ min: -3, max: 3 }).map(String)],
+  ['byVersion, newest', byVersion('1.0.0', 'newest'), fc.constantFrom('1.0.0', '1.0.0-rc.1', '1.10.0', '2.0.0', 'x')],
+  ['byVersion, oldest', byVersion('1.0.0', 'oldest'), fc.constantFrom('1.0.0', '1.0.0-rc.1', '1.10.0', '2.0.0', 'x')],
   ['rendezvous', rendezvous(), fc.constantFrom('00000000', '0000000f', 'fffffff0', 'ffffffff')],
   ['byMemberId', byMemberId('length', byLength), fc.constant('')],
   ['byMemberId that compares with NaN', byMemberId('broken', () => Number.NaN), fc.constant('')],
@@ -85,6 +87,32 @@ describe('priorities', () => {
 
   it('are whole: a fraction is refused, and not rounded away in silence', () => {
     expect(() => byPriority(1.5)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+  });
+});
+
+describe('versions', () => {
+  const queue = ['1.10.0', '1.9.0', '1.10.0', '2.0.0-rc.1'].map((version, at) =>
+    candidate(`m${at}`, byVersion(version, 'newest').rank({ election: 'e', memberId: 'm' }), BigInt(at)),
+  );
+
+  it('go from the newest or from the oldest, and equal ones in the order of joining', () => {
+    const order = (first: 'newest' | 'oldest'): readonly string[] =>
+      queue.toSorted(byVersion('1.0.0', first).compare).map(({ memberId }) => memberId);
+    expect([order('newest'), order('oldest')]).toEqual([
+      ['m3', 'm0', 'm2', 'm1'],
+      ['m1', 'm0', 'm2', 'm3'],
+    ]);
+  });
+
+  it.each([['1.0'], ['1.0.0', 'first'], ['1.0.0', undefined], [undefined, 'newest'], ['1.0.0', 'newest', { rebalance: 1 }]])(
+    'are refused: %s, %s',
+    (...args) => {
+      expect(() => Reflect.apply(byVersion, undefined, args)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+    },
+  );
+
+  it('from the newest and from the oldest are two successions', () => {
+    expect(byVersion('1.0.0', 'newest').id).not.toBe(byVersion('1.0.0', 'oldest').id);
   });
 });
 

@@ -1,0 +1,97 @@
+import { TestCluster } from '@incumbent/memory';
+import { fastify, type FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { incumbent, type IncumbentOptions } from '../src/index.ts';
+
+let cluster: TestCluster;
+beforeEach(() => {
+  cluster = new TestCluster();
+});
+afterEach(async () => cluster.close());
+
+/** A service in a process of the cluster. */
+async function serve(id: string, options: Partial<IncumbentOptions> = {}): Promise<FastifyInstance> {
+  const service = fastify();
+  const process = cluster.process(id);
+  await service.register(incumbent, { store: process.store, member: { ttlMs: 5_000, ...process.options }, ...options });
+  return service;
+}
+
+describe('the plugin', () => {
+  it('runs work in one process of a service, and in the next one when that one has closed', async () => {
+    const said: string[] = [];
+    const services: FastifyInstance[] = [];
+    for (const id of ['a', 'b']) {
+      const service = await serve(id);
+      services.push(service);
+      service.incumbent.lead('mailer', async ({ term, ended }) => {
+        said.push(`${id} begins in term ${term}`);
+        await ended;
+        said.push(`${id} ends`);
+      });
+      await cluster.advance(500);
+    }
+    expect(said).toEqual(['a begins in term 1']);
+    await cluster.run(services[0]!.close());
+    await cluster.advance(500);
+    expect(said).toEqual(['a begins in term 1', 'a ends', 'b begins in term 2']);
+    await cluster.run(services[1]!.close());
+  });
+
+  it('drains the work before the service closes', async () => {
+    const said: string[] = [];
+    const service = await serve('a');
+    service.addHook('onClose', async () => void said.push('the service closes'));
+    service.incumbent.lead('mailer', async ({ ended }) => {
+      await ended;
+      said.push('the work ends');
+    });
+    await cluster.advance(500);
+    await cluster.run(service.close());
+    expect(said).toEqual(['the work ends', 'the service closes']);
+    expect(cluster.server.entries().map(({ key }) => key)).toEqual([expect.stringContaining('term')]);
+  });
+
+  it('serves health and metrics', async () => {
+    const service = await serve('a');
+    service.incumbent.lead('mailer', ({ ended }) => ended);
+    await cluster.advance(500);
+    const health = await service.inject('/healthz');
+    expect([health.statusCode, health.json()]).toMatchObject([
+      200,
+      { healthy: true, failures: [], leads: [{ election: 'mailer', term: '1' }] },
+    ]);
+    const metrics = await service.inject('/metrics');
+    expect(metrics.headers['content-type']).toContain('version=0.0.4');
+    expect(metrics.body).toMatch(/^incumbent_leader\{.*election="mailer".*\} 1$/m);
+    await cluster.run(service.close());
+  });
+
+  it('serves them at other paths, or not at all', async () => {
+    const service = await serve('a', { healthPath: '/live', metricsPath: false });
+    const answers = await Promise.all(['/live', '/healthz', '/metrics'].map((url) => service.inject(url)));
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 404, 404]);
+    await cluster.run(service.close());
+  });
+
+  it('is unhealthy after work has thrown, because this process leads no more', async () => {
+    const service = await serve('a');
+    service.incumbent.lead('mailer', () => {
+      throw new Error('no paper');
+    });
+    await cluster.advance(500);
+    const health = await service.inject('/healthz');
+    expect([health.statusCode, health.json()]).toMatchObject([
+      503,
+      { healthy: false, failures: [{ election: 'mailer', error: 'Error: no paper' }] },
+    ]);
+    await cluster.run(service.close());
+  });
+
+  it('prevents the start with options that it does not know', async () => {
+    const service = fastify();
+    const options = { ...cluster.process('a'), ttlMs: 5_000 };
+    await expect(service.register(incumbent, options)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+    await service.close();
+  });
+});

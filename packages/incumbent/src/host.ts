@@ -1,0 +1,156 @@
+/**
+ * The part of one process in its elections, for the integrations of frameworks: a store, a member and
+ * a monitor that are opened and closed together.
+ */
+
+import type { Election, ElectionOptions, LeadOptions, Leadership, Store } from '@incumbent/core';
+import { checkFunction, checkKnown, invalidOption, isUrl } from '@incumbent/core/adapter';
+import { Member, type MemberOptions } from './member.ts';
+import { type Health, Monitor } from './monitor.ts';
+import { openStore } from './open-store.ts';
+
+/** The options of an {@link ElectionHost}. */
+export interface HostOptions {
+  /** The URL of the store, for `openStore`; or an open store, which its owner closes. */
+  readonly store: string | URL | Store;
+  /**
+   * How long to try again while the store of the URL cannot be reached, in ms. From 0 to Infinity.
+   * Default 30,000. Leave it out for an open store.
+   */
+  readonly waitMs?: number;
+  /** The options of the `Member`. */
+  readonly member?: MemberOptions;
+  /**
+   * The `name` of a store that is not linearizable, such as `'redis'`, to accept its weaker
+   * guarantees in all elections of this host. Has no effect on a linearizable store. Default: such a
+   * store is refused with `WEAK_STORE`.
+   */
+  readonly acceptWeakStore?: string;
+  /** Called when this process takes no further part in an election, because of an error. */
+  readonly onFailure: (failure: HostFailure) => void;
+}
+
+/** An election in which this process takes no further part. A restart may help. */
+export interface HostFailure {
+  readonly election: string;
+  readonly error: unknown;
+}
+
+/** The health of this process: that of the monitor, and the elections that have failed. */
+export interface HostHealth extends Health {
+  /** The elections in which this process takes no further part, and why. */
+  readonly failures: readonly { readonly election: string; readonly error: string }[];
+}
+
+/** How long a service waits for its store when it starts. */
+const WAIT_MS = 30_000;
+
+/** A store, a member and a monitor, and the work that they do in the background. */
+export class ElectionHost {
+  readonly store: Store;
+  readonly member: Member;
+  readonly monitor: Monitor;
+  readonly #options: HostOptions;
+  readonly #elections = new Set<string>();
+  readonly #failures: HostFailure[] = [];
+  readonly #running = new Set<Promise<void>>();
+
+  private constructor(store: Store, monitor: Monitor, options: HostOptions) {
+    this.store = store;
+    this.monitor = monitor;
+    this.#options = options;
+    this.member = new Member(store, options.member);
+  }
+
+  /**
+   * Opens the store.
+   *
+   * @throws As `openStore` and `new Member` do. `INVALID_OPTION`, also for an unknown option.
+   */
+  static async open(options: HostOptions): Promise<ElectionHost> {
+    checkKnown('host', options, ['store', 'waitMs', 'member', 'acceptWeakStore', 'onFailure']);
+    const { store, waitMs } = options;
+    checkFunction('onFailure', options.onFailure);
+    if (!isUrl(store) && waitMs !== undefined) throw invalidOption('waitMs', waitMs, 'left out: the store is open');
+    const opened = isUrl(store) ? await openStore(store, { waitMs: waitMs ?? WAIT_MS }) : store;
+    // Before the member, so that it sees all events.
+    const monitor = new Monitor();
+    try {
+      return new ElectionHost(opened, monitor, options);
+    } catch (error) {
+      monitor.close();
+      if (isUrl(store)) await opened.close();
+      throw error;
+    }
+  }
+
+  /**
+   * The member's part in an election. Pass options only in the first call.
+   *
+   * @throws As `member.election` does.
+   */
+  election<V = unknown>(name: string, options?: ElectionOptions<V>): Election<V> {
+    if (this.#elections.has(name)) return this.member.election<V>(name, options);
+    const election = this.member.election<V>(name, { ...this.#accepted, ...options });
+    this.#elections.add(name);
+    return election;
+  }
+
+  /** Whether this process leads the election now. */
+  isLeader(name: string): boolean {
+    return this.election(name).leadership !== undefined;
+  }
+
+  /**
+   * Campaigns in the background, and runs `work` while this process leads, as `election.lead` does.
+   * If that rejects, calls `onFailure`, and `health` is false from then on.
+   *
+   * @throws As `member.election` does.
+   */
+  lead<V = unknown>(name: string, work: (leadership: Leadership<V>) => unknown, options: LeadOptions = {}): void {
+    const election = this.election<V>(name);
+    this.run(name, () => election.lead(work, options));
+  }
+
+  /** Runs a task that ends with the member, such as `cron.run()`. An error counts as in `lead`. */
+  run(election: string, task: () => Promise<unknown>): void {
+    const running = this.#settle(election, task);
+    this.#running.add(running);
+    void running.then(() => this.#running.delete(running));
+  }
+
+  /** For a liveness probe: whether a restart would fix a problem. Can be sent as JSON. */
+  health(): HostHealth {
+    const { healthy, ...rest } = this.monitor.health();
+    const failures = this.#failures.map(({ election, error }) => ({ election, error: String(error) }));
+    return { healthy: healthy && failures.length === 0, ...rest, failures };
+  }
+
+  /** Hands over, drains the work and waits for it, as `member.shutdown()` does. Idempotent. */
+  async shutdown(): Promise<void> {
+    await this.member.shutdown();
+    await Promise.all(this.#running);
+  }
+
+  /** Shuts down, and closes the monitor, and the store if this has opened it. Idempotent. */
+  async close(): Promise<void> {
+    await this.shutdown();
+    if (isUrl(this.#options.store)) await this.store.close();
+    this.monitor.close();
+  }
+
+  get #accepted(): { readonly acceptWeakStore?: string } {
+    const { acceptWeakStore } = this.#options;
+    return acceptWeakStore === undefined || this.store.capabilities.linearizable ? {} : { acceptWeakStore };
+  }
+
+  async #settle(election: string, task: () => Promise<unknown>): Promise<void> {
+    try {
+      await task();
+    } catch (error) {
+      const failure = { election, error };
+      this.#failures.push(failure);
+      this.#options.onFailure(failure);
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import { MemoryServer, TestCluster } from '@incumbent/memory';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ElectionHost, type HostFailure, type HostOptions } from '../src/host.ts';
+
+let cluster: TestCluster;
+let failures: HostFailure[];
+beforeEach(() => {
+  cluster = new TestCluster();
+  failures = [];
+});
+afterEach(async () => cluster.close());
+
+async function open(id: string, options: Partial<HostOptions> = {}): Promise<ElectionHost> {
+  const { store, options: member } = cluster.process(id);
+  return ElectionHost.open({ store, member, onFailure: (failure) => failures.push(failure), ...options });
+}
+
+describe('an election host', () => {
+  it('leads in the background, and stops when it closes', async () => {
+    const host = await open('a');
+    const terms: bigint[] = [];
+    host.lead('jobs', async ({ term, ended }) => {
+      terms.push(term);
+      await ended;
+    });
+    expect(host.isLeader('jobs')).toBe(false);
+    await cluster.advance(500);
+    expect([terms, host.isLeader('jobs'), host.health()]).toMatchObject([[1n], true, { healthy: true, leads: [{ term: '1' }] }]);
+    await cluster.run(host.close());
+    await cluster.run(host.close());
+    expect(failures).toEqual([]);
+    expect(cluster.server.entries()).toHaveLength(1);
+  });
+
+  it('tells of an election that has failed, and is unhealthy from then on', async () => {
+    const host = await open('a');
+    const error = new Error('no paper');
+    host.lead('jobs', () => {
+      throw error;
+    });
+    host.run('others', async () => {
+      throw error;
+    });
+    await cluster.advance(500);
+    const both = [
+      { election: 'others', error },
+      { election: 'jobs', error },
+    ];
+    expect(failures).toEqual(both);
+    expect(host.health()).toMatchObject({ healthy: false, failures: both.map(({ election }) => ({ election, error: 'Error: no paper' })) });
+    await cluster.run(host.close());
+  });
+
+  it('accepts a weak store by its name, and ignores the name on a store that is not weak', async () => {
+    const weak = new MemoryServer({ linearizable: false }).connect();
+    const refused = await open('a', { store: weak, member: {} });
+    expect(() => refused.election('jobs')).toThrow(expect.objectContaining({ code: 'WEAK_STORE' }));
+    const accepted = await open('a', { store: weak, member: {}, acceptWeakStore: 'memory' });
+    expect(accepted.election('jobs').name).toBe('jobs');
+    const strong = await open('b', { acceptWeakStore: 'memory' });
+    expect(strong.election('jobs').name).toBe('jobs');
+    for (const host of [refused, accepted, strong]) await cluster.run(host.close());
+    await weak.close();
+  });
+
+  it('closes the store that it has opened, and not the one that it was given', async () => {
+    const host = await open('a', { store: 'memory:', member: {} });
+    await host.close();
+    await expect(host.store.read('key', { timeoutMs: 100 })).rejects.toMatchObject({ code: 'STORE_CLOSED' });
+    const { store } = cluster.process('b');
+    const other = await open('b');
+    await cluster.run(other.close());
+    expect(await cluster.run(store.read('key', { timeoutMs: 100 }))).toBeUndefined();
+  });
+
+  it.each([{ waitMs: 1_000 }, { nonsense: 1 }, { member: { ttlMs: -1 } }, { onFailure: 1 }])('refuses %o', async (options) => {
+    const { store, options: member } = cluster.process('a');
+    const all = { store, member, onFailure: (): void => {} };
+    await expect(ElectionHost.open(Object.assign(all, options))).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+  });
+});

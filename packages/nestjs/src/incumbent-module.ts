@@ -1,0 +1,44 @@
+/** The module of NestJS. */
+
+import { type DynamicModule, Module, type Provider } from '@nestjs/common';
+import { ElectionHost } from 'incumbent/host';
+import { IncumbentHealthIndicator } from './health.ts';
+import { LeaderWork } from './leader-work.ts';
+import { type IncumbentModuleAsyncOptions, type IncumbentModuleOptions, OPTIONS } from './options.ts';
+import { printFailure } from './print.ts';
+
+/**
+ * Opens the store when the application starts, and runs all methods with `@LeaderCron` and `@Lead`.
+ * When the application closes, hands over and drains the work, then closes the store: call
+ * `app.enableShutdownHooks()`, so that SIGTERM closes the application. Provides `ElectionHost` and
+ * `IncumbentHealthIndicator` to all modules. An application imports it once.
+ */
+// oxlint-disable-next-line typescript/no-extraneous-class -- NestJS knows modules by their classes
+export class IncumbentModule {
+  /** @throws When the application starts, as `ElectionHost.open` does. */
+  static forRoot(options: IncumbentModuleOptions): DynamicModule {
+    return moduleWith({ provide: OPTIONS, useValue: options });
+  }
+
+  /** As `forRoot`, with options from a factory. */
+  static forRootAsync({ imports = [], inject = [], useFactory }: IncumbentModuleAsyncOptions): DynamicModule {
+    return moduleWith({ provide: OPTIONS, useFactory, inject }, imports);
+  }
+}
+
+Module({})(IncumbentModule);
+
+function moduleWith(options: Provider<IncumbentModuleOptions>, imports: NonNullable<DynamicModule['imports']> = []): DynamicModule {
+  const host: Provider<ElectionHost> = { provide: ElectionHost, useFactory: open, inject: [OPTIONS] };
+  return {
+    module: IncumbentModule,
+    global: true,
+    imports: [...imports, LeaderWork],
+    providers: [options, host, IncumbentHealthIndicator],
+    exports: [OPTIONS, ElectionHost, IncumbentHealthIndicator],
+  };
+}
+
+function open({ cron: _, ...options }: IncumbentModuleOptions): Promise<ElectionHost> {
+  return ElectionHost.open({ ...options, onFailure: printFailure });
+}

@@ -1,0 +1,27 @@
+/** The options of the module. */
+
+import type { FactoryProvider, ModuleMetadata } from '@nestjs/common';
+import type { FleetCronOptions } from '@incumbent/cron';
+import type { HostOptions } from 'incumbent/host';
+
+/** The options of the jobs with `@LeaderCron`: the defaults of all jobs, and `onReport`. */
+export interface CronSettings extends FleetCronOptions {
+  /**
+   * The name of the election whose leader runs the jobs. It is a part of the keys of the jobs' last
+   * slots. Default `'cron'`.
+   */
+  readonly election?: string;
+}
+
+/** The options of `IncumbentModule.forRoot`. */
+export interface IncumbentModuleOptions extends Omit<HostOptions, 'onFailure'> {
+  /** The options of the jobs. By default a `Logger` of NestJS prints their reports. */
+  readonly cron?: CronSettings;
+}
+
+/** The options of `IncumbentModule.forRootAsync`: a factory, and what it is called with. */
+export interface IncumbentModuleAsyncOptions
+  extends Pick<ModuleMetadata, 'imports'>, Pick<FactoryProvider<IncumbentModuleOptions>, 'useFactory' | 'inject'> {}
+
+/** The provider of the options. */
+export const OPTIONS: unique symbol = Symbol('the options of IncumbentModule');
