@@ -104,26 +104,14 @@ describe('the programs of the guide', () => {
     }
   });
 
-  it('processes and threads: one of the workers of a cluster leads', async () => {
+  it.each([
+    ['one of the workers of a cluster leads', 'cluster.mjs', /leads in term 1$/],
+    ['a thread works until the leadership ends', 'threads.mjs', /^result 2 in term 1$/],
+    ['CommonJS', 'leader.cjs', /leads in term 1$/],
+  ])('processes and threads: %s', async (_, program, line) => {
     await save('docs/guide/processes-and-threads.md');
-    await using primary = await start('cluster.mjs');
-    await said(primary, /leads in term 1$/);
-    primary.sigterm();
-    expect(await primary.exited).toBe(0);
-  });
-
-  it('processes and threads: a thread works until the leadership ends', async () => {
-    await save('docs/guide/processes-and-threads.md');
-    await using script = await start('threads.mjs');
-    await said(script, /^result 2 in term 1$/);
-    script.sigterm();
-    expect(await script.exited).toBe(0);
-  });
-
-  it('processes and threads: CommonJS', async () => {
-    await save('docs/guide/processes-and-threads.md');
-    await using script = await start('leader.cjs');
-    await said(script, /leads in term 1$/);
+    await using script = await start(program);
+    await said(script, line);
     script.sigterm();
     expect(await script.exited).toBe(0);
   });

@@ -53,6 +53,18 @@ class NodeCronFleet extends Fleet {
     }
   }
 
+  /** The leader of two processes crashes, and the slot after that comes during the failover. */
+  async missSlot(options?: NodeCronOptions): Promise<void> {
+    const tasks = ['a', 'b'].map((id) => this.schedule(id, options));
+    for (const { start } of tasks) void start();
+    await this.advance(2_500);
+    await tasks[0]?.stop();
+    this.cluster.crash('a');
+    await this.advance(600);
+    await tasks[1]?.stop();
+    await this.advance(10_000);
+  }
+
   override async [Symbol.asyncDispose](): Promise<void> {
     for (const task of this.#tasks) await task.destroy();
     await super[Symbol.asyncDispose]();
@@ -87,28 +99,14 @@ describe('tasks of node-cron', () => {
 
   it('run a slot late that came during the failover', async () => {
     await using fleet = new NodeCronFleet();
-    const tasks = ['a', 'b'].map((id) => fleet.schedule(id));
-    for (const { start } of tasks) void start();
-    await fleet.advance(2_500);
-    await tasks[0]?.stop();
-    fleet.cluster.crash('a');
-    await fleet.advance(600);
-    await tasks[1]?.stop();
-    await fleet.advance(10_000);
+    await fleet.missSlot();
     expect(fleet.runs.at(-1)).toMatchObject({ by: 'b', second: 3, isLate: true, term: 2n });
     expect(fleet.reports).toEqual([]);
   });
 
   it('report that slot with misfire "report"', async () => {
     await using fleet = new NodeCronFleet();
-    const tasks = ['a', 'b'].map((id) => fleet.schedule(id, { misfire: 'report' }));
-    for (const { start } of tasks) void start();
-    await fleet.advance(2_500);
-    await tasks[0]?.stop();
-    fleet.cluster.crash('a');
-    await fleet.advance(600);
-    await tasks[1]?.stop();
-    await fleet.advance(10_000);
+    await fleet.missSlot({ misfire: 'report' });
     expect(fleet.seconds).toEqual([1, 2]);
     const slot = new Date(START_MS + 3_000);
     expect(fleet.reports).toEqual([{ type: 'missed', job: 'tick', from: slot, to: slot }]);

@@ -1,11 +1,9 @@
 /** Runs the conformance cases on a real PostgreSQL, directly and through a proxy. */
 
-import { connect, type Socket } from 'node:net';
-
 import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
 import { systemClock, type Store } from '@incumbent/core';
 import { startPgBouncer, startPostgres, type Postgres } from '@incumbent/test-support';
-import { type CaseResources, harnessOf, proxyFaults } from '@incumbent/test-support/conformance-harness';
+import { type CaseResources, harnessOf, openSocket, proxyFaults } from '@incumbent/test-support/conformance-harness';
 import { describeOnServer } from '@incumbent/test-support/server-suite';
 import { Pool } from 'pg';
 
@@ -47,16 +45,6 @@ export async function describeWithPool(title: string, body: (harness: UseHarness
 
 export function postgresHarness(server: () => Pick<Postgres, 'url'>): UseHarness {
   return harnessOf((resources) => new PostgresCase(server().url, server().url, resources).harness());
-}
-
-/** Opens a socket that does not keep the process alive. */
-function connectTo(url: string): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(url);
-    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-    socket.unref();
-    socket.once('connect', () => resolve(socket)).once('error', reject);
-  });
 }
 
 class PostgresCase {
@@ -118,7 +106,7 @@ class PostgresCase {
       credentials: { username },
       database: pathname.slice(1),
       namespace: this.resources.namespace,
-      connect: async () => this.resources.addSocket(await connectTo(url)),
+      connect: async () => this.resources.addSocket(await openSocket(url)),
     });
   }
 

@@ -4,7 +4,7 @@
  * other error is `unknown`.
  */
 
-import { StoreError } from '@incumbent/core/adapter';
+import type { StoreError } from '@incumbent/core/adapter';
 import {
   judgeCommon,
   judgeNotConnected,

@@ -1,11 +1,9 @@
 /** Clients of a real Redis, for the cases of the conformance package. */
 
-import { connect, type Socket } from 'node:net';
-
 import type { FaultyClient, StoreHarness, UseHarness } from '@incumbent/conformance';
 import { systemClock, type Store } from '@incumbent/core';
 import { hostOf, startRedis, type Redis } from '@incumbent/test-support';
-import { type CaseResources, harnessOf, proxyFaults } from '@incumbent/test-support/conformance-harness';
+import { type CaseResources, harnessOf, openSocket, proxyFaults } from '@incumbent/test-support/conformance-harness';
 import { describeOnServer } from '@incumbent/test-support/server-suite';
 
 import { openRedis } from '../src/index.ts';
@@ -27,16 +25,6 @@ export async function describeOnRedis(
 
 export function redisHarness(redis: () => Redis): UseHarness {
   return harnessOf((resources) => new RedisCase(redis(), resources).harness());
-}
-
-/** Opens a socket that does not keep the process alive. */
-function connectTo(url: string): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(url);
-    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-    socket.unref();
-    socket.once('connect', () => resolve(socket)).once('error', reject);
-  });
 }
 
 class RedisCase {
@@ -72,7 +60,7 @@ class RedisCase {
   }
 
   async #connectOperator(): Promise<Connection> {
-    const connection = new Connection(await connectTo(this.#redis.url), systemClock, { onPush: () => {} });
+    const connection = new Connection(await openSocket(this.#redis.url), systemClock, { onPush: () => {} });
     this.#resources.afterStores(() => connection.request(['QUIT'], () => undefined));
     return connection;
   }
@@ -86,7 +74,7 @@ class RedisCase {
     const store = await openRedis({
       endpoints: [hostOf(url)],
       namespace: this.#resources.namespace,
-      connect: async () => this.#resources.addSocket(await connectTo(url)),
+      connect: async () => this.#resources.addSocket(await openSocket(url)),
     });
     return this.#resources.addStore(store);
   }

@@ -1,6 +1,6 @@
 /** The parts of a conformance harness that are the same for every store behind TCP. */
 
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 
 import { startProxy, type Proxy } from './proxy.ts';
 import { clusterFaults, type ClusterFaults } from './servers/cluster-faults.ts';
@@ -23,6 +23,16 @@ const COMMON = {
 
 interface Closeable {
   close(): Promise<void>;
+}
+
+/** Opens a socket that does not keep the process alive. */
+export function openSocket(url: string): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(url);
+    const socket = connect({ host: hostname, port: Number(port), noDelay: true });
+    socket.unref();
+    socket.once('connect', () => resolve(socket)).once('error', reject);
+  });
 }
 
 /** Makes the harness of each case from the resources of that case. */

@@ -42,11 +42,17 @@ const ends: Readonly<
   termBehind: async ({ leadership }) => leadership.reportTerm(7n),
 };
 
-it('an observer shows recordDeleted while the leader is still stopping', async () => {
+/** An observer of a leader whose work takes 900 ms to stop. */
+async function observed() {
   const { world, leadership } = await led();
   const observer = world.observer();
   await world.run(observer.ready);
   leadership.waitUntil(after(world, 900));
+  return { world, leadership, observer };
+}
+
+it('an observer shows recordDeleted while the leader is still stopping', async () => {
+  const { world, observer } = await observed();
   world.server.deleteKey(LEADER);
   await world.pass(100);
   expect([world.queue(), world.json(TERM)?.['ended']]).toEqual([['a'], undefined]);
@@ -55,10 +61,7 @@ it('an observer shows recordDeleted while the leader is still stopping', async (
 });
 
 it('an observer shows a leader that steps down until its work has stopped, and then steppedDown', async () => {
-  const { world, leadership } = await led();
-  const observer = world.observer();
-  await world.run(observer.ready);
-  leadership.waitUntil(after(world, 900));
+  const { world, leadership, observer } = await observed();
   await world.run(new ElectionAdmin(world.connect(), NAME).stepDown(1n));
   await world.pass(100);
   expect([leadership.isValid(), observer.current.state]).toEqual([false, 'leader']);
@@ -68,10 +71,7 @@ it('an observer shows a leader that steps down until its work has stopped, and t
 });
 
 it('an observer shows that a term expired if the lease ends while the leader is still stopping', async () => {
-  const { world, leadership } = await led();
-  const observer = world.observer();
-  await world.run(observer.ready);
-  leadership.waitUntil(after(world, 900));
+  const { world } = await observed();
   world.server.deleteKey(LEADER);
   await world.pass(100);
   world.server.expireLease(world.leaseOf('a'));
