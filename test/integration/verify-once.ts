@@ -9,6 +9,7 @@ const RUNS: Readonly<Record<string, number>> = {
   'zookeeper-failover-requests': 2,
   'consul-failover-requests': 2,
   'postgres-failover-requests': 2,
+  'postgres-promotion': 3,
   'redis-failover-requests': 2,
   'redis-old-primary': 4,
   'redis-forged-messages': 2,

@@ -29,7 +29,7 @@ export const MAX_KEY_CHARACTERS = 1_000;
 export function capabilitiesOf(isDurable: boolean): StoreCapabilities {
   return {
     linearizable: isDurable,
-    // Orders are times in microseconds, so terms rise also after commits were lost.
+    // Orders are times in microseconds, so terms rise also after the whole election was lost.
     termSource: isDurable ? 'counter' : 'clock',
     minTtlMs: MIN_TTL_MS,
     maxTtlMs: MAX_TTL_MS,

@@ -32,7 +32,7 @@ import { peerSimulation } from './peer-simulation.ts';
 import { peerVoteFile } from './peer-vote-file.ts';
 import { peerKills } from './peers.ts';
 import { postgresFence } from './postgres-fence.ts';
-import { postgresPromotion } from './postgres-promotion.ts';
+import { postgresLossyPromotion, postgresPromotion } from './postgres-promotion.ts';
 import { postgresRenewals } from './postgres-renewals.ts';
 import { runPaused } from './run.ts';
 import { runPeers } from './run-peers.ts';
@@ -72,6 +72,7 @@ const postgresChecks: readonly Check[] = [
   postgresFence,
   postgresManyElections,
   postgresPromotion,
+  postgresLossyPromotion,
   reaperChecks.postgres,
 ];
 

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startPostgresCluster, type PostgresCluster } from '@incumbent/test-support';
+import { startPostgresCluster, until, type PostgresCluster, type ScriptEvent } from '@incumbent/test-support';
 import { now } from '../history.ts';
-import type { Check, Figures } from './check.ts';
+import { onServer, type Check, type Figures } from './check.ts';
 import { keysOf } from './hosts.ts';
 import { Trio } from './outages.ts';
-import { ELECTION, freshNamespace, storeUrl, TTL_MS } from './pair.ts';
+import { at, ELECTION, freshNamespace, lastValid, spawnMember, storeUrl, termOf, TTL_MS, WAIT_MS } from './pair.ts';
 
 /** How the primary fails. */
 const FAULTS = ['killed', 'paused', 'cutOff'] as const;
@@ -92,4 +92,63 @@ export const postgresPromotion: Check = {
       },
     };
   },
+};
+
+/** A standby is promoted that lacks the newest claim. */
+async function lossyPromotion(cluster: PostgresCluster): Promise<Figures> {
+  const namespace = freshNamespace();
+  const url = storeUrl(cluster.endpoints, namespace, 'postgres');
+  await using a = await spawnMember(url, 'a');
+  await a.waitFor('elected', { withinMs: WAIT_MS });
+  await using b = await spawnMember(url, 'b');
+  await using c = await spawnMember(url, 'c');
+  const primary = await cluster.leader();
+  const candidates = `select count(*) = 3 from incumbent.keys where ${keysOf(namespace)} and key like 'elections/${ELECTION}/candidates/%'`;
+  const allQueued = async (): Promise<boolean> => (await serverAt(cluster, primary).ctl(['-c', candidates])).trim() === 't';
+  await until(allQueued, { what: 'all are in the queue', withinMs: WAIT_MS });
+  await cluster.inSync();
+  cluster.cutOff();
+  a.sigkill();
+  const others = [b, c];
+  const electedIn = (events: readonly ScriptEvent[]): ScriptEvent | undefined => events.find(({ event }) => event === 'elected');
+  const second = await until(() => others.map(({ events }) => electedIn(events)).find(Boolean), {
+    what: 'the second leader',
+    withinMs: WAIT_MS,
+  });
+  const from = others.map(({ events }) => events.length);
+  await serverAt(cluster, primary).kill();
+  await cluster.promote(1 - primary);
+  const promotedAt = now();
+  const lost = termOf(second) - (await termAt(cluster, 1 - primary, namespace));
+  const third = await until(() => others.map(({ events }, index) => electedIn(events.slice(from[index]))).find(Boolean), {
+    what: 'a leader by the new primary',
+    withinMs: WAIT_MS,
+  });
+  assert.ok(lost > 0n, 'the new primary lacks the newest term');
+  const leader = others.find(({ events }) => events.includes(second)) ?? assert.fail();
+  // The same member may have been elected again, in a term of the same number.
+  const believed = leader.events.includes(third) ? -Infinity : lastValid(leader, termOf(second));
+  await cluster.heal();
+  await cluster.follow(primary);
+  return {
+    repeated: Number(termOf(third) <= termOf(second)),
+    overlapMs: Math.max(0, believed - at(third)),
+    backMs: at(third) - promotedAt,
+  };
+}
+
+export const postgresLossyPromotion: Check = {
+  name: 'postgres-promotion-asynchronous',
+  claim:
+    'When an asynchronous standby is promoted that lacks the newest claim, the acknowledged claim is lost and its term may be issued twice. So an election refuses such a store, unless it accepts it by name.',
+  method:
+    `A primary and its asynchronous standby; three processes, ttl ${TTL_MS} ms, know both, and accept the weak store. Nothing passes between the servers any more; the leader is killed, and another one leads, by the primary alone. ` +
+    'Then the primary is killed and the standby promoted, which must lack the last term. repeated: 1 if the next term is not above the lost one. overlapMs: how long the leader of the lost term considered itself leader beside the next ' +
+    'one. backMs: from the promotion to the next leader.',
+  runs: 20,
+  parallel: 1,
+  open: onServer(
+    () => startPostgresCluster({ standby: 'asynchronous' }),
+    async (cluster) => ({ figures: await lossyPromotion(cluster) }),
+  ),
 };
