@@ -2,7 +2,7 @@ import type { SqlGuard } from '@incumbent/postgres';
 import { PrismaPg } from '@prisma/adapter-pg';
 
 import { writePrices } from '../prices.ts';
-import { PrismaClient } from './client/client.ts';
+import { PrismaClient } from './dist/client.ts';
 
 const [databaseUrl = 'postgres://localhost/postgres'] = process.argv.slice(2);
 const prisma = new PrismaClient({ adapter: new PrismaPg({ connectionString: databaseUrl }) });

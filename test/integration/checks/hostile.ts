@@ -17,9 +17,9 @@ export const hostileServers: Check = {
     `A client of a server that sends too much data grows by less than ${MAX_GROWTH_MIB} MiB and blocks its event loop for less than ${MAX_BLOCKED_MS} ms at a time. ` +
     'Each call ends with a result or an error code, and the client works again when the server does.',
   method:
-    'A process opens a store of etcd, ZooKeeper, Consul or Redis, lists with four calls at a time, and watches a list, for 4 s. The server is a hostile one of this ' +
+    'A process opens a store of etcd, ZooKeeper, Consul, PostgreSQL or Redis, lists with four calls at a time, and watches a list, for 4 s. The server is a hostile one of this ' +
     'repository. It sends an endless answer before or after authentication, or 64 MiB of tiny values, or the longest bodies that clients accept one after the other, ' +
-    'or a long answer one byte at a time. Each store meets each attack once in 20 runs. Afterwards the server answers correctly, and the store must work. ' +
+    'or a long answer one byte at a time. Each store meets each attack once in 25 runs. Afterwards the server answers correctly, and the store must work. ' +
     'rssMiB: the peak growth of the resident memory, after 300 calls to a correct server. externalMiB: the growth of buffers. blockedMs: the longest processor time of one turn of the event loop. ' +
     'http2FloorMiB, once for each attack of etcd: the growth of a process that reads the long answers over the HTTP/2 of Node, and discards them.',
   runs: CASES.length,

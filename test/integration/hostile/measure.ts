@@ -4,11 +4,18 @@ import assert from 'node:assert/strict';
 import { spawnScript, type ScriptEvent } from '@incumbent/test-support';
 import { hostileConsul } from './consul.ts';
 import { hostileEtcd } from './etcd.ts';
+import { hostilePostgres } from './postgres.ts';
 import { hostileRedis } from './redis.ts';
 import { ATTACKS, type Attack, type HostileServer } from './server.ts';
 import { hostileZookeeper } from './zookeeper.ts';
 
-const SERVERS = { etcd: hostileEtcd, zookeeper: hostileZookeeper, consul: hostileConsul, redis: hostileRedis } as const;
+const SERVERS = {
+  etcd: hostileEtcd,
+  zookeeper: hostileZookeeper,
+  consul: hostileConsul,
+  postgres: hostilePostgres,
+  redis: hostileRedis,
+} as const;
 type ServerName = keyof typeof SERVERS;
 
 const CLIENT = new URL('client.ts', import.meta.url);
@@ -24,7 +31,7 @@ interface Case {
   readonly attack: Attack;
 }
 
-export const CASES: readonly Case[] = (['etcd', 'zookeeper', 'consul', 'redis'] as const).flatMap((name) =>
+export const CASES: readonly Case[] = (['etcd', 'zookeeper', 'consul', 'postgres', 'redis'] as const).flatMap((name) =>
   ATTACKS.map((attack) => ({ name, attack })),
 );
 

@@ -3,6 +3,7 @@
 import type { Duplex } from 'node:stream';
 
 import type { Clock } from '@incumbent/core';
+import { MAX_GREETING_BYTES } from '@incumbent/network';
 import { Client, type ClientConfig, type PoolClient } from 'pg';
 
 import { connectionRefused, cut, ExchangeError, notConnected, type ServerAnswer } from './failure.ts';
@@ -55,6 +56,7 @@ export class Connection {
   readonly #ended = Promise.withResolvers<ExchangeError>();
   #error: ExchangeError | undefined;
   #receivedBytes = 0;
+  #maxBytes = MAX_GREETING_BYTES;
   #lastReceivedMs: number;
   #isNotReplicated = false;
 
@@ -81,9 +83,11 @@ export class Connection {
     const client = new Client(configOf(stream, login));
     const connection = new Connection({ client, stream, destroy: () => stream.destroy() }, context);
     try {
+      const connecting = client.connect();
+      connection.#catchErrorsOf(stream);
       // Rejects also when the connection ends, which `pg` may not report while it logs in.
       await Promise.race([
-        client.connect(),
+        connecting,
         connection.#ended.promise.then((error) => {
           throw error;
         }),
@@ -106,7 +110,9 @@ export class Connection {
       // The pool only asks the server to end an idle connection.
       stream.destroy();
     };
-    return new Connection({ client, stream, destroy }, context);
+    const connection = new Connection({ client, stream, destroy }, context);
+    connection.#catchErrorsOf(stream);
+    return connection;
   }
 
   /** Whether a statement can be sent. */
@@ -137,6 +143,7 @@ export class Connection {
   async query(statement: string): Promise<readonly Row[]> {
     if (this.#error !== undefined) throw this.#error;
     this.#receivedBytes = 0;
+    this.#maxBytes = MAX_ANSWER_BYTES;
     this.#isNotReplicated = false;
     const rows = this.#run(statement);
     // After the connection has ended, nobody waits for the statement.
@@ -176,8 +183,26 @@ export class Connection {
   #onData(chunk: Uint8Array): void {
     this.#lastReceivedMs = this.#clock.monotonic();
     this.#receivedBytes += chunk.length;
-    if (this.#receivedBytes <= MAX_ANSWER_BYTES) return;
-    this.end(new ExchangeError({ kind: 'malformed' }, `the server sent more than ${MAX_ANSWER_BYTES} bytes for one statement`));
+    if (this.#receivedBytes <= this.#maxBytes) return;
+    this.end(new ExchangeError({ kind: 'malformed' }, `the server sent more than ${this.#maxBytes} bytes for one statement`));
+  }
+
+  /**
+   * Ends the connection when `pg` cannot read what the server has sent. Its parser throws then, in a
+   * listener of the stream, which would end the process.
+   */
+  #catchErrorsOf(stream: Duplex): void {
+    for (const listener of stream.listeners('data')) {
+      const caught = (chunk: unknown): void => {
+        try {
+          Reflect.apply(listener, stream, [chunk]);
+        } catch (error) {
+          this.end(new ExchangeError({ kind: 'malformed' }, 'the server sent a message that cannot be read', error));
+        }
+      };
+      Reflect.apply(stream.off, stream, ['data', listener]);
+      stream.on('data', caught);
+    }
   }
 }
 

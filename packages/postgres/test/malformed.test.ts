@@ -1,0 +1,40 @@
+/** A server that sends messages that `pg` cannot read. */
+
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+
+import { expect, it } from 'vitest';
+
+import { openPostgres } from '../src/index.ts';
+
+/** The login succeeds, with process id 1, and a query may follow. */
+const GREETING = Buffer.from([82, 0, 0, 0, 8, 0, 0, 0, 0, 75, 0, 0, 0, 12, 0, 0, 0, 1, 0, 0, 0, 1, 90, 0, 0, 0, 5, 73]);
+/** A row of one column that is said to be longer than the message. */
+const BAD_ROW = Buffer.from([68, 0, 0, 0, 12, 0, 2, 1, 1, 1, 1, 65, 65]);
+
+async function startServer(): Promise<AsyncDisposable & { readonly port: number }> {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      socket.write(GREETING);
+      socket.on('data', () => socket.write(BAD_ROW));
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return {
+    port: address.port,
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+it('opening rejects, and the process goes on', async () => {
+  await using server = await startServer();
+  const opening = openPostgres({ endpoints: [`127.0.0.1:${server.port}`], credentials: { username: 'app' }, connectTimeoutMs: 2_000 });
+  await expect(opening).rejects.toMatchObject({ name: 'StoreError', code: expect.stringMatching(/^[A-Z_]+$/) });
+});
