@@ -48,7 +48,7 @@ export {
   UNFORESEEN,
 } from './errors/store-errors.ts';
 export { describeError, errorCode, isDistrust, judgeSocket, type Verdict } from './errors/verdict.ts';
-export { accessOf, optionsIn } from './options/access.ts';
+export { accessOf, optionsIn, plainTls } from './options/access.ts';
 export { revocationOf } from './options/revocation.ts';
 export {
   checkCredentials,
