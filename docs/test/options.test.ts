@@ -56,6 +56,11 @@ const tables: readonly (readonly [name: string, Options, Check])[] = [
   ['ZookeeperOptions', stores.zookeeperOptions, (options) => openZookeeper(Object.assign({ endpoints: ['127.0.0.1:1'] }, options))],
   ['ConsulOptions', stores.consulOptions, (options) => openConsul(Object.assign({ endpoint: '127.0.0.1:1' }, options))],
   ['RedisOptions', stores.redisOptions, (options) => openRedis(Object.assign({ endpoints: ['127.0.0.1:1'] }, options))],
+  [
+    'SentinelOptions',
+    stores.sentinelOptions,
+    (options) => openRedis({ sentinel: Object.assign({ endpoints: ['127.0.0.1:1'], master: 'm' }, options) }),
+  ],
   ['MemoryOptions', stores.memoryOptions, (options) => openMemory(options)],
   ['MemoryServerOptions', stores.memoryServerOptions, (options) => new MemoryServer(options)],
   ['TlsOptions', stores.tlsOptions, (tls) => openEtcd({ endpoints: ['127.0.0.1:1'], tls })],
@@ -159,12 +164,13 @@ describe('the parameters of the URLs', () => {
     ['zookeepers://127.0.0.1:1/x', Object.values(stores.zookeeperOptions), networkTls],
     ['consuls://127.0.0.1:1/x', Object.values(stores.consulOptions), networkTls],
     ['rediss://127.0.0.1:1/x', Object.values(stores.redisOptions), networkTls],
+    ['rediss+sentinel://127.0.0.1:1/x', [...Object.values(stores.redisOptions), ...Object.values(stores.sentinelOptions)], networkTls],
   ] satisfies readonly (readonly [url: string, readonly OptionHelp[], readonly OptionHelp[]])[])(
     'of %s are those that the code accepts',
     async (url, options, tls) => {
       const message = await refusal(() => openStore(`${url}?nonsense=1`), {});
       const known = /one of (.*)$/.exec(message)?.[1]?.split(', ');
-      const listed = [...options, ...tls].flatMap(({ parameter }) => (parameter === undefined ? [] : [parameter]));
+      const listed = [...options, ...tls].flatMap(({ parameter }) => (parameter === undefined ? [] : parameter.split(', ')));
       expect(known?.toSorted()).toEqual(listed.toSorted());
     },
   );

@@ -23,6 +23,7 @@ import {
   memoryOptions,
   memoryServerOptions,
   redisOptions,
+  sentinelOptions,
   sqliteOptions,
   tlsOptions,
   zookeeperOptions,
@@ -120,8 +121,10 @@ const storeSections: readonly OptionSection[] = [
   {
     heading: '`openRedis`',
     intro: `\`redis://user:password@host1:6379,host2:6379/my-app\`, or \`valkey://\`; with TLS \`rediss://\`,
-\`valkeys://\``,
-    options: redisOptions,
+\`valkeys://\`. With Sentinels
+\`redis+sentinel://user:password@sentinel1:26379,sentinel2:26379/my-app?master=mymaster\`, with TLS
+\`rediss+sentinel://\``,
+    options: { ...redisOptions, ...within('sentinel', sentinelOptions) },
   },
   { heading: '`openMemory`', intro: '`memory:name/namespace`', options: memoryOptions },
   {
@@ -169,7 +172,7 @@ function sectionText(
   ];
   const rows = Object.entries(options).map(([name, help]) => [
     `\`${name}\``,
-    ...(isStore ? [help.parameter === undefined ? '' : `\`${help.parameter}\``] : []),
+    ...(isStore ? [(help.parameter ?? '').replaceAll(/\w+/g, '`$&`')] : []),
     `\`${help.type}\``,
     shown(help.fallback),
     rangeOf(help),

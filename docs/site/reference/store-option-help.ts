@@ -4,7 +4,7 @@ import type { ConsulOptions } from '@incumbent/consul';
 import type { EtcdOptions, KeepaliveOptions } from '@incumbent/etcd';
 import type { ConnectOptions, MemoryOptions, MemoryServerOptions } from '@incumbent/memory';
 import type { TlsOptions } from '@incumbent/network';
-import type { RedisOptions } from '@incumbent/redis';
+import type { RedisOptions, SentinelOptions } from '@incumbent/redis';
 import type { SqliteOptions } from '@incumbent/sqlite';
 import type { ZookeeperOptions } from '@incumbent/zookeeper';
 import type { OptionHelp, OptionTable } from './option-help.ts';
@@ -222,8 +222,46 @@ export const consulOptions: OptionTable<ConsulOptions> = {
   clock,
 };
 
+export const sentinelOptions: OptionTable<SentinelOptions> = {
+  endpoints: {
+    ...endpoints(26_379),
+    meaning: 'The Sentinels: the hosts of the URL. The default port is 26379.',
+  },
+  master: {
+    type: 'string',
+    range: 'names of `A-Z a-z 0-9 . _ -`',
+    meaning: 'The name under which the Sentinels watch the primary, such as `mymaster`.',
+    parameter: 'master',
+  },
+  credentials: {
+    type: '{ username?, password }',
+    fallback: 'none',
+    meaning:
+      'The user of the Sentinels, or only a password. The user of the URL is for the servers.',
+    parameter: 'sentinelUsername, sentinelPassword',
+  },
+  tls: {
+    type: 'TlsOptions',
+    fallback: 'no TLS',
+    meaning:
+      'Connects to the Sentinels with TLS. With `rediss+sentinel://`, it has the certificates of ' +
+      'the servers, and `sentinelTls=false` leaves TLS out.',
+    parameter: 'sentinelTls',
+  },
+};
+
 export const redisOptions: OptionTable<RedisOptions> = {
-  endpoints: endpoints(6379),
+  endpoints: {
+    ...endpoints(6379),
+    meaning:
+      'A server and its replicas, or servers of a cluster, of which one is enough. Each is `host` ' +
+      'or `host:port`. The default port is 6379. Left out with `sentinel`.',
+  },
+  sentinel: {
+    type: 'SentinelOptions',
+    fallback: 'none',
+    meaning: 'Sentinels, which name the current primary, by the options `sentinel.…`.',
+  },
   namespace,
   db: {
     type: 'number',
@@ -241,7 +279,7 @@ export const redisOptions: OptionTable<RedisOptions> = {
   connectTimeoutMs,
   connect: {
     ...connect,
-    meaning: 'Opens the byte stream to a server, for a tunnel, or to find the server by Sentinel.',
+    meaning: 'Opens the byte stream to a server or to a Sentinel, for a tunnel.',
   },
   clock,
 };

@@ -47,9 +47,13 @@ const adapters: ReadonlyMap<string, Adapter> = new Map([
   ['postgresql', postgres],
   ['redis', redis],
   ['rediss', redis],
+  ['redis+sentinel', redis],
+  ['rediss+sentinel', redis],
   ['sqlite', sqlite],
   ['valkey', redis],
   ['valkeys', redis],
+  ['valkey+sentinel', redis],
+  ['valkeys+sentinel', redis],
   ['zookeeper', zookeeper],
   ['zookeepers', zookeeper],
 ]);
@@ -78,6 +82,7 @@ const MAX_PAUSE_MS = 5_000;
  * - `etcd://host:2379,host2:2379/my-app`, `zookeeper://host:2181/my-app`,
  *   `consul://:token@host:8500/my-app`, `redis://user:password@host/my-app`, `valkey://…`; with an
  *   `s` for TLS (`etcds:`, `rediss:`, …);
+ * - `redis+sentinel://user:password@sentinel1,sentinel2/my-app?master=mymaster`;
  * - `postgres://user:password@host/database?namespace=my-app`; with `sslmode=verify-full` for TLS;
  * - `kubernetes:` in a pod, `kubernetes://context/namespace/prefix` outside;
  * - `sqlite:./state.db` for the processes of one host;

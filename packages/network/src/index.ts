@@ -33,7 +33,6 @@ export {
 export { dial } from './connect/dial.ts';
 export { endpointName, isLoopback, parseEndpoint, parseEndpoints, type Endpoint } from './connect/endpoint.ts';
 export { openFirst, type OpenFirstOptions } from './connect/open-first.ts';
-export { openInTurn, type OpenInTurnOptions } from './connect/open-in-turn.ts';
 export { connectSocket, type Connect, freeChunk, FREED_CHUNK_BYTES, type SocketOptions } from './connect/socket.ts';
 export { certificatesOf, checkTls, readsFiles, type Pem, type PemFile, type TlsOptions } from './connect/tls.ts';
 export { judgeNotConnected, type NotConnected, type NotConnectedReason } from './errors/not-connected.ts';
@@ -55,7 +54,7 @@ export {
   UNFORESEEN,
 } from './errors/store-errors.ts';
 export { describeError, errorCode, isDistrust, judgeSocket, type Verdict } from './errors/verdict.ts';
-export { accessOf, optionsIn } from './options/access.ts';
+export { accessOf, optionsIn, plainTls } from './options/access.ts';
 export { revocationOf } from './options/revocation.ts';
 export {
   checkCredentials,

@@ -1,4 +1,4 @@
 export type { Connect, Endpoint, Pem, PemFile, TlsOptions } from '@incumbent/network';
 export type { Credentials } from './client/greeting.ts';
 export { openRedis } from './open.ts';
-export type { RedisOptions } from './options.ts';
+export type { RedisOptions, SentinelOptions } from './options.ts';

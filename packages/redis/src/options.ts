@@ -3,10 +3,13 @@
 import type { Clock } from '@incumbent/core';
 import { checkKnown, checkNumber, invalidOption, invalidSecret, invalidText, isUrl, urlText } from '@incumbent/core/adapter';
 import {
+  checkTls,
   type Connect,
+  connectSocket,
   type Endpoint,
   given,
   parseEndpoints,
+  plainTls,
   readSharedOptions,
   type SharedSettings,
   StoreUrl,
@@ -15,6 +18,7 @@ import {
 } from '@incumbent/network';
 
 import type { Credentials } from './client/greeting.ts';
+import type { SentinelSettings } from './client/sentinel.ts';
 
 /**
  * The options of a store on a Redis or Valkey server. `openRedis` checks them, and rejects with
@@ -22,11 +26,17 @@ import type { Credentials } from './client/greeting.ts';
  */
 export interface RedisOptions {
   /**
-   * A server and its replicas, or the servers of a cluster, each as `host` or `host:port`. At least
+   * A server and its replicas, or servers of a cluster, each as `host` or `host:port`. At least
    * one. The port is 6379 if left out. The store uses the server that accepts the namespace's
-   * writes.
+   * writes. Of a cluster, one server is enough: the store follows `MOVED`. Give either `endpoints`
+   * or `sentinel`.
    */
-  readonly endpoints: readonly string[];
+  readonly endpoints?: readonly string[];
+  /**
+   * Sentinels, which name the current primary. The store asks one whenever it connects, and the
+   * next one if it does not answer, or if the server that it named accepts no writes.
+   */
+  readonly sentinel?: SentinelOptions;
   /**
    * The prefix of all keys: names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`. Default `incumbent`.
    */
@@ -42,24 +52,39 @@ export interface RedisOptions {
   /** A user of Redis's own, or a password alone. Default: no login. */
   readonly credentials?: Credentials;
   /**
-   * Opens the byte stream to a server, in place of TCP or TLS. The store calls it whenever it has
-   * no connection: for a tunnel, or to find the current server by Sentinel or by a cluster's slots.
+   * Opens the byte stream to a server or to a Sentinel, in place of TCP or TLS: for a tunnel. The
+   * store calls it whenever it has no connection.
    */
   readonly connect?: Connect;
   /** For tests. Default: the system's clock. */
   readonly clock?: Clock;
 }
 
+/** How to find the current primary by Sentinels. */
+export interface SentinelOptions {
+  /** The Sentinels, each as `host` or `host:port`. At least one. The port is 26379 if left out. */
+  readonly endpoints: readonly string[];
+  /** The name under which the Sentinels watch the primary, such as `mymaster`. */
+  readonly master: string;
+  /** The user of the Sentinels themselves, or a password alone. Default: no login. */
+  readonly credentials?: Credentials;
+  /** Connects to the Sentinels by TLS if present. Default: no TLS, whatever the servers have. */
+  readonly tls?: TlsOptions;
+}
+
 /** The options with their defaults. */
 export interface RedisSettings extends SharedSettings<Connect> {
+  /** Empty if there are Sentinels. */
   readonly endpoints: readonly Endpoint[];
+  readonly sentinel: SentinelSettings | undefined;
   readonly db: number;
   readonly credentials: Credentials | undefined;
 }
 
 const DEFAULT_PORT = 6379;
+const SENTINEL_PORT = 26_379;
 
-const known = ['endpoints', 'namespace', 'db', 'connectTimeoutMs', 'tls', 'credentials', 'connect', 'clock'];
+const known = ['endpoints', 'sentinel', 'namespace', 'db', 'connectTimeoutMs', 'tls', 'credentials', 'connect', 'clock'];
 
 /**
  * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with the system's error for a
@@ -69,21 +94,47 @@ export async function readOptions(input: string | URL | RedisOptions): Promise<R
   return settingsOf(isUrl(input) ? await readUrl(urlText(input)) : input);
 }
 
-function settingsOf(options: RedisOptions): RedisSettings {
+function settingsOf(input: RedisOptions): RedisSettings {
+  const options = portable(input);
   const shared = readSharedOptions(options, { store: 'redis', known });
   const db = checkNumber('db', options.db, 0, { min: 0, max: 65_535 });
   if (!Number.isInteger(db)) throw invalidOption('db', db, 'an integer');
-  const endpoints = parseEndpoints(options.endpoints, DEFAULT_PORT);
-  return { ...shared, endpoints, db, credentials: credentialsOf(options.credentials) };
+  const sentinel = options.sentinel === undefined ? undefined : sentinelOf(options.sentinel, options.connect);
+  if (sentinel !== undefined && options.endpoints !== undefined)
+    throw invalidSecret('endpoints', options.endpoints, 'left out if there is the option sentinel');
+  const endpoints = sentinel === undefined ? parseEndpoints(options.endpoints, DEFAULT_PORT) : [];
+  return { ...shared, endpoints, sentinel, db, credentials: credentialsOf('credentials', options.credentials) };
 }
 
-function credentialsOf(credentials: Credentials | undefined): Credentials | undefined {
+/** The certificates of Sentinels as another process of this machine can read them. */
+function portable(options: RedisOptions): RedisOptions {
+  const { sentinel } = options ?? {};
+  if (typeof sentinel !== 'object' || sentinel === null || sentinel.tls === undefined) return options;
+  checkTls(sentinel.tls);
+  return { ...options, sentinel: { ...sentinel, tls: plainTls(sentinel.tls) } };
+}
+
+function sentinelOf(sentinel: SentinelOptions, connect: Connect | undefined): SentinelSettings {
+  if (typeof sentinel !== 'object' || sentinel === null) throw invalidSecret('sentinel', sentinel, 'an object with endpoints and master');
+  checkKnown('sentinel', sentinel, ['endpoints', 'master', 'credentials', 'tls']);
+  const { master, tls } = sentinel;
+  if (typeof master !== 'string' || !/^[A-Za-z0-9._-]+$/.test(master))
+    throw invalidSecret('sentinel.master', master, 'the name that the Sentinels have for the primary, of A-Z a-z 0-9 . _ -');
+  return {
+    endpoints: parseEndpoints(sentinel.endpoints, SENTINEL_PORT),
+    master,
+    credentials: credentialsOf('sentinel.credentials', sentinel.credentials),
+    connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, { tls }, signal)),
+  };
+}
+
+function credentialsOf(option: string, credentials: Credentials | undefined): Credentials | undefined {
   if (credentials === undefined) return undefined;
-  checkKnown('credentials', credentials, ['username', 'password']);
+  checkKnown(option, credentials, ['username', 'password']);
   const { username, password } = credentials;
   if (username !== undefined && (typeof username !== 'string' || username === ''))
-    throw invalidSecret('credentials.username', username, 'a name, or left out');
-  if (typeof password !== 'string') throw invalidSecret('credentials.password', password, 'a string');
+    throw invalidSecret(`${option}.username`, username, 'a name, or left out');
+  if (typeof password !== 'string') throw invalidSecret(`${option}.password`, password, 'a string');
   return credentials;
 }
 
@@ -95,7 +146,20 @@ const SHAPE: StoreUrlShape = {
   schemes: ['redis', 'valkey'],
   secureSchemes: ['rediss', 'valkeys'],
   parameters: ['connectTimeoutMs', 'db'],
-  example: 'redis://host:port/namespace, or rediss:// for TLS',
+  example: 'redis://host:port/namespace, or rediss:// for TLS; redis+sentinel://… for Sentinels',
+};
+
+/**
+ * `redis+sentinel://user:password@sentinel1:26379,sentinel2/namespace?master=mymaster`. The user is
+ * the user of the servers; `sentinelUsername` and `sentinelPassword` are for the Sentinels. With
+ * `rediss+sentinel://`, servers and Sentinels speak TLS; `sentinelTls=false` is for Sentinels
+ * without.
+ */
+const SENTINEL_SHAPE: StoreUrlShape = {
+  schemes: ['redis+sentinel', 'valkey+sentinel'],
+  secureSchemes: ['rediss+sentinel', 'valkeys+sentinel'],
+  parameters: [...SHAPE.parameters, 'master', 'sentinelUsername', 'sentinelPassword', 'sentinelTls'],
+  example: 'redis+sentinel://host:port/namespace?master=mymaster, or rediss+sentinel:// for TLS',
 };
 
 /** Other clients read `redis://host/0` as the number of a database. */
@@ -103,9 +167,28 @@ const NO_DATABASE = 'a name that is not only digits: for a database write redis:
 
 /** Rejects if a file that the parameters `ca`, `cert` and `key` name cannot be read. */
 export async function readUrl(text: string): Promise<RedisOptions> {
-  const url = new StoreUrl(text, SHAPE);
+  const isSentinel = /^[a-z]+\+sentinel:/.test(text);
+  const url = new StoreUrl(text, isSentinel ? SENTINEL_SHAPE : SHAPE);
   if (/^\d+$/.test(url.namespace)) throw invalidText('namespace', url.namespace, NO_DATABASE);
-  return { endpoints: url.hosts, ...url.sharedOptions, ...given({ db: url.number('db'), credentials: credentialsIn(url) }) };
+  const servers = isSentinel ? { sentinel: sentinelIn(url) } : { endpoints: url.hosts };
+  return { ...servers, ...url.sharedOptions, ...given({ db: url.number('db'), credentials: credentialsIn(url) }) };
+}
+
+function sentinelIn(url: StoreUrl): SentinelOptions {
+  const master = url.text('master');
+  if (master === undefined) throw invalidText('master', master, 'the name of the primary, as in ?master=mymaster');
+  const [username, password] = [url.text('sentinelUsername'), url.text('sentinelPassword')];
+  if (username !== undefined && password === undefined) throw invalidText('sentinelPassword', password, 'given with sentinelUsername');
+  const credentials = password === undefined ? undefined : { password, ...given({ username }) };
+  const isSecure = url.oneOf('sentinelTls', ['true', 'false']) ?? String(url.isSecure);
+  if (isSecure === 'true' && !url.isSecure) throw invalidText('sentinelTls', isSecure, 'true only with rediss+sentinel://');
+  return { endpoints: url.hosts, master, ...given({ credentials, tls: isSecure === 'true' ? sentinelTls(url.tls()) : undefined }) };
+}
+
+/** The parameter `servername` is the name of the servers. */
+function sentinelTls(tls: TlsOptions | undefined): TlsOptions {
+  const { servername: _, ...rest } = tls ?? {};
+  return rest;
 }
 
 /** `user:password`, or `:password` for a server that has only a password. */

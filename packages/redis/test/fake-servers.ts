@@ -6,6 +6,7 @@ import { ManualClock } from '@incumbent/memory';
 import { type Endpoint, endpointName } from '@incumbent/network';
 
 import { Client, type ClientOptions } from '../src/client/client.ts';
+import { listedServers } from '../src/client/servers.ts';
 import { mildestError } from '../src/errors.ts';
 import { Reader } from '../src/protocol/reader.ts';
 import { isList, type Reply } from '../src/protocol/resp.ts';
@@ -79,6 +80,11 @@ function wordsOf(reply: Reply): readonly string[] {
   return isList(reply) ? Array.from(reply, (word) => (word instanceof Uint8Array ? Buffer.from(word).toString() : '')) : [];
 }
 
+export interface FakeClientOptions extends Partial<ClientOptions> {
+  /** Default: one server. */
+  readonly endpoints?: readonly Endpoint[];
+}
+
 /** Every endpoint is a server with the same answers. */
 export class FakeServers {
   readonly clock = new ManualClock();
@@ -112,10 +118,10 @@ export class FakeServers {
     return near;
   };
 
-  client(options: Partial<ClientOptions> = {}): Client {
+  client({ endpoints = [{ host: 'one', port: 1 }], ...options }: FakeClientOptions = {}): Client {
     return new Client({
       clock: this.clock,
-      endpoints: [{ host: 'one', port: 1 }],
+      servers: listedServers(endpoints),
       connect: this.connect,
       credentials: undefined,
       db: 0,

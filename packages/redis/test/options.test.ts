@@ -59,6 +59,58 @@ describe('a URL', () => {
   ]);
 });
 
+describe('a URL of Sentinels', () => {
+  it('names the Sentinels, the primary, the user of the servers and the user of the Sentinels', async () => {
+    const url = `redis+sentinel://alice:s%40crt@${THREE_SERVERS}/team/app?master=mymaster&sentinelUsername=bob&sentinelPassword=p%2Bw&db=2`;
+    expect(await readUrl(url)).toEqual({
+      sentinel: { endpoints: THREE_SERVERS.split(','), master: 'mymaster', credentials: { username: 'bob', password: 'p+w' } },
+      namespace: 'team/app',
+      credentials: { username: 'alice', password: 's@crt' },
+      db: 2,
+    });
+    expect(await readOptions(url)).toMatchObject({ endpoints: [], sentinel: { endpoints: threeServers(26_379), master: 'mymaster' } });
+  });
+
+  it('with an s in the scheme means TLS for servers and Sentinels, unless sentinelTls=false', () =>
+    withCertificateFile(async (ca) => {
+      const url = `rediss+sentinel://one?master=m&ca=${ca}&servername=redis.internal`;
+      const both = await readUrl(url);
+      expect(both.tls).toMatchObject({ servername: 'redis.internal' });
+      expect(both.sentinel?.tls).toEqual({ ca: both.tls?.ca });
+      const servers = await readUrl(`${url}&sentinelTls=false`);
+      expect(servers.tls).toEqual(both.tls);
+      expect(servers.sentinel).not.toHaveProperty('tls');
+    }));
+
+  refusesUrls(openRedis, 'redis+sentinel', [
+    ['no primary', 'redis+sentinel://one'],
+    ['a primary with a bad character', 'redis+sentinel://one?master=a%20b'],
+    ['a user of the Sentinels without a password', 'redis+sentinel://one?master=m&sentinelUsername=secret'],
+    ['TLS for the Sentinels alone', 'redis+sentinel://one?master=m&sentinelTls=true'],
+    ['a word for sentinelTls that is none', 'rediss+sentinel://one?master=m&sentinelTls=maybe'],
+  ]);
+});
+
+describe('options with Sentinels', () => {
+  it('reach another process of this machine, with bytes of certificates as text', async () => {
+    const ca = new TextEncoder().encode('PEM');
+    const { access } = await readOptions({ sentinel: { endpoints: ['one'], master: 'm', tls: { ca } } });
+    expect(JSON.parse(access ?? '')).toEqual({ sentinel: { endpoints: ['one'], master: 'm', tls: { ca: 'PEM' } } });
+  });
+});
+
+const SENTINEL = { endpoints: ['one'], master: 'mymaster' };
+
+refusesOptions(readOptions, { sentinel: SENTINEL }, [
+  ['servers and Sentinels', { sentinel: SENTINEL, endpoints: ['one'] }],
+  ['no Sentinel', { sentinel: { ...SENTINEL, endpoints: [] } }],
+  ['no primary', { sentinel: { endpoints: ['one'] } }],
+  ['a Sentinel that is none', { sentinel: 'one' }],
+  ['an unknown option of Sentinels', { sentinel: { ...SENTINEL, name: 'mymaster' } }],
+  ['a certificate of Sentinels without its key', { sentinel: { ...SENTINEL, tls: { cert: 'x' } } }],
+  ['no password of the Sentinels', { sentinel: { ...SENTINEL, credentials: { username: 'a' } } }],
+]);
+
 refusesOptions(readOptions, { endpoints: ['one'] }, [
   ['no servers', { endpoints: [] }],
   ['the same server twice', { endpoints: ['one', 'one:6379'] }],

@@ -37,6 +37,7 @@ export { startPostgresCluster, type PostgresClusterOptions } from './servers/pos
 export { requirePgBouncer, startPgBouncer, type PoolerOptions } from './servers/postgres/pooler.ts';
 export { startPostgres } from './servers/postgres/server.ts';
 export type { Postgres, PostgresCluster, PostgresOptions, PostgresServer } from './servers/postgres/types.ts';
+export { startSentinels, type RedisSentinels, type SentinelsOptions } from './servers/redis/sentinels.ts';
 export { startRedis } from './servers/redis/server.ts';
 export type { Redis, RedisOptions, RedisServer } from './servers/redis/types.ts';
 export {

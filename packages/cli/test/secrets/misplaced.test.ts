@@ -64,15 +64,26 @@ const passwords = [
   `[${MARKER}]@`,
 ];
 
-describe.each(['postgres', 'postgresql', 'redis', 'rediss', 'valkey', 'etcd', 'zookeeper', 'consul', 'sqlite', 'memory', 'mysql', 'REDIS'])(
-  'a URL of %s',
-  (scheme) => {
-    it.each(passwords)('does not show the password %j', async (password) => {
-      const user = scheme === 'consul' ? '' : 'app';
-      for (const said of await saidOf(`${scheme}://${user}:${password}@127.0.0.1:1/my-app`)) expect(said).not.toContain(MARKER);
-    });
-  },
-);
+describe.each([
+  'postgres',
+  'postgresql',
+  'redis',
+  'rediss',
+  'redis+sentinel',
+  'valkey',
+  'etcd',
+  'zookeeper',
+  'consul',
+  'sqlite',
+  'memory',
+  'mysql',
+  'REDIS',
+])('a URL of %s', (scheme) => {
+  it.each(passwords)('does not show the password %j', async (password) => {
+    const user = scheme === 'consul' ? '' : 'app';
+    for (const said of await saidOf(`${scheme}://${user}:${password}@127.0.0.1:1/my-app`)) expect(said).not.toContain(MARKER);
+  });
+});
 
 it.each([
   `app:${MARKER}@127.0.0.1:1`,

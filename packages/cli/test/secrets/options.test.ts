@@ -16,7 +16,7 @@ import {
 import { openEtcd, type Credentials, type EtcdOptions, type KeepaliveOptions } from '@incumbent/etcd';
 import { openMemory, type MemoryOptions, type MemoryServerOptions } from '@incumbent/memory';
 import { openPostgres, type PostgresOptions, type PostgresPoolOptions } from '@incumbent/postgres';
-import { openRedis, type RedisOptions } from '@incumbent/redis';
+import { openRedis, type RedisOptions, type SentinelOptions } from '@incumbent/redis';
 import { openSqlite, type SqliteOptions } from '@incumbent/sqlite';
 import { failureOf, MARKER, misplacedIn, type OptionTable, showing, tracesOf } from '@incumbent/test-support/traces';
 import { openZookeeper, type ZookeeperOptions } from '@incumbent/zookeeper';
@@ -53,7 +53,8 @@ const tls: OptionTable<TlsOptions> = {
   rejectUnauthorized: 'described',
 };
 const link = { namespace: 'shown', connectTimeoutMs: 'described', tls: 'described', connect: 'described', clock: 'described' } as const;
-const redis: OptionTable<RedisOptions> = { ...link, endpoints: 'shown', db: 'described', credentials: 'described' };
+const redis: OptionTable<RedisOptions> = { ...link, endpoints: 'shown', sentinel: 'described', db: 'described', credentials: 'described' };
+const sentinel: OptionTable<SentinelOptions> = { endpoints: 'shown', master: 'described', credentials: 'described', tls: 'described' };
 const etcd: OptionTable<EtcdOptions> = {
   namespace: 'shown',
   connectTimeoutMs: 'described',
@@ -127,6 +128,7 @@ const keepalive: OptionTable<KeepaliveOptions> = { intervalMs: 'described', time
 /** Nothing listens at this address. */
 const NOWHERE = '127.0.0.1:1';
 const servers = { endpoints: [NOWHERE], connectTimeoutMs: 100 };
+const watched = { sentinel: { endpoints: [NOWHERE], master: 'm' }, connectTimeoutMs: 100 };
 const login = { ...servers, credentials: { username: 'app', password: 'x' } };
 const agent = { endpoint: NOWHERE, connectTimeoutMs: 100 };
 
@@ -144,6 +146,8 @@ type Row = readonly [
 
 const rows: readonly Row[] = [
   ['redis', openRedis, servers, undefined, redis],
+  ['redis', openRedis, watched, undefined, redis],
+  ['redis', openRedis, { connectTimeoutMs: 100 }, 'sentinel', sentinel],
   ['postgres', openPostgres, login, undefined, postgres],
   ['postgres', openPostgres, { pool: { connect: () => Promise.reject(new Error('nobody')) } }, undefined, pooled],
   ['etcd', openEtcd, servers, undefined, etcd],
@@ -173,6 +177,8 @@ const parts: readonly (readonly [scheme: string, part: string, url: string])[] =
   'postgres',
   'redis',
   'rediss',
+  'redis+sentinel',
+  'rediss+sentinel',
   'valkey',
   'etcd',
   'etcds',
@@ -206,21 +212,32 @@ describe('a URL', () => {
   });
 
   // An adapter that rejects a parameter lists those that it knows, so none can be missing here.
-  it.each(['postgres', 'redis', 'rediss', 'valkeys', 'etcd', 'etcds', 'zookeeper', 'zookeepers', 'consul', 'consuls', 'sqlite'])(
-    'of %s shows the value of no parameter',
-    async (scheme) => {
-      const start = scheme === 'sqlite' ? 'sqlite:/none/state.db' : `${scheme}://${scheme === 'postgres' ? 'app@' : ''}${NOWHERE}`;
-      const refusal = String(await failureOf(() => openStore(`${start}?none=1`)));
-      const names = /must be one of (?<names>.*)$/.exec(refusal)?.groups?.['names']?.split(', ') ?? [];
-      expect(names).toContain('connectTimeoutMs');
-      for (const name of names) {
-        // A namespace is shown, unless it looks like a URL with credentials.
-        const values = name === 'namespace' ? [] : [MARKER, `12${MARKER}`];
-        for (const value of [...values, `a:${MARKER}%40`, `redis:%2F%2F:${MARKER}`])
-          expect(showing(await saidBy(() => openStore(`${start}?connectTimeoutMs=100&${name}=${value}`)))).toEqual([]);
-      }
-    },
-  );
+  it.each([
+    'postgres',
+    'redis',
+    'rediss',
+    'redis+sentinel',
+    'rediss+sentinel',
+    'valkeys',
+    'etcd',
+    'etcds',
+    'zookeeper',
+    'zookeepers',
+    'consul',
+    'consuls',
+    'sqlite',
+  ])('of %s shows the value of no parameter', async (scheme) => {
+    const start = scheme === 'sqlite' ? 'sqlite:/none/state.db' : `${scheme}://${scheme === 'postgres' ? 'app@' : ''}${NOWHERE}`;
+    const refusal = String(await failureOf(() => openStore(`${start}?none=1`)));
+    const names = /must be one of (?<names>.*)$/.exec(refusal)?.groups?.['names']?.split(', ') ?? [];
+    expect(names).toContain('connectTimeoutMs');
+    for (const name of names) {
+      // A namespace is shown, unless it looks like a URL with credentials.
+      const values = name === 'namespace' ? [] : [MARKER, `12${MARKER}`];
+      for (const value of [...values, `a:${MARKER}%40`, `redis:%2F%2F:${MARKER}`])
+        expect(showing(await saidBy(() => openStore(`${start}?connectTimeoutMs=100&${name}=${value}`)))).toEqual([]);
+    }
+  });
 });
 
 const memberOptions: OptionTable<MemberOptions> = {

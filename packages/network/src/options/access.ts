@@ -18,7 +18,7 @@ interface NetworkOptions {
 /** Undefined if the options contain functions, which another process cannot get. */
 export function accessOf({ connect, clock, tls, ...plain }: NetworkOptions): string | undefined {
   if (connect !== undefined || clock !== undefined) return undefined;
-  return JSON.stringify(tls === undefined ? plain : { ...plain, tls: mapPem(tls, plainPem) });
+  return JSON.stringify(tls === undefined ? plain : { ...plain, tls: plainTls(tls) });
 }
 
 /** The options in a text of `accessOf`. Check them like options of a user. */
@@ -30,6 +30,11 @@ export function optionsIn<T extends object>(access: string): T {
 
 function isObject<T extends object>(value: unknown): value is T {
   return typeof value === 'object' && value !== null;
+}
+
+/** The options as another process of this machine can use them, also through JSON. */
+export function plainTls(tls: TlsOptions): TlsOptions {
+  return mapPem(tls, plainPem);
 }
 
 /** PEM as text, and paths as absolute: the other process may have another working directory. */

@@ -11,7 +11,7 @@ import { certificatesOf, type TlsOptions } from '../connect/tls.ts';
 import { given, type Given, type SharedOptions, type UserCredentials } from './store-options.ts';
 
 const SHAPE =
-  /^(?<scheme>[a-z]+):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@:/?#][^@/?#]*)(?:\/(?<namespace>[^@?#]*))?(?:\?(?<query>[^@#]*))?$/;
+  /^(?<scheme>[a-z+]+):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@:/?#][^@/?#]*)(?:\/(?<namespace>[^@?#]*))?(?:\?(?<query>[^@#]*))?$/;
 
 /** Added to the message if the credentials may be the reason why a URL cannot be read. */
 const ENCODING = 'in a user and a password, write @ as %40, / as %2F, ? as %3F, # as %23, and % as %25';

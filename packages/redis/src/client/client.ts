@@ -4,27 +4,19 @@
  */
 
 import type { Clock } from '@incumbent/core';
-import {
-  Attempt,
-  type AttemptOptions,
-  Calls,
-  type Connect,
-  describeError,
-  dial,
-  type Endpoint,
-  endpointName,
-  openInTurn,
-  SharedAllowance,
-} from '@incumbent/network';
+import { type Attempt, type AttemptOptions, Calls, type Connect, type Endpoint, endpointName, SharedAllowance } from '@incumbent/network';
 
-import { connectionRefused, ExchangeError, isAnswer, notConnected } from '../protocol/failure.ts';
-import type { Reply } from '../protocol/resp.ts';
-import { Connection } from './connection.ts';
-import { greet, type Greeting } from './greeting.ts';
+import { answerIn, connectionRefused, ExchangeError, isAnswer } from '../protocol/failure.ts';
+import type { ErrorReply, Reply } from '../protocol/resp.ts';
+import type { Connection } from './connection.ts';
+import type { Greeting } from './greeting.ts';
+import { openConnection } from './open-connection.ts';
+import { type FindServers, MAX_REDIRECTIONS, movedTo, type StartingPoint } from './servers.ts';
 
 export interface ClientOptions extends Greeting {
   readonly clock: Clock;
-  readonly endpoints: readonly Endpoint[];
+  /** Asked whenever the client has no connection. */
+  readonly servers: FindServers;
   readonly connect: Connect;
   /** The longest time for one server to accept a connection and to answer the greeting. */
   readonly dialTimeoutMs: number;
@@ -60,11 +52,9 @@ export class Client {
   readonly #retired = new Set<Connection>();
   #connection: Connection | undefined;
   #dialing: Promise<Connection> | undefined;
-  /**
-   * The index of the server to dial first: the one that served last, or the next one after it
-   * refused a request.
-   */
-  #first = 0;
+  /** The server of the last connection. */
+  #endpoint: Endpoint | undefined;
+  #start: StartingPoint | undefined;
 
   constructor(options: ClientOptions) {
     this.#options = options;
@@ -109,7 +99,7 @@ export class Client {
     try {
       return await exchange(connection);
     } catch (error) {
-      if (isAnswer(error, ...TRY_ANOTHER_SERVER)) this.#switchServer(connection, connectionRefused(error.failure.answer, error));
+      if (isAnswer(error, ...TRY_ANOTHER_SERVER)) this.#switchServer(connection, error.failure.answer, error);
       throw error;
     }
   }
@@ -145,9 +135,13 @@ export class Client {
    * Several requests may get the same answer. Only the first one moves on to the next server, so
    * that none is skipped.
    */
-  #switchServer(connection: Connection, why: ExchangeError): void {
-    if (this.#connection === connection) this.#first = (this.#first + 1) % this.#options.endpoints.length;
-    this.#retire(connection, why);
+  #switchServer(connection: Connection, answer: ErrorReply, error: ExchangeError): void {
+    const from = this.#endpoint;
+    if (this.#connection === connection && from !== undefined) {
+      const target = movedTo(answer.text, from);
+      this.#start = target === undefined ? { after: from } : { at: target };
+    }
+    this.#retire(connection, connectionRefused(answer, error));
   }
 
   #retire(connection: Connection, why: ExchangeError): void {
@@ -159,52 +153,54 @@ export class Client {
 
   /** Tries one server after the other until one accepts writes. */
   async #dial(): Promise<Connection> {
-    const { endpoints, pickError } = this.#options;
-    return openInTurn(endpoints, {
-      first: this.#first,
-      signal: this.#closing.signal,
-      open: (endpoint) => this.#open(endpoint),
-      keep: (connection, index) => {
-        this.#connection = connection;
-        this.#first = index;
-      },
-      discard: (connection) => connection.end(closed(false)),
-      pickError,
-    });
+    const failures: unknown[] = [];
+    const tried = new Set<string>();
+    try {
+      for await (const endpoint of this.#options.servers(this.#start, this.#closing.signal)) {
+        const connection = await this.#follow(endpoint, tried, failures);
+        if (connection !== undefined) return connection;
+      }
+    } catch (error) {
+      failures.push(error);
+    }
+    this.#closing.signal.throwIfAborted();
+    throw this.#options.pickError(failures);
+  }
+
+  /**
+   * Tries a server, and the servers to which it redirects. Undefined if none accepts writes; the
+   * errors are then among the failures.
+   */
+  async #follow(first: Endpoint, tried: Set<string>, failures: unknown[]): Promise<Connection | undefined> {
+    let endpoint: Endpoint | undefined = first;
+    for (let left = MAX_REDIRECTIONS; endpoint !== undefined && left >= 0; left -= 1) {
+      const name = endpointName(endpoint);
+      if (tried.has(name)) return undefined;
+      tried.add(name);
+      try {
+        return await this.#open(endpoint);
+      } catch (error) {
+        this.#closing.signal.throwIfAborted();
+        failures.push(error);
+        endpoint = movedTo(answerIn(error)?.text ?? '', endpoint);
+      }
+    }
+    return undefined;
   }
 
   async #open(endpoint: Endpoint): Promise<Connection> {
-    const { clock, connect, dialTimeoutMs, onPush } = this.#options;
-    const attempt = new Attempt(clock, { timeoutMs: dialTimeoutMs, signal: this.#closing.signal, background: true }, ExchangeError);
-    let connection: Connection | undefined;
-    try {
-      const stream = await dial(connect, endpoint, attempt.signal).catch((error: unknown) => {
-        throw attempt.signal.aborted ? error : notConnected('unreachable', describeError(error), error);
-      });
-      connection = new Connection(stream, clock, { onPush, answers: this.#answers });
-      await attempt.wait(greet(connection, this.#options));
-      return connection;
-    } catch (error) {
-      connection?.end(new ExchangeError({ kind: 'cut' }, 'the connection was given up'));
-      throw withEndpoint(endpoint, error, dialTimeoutMs);
-    } finally {
-      attempt.end();
-    }
+    const { clock, connect, dialTimeoutMs: timeoutMs, onPush } = this.#options;
+    const [signal, answers] = [this.#closing.signal, this.#answers];
+    const connection = await openConnection(endpoint, { clock, connect, greeting: this.#options, timeoutMs, signal, onPush, answers });
+    if (this.closed) connection.end(closed(false));
+    signal.throwIfAborted();
+    this.#connection = connection;
+    this.#endpoint = endpoint;
+    this.#start = { at: endpoint };
+    return connection;
   }
 }
 
 function closed(sent: boolean): ExchangeError {
   return new ExchangeError({ kind: 'closed', sent }, 'the store was closed');
-}
-
-/** Puts the address into the message, because there may be several servers. */
-function withEndpoint(endpoint: Endpoint, error: unknown, timeoutMs: number): unknown {
-  if (!(error instanceof ExchangeError)) return error;
-  const { failure, message, cause } = error;
-  if (failure.kind === 'timeout')
-    return notConnected(
-      'silent',
-      `${endpointName(endpoint)}: no answer within ${timeoutMs} ms; a server that is not Redis, or that expects no TLS, may do this`,
-    );
-  return failure.kind === 'notConnected' ? new ExchangeError(failure, `${endpointName(endpoint)}: ${message}`, cause) : error;
 }

@@ -16,17 +16,24 @@ import { permissionsScript } from '../scripts/permissions.ts';
 import { runScript } from '../scripts/script.ts';
 import { Client } from './client.ts';
 import type { Connection } from './connection.ts';
+import { sentinelServers } from './sentinel.ts';
+import { listedServers } from './servers.ts';
 
 /** `onPush` receives the messages of the server that answer no request. */
 export function createClient(settings: RedisSettings, onPush: (reply: Reply) => void): Client {
-  const { connectTimeoutMs, endpoints } = settings;
+  const { clock, connectTimeoutMs, endpoints, sentinel } = settings;
   const keyspace = keyspaceOf(settings);
+  // All servers fit into the time for opening, so that the error can say of each one how it failed.
+  // Besides the Sentinels, there is the server that they name.
+  const dials = sentinel === undefined ? endpoints.length : sentinel.endpoints.length + 1;
+  const dialTimeoutMs = Math.floor(Math.min((0.9 * connectTimeoutMs) / dials, DIAL_TIMEOUT_MS));
+  const pickError = mildestError;
   return new Client({
     ...settings,
-    // All servers fit into the time for opening, so that the error can say of each one how it
-    // failed.
-    dialTimeoutMs: Math.floor(Math.min((0.9 * connectTimeoutMs) / endpoints.length, DIAL_TIMEOUT_MS)),
-    pickError: mildestError,
+    servers:
+      sentinel === undefined ? listedServers(endpoints) : sentinelServers({ ...sentinel, clock, timeoutMs: dialTimeoutMs, pickError }),
+    dialTimeoutMs,
+    pickError,
     check: (connection) => checkServer(connection, keyspace),
     onPush,
   });

@@ -20,6 +20,8 @@ export interface Credentials {
 export interface Greeting {
   readonly credentials: Credentials | undefined;
   readonly db: number;
+  /** What must answer. Default: a server. */
+  readonly expects?: 'server' | 'sentinel';
   /** Checks the server further, and rejects if the store cannot use it. Default: no check. */
   readonly check?: (connection: Connection) => Promise<void>;
 }
@@ -34,10 +36,11 @@ const MIN_VERSION = 7;
  * Resolves when the server accepts requests. Rejects with an `ExchangeError` (`notConnected`), or
  * with the error of the check.
  */
-export async function greet(connection: Connection, { credentials, db, check }: Greeting): Promise<void> {
+export async function greet(connection: Connection, { credentials, db, expects, check }: Greeting): Promise<void> {
+  const checkHello = expects === 'sentinel' ? checkSentinel : checkServer;
   try {
     const login = credentials === undefined ? [] : ['AUTH', credentials.username ?? 'default', credentials.password];
-    await connection.request(['HELLO', '3', ...login, 'SETNAME', 'incumbent'], checkServer);
+    await connection.request(['HELLO', '3', ...login, 'SETNAME', 'incumbent'], checkHello);
   } catch (error) {
     throw helloFailed(error);
   }
@@ -56,11 +59,20 @@ export async function checkRole(connection: Connection): Promise<void> {
 }
 
 function checkServer(hello: Reply): void {
-  const [server, version, role] = ['server', 'version', 'role'].map((name) => fieldOf(hello, name));
+  const [server, version, role, mode] = ['server', 'version', 'role', 'mode'].map((name) => fieldOf(hello, name));
   if (version === undefined) throw notConnected('foreign', 'the server is not Redis or Valkey');
+  if (mode === 'sentinel') throw notConnected('foreign', 'it is a Sentinel: name it in redis+sentinel://, or in the option sentinel');
   if (server === 'redis' && Number.parseInt(version, 10) < MIN_VERSION)
     throw notConnected('foreign', `the server is Redis ${version}; version ${MIN_VERSION} or newer is needed`);
   if (role === 'replica') throw notConnected('follower', 'the server is a replica, which accepts no writes');
+}
+
+function checkSentinel(hello: Reply): void {
+  if (fieldOf(hello, 'mode') !== 'sentinel')
+    throw notConnected(
+      'foreign',
+      'it is no Sentinel: a URL for servers begins with redis:// or rediss://, and sentinel.endpoints are Sentinels',
+    );
 }
 
 function fieldOf(map: Reply, name: string): string | undefined {

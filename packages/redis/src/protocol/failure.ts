@@ -36,3 +36,10 @@ export function isAnswer(error: unknown, ...codes: readonly string[]): error is 
   if (!(error instanceof ExchangeError) || error.failure.kind !== 'answer') return false;
   return codes.includes(error.failure.answer.code);
 }
+
+/** The error with which a server answered, also if it is the reason why there is no connection. */
+export function answerIn(error: unknown): ErrorReply | undefined {
+  if (!(error instanceof ExchangeError)) return undefined;
+  const { failure } = error;
+  return failure.kind === 'answer' || failure.kind === 'notConnected' ? failure.answer : undefined;
+}

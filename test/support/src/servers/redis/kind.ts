@@ -1,6 +1,6 @@
 import type { ServerKind } from '../kind.ts';
 import { ctlArgs } from './ctl.ts';
-import { isServing, leadershipOf, versionOf } from './status.ts';
+import { isSentinelServing, isServing, leadershipOf, sentinelVersionOf, versionOf } from './status.ts';
 
 export const redisKind: ServerKind = {
   name: 'Redis',
@@ -8,4 +8,11 @@ export const redisKind: ServerKind = {
   versionOf,
   leadershipOf,
   ctl: (run, _endpoints, server, args) => run('redis-cli', ctlArgs(server, args)),
+};
+
+export const sentinelKind: ServerKind = {
+  ...redisKind,
+  name: 'Redis Sentinel',
+  serves: isSentinelServing,
+  versionOf: sentinelVersionOf,
 };

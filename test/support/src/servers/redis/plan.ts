@@ -28,14 +28,14 @@ export function urlOf({ port, tls }: Pick<ServerPlan, 'port' | 'tls'>): string {
   return `${tls === undefined ? 'redis' : 'rediss'}://${LOOPBACK}:${port}`;
 }
 
-function portFlags({ port, tls, certificates }: ServerPlan): readonly string[] {
+export function portFlags({ port, tls, certificates }: Pick<ServerPlan, 'port' | 'tls' | 'certificates'>): readonly string[] {
   if (certificates === undefined) return ['--port', String(port)];
   const { ca, server } = certificates;
   const own = ['--port', '0', '--tls-port', String(port), '--tls-cert-file', server.cert, '--tls-key-file', server.key];
   return [...own, '--tls-ca-cert-file', ca, '--tls-auth-clients', tls === 'mutual' ? 'yes' : 'no'];
 }
 
-function authFlags({ auth }: ServerPlan): readonly string[] {
+export function authFlags({ auth }: Pick<ServerPlan, 'auth'>): readonly string[] {
   if (auth === undefined) return [];
   const { user, password } = auth;
   const everything = ['on', `>${password}`, '~*', '&*', '+@all'];

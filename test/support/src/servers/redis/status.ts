@@ -16,9 +16,22 @@ export async function isServing(server: Address): Promise<boolean> {
   return (await ask(server, 'PING')).includes('+PONG');
 }
 
+/** Whether a Sentinel serves requests. Sentinels do not know QUIT. */
+export async function isSentinelServing(sentinel: Address): Promise<boolean> {
+  return (await ask(sentinel, 'PING', '')).includes('+PONG');
+}
+
+/** The version that a Sentinel reports. */
+export async function sentinelVersionOf(sentinel: Address): Promise<string> {
+  return versionIn(await ask(sentinel, 'INFO server', ''), sentinel);
+}
+
 /** The version that the server at this address reports. */
 export async function versionOf(server: Address): Promise<string> {
-  const info = await ask(server, 'INFO server');
+  return versionIn(await ask(server, 'INFO server'), server);
+}
+
+function versionIn(info: string, server: Address): string {
   const version = fieldOf(info, 'valkey_version') ?? fieldOf(info, 'redis_version');
   if (version === undefined) throw new Error(`what answers at ${server.url} is no Redis`);
   return version;
@@ -33,12 +46,13 @@ export async function leadershipOf(server: Address): Promise<Leadership> {
  * A server's answer to one command, logged in if there are users: everything that it sends until it
  * closes the connection.
  */
-async function ask({ url, auth, tls }: Address, command: string): Promise<string> {
+async function ask({ url, auth, tls }: Address, command: string, end = 'QUIT\r\n'): Promise<string> {
   const port = Number(new URL(url).port);
   const socket = tls === undefined ? connectPlain(port, LOOPBACK) : connectSecure({ host: LOOPBACK, port, ...(await identity(tls)) });
   socket.setTimeout(ASK_MS, () => socket.destroy(new Error(`${url} does not answer`)));
   const login = auth === undefined ? '' : `AUTH ${auth.user} ${auth.password}\r\n`;
-  socket.write(`${login}${command}\r\nQUIT\r\n`);
+  socket.write(`${login}${command}\r\n${end}`);
+  if (end === '') socket.end();
   return text(socket);
 }
 

@@ -1,0 +1,43 @@
+/** Which servers to dial, and in which order. */
+
+import { type Endpoint, endpointName } from '@incumbent/network';
+
+/** Where to begin: at a server that has served or was named, or after a server that refused. */
+export type StartingPoint = { readonly at: Endpoint } | { readonly after: Endpoint };
+
+/**
+ * Answers the question "which servers shall I dial now?". The client asks whenever it has no
+ * connection, dials one server after the other, and stops at the first one that accepts it. A
+ * server that was named already is skipped. `start` is undefined until a server has accepted the
+ * client. May throw an `ExchangeError` when there are no more servers, or the signal's reason.
+ */
+export type FindServers = (start: StartingPoint | undefined, signal: AbortSignal) => AsyncIterable<Endpoint>;
+
+/**
+ * A fixed list, in turn. Begins with the server that served last, or with the next one after that
+ * server refused a request. The starting point need not be in the list.
+ */
+export function listedServers(endpoints: readonly Endpoint[]): FindServers {
+  return async function* servers(start) {
+    const from = start === undefined ? undefined : 'at' in start ? start.at : start.after;
+    const index = endpoints.findIndex((endpoint) => from !== undefined && endpointName(endpoint) === endpointName(from));
+    const next = index === -1 ? 0 : (index + 1) % endpoints.length;
+    if (start !== undefined && 'at' in start) yield start.at;
+    // Comes back to the server itself last: it may accept requests again.
+    yield* [...endpoints.slice(next), ...endpoints.slice(0, next)];
+  };
+}
+
+/** How many redirections the client follows while it connects once. */
+export const MAX_REDIRECTIONS = 5;
+
+/**
+ * The server that an answer `MOVED <slot> <host>:<port>` names. Undefined if it names none. An
+ * empty host means the host of the server that answered.
+ */
+export function movedTo(text: string, from: Endpoint): Endpoint | undefined {
+  const [, host = '', digits] = /^MOVED \d+ (\S*):(\d{1,5})$/.exec(text) ?? [];
+  const port = Number(digits ?? 0);
+  if (port < 1 || port > 65_535 || host === '?') return undefined;
+  return { host: host === '' ? from.host : host, port };
+}
