@@ -54,7 +54,6 @@ const SECTIONS: readonly Section[] = [
       'etcd',
       'zookeeper',
       'consul',
-      'kubernetes',
       'postgres',
       'redis',
       'memory',

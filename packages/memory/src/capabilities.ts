@@ -5,10 +5,7 @@ import { checkNumber, checkOneOf, invalidOption } from '@incumbent/core/adapter'
 
 /** The capabilities that an option of the server can set. */
 export type CapabilityOptions = Partial<
-  Omit<
-    StoreCapabilities,
-    'expiresWithinMs' | 'expiresOnExitWithinMs' | 'renewalLag' | 'reconnectsWithinMs' | 'watchTellsValues' | 'maxTotalBytes'
-  >
+  Omit<StoreCapabilities, 'expiresWithinMs' | 'expiresOnExitWithinMs' | 'renewalLag' | 'reconnectsWithinMs' | 'watchTellsValues'>
 >;
 
 /** How late the timer that ends a lease may be on a busy machine. */
