@@ -174,7 +174,8 @@ describe.runIf(await requireBrowser())('the page', { timeout: 120_000 }, () => {
     async (width, colorScheme) => {
       await page.setViewportSize({ width, height: 900 });
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      const fits = async (): Promise<boolean> => (await page.evaluate<number>('document.documentElement.scrollWidth')) <= width;
+      await until(fits, { what: `a page of ${width} pixels`, withinMs: WAIT_MS });
       await until(async () => (await cutLabels()).length === 0, { what: 'labels that fit', withinMs: WAIT_MS });
       expect(await accessibilityProblems(page)).toEqual([]);
       await page.screenshot({ path: join(SCREENSHOTS, `kafka-controller-${width}-${colorScheme}.png`), fullPage: true });
