@@ -33,6 +33,8 @@ const aftermath = [
   'a crashed leader is followed',
   'observers agree in the end',
   'observers are told nothing older',
+  // The store goes back to an earlier record without another term.
+  'only another term replaces a leader',
 ];
 
 const everyday: readonly FaultKind[] = ['crash', 'pause', 'cut', 'loseReplies', 'leave'];
