@@ -1,7 +1,7 @@
 /**
  * Planted bugs, each of which the simulator must catch. Otherwise it would miss similar bugs that
  * are not planted. The test first tries the world that caught each bug last, so it needs only a
- * world or two while worlds stay the same. The table in the evidence shows how many worlds each bug
+ * world or two while worlds stay the same, and then the plans of the corpus. The table in the evidence shows how many worlds each bug
  * takes from seed 1 on.
  */
 
@@ -16,7 +16,7 @@ const found = lastFound();
 
 describe('a bug is caught', () => {
   it.for(mutants)('$name: $about', { timeout: 600_000 }, async ({ name }, { signal }) => {
-    const caught = await catchMutant(name, MOST_WORLDS, { first: found.get(name), signal });
+    const caught = await catchMutant(name, MOST_WORLDS, { first: found.get(name), corpus: true, signal });
     expect(caught.by, `not caught in ${caught.worlds} worlds`).toBeDefined();
   });
 

@@ -15,6 +15,8 @@ export interface Caught {
 export interface CatchOptions {
   /** The world to try first. */
   readonly first?: World | undefined;
+  /** Whether to try the plans of the corpus before other worlds. Default: false. */
+  readonly corpus?: boolean;
   /** Ends the process. */
   readonly signal?: AbortSignal;
 }
@@ -23,10 +25,14 @@ export interface CatchOptions {
  * Tries at most `most` worlds. Without a name, runs the unchanged sources. Rejects if the mutant no
  * longer fits the source.
  */
-export async function catchMutant(name: string | undefined, most: number, { first, signal }: CatchOptions = {}): Promise<Caught> {
+export async function catchMutant(
+  name: string | undefined,
+  most: number,
+  { first, corpus = false, signal }: CatchOptions = {},
+): Promise<Caught> {
   const [hook, search] = [import.meta.resolve('./hook.ts'), fileURLToPath(import.meta.resolve('./search.ts'))];
   const planted = name === undefined ? [] : ['--import', hook];
-  const worlds = [String(most), ...(first === undefined ? [] : [first.profile, String(first.seed)])];
+  const worlds = [String(most), corpus ? 'corpus' : '', ...(first === undefined ? [] : [first.profile, String(first.seed)])];
   const options = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', ...planted, search, ...worlds];
   const env = { ...process.env, MUTANT: name, NODE_OPTIONS: '' };
   const { stdout } = await promisify(execFile)(process.execPath, options, { env, signal });
