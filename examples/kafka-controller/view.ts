@@ -28,6 +28,8 @@ const files = {
   '/': ['index.html', 'text/html'],
   '/page.css': ['page.css', 'text/css'],
   '/page.js': ['page.js', 'text/javascript'],
+  '/terms.js': ['terms.js', 'text/javascript'],
+  '/dom.js': ['dom.js', 'text/javascript'],
 } as const;
 
 export class View {

@@ -1,18 +1,15 @@
 /** The page: it hears every broker's events, and shows what they say, the newest of it. */
 
-const WINDOW_MS = 60_000;
+import { by, colourOf, element, keep, seconds, setHidden, setNames, setText } from './dom.js';
+import { reasons, showTime } from './terms.js';
+
 const SILENT_AFTER_MS = 3_000;
 const REFUSALS = 10;
 /** How long a card shows what was refused of its broker. */
 const ON_CARD_MS = 60_000;
-/** The labels of terms and vacancies, in CSS pixels, as the style sheet has them. */
-const LABEL_SIZE = 13;
-const SPAN_PADDING = 18;
-const LABEL_GAP = 8;
 
 /** By address: the stream, what it said last, and when. */
 const streams = new Map();
-const by = (id) => document.getElementById(id);
 
 listenTo(location.origin);
 setInterval(show, 200);
@@ -103,82 +100,6 @@ function showOffice(reign, queue, known) {
   }
   const process = known.find(({ broker }) => broker === reign.broker)?.state;
   setNames(by('line'), process === 'paused' ? `It is paused: its lease runs out. ${next}` : next);
-}
-
-const reasons = {
-  killed: 'it was killed',
-  paused: 'it is paused',
-  expired: 'its lease has run out',
-  resigned: 'it resigned',
-  handover: 'it is handing over',
-  memberClosed: 'it was closed',
-};
-
-function showTime(reigns) {
-  const now = Date.now();
-  const from = now - WINDOW_MS;
-  const spans = reigns.map((reign, index) => ({ ...reign, to: reigns[index + 1]?.at ?? now })).filter(({ to }) => to > from);
-  const percent = (at) => (Math.max(0, at - from) / WINDOW_MS) * 100;
-  keep(
-    by('time'),
-    spans,
-    ({ key }) => key,
-    () => element('div', ''),
-    (node, { at, to, term, broker, reason }) => {
-      const width = percent(to) - percent(at);
-      node.style.left = `${percent(at)}%`;
-      node.style.width = `${width}%`;
-      node.classList.toggle('vacant', broker === null);
-      if (broker !== null) node.style.setProperty('--of', colourOf(broker));
-      node.title = describeSpan({ at, to, term, broker, reason });
-      const labels = broker === null ? [] : [`${term} · ${broker}`, String(term)];
-      setText(node, labels.find((label) => widthOf(label) + SPAN_PADDING <= (width / 100) * by('time').clientWidth) ?? '');
-    },
-  );
-  by('time').setAttribute('aria-label', `In the last minute: ${spans.map(describeSpan).join('; ')}`);
-  showVacancies(
-    spans.filter(({ broker }) => broker === null),
-    percent,
-  );
-}
-
-function describeSpan({ at, to, term, broker, reason }) {
-  if (broker !== null) return `${broker} in term ${term}, ${seconds(to - at)}`;
-  return `vacant for ${seconds(to - at)}, ${reasons[reason] ?? reason ?? 'for a reason that no broker has seen'}`;
-}
-
-/** Labels each vacancy with its length. Leaves out a label that would cover the one before. */
-function showVacancies(vacancies, percent) {
-  const lane = by('vacancies');
-  let end = 0;
-  const labelled = [];
-  for (const { key, at, to } of vacancies) {
-    const text = seconds(to - at);
-    const width = widthOf(text);
-    const middle = ((percent(at) + percent(to)) / 200) * lane.clientWidth;
-    const left = Math.min(Math.max(0, middle - width / 2), lane.clientWidth - width);
-    if (left < end) continue;
-    end = left + width + LABEL_GAP;
-    labelled.push({ key, text, left });
-  }
-  keep(
-    lane,
-    labelled,
-    ({ key }) => key,
-    () => element('span', ''),
-    (node, { text, left }) => {
-      node.style.left = `${left}px`;
-      setText(node, text);
-    },
-  );
-}
-
-const pen = document.createElement('canvas').getContext('2d');
-pen.font = `${LABEL_SIZE}px ${getComputedStyle(document.body).fontFamily}`;
-
-/** The width of a label, in CSS pixels. */
-function widthOf(text) {
-  return pen.measureText(text).width;
 }
 
 function showBrokers(known, context) {
@@ -409,56 +330,4 @@ async function ask(action, broker) {
     }).catch(() => undefined);
     if (answer?.ok === true) return;
   }
-}
-
-/** Brokers keep their colours: seven, and a grey for those beyond. */
-function colourOf(broker) {
-  const number = Number(broker.split('-').at(-1));
-  return number >= 1 && number <= 7 ? `var(--b${number})` : 'var(--b0)';
-}
-
-function seconds(ms) {
-  return ms < 1_000 ? `${Math.max(0, Math.round(ms))} ms` : `${(ms / 1_000).toFixed(1)} s`;
-}
-
-function element(tag, className, text) {
-  const node = document.createElement(tag);
-  if (className !== '') node.className = className;
-  if (text !== undefined) node.textContent = text;
-  return node;
-}
-
-/** Only what changes is touched: focus and selections stay. */
-function setText(node, text) {
-  if (node.textContent !== text) node.textContent = text;
-}
-
-/** As `setText`, but no line breaks within the name of a broker or a partition. */
-function setNames(node, text) {
-  if (node.textContent === text) return;
-  const parts = text.split(/(\b[\w.]+-\d+\b)/);
-  node.replaceChildren(...parts.map((part, index) => (index % 2 === 1 ? element('span', 'unbroken', part) : part)));
-}
-
-function setHidden(node, hidden) {
-  if (node.hidden !== hidden) node.hidden = hidden;
-}
-
-/** One child for each item, made once, in the items' order. */
-function keep(parent, items, keyOf, make, update) {
-  const before = new Map([...parent.children].map((child) => [child.dataset.key, child]));
-  let place = parent.firstElementChild;
-  for (const item of items) {
-    const key = keyOf(item);
-    let child = before.get(key);
-    before.delete(key);
-    if (child === undefined) {
-      child = make(item);
-      child.dataset.key = key;
-    }
-    if (child === place) place = place.nextElementSibling;
-    else parent.insertBefore(child, place);
-    update(child, item);
-  }
-  for (const child of before.values()) child.remove();
 }
