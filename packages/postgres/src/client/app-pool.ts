@@ -114,12 +114,10 @@ export class AppPool implements ConnectionSource {
   /** Returns what the pool gives later, unless the next attempt waits for it. */
   #returnLate(taken: Promise<unknown>): void {
     this.#overdue.add(taken);
-    taken.then(
-      (client) => {
-        if (this.#overdue.delete(taken)) sessionOf(client).client.release();
-      },
-      () => this.#overdue.delete(taken),
-    );
+    const release = (client: unknown): void => {
+      if (this.#overdue.delete(taken) && isPoolClient(client)) client.release();
+    };
+    taken.then(release, () => this.#overdue.delete(taken));
   }
 }
 
