@@ -359,10 +359,10 @@ export class Leadership<V = unknown> {
     return to === 'next' || (isResignation && inOne) ? this.#successors.known : undefined;
   }
 
-  async #release(until: number, end: LeadershipEnd, looks: boolean): Promise<void> {
+  async #release(until: number, end: LeadershipEnd, looksForNext: boolean): Promise<void> {
     const [{ telemetry }, { election, keys }] = [this.#context, this.#spec];
     const findNext = this.#successors.findNext.bind(this.#successors);
-    const looking = looks ? findNext().catch(() => undefined) : undefined;
+    const looking = looksForNext ? findNext().catch(() => undefined) : undefined;
     const stopped = await this.#drain.wait(until, end.lost);
     if (!stopped) {
       telemetry.emit('stuck', { election, term: this.term });

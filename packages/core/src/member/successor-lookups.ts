@@ -30,7 +30,7 @@ export class SuccessorLookups {
   readonly #plans = new Map<ManagedLeadership, Plan>();
   /** The timer of the next look, and the time for which it is set. */
   #timer: { readonly atMs: number; readonly cancel: Cancel } | undefined;
-  #looks = false;
+  #isLooking = false;
   #closed = false;
   /** When the budget would be whole again. (The generic cell rate algorithm: ITU-T I.371.) */
   #wholeAtMs = -Infinity;
@@ -66,7 +66,7 @@ export class SuccessorLookups {
   /** Looks at `dueMs` at the earliest, or when the budget allows. Keeps an earlier timer. */
   #schedule(dueMs: number): void {
     const atMs = Math.max(dueMs, this.#wholeAtMs - (BURST - 1) * EVERY_MS);
-    if (this.#looks || (this.#timer !== undefined && this.#timer.atMs <= atMs)) return;
+    if (this.#isLooking || (this.#timer !== undefined && this.#timer.atMs <= atMs)) return;
     this.#cancel();
     const cancel = this.#clock.schedule(Math.max(atMs - this.#clock.monotonic(), 0), () => void this.#look());
     this.#timer = { atMs, cancel };
@@ -86,10 +86,10 @@ export class SuccessorLookups {
   }
 
   async #lookFor(leadership: ManagedLeadership, plan: Plan, nowMs: number): Promise<void> {
-    this.#looks = true;
+    this.#isLooking = true;
     this.#wholeAtMs = Math.max(this.#wholeAtMs, nowMs) + EVERY_MS;
     plan.intervalMs = (await this.#isKnown(leadership)) ? LAST_MS : Math.min(2 * plan.intervalMs, LAST_MS);
-    this.#looks = false;
+    this.#isLooking = false;
   }
 
   /** A look that fails has no consequence but that the leader looks at its end. */
