@@ -14,7 +14,8 @@ import type { ManagedLeadership } from '../leadership/leadership.ts';
 
 const FIRST_MS = 1_000;
 const LAST_MS = 60_000;
-const EVERY_MS = 6_000;
+/** A look takes ZooKeeper about four packets. */
+const EVERY_MS = 12_000;
 const BURST = 10;
 
 /** When a leadership is looked at next, and how long after that again. */
