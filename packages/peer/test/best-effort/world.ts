@@ -114,9 +114,11 @@ export class BestEffortWorld extends World<'bestEffort', Shape, BestEffortChecks
     if (leader === undefined) return;
     const better = this.#electable(leader).find((member) => this.#isBetter(member, leader.id));
     if (better === undefined) return;
-    // Its failures have just been forgiven, so it will take over.
+    // Its failures have just been forgiven, so it will take over, unless those of the leader are
+    // forgiven meanwhile too.
     this.pass(2 * this.shape.unitMs);
-    if (this.leader() === leader) this.checks.fail('the best leads', this.scheduler.nowMs, `${leader.id}, not ${better.id}`);
+    if (this.leader() === leader && this.#isBetter(better, leader.id))
+      this.checks.fail('the best leads', this.scheduler.nowMs, `${leader.id}, not ${better.id}`);
   }
 
   #isBetter(member: Member, leader: string): boolean {
