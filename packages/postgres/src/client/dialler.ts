@@ -8,7 +8,7 @@
  */
 
 import type { Clock } from '@incumbent/core';
-import { Attempt, type Connect, describeError, dial, type Endpoint, endpointName, openFirst, type TlsOptions } from '@incumbent/network';
+import { Attempt, type Connect, describeError, dial, type Endpoint, namingEndpoint, openFirst, type TlsOptions } from '@incumbent/network';
 
 import { Connection, type ConnectionSource, type Login } from './connection.ts';
 import { cut, ExchangeError, notConnected } from './failure.ts';
@@ -150,7 +150,8 @@ export class Dialler implements ConnectionSource {
       return { connection, endpoint, timeline };
     } catch (error) {
       for (const close of closing) close();
-      throw withEndpoint(endpoint, error, dialTimeoutMs);
+      const hint = 'a server that is not PostgreSQL may do this';
+      throw namingEndpoint(ExchangeError, error, { endpoint, timeoutMs: dialTimeoutMs, hint });
     } finally {
       attempt.end();
     }
@@ -202,16 +203,4 @@ export async function checkServer(connection: Connection): Promise<Timeline> {
     throw notConnected('foreign', `the server is PostgreSQL ${Math.floor(version / 10_000)}; version 13 or newer is needed`);
   if (textAt(row, 0) === 't') throw notConnected('follower', 'the server is a standby, which accepts no writes');
   return { number: integerAt(row, 2), system: textAt(row, 3) };
-}
-
-/** Puts the address into the message, because there may be several servers. */
-function withEndpoint(endpoint: Endpoint, error: unknown, timeoutMs: number): unknown {
-  if (!(error instanceof ExchangeError)) return error;
-  const { failure, message, cause } = error;
-  if (failure.kind === 'timeout')
-    return notConnected(
-      'silent',
-      `${endpointName(endpoint)}: no answer within ${timeoutMs} ms; a server that is not PostgreSQL may do this`,
-    );
-  return failure.kind === 'notConnected' ? new ExchangeError(failure, `${endpointName(endpoint)}: ${message}`, cause) : error;
 }
