@@ -18,7 +18,7 @@ import {
   verdictsOf,
 } from '@incumbent/network';
 
-import { ExchangeError, type Failure } from './client/exchange-error.ts';
+import { ExchangeError, type Failure } from './client/failure.ts';
 import type { Namespace } from './namespace.ts';
 
 /** gRPC's numbers of the statuses that etcd uses. */

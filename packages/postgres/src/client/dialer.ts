@@ -1,10 +1,10 @@
 /**
  * Opens connections to the server that accepts writes.
  *
- * After a failover, the former primary may still accept connections. Where its standby was
- * synchronous, no commit is acknowledged there any more, but reads are answered, and they are
- * outdated. So a server that lets a call time out is dialled last, and a primary is refused whose
- * timeline is older than one that was seen before.
+ * After a failover, the former primary may still accept connections. If its standby was
+ * synchronous, the former primary acknowledges no commit any more, but answers reads with outdated
+ * data. So the dialer tries a server that let a call time out last, and refuses a primary whose
+ * timeline is older than one that it has seen.
  */
 
 import type { Clock } from '@incumbent/core';
@@ -15,7 +15,7 @@ import { cut, ExchangeError, notConnected } from './failure.ts';
 import { integerAt, onlyRow, textAt } from './rows.ts';
 import { secure } from './secure.ts';
 
-export interface DiallerOptions {
+export interface DialerOptions {
   readonly clock: Clock;
   readonly endpoints: readonly Endpoint[];
   readonly connect: Connect;
@@ -50,8 +50,8 @@ interface Opened {
   readonly timeline: Timeline;
 }
 
-export class Dialler implements ConnectionSource {
-  readonly #options: DiallerOptions;
+export class Dialer implements ConnectionSource {
+  readonly #options: DialerOptions;
   /** The index of the server to dial first: the one that served last, if it does not hang. */
   #first = 0;
   /** The newest timeline, and when a connection to it last opened or ended. */
@@ -59,7 +59,7 @@ export class Dialler implements ConnectionSource {
   readonly #opened = new Set<Opened>();
   readonly #underWay = new Set<Promise<unknown>>();
 
-  constructor(options: DiallerOptions) {
+  constructor(options: DialerOptions) {
     this.#options = options;
   }
 
