@@ -12,7 +12,7 @@ import { freshNamespace, STORES, type StoreName } from '../harness/stage.ts';
 const WITHIN_MS = 20_000;
 
 /** One handover, in ms. */
-interface Turn {
+interface Handover {
   /** From the leader's call until the next one learns that it leads. */
   readonly tookMs: number;
   /** From when the leader stops considering itself leader, if its library tells that. */
@@ -49,7 +49,7 @@ class Pair implements AsyncDisposable {
    * One handover: from just before the leader's call until the next one learns that it leads. The
    * former leader then waits.
    */
-  async turn(): Promise<Turn> {
+  async turn(): Promise<Handover> {
     const { driver, as } = this.#leader;
     const next = this.#other;
     const from = next.driver.events.length;

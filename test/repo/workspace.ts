@@ -25,6 +25,8 @@ export function textOf(path: string): string {
 export interface Manifest {
   readonly name: string;
   readonly private?: boolean;
+  /** A path, or paths by condition, for each entry point. */
+  readonly exports?: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly peerDependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;

@@ -12,16 +12,18 @@ import {
   judgeSocket,
   type MissingPermission,
   storeErrorOf,
-  UNFORESEEN,
   type Verdict,
+  verdictsOf,
 } from '@incumbent/network';
 
 import { ExchangeError } from './client/failure.ts';
 import type { Namespace } from './namespace.ts';
 
+const verdictOn = verdictsOf(ExchangeError, judge);
+
 /** Converts whatever a call has thrown to a store error. `what` names the call in the message. */
 export function toStoreError(error: unknown, what: string): StoreError {
-  return storeErrorOf(error, `consul ${what}`, (thrown) => (thrown instanceof ExchangeError ? judge(thrown) : UNFORESEEN));
+  return storeErrorOf(error, `consul ${what}`, verdictOn);
 }
 
 /** What the token lacks for a call on these keys, in the words of Consul's rules. */

@@ -1,23 +1,6 @@
 /** The store contract on Consul. */
 
-import type {
-  CallOptions,
-  Change,
-  Clock,
-  Entry,
-  Key,
-  Lease,
-  LeaseId,
-  LeaseOptions,
-  ListOptions,
-  Renewal,
-  Revocation,
-  Store,
-  StoreCapabilities,
-  StoreReport,
-  SwapResult,
-  WatchOptions,
-} from '@incumbent/core';
+import type * as api from '@incumbent/core';
 import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime, invalidOption, keepAlive } from '@incumbent/core/adapter';
 import { CallTime, checkSwapSize, checkValueSize, type MissingPermission, revocationOf, storeClosed, withGrant } from '@incumbent/network';
 
@@ -36,13 +19,13 @@ import { compareAndSwap } from './transactions.ts';
 import { WatchHub } from './watch-hub.ts';
 import { watchTarget } from './watch.ts';
 
-export class ConsulStore implements Store {
+export class ConsulStore implements api.Store {
   readonly name = 'consul';
   readonly namespace: string;
-  readonly capabilities: StoreCapabilities;
-  readonly revocation: Revocation | undefined;
+  readonly capabilities: api.StoreCapabilities;
+  readonly revocation: api.Revocation | undefined;
   readonly #client: Client;
-  readonly #clock: Clock;
+  readonly #clock: api.Clock;
   readonly #namespace: Namespace;
   readonly #leases: Leases;
   readonly #hub: WatchHub;
@@ -61,7 +44,7 @@ export class ConsulStore implements Store {
     this.revocation = revocationOf(import.meta.url, access, ticketOf);
   }
 
-  grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+  grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {
     return this.#call(
       'grantLease',
       () => missingForSessions,
@@ -74,7 +57,7 @@ export class ConsulStore implements Store {
     );
   }
 
-  renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+  renewLease(lease: api.LeaseId, options: api.LeaseOptions): Promise<api.Renewal> {
     return this.#call(
       'renewLease',
       () => missingForSessions,
@@ -83,7 +66,7 @@ export class ConsulStore implements Store {
     );
   }
 
-  revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
+  revokeLease(lease: api.LeaseId, options: api.CallOptions = {}): Promise<void> {
     return this.#call(
       'revokeLease',
       () => missingForSessions,
@@ -92,7 +75,7 @@ export class ConsulStore implements Store {
     );
   }
 
-  compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
+  compareAndSwap(changes: readonly api.Change[], options: api.CallOptions = {}): Promise<api.SwapResult> {
     const missing = (): MissingPermission =>
       this.#missing(
         'key:write',
@@ -105,7 +88,7 @@ export class ConsulStore implements Store {
     });
   }
 
-  enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
+  enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
     return this.#call(
       'enqueue',
       () => this.#missing('key:write', [`${prefix}/${name}`]),
@@ -119,7 +102,7 @@ export class ConsulStore implements Store {
     );
   }
 
-  read(key: Key, options: CallOptions = {}): Promise<Entry | undefined> {
+  read(key: api.Key, options: api.CallOptions = {}): Promise<api.Entry | undefined> {
     return this.#call(
       'read',
       () => this.#missing('key:read', [key]),
@@ -128,7 +111,7 @@ export class ConsulStore implements Store {
     );
   }
 
-  list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
+  list(prefix: api.Key, options: api.ListOptions = {}): Promise<readonly api.Entry[]> {
     return this.#call(
       'list',
       () => this.#missing('key:read', [`${prefix}/`]),
@@ -140,7 +123,7 @@ export class ConsulStore implements Store {
     );
   }
 
-  watch(key: Key, options: WatchOptions = {}): AsyncIterable<Entry | undefined> {
+  watch(key: api.Key, options: api.WatchOptions = {}): AsyncIterable<api.Entry | undefined> {
     const target = this.#namespace.key(checkPath('key', key));
     const entryOf = this.#namespace.entry.bind(this.#namespace);
     return watchTarget(
@@ -150,7 +133,7 @@ export class ConsulStore implements Store {
     );
   }
 
-  watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
+  watchList(prefix: api.Key, options: api.WatchOptions = {}): AsyncIterable<readonly api.Entry[]> {
     const target = this.#namespace.under(checkPath('prefix', prefix));
     return watchTarget(
       this.#hub,
@@ -163,7 +146,7 @@ export class ConsulStore implements Store {
    * The version of the agent, which the token must be allowed to read. Consul does not report a
    * clock.
    */
-  inspect(options: CallOptions = {}): Promise<StoreReport> {
+  inspect(options: api.CallOptions = {}): Promise<api.StoreReport> {
     return this.#call(
       'inspect',
       () => missingForAgent,
@@ -189,7 +172,12 @@ export class ConsulStore implements Store {
     await this.#client.close();
   }
 
-  async #call<T>(what: string, missing: () => MissingPermission, options: CallOptions, task: (time: CallTime) => Promise<T>): Promise<T> {
+  async #call<T>(
+    what: string,
+    missing: () => MissingPermission,
+    options: api.CallOptions,
+    task: (time: CallTime) => Promise<T>,
+  ): Promise<T> {
     const call = checkCall(options);
     options.signal?.throwIfAborted();
     if (this.#closing !== undefined) throw storeClosed('consul');
@@ -206,7 +194,7 @@ export class ConsulStore implements Store {
     }
   }
 
-  #missing(right: 'key:read' | 'key:write', keys: readonly Key[]): MissingPermission {
+  #missing(right: 'key:read' | 'key:write', keys: readonly api.Key[]): MissingPermission {
     return missingOnKeys(
       right,
       keys.map((key) => this.#namespace.path(key)),

@@ -15,8 +15,8 @@ export interface JobOptions {
    */
   readonly misfire?: Misfire;
   /**
-   * With `misfire: 'run'`: how many missed slots run late, one after the other. The latest do; the
-   * others are reported. From 1 to 100. Default 1.
+   * With `misfire: 'run'`: how many missed slots run late, one after the other. These are the
+   * latest ones. `onReport` gets the others. From 1 to 100. Default 1.
    */
   readonly maxLate?: number;
   /**
@@ -53,8 +53,7 @@ export interface CronParticipant {
  * leader claims a slot in the store before it runs the job, by a write that the store refuses after
  * a newer term has begun. So a slot that is recorded does not run again, whoever leads next. A
  * leader that dies between the claim and the end of the work loses that run, and the next leader
- * reports it. Work that must not be lost has to be repeatable, and to note itself what is left to
- * do.
+ * reports it. If work must not be lost, make it repeatable, and let it record what is left to do.
  *
  * One job runs one slot at a time. Different jobs run side by side. For one election per job, give
  * each job a `FleetCron` of its own. All processes need the same election and job names.
@@ -67,7 +66,11 @@ export class FleetCron {
   readonly #participants: CronParticipant[] = [];
   #isRunning = false;
 
-  /** Does no I/O. Throws `INVALID_OPTION` for wrong options. */
+  /**
+   * Does no I/O.
+   *
+   * @throws {TypeError | RangeError} `INVALID_OPTION`
+   */
   constructor(election: CronElection, options: FleetCronOptions = {}) {
     if (typeof election !== 'object' || election === null || typeof election.lead !== 'function')
       throw invalidOption('election', election, 'an election: member.election(name)');
@@ -112,8 +115,8 @@ export class FleetCron {
    *
    * @throws As `election.lead` does; `ALREADY_CAMPAIGNING` also while `run` is under way. Aborting
    *   the signal drains the work, resigns, and rejects. `INVALID_OPTION` when a schedule returns a
-   *   time in the past, and what it throws. `FOREIGN_DATA` if the key of a job holds something
-   *   else.
+   *   time in the past. Any error that a schedule throws. `FOREIGN_DATA` if the key of a job holds
+   *   something else.
    */
   async run(options: SignalOptions = {}): Promise<void> {
     const signal = checkSignal(options);

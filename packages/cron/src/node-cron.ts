@@ -122,7 +122,7 @@ export class NodeCronCoordinator {
     }
   }
 
-  /** Answers what is open, because nobody will. */
+  /** The leadership has ended: answers no to every question that is still open. */
   #end(): void {
     this.#term = undefined;
     for (const job of this.#held.keys()) this.#settle(job, undefined);

@@ -18,8 +18,8 @@ export interface Schedule {
 export type SlotMs = number;
 
 /**
- * Taken once, as the simulator forbids the global `Date` while a world runs: with a time, it is the
- * same in every run.
+ * The simulator forbids the global `Date` while a world runs, so this module keeps the class. With
+ * a time as its argument, its result is the same in every run.
  */
 const SlotDate = Date;
 
@@ -56,9 +56,10 @@ export function nextSlot(schedule: Schedule, afterMs: SlotMs): SlotMs | undefine
 }
 
 /**
- * Of the slots from `first`, which is one, up to `untilMs`: the last one that is too many if only
- * the latest `keep` of them run late. Undefined if all of them may. Costs `keep` calls of the
- * schedule, and 60 for each of them if there are more, however long the gap is.
+ * Of the slots from `first` to `untilMs`, only the latest `keep` run late. Returns the last slot
+ * before those, or undefined if there are at most `keep` slots. `first` is a slot itself. Calls the
+ * schedule `keep` times, and about 60 times for each kept slot if there are more slots, however
+ * long the gap is.
  */
 export function lastDropped(schedule: Schedule, first: SlotMs, untilMs: number, keep: number): SlotMs | undefined {
   let end: SlotMs | undefined = first;
@@ -72,7 +73,7 @@ export function lastDropped(schedule: Schedule, first: SlotMs, untilMs: number, 
   return last;
 }
 
-/** The last slot from `first`, which is one, up to `untilMs`. Bisects the time between the two. */
+/** The last slot up to `untilMs`, found by bisection from `first`, which is a slot itself. */
 function latestSlot(schedule: Schedule, first: SlotMs, untilMs: number): SlotMs {
   let latest = first;
   let end = untilMs;

@@ -153,7 +153,7 @@ export class CronTerm {
     try {
       await currentRuns.run(run, async () => job.work(run));
     } catch (error) {
-      // The next leader reports a run that its own end has stopped.
+      // The end of the leadership has stopped the run. The next leader reports it.
       if (run.signal.aborted) return;
       this.#context.report({ type: 'failed', job: job.name, slot: run.slot, term: run.term, error });
       await book.finish(slot, 'failed');

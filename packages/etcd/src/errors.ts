@@ -15,9 +15,10 @@ import {
   storeErrorOf,
   UNFORESEEN,
   type Verdict,
+  verdictsOf,
 } from '@incumbent/network';
 
-import { ExchangeError, type Failure } from './client/exchange-error.ts';
+import { ExchangeError, type Failure } from './client/failure.ts';
 import type { Namespace } from './namespace.ts';
 
 /** gRPC's numbers of the statuses that etcd uses. */
@@ -33,6 +34,8 @@ const Status = {
   unavailable: 14,
   unauthenticated: 16,
 } as const;
+
+const verdictOn = verdictsOf(ExchangeError, judge);
 
 /**
  * The store error for whatever a call ran into. `what` names the call in the message. `sent`:
@@ -88,10 +91,6 @@ export function notConnected(failures: readonly (readonly [member: string, error
   const errors = failures.map(([, error]) => error);
   const mildest = mildestOf(errors, verdictOn);
   return new ExchangeError({ kind: 'notConnected' }, message, mildest instanceof ExchangeError ? mildest.cause : mildest);
-}
-
-function verdictOn(error: unknown): Verdict {
-  return error instanceof ExchangeError ? judge(error) : UNFORESEEN;
 }
 
 function judge({ failure, cause }: ExchangeError): Verdict {

@@ -1,22 +1,6 @@
 /** The store contract on etcd. */
 
-import type {
-  CallOptions,
-  Change,
-  Entry,
-  Key,
-  Lease,
-  LeaseId,
-  LeaseOptions,
-  ListOptions,
-  Renewal,
-  Revocation,
-  Store,
-  StoreCapabilities,
-  StoreReport,
-  SwapResult,
-  WatchOptions,
-} from '@incumbent/core';
+import type * as api from '@incumbent/core';
 import { checkCall, checkChanges, checkListing, checkPath, invalidOption, withoutValue } from '@incumbent/core/adapter';
 import { checkSwapSize, checkValueSize, namingGrant, revocationOf } from '@incumbent/network';
 
@@ -35,11 +19,11 @@ import { watch } from './watch.ts';
 import { WatchHub } from './watch-hub.ts';
 import { KeyState, ListState } from './watch-state.ts';
 
-export class EtcdStore implements Store {
+export class EtcdStore implements api.Store {
   readonly name = 'etcd';
   readonly namespace: string;
-  readonly capabilities: StoreCapabilities;
-  readonly revocation: Revocation | undefined;
+  readonly capabilities: api.StoreCapabilities;
+  readonly revocation: api.Revocation | undefined;
   readonly #client: Client;
   readonly #namespace: Namespace;
   readonly #reads: Reads;
@@ -55,23 +39,23 @@ export class EtcdStore implements Store {
     this.revocation = revocationOf(import.meta.url, access, (lease) => lease);
   }
 
-  async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+  async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {
     if (!(ttlMs > 0 && ttlMs <= MAX_TTL_MS)) throw invalidOption('ttlMs', ttlMs, `above 0, and at most ${MAX_TTL_MS}`);
     return grantLease(this.#client, ttlMs, checkCall(options));
   }
 
-  async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+  async renewLease(lease: api.LeaseId, options: api.LeaseOptions): Promise<api.Renewal> {
     return renewLease(this.#client, lease, checkCall(options));
   }
 
-  async revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
+  async revokeLease(lease: api.LeaseId, options: api.CallOptions = {}): Promise<void> {
     // etcd checks the permission for the keys that are bound to the lease.
     return namingGrant(revokeLease(this.#client, lease, checkCall(options)), () =>
       missingRight('readwrite', [this.#namespace.prefix], this.#namespace),
     );
   }
 
-  async compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
+  async compareAndSwap(changes: readonly api.Change[], options: api.CallOptions = {}): Promise<api.SwapResult> {
     checkChanges(changes);
     checkSwapSize(this, changes);
     const keys = (): readonly string[] => changes.map(({ key }) => this.#namespace.key(key));
@@ -79,37 +63,37 @@ export class EtcdStore implements Store {
     return namingGrant(swap, () => missingRight('readwrite', keys(), this.#namespace));
   }
 
-  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
+  async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
     const key = checkPath('key', `${prefix}/${name}`);
     checkValueSize(this, value);
     const entry = enqueue(this.#client, this.#namespace, { key, value, lease }, checkCall(options));
     return namingGrant(entry, () => missingRight('readwrite', [this.#namespace.key(key)], this.#namespace));
   }
 
-  async read(key: Key, options: CallOptions = {}): Promise<Entry | undefined> {
+  async read(key: api.Key, options: api.CallOptions = {}): Promise<api.Entry | undefined> {
     const [kv] = (await this.#range({ key: this.#namespace.key(checkPath('key', key)) }, options)).kvs;
     return kv === undefined ? undefined : this.#namespace.entry(kv);
   }
 
-  async list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
+  async list(prefix: api.Key, options: api.ListOptions = {}): Promise<readonly api.Entry[]> {
     const answer = await this.#range(this.#listRequest(prefix, options), options);
     const all = answer.kvs.map((kv) => this.#namespace.entry(kv));
     const entries = options.values === false ? all.map(withoutValue) : all;
     return options.last === undefined ? entries : entries.toReversed();
   }
 
-  watch(key: Key, options: WatchOptions = {}): AsyncIterable<Entry | undefined> {
+  watch(key: api.Key, options: api.WatchOptions = {}): AsyncIterable<api.Entry | undefined> {
     checkPath('key', key);
     return watch(this.#hub, () => new KeyState(this.#namespace, key), options);
   }
 
-  watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
+  watchList(prefix: api.Key, options: api.WatchOptions = {}): AsyncIterable<readonly api.Entry[]> {
     checkPath('prefix', prefix);
     return watch(this.#hub, () => new ListState(this.#namespace, prefix), options);
   }
 
   /** Reports the version of the member that answers. etcd does not report its clock. */
-  async inspect(options: CallOptions = {}): Promise<StoreReport> {
+  async inspect(options: api.CallOptions = {}): Promise<api.StoreReport> {
     return { version: await this.#client.call(status, undefined, checkCall(options)), warnings: [] };
   }
 
@@ -124,12 +108,12 @@ export class EtcdStore implements Store {
     return this.close();
   }
 
-  async #range(request: RangeRequest, options: CallOptions): Promise<RangeAnswer> {
+  async #range(request: RangeRequest, options: api.CallOptions): Promise<RangeAnswer> {
     return namingGrant(this.#reads.range(request, checkCall(options)), () => missingRight('read', [request.key], this.#namespace));
   }
 
   /** To get the last entries, etcd sorts the newest first and the limit cuts the rest off. */
-  #listRequest(prefix: Key, { values, before, first, last }: ListOptions): RangeRequest {
+  #listRequest(prefix: api.Key, { values, before, first, last }: api.ListOptions): RangeRequest {
     checkListing({ first, last });
     const limit = first ?? last;
     return {

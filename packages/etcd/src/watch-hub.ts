@@ -4,7 +4,7 @@ import { systemClock, systemRandom } from '@incumbent/core/adapter';
 import { endsWatch, storeClosed } from '@incumbent/network';
 
 import type { Client, OpenStream } from './client/client.ts';
-import { ExchangeError } from './client/exchange-error.ts';
+import { ExchangeError } from './client/failure.ts';
 import { blamesMember, toStoreError } from './errors.ts';
 import { range } from './protocol/kv.ts';
 import { WATCH_PATH } from './protocol/watch.ts';

@@ -3,7 +3,7 @@
 import { GRACE_MS, PROVE_EVERY_MS, PROVE_WITHIN_MS } from '@incumbent/network';
 
 import { watchCanceled } from './errors.ts';
-import { ExchangeError } from './client/exchange-error.ts';
+import { ExchangeError } from './client/failure.ts';
 import type { OpenStream } from './client/client.ts';
 import type { StreamHandlers } from './client/stream.ts';
 import type { KeyRange } from './protocol/kv.ts';

@@ -4,7 +4,7 @@ import type { Cancel, StoreError, WatchOptions } from '@incumbent/core';
 import { endQuietly, watchStates, type WatchController } from '@incumbent/core/adapter';
 import { endsWatch, withGrant } from '@incumbent/network';
 
-import type { ExchangeError } from './client/exchange-error.ts';
+import type { ExchangeError } from './client/failure.ts';
 import { missingRight, toStoreError } from './errors.ts';
 import type { WatchEvent } from './protocol/watch.ts';
 import type { WatchHub } from './watch-hub.ts';

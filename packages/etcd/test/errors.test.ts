@@ -3,7 +3,7 @@ import { endsWatch } from '@incumbent/network';
 import { describe, expect, it } from 'vitest';
 
 import { blamesMember, blamesToken, notConnected, toStoreError, watchCanceled } from '../src/errors.ts';
-import { ExchangeError, type Failure } from '../src/client/exchange-error.ts';
+import { ExchangeError, type Failure } from '../src/client/failure.ts';
 
 function failure(kind: Failure, cause?: unknown): ExchangeError {
   return new ExchangeError(kind, 'words', cause);

@@ -51,6 +51,12 @@ export class ManualClock implements Clock {
     return this.#monotonicMs + this.#offsetMs;
   }
 
+  /**
+   * Calls `task` once, `delayMs` ms from now on the monotonic clock. The returned function cancels
+   * it.
+   *
+   * @throws {RangeError} if `delayMs` is NaN.
+   */
   schedule(delayMs: number, task: () => void): Cancel {
     if (Number.isNaN(delayMs)) throw new RangeError('a delay is a number of ms, not NaN');
     const timer = this.#timers.add(this.#monotonicMs + Math.max(delayMs, 0), task);

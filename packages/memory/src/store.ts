@@ -3,23 +3,7 @@
  * share a file because each refers to the other.
  */
 
-import type {
-  CallOptions,
-  Change,
-  Clock,
-  Entry,
-  Key,
-  KeyWatchOptions,
-  Lease,
-  LeaseId,
-  LeaseOptions,
-  ListOptions,
-  Renewal,
-  Store,
-  StoreCapabilities,
-  SwapResult,
-  WatchOptions,
-} from '@incumbent/core';
+import type * as api from '@incumbent/core';
 import {
   checkCall,
   checkChanges,
@@ -54,12 +38,12 @@ export type Requests = Readonly<Record<Operation, number>>;
 
 /** A lease that has not ended. */
 export interface LiveLease {
-  readonly id: LeaseId;
+  readonly id: api.LeaseId;
   readonly ttlMs: number;
   /** The time until the lease ends if nobody renews it, in ms. */
   readonly remainingMs: number;
   /** The keys that are bound to the lease, with their namespaces. */
-  readonly keys: readonly Key[];
+  readonly keys: readonly api.Key[];
 }
 
 /**
@@ -72,8 +56,8 @@ export interface LiveLease {
  * faults of the links. Their keys include the namespace: `<namespace>/<key>`.
  */
 export class MemoryServer {
-  readonly clock: Clock;
-  readonly capabilities: StoreCapabilities;
+  readonly clock: api.Clock;
+  readonly capabilities: api.StoreCapabilities;
   readonly #hub = new WatchHub();
   readonly #database: Database;
   readonly #onLastClientClosed: () => void;
@@ -155,12 +139,12 @@ export class MemoryServer {
   }
 
   /** All entries, in the order of creation. */
-  entries(): readonly Entry[] {
+  entries(): readonly api.Entry[] {
     return this.#database.all().map((row) => entryOf(row, ''));
   }
 
   /** All keys, in the order of creation. */
-  keys(): readonly Key[] {
+  keys(): readonly api.Key[] {
     return this.#database.all().map((row) => row.key);
   }
 
@@ -175,7 +159,7 @@ export class MemoryServer {
    *
    * @throws `INVALID_NAME` for a key that the store contract does not allow.
    */
-  put(key: Key, value: Uint8Array): void {
+  put(key: api.Key, value: Uint8Array): void {
     this.#database.force(checkPath('key', key), value.slice());
   }
 
@@ -184,12 +168,12 @@ export class MemoryServer {
    *
    * @throws `INVALID_NAME` for a key that the store contract does not allow.
    */
-  deleteKey(key: Key): boolean {
+  deleteKey(key: api.Key): boolean {
     return this.#database.remove(checkPath('key', key));
   }
 
   /** Ends a live lease now, and deletes the keys bound to it. False: there is no such lease. */
-  expireLease(lease: LeaseId): boolean {
+  expireLease(lease: api.LeaseId): boolean {
     return this.#database.revoke(lease);
   }
 
@@ -216,10 +200,10 @@ export interface ServerAccess {
 }
 
 /** A client of a memory server. Its keys are below its namespace, and its link can have faults. */
-export class MemoryStore implements Store {
+export class MemoryStore implements api.Store {
   readonly name = 'memory';
   readonly namespace: string | undefined;
-  readonly capabilities: StoreCapabilities;
+  readonly capabilities: api.StoreCapabilities;
   /** The server, with the methods for operators. */
   readonly server: MemoryServer;
   /** Switches faults of this client's link on and off. */
@@ -245,33 +229,33 @@ export class MemoryStore implements Store {
     this.link = new MemoryLink(this.#connection, faults);
   }
 
-  async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+  async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {
     const call = checkCall(options);
     checkTime('ttlMs', ttlMs);
-    const grant = (): Pick<Lease, 'id' | 'ttlMs'> => this.#access.database.grant(ttlMs, this.#owner);
+    const grant = (): Pick<api.Lease, 'id' | 'ttlMs'> => this.#access.database.grant(ttlMs, this.#owner);
     const { id, ttlMs: granted } = await this.#calls.run('grantLease', grant, call);
     return { id, ttlMs: granted, validFrom: options.at };
   }
 
-  async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+  async renewLease(lease: api.LeaseId, options: api.LeaseOptions): Promise<api.Renewal> {
     const call = checkCall(options);
     const { ttlMs } = await this.#calls.run('renewLease', () => this.#access.database.renew(lease), call);
     return { ttlMs, validFrom: options.at };
   }
 
-  async revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
+  async revokeLease(lease: api.LeaseId, options: api.CallOptions = {}): Promise<void> {
     const call = checkCall(options);
     await this.#calls.run('revokeLease', () => this.#access.database.revoke(lease), call);
   }
 
-  async compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
+  async compareAndSwap(changes: readonly api.Change[], options: api.CallOptions = {}): Promise<api.SwapResult> {
     const call = checkCall(options);
     checkChanges(changes);
     const inside = changes.map((change) => this.#change(change));
     return this.#calls.run('compareAndSwap', () => this.#swap(inside), call);
   }
 
-  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
+  async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
     const call = checkCall(options);
     const key = this.#inside(`${checkPath('prefix', prefix)}/${checkPart('name', name)}`);
     // Not slice(), which would share the memory of a Buffer.
@@ -279,30 +263,30 @@ export class MemoryStore implements Store {
     return this.#calls.run('enqueue', () => this.#entry(this.#access.database.enqueue(key, copy, lease, this.#owner)), call);
   }
 
-  async read(key: Key, options: CallOptions = {}): Promise<Entry | undefined> {
+  async read(key: api.Key, options: api.CallOptions = {}): Promise<api.Entry | undefined> {
     const call = checkCall(options);
     const inside = this.#inside(checkPath('key', key));
     return this.#calls.run('read', () => this.#maybeEntry(this.#access.database.read(inside)), call);
   }
 
-  async list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
+  async list(prefix: api.Key, options: api.ListOptions = {}): Promise<readonly api.Entry[]> {
     checkListing(options);
     const call = checkCall(options);
     const inside = this.#inside(checkPath('prefix', prefix));
     return this.#calls.run('list', () => this.#list(inside, options), call);
   }
 
-  watch(key: Key, options: KeyWatchOptions = {}): AsyncIterable<Entry | undefined> {
+  watch(key: api.Key, options: api.KeyWatchOptions = {}): AsyncIterable<api.Entry | undefined> {
     const inside = this.#inside(checkPath('key', key));
     const source = this.#source({ key: inside }, () => this.#access.database.read(inside));
-    const show = (row: Row | undefined): Entry | undefined => {
+    const show = (row: Row | undefined): api.Entry | undefined => {
       const entry = this.#maybeEntry(row);
       return entry === undefined || options.values !== false ? entry : withoutValue(entry);
     };
     return this.#watch(source, show, options);
   }
 
-  watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
+  watchList(prefix: api.Key, options: api.WatchOptions = {}): AsyncIterable<readonly api.Entry[]> {
     const inside = this.#inside(checkPath('prefix', prefix));
     const source = this.#source({ prefix: inside }, () => this.#access.database.list(inside));
     return this.#watch(source, (rows) => rows.map((row) => this.#entry(row)), options);
@@ -319,7 +303,7 @@ export class MemoryStore implements Store {
     await this.close();
   }
 
-  #watch<S, T>(source: WatchSource<S>, show: (state: S) => T, options: WatchOptions): AsyncIterable<T> {
+  #watch<S, T>(source: WatchSource<S>, show: (state: S) => T, options: api.WatchOptions): AsyncIterable<T> {
     return watchStates((controller) => new Watch(this.#connection, source, controller).start(), show, options);
   }
 
@@ -327,39 +311,39 @@ export class MemoryStore implements Store {
     return { read, subscribe: (changed) => this.#access.hub.add(target, changed) };
   }
 
-  #swap(changes: readonly Change[]): SwapResult {
+  #swap(changes: readonly api.Change[]): api.SwapResult {
     const result = this.#access.database.swap(changes, this.#owner);
     if (result.swapped) return { swapped: true, revisions: result.rows.map((row) => (row === undefined ? undefined : revisionOf(row))) };
     return { swapped: false, failed: result.failed.map(({ index, current }) => ({ index, current: this.#maybeEntry(current) })) };
   }
 
-  #list(prefix: Key, { values = true, before, ...part }: ListOptions): readonly Entry[] {
+  #list(prefix: api.Key, { values = true, before, ...part }: api.ListOptions): readonly api.Entry[] {
     const rows = this.#access.database.list(prefix).filter((row) => before === undefined || row.order < before.order);
     const some = someOf(rows, part).map((row) => this.#entry(row));
     return values ? some : some.map(withoutValue);
   }
 
-  #inside(key: Key): Key {
+  #inside(key: api.Key): api.Key {
     return this.#keyPrefix + key;
   }
 
   /** The change with the server's key, and a copy of the caller's bytes. */
-  #change(change: Change): Change {
+  #change(change: api.Change): api.Change {
     const key = this.#inside(change.key);
     return 'put' in change ? { ...change, key, put: new Uint8Array(change.put) } : { ...change, key };
   }
 
-  #maybeEntry(row: Row | undefined): Entry | undefined {
+  #maybeEntry(row: Row | undefined): api.Entry | undefined {
     return row === undefined ? undefined : this.#entry(row);
   }
 
-  #entry(row: Row): Entry {
+  #entry(row: Row): api.Entry {
     return entryOf(row, this.#keyPrefix);
   }
 }
 
 /** The entry of a row, for a client whose keys follow `keyPrefix`. */
-function entryOf(row: Row, keyPrefix: string): Entry {
+function entryOf(row: Row, keyPrefix: string): api.Entry {
   const key = row.key.slice(keyPrefix.length);
   const name = key.slice(key.lastIndexOf('/') + 1);
   const entry = { key, name, value: new Uint8Array(row.value), revision: revisionOf(row), order: row.order };

@@ -56,7 +56,7 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
     if (jobs.length > 0) this.#run(jobs);
   }
 
-  /** Ends the work while the HTTP server and most other providers still serve it. */
+  /** Ends the work before the HTTP server and most other providers stop. */
   async onModuleDestroy(): Promise<void> {
     await this.#host.close();
   }

@@ -1,18 +1,15 @@
 import type { INestApplicationContext, Type } from '@nestjs/common';
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
-import { TestCluster } from '@incumbent/memory';
 import { type Leadership, Member } from 'incumbent';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { ElectionHost, IncumbentHealthIndicator, IncumbentModule, Lead, LeaderGuard } from '../src/index.ts';
-import { contextOf, decorate, optionsFor, startApp } from './support/app.ts';
+import { clusterOfEachTest, contextOf, decorate, optionsFor, startApp } from './support/app.ts';
 
-let cluster: TestCluster;
+const cluster = clusterOfEachTest();
 let said: string[];
 beforeEach(() => {
-  cluster = new TestCluster();
   said = [];
 });
-afterEach(async () => cluster.close());
 
 /** A provider with work of the leader, which notes its begin and its end. */
 function mailer(id: string, work: (leadership: Leadership) => unknown = ({ ended }) => ended): Type {
@@ -29,32 +26,36 @@ function mailer(id: string, work: (leadership: Leadership) => unknown = ({ ended
 
 describe('a method with @Lead', () => {
   it('runs in the process that leads, and is drained before the next one begins', async () => {
-    const first = await startApp(cluster, 'a', { providers: [mailer('a')] });
-    await cluster.advance(500);
-    const second = await startApp(cluster, 'b', { providers: [mailer('b')] });
-    await cluster.advance(5_000);
+    const first = await startApp(cluster(), 'a', { providers: [mailer('a')] });
+    await cluster().advance(500);
+    const second = await startApp(cluster(), 'b', { providers: [mailer('b')] });
+    await cluster().advance(5_000);
     expect(said).toEqual(['a begins in term 1']);
-    await cluster.run(first.close());
-    await cluster.advance(500);
+    await cluster().run(first.close());
+    await cluster().advance(500);
     expect(said).toEqual(['a begins in term 1', 'a ends', 'b begins in term 2']);
-    await cluster.run(second.close());
+    await cluster().run(second.close());
   });
 
   it('runs again in the next term after a lost one', async () => {
-    const app = await startApp(cluster, 'a', { providers: [mailer('a')] });
-    await cluster.advance(500);
-    cluster.expireLease('a');
-    await cluster.advance(5_000);
+    const app = await startApp(cluster(), 'a', { providers: [mailer('a')] });
+    await cluster().advance(500);
+    cluster().expireLease('a');
+    await cluster().advance(5_000);
     expect(said).toEqual(['a begins in term 1', 'a ends', 'a begins in term 2']);
-    await cluster.run(app.close());
+    await cluster().run(app.close());
   });
 
   it('leaves nothing in the store after the application has closed, and its monitor stops', async () => {
-    const app = await startApp(cluster, 'a', { providers: [mailer('a')] });
-    await cluster.advance(500);
+    const app = await startApp(cluster(), 'a', { providers: [mailer('a')] });
+    await cluster().advance(500);
     const { monitor } = app.get(ElectionHost);
-    await cluster.run(app.close());
-    expect(cluster.server.entries().map(({ key }) => key)).toEqual([expect.stringContaining('term')]);
+    await cluster().run(app.close());
+    expect(
+      cluster()
+        .server.entries()
+        .map(({ key }) => key),
+    ).toEqual([expect.stringContaining('term')]);
     expect(monitor.prometheus()).toContain('incumbent_leader{');
   });
 });
@@ -64,8 +65,8 @@ describe('LeaderGuard', () => {
     const Guard = LeaderGuard('mailer');
     const apps: INestApplicationContext[] = [];
     for (const id of ['a', 'b']) {
-      apps.push(await startApp(cluster, id, { providers: [mailer(id), Guard] }));
-      await cluster.advance(500);
+      apps.push(await startApp(cluster(), id, { providers: [mailer(id), Guard] }));
+      await cluster().advance(500);
     }
     const answers = apps.map((app) => {
       try {
@@ -75,7 +76,7 @@ describe('LeaderGuard', () => {
       }
     });
     expect(answers).toEqual([true, expect.objectContaining({ status: 503, message: 'this process does not lead "mailer"' })]);
-    for (const app of apps) await cluster.run(app.close());
+    for (const app of apps) await cluster().run(app.close());
   });
 });
 
@@ -83,8 +84,8 @@ describe('the health indicator', () => {
   it('is up in processes that lead and in those that do not', async () => {
     const apps: INestApplicationContext[] = [];
     for (const id of ['a', 'b']) {
-      apps.push(await startApp(cluster, id, { imports: [TerminusModule], providers: [mailer(id)] }));
-      await cluster.advance(500);
+      apps.push(await startApp(cluster(), id, { imports: [TerminusModule], providers: [mailer(id)] }));
+      await cluster().advance(500);
     }
     const results = apps.map(async (app) => {
       const indicator = app.get(IncumbentHealthIndicator);
@@ -94,37 +95,37 @@ describe('the health indicator', () => {
       { status: 'ok', info: { elections: { status: 'up', leads: [{ member: 'a', term: '1' }], failures: [] } } },
       { status: 'ok', info: { elections: { status: 'up', leads: [], failures: [] } } },
     ]);
-    for (const app of apps) await cluster.run(app.close());
+    for (const app of apps) await cluster().run(app.close());
   });
 
   it('is down after work has thrown, because this process leads no more', async () => {
     const fail = (): never => {
       throw new Error('no paper');
     };
-    const app = await startApp(cluster, 'a', { imports: [TerminusModule], providers: [mailer('a', fail)] });
-    await cluster.advance(500);
+    const app = await startApp(cluster(), 'a', { imports: [TerminusModule], providers: [mailer('a', fail)] });
+    await cluster().advance(500);
     const indicator = app.get(IncumbentHealthIndicator);
     const checked = app.get(HealthCheckService).check([() => indicator.check('elections')]);
     await expect(checked).rejects.toMatchObject({
       status: 503,
       response: { error: { elections: { status: 'down', failures: [{ election: 'mailer', error: 'Error: no paper' }] } } },
     });
-    await cluster.run(app.close());
+    await cluster().run(app.close());
   });
 });
 
 describe('the module', () => {
   it('gets its options from a factory', async () => {
-    const useFactory = (): ReturnType<typeof optionsFor> => optionsFor(cluster, 'a');
+    const useFactory = (): ReturnType<typeof optionsFor> => optionsFor(cluster(), 'a');
     const app = await contextOf({ imports: [IncumbentModule.forRootAsync({ useFactory })], providers: [mailer('a')] });
-    await cluster.advance(500);
+    await cluster().advance(500);
     expect(said).toEqual(['a begins in term 1']);
     expect(app.get(ElectionHost).member).toBeInstanceOf(Member);
-    await cluster.run(app.close());
+    await cluster().run(app.close());
   });
 
   it('refuses options that it does not know, when the application starts', async () => {
-    const options = { ...optionsFor(cluster, 'a'), storeUrl: 'memory:' };
+    const options = { ...optionsFor(cluster(), 'a'), storeUrl: 'memory:' };
     await expect(contextOf({ imports: [IncumbentModule.forRoot(options)] })).rejects.toMatchObject({ code: 'INVALID_OPTION' });
   });
 });

@@ -1,17 +1,14 @@
 import { Cron, SchedulerRegistry } from '@nestjs/schedule';
-import { TestCluster } from '@incumbent/memory';
 import type { CronReport, CronRun, JobOptions } from '@incumbent/cron';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { IncumbentModule, LeaderCron } from '../src/index.ts';
-import { contextOf, decorate, optionsFor, startApp } from './support/app.ts';
+import { clusterOfEachTest, contextOf, decorate, optionsFor, startApp } from './support/app.ts';
 
-let cluster: TestCluster;
+const cluster = clusterOfEachTest();
 let ran: string[];
 beforeEach(() => {
-  cluster = new TestCluster();
   ran = [];
 });
-afterEach(async () => cluster.close());
 
 interface Options extends JobOptions {
   readonly name?: string;
@@ -32,26 +29,34 @@ function reports(id: string, options: Options, work: (run: CronRun) => unknown =
 
 describe('a method with @LeaderCron', () => {
   it('runs once per slot in all processes, and in the next one after the leader has closed', async () => {
-    const first = await startApp(cluster, 'a', { providers: [reports('a', {})] });
-    await cluster.advance(500);
-    const second = await startApp(cluster, 'b', { providers: [reports('b', {})] });
-    await cluster.advance(4_000);
-    await cluster.run(first.close());
-    await cluster.advance(2_000);
+    const first = await startApp(cluster(), 'a', { providers: [reports('a', {})] });
+    await cluster().advance(500);
+    const second = await startApp(cluster(), 'b', { providers: [reports('b', {})] });
+    await cluster().advance(4_000);
+    await cluster().run(first.close());
+    await cluster().advance(2_000);
     expect(ran).toEqual(['a 02 in term 1', 'a 04 in term 1', 'b 06 in term 2']);
-    await cluster.run(second.close());
+    await cluster().run(second.close());
   });
 
   it('is a job of its class and its name, unless it is given one', async () => {
-    const app = await startApp(cluster, 'a', { providers: [reports('a', {})] });
+    const app = await startApp(cluster(), 'a', { providers: [reports('a', {})] });
     expect([...app.get(SchedulerRegistry).getCronJobs().keys()]).toEqual(['Reports.tick']);
-    await cluster.advance(3_000);
-    expect(cluster.server.entries().map(({ key }) => key)).toContain('cron/cron/Reports.tick');
-    await cluster.run(app.close());
-    const named = await startApp(cluster, 'b', { providers: [reports('b', { name: 'report' })], cron: { election: 'jobs' } });
-    await cluster.advance(3_000);
-    expect(cluster.server.entries().map(({ key }) => key)).toContain('cron/jobs/report');
-    await cluster.run(named.close());
+    await cluster().advance(3_000);
+    expect(
+      cluster()
+        .server.entries()
+        .map(({ key }) => key),
+    ).toContain('cron/cron/Reports.tick');
+    await cluster().run(app.close());
+    const named = await startApp(cluster(), 'b', { providers: [reports('b', { name: 'report' })], cron: { election: 'jobs' } });
+    await cluster().advance(3_000);
+    expect(
+      cluster()
+        .server.entries()
+        .map(({ key }) => key),
+    ).toContain('cron/jobs/report');
+    await cluster().run(named.close());
   });
 
   it('has no timer of @nestjs/schedule, and a method with @Cron keeps its own', async () => {
@@ -59,13 +64,13 @@ describe('a method with @LeaderCron', () => {
       tick(): void {}
     }
     decorate(Others, 'tick', Cron('0 0 1 1 *', { name: 'other' }));
-    const app = await startApp(cluster, 'a', { providers: [reports('a', { name: 'report' }), Others] });
+    const app = await startApp(cluster(), 'a', { providers: [reports('a', { name: 'report' }), Others] });
     const jobs = app.get(SchedulerRegistry).getCronJobs();
     expect([...jobs].map(([name, { isActive }]) => [name, isActive])).toEqual([
       ['report', false],
       ['other', true],
     ]);
-    await cluster.run(app.close());
+    await cluster().run(app.close());
   });
 
   it('that throws is reported, and runs at the next slot', async () => {
@@ -74,46 +79,46 @@ describe('a method with @LeaderCron', () => {
     const fail = (): never => {
       throw error;
     };
-    const app = await startApp(cluster, 'a', { providers: [reports('a', {}, fail)], cron: { onReport: (report) => got.push(report) } });
-    await cluster.advance(5_000);
+    const app = await startApp(cluster(), 'a', { providers: [reports('a', {}, fail)], cron: { onReport: (report) => got.push(report) } });
+    await cluster().advance(5_000);
     expect(got).toMatchObject([
       { type: 'failed', job: 'Reports.tick', error },
       { type: 'failed', job: 'Reports.tick', error },
     ]);
-    await cluster.run(app.close());
+    await cluster().run(app.close());
   });
 
   it('takes the options of a job: of several missed slots, the last maxLate run late', async () => {
-    const first = await startApp(cluster, 'a', { providers: [reports('a', { maxLate: 2 })] });
-    await cluster.advance(2_500);
-    await cluster.run(first.close());
-    await cluster.advance(10_000);
-    const second = await startApp(cluster, 'b', { providers: [reports('b', { maxLate: 2 })], cron: { onReport: () => {} } });
-    await cluster.advance(1_000);
+    const first = await startApp(cluster(), 'a', { providers: [reports('a', { maxLate: 2 })] });
+    await cluster().advance(2_500);
+    await cluster().run(first.close());
+    await cluster().advance(10_000);
+    const second = await startApp(cluster(), 'b', { providers: [reports('b', { maxLate: 2 })], cron: { onReport: () => {} } });
+    await cluster().advance(1_000);
     expect(ran).toEqual(['a 02 in term 1', 'b 08 in term 2', 'b 10 in term 2', 'b 12 in term 2']);
-    await cluster.run(second.close());
+    await cluster().run(second.close());
   });
 
   it('does not run if it is disabled', async () => {
-    const app = await startApp(cluster, 'a', { providers: [reports('a', { disabled: true })] });
-    await cluster.advance(5_000);
+    const app = await startApp(cluster(), 'a', { providers: [reports('a', { disabled: true })] });
+    await cluster().advance(5_000);
     expect(ran).toEqual([]);
-    await cluster.run(app.close());
+    await cluster().run(app.close());
   });
 
   it('runs on whichever side of ScheduleModule the module is imported', async () => {
     const { ScheduleModule } = await import('@nestjs/schedule');
     const app = await contextOf({
-      imports: [ScheduleModule.forRoot(), IncumbentModule.forRoot(optionsFor(cluster, 'a'))],
+      imports: [ScheduleModule.forRoot(), IncumbentModule.forRoot(optionsFor(cluster(), 'a'))],
       providers: [reports('a', {})],
     });
-    await cluster.advance(3_000);
+    await cluster().advance(3_000);
     expect(ran).toEqual(['a 02 in term 1']);
-    await cluster.run(app.close());
+    await cluster().run(app.close());
   });
 
   it('without ScheduleModule prevents the start', async () => {
-    const imports = [IncumbentModule.forRoot(optionsFor(cluster, 'a'))];
+    const imports = [IncumbentModule.forRoot(optionsFor(cluster(), 'a'))];
     await expect(contextOf({ imports, providers: [reports('a', {})] })).rejects.toThrow('import ScheduleModule.forRoot()');
   });
 });

@@ -35,7 +35,13 @@ export { endpointName, isLoopback, parseEndpoint, parseEndpoints, type Endpoint 
 export { openFirst, type OpenFirstOptions } from './connect/open-first.ts';
 export { connectSocket, type Connect, freeChunk, FREED_CHUNK_BYTES, type SocketOptions } from './connect/socket.ts';
 export { certificatesOf, checkTls, readsFiles, type Pem, type PemFile, type TlsOptions } from './connect/tls.ts';
-export { judgeNotConnected, type NotConnected, type NotConnectedReason } from './errors/not-connected.ts';
+export {
+  type ConnectAttempt,
+  judgeNotConnected,
+  namingEndpoint,
+  type NotConnected,
+  type NotConnectedReason,
+} from './errors/not-connected.ts';
 export { type MissingPermission, namingGrant, withGrant } from './errors/permission.ts';
 export {
   checkSwapSize,
@@ -50,6 +56,7 @@ export {
   storeErrorOf,
   tooLarge,
   UNFORESEEN,
+  verdictsOf,
 } from './errors/store-errors.ts';
 export { describeError, errorCode, isDistrust, judgeSocket, type Verdict } from './errors/verdict.ts';
 export { accessOf, optionsIn, plainTls } from './options/access.ts';

@@ -95,6 +95,11 @@ export class PeerMember<S extends Safety> {
     explainDetached(PeerMember, 'member');
   }
 
+  /**
+   * Does no I/O.
+   *
+   * @throws {TypeError | RangeError} `INVALID_OPTION`; `INVALID_NAME` for the member id.
+   */
   constructor(options: PeerMemberOptions<S>) {
     checkKnown('peer member', options, known);
     const { algorithm, transport, memberId, storage, position = () => NOWHERE } = options;
@@ -259,6 +264,8 @@ export class PeerMember<S extends Safety> {
   /**
    * Hands the leadership over to the best candidate, or resigns if there is none, and closes.
    * Idempotent. Takes as long as the drain, at most. `handover: false` is the same as `close()`.
+   *
+   * @throws {TypeError | RangeError} `INVALID_OPTION`
    */
   async shutdown(options: { readonly handover?: 'next' | false } = {}): Promise<void> {
     checkKnown('shutdown', options, ['handover']);

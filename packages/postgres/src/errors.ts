@@ -10,11 +10,13 @@
  */
 
 import { StoreError } from '@incumbent/core/adapter';
-import { judgeCommon, judgeNotConnected, mildestOf, storeErrorOf, UNFORESEEN, type Verdict, withGrant } from '@incumbent/network';
+import { judgeCommon, judgeNotConnected, mildestOf, storeErrorOf, type Verdict, verdictsOf, withGrant } from '@incumbent/network';
 
 import { ExchangeError, type ServerAnswer } from './client/failure.ts';
 import { RAISED } from './schema/functions.ts';
 import { grantSql } from './schema/schema.ts';
+
+const verdictOn = verdictsOf(ExchangeError, judge);
 
 /** The error to throw for whatever a call ran into. `method` names the call, for the message. */
 export function toStoreError(error: unknown, method: string): StoreError {
@@ -50,10 +52,6 @@ export function howToCreate(schema: string): string {
 export function mayNotMigrate(schema: string, cause: unknown): StoreError {
   const message = `postgres: the schema ${schema} is missing or old, and this role may not create it: ${howToCreate(schema)}`;
   return new StoreError('PERMISSION_DENIED', 'refused', message, { cause });
-}
-
-function verdictOn(error: unknown): Verdict {
-  return error instanceof ExchangeError ? judge(error) : UNFORESEEN;
 }
 
 function judge({ failure, cause }: ExchangeError): Verdict {

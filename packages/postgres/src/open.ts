@@ -8,7 +8,7 @@ import { CallTime } from '@incumbent/network';
 import { AppPool } from './client/app-pool.ts';
 import { Client } from './client/client.ts';
 import type { ConnectionSource } from './client/connection.ts';
-import { Dialler } from './client/dialler.ts';
+import { Dialer } from './client/dialer.ts';
 import { ExchangeError, isAnswer } from './client/failure.ts';
 import { onlyRow, textAt } from './client/rows.ts';
 import { DURABILITY, weaknessesIn } from './client/durability.ts';
@@ -34,7 +34,7 @@ const DENIED = '42501';
  * `openPostgres({ pool })`. Resolves when a server that accepts writes has answered and has the
  * schema.
  *
- * Rejects within `connectTimeoutMs` with a `StoreError`:
+ * @throws {StoreError} within `connectTimeoutMs`:
  * - `UNREACHABLE` or `TIMEOUT`: no server has answered.
  * - `UNAVAILABLE`: only standbys answered, or the server is starting or has too many connections, or
  *   the pool has given no connection.
@@ -43,8 +43,8 @@ const DENIED = '42501';
  * - `UNSUPPORTED`: the server is older than 13, there is no such database, or `migrate` is false
  *   and the schema is missing or old.
  *
- * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`) for options that cannot be used,
- * and with the system's error if a file that the URL names cannot be read.
+ * @throws {TypeError | RangeError} `INVALID_OPTION` for options that cannot be used. The system's
+ * error if a file that the URL names cannot be read.
  */
 export async function openPostgres(urlOrOptions: string | URL | PostgresOptions | PostgresPoolOptions): Promise<Store> {
   const settings = await readOptions(urlOrOptions);
@@ -79,7 +79,7 @@ function sourceOf({ clock, connect, connectTimeoutMs, servers }: PostgresSetting
   if ('pool' in servers) return new AppPool({ clock, pool: servers.pool, timeoutMs: longestOpeningMs(connectTimeoutMs) });
   const { endpoints, tls, database, credentials } = servers;
   const { username, password } = credentials;
-  return new Dialler({
+  return new Dialer({
     clock,
     endpoints,
     connect,

@@ -17,6 +17,7 @@ import {
 import { checkPool, type PostgresPool } from './pool-option.ts';
 import { checkSchema } from './schema/schema.ts';
 
+/** The user of the database. */
 export interface Credentials {
   /** Not empty. */
   readonly username: string;

@@ -1,23 +1,6 @@
 /** The store: the methods of the contract, each in the file that bears its job's name. */
 
-import type {
-  CallOptions,
-  Change,
-  Clock,
-  Entry,
-  Key,
-  Lease,
-  LeaseId,
-  LeaseOptions,
-  ListOptions,
-  Renewal,
-  Revocation,
-  Store,
-  StoreCapabilities,
-  StoreReport,
-  SwapResult,
-  WatchOptions,
-} from '@incumbent/core';
+import type * as api from '@incumbent/core';
 import { revocationOf } from '@incumbent/network';
 
 import { capabilitiesOf } from './capabilities.ts';
@@ -34,7 +17,7 @@ import { watchQuery } from './watch.ts';
 
 export interface StoreParts {
   readonly calls: StoreCalls;
-  readonly clock: Clock;
+  readonly clock: api.Clock;
   readonly source: ConnectionSource;
   /** The channel of the namespace's notifications. */
   readonly channel: string;
@@ -47,11 +30,11 @@ export interface StoreParts {
   readonly access: string | undefined;
 }
 
-export class PostgresStore implements Store {
+export class PostgresStore implements api.Store {
   readonly name = 'postgres';
-  readonly capabilities: StoreCapabilities;
-  readonly revocation: Revocation | undefined;
-  readonly #clock: Clock;
+  readonly capabilities: api.StoreCapabilities;
+  readonly revocation: api.Revocation | undefined;
+  readonly #clock: api.Clock;
   readonly #calls: StoreCalls;
   readonly #reads: Reads;
   readonly #hub: WatchHub;
@@ -65,48 +48,48 @@ export class PostgresStore implements Store {
     this.revocation = revocationOf(import.meta.url, access, (lease) => lease);
   }
 
-  async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+  async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {
     return grantLease(this.#calls, ttlMs, options);
   }
 
-  async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+  async renewLease(lease: api.LeaseId, options: api.LeaseOptions): Promise<api.Renewal> {
     return renewLease(this.#calls, lease, options);
   }
 
-  async revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
+  async revokeLease(lease: api.LeaseId, options: api.CallOptions = {}): Promise<void> {
     return revokeLease(this.#calls, lease, options);
   }
 
-  async compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
+  async compareAndSwap(changes: readonly api.Change[], options: api.CallOptions = {}): Promise<api.SwapResult> {
     return compareAndSwap(this.#calls, changes, options);
   }
 
-  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
+  async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
     return enqueue(this.#calls, { prefix, name, value, lease }, options);
   }
 
-  async read(key: Key, options: CallOptions = {}): Promise<Entry | undefined> {
+  async read(key: api.Key, options: api.CallOptions = {}): Promise<api.Entry | undefined> {
     return this.#reads.read(key, options);
   }
 
-  async list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
+  async list(prefix: api.Key, options: api.ListOptions = {}): Promise<readonly api.Entry[]> {
     return this.#reads.list(prefix, options);
   }
 
-  watch(key: Key, options: WatchOptions = {}): AsyncIterable<Entry | undefined> {
+  watch(key: api.Key, options: api.WatchOptions = {}): AsyncIterable<api.Entry | undefined> {
     return watchQuery(this.#hub, { key: this.#calls.checkKey('key', key) }, ([entry]) => entry, options);
   }
 
-  watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
+  watchList(prefix: api.Key, options: api.WatchOptions = {}): AsyncIterable<readonly api.Entry[]> {
     return watchQuery(this.#hub, { prefix: this.#calls.checkKey('prefix', prefix) }, (entries) => entries, options);
   }
 
   /** @internal For {@link sqlGuard}. */
-  guardStatement(guard: Change): SqlGuard {
+  guardStatement(guard: api.Change): SqlGuard {
     return guardStatement(this.#calls.location, guard);
   }
 
-  async inspect(options: CallOptions = {}): Promise<StoreReport> {
+  async inspect(options: api.CallOptions = {}): Promise<api.StoreReport> {
     const call = this.#calls.check(options);
     return this.#calls.call(
       'inspect',

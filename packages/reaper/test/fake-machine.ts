@@ -136,6 +136,12 @@ export class LoopHarness {
     await this.advance(0);
   }
 
+  /** Ends the parent. A child of it keeps the pipe open. */
+  killParentKeepingPipe(): void {
+    this.machine.table.delete(PARENT);
+    this.isOrphan = true;
+  }
+
   async advance(ms: number): Promise<void> {
     await this.machine.clock.advance(ms);
   }

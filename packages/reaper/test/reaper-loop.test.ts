@@ -3,6 +3,8 @@ import { describe, expect, it } from 'vitest';
 
 import { PARENT, LoopHarness } from './fake-machine.ts';
 
+/** The log of a reaper that has revoked the one lease, and has ended. */
+const REVOKED = ['revoked store/lease-1', 'closed'];
 const UNREACHABLE = new StoreError('UNREACHABLE', 'notSent', 'the store is away');
 
 describe('a reaper whose parent lives', () => {
@@ -70,7 +72,7 @@ describe('a reaper whose parent has died', () => {
     expect(harness.machine.log).toEqual([]);
     harness.machine.set(PARENT, { threads: 1 });
     await harness.advance(10);
-    expect(harness.machine.log).toEqual(['revoked store/lease-1', 'closed']);
+    expect(harness.machine.log).toEqual(REVOKED);
   });
 
   it('notices a death a few ms after the pipe was closed', async () => {
@@ -80,21 +82,19 @@ describe('a reaper whose parent has died', () => {
     expect(harness.machine.log).toEqual([]);
     harness.machine.table.delete(PARENT);
     await harness.advance(1);
-    expect(harness.machine.log).toEqual(['revoked store/lease-1', 'closed']);
+    expect(harness.machine.log).toEqual(REVOKED);
   });
 
   it('notices the death although a child of the parent keeps the pipe open', async () => {
     const harness = await LoopHarness.withLease();
-    harness.machine.table.delete(PARENT);
-    harness.isOrphan = true;
+    harness.killParentKeepingPipe();
     await harness.advance(550);
-    expect(harness.machine.log).toEqual(['revoked store/lease-1', 'closed']);
+    expect(harness.machine.log).toEqual(REVOKED);
   });
 
   it('reads the rest of the pipe before it acts on a death', async () => {
     const harness = await LoopHarness.withLease();
-    harness.machine.table.delete(PARENT);
-    harness.isOrphan = true;
+    harness.killParentKeepingPipe();
     await harness.advance(500);
     for (const pid of [200, 300, 400]) {
       await harness.group(pid);
@@ -108,8 +108,7 @@ describe('a reaper whose parent has died', () => {
 
   it('revokes leases even if the parent died before the reaper started', async () => {
     const harness = new LoopHarness();
-    harness.machine.table.delete(PARENT);
-    harness.isOrphan = true;
+    harness.killParentKeepingPipe();
     await harness.send(
       { type: 'parent', pid: PARENT, started: '1' },
       { type: 'store', store: 1, module: 'm', access: 'store' },
@@ -117,7 +116,7 @@ describe('a reaper whose parent has died', () => {
     );
     harness.loop.pipeClosed();
     await harness.advance(0);
-    expect(harness.machine.log).toEqual(['revoked store/lease-1', 'closed']);
+    expect(harness.machine.log).toEqual(REVOKED);
   });
 
   it('kills each group until it is gone, and revokes only then', async () => {
@@ -170,7 +169,7 @@ describe('a reaper whose parent has died', () => {
     await harness.group(200);
     await harness.send({ type: 'release', pid: 200 });
     await harness.killParent();
-    expect(harness.machine.log).toEqual(['revoked store/lease-1', 'closed']);
+    expect(harness.machine.log).toEqual(REVOKED);
   });
 });
 

@@ -13,12 +13,15 @@ import {
   storeErrorOf,
   UNFORESEEN,
   type Verdict,
+  verdictsOf,
   withGrant,
 } from '@incumbent/network';
 
 import type { Keyspace } from './namespace.ts';
 import { ExchangeError } from './protocol/failure.ts';
 import type { ErrorReply } from './protocol/resp.ts';
+
+const verdictOn = verdictsOf(ExchangeError, judge);
 
 /** The error to throw for whatever a call ran into. `method` names the call, for the message. */
 export function toStoreError(error: unknown, method: string): StoreError {
@@ -54,10 +57,6 @@ function missingRules(rules: readonly string[], { tag, user }: Keyspace): Missin
 /** Of the errors of several servers, the one that a retry is most likely to pass. */
 export function mildestError(errors: readonly unknown[]): unknown {
   return mildestOf(errors, verdictOn);
-}
-
-function verdictOn(error: unknown): Verdict {
-  return error instanceof ExchangeError ? judge(error) : UNFORESEEN;
 }
 
 function judge({ failure, cause }: ExchangeError): Verdict {

@@ -1,23 +1,6 @@
 /** The store contract on Redis. Each method is in the file that has the name of its job. */
 
-import type {
-  CallOptions,
-  Change,
-  Clock,
-  Entry,
-  Key,
-  Lease,
-  LeaseId,
-  LeaseOptions,
-  ListOptions,
-  Renewal,
-  Revocation,
-  Store,
-  StoreCapabilities,
-  StoreReport,
-  SwapResult,
-  WatchOptions,
-} from '@incumbent/core';
+import type * as api from '@incumbent/core';
 import { checkPath } from '@incumbent/core/adapter';
 import { revocationOf } from '@incumbent/network';
 
@@ -37,7 +20,7 @@ import { watchState } from './watch.ts';
 
 export interface StoreParts {
   readonly client: Client;
-  readonly clock: Clock;
+  readonly clock: api.Clock;
   readonly keyspace: Keyspace;
   /**
    * The options, for the reaper's process to open the store by. Undefined if another process cannot
@@ -46,13 +29,13 @@ export interface StoreParts {
   readonly access: string | undefined;
 }
 
-export class RedisStore implements Store {
+export class RedisStore implements api.Store {
   readonly name = 'redis';
   readonly namespace: string;
-  readonly capabilities: StoreCapabilities = CAPABILITIES;
-  readonly revocation: Revocation | undefined;
+  readonly capabilities: api.StoreCapabilities = CAPABILITIES;
+  readonly revocation: api.Revocation | undefined;
   readonly #client: Client;
-  readonly #clock: Clock;
+  readonly #clock: api.Clock;
   readonly #calls: StoreCalls;
   readonly #reads: Reads;
   readonly #hub: WatchHub;
@@ -73,49 +56,49 @@ export class RedisStore implements Store {
     this.#hub.onPush(reply);
   }
 
-  async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+  async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {
     return grantLease(this.#calls, ttlMs, options);
   }
 
-  async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+  async renewLease(lease: api.LeaseId, options: api.LeaseOptions): Promise<api.Renewal> {
     const renewal = await renewLease(this.#calls, lease, options);
     this.#hub.onRenewed(lease, renewal.ttlMs);
     return renewal;
   }
 
-  async revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
+  async revokeLease(lease: api.LeaseId, options: api.CallOptions = {}): Promise<void> {
     return revokeLease(this.#calls, lease, options);
   }
 
-  async compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
+  async compareAndSwap(changes: readonly api.Change[], options: api.CallOptions = {}): Promise<api.SwapResult> {
     return compareAndSwap(this.#calls, changes, options);
   }
 
-  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
+  async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
     return enqueue(this.#calls, { prefix, name, value, lease }, options);
   }
 
-  async read(key: Key, options: CallOptions = {}): Promise<Entry | undefined> {
+  async read(key: api.Key, options: api.CallOptions = {}): Promise<api.Entry | undefined> {
     return this.#reads.read(key, options);
   }
 
-  async list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
+  async list(prefix: api.Key, options: api.ListOptions = {}): Promise<readonly api.Entry[]> {
     return this.#reads.list(prefix, options);
   }
 
-  watch(key: Key, options: WatchOptions = {}): AsyncIterable<Entry | undefined> {
+  watch(key: api.Key, options: api.WatchOptions = {}): AsyncIterable<api.Entry | undefined> {
     checkPath('key', key);
     return watchState(this.#hub, () => new KeyWatchState(key), options);
   }
 
-  watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
+  watchList(prefix: api.Key, options: api.WatchOptions = {}): AsyncIterable<readonly api.Entry[]> {
     checkPath('prefix', prefix);
     return watchState(this.#hub, () => new ListWatchState(prefix), options);
   }
 
-  async inspect(options: CallOptions = {}): Promise<StoreReport> {
+  async inspect(options: api.CallOptions = {}): Promise<api.StoreReport> {
     const call = this.#calls.check(options);
-    const report = (): Promise<StoreReport> => this.#client.call((connection) => reportOf(connection, () => this.#clock.wall()), call);
+    const report = (): Promise<api.StoreReport> => this.#client.call((connection) => reportOf(connection, () => this.#clock.wall()), call);
     return this.#calls.call('inspect', report, call);
   }
 

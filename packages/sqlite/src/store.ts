@@ -1,22 +1,6 @@
 /** The store contract on a file. */
 
-import type {
-  CallOptions,
-  Change,
-  Entry,
-  Key,
-  Lease,
-  LeaseId,
-  LeaseOptions,
-  ListOptions,
-  Renewal,
-  Revocation,
-  Store,
-  StoreCapabilities,
-  StoreReport,
-  SwapResult,
-  WatchOptions,
-} from '@incumbent/core';
+import type * as api from '@incumbent/core';
 import { moduleBeside } from '@incumbent/core/adapter';
 
 import { capabilitiesOn } from './capabilities.ts';
@@ -38,11 +22,11 @@ import { compareAndSwap } from './transactions.ts';
 import { WatchHub } from './watch-hub.ts';
 import { watchKey, watchList, type WatchContext } from './watch.ts';
 
-export class SqliteStore implements Store {
+export class SqliteStore implements api.Store {
   readonly name = 'sqlite';
   readonly namespace: string;
-  readonly capabilities: StoreCapabilities;
-  readonly revocation: Revocation;
+  readonly capabilities: api.StoreCapabilities;
+  readonly revocation: api.Revocation;
   /** The path that the caller gave, which may be a symbolic link. */
   readonly #file: string;
   readonly #database: Database;
@@ -50,7 +34,7 @@ export class SqliteStore implements Store {
   readonly #namespace: Namespace;
   /** The process whose death ends the leases of this store. Undefined: only the ttl does. */
   readonly #holder: ProcessIdentity | undefined;
-  readonly #ownLeases = new Set<LeaseId>();
+  readonly #ownLeases = new Set<api.LeaseId>();
   readonly #watching: WatchContext;
   #isClosed = false;
 
@@ -72,47 +56,47 @@ export class SqliteStore implements Store {
     this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access: writeAccess(database.path), ticketOf: (lease) => lease };
   }
 
-  async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+  async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {
     const lease = await grantLease(this.#calls, this.#holder, ttlMs, options);
     this.#ownLeases.add(lease.id);
     return lease;
   }
 
-  async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+  async renewLease(lease: api.LeaseId, options: api.LeaseOptions): Promise<api.Renewal> {
     return renewLease(this.#calls, lease, options);
   }
 
-  async revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
+  async revokeLease(lease: api.LeaseId, options: api.CallOptions = {}): Promise<void> {
     await this.#calls.write((database) => revokeLease(database, lease), options);
     this.#ownLeases.delete(lease);
   }
 
-  async compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
+  async compareAndSwap(changes: readonly api.Change[], options: api.CallOptions = {}): Promise<api.SwapResult> {
     return compareAndSwap(this.#calls, this.#namespace, changes, options);
   }
 
-  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
+  async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
     return enqueue(this.#calls, this.#namespace, { prefix, name, value, lease }, options);
   }
 
-  async read(key: Key, options: CallOptions = {}): Promise<Entry | undefined> {
+  async read(key: api.Key, options: api.CallOptions = {}): Promise<api.Entry | undefined> {
     return read(this.#calls, this.#namespace, key, options);
   }
 
-  async list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
+  async list(prefix: api.Key, options: api.ListOptions = {}): Promise<readonly api.Entry[]> {
     return list(this.#calls, this.#namespace, prefix, options);
   }
 
-  watch(key: Key, options: WatchOptions = {}): AsyncIterable<Entry | undefined> {
+  watch(key: api.Key, options: api.WatchOptions = {}): AsyncIterable<api.Entry | undefined> {
     return watchKey(this.#watching, key, options);
   }
 
-  watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
+  watchList(prefix: api.Key, options: api.WatchOptions = {}): AsyncIterable<readonly api.Entry[]> {
     return watchList(this.#watching, prefix, options);
   }
 
   /** Reports SQLite's version, and which other users can use or replace the file. */
-  async inspect(): Promise<StoreReport> {
+  async inspect(): Promise<api.StoreReport> {
     const version = process.versions['sqlite'];
     return { ...(version === undefined ? {} : { version }), warnings: exposureOf(this.#database.path, this.#file) };
   }

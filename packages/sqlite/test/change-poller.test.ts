@@ -16,6 +16,13 @@ const pair = usePair();
 
 const polls = (): number => pair().tap.count('PRAGMA data_version');
 
+/** How often the file is polled in the next so many ms. */
+async function pollsIn(ms: number): Promise<number> {
+  pair().tap.take();
+  await pass(ms);
+  return polls();
+}
+
 /** Watches of `k0`, `k1`, …, before they have shown their first states. */
 function watchKeys(count: number): readonly Recorder<Entry | undefined>[] {
   return Array.from({ length: count }, (_, index) => pair().follow((options) => pair().store.watch(`k${index}`, options)));
@@ -42,24 +49,18 @@ describe('how often the file is polled', () => {
 
   it('is every 10 ms while a watched key is absent', async () => {
     await pair().watch('a');
-    pair().tap.take();
-    await pass(1_000);
-    expect(polls()).toBe(100);
+    expect(await pollsIn(1_000)).toBe(100);
   });
 
   it('is every 10 ms while a watched key is held by another process, or by no lease', async () => {
     const lease = await pair().other.grantLease(86_400_000, LEASE_CALL);
     await put(pair().other, 'a', '1', lease.id);
     const watch = await pair().watch('a');
-    pair().tap.take();
-    await pass(1_000);
-    expect(polls()).toBe(100);
+    expect(await pollsIn(1_000)).toBe(100);
     await watch.stop();
     await put(pair().other, 'b', '1');
     await pair().watch('b');
-    pair().tap.take();
-    await pass(1_000);
-    expect(polls()).toBe(100);
+    expect(await pollsIn(1_000)).toBe(100);
   });
 
   it('is every 100 ms while all that is watched is this store’s own', async () => {
@@ -67,25 +68,19 @@ describe('how often the file is polled', () => {
     await pair().own('b');
     await pair().watch('a');
     await pair().watch('b');
-    pair().tap.take();
-    await pass(1_000);
-    expect(polls()).toBe(10);
+    expect(await pollsIn(1_000)).toBe(10);
   });
 
   it('changes when a watch starts or stops waiting for another process', async () => {
     await pair().own('a');
     await pair().watch('a');
     const absent = await pair().watch('absent');
-    pair().tap.take();
-    await pass(500);
-    expect(polls()).toBe(50);
+    expect(await pollsIn(500)).toBe(50);
     await absent.stop();
     // What waited is found to be gone when the file is read next.
     await pair().own('b');
     await pass(100);
-    pair().tap.take();
-    await pass(1_000);
-    expect(polls()).toBe(10);
+    expect(await pollsIn(1_000)).toBe(10);
   });
 
   it('is at once when this store has written, for it must see its own changes', async () => {

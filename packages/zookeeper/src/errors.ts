@@ -18,6 +18,7 @@ import {
   storeErrorOf,
   UNFORESEEN,
   type Verdict,
+  verdictsOf,
 } from '@incumbent/network';
 
 import { Code, codeName, type CodeName } from './protocol/codes.ts';
@@ -89,6 +90,8 @@ export async function unlessAbsent<T>(call: Promise<T>): Promise<T | undefined> 
   }
 }
 
+const verdictOn = verdictsOf(ExchangeError, judge);
+
 /** The error to throw for whatever a call ran into. `what` names the call in the message. */
 export function toStoreError(error: unknown, what: string): StoreError {
   return storeErrorOf(error, `zookeeper ${what}`, verdictOn);
@@ -115,10 +118,6 @@ interface Identity {
 /** Of the errors of several servers, the one that a retry is most likely to pass. */
 export function mildestOf(errors: readonly unknown[]): unknown {
   return mildestBy(errors, verdictOn);
-}
-
-function verdictOn(error: unknown): Verdict {
-  return error instanceof ExchangeError ? judge(error) : UNFORESEEN;
 }
 
 function judge({ failure, cause }: ExchangeError): Verdict {

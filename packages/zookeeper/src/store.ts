@@ -1,25 +1,6 @@
 /** The store contract on ZooKeeper. */
 
-import type {
-  CallOptions,
-  Change,
-  Clock,
-  Entry,
-  Key,
-  KeyWatchOptions,
-  Lease,
-  LeaseId,
-  LeaseOptions,
-  ListOptions,
-  ReadOptions,
-  Renewal,
-  Revocation,
-  Store,
-  StoreCapabilities,
-  SwapResult,
-  TimedCall,
-  WatchOptions,
-} from '@incumbent/core';
+import type * as api from '@incumbent/core';
 import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime } from '@incumbent/core/adapter';
 import {
   CallTime,
@@ -54,20 +35,20 @@ import { compareAndSwap, leaseOf, type WriteContext } from './transactions.ts';
 import { keyTarget, listTarget, type WatchContext, WatchSet } from './watch.ts';
 
 export interface StoreParts extends SessionLimits {
-  readonly clock: Clock;
+  readonly clock: api.Clock;
   readonly acls: readonly Acl[];
   readonly auths: readonly Auth[];
   /** The options with which another process opens the store; undefined if it cannot. */
   readonly access: string | undefined;
 }
 
-export class ZookeeperStore implements Store {
+export class ZookeeperStore implements api.Store {
   readonly name = 'zookeeper';
   readonly namespace: string;
-  readonly capabilities: StoreCapabilities;
-  readonly revocation: Revocation | undefined;
+  readonly capabilities: api.StoreCapabilities;
+  readonly revocation: api.Revocation | undefined;
   readonly #client: Client;
-  readonly #clock: Clock;
+  readonly #clock: api.Clock;
   readonly #namespace: Namespace;
   readonly #leases: Leases;
   readonly #reads: Reads;
@@ -97,7 +78,7 @@ export class ZookeeperStore implements Store {
     this.revocation = revocationOf(import.meta.url, access, ticketOf);
   }
 
-  async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+  async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {
     const call = this.#check(options);
     checkTime('ttlMs', ttlMs);
     try {
@@ -107,17 +88,17 @@ export class ZookeeperStore implements Store {
     }
   }
 
-  async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+  async renewLease(lease: api.LeaseId, options: api.LeaseOptions): Promise<api.Renewal> {
     const call = this.#check(options);
     return this.#byLease(lease, 'renewLease', call, this.#leases.renew(lease, call));
   }
 
-  async revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
+  async revokeLease(lease: api.LeaseId, options: api.CallOptions = {}): Promise<void> {
     const call = this.#check(options);
     await this.#withErrors('revokeLease', this.#leases.revoke(lease, call));
   }
 
-  async compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
+  async compareAndSwap(changes: readonly api.Change[], options: api.CallOptions = {}): Promise<api.SwapResult> {
     const call = this.#check(options);
     checkChanges(changes);
     checkSwapSize(this, changes);
@@ -132,7 +113,7 @@ export class ZookeeperStore implements Store {
     );
   }
 
-  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
+  async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
     const call = this.#check(options);
     checkPath('prefix', prefix);
     checkPart('name', name);
@@ -141,7 +122,7 @@ export class ZookeeperStore implements Store {
     return namingGrant(this.#byLease(lease, 'enqueue', call, entry), () => this.#missing('create, write and delete', [prefix]));
   }
 
-  async read(key: Key, options: ReadOptions = {}): Promise<Entry | undefined> {
+  async read(key: api.Key, options: api.ReadOptions = {}): Promise<api.Entry | undefined> {
     const call = this.#check(options);
     const path = this.#namespace.path(checkPath('key', key));
     const reads = options.fresh === false ? this.#reads.sessionConsistent : this.#reads;
@@ -149,7 +130,7 @@ export class ZookeeperStore implements Store {
     return data === undefined ? undefined : this.#namespace.entry(path, data);
   }
 
-  async list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
+  async list(prefix: api.Key, options: api.ListOptions = {}): Promise<readonly api.Entry[]> {
     const call = this.#check(options);
     checkPath('prefix', prefix);
     checkListing(options);
@@ -157,13 +138,13 @@ export class ZookeeperStore implements Store {
     return namingGrant(this.#withoutLease('list', entries), () => this.#missing('read', [prefix]));
   }
 
-  watch(key: Key, options: KeyWatchOptions = {}): AsyncIterable<Entry | undefined> {
+  watch(key: api.Key, options: api.KeyWatchOptions = {}): AsyncIterable<api.Entry | undefined> {
     checkPath('key', key);
     const { values = true } = options;
     return this.#watches.watch(keyTarget(this.#watchContext, key, values), options);
   }
 
-  watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
+  watchList(prefix: api.Key, options: api.WatchOptions = {}): AsyncIterable<readonly api.Entry[]> {
     checkPath('prefix', prefix);
     return this.#watches.watch(listTarget(this.#watchContext, prefix), options);
   }
@@ -180,19 +161,19 @@ export class ZookeeperStore implements Store {
     return this.close();
   }
 
-  #missing(right: Right, keys: readonly Key[]): MissingPermission {
+  #missing(right: Right, keys: readonly api.Key[]): MissingPermission {
     const paths = keys.map((key) => this.#namespace.path(key));
     return this.#watchContext.missing(right, paths);
   }
 
-  #check<O extends CallOptions>(options: O): TimedCall<O> {
+  #check<O extends api.CallOptions>(options: O): api.TimedCall<O> {
     const call = checkCall(options);
     options.signal?.throwIfAborted();
     if (this.#closed) throw storeClosed(this.name);
     return call;
   }
 
-  #time(call: TimedCall): CallTime {
+  #time(call: api.TimedCall): CallTime {
     return new CallTime(this.#clock, call, ExchangeError);
   }
 
@@ -208,7 +189,7 @@ export class ZookeeperStore implements Store {
    * A session that is given up during a call may be alive on the servers. It is then ended, so that
    * the lease is certainly gone.
    */
-  async #byLease<T>(lease: LeaseId, what: string, options: TimedCall, call: Promise<T>): Promise<T> {
+  async #byLease<T>(lease: api.LeaseId, what: string, options: api.TimedCall, call: Promise<T>): Promise<T> {
     const time = this.#time(options);
     try {
       return await call;
@@ -231,6 +212,6 @@ export class ZookeeperStore implements Store {
 }
 
 /** A copy, because the caller may change its bytes after the call. */
-function copyOf(change: Change): Change {
+function copyOf(change: api.Change): api.Change {
   return 'put' in change ? { ...change, put: new Uint8Array(change.put) } : change;
 }

@@ -1,7 +1,7 @@
 import type { Check } from './check.ts';
 import { followerCutOff } from './follower.ts';
 import { consulAgentCutOff, consulAgentRestart, consulCrash, consulMany } from './consul.ts';
-import { consulHost, etcdHost, postgresHost, redisHost, zookeeperHost } from './hosts.ts';
+import { consulHost, etcdHost, type Host, postgresHost, redisHost, zookeeperHost } from './hosts.ts';
 import { composeCheck } from './compose.ts';
 import { containers } from './containers.ts';
 import { cronSlots } from './cron-slots.ts';
@@ -44,8 +44,14 @@ import { etcdSingleEndpoint } from './single-endpoint.ts';
 import { sqliteHandover, sqliteIdle, sqliteKill, sqliteReads, sqliteStorm } from './sqlite.ts';
 import { zookeeperIdle, zookeeperManyElections, zookeeperRestarts } from './zookeeper.ts';
 
+/** The faults that every store with a server goes through. */
+function faultsOn(host: Host): readonly Check[] {
+  return [blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill].map((check) => check(host));
+}
+
 const etcdChecks: readonly Check[] = [
-  ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill, clusterKill].map((check) => check(etcdHost)),
+  ...faultsOn(etcdHost),
+  clusterKill(etcdHost),
   raftLeaderPaused(etcdHost, 'etcd'),
   etcdRaftLeaderDeposed,
   etcdOneWayCut,
@@ -67,7 +73,8 @@ const sqliteChecks: readonly Check[] = [sqliteKill, sqliteHandover, sqliteStorm,
 const peerChecks: readonly Check[] = [peerKills, peerVoteFile];
 
 const postgresChecks: readonly Check[] = [
-  ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill, crash].map((check) => check(postgresHost)),
+  ...faultsOn(postgresHost),
+  crash(postgresHost),
   postgresFailoverRequests,
   postgresFence,
   postgresManyElections,
@@ -77,7 +84,8 @@ const postgresChecks: readonly Check[] = [
 ];
 
 const redisChecks: readonly Check[] = [
-  ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill, crash].map((check) => check(redisHost)),
+  ...faultsOn(redisHost),
+  crash(redisHost),
   redisFailoverRequests,
   redisManyElections,
   redisOldPrimary,
@@ -86,7 +94,8 @@ const redisChecks: readonly Check[] = [
 ];
 
 const zookeeperChecks: readonly Check[] = [
-  ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill, clusterKill].map((check) => check(zookeeperHost)),
+  ...faultsOn(zookeeperHost),
+  clusterKill(zookeeperHost),
   followerCutOff,
   zookeeperFailoverRequests,
   zookeeperIdle,
@@ -97,7 +106,7 @@ const zookeeperChecks: readonly Check[] = [
 ];
 
 const consulChecks: readonly Check[] = [
-  ...[blackhole, sigstop, operatorDelete, operatorDeleteCutOff, serverKill].map((check) => check(consulHost)),
+  ...faultsOn(consulHost),
   clusterKill(consulHost),
   raftLeaderPaused(consulHost, 'consul'),
   consulCrash,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { describe, expect, test } from 'vitest';
 
-import { requireStore, startEtcd, startProxy, until, type Etcd } from '../src/index.ts';
+import { requireStore, startEtcd, startProxy, until, type Etcd, type EtcdServer } from '../src/index.ts';
 
 const SHORT = ['--dial-timeout=500ms', '--command-timeout=500ms'];
 
@@ -11,6 +11,13 @@ const NO_ANSWER = /deadline exceeded|unavailable|is not running|is paused|no suc
 
 async function get(etcd: Etcd, key: string, ...flags: readonly string[]): Promise<string> {
   return (await etcd.ctl([...flags, 'get', '--print-value-only', key])).trim();
+}
+
+/** An etcd that has the value `value` under the key `key`. */
+async function etcdWithKey(): Promise<EtcdServer> {
+  const etcd = await startEtcd();
+  await etcd.ctl(['put', 'key', 'value']);
+  return etcd;
 }
 
 describe.runIf(await requireStore({ store: 'etcd', own: true }))('an etcd of one’s own', () => {
@@ -23,9 +30,8 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('an etcd of one
   });
 
   test('killed, it is gone at once; started again, it has its address and its data', async () => {
-    await using etcd = await startEtcd();
+    await using etcd = await etcdWithKey();
     const { url } = etcd;
-    await etcd.ctl(['put', 'key', 'value']);
     await etcd.kill();
     await expect(get(etcd, 'key', ...SHORT)).rejects.toThrow(NO_ANSWER);
     await etcd.kill();
@@ -43,8 +49,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('an etcd of one
   });
 
   test('paused, it does not answer; resumed, it does', async () => {
-    await using etcd = await startEtcd();
-    await etcd.ctl(['put', 'key', 'value']);
+    await using etcd = await etcdWithKey();
     await etcd.pause();
     await expect(get(etcd, 'key', ...SHORT)).rejects.toThrow(NO_ANSWER);
     await etcd.resume();
@@ -52,8 +57,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('an etcd of one
   });
 
   test('restarted while it runs or is paused, it serves again', async () => {
-    await using etcd = await startEtcd();
-    await etcd.ctl(['put', 'key', 'value']);
+    await using etcd = await etcdWithKey();
     await etcd.restart();
     await etcd.pause();
     await etcd.restart();

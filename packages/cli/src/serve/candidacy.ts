@@ -1,11 +1,11 @@
 /**
- * One client's part in an election: how long it lives without a sign of the client, what the client
- * may believe, and when the work of its term has stopped.
+ * One client's part in an election: how long it lasts without a request of the client, until when
+ * the client may act as the leader, and when the work of its term has stopped.
  *
- * `validForMs` is a promise to a process that this one cannot stop. The client may act until then,
- * even if it is paused meanwhile, and even if its leadership ends meanwhile. So a promise is never
- * longer than the drain of a term: whenever the term ends, its keys stay for as long as the last
- * promise, unless the client says earlier that its work has stopped.
+ * `validForMs` is a promise to a process that this one cannot stop. The client may act as the
+ * leader for that time, even if it is paused meanwhile, and even if its leadership ends meanwhile.
+ * So a promise is never longer than the drain of a term: when the term ends, its keys stay until
+ * the last promise is over, or until the client reports that its work has stopped.
  */
 
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -22,7 +22,7 @@ const TIMER_SLACK_MS = 5;
 /** How long a candidacy that a stream alone keeps waits for its first stream, in ms. */
 export const CONNECT_WITHIN_MS = 10_000;
 
-/** A timer that fires later than this, in ms, says that this process stood still. */
+/** A timer that fires this much too late, in ms, shows that this process stood still. */
 const PAUSE_MS = 500;
 
 export interface CandidacySettings {
@@ -119,7 +119,7 @@ export class Candidacy {
     return timingSafeEqual(digest(secret), digest(this.secret));
   }
 
-  /** A sign of the client: starts `renewWithinMs` anew. */
+  /** The client has sent a request: restarts `renewWithinMs`. */
   renew(): void {
     if (this.isOver || this.#settings.isOwn === true) return;
     this.#expiry();
@@ -181,7 +181,10 @@ export class Candidacy {
     this.#emit({ event: 'drained', term: leadership.term, acknowledged: term.acknowledged });
   }
 
-  /** Resolves when the work of the last term has stopped, as far as the client can say. */
+  /**
+   * Resolves when the work of the last term has stopped: the client has reported that, or its last
+   * promise is over.
+   */
   async workStopped(): Promise<void> {
     const term = this.#term;
     await term?.stopped.promise;
@@ -190,7 +193,7 @@ export class Candidacy {
     term?.left.resolve();
   }
 
-  /** The client says that the work of a term has stopped. */
+  /** Called when the client reports that the work of a term has stopped. */
   acknowledge(number: bigint): void {
     const term = this.#term;
     if (number <= this.#lastStopped) return;
@@ -201,12 +204,12 @@ export class Candidacy {
 
   /** Ends the term. Calling this asserts that the client's work has stopped. */
   async resign(number: bigint): Promise<void> {
-    await this.#giveUp(number, (leadership) => leadership.resign());
+    await this.#endTerm(number, (leadership) => leadership.resign());
   }
 
   /** Hands the term over. Calling this asserts that the client's work has stopped. */
   async handover(number: bigint, memberId: string | undefined): Promise<void> {
-    await this.#giveUp(number, (leadership) => leadership.handover(memberId));
+    await this.#endTerm(number, (leadership) => leadership.handover(memberId));
   }
 
   /** The leadership of this term, for a call that needs it. */
@@ -224,9 +227,10 @@ export class Candidacy {
   }
 
   /**
-   * Ends the candidacy, and its leadership. The keys of the leadership stay until the client's work
-   * has stopped: until the last promise has lapsed, or not at all if the client itself has withdrawn.
-   * While the sidecar closes, the client can still acknowledge.
+   * Ends the candidacy, and its leadership. If the client itself has withdrawn, the keys of the
+   * leadership are released at once. Otherwise they stay until the client's work has stopped, at
+   * the latest until its last promise is over. While the sidecar closes, the client can still
+   * report that.
    */
   end(reason: OverReason, message?: string): void {
     if (this.isOver) return;
@@ -260,7 +264,7 @@ export class Candidacy {
     return this.isOver ? 'over' : 'waiting';
   }
 
-  async #giveUp(number: bigint, end: (leadership: Leadership) => Promise<void>): Promise<void> {
+  async #endTerm(number: bigint, end: (leadership: Leadership) => Promise<void>): Promise<void> {
     const leadership = this.leadership(number);
     const term = this.#term;
     if (term === undefined) return;
@@ -296,7 +300,7 @@ export class Candidacy {
     const { clock } = this.#context;
     const dueMs = clock.monotonic() + delayMs;
     this.#expiry = clock.schedule(delayMs, () => {
-      // Signs of the client may be waiting to be read.
+      // Requests of the client may be waiting to be read.
       if (clock.monotonic() - dueMs > PAUSE_MS) this.renew();
       else this.end(reason);
     });

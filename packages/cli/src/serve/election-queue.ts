@@ -75,7 +75,7 @@ export class ElectionQueue {
     this.#leads = candidacy;
     await candidacy.lead(leadership);
     this.#leads = undefined;
-    // Others may lead before the work of this one has stopped: its time to stop is over.
+    // The time for the work to stop is over. Another member may lead before the work has stopped.
     void candidacy.workStopped().then(() => {
       if (!candidacy.isOver) this.join(candidacy);
     });

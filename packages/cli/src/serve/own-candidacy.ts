@@ -26,8 +26,8 @@ export class OwnCandidacy {
   }
 
   /**
-   * The answer to `GET /`. Without a leadership of its own, one linearizable read. While the
-   * leadership is ending, nobody is named: the application must not believe that it leads.
+   * The answer to `GET /`. Makes one linearizable read if this candidacy does not lead. Names
+   * nobody while its leadership ends, because the application must no longer act as the leader.
    */
   async answer(): Promise<Answer> {
     const document = this.#candidacy?.document();

@@ -11,22 +11,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { viewLine } from '../../src/common/output.ts';
 import { CLI_ERRORS, EXIT_MEANINGS } from '../../src/exit.ts';
 import { createProgram } from '../../src/program.ts';
+import { closed } from '../support/closed-schema.ts';
 import { TestConsole } from '../support/test-console.ts';
 import { outcomes } from './outcomes.ts';
 
 const schema: AnySchemaObject = JSON.parse(readFileSync(new URL('../../output.schema.json', import.meta.url), 'utf8'));
 const page = readFileSync(new URL('../../../../docs/json-output.md', import.meta.url), 'utf8');
-
-/**
- * The schema without room for fields of later versions: a field that it does not list is an error.
- */
-function closed(part: unknown): unknown {
-  if (Array.isArray(part)) return part.map(closed);
-  if (typeof part !== 'object' || part === null) return part;
-  const entries = Object.entries(part).map(([name, value]) => [name, closed(value)] as const);
-  const isObject = 'type' in part && part.type === 'object' && 'properties' in part;
-  return Object.fromEntries(isObject ? [...entries, ['additionalProperties', false]] : entries);
-}
 
 const fits = validatorOf(closed(schema));
 

@@ -6,6 +6,8 @@ import { type IncomingMessage, request as send } from 'node:http';
 import { type AnySchemaObject, Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
 
+import { closed } from '../support/closed-schema.ts';
+
 interface Operation {
   readonly operationId: string;
   readonly responses: Readonly<Record<string, Response | { readonly $ref: string }>>;
@@ -24,15 +26,6 @@ export const description: Description = JSON.parse(readFileSync(new URL('../../s
 
 /** The statuses with which each operation has answered in these tests, as `operationId status`. */
 export const answered = new Set<string>();
-
-/** The description without room for fields of later versions: a field that it does not list is an error. */
-function closed(part: unknown): unknown {
-  if (Array.isArray(part)) return part.map(closed);
-  if (typeof part !== 'object' || part === null) return part;
-  const entries = Object.entries(part).map(([name, value]) => [name, closed(value)] as const);
-  const isObject = 'type' in part && part.type === 'object' && 'properties' in part;
-  return Object.fromEntries(isObject ? [...entries, ['additionalProperties', false]] : entries);
-}
 
 const ajv = new Ajv2020({ allErrors: true, strict: false });
 ajv.addSchema({ ...Object(closed(description)), $id: 'api' });

@@ -122,7 +122,7 @@ describe('a candidacy', () => {
     expect(events).toEqual([{ event: 'elected', term: 1n }]);
   });
 
-  it('hears of an overdue renewal, and of the end of the doubt', async () => {
+  it('hears of an overdue renewal, and of the next one that is acknowledged', async () => {
     const { candidacy, events } = world.client(world.sidecar('s1'), 'a');
     await world.until(() => candidacy.document().leads);
     world.cluster.cutOff('s1');

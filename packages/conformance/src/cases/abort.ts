@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { getEventListeners } from 'node:events';
 import type { StoreCase } from '../case.ts';
-import { breakable, recover } from '../breakable-client.ts';
+import { recover } from '../breakable-client.ts';
 import { bytes, everyCall } from '../client.ts';
-import { casesOf } from '../define.ts';
+import { casesOf, faultCasesOf } from '../define.ts';
 import { times } from '../combinations.ts';
 import { begun, sleep, within } from '../time.ts';
 
 const define = casesOf('abort');
+const defineFault = faultCasesOf('abort');
 
 /** Expects the call to reject with exactly this reason. */
 async function rejectsWith(call: Promise<unknown>, reason: unknown, what: string): Promise<void> {
@@ -31,41 +32,31 @@ export const abortCases: readonly StoreCase[] = [
     await rejectsWith(client.store.read('a', { ...client.call(), signal: AbortSignal.abort('words') }), 'words', 'read');
   }),
 
-  define(
-    'a call under way rejects with the reason of its signal, at once',
-    async (_, harness) => {
-      const broken = await breakable(harness);
-      const lease = await broken.client.longLease();
-      await broken.faults.stall();
-      for (const { operation, call } of everyCall(broken.client, lease)) {
-        const stop = new AbortController();
-        const reason = new Error(`no ${operation}`);
-        const ended = begun(rejectsWith(call({ ...broken.client.call(), signal: stop.signal }), reason, operation));
-        await sleep(harness.clock, harness.slackMs / 20);
-        stop.abort(reason);
-        await within(harness.clock, harness.slackMs / 2, `${operation} rejects`, ended);
-      }
-      await recover(broken);
-    },
-    { faults: ['stall'] },
-  ),
-
-  define(
-    'the abort of one call leaves the others alone',
-    async (_, harness) => {
-      const broken = await breakable(harness);
+  defineFault('a call under way rejects with the reason of its signal, at once', { faults: ['stall'] }, async (broken, _, harness) => {
+    const lease = await broken.client.longLease();
+    await broken.faults.stall();
+    for (const { operation, call } of everyCall(broken.client, lease)) {
       const stop = new AbortController();
-      await broken.faults.stall();
-      const aborted = begun(rejectsWith(broken.client.store.read('a', { ...broken.client.call(), signal: stop.signal }), 'enough', 'read'));
-      const other = begun(broken.client.swap({ key: 'b', expect: null, put: bytes('one') }));
+      const reason = new Error(`no ${operation}`);
+      const ended = begun(rejectsWith(call({ ...broken.client.call(), signal: stop.signal }), reason, operation));
       await sleep(harness.clock, harness.slackMs / 20);
-      stop.abort('enough');
-      await aborted;
-      await broken.faults.heal();
-      assert.ok((await other).swapped);
-    },
-    { faults: ['stall'] },
-  ),
+      stop.abort(reason);
+      await within(harness.clock, harness.slackMs / 2, `${operation} rejects`, ended);
+    }
+    await recover(broken);
+  }),
+
+  defineFault('the abort of one call leaves the others alone', { faults: ['stall'] }, async (broken, _, harness) => {
+    const stop = new AbortController();
+    await broken.faults.stall();
+    const aborted = begun(rejectsWith(broken.client.store.read('a', { ...broken.client.call(), signal: stop.signal }), 'enough', 'read'));
+    const other = begun(broken.client.swap({ key: 'b', expect: null, put: bytes('one') }));
+    await sleep(harness.clock, harness.slackMs / 20);
+    stop.abort('enough');
+    await aborted;
+    await broken.faults.heal();
+    assert.ok((await other).swapped);
+  }),
 
   define('an abort after the answer changes nothing', async (client) => {
     const stop = new AbortController();

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
-import { breakable } from '../breakable-client.ts';
 import { connect, everyCall, text } from '../client.ts';
-import { casesOf } from '../define.ts';
+import { casesOf, faultCasesOf } from '../define.ts';
 import { fails } from '../expect.ts';
 import { times } from '../combinations.ts';
 import { begun, sleep, within } from '../time.ts';
 
 const define = casesOf('close');
+const defineFault = faultCasesOf('close');
 
 export const closeCases: readonly StoreCase[] = [
   define('closing twice, or twice at once, is closing', async (client) => {
@@ -51,10 +51,10 @@ export const closeCases: readonly StoreCase[] = [
     }
   }),
 
-  define(
+  defineFault(
     'calls under way end with STORE_CLOSED when their store is closed, at once',
-    async (_, harness) => {
-      const broken = await breakable(harness);
+    { faults: ['stall'] },
+    async (broken, _, harness) => {
       const lease = await broken.client.longLease();
       await broken.faults.stall();
       const calls = everyCall(broken.client, lease).map(({ call }) =>
@@ -64,21 +64,15 @@ export const closeCases: readonly StoreCase[] = [
       await within(harness.clock, harness.slackMs, 'close resolves', broken.client.store.close());
       await within(harness.clock, harness.slackMs, 'the calls end', Promise.all(calls));
     },
-    { faults: ['stall'] },
   ),
 
-  define(
-    'closing through a dead link takes bounded time, and ends its watches',
-    async (_, harness) => {
-      const broken = await breakable(harness);
-      const watch = broken.client.watch('a');
-      await watch.says(1, harness.slackMs);
-      await broken.faults.cut();
-      await within(harness.clock, harness.timeoutMs + harness.slackMs, 'close resolves', broken.client.store.close());
-      await fails(watch.end(harness.slackMs), ['unknown', 'notSent'], 'STORE_CLOSED');
-    },
-    { faults: ['cut'] },
-  ),
+  defineFault('closing through a dead link takes bounded time, and ends its watches', { faults: ['cut'] }, async (broken, _, harness) => {
+    const watch = broken.client.watch('a');
+    await watch.says(1, harness.slackMs);
+    await broken.faults.cut();
+    await within(harness.clock, harness.timeoutMs + harness.slackMs, 'close resolves', broken.client.store.close());
+    await fails(watch.end(harness.slackMs), ['unknown', 'notSent'], 'STORE_CLOSED');
+  }),
 
   define(
     'nothing is left behind: no timer, watch or socket',

@@ -4,12 +4,13 @@ import { DEFAULT_CALL_TIMEOUT_MS } from '@incumbent/core/adapter';
 import type { StoreCase } from '../case.ts';
 import { beginFault, breakable, recover, type Breakable } from '../breakable-client.ts';
 import { bytes, everyCall, text, type Client } from '../client.ts';
-import { casesOf } from '../define.ts';
+import { casesOf, faultCasesOf } from '../define.ts';
 import { fails, goneWithinMs, refused } from '../expect.ts';
 import type { FaultKind, StoreHarness } from '../harness.ts';
 import { begun, sleep, until, within } from '../time.ts';
 
 const define = casesOf('unknown outcomes');
+const defineFault = faultCasesOf('unknown outcomes');
 
 const swapA = (one: Breakable, value: string): Promise<unknown> =>
   one.client.store.compareAndSwap([{ key: 'a', expect: null, put: bytes(value) }], one.short);
@@ -48,10 +49,10 @@ function recoversFrom(kind: FaultKind): StoreCase {
 }
 
 export const unknownCases: readonly StoreCase[] = [
-  define(
+  defineFault(
     'a swap that was applied and whose answer was lost is unknown, and there: it is not tried again',
-    async (client, harness) => {
-      const broken = await breakable(harness);
+    { faults: ['dropReply'] },
+    async (broken, client) => {
       // The first call of its kind may need more than one request.
       await broken.client.create('b', '');
       await broken.faults.dropNextReply();
@@ -59,13 +60,12 @@ export const unknownCases: readonly StoreCase[] = [
       assert.equal(text(await client.read('a')), 'one');
       await recover(broken);
     },
-    { faults: ['dropReply'] },
   ),
 
-  define(
+  defineFault(
     'an enqueue whose answer was lost is found again by asking again: one entry, in its place',
-    async (client, harness) => {
-      const broken = await breakable(harness);
+    { faults: ['dropReply'] },
+    async (broken, client) => {
       const lease = await broken.client.longLease();
       await client.enqueue('q', 'first', await client.longLease());
       await broken.faults.dropNextReply();
@@ -76,27 +76,21 @@ export const unknownCases: readonly StoreCase[] = [
       assert.equal(text(again), 'one');
       assert.deepEqual(await client.names('q'), ['first', 'mine', 'other']);
     },
-    { faults: ['dropReply'] },
   ),
 
-  define(
-    'a swap that never arrived is unknown, and never applied',
-    async (client, harness) => {
-      const broken = await breakable(harness);
-      await broken.faults.dropRequests();
-      await fails(swapA(broken, 'one'), ['unknown', 'notSent']);
-      assert.equal(await client.read('a'), undefined);
-      await recover(broken);
-      await sleep(harness.clock, harness.slackMs / 2);
-      assert.equal(await client.read('a'), undefined);
-    },
-    { faults: ['dropRequests'] },
-  ),
+  defineFault('a swap that never arrived is unknown, and never applied', { faults: ['dropRequests'] }, async (broken, client, harness) => {
+    await broken.faults.dropRequests();
+    await fails(swapA(broken, 'one'), ['unknown', 'notSent']);
+    assert.equal(await client.read('a'), undefined);
+    await recover(broken);
+    await sleep(harness.clock, harness.slackMs / 2);
+    assert.equal(await client.read('a'), undefined);
+  }),
 
-  define(
+  defineFault(
     'a swap towards a store that refuses connections is notSent or unknown, never refused, and never applied',
-    async (client, harness) => {
-      const broken = await breakable(harness);
+    { faults: ['refuse'] },
+    async (broken, client, harness) => {
       await broken.faults.refuse();
       for (const value of ['one', 'two', 'three']) {
         await within(
@@ -110,7 +104,6 @@ export const unknownCases: readonly StoreCase[] = [
       await sleep(harness.clock, harness.slackMs / 2);
       assert.equal(await client.read('a'), undefined);
     },
-    { faults: ['refuse'] },
   ),
 
   define('through a dead link every call ends by its timeout, and none says refused', (_, harness) => allEndInTime(harness, 'cut'), {
@@ -129,21 +122,16 @@ export const unknownCases: readonly StoreCase[] = [
     },
   ),
 
-  define(
-    'a write through a dead link is unknown',
-    async (_, harness) => {
-      const broken = await breakable(harness);
-      await broken.faults.cut();
-      await fails(swapA(broken, 'one'), ['unknown']);
-      await recover(broken);
-    },
-    { needs: ['wire'], faults: ['cut'] },
-  ),
+  defineFault('a write through a dead link is unknown', { needs: ['wire'], faults: ['cut'] }, async (broken) => {
+    await broken.faults.cut();
+    await fails(swapA(broken, 'one'), ['unknown']);
+    await recover(broken);
+  }),
 
-  define(
+  defineFault(
     'a swap that was held beyond its time is unknown: applied late or never, once at most',
-    async (client, harness) => {
-      const broken = await breakable(harness);
+    { needs: ['wire'], faults: ['stall'] },
+    async (broken, client, harness) => {
       const revision = await client.create('a', 'old');
       await broken.faults.stall();
       await fails(broken.client.store.compareAndSwap([{ key: 'a', expect: revision, put: bytes('late') }], broken.short), ['unknown']);
@@ -155,13 +143,12 @@ export const unknownCases: readonly StoreCase[] = [
       await sleep(harness.clock, harness.slackMs);
       assert.equal(text(await client.read('a')), 'new');
     },
-    { needs: ['wire'], faults: ['stall'] },
   ),
 
-  define(
+  defineFault(
     'a call whose connection is reset ends as unknown, at once, and not by its timeout',
-    async (client, harness) => {
-      const broken = await breakable(harness);
+    { needs: ['wire'], faults: ['stall', 'reset'] },
+    async (broken, client, harness) => {
       await broken.faults.stall();
       const swap = begun(fails(broken.client.swap({ key: 'a', expect: null, put: bytes('one') }), ['unknown']));
       await sleep(harness.clock, harness.slackMs / 4);
@@ -170,13 +157,12 @@ export const unknownCases: readonly StoreCase[] = [
       await recover(broken);
       assert.ok([undefined, 'one'].includes(text(await client.read('a'))));
     },
-    { needs: ['wire'], faults: ['stall', 'reset'] },
   ),
 
-  define(
+  defineFault(
     'the lease of a client that is cut off expires in time, and its renewal after heal says LEASE_EXPIRED',
-    async (client, harness) => {
-      const broken = await breakable(harness);
+    { faults: ['cut'] },
+    async (broken, client, harness) => {
       const lease = await broken.client.shortLease();
       await broken.client.create('a', 'one', lease);
       await broken.faults.cut();
@@ -185,7 +171,6 @@ export const unknownCases: readonly StoreCase[] = [
       await recover(broken);
       await refused(broken.client.renew(lease), 'LEASE_EXPIRED');
     },
-    { faults: ['cut'] },
   ),
 
   ...(['cut', 'refuse', 'dropReply', 'dropRequests', 'stall', 'reset'] as const).map(recoversFrom),

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
+import type { Entry } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
-import { beginFault, breakable, recover, works } from '../breakable-client.ts';
+import { beginFault, breakable, recover, works, type Breakable } from '../breakable-client.ts';
 import { text, type Client } from '../client.ts';
-import { casesOf } from '../define.ts';
+import { casesOf, faultCasesOf } from '../define.ts';
 import type { StoreHarness } from '../harness.ts';
 import { times } from '../combinations.ts';
 import { sleep } from '../time.ts';
+import type { Watcher } from '../watcher.ts';
 
 const define = casesOf('watch');
+const defineFault = faultCasesOf('watch');
 
 /** The faults that a watch notices, and says so. */
 type SilentFault = 'cut' | 'silenceWatches';
@@ -56,6 +59,13 @@ async function showsStateAgain(client: Client, harness: StoreHarness, fault: Sil
   for (const each of [watch, list]) await each.stop(harness.slackMs);
 }
 
+/** After the fault is healed, the watch shows that the key has the value `one`. Ends the watch. */
+async function healedItShowsOne(watch: Watcher<Entry | undefined>, broken: Breakable, { slackMs }: StoreHarness): Promise<void> {
+  await broken.faults.heal();
+  await watch.sees((entry) => text(entry) === 'one', 'the creation', broken.recoversWithinMs);
+  await watch.stop(slackMs);
+}
+
 export const watchFaultCases: readonly StoreCase[] = [
   define(
     'it outlives resets: the latest state always comes',
@@ -91,42 +101,32 @@ export const watchFaultCases: readonly StoreCase[] = [
     showsStateAgain,
   ),
 
-  define(
-    'refused, it says that it is stale; healed, it goes on',
-    async (client, harness) => {
-      const broken = await breakable(harness);
-      const watch = broken.client.watch('a');
-      await watch.says(1, harness.slackMs);
-      await broken.faults.refuse();
-      await watch.goesStale(broken.noticesWithinMs);
-      await client.create('a', 'one');
-      await broken.faults.heal();
-      await watch.sees((entry) => text(entry) === 'one', 'the creation', broken.recoversWithinMs);
-      await watch.stop(harness.slackMs);
-    },
-    { faults: ['refuse'] },
-  ),
+  defineFault('refused, it says that it is stale; healed, it goes on', { faults: ['refuse'] }, async (broken, client, harness) => {
+    const watch = broken.client.watch('a');
+    await watch.says(1, harness.slackMs);
+    await broken.faults.refuse();
+    await watch.goesStale(broken.noticesWithinMs);
+    await client.create('a', 'one');
+    await healedItShowsOne(watch, broken, harness);
+  }),
 
-  define(
+  defineFault(
     'begun while the store refuses connections, it shows the state once there is one',
-    async (client, harness) => {
-      const broken = await breakable(harness);
+    { faults: ['refuse'] },
+    async (broken, client, harness) => {
       await client.create('a', 'one');
       await broken.faults.refuse();
       const watch = broken.client.watch('a');
       await sleep(harness.clock, harness.slackMs);
       assert.deepEqual(watch.states, []);
-      await broken.faults.heal();
-      await watch.sees((entry) => text(entry) === 'one', 'the state', broken.recoversWithinMs);
-      await watch.stop(harness.slackMs);
+      await healedItShowsOne(watch, broken, harness);
     },
-    { faults: ['refuse'] },
   ),
 
-  define(
+  defineFault(
     'stalled, it shows the latest state when the link goes on, and none after a later one',
-    async (client, harness) => {
-      const broken = await breakable(harness);
+    { faults: ['stall'] },
+    async (broken, client, harness) => {
       const watch = broken.client.watch('a');
       let revision = await client.create('a', '0');
       await watch.sees((entry) => text(entry) === '0', 'the creation', harness.slackMs);
@@ -142,19 +142,13 @@ export const watchFaultCases: readonly StoreCase[] = [
       );
       await watch.stop(harness.slackMs);
     },
-    { faults: ['stall'] },
   ),
 
-  define(
-    'aborted while it is cut off, it ends quietly and at once',
-    async (_, harness) => {
-      const broken = await breakable(harness);
-      const watches = [broken.client.watch('a'), broken.client.watchList('q')];
-      for (const watch of watches) await watch.says(1, harness.slackMs);
-      await broken.faults.cut();
-      for (const watch of watches) await watch.stop(harness.slackMs);
-      await recover(broken);
-    },
-    { faults: ['cut'] },
-  ),
+  defineFault('aborted while it is cut off, it ends quietly and at once', { faults: ['cut'] }, async (broken, _, harness) => {
+    const watches = [broken.client.watch('a'), broken.client.watchList('q')];
+    for (const watch of watches) await watch.says(1, harness.slackMs);
+    await broken.faults.cut();
+    for (const watch of watches) await watch.stop(harness.slackMs);
+    await recover(broken);
+  }),
 ];

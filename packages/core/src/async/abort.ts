@@ -109,8 +109,10 @@ export function withHandled<T>(promise: Promise<T>, isExpected: (error: unknown)
 }
 
 /**
- * Returns the signal of a call's options. Throws `INVALID_OPTION` if there are options besides it
- * and the `others`.
+ * Returns the signal of a call's options.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` if the signal is none, or if there are options
+ * besides it and the `others`.
  */
 export function checkSignal(options: SignalOptions, others: readonly string[] = []): AbortSignal | undefined {
   if (options instanceof AbortSignal) throw invalidOption('options', options, 'an object with the signal in it: { signal }');

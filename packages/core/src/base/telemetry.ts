@@ -238,7 +238,11 @@ function simple(value: unknown): unknown {
   return Array.isArray(value) ? value.map(simple) : value;
 }
 
-/** Returns the logger. Throws `INVALID_OPTION` if it lacks one of the four methods. */
+/**
+ * Returns the logger.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` if it lacks one of the four methods.
+ */
 export function checkLogger(logger: unknown): Logger | undefined {
   if (logger === undefined || isLogger(logger)) return logger;
   throw invalidOption('logger', logger, 'an object with the functions debug, info, warn and error');

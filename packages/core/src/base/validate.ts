@@ -68,8 +68,10 @@ export function isName(name: unknown): name is string {
 }
 
 /**
- * Returns the name of a member, an election or a group. Throws `INVALID_NAME` unless it has 1 to
- * 128 characters of `A-Z a-z 0-9 . _ -` and is neither `.` nor `..`.
+ * Returns the name of a member, an election or a group.
+ *
+ * @throws {RangeError} `INVALID_NAME` unless it has 1 to 128 characters of `A-Z a-z 0-9 . _ -` and
+ * is neither `.` nor `..`.
  */
 export function checkName(what: string, name: unknown): string {
   if (isName(name)) return name;
@@ -89,8 +91,9 @@ export interface NumberRange {
 }
 
 /**
- * Returns the number, or `fallback` if it is undefined. Throws `INVALID_OPTION` if it is out of
- * range.
+ * Returns the number, or `fallback` if it is undefined.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` if it is out of range.
  */
 export function checkNumber(option: string, value: unknown, fallback: number, range: NumberRange): number {
   if (value === undefined) return fallback;
@@ -99,8 +102,9 @@ export function checkNumber(option: string, value: unknown, fallback: number, ra
 }
 
 /**
- * Returns the word, or `fallback` if it is undefined. Throws `INVALID_OPTION` if it is none of
- * `words`.
+ * Returns the word, or `fallback` if it is undefined.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` if it is none of `words`.
  */
 export function checkOneOf<const T extends string>(option: string, value: unknown, fallback: T, words: readonly T[]): T {
   if (value === undefined) return fallback;
@@ -110,8 +114,9 @@ export function checkOneOf<const T extends string>(option: string, value: unknow
 }
 
 /**
- * Throws `INVALID_OPTION` if there is an option of another name: a misspelt option would otherwise
- * silently have its default.
+ * Checks the names of the options: a misspelt option would otherwise silently have its default.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` if there is an option of another name.
  */
 export function checkKnown(what: string, options: object, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null) throw invalidSecret(`${what} options`, options, 'an object');
@@ -124,7 +129,11 @@ export function checkKnown(what: string, options: object, known: readonly string
   }
 }
 
-/** Throws `INVALID_OPTION` unless the value is a function. */
+/**
+ * Checks that an option is a function.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION`
+ */
 export function checkFunction(option: string, value: unknown): void {
   if (typeof value !== 'function') throw invalidOption(option, value, 'a function');
 }

@@ -9,6 +9,7 @@ import { explainDetached } from '../base/methods.ts';
 import { checkKnown } from '../base/validate.ts';
 import { checkAdmitted } from '../protocol/terms.ts';
 
+/** The options of a {@link Fence}. */
 export interface FenceOptions {
   /**
    * The highest term seen so far, if it is stored elsewhere. From 0n to `2n ** 62n`. Default 0n.

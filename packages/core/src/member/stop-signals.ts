@@ -26,6 +26,8 @@ export interface StopSignalContext {
 /**
  * Calls `stop` at the first of these signals. Afterwards the signals have their former effect
  * again, by which a second one ends the process.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` for no signal, or one that is not known.
  */
 export function onStopSignal(signals: readonly StopSignal[], { clock, closing, stop }: StopSignalContext): void {
   if (signals.length === 0 || !signals.every((signal) => KNOWN.includes(signal)))

@@ -47,6 +47,7 @@ function byOrder(a: Candidate, b: Candidate): number {
   return a.order < b.order ? -1 : Number(a.order > b.order);
 }
 
+/** The options that every succession has. */
 export interface SuccessionOptions {
   /**
    * True if a leader hands over to a candidate that goes before it. False if a leader leads for as

@@ -22,7 +22,11 @@ export const MAX_ADMITTED: bigint = 2n ** 62n;
 /** The highest term that is issued. */
 export const MAX_TERM: bigint = 2n ** 63n - 1n;
 
-/** Returns the term if it is a bigint from 1n to `MAX_FLOOR`. Otherwise throws `INVALID_OPTION`. */
+/**
+ * Returns the term.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` unless it is a bigint from 1n to `MAX_FLOOR`.
+ */
 export function checkFloor(option: string, term: unknown): bigint {
   if (typeof term === 'bigint' && term >= 1n && term <= MAX_FLOOR) return term;
   throw invalidOption(option, term, 'a bigint from 1n to 2n ** 61n');

@@ -17,19 +17,31 @@ export function isPath(text: string): boolean {
   return PATH.test(text);
 }
 
-/** Returns the path if it is a valid key, prefix or namespace. */
+/**
+ * Returns the path of a key, a prefix or a namespace.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` if it breaks {@link PATH_RULE}.
+ */
 export function checkPath(what: string, path: unknown): string {
   if (typeof path === 'string' && PATH.test(path)) return path;
   throw invalidText(what, path, PATH_RULE);
 }
 
-/** Returns the name if it is a valid part of a path: one without a `/`. */
+/**
+ * Returns the name of one part of a path.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` if it breaks {@link PATH_RULE} or has a `/`.
+ */
 export function checkPart(what: string, name: unknown): string {
   if (typeof name === 'string' && PATH.test(name) && !name.includes('/')) return name;
   throw invalidText(what, name, 'one name of A-Z a-z 0-9 . _ ~ -');
 }
 
-/** Checks that a duration is a finite number above 0. */
+/**
+ * Checks a duration in ms.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` unless it is a finite number above 0.
+ */
 export function checkTime(what: string, ms: unknown): void {
   if (typeof ms === 'number' && ms > 0 && ms < Infinity) return;
   throw invalidOption(what, ms, 'a number above 0');
@@ -41,6 +53,8 @@ export const DEFAULT_CALL_TIMEOUT_MS = 2_500;
 /**
  * Checks the options that every store call has, and fills in the default timeout. Returns the same
  * object if it has a timeout.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION`
  */
 export function checkCall<O extends CallOptions>(options: O): TimedCall<O> {
   if (typeof options !== 'object' || options === null) throw invalidOption('call options', options, 'an object, or left out');
@@ -53,7 +67,11 @@ function hasTimeout<O extends CallOptions>(options: O): options is TimedCall<O> 
   return options.timeoutMs !== undefined;
 }
 
-/** Checks the changes of a swap: at least one, each of another key, all well-formed. */
+/**
+ * Checks the changes of a swap: at least one, each of another key, all well-formed.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION`
+ */
 export function checkChanges(changes: readonly Change[]): void {
   if (changes.length === 0) throw invalidOption('changes', changes.length, 'at least one');
   const keys = new Set<Key>();
@@ -120,7 +138,11 @@ export interface Part {
   readonly last?: number | undefined;
 }
 
-/** Checks that at most one of `first` and `last` is given, and that it is an integer above 0. */
+/**
+ * Checks that at most one of `first` and `last` is given, and that it is an integer above 0.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION`
+ */
 export function checkListing({ first, last }: Part): void {
   for (const [name, count] of Object.entries({ first, last })) {
     if (count !== undefined && !(Number.isSafeInteger(count) && count > 0)) throw invalidOption(name, count, 'an integer above 0');

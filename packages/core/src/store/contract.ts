@@ -114,6 +114,7 @@ export interface CallOptions {
 /** The options of a store call with the timeout filled in, as adapters work with them. */
 export type TimedCall<O extends CallOptions = CallOptions> = O & { readonly timeoutMs: number };
 
+/** The options of one read. */
 export interface ReadOptions extends CallOptions {
   /**
    * False allows a state that lags behind, as a watch of this open store might show it. A store
@@ -122,11 +123,13 @@ export interface ReadOptions extends CallOptions {
   readonly fresh?: boolean;
 }
 
+/** The options of a call that grants or renews a lease. */
 export interface LeaseOptions extends CallOptions {
   /** The present moment on the caller's clocks, read before the request is sent. */
   readonly at: Moment;
 }
 
+/** The options of one list: which entries, and whether with their values. */
 export interface ListOptions extends CallOptions {
   /**
    * False leaves out values and revisions. A store whose lists contain only names then needs no
@@ -144,6 +147,7 @@ export interface ListOptions extends CallOptions {
   readonly last?: number;
 }
 
+/** The options of a watch, of a key or of a list. */
 export interface WatchOptions {
   /** Ends the watch without an error. So does leaving the loop: the iterator's `return`. */
   readonly signal?: AbortSignal;
@@ -156,6 +160,7 @@ export interface WatchOptions {
   readonly onStale?: (cause: StoreError) => void;
 }
 
+/** The options of a watch of one key. */
 export interface KeyWatchOptions extends WatchOptions {
   /**
    * False: the caller needs only whether the key exists, so a store whose notifications carry no

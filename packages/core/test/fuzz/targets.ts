@@ -10,28 +10,14 @@ import fc from 'fast-check';
 
 import { payloadCodec, valueCodec } from '../../src/protocol/value-codec.ts';
 import { isIncumbentError, type Entry } from '../../src/index.ts';
-import {
-  readCandidate,
-  readGroup,
-  readLeader,
-  readMember,
-  readTerm,
-  writeCandidate,
-  writeGroup,
-  writeLeader,
-  writeMember,
-  writeRequest,
-  writeStepDown,
-  writeTerm,
-  type Payload,
-} from '../../src/protocol/record.ts';
+import * as recordCodec from '../../src/protocol/record.ts';
 import { writeHandoverTerm } from '../../src/protocol/mark.ts';
 import { showUrl } from '../../src/base/redact.ts';
 import { entryOf } from '../support/entries.ts';
 
 const text = fc.string({ maxLength: 20 });
 const term = fc.bigInt({ min: 1n, max: 2n ** 63n - 1n });
-const payload: fc.Arbitrary<Payload> = fc.oneof(
+const payload: fc.Arbitrary<recordCodec.Payload> = fc.oneof(
   fc.constant(undefined),
   fc.jsonValue({ maxDepth: 2 }).map((value) => ({ json: JSON.parse(JSON.stringify(value)) as unknown })),
   fc.base64String().map((bytes) => ({ bytes })),
@@ -60,7 +46,7 @@ function again<T extends object>(read: (entry: Entry) => T, write: (record: T) =
   };
 }
 
-function isPayload(value: unknown): value is Payload {
+function isPayload(value: unknown): value is recordCodec.Payload {
   return value === undefined || (typeof value === 'object' && value !== null && ('json' in value || 'bytes' in value));
 }
 
@@ -82,44 +68,46 @@ function byName([a]: [string, unknown], [b]: [string, unknown]): number {
 }
 
 const kinds: readonly ((entry: Entry) => void)[] = [
-  again(readLeader, writeLeader),
-  again(readTerm, (record) => writeTerm(record, undefined)),
-  again(readTerm, (record) => writeTerm(record, record)),
+  again(recordCodec.readLeader, recordCodec.writeLeader),
+  again(recordCodec.readTerm, (record) => recordCodec.writeTerm(record, undefined)),
+  again(recordCodec.readTerm, (record) => recordCodec.writeTerm(record, record)),
   again(
     ({ value }) => {
-      const { payload: published, termFloor } = readCandidate(entryOf('k', value));
+      const { payload: published, termFloor } = recordCodec.readCandidate(entryOf('k', value));
       return { payload: published, termFloor };
     },
-    (record) => writeCandidate(record.payload, record.termFloor),
+    (record) => recordCodec.writeCandidate(record.payload, record.termFloor),
   ),
   again(
-    (entry) => ({ ...readCandidate(entry), handoverTerm: 3n }),
+    (entry) => ({ ...recordCodec.readCandidate(entry), handoverTerm: 3n }),
     (record) => writeHandoverTerm(entryOf('k', record.raw), 3n),
   ),
   again(
-    (entry) => ({ ...readCandidate(entry), stepDown: true }),
-    (record) => writeStepDown(entryOf('k', record.raw)),
+    (entry) => ({ ...recordCodec.readCandidate(entry), stepDown: true }),
+    (record) => recordCodec.writeStepDown(entryOf('k', record.raw)),
   ),
   again(
-    (entry) => ({ ...readCandidate(entry), handTo: 'b' }),
-    (record) => writeRequest(entryOf('k', record.raw), 'b'),
+    (entry) => ({ ...recordCodec.readCandidate(entry), handTo: 'b' }),
+    (record) => recordCodec.writeRequest(entryOf('k', record.raw), 'b'),
   ),
-  again(readMember, writeMember),
-  again(readGroup, writeGroup),
+  again(recordCodec.readMember, recordCodec.writeMember),
+  again(recordCodec.readGroup, recordCodec.writeGroup),
 ];
 
 const records: FuzzTarget = {
   name: 'records',
   inputs: fc.oneof(
-    fc.record({ term, ...identity, entry: text, payload }).map(writeLeader),
-    fc.record({ term, ...identity, entry: text, payload, previous, publication: fc.integer({ min: 1 }) }).map(writeLeader),
+    fc.record({ term, ...identity, entry: text, payload }).map(recordCodec.writeLeader),
+    fc.record({ term, ...identity, entry: text, payload, previous, publication: fc.integer({ min: 1 }) }).map(recordCodec.writeLeader),
     fc
       .tuple(fc.record({ term, ...identity, entry: text }), fc.option(ended, { nil: undefined }))
-      .map(([record, end]) => writeTerm(end === undefined ? record : { ...record, ended: end }, undefined)),
-    fc.tuple(payload, fc.oneof(fc.constant(0n), term)).map(([value, floor]) => writeCandidate(value, floor)),
-    fc.record({ incarnation: text, ttlMs: fc.integer({ min: 1 }) }).map(writeMember),
-    fc.record({ ...identity, payload }).map(writeGroup),
-    fc.tuple(payload, term).map(([value, handoverTerm]) => writeHandoverTerm(entryOf('k', writeCandidate(value, 0n)), handoverTerm)),
+      .map(([record, end]) => recordCodec.writeTerm(end === undefined ? record : { ...record, ended: end }, undefined)),
+    fc.tuple(payload, fc.oneof(fc.constant(0n), term)).map(([value, floor]) => recordCodec.writeCandidate(value, floor)),
+    fc.record({ incarnation: text, ttlMs: fc.integer({ min: 1 }) }).map(recordCodec.writeMember),
+    fc.record({ ...identity, payload }).map(recordCodec.writeGroup),
+    fc
+      .tuple(payload, term)
+      .map(([value, handoverTerm]) => writeHandoverTerm(entryOf('k', recordCodec.writeCandidate(value, 0n)), handoverTerm)),
   ),
   words: [
     '"v":1',

@@ -16,15 +16,13 @@ describe('lead', () => {
     const world = new World();
     const terms: bigint[] = [];
     const reasons: unknown[] = [];
+    const election = world.member('a').election(NAME);
     const leading = track(
-      world
-        .member('a')
-        .election(NAME)
-        .lead(async ({ term, signal, ended }) => {
-          terms.push(term);
-          await ended;
-          reasons.push(signal.reason);
-        }),
+      election.lead(async ({ term, signal, ended }) => {
+        terms.push(term);
+        await ended;
+        reasons.push(signal.reason);
+      }),
     );
     await world.pass(100);
     world.server.expireLease(world.leaseOf('a'));
@@ -104,15 +102,13 @@ describe('lead', () => {
   it('tells of work that fails after its leadership was lost, and goes on', async () => {
     const world = new World();
     let runs = 0;
+    const election = world.member('a').election(NAME);
     const leading = track(
-      world
-        .member('a')
-        .election(NAME)
-        .lead(async ({ ended }) => {
-          runs += 1;
-          await ended;
-          throw new Error('could not stop cleanly');
-        }),
+      election.lead(async ({ ended }) => {
+        runs += 1;
+        await ended;
+        throw new Error('could not stop cleanly');
+      }),
     );
     await world.pass(100);
     world.server.deleteKey(LEADER);
@@ -123,14 +119,12 @@ describe('lead', () => {
 
   it('takes the reason of its own signal, thrown by the work, for no failure', async () => {
     const world = new World();
+    const election = world.member('a').election(NAME);
     track(
-      world
-        .member('a')
-        .election(NAME)
-        .lead(async ({ signal, ended }) => {
-          await ended;
-          signal.throwIfAborted();
-        }),
+      election.lead(async ({ signal, ended }) => {
+        await ended;
+        signal.throwIfAborted();
+      }),
     );
     await world.pass(100);
     world.server.deleteKey(LEADER);
@@ -141,15 +135,13 @@ describe('lead', () => {
   it('whose work meets a fence that has seen a newer term leads again, beyond that term', async () => {
     const world = new World();
     const terms: bigint[] = [];
+    const election = world.member('a').election(NAME);
     track(
-      world
-        .member('a')
-        .election(NAME)
-        .lead(async ({ term, ended }) => {
-          terms.push(term);
-          new Fence({ highest: 7n }).admit(term);
-          await ended;
-        }),
+      election.lead(async ({ term, ended }) => {
+        terms.push(term);
+        new Fence({ highest: 7n }).admit(term);
+        await ended;
+      }),
     );
     await world.pass(TTL_MS);
     expect(terms).toEqual([1n, 8n]);
@@ -167,21 +159,19 @@ describe('lead', () => {
     const world = new World();
     const caller = new AbortController();
     let stoppedAt = 0;
+    const election = world.member('a').election(NAME);
     const leading = track(
-      world
-        .member('a')
-        .election(NAME)
-        .lead(
-          async ({ ended }) => {
-            await ended;
-            await new Promise<void>((resolve) => {
-              world.clock.schedule(300, resolve);
-            });
-            expect(world.json(LEADER)).toMatchObject({ term: '1' });
-            stoppedAt = world.clock.monotonic();
-          },
-          { signal: caller.signal },
-        ),
+      election.lead(
+        async ({ ended }) => {
+          await ended;
+          await new Promise<void>((resolve) => {
+            world.clock.schedule(300, resolve);
+          });
+          expect(world.json(LEADER)).toMatchObject({ term: '1' });
+          stoppedAt = world.clock.monotonic();
+        },
+        { signal: caller.signal },
+      ),
     );
     await world.pass(100);
     caller.abort(new Error('enough'));
@@ -223,12 +213,8 @@ describe('lead', () => {
   it('aborted while stuck work keeps it from campaigning again, rejects with the reason', async () => {
     const world = new World();
     const caller = new AbortController();
-    const leading = track(
-      world
-        .member('a')
-        .election(NAME)
-        .lead(() => new Promise(() => {}), { signal: caller.signal }),
-    );
+    const election = world.member('a').election(NAME);
+    const leading = track(election.lead(() => new Promise(() => {}), { signal: caller.signal }));
     await world.pass(100);
     world.server.deleteKey(LEADER);
     await world.pass(TTL_MS);

@@ -160,14 +160,12 @@ describe('a try that leads', () => {
 
   it('reports an error of work that fails after its leadership was lost, and rejects with the loss', async () => {
     const world = new World();
+    const election = world.member('a').election(NAME);
     const trying = track(
-      world
-        .member('a')
-        .election(NAME)
-        .tryLead(async ({ ended }) => {
-          await ended;
-          throw new Error('could not stop cleanly');
-        }),
+      election.tryLead(async ({ ended }) => {
+        await ended;
+        throw new Error('could not stop cleanly');
+      }),
     );
     await world.pass(100);
     world.server.deleteKey(LEADER);
@@ -192,17 +190,15 @@ describe('a try that leads', () => {
   it('aborted, waits for the drain, resigns, and rejects with the reason', async () => {
     const world = new World();
     const caller = new AbortController();
+    const election = world.member('a').election(NAME);
     const trying = track(
-      world
-        .member('a')
-        .election(NAME)
-        .tryLead(
-          async ({ ended }) => {
-            await ended;
-            await after(world, 300);
-          },
-          { signal: caller.signal },
-        ),
+      election.tryLead(
+        async ({ ended }) => {
+          await ended;
+          await after(world, 300);
+        },
+        { signal: caller.signal },
+      ),
     );
     await world.pass(100);
     caller.abort(new Error('enough'));

@@ -29,6 +29,13 @@ function alsoShowing(state: Entry | undefined, behind: Store): Store {
   });
 }
 
+/** What a new observer on this store shows within 100 ms, besides this leader. */
+async function viewsBesides(leader: string, world: World, store: Store): Promise<readonly string[]> {
+  const views = shown(world.observer({}, store));
+  await world.pass(100);
+  return views.filter((view) => view !== leader);
+}
+
 describe('an observer', () => {
   it('does nothing until it is asked for anything, and never keeps the process alive by itself', async () => {
     const world = new World();
@@ -100,9 +107,7 @@ describe('an observer', () => {
     const store = alsoShowing(undefined, behind);
     world.put(TERM, { v: 1, term: '2', memberId: 'm', incarnation: 'i', entry: 'e' });
     world.put(LEADER, leaderRecord(2));
-    const views = shown(world.observer({}, store));
-    await world.pass(100);
-    expect(views.filter((view) => view !== 'm 2')).toEqual(['unknown']);
+    expect(await viewsBesides('m 2', world, store)).toEqual(['unknown']);
   });
 
   it('shows what the leader publishes, parsed', async () => {
@@ -154,9 +159,7 @@ describe('an older term', () => {
     };
     const store = alsoShowing(stale, behind);
     world.put(LEADER, leaderRecord(5));
-    const views = shown(world.observer({}, store));
-    await world.pass(100);
-    expect(views.filter((view) => view !== 'm 5')).toEqual(['unknown']);
+    expect(await viewsBesides('m 5', world, store)).toEqual(['unknown']);
   });
 
   it('is shown as termReset when a read confirms that the store has gone back', async () => {

@@ -20,6 +20,14 @@ const ends: Readonly<Record<string, (led: Led) => unknown>> = {
   },
 };
 
+/** A leader, and an observer that has seen it. */
+async function observed(): Promise<Led & { readonly observer: ElectionObserver }> {
+  const started = await led();
+  const observer = started.world.observer();
+  await started.world.run(observer.ready);
+  return { ...started, observer };
+}
+
 function leaderOf({ current }: ElectionObserver): LeaderView<unknown> {
   if (current.state !== 'leader') throw new Error(`the view is ${current.state}`);
   return current;
@@ -61,9 +69,7 @@ describe.each([
 
 describe('the length of the vacancy', () => {
   it('is measured from the end of one leader to the start of the next', async () => {
-    const { world, leadership } = await led();
-    const observer = world.observer();
-    await world.run(observer.ready);
+    const { world, leadership, observer } = await observed();
     await world.run(leadership.resign());
     await world.pass(1_234);
     await world.elect(world.member('b'));
@@ -120,9 +126,7 @@ it('an observer that was cut off shows how the last term before ended, and not t
 });
 
 it('stays when the leader publishes', async () => {
-  const { world, leadership } = await led();
-  const observer = world.observer();
-  await world.run(observer.ready);
+  const { world, leadership, observer } = await observed();
   await world.run(leadership.resign());
   await world.pass(500);
   const next = await world.elect(world.member('b'));

@@ -10,7 +10,7 @@ import { authenticate } from '../protocol/admin.ts';
 import { range } from '../protocol/kv.ts';
 import { MAX_MESSAGE_BYTES, type Rpc } from '../protocol/rpc.ts';
 import { Endpoints } from './endpoints.ts';
-import { ExchangeError } from './exchange-error.ts';
+import { ExchangeError } from './failure.ts';
 import type { ConnectionOptions, Http2Connection } from './http2-connection.ts';
 import { exchange, GrpcStream, type StreamHandlers } from './stream.ts';
 import { TokenSource } from './token.ts';

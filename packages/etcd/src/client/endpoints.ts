@@ -4,7 +4,7 @@ import { systemClock } from '@incumbent/core/adapter';
 import { type Endpoint, endpointName, openFirst } from '@incumbent/network';
 
 import { notConnected } from '../errors.ts';
-import { ExchangeError } from './exchange-error.ts';
+import { ExchangeError } from './failure.ts';
 import { type ConnectionOptions, type Http2Connection, openConnection } from './http2-connection.ts';
 
 /**

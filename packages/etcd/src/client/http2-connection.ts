@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 
 import { type Connect, describeError, dial, type Endpoint, endpointName, GRACE_MS, type SharedAllowance } from '@incumbent/network';
 
-import { ExchangeError } from './exchange-error.ts';
+import { ExchangeError } from './failure.ts';
 
 /** Pings that detect a dead connection. Sent only while there are requests. */
 export interface Keepalive {

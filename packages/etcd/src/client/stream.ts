@@ -14,7 +14,7 @@ import { Deframer, free, TinyPieces } from '@incumbent/network';
 import { frame, grpcFraming } from '../protocol/frame.ts';
 import { MalformedMessage } from '../protocol/protobuf.ts';
 import type { Rpc } from '../protocol/rpc.ts';
-import { ExchangeError, type Failure } from './exchange-error.ts';
+import { ExchangeError, type Failure } from './failure.ts';
 import type { Http2Connection } from './http2-connection.ts';
 
 const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM } = constants;

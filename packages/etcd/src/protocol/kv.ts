@@ -161,21 +161,23 @@ function withRevision<T extends { readonly revision: bigint }>(answer: T): T {
   return answer;
 }
 
-/** Linearizable. */
-export const range: Rpc<RangeRequest, RangeAnswer> = {
-  name: 'Range',
-  path: '/etcdserverpb.KV/Range',
-  maxBytes: MAX_MESSAGE_BYTES,
-  encode: (request) => rangeMessage(request).finish(),
-  decode: (message) => withRevision(readRange(new Reader(message))),
-  revisionOf: ({ revision }) => revision,
-};
+/** A call of etcd's `KV` service, whose answer shows the revision of the cluster. */
+function kvCall<Request, Answer extends { readonly revision: bigint }>(
+  name: string,
+  messageOf: (request: Request) => Writer,
+  readAnswer: (reader: Reader) => Answer,
+): Rpc<Request, Answer> {
+  return {
+    name,
+    path: `/etcdserverpb.KV/${name}`,
+    maxBytes: MAX_MESSAGE_BYTES,
+    encode: (request) => messageOf(request).finish(),
+    decode: (message) => withRevision(readAnswer(new Reader(message))),
+    revisionOf: ({ revision }) => revision,
+  };
+}
 
-export const txn: Rpc<TxnRequest, TxnAnswer> = {
-  name: 'Txn',
-  path: '/etcdserverpb.KV/Txn',
-  maxBytes: MAX_MESSAGE_BYTES,
-  encode: (request) => txnMessage(request).finish(),
-  decode: (message) => withRevision(readTxn(new Reader(message))),
-  revisionOf: ({ revision }) => revision,
-};
+/** Linearizable. */
+export const range: Rpc<RangeRequest, RangeAnswer> = kvCall('Range', rangeMessage, readRange);
+
+export const txn: Rpc<TxnRequest, TxnAnswer> = kvCall('Txn', txnMessage, readTxn);

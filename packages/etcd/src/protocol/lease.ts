@@ -19,33 +19,26 @@ function readLease(message: Uint8Array): LeaseAnswer {
   return { id, ttlSeconds };
 }
 
+/** A call of the service whose request is one number: a lease's id, or a ttl. */
+function leaseCall<Answer>(name: string, decode: (message: Uint8Array) => Answer): Rpc<bigint, Answer> {
+  return {
+    name,
+    path: `/etcdserverpb.Lease/${name}`,
+    maxBytes: MAX_SHORT_BYTES,
+    encode: (request) => new Writer().int64(1, request).finish(),
+    decode,
+  };
+}
+
 /** The request is the ttl in seconds. The server chooses the id. */
-export const leaseGrant: Rpc<bigint, LeaseAnswer> = {
-  name: 'LeaseGrant',
-  path: '/etcdserverpb.Lease/LeaseGrant',
-  maxBytes: MAX_SHORT_BYTES,
-  encode: (ttlSeconds) => new Writer().int64(1, ttlSeconds).finish(),
-  decode: readLease,
-};
+export const leaseGrant: Rpc<bigint, LeaseAnswer> = leaseCall('LeaseGrant', readLease);
 
 /** The request is the lease's id. */
-export const leaseRevoke: Rpc<bigint, void> = {
-  name: 'LeaseRevoke',
-  path: '/etcdserverpb.Lease/LeaseRevoke',
-  maxBytes: MAX_SHORT_BYTES,
-  encode: (id) => new Writer().int64(1, id).finish(),
-  decode: () => undefined,
-};
+export const leaseRevoke: Rpc<bigint, void> = leaseCall('LeaseRevoke', () => undefined);
 
 /**
  * The request is the lease's id. etcd defines a stream of requests and answers. Here each renewal
  * has a stream of its own, so that an answer always belongs to its request: on a shared stream, the
  * answer to a renewal that was sent before a revocation may still arrive after it.
  */
-export const leaseKeepAlive: Rpc<bigint, LeaseAnswer> = {
-  name: 'LeaseKeepAlive',
-  path: '/etcdserverpb.Lease/LeaseKeepAlive',
-  maxBytes: MAX_SHORT_BYTES,
-  encode: (id) => new Writer().int64(1, id).finish(),
-  decode: readLease,
-};
+export const leaseKeepAlive: Rpc<bigint, LeaseAnswer> = leaseCall('LeaseKeepAlive', readLease);

@@ -3,11 +3,22 @@
 import { type INestApplicationContext, Module, type ModuleMetadata, type Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
-import type { TestCluster } from '@incumbent/memory';
+import { TestCluster } from '@incumbent/memory';
+import { afterEach, beforeEach } from 'vitest';
 import { type CronSettings, IncumbentModule, type IncumbentModuleOptions } from '../../src/index.ts';
 
 export interface TestApp extends ModuleMetadata {
   readonly cron?: CronSettings;
+}
+
+/** Gives each test of a file a cluster of its own. Returns the one of the present test. */
+export function clusterOfEachTest(): () => TestCluster {
+  let cluster: TestCluster;
+  beforeEach(() => {
+    cluster = new TestCluster();
+  });
+  afterEach(async () => cluster.close());
+  return () => cluster;
 }
 
 /** Options of the module for a process of the cluster. */

@@ -16,16 +16,18 @@ export const MAX_MESSAGE_MS = 30_000;
 /** How long one server may take to accept a connection and to answer the greeting, in ms. */
 export const DIAL_TIMEOUT_MS = 3_000;
 
-/** The pauses between two rounds of attempts to connect, in ms: the first one, and the longest. */
+/** The first pause between two rounds of attempts to connect, in ms. Later ones are longer. */
 export const FIRST_RECONNECT_PAUSE_MS = 50;
+/** The longest pause between two rounds of attempts to connect, in ms. */
 export const LONGEST_RECONNECT_PAUSE_MS = 500;
 
 /** The pause after a read for a watch that failed although the connection works, in ms. */
 export const REREAD_MS = 250;
 
 /**
- * How often a connection with watches must prove that it still reports changes, and how long the
- * proof may take, in ms. A server that hangs may answer pings and renewals all the time.
+ * How often a connection with watches must prove that it still reports changes, in ms. A server
+ * that hangs may answer pings and renewals all the time.
  */
 export const PROVE_EVERY_MS = 3_000;
+/** How long such a proof may take, in ms. */
 export const PROVE_WITHIN_MS = 3_000;

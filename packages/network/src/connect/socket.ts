@@ -15,7 +15,7 @@ export interface SocketOptions {
   readonly tls?: TlsOptions | undefined;
   /** The protocols to offer in the TLS handshake (ALPN), by their registered names. */
   readonly protocols?: readonly string[];
-  /** If given, TCP probes the connection after so many ms of silence. */
+  /** TCP probes the connection after so many ms of silence. Default: it never does. */
   readonly probeAfterMs?: number;
 }
 

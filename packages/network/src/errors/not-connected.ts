@@ -1,5 +1,7 @@
 /** Why a store has no connection to a server that it asked to serve it. No call was sent. */
 
+import type { FailedExchange } from '../calls/exchange-error.ts';
+import { type Endpoint, endpointName } from '../connect/endpoint.ts';
 import { UNFORESEEN } from './store-errors.ts';
 import { judgeSocket, type Verdict } from './verdict.ts';
 
@@ -55,4 +57,36 @@ export function judgeNotConnected<Answer>(
     default:
       return why satisfies never;
   }
+}
+
+/** What an attempt to connect was. */
+export interface ConnectAttempt {
+  readonly endpoint: Endpoint;
+  /** How long the server had to answer, in ms. */
+  readonly timeoutMs: number;
+  /** Which mistake makes a server silent. Completes the message of a timeout. */
+  readonly hint: string;
+}
+
+/** The adapter's `ExchangeError`, whose failures include {@link NotConnected}. */
+interface ExchangeErrorClass<Failure extends { readonly kind: string }> {
+  new (failure: Failure, message: string, cause?: unknown): FailedExchange<Failure>;
+  new (failure: NotConnected<never>, message: string): FailedExchange<Failure>;
+}
+
+/**
+ * The error of an attempt to connect, with the server's address in the message, because a store may
+ * have several servers. A timeout becomes `silent`: no call was sent. Other errors are unchanged.
+ */
+export function namingEndpoint<Failure extends { readonly kind: string }>(
+  ExchangeError: ExchangeErrorClass<Failure>,
+  error: unknown,
+  { endpoint, timeoutMs, hint }: ConnectAttempt,
+): unknown {
+  if (!(error instanceof ExchangeError)) return error;
+  const { failure, message, cause } = error;
+  const server = endpointName(endpoint);
+  if (failure.kind === 'timeout')
+    return new ExchangeError({ kind: 'notConnected', why: 'silent' }, `${server}: no answer within ${timeoutMs} ms; ${hint}`);
+  return failure.kind === 'notConnected' ? new ExchangeError(failure, `${server}: ${message}`, cause) : error;
 }

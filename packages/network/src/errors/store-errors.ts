@@ -9,6 +9,17 @@ import { describeError, type Verdict } from './verdict.ts';
 /** The verdict on an error that nobody foresaw: it may have come at any moment of the call. */
 export const UNFORESEEN: Verdict = ['STORE_FAILED', 'unknown'];
 
+/**
+ * The verdicts of an adapter: those of `judge` on its own `ExchangeError`, and {@link UNFORESEEN} on
+ * every other error.
+ */
+export function verdictsOf<E extends Error>(
+  ExchangeError: abstract new (...args: never[]) => E,
+  judge: (error: E) => Verdict,
+): (error: unknown) => Verdict {
+  return (error) => (error instanceof ExchangeError ? judge(error) : UNFORESEEN);
+}
+
 /** The verdict on the failures that every protocol has. */
 export function judgeCommon(failure: CommonFailure): Verdict {
   switch (failure.kind) {

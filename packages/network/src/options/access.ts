@@ -21,7 +21,11 @@ export function accessOf({ connect, clock, tls, ...plain }: NetworkOptions): str
   return JSON.stringify(tls === undefined ? plain : { ...plain, tls: plainTls(tls) });
 }
 
-/** The options in a text of `accessOf`. Check them like options of a user. */
+/**
+ * The options in a text of `accessOf`. Check them like options of a user.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` if the text has no object in it.
+ */
 export function optionsIn<T extends object>(access: string): T {
   const options: unknown = JSON.parse(access);
   if (isObject<T>(options)) return options;

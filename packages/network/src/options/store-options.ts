@@ -9,12 +9,20 @@ import { connectSocket, type SocketOptions } from '../connect/socket.ts';
 import { checkTls, type TlsOptions } from '../connect/tls.ts';
 import { accessOf } from './access.ts';
 
-/** `Connect` is the type of the adapter's option `connect`. */
+/**
+ * The options that every network adapter has. `Connect` is the type of the adapter's option
+ * `connect`. {@link readSharedOptions} checks them.
+ */
 export interface SharedOptions<Connect> {
+  /** A path, before every key of the store. Default `incumbent`. */
   readonly namespace?: string;
+  /** How long opening the store may take, in ms: 100 to 600,000. Default 5,000. */
   readonly connectTimeoutMs?: number;
+  /** Connects with TLS. Default: no TLS. */
   readonly tls?: TlsOptions;
+  /** Opens the byte stream to a server. Default: a socket of this process. */
   readonly connect?: Connect;
+  /** Default `systemClock`. */
   readonly clock?: Clock;
 }
 

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { invalidOption, invalidText } from '@incumbent/core/adapter';
 import type { Endpoint } from '@incumbent/network';
 import type { LinkOptions } from '../transport.ts';
-import { type DiallerContext, keepConnected } from './dialler.ts';
+import { type DialerContext, keepConnected } from './dialer.ts';
 import type { Handshake } from './handshake.ts';
 import { Neighbour, type NeighbourContext } from './neighbour.ts';
 import { Refused } from './refusal.ts';
@@ -16,7 +16,7 @@ type Connect = (memberId: string, endpoint: Endpoint, signal: AbortSignal) => Pr
 export interface DirectoryContext {
   readonly memberId: string;
   readonly neighbour: NeighbourContext;
-  readonly dialler: Omit<DiallerContext, 'connect' | 'isPreferred'>;
+  readonly dialer: Omit<DialerContext, 'connect' | 'isPreferred'>;
   readonly connect: Connect;
 }
 
@@ -42,7 +42,7 @@ export interface Directory {
    * another member has reported it.
    */
   reach(to: string, at: string | undefined): Neighbour | undefined;
-  /** Resolves when all dialling has stopped. The caller aborts the dialler's signal first. */
+  /** Resolves when all dialling has stopped. The caller aborts the dialer's signal first. */
   close(why: unknown): Promise<void>;
 }
 
@@ -74,8 +74,8 @@ export class ListedDirectory implements Directory {
   begin(): void {
     const { memberId, connect } = this.#context;
     const theirs = [...this.#neighbours.values()].filter((neighbour) => memberId < neighbour.memberId);
-    const context: DiallerContext = {
-      ...this.#context.dialler,
+    const context: DialerContext = {
+      ...this.#context.dialer,
       connect: async (id, signal) => connect(id, this.#endpointOf(id), signal),
       isPreferred: () => true,
     };

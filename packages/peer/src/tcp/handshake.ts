@@ -72,10 +72,10 @@ export async function introduce(wire: Wire, { memberId, incarnation, security }:
   const challenge = await wire.read();
   const { incarnation: theirs } = readChallenge(challenge);
   const keys = new Keys(secretsOf(security)[0], [hello, challenge]);
-  wire.write(say({ type: 'proof', proof: keys.proof('dialler') }));
+  wire.write(say({ type: 'proof', proof: keys.proof('dialer') }));
   const { proof } = expect('welcome', await wire.read());
   if (!keys.isProof('listener', proof)) throw new Refused('wrongSecret');
-  return { memberId: to, incarnation: theirs, theirs: keys.seal('listener'), ours: keys.seal('dialler') };
+  return { memberId: to, incarnation: theirs, theirs: keys.seal('listener'), ours: keys.seal('dialer') };
 }
 
 /**
@@ -92,11 +92,11 @@ export async function receive(wire: Wire, self: MemberIdentity, door: Doorkeeper
     wire.write(challenge);
     const { proof } = expect('proof', await wire.read());
     const accepted = secretsOf(self.security).map((secret) => new Keys(secret, [hello, challenge]));
-    const keys = accepted.find((each) => each.isProof('dialler', proof));
+    const keys = accepted.find((each) => each.isProof('dialer', proof));
     if (keys === undefined) throw new Refused('wrongSecret');
     check(door.proved(from, incarnation));
     wire.write(say({ type: 'welcome', proof: keys.proof('listener') }));
-    return { memberId: from, incarnation, theirs: keys.seal('dialler'), ours: keys.seal('listener') };
+    return { memberId: from, incarnation, theirs: keys.seal('dialer'), ours: keys.seal('listener') };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     const refusal = new Refused(error.reason, { ...error.facts, from });

@@ -7,7 +7,7 @@ import { invalidText, orAborted, sleep } from '@incumbent/core/adapter';
 import { type Endpoint, endpointName } from '@incumbent/network';
 import type { Contact } from '../algorithm.ts';
 import type { Found, LinkOptions } from '../transport.ts';
-import { keepConnected } from './dialler.ts';
+import { keepConnected } from './dialer.ts';
 import type { Handshake } from './handshake.ts';
 import { Neighbour } from './neighbour.ts';
 import { type GroupOptions, endpointOf } from './options.ts';
@@ -98,7 +98,7 @@ export class OpenDirectory implements Directory {
   }
 
   #meet(memberId: string): KnownMember {
-    const { clock } = this.#context.dialler;
+    const { clock } = this.#context.dialer;
     const known = this.#known.get(memberId) ?? {
       neighbour: new Neighbour(memberId, this.#context.neighbour),
       endpoint: undefined,
@@ -111,10 +111,10 @@ export class OpenDirectory implements Directory {
   }
 
   #dial(known: KnownMember): NonNullable<KnownMember['dialling']> {
-    const { memberId, dialler, connect } = this.#context;
+    const { memberId, dialer, connect } = this.#context;
     const stop = new AbortController();
     const over = keepConnected(known.neighbour, {
-      ...dialler,
+      ...dialer,
       closing: stop.signal,
       connect: async (id, signal) => {
         if (known.endpoint === undefined) throw new Error('nobody knows where it is');
@@ -135,7 +135,7 @@ export class OpenDirectory implements Directory {
    * have been idle for long. Never rejects.
    */
   async #discover(): Promise<void> {
-    const { clock, closing } = this.#context.dialler;
+    const { clock, closing } = this.#context.dialer;
     const { seeds: find, isFixed } = this.#group;
     while (!closing.aborted) {
       if (this.#seeds === undefined || !isFixed) await this.#ask(find);
@@ -149,7 +149,7 @@ export class OpenDirectory implements Directory {
   }
 
   async #ask(find: () => Promise<ReadonlyMap<string, Endpoint>>): Promise<void> {
-    const { closing } = this.#context.dialler;
+    const { closing } = this.#context.dialer;
     try {
       // The application's function may never resolve. The transport must close anyway.
       const seeds = [...(await orAborted(find(), closing))].map(([memberId, endpoint]) => ({ memberId, address: endpointName(endpoint) }));
@@ -168,7 +168,7 @@ export class OpenDirectory implements Directory {
   #tell(found: Found): void {
     const seeds = this.#seeds;
     if (seeds === undefined) return;
-    this.#context.dialler.clock.schedule(0, () => {
+    this.#context.dialer.clock.schedule(0, () => {
       if (this.#founds.has(found)) found(this.#group.address, seeds);
     });
   }

@@ -10,7 +10,7 @@ import { Refused } from './refusal.ts';
 export const SEAL_BYTES = 32;
 
 /** Which side of the connection: the one that dialled, or the one that listened. */
-export type Side = 'dialler' | 'listener';
+export type Side = 'dialer' | 'listener';
 
 /** Signs or verifies the frames of one direction of one connection. */
 export interface Seal {

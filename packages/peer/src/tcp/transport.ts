@@ -64,7 +64,7 @@ export class TcpTransport {
     const context: DirectoryContext = {
       memberId,
       neighbour: { clock, keepaliveMs, telemetry: this.#telemetry, receive, refuse },
-      dialler: { ...settings, self: this.#self, closing: this.#closing.signal, refuse },
+      dialer: { ...settings, self: this.#self, closing: this.#closing.signal, refuse },
       connect: async (id, endpoint, signal) => this.#connect(id, endpoint, signal),
     };
     this.#directory = group.kind === 'open' ? new OpenDirectory(group, context) : new ListedDirectory(group.members, context);

@@ -148,11 +148,11 @@ const said = fc.oneof(
  * Rejects with the reason why a stranger that sends these messages and does not know the secret is
  * refused. Resolves if it is accepted.
  */
-async function meet(input: Uint8Array, part: 'dialler' | 'listener'): Promise<unknown> {
+async function meet(input: Uint8Array, part: 'dialer' | 'listener'): Promise<unknown> {
   const { socket } = line();
   const wire = new Wire(socket, HANDSHAKE_BYTES);
   const door = { claimed: () => undefined, proved: () => undefined };
-  const met = part === 'dialler' ? introduce(wire, self, 'b') : receive(wire, self, door);
+  const met = part === 'dialer' ? introduce(wire, self, 'b') : receive(wire, self, door);
   socket.push(input);
   socket.push(null);
   setImmediate(() => wire.destroy(new Refused('handshakeTimeout')));
@@ -170,7 +170,7 @@ const handshakes: FuzzTarget = {
     .map((all) => Buffer.concat([PREFACE, ...all.map((one) => framed(JSON.stringify(one)))])),
   words: ['"type":"hello"', '"proof":""', '"proof":null', '"reason":"__proto__"', 'null', '[]'],
   read: async (input) => {
-    for (const part of ['dialler', 'listener'] as const) {
+    for (const part of ['dialer', 'listener'] as const) {
       const met = await meet(input, part).catch((error: unknown) => error);
       assert.ok(met instanceof Refused, `${part}: ${String(met)}`);
     }

@@ -12,13 +12,13 @@ describe('a seal', () => {
   const sealed = (mark: Uint8Array, content: string): Buffer => Buffer.concat([mark, bytes(content)]);
 
   it('opens the frames of the other side in order, once, and in one direction only', () => {
-    const [ours, theirs] = [keys().seal('dialler'), keys().seal('dialler')];
+    const [ours, theirs] = [keys().seal('dialer'), keys().seal('dialer')];
     const frames = ['one', 'two', 'two'].map((content) => sealed(ours.sign(bytes(content)), content));
     expect(String(theirs.open(frames[0]!))).toBe('one');
     const forged = expect.objectContaining({ reason: 'forged' });
     const others = [frames[0]!, frames[2]!, sealed(frames[1]!.subarray(0, 32), 'twO'), Buffer.alloc(0), Buffer.alloc(32)];
     for (const other of others) {
-      const second = keys().seal('dialler');
+      const second = keys().seal('dialer');
       second.open(frames[0]!);
       expect(() => second.open(other)).toThrow(forged);
     }
@@ -40,10 +40,10 @@ describe('a seal', () => {
       keys('a', 'x', 'y'),
     ];
     const marks = all.flatMap((one) => [
-      ...(['dialler', 'listener'] as const).flatMap((side) => [one.proof(side), one.seal(side).sign(bytes(''))]),
+      ...(['dialer', 'listener'] as const).flatMap((side) => [one.proof(side), one.seal(side).sign(bytes(''))]),
     ]);
     expect(new Set(marks.map((mark) => Buffer.from(mark).toString('hex'))).size).toBe(marks.length);
-    expect(keys('a', 'x').proof('dialler')).toEqual(keys('a', 'x').proof('dialler'));
+    expect(keys('a', 'x').proof('dialer')).toEqual(keys('a', 'x').proof('dialer'));
   });
 });
 

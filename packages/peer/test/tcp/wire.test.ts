@@ -52,7 +52,7 @@ describe('a wire', () => {
 
   it('returns sealed frames in order up to the first one that was tampered with, and no others', async () => {
     const mutation = fc.tuple(fc.nat(), fc.nat(255), fc.constantFrom('set', 'insert', 'delete', 'repeat', 'swap'));
-    const seal = (): Seal => new SharedKeys(Buffer.from('secret'), [Buffer.from('said')]).seal('dialler');
+    const seal = (): Seal => new SharedKeys(Buffer.from('secret'), [Buffer.from('said')]).seal('dialer');
     await fc.assert(
       fc.asyncProperty(contents, pieces, mutation, async (list, cuts, [at, byte, how]) => {
         const sealing = seal();

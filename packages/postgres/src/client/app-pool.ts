@@ -8,7 +8,7 @@ import type { PoolClient } from 'pg';
 
 import type { PostgresPool } from '../pool-option.ts';
 import { Connection, type ConnectionSource, loginFailed } from './connection.ts';
-import { checkServer } from './dialler.ts';
+import { checkServer } from './dialer.ts';
 import { cut, ExchangeError, notConnected } from './failure.ts';
 
 export interface AppPoolOptions {
@@ -79,8 +79,8 @@ export class AppPool implements ConnectionSource {
   }
 
   /**
-   * Ends a transaction that another user of the pool has left open. False: the connection had ended
-   * or does not answer, although the pool kept it, and has been removed.
+   * Ends a transaction that another user of the pool has left open. False: the pool had kept a
+   * connection that has ended or does not answer. The pool has removed it now.
    */
   async #isAlive(connection: Connection, { signal }: Attempt): Promise<boolean> {
     const attempt = new Attempt(this.#options.clock, { timeoutMs: SILENT_MS, signal, background: true }, ExchangeError);

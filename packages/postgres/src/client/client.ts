@@ -66,8 +66,8 @@ export class Client {
   }
 
   /**
-   * Ends the calls in flight and the connections, at once. Resolves when those are ended too that
-   * were being opened. Idempotent.
+   * Ends the calls in flight and the connections, at once. Resolves when the connections that were
+   * being opened have ended, too. Idempotent.
    */
   async close(): Promise<void> {
     this.#calls.close();

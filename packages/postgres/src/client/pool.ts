@@ -38,7 +38,7 @@ export class Pool {
   readonly #closing = new AbortController();
   readonly #busy = new Set<Connection>();
   readonly #waiters = new Set<Waiter>();
-  /** The connection that was used last is the last one. */
+  /** In the order of their last use: the most recent one is at the end. */
   #idle: IdleConnection[] = [];
   #opening = 0;
   #cancelOpening: Cancel = () => {};

@@ -23,9 +23,9 @@ COMMIT;
 }
 
 /**
- * The same as one statement, which does nothing if the schema is there. It holds its lock without a
- * message of the client, so that many processes that wait for the lock get it one after another at
- * once.
+ * The same as one statement, which does nothing if the schema exists. The server releases the lock
+ * at the end of the statement, without a further message of the client, so that processes that wait
+ * for the lock follow each other at once.
  */
 export function migrationSql(schema: string, lockTimeoutMs: number): string {
   return `DO $incumbent_migration$ BEGIN

@@ -1,7 +1,7 @@
 /** Opens one connection, to a server or to a Sentinel. */
 
 import type { Clock } from '@incumbent/core';
-import { Attempt, type Connect, describeError, dial, type Endpoint, endpointName } from '@incumbent/network';
+import { Attempt, type Connect, describeError, dial, type Endpoint, namingEndpoint } from '@incumbent/network';
 
 import { ExchangeError, notConnected } from '../protocol/failure.ts';
 import { Connection, type ConnectionOptions } from './connection.ts';
@@ -15,6 +15,8 @@ export interface OpenOptions extends ConnectionOptions {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
+
+const SILENT_HINT = 'a server that is not Redis, or that expects no TLS, may do this';
 
 /**
  * Resolves when the server has answered the greeting. Rejects with an `ExchangeError` that names
@@ -33,20 +35,8 @@ export async function openConnection(endpoint: Endpoint, options: OpenOptions): 
     return connection;
   } catch (error) {
     connection?.end(new ExchangeError({ kind: 'cut' }, 'the connection was given up'));
-    throw withEndpoint(endpoint, error, timeoutMs);
+    throw namingEndpoint(ExchangeError, error, { endpoint, timeoutMs, hint: SILENT_HINT });
   } finally {
     attempt.end();
   }
-}
-
-/** Puts the address into the message, because there may be several servers. */
-function withEndpoint(endpoint: Endpoint, error: unknown, timeoutMs: number): unknown {
-  if (!(error instanceof ExchangeError)) return error;
-  const { failure, message, cause } = error;
-  if (failure.kind === 'timeout')
-    return notConnected(
-      'silent',
-      `${endpointName(endpoint)}: no answer within ${timeoutMs} ms; a server that is not Redis, or that expects no TLS, may do this`,
-    );
-  return failure.kind === 'notConnected' ? new ExchangeError(failure, `${endpointName(endpoint)}: ${message}`, cause) : error;
 }

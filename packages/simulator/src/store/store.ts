@@ -2,26 +2,7 @@
  * One client of the simulated store: implements the store contract for one process of the world.
  */
 
-import type {
-  CallOptions,
-  Cancel,
-  Change,
-  Entry,
-  Key,
-  Lease,
-  LeaseId,
-  LeaseOptions,
-  ListOptions,
-  Moment,
-  ReadOptions,
-  Renewal,
-  Store,
-  StoreCapabilities,
-  StoreError,
-  SwapResult,
-  KeyWatchOptions,
-  WatchOptions,
-} from '@incumbent/core';
+import type * as api from '@incumbent/core';
 import {
   checkCall,
   checkChanges,
@@ -41,9 +22,9 @@ import type { Row, Swap } from './state.ts';
 
 export type StoreContext = CallsContext & SimWatchContext;
 
-export class SimStore implements Store {
+export class SimStore implements api.Store {
   readonly name = 'simulated';
-  readonly capabilities: StoreCapabilities;
+  readonly capabilities: api.StoreCapabilities;
   readonly #context: StoreContext;
   readonly #server: SimServer;
   readonly #owner: string;
@@ -53,7 +34,7 @@ export class SimStore implements Store {
    * When each lease was last known to be renewed, for a store whose acknowledgements prove only the
    * previous renewal.
    */
-  readonly #acknowledged = new Map<LeaseId, Moment>();
+  readonly #acknowledged = new Map<api.LeaseId, api.Moment>();
 
   constructor(context: StoreContext) {
     this.#context = context;
@@ -68,7 +49,7 @@ export class SimStore implements Store {
     return this.#watches.size;
   }
 
-  async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+  async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {
     const call = checkCall(options);
     checkTime('ttlMs', ttlMs);
     const { minTtlMs, maxTtlMs } = this.capabilities;
@@ -78,7 +59,7 @@ export class SimStore implements Store {
     return { id: granted.id, ttlMs: granted.ttlMs, validFrom: options.at };
   }
 
-  async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+  async renewLease(lease: api.LeaseId, options: api.LeaseOptions): Promise<api.Renewal> {
     const call = checkCall(options);
     const { ttlMs } = await this.#calls.run({ operation: 'renewLease' }, () => this.#server.leases.renew(lease), call);
     const before = this.#acknowledged.get(lease) ?? options.at;
@@ -86,12 +67,12 @@ export class SimStore implements Store {
     return { ttlMs, validFrom: this.#server.shape.acknowledges === 'previous' ? before : options.at };
   }
 
-  async revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
+  async revokeLease(lease: api.LeaseId, options: api.CallOptions = {}): Promise<void> {
     const call = checkCall(options);
     await this.#calls.run({ operation: 'revokeLease' }, () => this.#server.endLease(lease, { by: 'revoke', owner: this.#owner }), call);
   }
 
-  async compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
+  async compareAndSwap(changes: readonly api.Change[], options: api.CallOptions = {}): Promise<api.SwapResult> {
     const call = checkCall(options);
     checkChanges(changes);
     const own = changes.map((change) => ('put' in change ? { ...change, put: new Uint8Array(change.put) } : change));
@@ -105,7 +86,7 @@ export class SimStore implements Store {
     );
   }
 
-  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
+  async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
     const call = checkCall(options);
     const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
     const copy = new Uint8Array(value);
@@ -116,7 +97,7 @@ export class SimStore implements Store {
   }
 
   /** A read that need not be fresh returns the state from before the request was sent. */
-  async read(key: Key, options: ReadOptions = {}): Promise<Entry | undefined> {
+  async read(key: api.Key, options: api.ReadOptions = {}): Promise<api.Entry | undefined> {
     const call = checkCall(options);
     checkPath('key', key);
     const { state } = this.#server;
@@ -124,7 +105,7 @@ export class SimStore implements Store {
     return maybe(await this.#calls.run({ operation: 'read', about: key }, () => (before ?? { row: state.get(key) }).row, call));
   }
 
-  async list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
+  async list(prefix: api.Key, options: api.ListOptions = {}): Promise<readonly api.Entry[]> {
     const call = checkCall(options);
     checkPath('prefix', prefix);
     checkListing(options);
@@ -136,17 +117,17 @@ export class SimStore implements Store {
     return values ? some : some.map(withoutValue);
   }
 
-  watch(key: Key, options: KeyWatchOptions = {}): AsyncIterable<Entry | undefined> {
+  watch(key: api.Key, options: api.KeyWatchOptions = {}): AsyncIterable<api.Entry | undefined> {
     checkPath('key', key);
     const { state } = this.#server;
     const show = options.values === false ? bare : maybe;
     return this.#watch({ matches: (changed) => changed === key, look: () => state.get(key) }, show, options);
   }
 
-  watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
+  watchList(prefix: api.Key, options: api.WatchOptions = {}): AsyncIterable<readonly api.Entry[]> {
     const path = `${checkPath('prefix', prefix)}/`;
     const { state } = this.#server;
-    const source = { matches: (changed: Key) => changed.startsWith(path), look: () => state.below(prefix) };
+    const source = { matches: (changed: api.Key) => changed.startsWith(path), look: () => state.below(prefix) };
     return this.#watch(source, (rows) => rows.map((row) => entryOf(row)), options);
   }
 
@@ -165,9 +146,9 @@ export class SimStore implements Store {
     await this.close();
   }
 
-  #watch<S, T>(source: Source<S>, show: (seen: S) => T, options: WatchOptions): AsyncIterable<T> {
+  #watch<S, T>(source: Source<S>, show: (seen: S) => T, options: api.WatchOptions): AsyncIterable<T> {
     const { process } = this.#context;
-    const begin = (watch: WatchController<S>): Cancel => {
+    const begin = (watch: WatchController<S>): api.Cancel => {
       if (this.#calls.closed) throw closed('notSent');
       const simWatch = new SimWatch(this.#context, source, watch);
       this.#watches.add(simWatch);
@@ -178,22 +159,22 @@ export class SimStore implements Store {
       };
     };
     // A process that is stopped is notified when it runs again.
-    const onStale = (cause: StoreError): void => process.run(() => options.onStale?.(cause));
+    const onStale = (cause: api.StoreError): void => process.run(() => options.onStale?.(cause));
     return watchStates(begin, show, { ...options, onStale });
   }
 }
 
-function shown(swap: Swap): SwapResult {
+function shown(swap: Swap): api.SwapResult {
   if (!swap.swapped) return { swapped: false, failed: swap.failed.map(({ index, current }) => ({ index, current: maybe(current) })) };
   return { swapped: true, revisions: swap.rows.map((row) => (row === undefined ? undefined : String(row.revision))) };
 }
 
 /** The entry that a store reports if its notifications carry no values. */
-function bare(row: Row | undefined): Entry | undefined {
+function bare(row: Row | undefined): api.Entry | undefined {
   return row === undefined ? undefined : { key: row.key, name: nameOf(row), value: new Uint8Array(), revision: '', order: 0n };
 }
 
-function maybe(row: Row | undefined): Entry | undefined {
+function maybe(row: Row | undefined): api.Entry | undefined {
   return row === undefined ? undefined : entryOf(row);
 }
 
@@ -201,7 +182,7 @@ function maybe(row: Row | undefined): Entry | undefined {
  * Converts a row to an entry of the contract. Copies the bytes, so that no caller can change the
  * store's contents.
  */
-function entryOf(row: Row): Entry {
+function entryOf(row: Row): api.Entry {
   const { key, lease } = row;
   const entry = { key, name: nameOf(row), value: new Uint8Array(row.value), revision: String(row.revision), order: BigInt(row.order) };
   return lease === undefined ? entry : { ...entry, lease };

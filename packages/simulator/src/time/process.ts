@@ -15,6 +15,7 @@ import type { Entry, Scheduler } from './scheduler.ts';
  */
 export type RunState = 'running' | 'paused' | 'blocked' | 'suspended' | 'dead';
 
+/** The clocks of a simulated process. */
 export interface ProcessOptions {
   /** The rate of its clocks. A clock with rate 1.01 gains a hundredth. */
   readonly rate: number;
@@ -94,6 +95,12 @@ export class SimProcess implements Clock {
     return this.#wallMs + this.#elapsedMs();
   }
 
+  /**
+   * Calls `task` once, `delayMs` ms from now on the monotonic clock. The returned function cancels
+   * it.
+   *
+   * @throws {RangeError} `INVALID_OPTION` if `delayMs` is NaN.
+   */
   schedule(delayMs: number, task: () => void): Cancel {
     if (Number.isNaN(delayMs)) throw invalidOption('delayMs', delayMs, 'a number of ms');
     const timer: Timer = { dueMs: this.monotonic() + Math.max(delayMs, MIN_DELAY_MS), entry: undefined, task };

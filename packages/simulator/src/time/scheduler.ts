@@ -30,6 +30,7 @@ export class Livelock extends Error {
   }
 }
 
+/** Runs the tasks of a world in the order of their times, and moves its time. */
 export class Scheduler {
   readonly #random: Random;
   readonly #heap: Entry[] = [];

@@ -5,6 +5,7 @@ import { hashOf } from './random.ts';
 /** The hash of a step, which has no name. */
 const STEP = hashOf('') | 0;
 
+/** A hash of everything that happens in a world, to compare two runs of one seed. */
 export class Trace {
   // Signed 32 bits, like everything that is mixed in, so that V8 allocates no objects.
   #low = 0x9e3779b9 | 0;

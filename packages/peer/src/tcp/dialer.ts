@@ -11,7 +11,7 @@ import { Wire } from './wire.ts';
 const FIRST_MS = 25;
 const MOST_MS = 1_000;
 
-export interface DiallerContext {
+export interface DialerContext {
   readonly clock: Clock;
   readonly random: Random;
   readonly handshakeTimeoutMs: number;
@@ -30,7 +30,7 @@ export interface DiallerContext {
 }
 
 /** Runs until `closing` aborts. Never rejects. */
-export async function keepConnected(neighbour: Neighbour, context: DiallerContext): Promise<void> {
+export async function keepConnected(neighbour: Neighbour, context: DialerContext): Promise<void> {
   const { clock, random, closing, refuse, isPreferred } = context;
   const backoff = new Backoff(random, FIRST_MS, MOST_MS);
   while (!closing.aborted) {
@@ -56,7 +56,7 @@ async function orEnded(promise: Promise<void>, signal: AbortSignal): Promise<voi
   await orAborted(promise, signal).catch(() => {});
 }
 
-async function dial(to: string, context: DiallerContext): Promise<{ readonly wire: Wire; readonly handshake: Handshake }> {
+async function dial(to: string, context: DialerContext): Promise<{ readonly wire: Wire; readonly handshake: Handshake }> {
   const { clock, handshakeTimeoutMs, self, closing, connect } = context;
   const timedOut = new AbortController();
   const late = clock.schedule(handshakeTimeoutMs, () => timedOut.abort(new Refused('handshakeTimeout')));

@@ -1,21 +1,21 @@
 /**
  * Opens connections to the server that accepts writes.
  *
- * After a failover, the former primary may still accept connections. Where its standby was
- * synchronous, no commit is acknowledged there any more, but reads are answered, and they are
- * outdated. So a server that lets a call time out is dialled last, and a primary is refused whose
- * timeline is older than one that was seen before.
+ * After a failover, the former primary may still accept connections. If its standby was
+ * synchronous, the former primary acknowledges no commit any more, but answers reads with outdated
+ * data. So the dialer tries a server that let a call time out last, and refuses a primary whose
+ * timeline is older than one that it has seen.
  */
 
 import type { Clock } from '@incumbent/core';
-import { Attempt, type Connect, describeError, dial, type Endpoint, endpointName, openFirst, type TlsOptions } from '@incumbent/network';
+import { Attempt, type Connect, describeError, dial, type Endpoint, namingEndpoint, openFirst, type TlsOptions } from '@incumbent/network';
 
 import { Connection, type ConnectionSource, type Login } from './connection.ts';
 import { cut, ExchangeError, notConnected } from './failure.ts';
 import { integerAt, onlyRow, textAt } from './rows.ts';
 import { secure } from './secure.ts';
 
-export interface DiallerOptions {
+export interface DialerOptions {
   readonly clock: Clock;
   readonly endpoints: readonly Endpoint[];
   readonly connect: Connect;
@@ -50,8 +50,8 @@ interface Opened {
   readonly timeline: Timeline;
 }
 
-export class Dialler implements ConnectionSource {
-  readonly #options: DiallerOptions;
+export class Dialer implements ConnectionSource {
+  readonly #options: DialerOptions;
   /** The index of the server to dial first: the one that served last, if it does not hang. */
   #first = 0;
   /** The newest timeline, and when a connection to it last opened or ended. */
@@ -59,7 +59,7 @@ export class Dialler implements ConnectionSource {
   readonly #opened = new Set<Opened>();
   readonly #underWay = new Set<Promise<unknown>>();
 
-  constructor(options: DiallerOptions) {
+  constructor(options: DialerOptions) {
     this.#options = options;
   }
 
@@ -150,7 +150,8 @@ export class Dialler implements ConnectionSource {
       return { connection, endpoint, timeline };
     } catch (error) {
       for (const close of closing) close();
-      throw withEndpoint(endpoint, error, dialTimeoutMs);
+      const hint = 'a server that is not PostgreSQL may do this';
+      throw namingEndpoint(ExchangeError, error, { endpoint, timeoutMs: dialTimeoutMs, hint });
     } finally {
       attempt.end();
     }
@@ -202,16 +203,4 @@ export async function checkServer(connection: Connection): Promise<Timeline> {
     throw notConnected('foreign', `the server is PostgreSQL ${Math.floor(version / 10_000)}; version 13 or newer is needed`);
   if (textAt(row, 0) === 't') throw notConnected('follower', 'the server is a standby, which accepts no writes');
   return { number: integerAt(row, 2), system: textAt(row, 3) };
-}
-
-/** Puts the address into the message, because there may be several servers. */
-function withEndpoint(endpoint: Endpoint, error: unknown, timeoutMs: number): unknown {
-  if (!(error instanceof ExchangeError)) return error;
-  const { failure, message, cause } = error;
-  if (failure.kind === 'timeout')
-    return notConnected(
-      'silent',
-      `${endpointName(endpoint)}: no answer within ${timeoutMs} ms; a server that is not PostgreSQL may do this`,
-    );
-  return failure.kind === 'notConnected' ? new ExchangeError(failure, `${endpointName(endpoint)}: ${message}`, cause) : error;
 }
