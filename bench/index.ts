@@ -2,14 +2,14 @@
  * `pnpm bench [--quick] [--only scenario] [--store name] [--most N] [--sources] [--out folder]`:
  * compares Incumbent with its alternatives on the same servers in the same run. Writes RESULTS.md
  * and its charts, here or in the folder. It replaces the sections of the scenarios that ran, and
- * keeps the others.
+ * keeps the others. A run for some of the stores has sections of its own.
  */
 
 import { parseArgs } from 'node:util';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { OpenBench } from './harness/run.ts';
 import { isStore, openStage, STORES } from './harness/stage.ts';
-import { write } from './report/write.ts';
+import { ofStores, write } from './report/write.ts';
 import { scenarios } from './scenarios/index.ts';
 
 const { values } = parseArgs({
@@ -36,7 +36,7 @@ const folder = pathToFileURL(`${values.out}/`);
 for (const scenario of chosen) {
   console.log(`${scenario.name} …`);
   try {
-    const section = await scenario.run(bench);
+    const section = ofStores(await scenario.run(bench), values.store.length === 0 ? [] : stores);
     write(folder, section, { quick: values.quick, versions: bench.versions(), missing: bench.missing });
     bench.missing.clear();
     for (const { title = '', table } of section.tables) {

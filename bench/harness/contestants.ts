@@ -60,6 +60,9 @@ const asServer = (_stage: Stage, _namespace: string, url: string): string => url
 const asHost = (_stage: Stage, _namespace: string, url: string): string => new URL(url).host;
 const asStore = (stage: Stage, namespace: string, url: string): string => stage.storeUrl(namespace, url);
 
+/** The superuser of the tests' servers, who has no password. */
+const asDatabase = (_stage: Stage, _namespace: string, url: string): string => `postgres://test@${new URL(url).host}/postgres`;
+
 const SETTLE_MS = 40;
 /** A leader that has led for longer than a second knows its successor. */
 const OURS_SETTLE_MS = 1_500;
@@ -128,6 +131,20 @@ export const contestants: readonly Contestant[] = [
   }),
   peer({ name: 'floor: HTTP', store: 'consul', kind: 'floor', program: script('consul-recipe'), address: asServer, mode: 'raw' }),
   floor('consul'),
+
+  ours('postgres', 'handover'),
+  ours('postgres', 'resign'),
+  peer({ name: 'advisory lock, waiting', store: 'postgres', program: script('advisory-lock'), address: asDatabase, mode: 'wait' }),
+  peer({
+    name: 'advisory lock, tried every second',
+    store: 'postgres',
+    program: script('advisory-lock'),
+    address: asDatabase,
+    mode: 'try',
+  }),
+  peer({ name: 'lease row', store: 'postgres', program: script('lease-row'), address: asDatabase }),
+  peer({ name: 'graphile-worker queue', store: 'postgres', program: script('graphile-worker'), address: asDatabase, many: false }),
+  floor('postgres'),
 
   ours('redis', 'handover'),
   ours('redis', 'resign'),

@@ -27,6 +27,7 @@ export async function deleteLeader(stage: Stage, { kind, store, keyPrefix = '' }
       await stage.server?.ctl(['DEL', key]);
       return undefined;
     }
+    case 'postgres':
     case 'zookeeper':
     case 'sqlite':
     case 'memory':

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fourLetterWord, type OwnServer } from '@incumbent/test-support';
 
 export async function requestsOf(
-  store: 'etcd' | 'zookeeper' | 'consul' | 'redis',
+  store: 'etcd' | 'zookeeper' | 'consul' | 'postgres' | 'redis',
   server: OwnServer,
   commands: readonly string[] = [],
 ): Promise<number | undefined> {
@@ -14,6 +14,8 @@ export async function requestsOf(
     case 'zookeeper':
       // The packet that asks is not counted.
       return Number(/^zk_packets_received\s+(\d+)/m.exec(await fourLetterWord(server, 'mntr'))?.[1] ?? NaN);
+    case 'postgres':
+      return Number(await server.ctl(['-c', STATEMENTS]));
     case 'redis':
       return redisCalls(server, commands);
     case 'consul':
@@ -22,6 +24,9 @@ export async function requestsOf(
       return store satisfies never;
   }
 }
+
+/** Statements of all clients, except those that read this number. */
+const STATEMENTS = `select coalesce(sum(calls), 0) from pg_stat_statements where query not like '%pg_stat_%'`;
 
 /** gRPC messages received, including those of streams. */
 async function etcdMessages(url: string): Promise<number> {

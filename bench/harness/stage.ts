@@ -1,10 +1,11 @@
 /** A store's server, and its addresses for contestants. */
 
 import { join } from 'node:path';
-import { makeScratch, startConsul, startEtcd, startRedis, startZookeeper, type OwnServer } from '@incumbent/test-support';
+import { makeScratch, startConsul, startEtcd, startPostgres, startRedis, startZookeeper, type OwnServer } from '@incumbent/test-support';
+import { storeUrl } from '../../test/integration/checks/pair.ts';
 import { requestsOf } from './requests.ts';
 
-export const STORES = ['etcd', 'zookeeper', 'consul', 'redis', 'sqlite', 'memory'] as const;
+export const STORES = ['etcd', 'zookeeper', 'consul', 'postgres', 'redis', 'sqlite', 'memory'] as const;
 
 export type StoreName = (typeof STORES)[number];
 
@@ -45,6 +46,12 @@ const starts = {
   // 200 connections by default.
   consul: () =>
     startConsul({ settings: { telemetry: { prometheus_retention_time: '24h' }, limits: { http_max_conns_per_client: 2_000 } } }),
+  // Counts statements.
+  postgres: async () => {
+    const server = await startPostgres({ settings: { shared_preload_libraries: 'pg_stat_statements' } });
+    await server.ctl(['-c', 'create extension pg_stat_statements']);
+    return server;
+  },
   redis: () => startRedis(),
 };
 
@@ -53,6 +60,7 @@ export async function openStage(store: StoreName): Promise<Stage> {
     case 'etcd':
     case 'zookeeper':
     case 'consul':
+    case 'postgres':
     case 'redis':
       return serverStage(store, await starts[store]());
     case 'sqlite': {
@@ -79,11 +87,11 @@ function serverStage(store: Exclude<StoreName, 'sqlite' | 'memory'>, server: Own
     store,
     url: server.url,
     version: `${NAMES[store]} ${server.version}`,
-    storeUrl: (namespace, url = server.url) => `${store}://${new URL(url).host}/${namespace}`,
+    storeUrl: (namespace, url = server.url) => storeUrl([url], namespace, store),
     requests: (commands) => requestsOf(store, server, commands),
     server,
     [Symbol.asyncDispose]: () => server.stop(),
   };
 }
 
-const NAMES = { etcd: 'etcd', zookeeper: 'ZooKeeper', consul: 'Consul', redis: 'Redis' };
+const NAMES = { etcd: 'etcd', zookeeper: 'ZooKeeper', consul: 'Consul', postgres: 'PostgreSQL', redis: 'Redis' };

@@ -20,6 +20,16 @@ export interface Circumstances {
 const TARGETS = '## Targets';
 const TARGETS_HEAD: Table['head'] = ['scenario', 'what', 'target', 'measured', ''];
 
+/** The section of a run for some of the stores only, which stands beside that of all stores. */
+export function ofStores(section: Section, stores: readonly string[]): Section {
+  if (stores.length === 0) return section;
+  return {
+    ...section,
+    title: `${section.title}: ${stores.join(', ')}`,
+    charts: section.charts.map((chart) => ({ ...chart, name: [chart.name, ...stores].join('-') })),
+  };
+}
+
 export function write(folder: URL, section: Section, circumstances: Circumstances): void {
   mkdirSync(new URL('charts/', folder), { recursive: true });
   for (const chart of section.charts) writeFileSync(new URL(`charts/${chart.name}.svg`, folder), drawn(chart));

@@ -27,7 +27,15 @@ const LIBRARIES: readonly Library[] = [
     imports: ['@incumbent/core', `@incumbent/${store}`],
     from: INCUMBENT,
   })),
+  {
+    name: '@incumbent/core and @incumbent/postgres',
+    imports: ['@incumbent/core', '@incumbent/postgres'],
+    from: INCUMBENT,
+    targetMs: 120,
+  },
   { name: 'etcd3', imports: ['etcd3'], from: HERE },
+  { name: 'pg', imports: ['pg'], from: HERE },
+  { name: 'graphile-worker', imports: ['graphile-worker'], from: HERE },
   { name: 'redlock and ioredis', imports: ['redlock', 'ioredis'], from: HERE },
   { name: 'redis-semaphore and ioredis', imports: ['redis-semaphore', 'ioredis'], from: HERE },
 ];

@@ -120,6 +120,7 @@ const BASE: Readonly<Partial<Record<StoreName, string>>> = {
   etcd: 'Go concurrency',
   zookeeper: 'kazoo Election',
   consul: 'HTTP recipe',
+  postgres: 'advisory lock, waiting',
   redis: 'redis-semaphore Mutex',
 };
 
@@ -180,6 +181,8 @@ function targetsOfOne(store: StoreName, name: string, measured: Measured): reado
       return [ratio('kazoo Election', 1.4)];
     case 'consul':
       return [ratio('HTTP recipe', 1.15)];
+    case 'postgres':
+      return [ratio(OWN_FLOOR, 1.3)];
     case 'redis':
       return [ratio('redis-semaphore Mutex', 0.35)];
     case 'sqlite':

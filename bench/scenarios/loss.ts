@@ -20,6 +20,7 @@ const TTL_MS: Readonly<Record<StoreName, number>> = {
   etcd: 3_000,
   zookeeper: 3_000,
   consul: 3_000,
+  postgres: 3_000,
   redis: 3_000,
   sqlite: 3_000,
   memory: 3_000,

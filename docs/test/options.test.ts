@@ -2,6 +2,7 @@ import { ElectionAdmin, ElectionObserver, Fence, lead, Member, openStore, rendez
 import { openConsul } from '@incumbent/consul';
 import { openEtcd } from '@incumbent/etcd';
 import { MemoryServer, openMemory } from '@incumbent/memory';
+import { openPostgres } from '@incumbent/postgres';
 import { openRedis } from '@incumbent/redis';
 import { openSqlite } from '@incumbent/sqlite';
 import { openZookeeper } from '@incumbent/zookeeper';
@@ -9,6 +10,7 @@ import { describe, expect, it } from 'vitest';
 
 import * as calls from '../site/reference/option-help.ts';
 import type { OptionHelp } from '../site/reference/option-help.ts';
+import * as memory from '../site/reference/memory-option-help.ts';
 import * as stores from '../site/reference/store-option-help.ts';
 import { textOf } from '../../test/repo/workspace.ts';
 
@@ -25,10 +27,12 @@ const work = (): void => {};
 const { memberOptions, electionOptions, leadOptions, openStoreOptions } = calls;
 const { acceptWeakStore } = electionOptions;
 
+function without(options: Options, names: readonly string[]): Options {
+  return Object.fromEntries(Object.entries(options).filter(([name]) => !names.includes(name)));
+}
+
 /** The options of a member that `withLock` takes. */
-const membersOfLocks = Object.fromEntries(
-  Object.entries(memberOptions).filter(([name]) => !['memberId', 'onDuplicate', 'host', 'rebalanceEveryMs'].includes(name)),
-);
+const membersOfLocks = without(memberOptions, ['memberId', 'onDuplicate', 'host', 'rebalanceEveryMs']);
 
 /** Every table, by the name of its type, and a call that takes the options. */
 const tables: readonly (readonly [name: string, Options, Check])[] = [
@@ -55,14 +59,24 @@ const tables: readonly (readonly [name: string, Options, Check])[] = [
   ['KeepaliveOptions', stores.keepaliveOptions, (keepalive) => openEtcd({ endpoints: ['127.0.0.1:1'], keepalive })],
   ['ZookeeperOptions', stores.zookeeperOptions, (options) => openZookeeper(Object.assign({ endpoints: ['127.0.0.1:1'] }, options))],
   ['ConsulOptions', stores.consulOptions, (options) => openConsul(Object.assign({ endpoint: '127.0.0.1:1' }, options))],
+  [
+    'PostgresOptions',
+    without(stores.postgresOptions, ['pool']),
+    (options) => openPostgres(Object.assign({ endpoints: ['127.0.0.1:1'], credentials: { username: 'app' } }, options)),
+  ],
+  [
+    'PostgresPoolOptions',
+    without(stores.postgresOptions, ['endpoints', 'credentials', 'database', 'tls', 'connect']),
+    (options) => openPostgres(Object.assign({ pool: { connect: () => Promise.reject(new Error()) } }, options)),
+  ],
   ['RedisOptions', stores.redisOptions, (options) => openRedis(Object.assign({ endpoints: ['127.0.0.1:1'] }, options))],
   [
     'SentinelOptions',
     stores.sentinelOptions,
     (options) => openRedis({ sentinel: Object.assign({ endpoints: ['127.0.0.1:1'], master: 'm' }, options) }),
   ],
-  ['MemoryOptions', stores.memoryOptions, (options) => openMemory(options)],
-  ['MemoryServerOptions', stores.memoryServerOptions, (options) => new MemoryServer(options)],
+  ['MemoryOptions', memory.memoryOptions, (options) => openMemory(options)],
+  ['MemoryServerOptions', memory.memoryServerOptions, (options) => new MemoryServer(options)],
   ['TlsOptions', stores.tlsOptions, (tls) => openEtcd({ endpoints: ['127.0.0.1:1'], tls })],
 ];
 
@@ -123,7 +137,7 @@ describe('the defaults', () => {
 
   it('of a memory server are those of its store', () => {
     const { capabilities } = store;
-    const listed = Object.entries(stores.memoryServerOptions).flatMap(([name, { fallback }]) =>
+    const listed = Object.entries(memory.memoryServerOptions).flatMap(([name, { fallback }]) =>
       typeof fallback === 'number' ? [[name, fallback]] : [],
     );
     expect(listed).toHaveLength(5);
@@ -139,8 +153,9 @@ describe('the defaults', () => {
     ['packages/etcd/src/options.ts', { ...stores.etcdOptions, ...stores.keepaliveOptions }],
     ['packages/zookeeper/src/options.ts', stores.zookeeperOptions],
     ['packages/consul/src/options.ts', stores.consulOptions],
+    ['packages/postgres/src/options.ts', stores.postgresOptions],
     ['packages/redis/src/options.ts', stores.redisOptions],
-    ['packages/memory/src/options.ts', { latencyMs: stores.memoryOptions.latencyMs }],
+    ['packages/memory/src/options.ts', { latencyMs: memory.memoryOptions.latencyMs }],
   ] satisfies readonly (readonly [file: string, Options])[])('in %s are those of the doc comments', (file, options) => {
     const numbers = Object.entries<OptionHelp>(options).filter(([, { fallback }]) => typeof fallback === 'number');
     expect(numbers).not.toEqual([]);

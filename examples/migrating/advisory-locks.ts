@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Leadership, Member, openStore } from 'incumbent';
+import { openPostgres, sqlGuard } from '@incumbent/postgres';
+import { type Leadership, Member } from 'incumbent';
+import { Pool } from 'pg';
 
-const [url = 'sqlite:./state.db'] = process.argv.slice(2);
-const store = await openStore(url);
+const [url = 'postgres://app@127.0.0.1/shop?namespace=my-app'] = process.argv.slice(2);
+const pool = new Pool({ connectionString: url });
+const store = await openPostgres(url);
 const member = new Member(store, { ttlMs: 5_000 });
 member.shutdownOn('SIGTERM', 'SIGINT');
 
@@ -14,9 +17,19 @@ await member.election('invoices').lead(async (leadership) => {
 });
 await member.close();
 await store.close();
+await pool.end();
 
-async function bill({ term, signal }: Leadership): Promise<void> {
-  signal.throwIfAborted();
-  // In the same transaction as the invoices: update fence set term = $1 where term <= $1
-  console.log(`bills with term ${term}`);
+async function bill(leadership: Leadership): Promise<void> {
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    await client.query(sqlGuard(store, leadership)); // fails if this leader has been replaced
+    // the invoices, in the same transaction
+    await client.query('COMMIT');
+    client.release();
+  } catch (error) {
+    client.release(true); // the transaction ends with its connection
+    throw error;
+  }
+  console.log(`bills with term ${leadership.term}`);
 }

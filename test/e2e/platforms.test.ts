@@ -6,6 +6,7 @@ import {
   type ScriptProcess,
   sharedConsul,
   sharedEtcd,
+  sharedPostgres,
   sharedRedis,
   sharedZookeeper,
   spawnScript,
@@ -27,11 +28,18 @@ const runtimes: Readonly<Record<string, Runtime>> = {
   Deno: [program('deno/deno'), 'run', '--allow-all'],
 };
 
-const servers = { etcd: sharedEtcd, zookeeper: sharedZookeeper, consul: sharedConsul, redis: sharedRedis } as const;
+const servers = {
+  etcd: sharedEtcd,
+  zookeeper: sharedZookeeper,
+  consul: sharedConsul,
+  postgres: sharedPostgres,
+  redis: sharedRedis,
+} as const;
 const networked = [
   { store: 'etcd', isThere: await requireStore({ store: 'etcd' }) },
   { store: 'zookeeper', isThere: await requireStore({ store: 'zookeeper' }) },
   { store: 'consul', isThere: await requireStore({ store: 'consul' }) },
+  { store: 'postgres', isThere: await requireStore({ store: 'postgres' }) },
   { store: 'redis', isThere: await requireStore({ store: 'redis' }) },
 ] as const;
 

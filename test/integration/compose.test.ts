@@ -21,7 +21,7 @@ async function services(env: Readonly<Record<string, string>> = NONE): Promise<r
 }
 
 function hostsOf(url: string): readonly string[] {
-  return /^[a-z]+:\/\/([^/]*)\/my-app$/.exec(url)?.[1]?.split(',') ?? [];
+  return /^[a-z]+:\/\/(?:[a-z]+@)?([^/]*)\/(?:my-app|postgres\?namespace=my-app)$/.exec(url)?.[1]?.split(',') ?? [];
 }
 
 describe.runIf(await requireCompose())('the compose files', () => {
@@ -68,7 +68,7 @@ describe.runIf(await requireCompose())('the compose files', () => {
         new Set(all.filter(([, { profiles }]) => profiles[0]?.split('-')[0] === store).map(([, { image }]) => image));
       const { published, recipe } = composeImages[store];
       expect(imagesOf(usual)).toEqual(new Set([published]));
-      expect(published).toMatch(/:v?\d+\.\d+\.\d+@sha256:[0-9a-f]{64}$/);
+      expect(published).toMatch(/:v?\d+(?:\.\d+){1,2}@sha256:[0-9a-f]{64}$/);
       expect(composeReadme()).toMatch(new RegExp(`\\| \`${recipe.name}\` \\| .* \\| \`${published.replace(/:.*/, '')}\` \\|`));
       expect(imagesOf(others)).toEqual(new Set([`mine/${store}:1`]));
     }

@@ -45,6 +45,6 @@ export async function compose(args: readonly string[], options: Partial<Pick<Out
 }
 
 function storeNamed(name: string): ComposeStore {
-  for (const store of ['consul', 'etcd', 'redis', 'valkey', 'zookeeper'] as const) if (store === name) return store;
+  for (const store of ['consul', 'etcd', 'postgres', 'redis', 'valkey', 'zookeeper'] as const) if (store === name) return store;
   throw new Error(`docker/README.md names no store: ${name}`);
 }

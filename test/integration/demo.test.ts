@@ -7,6 +7,7 @@ import {
   requireStore,
   sharedConsul,
   sharedEtcd,
+  sharedPostgres,
   sharedZookeeper,
   spawnScript,
   until,
@@ -25,6 +26,7 @@ const awaited = {
   etcd: await requireStore({ store: 'etcd' }),
   zookeeper: await requireStore({ store: 'zookeeper' }),
   consul: await requireStore({ store: 'consul' }),
+  postgres: await requireStore({ store: 'postgres' }),
 };
 
 /** Where the demo makes its temporary folders. */
@@ -103,9 +105,9 @@ function expectStory(output: string, expected: readonly RegExp[] = rows): void {
 // A run takes minutes, because leases expire.
 const MINUTES = { timeout: 240_000 };
 
-const servers = { etcd: sharedEtcd, zookeeper: sharedZookeeper, consul: sharedConsul } as const;
+const servers = { etcd: sharedEtcd, zookeeper: sharedZookeeper, consul: sharedConsul, postgres: sharedPostgres } as const;
 
-describe.each(['etcd', 'zookeeper', 'consul'] as const)('pnpm demo --short --store %s:', MINUTES, (store) => {
+describe.each(['etcd', 'zookeeper', 'consul', 'postgres'] as const)('pnpm demo --short --store %s:', MINUTES, (store) => {
   it.runIf(awaited[store])('tells its story, keeps every promise, and leaves nothing but the term', async () => {
     const { url: address } = await servers[store]();
     const url = storeUrl([address], freshNamespace(), store);

@@ -1,6 +1,6 @@
-import { makeScratch, type Scratch, type ScriptProcess, sharedRedis, spawnScript, until } from '@incumbent/test-support';
+import { makeScratch, type Scratch, type ScriptProcess, sharedPostgres, sharedRedis, spawnScript, until } from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { freshNamespace } from './checks/pair.ts';
+import { freshNamespace, storeUrl } from './checks/pair.ts';
 
 const WAIT_MS = 45_000;
 
@@ -37,7 +37,6 @@ describe('the programs of docs/migrating hand over on SIGTERM, and exit with 0',
     ['etcd3', /^elected in term \d+$/],
     ['curator', /^isLeader, in term \d+$/],
     ['client-go', /^started leading in term \d+$/],
-    ['advisory-locks', /^bills with term \d+$/],
   ])('%s', async (program, leads) => {
     await takesOver(program, sqlite(), leads);
   });
@@ -52,6 +51,11 @@ describe('the programs of docs/migrating hand over on SIGTERM, and exit with 0',
     expect(await waiting.exited).toBe(0);
     leader.sigterm();
     expect(await leader.exited).toBe(0);
+  });
+
+  it('advisory-locks, on PostgreSQL', async () => {
+    const { endpoints } = await sharedPostgres();
+    await takesOver('advisory-locks', storeUrl(endpoints, freshNamespace(), 'postgres'), /^bills with term \d+$/);
   });
 
   it('redlock, on Redis', async () => {

@@ -9,6 +9,7 @@ import {
   requireStore,
   startConsul,
   startEtcd,
+  startPostgres,
   startRedis,
   startZookeeper,
   until,
@@ -37,7 +38,13 @@ function targetAt(server: OwnServer, scheme: string, user = ''): Target {
   return { url: `${scheme}${server.tls === undefined ? '' : 's'}://${user}${host}/revokers${tls}`, end: () => server.stop() };
 }
 
-const places: readonly (readonly [string, 'consul' | 'etcd' | 'redis' | 'sqlite' | 'zookeeper', () => Promise<Target>])[] = [
+function postgresAt(server: OwnServer, user = 'test'): Target {
+  const { host } = new URL(server.url);
+  const tls = server.tls === undefined ? '' : `&sslmode=verify-full&${certificates(server.tls)}`;
+  return { url: `postgres://${user}@${host}/postgres?namespace=revokers${tls}`, end: () => server.stop() };
+}
+
+const places: readonly (readonly [string, 'consul' | 'etcd' | 'postgres' | 'redis' | 'sqlite' | 'zookeeper', () => Promise<Target>])[] = [
   ['consul', 'consul', async () => targetAt(await startConsul(), 'consul')],
   ['consul by TLS', 'consul', async () => targetAt(await startConsul({ tls: 'mutual' }), 'consul')],
   ['consul with a token', 'consul', async () => targetAt(await startConsul({ managementToken: TOKEN }), 'consul', `:${TOKEN}@`)],
@@ -47,6 +54,12 @@ const places: readonly (readonly [string, 'consul' | 'etcd' | 'redis' | 'sqlite'
     'etcd with a user',
     'etcd',
     async () => targetAt(await startEtcd({ auth: { user: 'alice', password: SECRET } }), 'etcd', `alice:${SECRET}@`),
+  ],
+  ['postgres', 'postgres', async () => postgresAt(await startPostgres())],
+  [
+    'postgres with a user, by TLS',
+    'postgres',
+    async () => postgresAt(await startPostgres({ tls: 'mutual', auth: { user: 'alice', password: SECRET } }), `alice:${SECRET}`),
   ],
   ['redis', 'redis', async () => targetAt(await startRedis(), 'redis')],
   [

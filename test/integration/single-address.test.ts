@@ -6,7 +6,7 @@
 import { ElectionObserver, Member, openStore, type Leadership, type Store } from 'incumbent';
 import { requireStore, startProxy, until, type OwnServer, type Proxy } from '@incumbent/test-support';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { consulHost, etcdHost, redisHost, zookeeperHost } from './checks/hosts.ts';
+import { consulHost, etcdHost, postgresHost, redisHost, zookeeperHost } from './checks/hosts.ts';
 import { ELECTION, freshNamespace, WAIT_MS, storeUrl } from './checks/pair.ts';
 
 /** Everything on the existing connections is lost from now on. New connections work. */
@@ -23,7 +23,9 @@ async function renewed(leadership: Leadership): Promise<void> {
   expect(leadership.isValid(), 'the leadership was renewed').toBe(true);
 }
 
-describe.each([zookeeperHost, redisHost, consulHost, etcdHost])('behind one address of $store', { timeout: 4 * WAIT_MS }, async (host) => {
+const hosts = [zookeeperHost, redisHost, postgresHost, consulHost, etcdHost];
+
+describe.each(hosts)('behind one address of $store', { timeout: 4 * WAIT_MS }, async (host) => {
   const isThere = await requireStore({ store: host.store, own: true });
   let server: OwnServer;
 

@@ -15,7 +15,9 @@ const adapters = filesOf('packages/*/src/open.ts')
   .filter((folder) => filesOf(`${folder}/src/store.ts`).length > 0);
 
 test('the adapters are found', () => {
-  expect(adapters).toEqual(expect.arrayContaining(['packages/consul', 'packages/etcd', 'packages/redis', 'packages/zookeeper']));
+  expect(adapters).toEqual(
+    expect.arrayContaining(['packages/consul', 'packages/etcd', 'packages/postgres', 'packages/redis', 'packages/zookeeper']),
+  );
 });
 
 describe('the first page', () => {

@@ -1,5 +1,6 @@
 /** The generated page of docs/reference that lists every option. */
 
+import { memoryOptions, memoryServerOptions } from './memory-option-help.ts';
 import {
   adminOptions,
   electionOptions,
@@ -20,8 +21,7 @@ import {
   consulOptions,
   etcdOptions,
   keepaliveOptions,
-  memoryOptions,
-  memoryServerOptions,
+  postgresOptions,
   redisOptions,
   sentinelOptions,
   sqliteOptions,
@@ -119,6 +119,12 @@ const storeSections: readonly OptionSection[] = [
     options: consulOptions,
   },
   {
+    heading: '`openPostgres`',
+    intro: `\`postgres://user:password@host1:5432,host2:5432/database?namespace=my-app\`, or
+\`postgresql://\``,
+    options: postgresOptions,
+  },
+  {
     heading: '`openRedis`',
     intro: `\`redis://user:password@host1:6379,host2:6379/my-app\`, or \`valkey://\`; with TLS \`rediss://\`,
 \`valkeys://\`. With Sentinels
@@ -146,7 +152,8 @@ export const optionsPage = (notice: string): string => `${notice}
 
 Every option, with its default and what is accepted. An unknown name and a value out of range are
 \`INVALID_OPTION\`: constructors throw it, and async calls reject with it. Names that end in \`Ms\` are
-durations in milliseconds. Only \`file\`, \`endpoint\` and \`endpoints\` of the stores are required.
+durations in milliseconds. Only \`file\`, \`endpoint\`, \`endpoints\` and the \`credentials\` of
+PostgreSQL are required.
 
 ${callSections.map((section) => sectionText('##', section, false)).join('\n')}
 ## Stores

@@ -1,57 +1,22 @@
-/** The options of the stores, as in option-help.ts. */
+/** The options of the stores on files and servers, as in option-help.ts. */
 
 import type { ConsulOptions } from '@incumbent/consul';
 import type { EtcdOptions, KeepaliveOptions } from '@incumbent/etcd';
-import type { ConnectOptions, MemoryOptions, MemoryServerOptions } from '@incumbent/memory';
 import type { TlsOptions } from '@incumbent/network';
+import type { PostgresOptions, PostgresPoolOptions } from '@incumbent/postgres';
 import type { RedisOptions, SentinelOptions } from '@incumbent/redis';
 import type { SqliteOptions } from '@incumbent/sqlite';
 import type { ZookeeperOptions } from '@incumbent/zookeeper';
-import type { OptionHelp, OptionTable } from './option-help.ts';
-
-const NAMESPACE = 'names of `A-Z a-z 0-9 . _ ~ -`, separated by `/`';
-
-const clock: OptionHelp = { type: 'Clock', fallback: '`systemClock`', meaning: 'For tests.' };
-
-const tls: OptionHelp = {
-  type: 'TlsOptions',
-  fallback: 'no TLS',
-  meaning: 'Connects with TLS, by the options [below](#tls). In a URL, the scheme says so.',
-};
-
-const namespace: OptionHelp = {
-  type: 'string',
-  fallback: '`incumbent`',
-  range: NAMESPACE,
-  meaning: 'The prefix of all keys of this store: the path of the URL.',
-};
-
-const connectTimeoutMs: OptionHelp = {
-  type: 'number',
-  fallback: 5_000,
-  range: [100, 600_000],
-  meaning: 'How long opening may take, in ms.',
-  parameter: 'connectTimeoutMs',
-};
-
-const connect: OptionHelp = {
-  type: '(endpoint, signal) => Duplex',
-  fallback: 'TCP or TLS',
-  meaning: 'Opens the byte stream to a server, for a tunnel.',
-};
-
-function endpoints(port: number): OptionHelp {
-  return {
-    type: 'string[]',
-    meaning: `All servers, each as \`host\` or \`host:port\`. The default port is ${port}.`,
-  };
-}
-
-const credentials: OptionHelp = {
-  type: '{ username, password }',
-  fallback: 'none',
-  meaning: 'The user: `user:password@` in the URL, percent-encoded.',
-};
+import type { OptionTable } from './option-help.ts';
+import {
+  clock,
+  connect,
+  connectTimeoutMs,
+  credentials,
+  endpoints,
+  namespace,
+  tls,
+} from './store-option-parts.ts';
 
 export const tlsOptions: OptionTable<TlsOptions> = {
   ca: {
@@ -222,6 +187,72 @@ export const consulOptions: OptionTable<ConsulOptions> = {
   clock,
 };
 
+export const postgresOptions: OptionTable<PostgresOptions & Pick<PostgresPoolOptions, 'pool'>> = {
+  endpoints: {
+    ...endpoints(5432),
+    meaning:
+      'A primary and its standbys, each as `host` or `host:port`. The default port is 5432. ' +
+      'Left out with `pool`.',
+  },
+  credentials: {
+    ...credentials,
+    type: '{ username, password? }',
+    fallback: 'required without `pool`',
+  },
+  database: {
+    type: 'string',
+    fallback: "the user's name",
+    meaning: 'The name of the database: the path of the URL.',
+  },
+  schema: {
+    type: 'string',
+    fallback: '`incumbent`',
+    range: 'at most 40 characters of `a-z 0-9 _`; it does not begin with a digit or with `pg_`',
+    meaning: 'The schema that holds the tables and functions of the store.',
+    parameter: 'schema',
+  },
+  namespace: {
+    ...namespace,
+    meaning: 'The prefix of all keys of this store.',
+    parameter: 'namespace',
+  },
+  migrate: {
+    type: 'boolean',
+    fallback: '`true`',
+    meaning: 'With `false`, opening does not create or change the schema.',
+    parameter: 'migrate',
+  },
+  trustDurability: {
+    type: 'boolean',
+    fallback: '`false`',
+    meaning:
+      'With `true`, you guarantee that the server keeps every acknowledged commit, also through ' +
+      'a failover. Elections then need no `acceptWeakStore`.',
+    parameter: 'trustDurability',
+  },
+  tls: {
+    ...tls,
+    meaning:
+      'Connects with TLS, by the options [below](#tls). In a URL, `sslmode=verify-full` or ' +
+      '`sslmode=require`, which both check the certificate.',
+    parameter: 'sslmode',
+  },
+  connectTimeoutMs,
+  connect: {
+    ...connect,
+    fallback: 'TCP',
+    meaning: 'Opens the byte stream to a server, for a tunnel. With `tls`, the store adds TLS.',
+  },
+  pool: {
+    type: 'PostgresPool',
+    fallback: 'none',
+    meaning:
+      'A `Pool` of `pg`, with a `max` of 3 or more, in place of `endpoints`, `credentials`, ' +
+      '`database`, `tls` and `connect`.',
+  },
+  clock,
+};
+
 export const sentinelOptions: OptionTable<SentinelOptions> = {
   endpoints: {
     ...endpoints(26_379),
@@ -282,95 +313,4 @@ export const redisOptions: OptionTable<RedisOptions> = {
     meaning: 'Opens the byte stream to a server or to a Sentinel, for a tunnel.',
   },
   clock,
-};
-
-const latencyMs: OptionHelp = {
-  type: 'number | ((message: Message) => number)',
-  fallback: 0,
-  range: [0, Infinity],
-  meaning: 'The time that a message takes in each direction, in ms. `Infinity` loses it.',
-};
-
-export const memoryOptions: OptionTable<MemoryOptions & ConnectOptions> = {
-  name: {
-    type: 'string',
-    fallback: 'a server of its own',
-    range: '1 to 128 characters of `A-Z a-z 0-9 . _ -`',
-    meaning: 'The stores of one name in this process share one server: `memory:name`.',
-  },
-  namespace: {
-    ...namespace,
-    fallback: 'none',
-    meaning: 'The prefix of all keys: `memory:name/namespace`.',
-  },
-  latencyMs,
-  clock: { ...clock, meaning: 'The clock of this client, for tests.' },
-  server: {
-    type: 'MemoryServerOptions',
-    meaning: 'The server, if this store is the first one of its name: the options below.',
-  },
-};
-
-export const memoryServerOptions: OptionTable<MemoryServerOptions> = {
-  clock: { ...clock, meaning: 'The clock by which leases expire, for tests.' },
-  minTtlMs: {
-    type: 'number',
-    fallback: 1,
-    range: [1, 86_400_000],
-    meaning: 'The shortest ttl that the server grants, in ms.',
-  },
-  maxTtlMs: {
-    type: 'number',
-    fallback: 86_400_000,
-    range: [1, 86_400_000],
-    meaning: 'The longest ttl that the server grants, in ms.',
-  },
-  maxChanges: {
-    type: 'number',
-    fallback: 128,
-    range: [1, 10_000],
-    meaning: 'The most changes of one swap.',
-  },
-  maxValueBytes: {
-    type: 'number',
-    fallback: 2 ** 20,
-    range: [1, 2 ** 30],
-    meaning: 'The most bytes of one value.',
-  },
-  maxKeysPerLease: {
-    type: 'number',
-    fallback: 100_000,
-    range: [1, 1_000_000],
-    meaning: 'The most keys of one lease. The server only declares it.',
-  },
-  assignableLease: {
-    type: 'boolean',
-    fallback: '`true`',
-    meaning: "With `false`, the server refuses to bind a key to another client's lease.",
-  },
-  revisionsSurviveDeletion: {
-    type: 'boolean',
-    fallback: '`true`',
-    meaning: 'With `false`, revisions start again when a key is created again.',
-  },
-  swapSharesRevision: {
-    type: 'boolean',
-    fallback: '`true`',
-    meaning: 'With `false`, every key of a swap gets a revision of its own.',
-  },
-  linearizable: {
-    type: 'boolean',
-    fallback: '`true`',
-    meaning: 'With `false`, an election needs `acceptWeakStore`. The server only declares it.',
-  },
-  termSource: {
-    type: "'counter' | 'clock'",
-    fallback: "`'counter'`",
-    meaning: 'Where terms come from. The server only declares it.',
-  },
-  endsEarly: {
-    type: 'string',
-    fallback: 'none',
-    meaning: 'Why the server may end leases early. The server only declares it.',
-  },
 };

@@ -9,8 +9,8 @@ hand over, and all are restarted, while producers send messages. Takes some 30
 seconds.
 
   --store URL   the store to run on: etcd://127.0.0.1:2379/demo, for example, or
-                sqlite:, zookeeper:, consul:, redis:; by default SQLite, in a
-                temporary file
+                sqlite:, zookeeper:, consul:, postgres:, redis:; by default
+                SQLite, in a temporary file
   --serve       with a page to watch it on, which stays up until Ctrl-C
   --short       without the second pause and the restarts
   --help        this text

@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
+import { Pool } from 'pg';
 import { expect, it } from 'vitest';
 
 import { openPostgres } from '../src/index.ts';
@@ -12,12 +13,17 @@ const GREETING = Buffer.from([82, 0, 0, 0, 8, 0, 0, 0, 0, 75, 0, 0, 0, 12, 0, 0,
 /** A row of one column that is said to be longer than the message. */
 const BAD_ROW = Buffer.from([68, 0, 0, 0, 12, 0, 2, 1, 1, 1, 1, 65, 65]);
 
+/** The type of the message Query. */
+const QUERY = 'Q'.charCodeAt(0);
+
 async function startServer(): Promise<AsyncDisposable & { readonly port: number }> {
   const server = createServer((socket) => {
     socket.on('error', () => {});
     socket.once('data', () => {
       socket.write(GREETING);
-      socket.on('data', () => socket.write(BAD_ROW));
+      socket.on('data', (chunk: Buffer) => {
+        if (chunk[0] === QUERY) socket.write(BAD_ROW);
+      });
     });
   });
   server.listen(0, '127.0.0.1');
@@ -37,4 +43,13 @@ it('opening rejects, and the process goes on', async () => {
   await using server = await startServer();
   const opening = openPostgres({ endpoints: [`127.0.0.1:${server.port}`], credentials: { username: 'app' }, connectTimeoutMs: 2_000 });
   await expect(opening).rejects.toMatchObject({ name: 'StoreError', code: expect.stringMatching(/^[A-Z_]+$/) });
+});
+
+it('opening on a pool of the application rejects, and the process goes on', async () => {
+  await using server = await startServer();
+  const pool = new Pool({ host: '127.0.0.1', port: server.port, user: 'app', max: 3 });
+  const opening = openPostgres({ pool, connectTimeoutMs: 2_000 });
+  await expect(opening).rejects.toMatchObject({ name: 'StoreError', code: expect.stringMatching(/^[A-Z_]+$/) });
+  await pool.end();
+  expect(pool.totalCount).toBe(0);
 });

@@ -11,7 +11,8 @@ import {
 } from '@incumbent/test-support';
 import { expect, it } from 'vitest';
 import { randomOf } from '../../integration/checks/check.ts';
-import { consulHost, etcdHost, redisHost, zookeeperHost } from '../../integration/checks/hosts.ts';
+import { consulHost, etcdHost, postgresHost, redisHost, zookeeperHost } from '../../integration/checks/hosts.ts';
+import { storeUrl } from '../../integration/checks/pair.ts';
 
 const FOR_MS = 8_000;
 const WAIT_MS = 60_000;
@@ -40,14 +41,14 @@ async function check(script: ScriptProcess): Promise<void> {
   expect(fields['outcomes']).toMatchObject({ done: expect.any(Number), closed: expect.any(Number), 'given up': expect.any(Number) });
 }
 
-it.each([etcdHost, zookeeperHost, consulHost, redisHost])(
+it.each([etcdHost, zookeeperHost, consulHost, postgresHost, redisHost])(
   'calls in a hurry on $store all settle, and none fails unheard, in a process that stands still on a link that fails',
   { timeout: 180_000 },
   async ({ store, start }) => {
     if (!(await requireStore({ store, own: true }))) return;
     await using server = await start();
     await using proxy = await startProxy(server.url);
-    await using script = await calls(`${store}://${new URL(proxy.url).host}/${uniqueNamespace()}`, proxy, 1);
+    await using script = await calls(storeUrl([proxy.url], uniqueNamespace(), store), proxy, 1);
     await check(script);
   },
 );

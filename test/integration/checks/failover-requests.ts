@@ -120,18 +120,22 @@ const failoverRequests = ({ host, how, most, ttlMs, open, served }: Meter): Chec
       const namespace = freshNamespace();
       await using leader = await spawnMember(storeUrl([server.url], namespace, host.store), 'leader');
       await leader.waitFor('elected', { withinMs: WAIT_MS });
+      await using opened = new AsyncDisposableStack();
       const { stores, requests, stop } = await open(server, namespace, candidates);
+      opened.defer(() => stop?.());
+      opened.defer(async () => void (await Promise.all(stores.map((store) => store.close()))));
       const members = Array.from({ length: candidates }, (_, i) => {
         const store = stores[i % stores.length];
         assert.ok(store !== undefined);
         return { member: new Member(store, { memberId: `c${i}`, ttlMs }), options: weakStore(store) };
       });
+      opened.defer(async () => void (await Promise.all(members.map(({ member }) => member.close()))));
       // One of them only observes.
       const [watcher, ...others] = members.map(({ member, options }) => ({ member, election: member.election(ELECTION, options) }));
       for (const { election } of others) void election.campaign().catch(() => {});
       await until(async () => (await watcher?.election.candidates())?.length === candidates, {
         what: 'all are in the queue',
-        withinMs: 2 * WAIT_MS,
+        withinMs: 4 * WAIT_MS,
       });
       await quiet(requests);
       const [asked, servedBefore] = [requests(), await served?.(server)];
@@ -146,9 +150,6 @@ const failoverRequests = ({ host, how, most, ttlMs, open, served }: Meter): Chec
       await sleep(500);
       const figures: Figures = { candidates, requests: cost ?? Number.NaN };
       const servedAfter = await served?.(server);
-      await Promise.all(members.map(({ member }) => member.close()));
-      await Promise.all(stores.map((store) => store.close()));
-      stop?.();
       assert.ok(cost !== undefined && cost <= most, `${cost} requests at ${candidates} candidates`);
       return { figures: servedAfter === undefined ? figures : { ...figures, afterwards: servedAfter - (servedBefore ?? 0) } };
     },

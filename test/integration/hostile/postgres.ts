@@ -46,7 +46,7 @@ const READ_COLUMNS = 7;
 
 /** The right answers of a server with an empty store. The first match counts. */
 const ANSWERS: readonly (readonly [statement: RegExp, answer: Buffer])[] = [
-  [/^SELECT pg_is_in_recovery\(\)/, answer(2, row('f', '150018'))],
+  [/^SELECT pg_is_in_recovery\(\)/, answer(4, row('f', '150018', '1', '7'))],
   [/\.version\(\)/, answer(1, row('1'))],
   [/^SELECT current_setting\('fsync'\)/, answer(3, row('on', 'f', '0'))],
   [/\.open_namespace\(/, answer(1, row('incumbent_hostile'))],

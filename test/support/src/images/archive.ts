@@ -42,10 +42,15 @@ async function newIn(folder: string, root: string): Promise<readonly string[]> {
   return paths.filter((_path, index) => isNew[index]).map((path) => `./${path}`);
 }
 
-async function addMissing({ files = {}, links = {}, instructions }: ImageRecipe, root: string, folder: string): Promise<void> {
+async function addMissing(
+  { files = {}, links = {}, writable = [], instructions }: ImageRecipe,
+  root: string,
+  folder: string,
+): Promise<void> {
   const working = instructions.flatMap((instruction) => /^WORKDIR (.*)$/.exec(instruction)?.[1] ?? []);
-  for (const path of [...FOLDERS, ...working]) await mkdir(join(folder, path), { recursive: true });
-  await Promise.all(['tmp', 'var/tmp'].map((path) => chmod(join(folder, path), 0o1777)));
+  const shared = ['tmp', 'var/tmp', ...writable];
+  for (const path of [...FOLDERS, ...working, ...shared]) await mkdir(join(folder, path), { recursive: true });
+  await Promise.all(shared.map((path) => chmod(join(folder, path), 0o1777)));
   await addMergedFolders(root, folder);
   await addTools(root, folder);
   for (const [path, content] of Object.entries(files)) await addScript(join(folder, path), content);

@@ -12,6 +12,8 @@ export interface ImageRecipe {
   readonly files?: Readonly<Record<string, string>>;
   /** Symbolic links: the path, and its target. */
   readonly links?: Readonly<Record<string, string>>;
+  /** Folders in which every user may create files. */
+  readonly writable?: readonly string[];
   /**
    * As in a Dockerfile: `CMD`, `ENTRYPOINT`, `ENV`, `EXPOSE`, `WORKDIR`. Creates working folders.
    */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,8 +15,18 @@ export interface PackagesOptions {
   readonly names: readonly string[];
   /** A Debian release. Default: this machine's own. */
   readonly release?: string;
-  /** The name of the folder. Default: the names of the packages. */
+  /** The name of the folder. Default: {@link folderNameOf} the packages. */
   readonly as?: string;
+}
+
+/** File systems accept 255 bytes in a name. */
+const MAX_NAME = 200;
+
+/** The names of the packages, or the first one and a hash of all if they are too long together. */
+export function folderNameOf(names: readonly string[]): string {
+  const all = names.join('+');
+  if (all.length <= MAX_NAME) return all;
+  return `${names[0]}+${createHash('sha256').update(all).digest('hex').slice(0, 16)}`;
 }
 
 /**
@@ -23,7 +34,7 @@ export interface PackagesOptions {
  * package runs, and no service starts. Dependencies of a package are included only if they are
  * named.
  */
-export function unpackedPackages({ names, release, as = names.join('+') }: PackagesOptions): Promise<string> {
+export function unpackedPackages({ names, release, as = folderNameOf(names) }: PackagesOptions): Promise<string> {
   const name = join('packages', `${release ?? 'own'}-${process.arch}`, as);
   return cached(name, async (folder) => {
     const downloads = await mkdtemp(join(tmpdir(), 'incumbent-apt-'));

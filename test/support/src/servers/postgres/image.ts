@@ -3,6 +3,24 @@ import type { ImageRecipe } from '../../images/recipe.ts';
 import type { StoreVersion } from '../types.ts';
 import { POSTGRES_15, POSTGRES_17, type PostgresRelease } from './packages.ts';
 
+/**
+ * Supports those environment variables of the official image that the compose files use, and then
+ * executes the command. `initdb` looks up the name of its user, whom the image does not know.
+ */
+const ENTRYPOINT = `#!/bin/sh
+set -eu
+if [ "$1" = postgres ] && [ ! -s "$PGDATA/PG_VERSION" ]; then
+  for LD_PRELOAD in /usr/lib/*/libnss_wrapper.so; do :; done
+  echo "postgres:x:$(id -u):$(id -g)::/:/bin/false" >/tmp/passwd
+  export LD_PRELOAD NSS_WRAPPER_PASSWD=/tmp/passwd NSS_WRAPPER_GROUP=/dev/null
+  initdb -D "$PGDATA" -U postgres -A "$POSTGRES_HOST_AUTH_METHOD" -E UTF8 --no-locale
+  unset LD_PRELOAD
+  echo "host all all all $POSTGRES_HOST_AUTH_METHOD" >>"$PGDATA/pg_hba.conf"
+fi
+if [ "$1" = postgres ]; then set -- "$@" -c listen_addresses='*'; fi
+exec "$@"
+`;
+
 /** Contains PostgreSQL's programs on its PATH. */
 export const postgresImages: Readonly<Record<StoreVersion, ImageSource>> = {
   default: {
@@ -22,8 +40,11 @@ function recipe({ name, major, packages }: PostgresRelease): ImageRecipe {
     release: name,
     // The published image has this library, too: see the launch script.
     packages: [...packages, 'libnss-wrapper'],
+    files: { 'usr/local/bin/docker-entrypoint.sh': ENTRYPOINT },
+    writable: ['var/lib/postgresql/data', 'var/run/postgresql'],
     instructions: [
       `ENV PATH=/usr/lib/postgresql/${major}/bin:/usr/local/bin:/usr/bin:/bin`,
+      'ENTRYPOINT ["docker-entrypoint.sh"]',
       'CMD ["postgres"]',
       'WORKDIR /var/lib/postgresql',
       'EXPOSE 5432',
