@@ -34,6 +34,12 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     remedy: 'None.',
     fields: '`lease`',
   },
+  sessionKept: {
+    meaning:
+      'The event loop was blocked past the deadline. The renewer has kept the lease, so no leadership ended.',
+    remedy: 'Find what blocks the event loop.',
+    fields: '`lease`, `validForMs`',
+  },
   sessionEnded: {
     meaning: 'The lease of this member has ended. All leaderships on it have ended, too.',
     remedy: 'See [Why a leadership ends](#why-a-leadership-ends) for the reason.',
@@ -168,6 +174,18 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     meaning: 'There is no reaper now. If this process dies, its leases end only after their ttl.',
     remedy: 'None for single events: the reaper is started again. Otherwise read the fields.',
     fields: 'what happened to the reaper',
+  },
+  renewerReady: {
+    meaning:
+      "The worker of `renewIn: 'worker'` runs. It renews the leases while the event loop is blocked.",
+    remedy: 'None.',
+    fields: '`thread`',
+  },
+  renewerLost: {
+    meaning:
+      "There is no worker of `renewIn: 'worker'` now. A blocked event loop ends leaderships.",
+    remedy: 'None for single events: the worker is started again. Otherwise read the fields.',
+    fields: 'what happened to the worker',
   },
   observed: {
     meaning: 'An `ElectionObserver` in this process sees a new state.',

@@ -49,6 +49,6 @@ export {
   type Part,
 } from './store/checks.ts';
 export { onStopSignal, type StopSignalContext } from './member/stop-signals.ts';
-export { hasEnded, moduleBeside, parseStat, processSpace, type ProcessFiles, type ProcessStat } from './store/process.ts';
+export { hasEnded, loadRevoker, moduleBeside, parseStat, processSpace, type ProcessFiles, type ProcessStat } from './store/process.ts';
 export { watchStates, type WatchController } from './store/watch-iterator.ts';
 export { isUrl, urlText } from './store/url.ts';

@@ -30,6 +30,7 @@ export type { Candidate, Succession, SuccessionOptions } from './protocol/succes
 export type { StandardSchema, ValueCodec, ValueOptions } from './protocol/value-codec.ts';
 export type { OnDuplicate } from './lease/member-key.ts';
 export type { LeaseTimes, ReapedMember, Reaper, ReaperMemberHandle, WatchedLease } from './lease/reaper.ts';
+export type { RenewedLease, RenewedMember, Renewer, RenewerMemberHandle } from './lease/renewer.ts';
 export type { SessionEnd, SessionEndReason } from './lease/session.ts';
 export type { Timing, TimingOptions } from './lease/timing.ts';
 export { Fence } from './leadership/fence.ts';

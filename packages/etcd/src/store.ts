@@ -36,7 +36,7 @@ export class EtcdStore implements api.Store {
     this.#reads = new Reads(client);
     this.#hub = new WatchHub(client);
     this.capabilities = capabilitiesOf(version);
-    this.revocation = revocationOf(import.meta.url, access, (lease) => lease);
+    this.revocation = revocationOf(import.meta.url, access, (lease) => lease, true);
   }
 
   async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {

@@ -41,6 +41,8 @@ const owners: Readonly<Record<keyof LeadUrlOptions, readonly Owner[]>> = {
   host: ['Member'],
   rebalanceEveryMs: ['Member'],
   reaper: ['Member'],
+  renewIn: ['Member'],
+  maxBlockedMs: ['Member'],
   logger: ['Member'],
   clock: ['Member'],
   random: ['Member'],

@@ -1,15 +1,27 @@
-/** The `Member` of this package: that of `@incumbent/core`, which also accepts `reaper: true`. */
+/**
+ * The `Member` of this package: that of `@incumbent/core`, which also accepts `reaper: true` and
+ * `renewIn: 'worker'`.
+ */
 
 import { hostname } from 'node:os';
 
-import { Member as CoreMember, type Logger, type MemberOptions as CoreMemberOptions, type Reaper, type Store } from '@incumbent/core';
+import {
+  Member as CoreMember,
+  type Logger,
+  type MemberOptions as CoreMemberOptions,
+  type Reaper,
+  type Renewer,
+  type Store,
+} from '@incumbent/core';
+import { checkOneOf, invalidOption } from '@incumbent/core/adapter';
 import { reaper as makeReaper } from '@incumbent/reaper';
 import { printEventsIfAsked, warningLogger } from './warnings.ts';
+import { workerRenewer } from './worker-renewer.ts';
 
 printEventsIfAsked();
 
 /** The options of this package's {@link Member}: those of `@incumbent/core`, with more defaults. */
-export interface MemberOptions extends Omit<CoreMemberOptions, 'reaper' | 'logger'> {
+export interface MemberOptions extends Omit<CoreMemberOptions, 'reaper' | 'renewer' | 'logger'> {
   /**
    * Gets the member's events: an object with debug, info, warn and error (pino). Without one, Node
    * warns once per process and election of a lost leadership (`INCUMBENT_LEADERSHIP_LOST`), of work
@@ -24,11 +36,25 @@ export interface MemberOptions extends Omit<CoreMemberOptions, 'reaper' | 'logge
    * died, so the next leader starts within milliseconds instead of after the ttl. Default `false`.
    */
   readonly reaper?: boolean | Reaper;
+  /**
+   * Where the member's leases are renewed. With `'worker'`, a worker thread with a connection of its
+   * own renews them while the event loop of this thread is blocked, so that long synchronous work
+   * does not end a leadership. It needs a store whose leases another connection can renew: etcd,
+   * PostgreSQL, Redis or SQLite, opened by a URL or by options without functions. Default
+   * `'eventLoop'`.
+   */
+  readonly renewIn?: 'eventLoop' | 'worker';
+  /**
+   * With `renewIn: 'worker'`: how long the event loop may be blocked until the worker stops
+   * renewing, in ms. A process that hangs then loses its leadership at most this time and a ttl
+   * later. From `ttlMs` to 86,400,000. Default three times the ttl.
+   */
+  readonly maxBlockedMs?: number;
 }
 
 /**
- * The `Member` of `@incumbent/core`, except that `reaper` may be a boolean, that it warns if it has
- * no logger, and that `host` is the machine's host name by default (pass `''` for none).
+ * The `Member` of `@incumbent/core`, except that `reaper` may be a boolean, that it has `renewIn`,
+ * that it warns if it has no logger, and that `host` is the machine's host name by default (pass `''` for none).
  */
 export class Member extends CoreMember {
   constructor(store: Store, options: MemberOptions = {}) {
@@ -39,8 +65,18 @@ export class Member extends CoreMember {
 function coreOptions(options: MemberOptions): CoreMemberOptions {
   // Core rejects options that are not an object.
   if (typeof options !== 'object' || options === null) return options;
-  const { reaper, logger = warningLogger, host = hostname(), ...others } = options;
-  const rest = { ...others, logger, host };
-  if (reaper === undefined || reaper === false) return rest;
-  return { ...rest, reaper: reaper === true ? makeReaper() : reaper };
+  const { reaper, renewIn, maxBlockedMs, logger = warningLogger, host = hostname(), ...others } = options;
+  return { ...others, logger, host, ...reaperOption(reaper), ...renewerOption(renewIn, maxBlockedMs) };
+}
+
+function reaperOption(reaper: MemberOptions['reaper']): { readonly reaper?: Reaper } {
+  if (reaper === undefined || reaper === false) return {};
+  return { reaper: reaper === true ? makeReaper() : reaper };
+}
+
+function renewerOption(renewIn: unknown, maxBlockedMs: number | undefined): { readonly renewer?: Renewer } {
+  const place = checkOneOf('renewIn', renewIn, 'eventLoop', ['eventLoop', 'worker']);
+  if (place === 'worker') return { renewer: workerRenewer(maxBlockedMs) };
+  if (maxBlockedMs !== undefined) throw invalidOption('maxBlockedMs', maxBlockedMs, "left out, or combined with renewIn: 'worker'");
+  return {};
 }

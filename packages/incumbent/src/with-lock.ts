@@ -49,6 +49,8 @@ const names: Readonly<Record<Exclude<keyof LockOptions, 'signal'>, true>> = {
   clockErrorRatio: true,
   successorClaimTimeoutMs: true,
   reaper: true,
+  renewIn: true,
+  maxBlockedMs: true,
   logger: true,
   clock: true,
   random: true,

@@ -120,7 +120,7 @@ describe('lead with a URL', () => {
 
   it('passes each option to the constructor or call that accepts it', async () => {
     const ends: unknown[] = [];
-    const all: Required<Omit<LeadUrlOptions<number>, 'codec' | 'acceptWeakStore' | 'retry' | 'reaper'>> = {
+    const all: Required<Omit<LeadUrlOptions<number>, 'codec' | 'acceptWeakStore' | 'retry' | 'reaper' | 'maxBlockedMs'>> = {
       waitMs: 5,
       onRetry: () => {},
       signal: new AbortController().signal,
@@ -136,6 +136,7 @@ describe('lead with a URL', () => {
       onDuplicate: 'refuse',
       host: 'web-1',
       rebalanceEveryMs: 1_000,
+      renewIn: 'eventLoop',
       logger: warningLogger,
       clock,
       random: systemRandom,

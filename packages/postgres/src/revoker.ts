@@ -1,12 +1,13 @@
 /**
- * Ends the leases of a process that has died. Another process, the reaper, loads this file by its
- * URL.
+ * Ends the leases of a process that has died, and renews leases while the event loop of their
+ * process is blocked. The reaper, which is another process, and a worker thread load this file by
+ * its URL.
  */
 
 import type { OpenRevoker } from '@incumbent/core';
 import { optionsIn } from '@incumbent/network';
 
-import { revokeLease } from './leases.ts';
+import { renewLease, revokeLease } from './leases.ts';
 import { createCalls } from './open.ts';
 import { type PostgresOptions, readOptions } from './options.ts';
 
@@ -15,6 +16,7 @@ export const openRevoker: OpenRevoker = async (access) => {
   const { calls } = createCalls(settings);
   return {
     revoke: (lease, options) => revokeLease(calls, lease, options),
+    renew: (lease, options) => renewLease(calls, lease, options),
     close: () => calls.client.close(),
   };
 };

@@ -1,6 +1,7 @@
 /**
- * Ends the leases of a process that has died. Another process, the reaper, loads this file by its
- * URL.
+ * Ends the leases of a process that has died, and renews leases while the event loop of their
+ * process is blocked. The reaper, which is another process, and a worker thread load this file by
+ * its URL.
  */
 
 import type { OpenRevoker } from '@incumbent/core';
@@ -8,7 +9,7 @@ import { optionsIn } from '@incumbent/network';
 
 import { createClient } from './client/create-client.ts';
 import { StoreCalls } from './client/store-calls.ts';
-import { revokeLease } from './leases.ts';
+import { renewLease, revokeLease } from './leases.ts';
 import { keyspaceOf } from './namespace.ts';
 import { readOptions, type RedisOptions } from './options.ts';
 
@@ -18,6 +19,7 @@ export const openRevoker: OpenRevoker = async (access) => {
   const calls = new StoreCalls(client, keyspaceOf(settings));
   return {
     revoke: (lease, options) => revokeLease(calls, lease, options),
+    renew: (lease, options) => renewLease(calls, lease, options),
     close: async () => client.close(),
   };
 };

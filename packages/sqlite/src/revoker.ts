@@ -1,6 +1,7 @@
 /**
- * Ends leases of a process that has died. The reaper, which is another process, loads this module
- * by its URL.
+ * Ends the leases of a process that has died, and renews leases while the event loop of their
+ * process is blocked. The reaper, which is another process, and a worker thread load this file by
+ * its URL.
  */
 
 import { existsSync } from 'node:fs';
@@ -12,7 +13,7 @@ import { Calls } from './client/calls.ts';
 import { Database } from './client/database.ts';
 import { connector } from './client/node-sqlite.ts';
 import { readHost } from './host/host.ts';
-import { revokeLease } from './leases.ts';
+import { renewLease, revokeLease } from './leases.ts';
 
 /** `access` is what `writeAccess` returned. The ticket of a lease is its id. */
 export const openRevoker: OpenRevoker = async (access) => {
@@ -25,6 +26,7 @@ export const openRevoker: OpenRevoker = async (access) => {
         // Removing the file has ended its leases. Opening it would create a new file.
         if (existsSync(path)) revokeLease(database, lease);
       }, options),
+    renew: (lease, options) => renewLease(calls, lease, options),
     close: async () => {
       calls.close();
       database.close();

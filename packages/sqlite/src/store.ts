@@ -53,7 +53,12 @@ export class SqliteStore implements api.Store {
     this.#holder = endsWithProcess ? own : undefined;
     this.#watching = { hub, poller, namespace: this.#namespace };
     this.capabilities = capabilitiesOn(host, this.#holder);
-    this.revocation = { module: moduleBeside(import.meta.url, 'revoker'), access: writeAccess(database.path), ticketOf: (lease) => lease };
+    this.revocation = {
+      module: moduleBeside(import.meta.url, 'revoker'),
+      access: writeAccess(database.path),
+      renews: true,
+      ticketOf: (lease) => lease,
+    };
   }
 
   async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {

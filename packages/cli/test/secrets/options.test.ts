@@ -246,6 +246,7 @@ const memberOptions: OptionTable<MemberOptions> = {
   rebalanceEveryMs: 'described',
   host: 'shown',
   reaper: 'described',
+  renewer: 'described',
   logger: 'described',
   clock: 'described',
   random: 'described',
@@ -275,18 +276,22 @@ const electionOptions: OptionTable<ElectionOptions<unknown>> = {
   onEnded: 'described',
 };
 
+const renewalPlace = { renewIn: 'described', maxBlockedMs: 'described' } as const;
+const { renewer: _renewer, ...ownMemberOptions } = memberOptions;
 const leadOptions: OptionTable<LeadOptions> = { signal: 'described', once: 'described', retry: 'described' };
 const leadUrlOptions: OptionTable<LeadUrlOptions> = {
-  ...memberOptions,
+  ...ownMemberOptions,
+  ...renewalPlace,
   ...electionOptions,
   ...leadOptions,
   waitMs: 'described',
   onRetry: 'described',
   stopOn: 'described',
 };
-const { memberId: _id, onDuplicate: _duplicate, rebalanceEveryMs: _rebalance, ...lockMemberOptions } = memberOptions;
+const { memberId: _id, onDuplicate: _duplicate, rebalanceEveryMs: _rebalance, ...lockMemberOptions } = ownMemberOptions;
 const lockOptions: OptionTable<LockOptions> = {
   ...lockMemberOptions,
+  ...renewalPlace,
   acceptWeakStore: 'shown',
   signal: 'described',
   acquireTimeoutMs: 'described',

@@ -28,6 +28,7 @@ export type TelemetryEvent =
   | 'sessionRenewed'
   | 'sessionSuspect'
   | 'sessionRecovered'
+  | 'sessionKept'
   | 'sessionEnded'
   | 'loopLag'
   | 'duplicateMember'
@@ -50,6 +51,8 @@ export type TelemetryEvent =
   | 'storeEndsEarly'
   | 'reaperReady'
   | 'reaperLost'
+  | 'renewerReady'
+  | 'renewerLost'
   | 'observed'
   | 'messageRefused'
   | 'connectionRefused'
@@ -66,6 +69,7 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   sessionRenewed: undefined,
   sessionSuspect: ['warn', 'a renewal is overdue'],
   sessionRecovered: ['info', 'renewals are acknowledged again'],
+  sessionKept: ['warn', 'the event loop was blocked past the deadline; the renewer has kept the lease'],
   sessionEnded: ['warn', 'session ended'],
   loopLag: ['warn', 'the event loop was blocked: the commonest cause of a lost leadership'],
   duplicateMember: ['warn', 'another process holds this member id'],
@@ -89,6 +93,8 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   observed: undefined,
   reaperReady: ['debug', 'the reaper is there: if this process dies, its leases end at once'],
   reaperLost: ['warn', 'there is no reaper: if this process dies, its leases end only after their ttl'],
+  renewerReady: ['debug', 'the renewer is there: leases are renewed while the event loop is blocked'],
+  renewerLost: ['warn', 'there is no renewer: a blocked event loop ends leaderships'],
   messageRefused: ['warn', 'refused a message of another member'],
   connectionRefused: ['warn', 'refused a connection, or its data'],
   peerConnected: ['info', 'connected with another member'],

@@ -11,8 +11,8 @@ import { showText } from '../base/redact.ts';
 import { memberKey } from '../protocol/keys.ts';
 import { type MemberRecord, readMember, tryRead, writeMember } from '../protocol/record.ts';
 import type { Entry, Key } from '../store/contract.ts';
-import { keepWatching, untilGone } from '../store/key-watch.ts';
-import { type OpeningContext, openSession, type LeaseSession, watchContext } from './session.ts';
+import { keepWatching, untilGone, watchContext } from '../store/key-watch.ts';
+import { type OpeningContext, openSession, type LeaseSession } from './session.ts';
 
 /**
  * What a member does if another process holds its member id:

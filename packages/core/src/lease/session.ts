@@ -5,15 +5,15 @@
  */
 
 import { type Cancel, type Clock, type Moment, momentOf } from '../base/clock.ts';
-import { IncumbentError, isIncumbentError, StoreError } from '../base/errors.ts';
+import { isIncumbentError, StoreError } from '../base/errors.ts';
 import { fraction, type Random } from '../base/random.ts';
 import type { Telemetry } from '../base/telemetry.ts';
 import type { CallOptions, Lease, LeaseId, Store } from '../store/contract.ts';
-import type { KeyWatchContext } from '../store/key-watch.ts';
 import { Deadline } from './deadline.ts';
 import { LoopLag } from './loop-lag.ts';
 import type { ReaperMemberHandle, WatchedLease } from './reaper.ts';
-import { validMs, marginMs, oldestMs, RETRY_SPREAD, type Timing } from './timing.ts';
+import type { RenewedLease, RenewerMemberHandle } from './renewer.ts';
+import { checkGranted, validMs, marginMs, oldestMs, RETRY_SPREAD, type Timing } from './timing.ts';
 
 /** Why a session ended. */
 export type SessionEndReason =
@@ -53,6 +53,8 @@ export interface SessionContext {
   readonly telemetry: Telemetry;
   /** Learns of every lease, from its grant to its end. */
   readonly reaper?: ReaperMemberHandle | undefined;
+  /** Renews every lease while the event loop is blocked. */
+  readonly renewer?: RenewerMemberHandle | undefined;
 }
 
 const KEPT_ERRORS = 8;
@@ -65,6 +67,7 @@ export class LeaseSession {
   readonly #context: SessionContext;
   readonly #clock: Clock;
   readonly #watched: WatchedLease | undefined;
+  readonly #renewer: RenewedLease | undefined;
   readonly #listeners = new Set<(end: SessionEnd) => void>();
   readonly #timers = new Set<Cancel>();
   readonly #over = new AbortController();
@@ -83,6 +86,7 @@ export class LeaseSession {
     this.#clock = context.clock;
     this.lease = lease.id;
     this.#watched = context.reaper?.watch(lease.id);
+    this.#renewer = context.renewer?.renew(lease.id, lease);
     this.#ttlMs = lease.ttlMs;
     this.#validFrom = lease.validFrom;
     this.#loopLag = new LoopLag(context.timing.ttlMs / CLOCK_CHECKS_PER_TTL, context.clock.monotonic());
@@ -103,7 +107,7 @@ export class LeaseSession {
    */
   isValid(): boolean {
     if (this.#end !== undefined) return false;
-    if (this.#deadline.remainingMs() > 0) return true;
+    if (this.#deadline.remainingMs() > 0 || this.#isKeptByRenewer()) return true;
     this.#passDeadline();
     return false;
   }
@@ -173,6 +177,7 @@ export class LeaseSession {
     this.#end = this.report(reason);
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
+    this.#renewer?.ended();
     this.#context.telemetry.emit('sessionEnded', { lease: this.lease, ...this.#end });
     const listeners = [...this.#listeners];
     this.#listeners.clear();
@@ -209,6 +214,20 @@ export class LeaseSession {
     if (!isIncumbentError(error, 'LEASE_EXPIRED')) return;
     this.#leaseGone = true;
     this.end('leaseExpired');
+  }
+
+  /**
+   * Whether the renewer has renewed the lease in time while the event loop was blocked. Notes first
+   * whether the wall clock was set back meanwhile.
+   */
+  #isKeptByRenewer(): boolean {
+    const renewal = this.#renewer?.latest();
+    if (renewal === undefined || renewal.validFrom.monotonicMs <= this.#validFrom.monotonicMs) return false;
+    this.#deadline.look();
+    this.#extendFrom(renewal.validFrom, renewal.ttlMs);
+    const validForMs = this.#deadline.remainingMs();
+    if (validForMs > 0) this.#context.telemetry.emit('sessionKept', { lease: this.lease, validForMs });
+    return validForMs > 0;
   }
 
   #extendFrom(validFrom: Moment, ttlMs: number): void {
@@ -306,6 +325,7 @@ export class LeaseSession {
   #renewed(validFrom: Moment, ttlMs: number, sent: Moment): void {
     if (!this.isValid()) return;
     if (validFrom.monotonicMs >= this.#validFrom.monotonicMs) this.#extendFrom(validFrom, ttlMs);
+    this.#renewer?.renewed({ validFrom, ttlMs });
     this.#errors = [];
     this.#loopLag.forget(this.#clock.monotonic());
     if (this.#suspect) this.#context.telemetry.emit('sessionRecovered', { lease: this.lease });
@@ -334,6 +354,7 @@ export class LeaseSession {
   #checkClocks(): void {
     this.#in(this.#loopLag.everyMs, () => {
       const { monotonicMs } = this.#deadline.look();
+      this.#renewer?.beat();
       const lateMs = this.#loopLag.beat(monotonicMs);
       if (lateMs > this.#context.timing.ttlMs / 10)
         this.#context.telemetry.emitOften('loopLag', { blockedMs: Math.round(lateMs) }, monotonicMs);
@@ -350,13 +371,6 @@ export interface OpeningContext extends SessionContext {
 }
 
 /**
- * The part of a session's context that a watch on a key keeps: the watch may outlive the session.
- */
-export function watchContext({ store, clock, timing, telemetry }: SessionContext): KeyWatchContext {
-  return { store, clock, telemetry, retryMs: timing.ttlMs / 10 };
-}
-
-/**
  * Opens a session: takes a lease and calls `begin`. Rejects as the store or `begin` does; then it
  * has ended the session and revoked the lease.
  */
@@ -369,7 +383,7 @@ export async function openSession(
   const session = new LeaseSession(context, lease);
   session.start();
   try {
-    checkGranted(context, lease);
+    checkGranted(lease.ttlMs, timing, store);
     await begin(session, lease.ttlMs);
     context.telemetry.emit('sessionOpened', { lease: lease.id, ttlMs: lease.ttlMs, validForMs: session.remainingMs() });
     return session;
@@ -379,19 +393,4 @@ export async function openSession(
     session.settled();
     throw error;
   }
-}
-
-/**
- * A lease that is shorter than requested may leave no time for two renewals before its deadline.
- */
-function checkGranted({ store, timing }: OpeningContext, { ttlMs }: Lease): void {
-  const renewEveryMs = timing.renewEveryMs * (ttlMs / timing.ttlMs);
-  if (ttlMs >= timing.ttlMs || validMs(ttlMs, timing) >= oldestMs(renewEveryMs, ttlMs, store.capabilities) + renewEveryMs) return;
-  throw new IncumbentError(
-    'LEASE_TOO_SHORT',
-    `asked for a lease of ${timing.ttlMs} ms, ${store.name} granted ${ttlMs} ms: too short to lead by`,
-    {
-      details: { askedMs: timing.ttlMs, grantedMs: ttlMs },
-    },
-  );
 }

@@ -7,6 +7,7 @@
  * SOSP 1989, section 5, names the condition. The factor is the worst case of both errors at once.)
  */
 
+import { IncumbentError } from '../base/errors.ts';
 import { checkNumber, invalidOption } from '../base/validate.ts';
 import type { Store, StoreCapabilities } from '../store/contract.ts';
 
@@ -164,4 +165,17 @@ function checkTwoTries(timing: Timing, storeName: string, capabilities: StoreCap
     `at most ttlMs − margin − drainMs = ${Math.round(ttlMs)} − ${margin} − ${Math.round(drainMs)} = ${Math.round(longestMs)}, ` +
       'so that a renewal that fails once can be tried again before the deadline',
   );
+}
+
+/**
+ * Throws `LEASE_TOO_SHORT` if the store granted a lease that leaves no time for two renewals before
+ * its deadline.
+ */
+export function checkGranted(grantedMs: number, timing: Timing, { name, capabilities }: Pick<Store, 'name' | 'capabilities'>): void {
+  const { ttlMs: askedMs } = timing;
+  const renewEveryMs = timing.renewEveryMs * (grantedMs / askedMs);
+  if (grantedMs >= askedMs || validMs(grantedMs, timing) >= oldestMs(renewEveryMs, grantedMs, capabilities) + renewEveryMs) return;
+  throw new IncumbentError('LEASE_TOO_SHORT', `asked for a lease of ${askedMs} ms, ${name} granted ${grantedMs} ms: too short to lead by`, {
+    details: { askedMs, grantedMs },
+  });
 }

@@ -11,12 +11,12 @@ import { explainDetached } from '../base/methods.ts';
 import type { Cancel } from '../base/clock.ts';
 import { IncumbentError, isIncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
 import { checkFunction, checkKnown } from '../base/validate.ts';
-import { type LeaseSession, watchContext } from '../lease/session.ts';
+import { type LeaseSession } from '../lease/session.ts';
 import { groupKey } from '../protocol/keys.ts';
 import { readGroup, writeGroup } from '../protocol/record.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
 import type { Entry, Key } from '../store/contract.ts';
-import { follow, keepWatching } from '../store/key-watch.ts';
+import { follow, keepWatching, watchContext } from '../store/key-watch.ts';
 import type { ElectionContext } from './election.ts';
 
 /** The options of one member's part in a group. */

@@ -11,6 +11,7 @@ import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption, invalidT
 import type { ManagedLeadership } from '../leadership/leadership.ts';
 import type { OnDuplicate } from '../lease/member-key.ts';
 import { checkReaper, type Reaper, type ReaperMemberHandle } from '../lease/reaper.ts';
+import { checkRenewer, type Renewer, type RenewerMemberHandle } from '../lease/renewer.ts';
 import { SessionPool } from '../lease/session-pool.ts';
 import type { LeaseSession } from '../lease/session.ts';
 import { resolveTiming, type Timing, timingOptions, type TimingOptions } from '../lease/timing.ts';
@@ -49,6 +50,11 @@ export interface MemberOptions extends TimingOptions {
    * `reaper()` of `@incumbent/reaper`. Default none.
    */
   readonly reaper?: Reaper;
+  /**
+   * Renews this member's leases while the event loop of this process is blocked. The `Member` of
+   * the package `incumbent` makes one for `renewIn: 'worker'`. Default none.
+   */
+  readonly renewer?: Renewer;
   /** Gets the member's events: an object with debug, info, warn and error (pino). Default none. */
   readonly logger?: Logger | undefined;
   /** For tests and simulation. Default `systemClock`. */
@@ -68,7 +74,7 @@ export interface ShutdownOptions {
   readonly timeoutMs?: number;
 }
 
-const known = [...timingOptions, 'memberId', 'onDuplicate', 'host', 'rebalanceEveryMs', 'reaper', 'logger', 'clock', 'random'];
+const known = [...timingOptions, 'memberId', 'onDuplicate', 'host', 'rebalanceEveryMs', 'reaper', 'renewer', 'logger', 'clock', 'random'];
 
 function hostOf(host: unknown): { readonly host?: string } {
   if (host === undefined) return {};
@@ -110,6 +116,7 @@ export class Member {
   readonly #rebalancer: Rebalancer;
   readonly #lookups: SuccessorLookups;
   readonly #reaper: ReaperMemberHandle | undefined;
+  readonly #renewer: RenewerMemberHandle | undefined;
   readonly #closing = new AbortController();
   readonly #elections = new Map<string, Part>();
   readonly #groups = new Map<string, Part>();
@@ -140,9 +147,12 @@ export class Member {
     this.#clock = clock;
     const self = { memberId: this.memberId, incarnation: this.incarnation };
     this.#telemetry = new Telemetry(checkLogger(options.logger), { ...storeFields(store), ...self });
-    this.#reaper = checkReaper(options.reaper)?.join({ store, clock, emit: (event, fields) => this.#telemetry.emit(event, fields) });
+    const facts = { store, clock, timing: this.timing, emit: this.#telemetry.emit.bind(this.#telemetry) };
+    this.#reaper = checkReaper(options.reaper)?.join(facts);
+    this.#renewer = checkRenewer(options.renewer)?.join(facts);
     const origin = { ...hostOf(options.host), startedAt: clock.wall() };
-    const common = { store, clock, random, timing: this.timing, telemetry: this.#telemetry, reaper: this.#reaper };
+    const helpers = { reaper: this.#reaper, renewer: this.#renewer };
+    const common = { store, clock, random, timing: this.timing, telemetry: this.#telemetry, ...helpers };
     this.#sessions = new SessionPool({ ...common, ...self, origin, onDuplicate, drained: (session) => this.#drained(session) });
     this.#orphanCleaner = new OrphanCleaner(common);
     this.#rebalancer = new Rebalancer(clock, everyMs, this.#telemetry);
@@ -270,7 +280,7 @@ export class Member {
     await this.#within(untilEnded, this.#orphanCleaner.close());
     await this.#within(until, this.#sessions.close());
     this.#sessions.abandon();
-    await this.#reaper?.close();
+    await Promise.all([this.#reaper?.close(), this.#renewer?.close()]);
   }
 
   #drain(leadership: ManagedLeadership): void {

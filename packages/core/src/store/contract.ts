@@ -273,8 +273,13 @@ export interface Revocation {
   /** The argument of that function: the store's address and credentials, as JSON. */
   readonly access: string;
   /**
-   * The argument of `Revoker.revoke` for a lease that this store was granted. Undefined if the
-   * lease has ended.
+   * True if the revoker can also renew leases: it has the method `renew`. Absent on a store whose
+   * leases only the connection or the process that was granted them can renew.
+   */
+  readonly renews?: boolean;
+  /**
+   * The argument of `Revoker.revoke` and `Revoker.renew` for a lease that this store was granted.
+   * Undefined if the lease has ended.
    */
   ticketOf(lease: LeaseId): string | undefined;
 }
@@ -282,7 +287,7 @@ export interface Revocation {
 /** Creates a revoker from `Revocation.access`. Does no I/O yet. */
 export type OpenRevoker = (access: string) => Promise<Revoker>;
 
-/** Revokes the leases of another process. */
+/** Revokes the leases of another process, or renews those of another thread. */
 export interface Revoker {
   /**
    * Makes one attempt, like `Store.revokeLease`. When it resolves, the lease and all keys bound to
@@ -291,6 +296,13 @@ export interface Revoker {
    * @throws A {@link StoreError}.
    */
   revoke(ticket: string, options: TimedCall): Promise<void>;
+  /**
+   * Makes one attempt, like `Store.renewLease`, beside the store that was granted the lease.
+   * Present if `Revocation.renews` is true.
+   *
+   * @throws A {@link StoreError}: `LEASE_EXPIRED` if the lease has certainly ended.
+   */
+  renew?(ticket: string, options: TimedCall<LeaseOptions>): Promise<Renewal>;
   /** Frees sockets and timers, within a bounded time. */
   close(): Promise<void>;
 }

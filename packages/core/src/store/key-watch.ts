@@ -17,6 +17,14 @@ export interface KeyWatchContext {
 }
 
 /**
+ * The part of a session's context that a watch on a key keeps: the watch may outlive the session.
+ */
+export function watchContext(session: Omit<KeyWatchContext, 'retryMs'> & { readonly timing: { readonly ttlMs: number } }): KeyWatchContext {
+  const { store, clock, telemetry, timing } = session;
+  return { store, clock, telemetry, retryMs: timing.ttlMs / 10 };
+}
+
+/**
  * Calls `see` with every state of a key until the signal aborts. Restarts a watch that fails, also
  * on a permanent error: the permission may come back.
  */

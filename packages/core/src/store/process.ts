@@ -1,7 +1,9 @@
 /**
  * Parses what Linux reports about processes in `/proc` (see proc(5)). The callers read the files,
- * because core does no I/O.
+ * because core does no I/O. Also finds and loads the modules that another process or thread needs.
  */
+
+import type { OpenRevoker } from './contract.ts';
 
 /** The state of one process, from `/proc/<pid>/stat`. */
 export interface ProcessStat {
@@ -72,4 +74,16 @@ export function processSpace({ pid, read, readLink }: ProcessFiles): string | un
  */
 export function moduleBeside(url: string, name: string): string {
   return url.slice(0, url.lastIndexOf('/') + 1) + name + url.slice(url.lastIndexOf('.'));
+}
+
+/** Loads the function that `Revocation.module` exports. */
+export async function loadRevoker(module: string): Promise<OpenRevoker> {
+  const loaded: unknown = await import(module);
+  if (typeof loaded === 'object' && loaded !== null && 'openRevoker' in loaded && isOpenRevoker(loaded.openRevoker))
+    return loaded.openRevoker;
+  throw new TypeError('the module of a store has no function openRevoker');
+}
+
+function isOpenRevoker(value: unknown): value is OpenRevoker {
+  return typeof value === 'function';
 }

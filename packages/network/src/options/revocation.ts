@@ -1,4 +1,4 @@
-/** Lets another process revoke the leases of a store. */
+/** Lets another process revoke the leases of a store, or another thread renew them. */
 
 import { inspect } from 'node:util';
 
@@ -10,11 +10,13 @@ type TicketOf = (lease: LeaseId) => string | undefined;
 /** Printing the object, or converting it to JSON, shows only the module, and not `access`. */
 class HiddenRevocation implements Revocation {
   readonly module: string;
+  readonly renews: boolean;
   readonly #access: string;
   readonly #ticketOf: TicketOf;
 
-  constructor(module: string, access: string, ticketOf: TicketOf) {
+  constructor(module: string, access: string, renews: boolean, ticketOf: TicketOf) {
     this.module = module;
+    this.renews = renews;
     this.#access = access;
     this.#ticketOf = ticketOf;
   }
@@ -35,8 +37,9 @@ class HiddenRevocation implements Revocation {
 
 /**
  * The revocation by the module `revoker` in the folder of the module at `url`. Undefined if no
- * other process can open the store.
+ * other process can open the store. `renews`: whether that module can also renew leases. Default
+ * false.
  */
-export function revocationOf(url: string, access: string | undefined, ticketOf: TicketOf): Revocation | undefined {
-  return access === undefined ? undefined : new HiddenRevocation(moduleBeside(url, 'revoker'), access, ticketOf);
+export function revocationOf(url: string, access: string | undefined, ticketOf: TicketOf, renews = false): Revocation | undefined {
+  return access === undefined ? undefined : new HiddenRevocation(moduleBeside(url, 'revoker'), access, renews, ticketOf);
 }

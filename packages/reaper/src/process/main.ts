@@ -6,7 +6,7 @@
 import { writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 
-import type { OpenRevoker } from '@incumbent/core';
+import { loadRevoker } from '@incumbent/core/adapter';
 
 import { parseParentMessage, serializeMessage, splitLines, type ParentMessage, type ReaperMessage } from '../messages.ts';
 import { machine, ownNamespaces } from '../system.ts';
@@ -21,17 +21,6 @@ const PIPE = 3;
  * parent.
  */
 const IGNORED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGPIPE'] as const;
-
-async function load(module: string): Promise<OpenRevoker> {
-  const loaded: unknown = await import(module);
-  if (typeof loaded === 'object' && loaded !== null && 'openRevoker' in loaded && isOpenRevoker(loaded.openRevoker))
-    return loaded.openRevoker;
-  throw new TypeError('the module of a store has no function openRevoker');
-}
-
-function isOpenRevoker(value: unknown): value is OpenRevoker {
-  return typeof value === 'function';
-}
 
 /** Whether the parent's process ids mean the same here. Otherwise no death can be proven. */
 function isInSameNamespaces(message: ParentMessage): boolean {
@@ -61,7 +50,7 @@ process.title = `incumbent-reaper ${process.ppid}`;
 const pipe = new Socket({ fd: PIPE, readable: true, writable: false });
 const loop = new ReaperLoop({
   system: machine,
-  revokers: new Revokers(machine.clock, load),
+  revokers: new Revokers(machine.clock, loadRevoker),
   isOrphan: (parent) => process.ppid !== parent,
 });
 const takeChunk = splitLines((line) => {
