@@ -22,7 +22,7 @@ interface Section {
 const SECTIONS: readonly Section[] = [
   {
     text: 'Guide',
-    pages: ['README', 'first-election', 'orderly-stop', 'fencing', 'scheduled-jobs', 'processes-and-threads', 'serve', 'which-call'].map(
+    pages: ['README', 'first-election', 'orderly-stop', 'fencing', 'scheduled-jobs', 'processes-and-threads', 'serve', 'ui', 'which-call'].map(
       (name) => `docs/guide/${name}.md`,
     ),
     rest: 'docs/guide/',

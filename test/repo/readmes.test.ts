@@ -28,11 +28,11 @@ describe('the first page', () => {
     expect(before.split(/\s+/).length).toBeLessThanOrEqual(700);
   });
 
-  test('has a program of at most ten lines, five guarantees and one picture', () => {
+  test('has a program of at most ten lines, five guarantees, a picture of them and one of the page', () => {
     const [, program = ''] = /```js\n([^]*?)\n```/.exec(page) ?? [];
     expect(program.split('\n').length).toBeLessThanOrEqual(10);
     expect(page.match(/^\d+\. \*\*/gm)).toHaveLength(5);
-    expect(page.match(/!\[/g)).toHaveLength(1);
+    expect(page.match(/!\[/g)).toHaveLength(2);
   });
 
   test('lists every store', () => {

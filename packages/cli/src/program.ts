@@ -16,6 +16,7 @@ import { addPostgres } from './commands/postgres.ts';
 import { addRun } from './commands/run.ts';
 import { addServe } from './commands/serve.ts';
 import { addStatus } from './commands/status.ts';
+import { addUi } from './commands/ui.ts';
 import { addWatch } from './commands/watch.ts';
 import { examples } from './common/options.ts';
 import { redactArguments } from './common/redact.ts';
@@ -29,6 +30,7 @@ const HELP_COLUMNS = 100;
 const COMMANDS = [
   addRun,
   addServe,
+  addUi,
   addLeader,
   addWatch,
   addCandidates,

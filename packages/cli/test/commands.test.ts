@@ -360,6 +360,7 @@ describe('help', () => {
     [''],
     ['run'],
     ['serve'],
+    ['ui'],
     ['leader'],
     ['watch'],
     ['candidates'],

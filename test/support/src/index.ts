@@ -53,6 +53,7 @@ export { startZookeeper, startZookeeperCluster, type ZookeeperClusterOptions } f
 export { ZookeeperRequests } from './servers/zookeeper/requests.ts';
 export { fourLetterWord, type FourLetterWord } from './servers/zookeeper/four-letter-word.ts';
 export type { Zookeeper, ZookeeperCluster, ZookeeperClusterServer, ZookeeperOptions, ZookeeperServer } from './servers/zookeeper/types.ts';
+export { setting } from './settings.ts';
 export { isStopped } from './stopped.ts';
 export { until, type UntilOptions } from './until.ts';
 export type { Cluster, OwnServer, StoreService } from './servers/types.ts';

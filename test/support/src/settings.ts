@@ -40,6 +40,8 @@ export type Setting =
   | 'INCUMBENT_CHROMIUM'
   /** The folder of downloads. */
   | 'INCUMBENT_CACHE'
+  /** `1`: tests also write the pictures of the documentation. */
+  | 'INCUMBENT_PICTURES'
   /** `1`: a store that is not available is a failure instead of a skip. */
   | 'INCUMBENT_REQUIRE_STORES'
   /** The address of the process that holds the shared servers of this run. `setup.ts` sets it. */

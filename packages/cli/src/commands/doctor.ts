@@ -1,7 +1,5 @@
 /** `incumbent doctor`: finds what would go wrong with elections on a store. */
 
-import { randomBytes } from 'node:crypto';
-
 import type { Store } from '@incumbent/core';
 import { showUrl } from '@incumbent/core/adapter';
 
@@ -11,20 +9,16 @@ import { printJson } from '../common/output.ts';
 import type { Style } from '../common/printer.ts';
 import { openUrl, storeUrl, type StoreOptions } from '../common/store.ts';
 import type { CliContext } from '../context.ts';
-import { checkCapabilities, ttlRangeOf } from '../doctor/capabilities.ts';
-import { failure, ok, type Finding } from '../doctor/finding.ts';
-import { checkPermissions } from '../doctor/permissions.ts';
+import { ttlRangeOf } from '../doctor/capabilities.ts';
+import { ok, type Finding } from '../doctor/finding.ts';
 import { checkRecords } from '../doctor/records.ts';
-import { checkRoundTrips } from '../doctor/round-trips.ts';
-import { checkServer } from '../doctor/server.ts';
+import { defaultTtlMs, findingsOf, runChecks } from '../doctor/run-checks.ts';
 import { Exit, usageError } from '../exit.ts';
 
 interface DoctorOptions extends StoreOptions {
   readonly ttl?: number;
   readonly json?: boolean;
 }
-
-const DEFAULT_TTL_MS = 15_000;
 
 export function addDoctor({ root, context, end }: CommandParent): void {
   const command = root
@@ -59,7 +53,7 @@ async function doctor(options: DoctorOptions, context: CliContext): Promise<numb
   };
   try {
     report([ok('reached', `${showUrl(url)} in ${openedMs.toFixed(0)} ms`, { openedMs })]);
-    await runChecks(store, options, report);
+    await check(store, options, report);
   } finally {
     await store.close();
   }
@@ -71,31 +65,14 @@ async function doctor(options: DoctorOptions, context: CliContext): Promise<numb
   return failures.length === 0 ? Exit.OK : Exit.NO;
 }
 
-async function runChecks(store: Store, { ttl }: DoctorOptions, report: (findings: readonly Finding[]) => void): Promise<void> {
+async function check(store: Store, { ttl }: DoctorOptions, report: (findings: readonly Finding[]) => void): Promise<void> {
   const { minTtlMs, maxTtlMs } = ttlRangeOf(store);
-  const ttlMs = ttl ?? Math.min(Math.max(DEFAULT_TTL_MS, minTtlMs), maxTtlMs);
+  const ttlMs = ttl ?? defaultTtlMs(store);
   if (!(ttlMs >= minTtlMs && ttlMs <= maxTtlMs))
     throw usageError(
       `--ttl ${showDuration(ttlMs)} is not possible with this store (${store.name}): from ${showDuration(minTtlMs)} to ${showDuration(maxTtlMs)}`,
     );
-  // Below `elections/`, because a user may have permission to write there only.
-  const scratch = `elections/doctor-${randomBytes(6).toString('hex')}`;
-  report(await findingsOf('the server', () => checkServer(store)));
-  report(checkCapabilities(store, ttlMs));
-  const permissions = await checkPermissions({ store, ttlMs, scratch });
-  report(permissions);
-  if (permissions.some(({ level }) => level === 'failure')) return;
-  report(await findingsOf('round trips', () => checkRoundTrips({ store, ttlMs, scratch })));
-  report(await findingsOf('elections', () => checkRecords(store)));
-}
-
-/** The findings of a check; if the check throws, its error as a failure. */
-async function findingsOf(what: string, check: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
-  try {
-    return await check();
-  } catch (error) {
-    return [failure(what, error)];
-  }
+  if (await runChecks(store, { ttlMs, writes: true, report })) report(await findingsOf('elections', () => checkRecords(store)));
 }
 
 const LABELS = { ok: ['green', 'ok'], warning: ['yellow', 'warn'], failure: ['red', 'FAIL'] } as const satisfies Record<

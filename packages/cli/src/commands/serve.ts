@@ -6,8 +6,9 @@ import { Option } from 'commander';
 import { addStoreOptions, DURATIONS_HELP, durationOption, examples, exitCodes, ttlOption, type CommandParent } from '../common/options.ts';
 import { parseValue } from '../common/json.ts';
 import { usageError } from '../exit.ts';
-import type { ListenAddress } from '../serve/http/server.ts';
+import { parseListen } from '../serve/http/listen.ts';
 import { serve, type ServeOptions } from '../serve/serve.ts';
+import { untilSignal } from '../serve/until-signal.ts';
 
 const DEFAULT_LISTEN = '127.0.0.1:4040';
 
@@ -63,27 +64,6 @@ export function addServe({ root, context, end }: CommandParent): void {
     )
     .action((options: ServeOptions) => end(untilSignal((stopping) => serve(options, context, stopping))));
   addStoreOptions(command);
-}
-
-/** Passes a signal that aborts at the first SIGTERM or SIGINT. */
-async function untilSignal(task: (stopping: AbortSignal) => Promise<number>): Promise<number> {
-  const stop = new AbortController();
-  const handler = (): void => stop.abort();
-  process.on('SIGTERM', handler).on('SIGINT', handler);
-  try {
-    return await task(stop.signal);
-  } finally {
-    process.off('SIGTERM', handler).off('SIGINT', handler);
-  }
-}
-
-function parseListen(text: string): ListenAddress {
-  if (text.startsWith('unix:') && text.length > 5) return { path: text.slice(5) };
-  const [, host = '', digits = ''] = /^(\[[0-9a-fA-F:]+\]|[^@/:]+):(\d{1,5})$/.exec(text) ?? [];
-  const port = Number(digits);
-  if (host === '' || port > 65_535)
-    throw usageError(`--listen is ${describeHidden(text)}: it must be an address and a port, such as 127.0.0.1:4040, or unix: and a path`);
-  return { host: host.replace(/^\[(.*)\]$/, '$1'), port };
 }
 
 function parseUrl(text: string): URL {

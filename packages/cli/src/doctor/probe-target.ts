@@ -1,5 +1,7 @@
 /** The store that `doctor` probes, and measurements of its calls. */
 
+import { randomBytes } from 'node:crypto';
+
 import type { CallOptions, LeaseOptions, Store } from '@incumbent/core';
 
 export const CALL: CallOptions = { timeoutMs: 5_000 };
@@ -13,6 +15,16 @@ export interface ProbeTarget {
   readonly ttlMs: number;
   /** The key below which all probes write. Nobody else uses it. */
   readonly scratch: string;
+}
+
+/** A scratch key looks like an election of this name until it is removed. */
+export const SCRATCH_NAME: RegExp = /^doctor-[0-9a-f]{12}$/;
+
+/**
+ * A new scratch key. Below `elections/`, because a user may have permission to write there only.
+ */
+export function newScratch(): string {
+  return `elections/doctor-${randomBytes(6).toString('hex')}`;
 }
 
 /** Makes `count` calls one after the other. Resolves with their durations in ms, sorted. */

@@ -56,7 +56,7 @@ export class ApiError extends Error {
 export function errorAnswer(error: unknown): { readonly status: number; readonly body: ErrorDocument } {
   if (error instanceof ApiError) return { status: API_ERRORS[error.code], body: { code: error.code, message: error.message } };
   if (!isIncumbentError(error))
-    return { status: API_ERRORS.FAILED, body: { code: 'FAILED', message: 'the sidecar has failed; its log says why' } };
+    return { status: API_ERRORS.FAILED, body: { code: 'FAILED', message: 'the server has failed; its log says why' } };
   const { code, message } = error;
   const outcome = 'outcome' in error ? { outcome: outcomeOf(error) } : {};
   return { status: SDK_STATUS[code] ?? 503, body: { code, message, ...outcome } };

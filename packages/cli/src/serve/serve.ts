@@ -1,10 +1,9 @@
 /** The work of `incumbent serve`: opens the store, serves the API, and stops in order. */
 
-import { readFileSync } from 'node:fs';
 import type { ServerOptions as TlsServerOptions } from 'node:https';
 
 import { systemClock, type Store } from '@incumbent/core';
-import { describeHidden, longestDrainMs } from '@incumbent/core/adapter';
+import { longestDrainMs } from '@incumbent/core/adapter';
 import { Monitor } from 'incumbent/monitor';
 
 import { Exit, toCliError, usageError } from '../exit.ts';
@@ -15,20 +14,16 @@ import type { CliContext } from '../context.ts';
 import { pagesOf, type Page } from '../run/health.ts';
 import { runTiming } from '../run/timing.ts';
 import { startHealthCheck, urlCheck } from './health-check.ts';
-import { isLoopbackHost } from './http/access.ts';
+import type { AccessRules } from './http/access.ts';
+import { listening, type ListenOptions, startServer } from './http/listen.ts';
 import type { Answer } from './http/route.ts';
 import { type Pages, routesOf } from './http/routes.ts';
-import { ApiServer, type ListenAddress } from './http/server.ts';
 import { ServeLog } from './log.ts';
 import { OwnCandidacy } from './own-candidacy.ts';
+import { aborted } from './until-signal.ts';
 import { Sidecar } from './sidecar.ts';
 
-export interface ServeOptions extends StoreOptions {
-  readonly listen: ListenAddress;
-  readonly tokenFile?: string;
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
-  readonly tlsClientCa?: string;
+export interface ServeOptions extends StoreOptions, ListenOptions {
   readonly election?: string;
   readonly health?: URL;
   readonly member?: string;
@@ -43,17 +38,12 @@ export interface ServeOptions extends StoreOptions {
 
 /** A shorter drain leaves a client no time between an answer and its deadline, in ms. */
 const SHORTEST_DRAIN_MS = 100;
-/** The shortest text that counts as a token. */
-const MIN_TOKEN_CHARACTERS = 16;
 
 /** Resolves with the exit code when a signal has stopped the sidecar, in order. */
 export async function serve(options: ServeOptions, context: CliContext, stopping: AbortSignal): Promise<number> {
   const log = new ServeLog(context.err, options.quiet === true ? 'quiet' : options.verbose === true ? 'verbose' : 'normal');
   checkOptions(options);
-  const access = { isLocal: isLocal(options.listen), ...tokenOf(options.tokenFile) };
-  const tls = tlsOf(options);
-  if (!access.isLocal && access.token === undefined && tls?.requestCert !== true)
-    throw usageError('--listen is not loopback: others may connect, so it needs --token-file or --tls-client-ca');
+  const { access, tls } = listening(options);
   const url = withoutExitDetection(storeUrl(options, context));
   if (url.startsWith('memory:')) throw usageError('a store in memory belongs to this process alone: no other process could take part');
   const store = await openStore(url, options, context, log, stopping);
@@ -67,7 +57,7 @@ export async function serve(options: ServeOptions, context: CliContext, stopping
 }
 
 interface Resolved extends ServeOptions {
-  readonly access: { readonly isLocal: boolean; readonly token?: string };
+  readonly access: AccessRules;
   readonly tls: TlsServerOptions | undefined;
 }
 
@@ -91,11 +81,7 @@ async function serveOn(store: Store, options: Resolved, log: ServeLog, stopping:
   const own = election === undefined ? undefined : new OwnCandidacy(sidecar, election, value);
   const routes = routesOf(sidecar, pages(monitor, sidecar, own));
   const failed = (error: unknown): void => log.error(`a request has failed: ${toCliError(error).text}`);
-  const server = await ApiServer.start({ address: listen, access, ...(tls === undefined ? {} : { tls }), routes, failed }).catch(
-    (error: unknown) => {
-      throw usageError(`cannot listen at --listen: ${error instanceof Error ? error.message : String(error)}`);
-    },
-  );
+  const server = await startServer({ address: listen, access, ...(tls === undefined ? {} : { tls }), routes, failed });
   log.listening(server.url, memberId, store.name);
   const stopCheck = campaignOf(own, health, log);
   try {
@@ -168,46 +154,7 @@ async function openStore(
   }
 }
 
-function checkOptions({ election, health, value, tlsCert, tlsKey, tlsClientCa, listen }: ServeOptions): void {
+function checkOptions({ election, health, value }: ServeOptions): void {
   if (election === undefined && health !== undefined) throw usageError('--health needs --election: it decides about that campaign');
   if (election === undefined && value !== undefined) throw usageError('--value needs --election: other candidacies bring their own');
-  if ((tlsCert === undefined) !== (tlsKey === undefined)) throw usageError('--tls-cert and --tls-key must be given together');
-  if (tlsClientCa !== undefined && tlsCert === undefined) throw usageError('--tls-client-ca needs --tls-cert and --tls-key');
-  if (tlsCert !== undefined && 'path' in listen) throw usageError('--tls-cert is for TCP: a Unix socket needs no TLS');
-}
-
-function isLocal(address: ListenAddress): boolean {
-  return 'path' in address || isLoopbackHost(address.host);
-}
-
-function tokenOf(file: string | undefined): { readonly token?: string } {
-  if (file === undefined) return {};
-  const token = readFile('--token-file', file).toString('utf8').trim();
-  if (token.length < MIN_TOKEN_CHARACTERS)
-    throw usageError(`the token in --token-file is ${describeHidden(token)}: it must have at least ${MIN_TOKEN_CHARACTERS}`);
-  return { token };
-}
-
-function tlsOf({ tlsCert, tlsKey, tlsClientCa }: ServeOptions): TlsServerOptions | undefined {
-  if (tlsCert === undefined || tlsKey === undefined) return undefined;
-  const own = { cert: readFile('--tls-cert', tlsCert), key: readFile('--tls-key', tlsKey) };
-  if (tlsClientCa === undefined) return own;
-  return { ...own, ca: readFile('--tls-client-ca', tlsClientCa), requestCert: true, rejectUnauthorized: true };
-}
-
-function readFile(option: string, file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    // Not the system's message, which quotes the path: the path may be a secret by mistake.
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    throw usageError(`the file of ${option} cannot be read: ${code}`);
-  }
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  await new Promise<void>((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -77,9 +77,9 @@ describe('the outcomes that are tested here', () => {
   const commands = createProgram([], new TestConsole().context(), '0.0.0', () => {}).commands;
   const json = commands.filter(({ options }) => options.some(({ long }) => long === '--json'));
 
-  it('are of all commands but run, serve, postgres and completion, whose output is not ours or no data', () => {
+  it('are of all commands but run, serve, ui, postgres and completion, whose output is not ours or no data', () => {
     const others = commands.filter((command) => !json.includes(command)).map((command) => command.name());
-    expect(others).toEqual(['run', 'serve', 'postgres', 'completion']);
+    expect(others).toEqual(['run', 'serve', 'ui', 'postgres', 'completion']);
   });
 
   it.each(json.map((command) => command.name()))('have every exit code that the help of %s lists', async (name) => {

@@ -30,7 +30,22 @@ export class EventStream {
 
   /** Sends an event. `data` is its JSON, without the name of the event. */
   send({ event, ...data }: StreamEvent): void {
-    this.#write(`event: ${event}\ndata: ${toJson(data)}\n\n`);
+    this.sendJson(event, toJson(data));
+  }
+
+  /** Sends an event with data that is JSON already. */
+  sendJson(event: string, json: string): void {
+    this.#write(`event: ${event}\ndata: ${json}\n\n`);
+  }
+
+  /** Whether the client is behind, so that the sender should wait for `onDrain`. */
+  get isFull(): boolean {
+    return this.#response.writableNeedDrain;
+  }
+
+  /** Calls the listener each time that the client has read all that was sent. */
+  onDrain(listener: () => void): void {
+    this.#response.on('drain', listener);
   }
 
   /** Sends a comment, so that a connection that is gone is noticed. */

@@ -22,6 +22,8 @@ export interface ApiServerOptions {
   readonly access: AccessRules;
   readonly tls?: TlsServerOptions;
   readonly routes: readonly Route[];
+  /** Headers of every answer. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Called with an error that is not the client's. */
   readonly failed: (error: unknown) => void;
 }
@@ -78,11 +80,12 @@ export class ApiServer implements AsyncDisposable {
 }
 
 async function respond(
-  { access, routes, failed }: ApiServerOptions,
+  { access, routes, failed, headers = {} }: ApiServerOptions,
   streams: Set<EventStream>,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  response.setHeaders(new Map(Object.entries(headers)));
   try {
     const url = new URL(request.url ?? '/', 'http://localhost');
     checkAccess(access, request, url.pathname);
