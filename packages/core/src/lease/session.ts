@@ -371,7 +371,8 @@ export async function openSession(
   try {
     checkGranted(context, lease);
     await begin(session, lease.ttlMs);
-    context.telemetry.emit('sessionOpened', { lease: lease.id, ttlMs: lease.ttlMs, validForMs: session.remainingMs() });
+    const expiresWithinMs = store.capabilities.expiresWithinMs(lease.ttlMs);
+    context.telemetry.emit('sessionOpened', { lease: lease.id, ttlMs: lease.ttlMs, expiresWithinMs, validForMs: session.remainingMs() });
     return session;
   } catch (error) {
     session.end('memberClosed');
