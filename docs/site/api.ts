@@ -13,6 +13,7 @@ const ENTRY_POINTS = new Map([
   ['incumbent', 'incumbent/src/index.ts'],
   ['incumbent/host', 'incumbent/src/host.ts'],
   ['incumbent/monitor', 'incumbent/src/monitor.ts'],
+  ['incumbent/traces', 'incumbent/src/traces.ts'],
   ['@incumbent/cron', 'cron/src/index.ts'],
   ['@incumbent/fastify', 'fastify/src/index.ts'],
   ['@incumbent/memory', 'memory/src/index.ts'],

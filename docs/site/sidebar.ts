@@ -40,7 +40,13 @@ const SECTIONS: readonly Section[] = [
   },
   {
     text: 'Reference',
-    pages: ['docs/reference/options.md', 'docs/reference/errors.md', 'docs/reference/events.md', 'docs/glossary.md'],
+    pages: [
+      'docs/reference/options.md',
+      'docs/reference/errors.md',
+      'docs/reference/events.md',
+      'docs/reference/spans.md',
+      'docs/glossary.md',
+    ],
     rest: 'docs/reference/',
   },
   {

@@ -17,7 +17,9 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
   sessionOpened: {
     meaning: 'The store granted a lease to this member.',
     remedy: 'None.',
-    fields: '`lease`, `ttlMs`, `validForMs`',
+    fields:
+      '`lease`, `ttlMs`, `expiresWithinMs` (how long the store may keep the lease after the last ' +
+      'renewal), `validForMs`',
   },
   sessionRenewed: {
     meaning: 'The store acknowledged a renewal.',
@@ -71,10 +73,34 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     remedy: 'None.',
     fields: '`election`, `behind`',
   },
+  notified: {
+    meaning:
+      'A waiting candidate has seen the first news that may elect it: the entry ahead or the ' +
+      "leader's record is gone, the term has ended, a handover has named it, or those ahead have " +
+      'not claimed in time.',
+    remedy: 'None.',
+    fields:
+      '`election`, `behind`, `why` (`aheadGone`, `termEnded`, `leaderGone`, `handedOver` or ' +
+      '`claimTimedOut`), `waitedMs`: how long the timeout has lasted',
+  },
+  claimed: {
+    meaning: 'The store has answered a claim, or the claim has failed.',
+    remedy: 'None.',
+    fields:
+      '`election`, `term`, `endedTerm` (the last term issued before), `outcome` (`elected`, ' +
+      '`refused`, `unknown` or `failed`), `tookMs`',
+  },
   elected: {
     meaning: 'This member was elected.',
     remedy: 'None.',
-    fields: '`election`, `term`, `lease`; without a store `term` and `round`',
+    fields:
+      '`election`, `term`, `lease`, and how the term before ended: `previousTerm`, ' +
+      '`previousMember`, `previousReason`; without a store `term` and `round`',
+  },
+  workStarted: {
+    meaning: 'The work of `lead` is about to start, or `campaign` has resolved.',
+    remedy: 'None.',
+    fields: '`election`, `term`',
   },
   ended: {
     meaning: 'A leadership of this member has ended. `why` is a sentence about the cause.',
@@ -82,7 +108,12 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
       'None if `lost` is false. Otherwise see [Why a leadership ends](#why-a-leadership-ends).',
     fields:
       '`election`, `term`, `reason`, `lost`, `why`, `lastRenewalAt`, `sinceRenewalMs`, ' +
-      '`loopBlockedMs`, `errors`, `drainMs`',
+      '`loopBlockedMs`, `errors`, `drainMs`, `abortMs` (how long the listeners of the signal ran)',
+  },
+  drained: {
+    meaning: 'The work of a leadership that has ended has stopped, or the drain is over.',
+    remedy: 'None.',
+    fields: '`election`, `term`, `stopped`',
   },
   released: {
     meaning: 'The store holds nothing of that term any more.',

@@ -156,7 +156,7 @@ ${item('Log', logOf(event))}${item('Remedy', remedy)}${item('Fields', fields)}`;
 
 /** The level and the text with which the SDK logs an event. */
 function logOf(event: keyof typeof events): string {
-  let line = 'not logged; for metrics only';
+  let line = 'not logged; for metrics and traces';
   const at =
     (level: string) =>
     (_fields: object, text: string): void => {

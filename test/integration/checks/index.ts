@@ -14,6 +14,7 @@ import {
   redisFailoverRequests,
   zookeeperFailoverRequests,
 } from './failover-requests.ts';
+import { failoverTraces } from './failover-traces.ts';
 import { hostileServers } from './hostile.ts';
 import { isValid } from './is-valid.ts';
 import { kafkaEtcd, kafkaSqlite } from './kafka.ts';
@@ -59,6 +60,7 @@ const etcdChecks: readonly Check[] = [
   claimTimeout,
   massLoss,
   etcdFailoverRequests,
+  failoverTraces,
   etcdSilentWatch,
   etcdSingleEndpoint,
   idle,

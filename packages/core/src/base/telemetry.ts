@@ -34,8 +34,12 @@ export type TelemetryEvent =
   | 'duplicateMember'
   | 'joined'
   | 'waiting'
+  | 'notified'
+  | 'claimed'
   | 'elected'
+  | 'workStarted'
   | 'ended'
+  | 'drained'
   | 'released'
   | 'stuck'
   | 'unstuck'
@@ -63,7 +67,7 @@ export type TelemetryEvent =
   | 'membersChanged'
   | 'seedsFailed';
 
-/** The log level and text of each event. Undefined if the event is for metrics only. */
+/** The log level and text of each event. Undefined if the event is for metrics and traces only. */
 const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefined>> = {
   sessionOpened: ['debug', 'session opened'],
   sessionRenewed: undefined,
@@ -75,8 +79,12 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   duplicateMember: ['warn', 'another process holds this member id'],
   joined: ['debug', 'joined the queue of an election'],
   waiting: ['debug', 'waiting behind another candidate'],
+  notified: undefined,
+  claimed: undefined,
   elected: ['info', 'elected'],
+  workStarted: undefined,
   ended: ['info', 'leadership ended'],
+  drained: undefined,
   released: ['debug', 'leadership released'],
   stuck: ['error', 'the work did not stop within the drain'],
   unstuck: ['info', 'the work that was stuck has stopped'],
@@ -198,6 +206,14 @@ export class Telemetry {
     }
     this.#pauses.set(event, { untilMs: nowMs + LOG_EVERY_MS, skipped: 0 });
     this.#emit(event, pause === undefined || pause.skipped === 0 ? fields : { ...fields, skipped: pause.skipped }, true);
+  }
+
+  /**
+   * Whether anybody would receive the event. Lets the caller skip the work for its fields, also
+   * their allocation.
+   */
+  wants(event: TelemetryEvent): boolean {
+    return channelOf(event).hasSubscribers || (this.#logger !== undefined && events[event] !== undefined);
   }
 
   #emit(event: TelemetryEvent, fields: TelemetryFields, mayLog: boolean): void {

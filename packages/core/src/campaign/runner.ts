@@ -10,7 +10,7 @@ import { sleep } from '../async/sleep.ts';
 import { isRetryable, outcomeOf } from '../base/errors.ts';
 import { type LeaseSession, type SessionContext } from '../lease/session.ts';
 import { type Payload, readTerm, tryRead, writeCandidate } from '../protocol/record.ts';
-import { claimChanges, isRecordOf, type MemberIdentity, type Won } from '../protocol/transactions.ts';
+import { type Claim, claimChanges, isRecordOf, type MemberIdentity, type Won } from '../protocol/transactions.ts';
 import type { Entry, Key } from '../store/contract.ts';
 import { KeyWatch, watchContext } from '../store/key-watch.ts';
 import { next, start, WATCH_WINDOW } from './campaign-machine.ts';
@@ -19,6 +19,8 @@ import { CandidateWait } from './wait.ts';
 
 /** What a campaign needs. */
 export interface CampaignRunnerContext extends SessionContext {
+  /** The name of the election, for events. */
+  readonly election: string;
   readonly self: MemberIdentity;
   readonly rules: CandidateRules;
   readonly payload: Payload;
@@ -87,7 +89,7 @@ export class CampaignRunner {
   }
 
   async #run(): Promise<CampaignResult> {
-    const { telemetry, rules } = this.#context;
+    const { election, telemetry, rules } = this.#context;
     let state: CandidateState = start;
     for (;;) {
       if (state.phase === 'elected')
@@ -105,7 +107,7 @@ export class CampaignRunner {
         continue;
       }
       const event = await this.#perform(state);
-      if (event.type === 'enqueued') telemetry.emit('joined', { key: event.entry.key });
+      if (event.type === 'enqueued') telemetry.emit('joined', { election, key: event.entry.key });
       state = this.#next(state, event, rules);
     }
   }
@@ -245,16 +247,30 @@ export class CampaignRunner {
   }
 
   async #claim(state: Extract<CandidateState, { phase: 'claiming' }>): Promise<CandidateEvent> {
-    const { self, rules, payload, telemetry } = this.#context;
+    const { election, self, rules, payload, telemetry } = this.#context;
     const { evict } = state.claim;
-    if (evict.length > 0) telemetry.emit('evicted', { keys: evict.map(({ key }) => key) });
+    if (evict.length > 0) telemetry.emit('evicted', { election, keys: evict.map(({ key }) => key) });
     const changes = claimChanges(rules.keys, self, state.entry, state.claim, payload, this.#session.lease);
     const [, term] = changes;
     const termValue = term !== undefined && 'put' in term ? term.put : undefined;
     return this.#withPermit(async () => {
-      const event = await this.#swap(changes);
-      return event.type === 'swapped' ? { ...event, termValue } : event;
+      const sentMs = this.#context.clock.monotonic();
+      try {
+        const event = await this.#swap(changes);
+        this.#reportClaim(state.claim, sentMs, event.type === 'swapped' ? 'elected' : 'refused');
+        return event.type === 'swapped' ? { ...event, termValue } : event;
+      } catch (error) {
+        this.#reportClaim(state.claim, sentMs, outcomeOf(error) === 'unknown' ? 'unknown' : 'failed');
+        throw error;
+      }
     });
+  }
+
+  #reportClaim({ term, termEntry }: Claim, sentMs: number, outcome: 'elected' | 'refused' | 'unknown' | 'failed'): void {
+    const { telemetry, election, clock } = this.#context;
+    if (!telemetry.wants('claimed')) return;
+    const endedTerm = tryRead(readTerm, termEntry)?.term;
+    telemetry.emit('claimed', { election, term, endedTerm, outcome, tookMs: clock.monotonic() - sentMs });
   }
 
   async #swap(changes: Parameters<SessionContext['store']['compareAndSwap']>[0]): Promise<CandidateEvent> {

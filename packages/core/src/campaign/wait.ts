@@ -17,6 +17,8 @@ import type { CandidateEvent, CandidateRules, CandidateState, Wait } from './sta
 
 /** What a wait needs. */
 export interface CandidateWaitContext extends SessionContext {
+  /** The name of the election, for events. */
+  readonly election: string;
   readonly rules: CandidateRules;
   readonly session: LeaseSession;
   /** The watch on its own entry. */
@@ -67,14 +69,15 @@ export class CandidateWait {
   readonly #failedChecks: Backoff;
   /** Handles a state of the leader's record, if this wait watches it. */
   #seeLeader: ((leader: Entry | undefined) => void) | undefined;
+  #isNotified = false;
 
   constructor(context: CandidateWaitContext, { entry, wait }: Extract<CandidateState, { phase: 'waiting' }>) {
     this.#context = context;
     this.#entry = entry;
     this.#wait = wait;
-    const { own, halt, session, telemetry, random, timing } = context;
+    const { election, own, halt, session, telemetry, random, timing } = context;
     this.#failedChecks = new Backoff(random, 2 * timing.retryEveryMs, timing.ttlMs);
-    telemetry.emit('waiting', { behind: wait.key });
+    telemetry.emit('waiting', { election, behind: wait.key });
     // The leader's record that blocks me may be replaced by my own earlier claim before a watch
     // shows it absent.
     this.#watch(wait.key, this.#mayBeMine(), (ahead) => this.#seeAhead(ahead));
@@ -117,6 +120,14 @@ export class CandidateWait {
     this.#woken.resolve({ type: 'woke' });
   }
 
+  /** Reports the first news that may end this wait. `waitedMs`: how long a timeout has lasted. */
+  #notified(why: 'aheadGone' | 'termEnded' | 'leaderGone' | 'handedOver' | 'claimTimedOut', waitedMs?: number): void {
+    const { telemetry, election } = this.#context;
+    if (this.#isNotified || this.#ended.signal.aborted || !telemetry.wants('notified')) return;
+    this.#isNotified = true;
+    telemetry.emit('notified', { election, why, behind: this.#wait.key, waitedMs });
+  }
+
   #watch(key: Key, values: boolean, see: (entry: Entry | undefined) => void): void {
     void follow(this.#context.store.watch(key, { signal: this.#ended.signal, values }), see, this.#fail);
   }
@@ -132,6 +143,7 @@ export class CandidateWait {
 
   /** Wakes at once, unless the watch of the term may still show that the one ahead has resigned. */
   #aheadHasGone(): void {
+    this.#notified(this.#wait.for === 'leader' ? 'leaderGone' : 'aheadGone');
     if (isTermOf(this.#term, this.#wait.key)) this.#wakeSoon();
     else this.#wake();
   }
@@ -148,6 +160,7 @@ export class CandidateWait {
   #takeOwn(own: Entry | undefined): void {
     const event = ownNews(own, this.#entry);
     if (event === undefined) return;
+    if (event.type === 'handedOver') this.#notified('handedOver');
     this.#handedOver = event;
     this.#woken.resolve(event);
   }
@@ -195,7 +208,10 @@ export class CandidateWait {
   #checkLeader(leader: Entry | undefined): void {
     const wait = this.#wait;
     if (wait.for !== 'ahead') return wait.for === 'leader' ? this.#seeAhead(leader) : undefined;
-    if (leader === undefined && (wait.position === 0 || this.#aheadLeads)) return this.#woken.resolve({ type: 'due' });
+    if (leader === undefined && (wait.position === 0 || this.#aheadLeads)) {
+      this.#notified('leaderGone');
+      return this.#woken.resolve({ type: 'due' });
+    }
     this.#aheadLeads = leader !== undefined && isRecordOf(leader, wait.key);
     if (leader === undefined && this.#seeLeader === undefined) this.#cancels.push(this.#whileVacant(wait.position));
     this.#seeLeader?.(leader);
@@ -208,7 +224,7 @@ export class CandidateWait {
       case 'leader':
         return [];
       case 'successor':
-        return [clock.schedule(timing.successorClaimTimeoutMs, () => this.#claimTimedOut())];
+        return [clock.schedule(timing.successorClaimTimeoutMs, () => this.#claimTimedOut(timing.successorClaimTimeoutMs))];
       case 'ahead':
         // Candidates behind the window watch for a vacancy only after they have read of one.
         if (this.#wait.position > WATCH_WINDOW) return [];
@@ -220,7 +236,8 @@ export class CandidateWait {
     }
   }
 
-  #claimTimedOut(): void {
+  #claimTimedOut(afterMs: number): void {
+    this.#notified('claimTimedOut', afterMs);
     this.#woken.resolve({ type: 'claimTimedOut' });
   }
 
@@ -235,6 +252,7 @@ export class CandidateWait {
     this.#watch(rules.keys.term, true, (term) => {
       this.#term = term;
       if (!isGivenUp(term, this.#wait.key)) return;
+      this.#notified('termEnded');
       this.#wake();
       this.#givenUp.resolve({ type: 'looked', queue: undefined, term, own: this.#context.own.latest });
     });
@@ -257,14 +275,16 @@ export class CandidateWait {
     let cancel: Cancel | undefined;
     const see = (leader: Entry | undefined): void => {
       if (leader === undefined) {
-        cancel ??= clock.schedule(forMs, () => this.#claimTimedOut());
+        cancel ??= clock.schedule(forMs, () => this.#claimTimedOut(forMs));
         return;
       }
       cancel?.();
       cancel = undefined;
       if (!values) return;
-      if (isRecordOf(leader, this.#entry.key)) this.#wakeSoon();
-      else if (isRecordOf(leader, this.#wait.key)) this.#followTerm();
+      if (isRecordOf(leader, this.#entry.key)) {
+        this.#notified('handedOver');
+        this.#wakeSoon();
+      } else if (isRecordOf(leader, this.#wait.key)) this.#followTerm();
     };
     this.#seeLeader = see;
     this.#watch(rules.keys.leader, values, see);

@@ -348,7 +348,8 @@ export class Leadership<V = unknown> {
     const end = withJson({ ...this.#explain(reason), drainMs, ...facts });
     this.#abort?.abort(endError(this.#spec.election, end));
     this.#end.resolve(end);
-    this.#context.telemetry.emit('ended', { election: this.#spec.election, ...end, why: explainEnd(end) });
+    const abortMs = this.#context.clock.monotonic() - now;
+    this.#context.telemetry.emit('ended', { election: this.#spec.election, ...end, why: explainEnd(end), abortMs });
     void this.#release(until, end, to === 'next' && chosen === undefined);
   }
 
@@ -368,13 +369,13 @@ export class Leadership<V = unknown> {
       telemetry.emit('stuck', { election, term: this.term });
       void this.#drain.rest().then(() => telemetry.emit('unstuck', { election, term: this.term }));
     }
+    if (telemetry.wants('drained')) telemetry.emit('drained', { election, term: this.term, stopped });
     this.#drained.resolve();
     const successor = looking === undefined ? undefined : await looking;
-    const known = end.lost ? undefined : this.#record.remains(this.#own.entry);
     const releasing = release(
       { ...this.#context, keys, entryKey: this.#entryKey, session: this.#session, findNext },
       transition(this.#releaseState, { type: 'drained', successor }),
-      known,
+      end.lost ? undefined : this.#record.remains(this.#own.entry),
     );
     // Begin the release before ending the watches: callers wait for the release alone.
     this.#own.end();

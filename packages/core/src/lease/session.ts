@@ -385,7 +385,8 @@ export async function openSession(
   try {
     checkGranted(lease.ttlMs, timing, store);
     await begin(session, lease.ttlMs);
-    context.telemetry.emit('sessionOpened', { lease: lease.id, ttlMs: lease.ttlMs, validForMs: session.remainingMs() });
+    const expiresWithinMs = store.capabilities.expiresWithinMs(lease.ttlMs);
+    context.telemetry.emit('sessionOpened', { lease: lease.id, ttlMs: lease.ttlMs, expiresWithinMs, validForMs: session.remainingMs() });
     return session;
   } catch (error) {
     session.end('memberClosed');

@@ -19,11 +19,11 @@ import { checkRecordSize } from '../protocol/record-size.ts';
 import { type Payload, readCandidate, readLeader, readTerm } from '../protocol/record.ts';
 import { checkSuccessionOption, inSuccession, type Succession, writeName } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
-import type { MemberIdentity } from '../protocol/transactions.ts';
+import { electedFields, type MemberIdentity } from '../protocol/transactions.ts';
 import { payloadCodec } from '../protocol/value-codec.ts';
 import type { Key } from '../store/contract.ts';
 import { checkCallbacks, checkStrength, type ElectionOptions, electionOptions } from './election-options.ts';
-import { checkLeadOptions, type LeadContext, type LeadOptions, leadOneTerm, leadUntilDone } from './lead.ts';
+import { beginByHand, checkLeadOptions, type LeadContext, type LeadOptions, leadOneTerm, leadUntilDone } from './lead.ts';
 import { type OrphanCleaner, OwnEntries } from './orphan-cleaner.ts';
 
 /** @internal What a member passes to its elections and groups. */
@@ -108,9 +108,7 @@ export class Election<V = unknown> {
     const campaign = this.#campaign(options);
     // An orderly stop must not end a program that does not await its campaigns.
     const elected = withHandled(campaign, (error) => this.#isClosing(error));
-    // The caller's own steps after the campaign go first.
-    const watch = (leadership: Leadership<V>): void => queueMicrotask(() => queueMicrotask(() => leadership.watch()));
-    campaign.then(watch, () => {});
+    beginByHand(this.#leadContext, campaign);
     return elected;
   }
 
@@ -347,7 +345,8 @@ export class Election<V = unknown> {
     const rules = { keys, succession, termFloor: this.#termFloor, termsFromClock: termSource === 'clock', swapSharesRevision };
     this.#entries.use(name);
     const alsoMine = (key: Key): void => this.#entries.seen(key, session);
-    const runner = new CampaignRunner({ ...this.#context, rules, payload: this.#payload(), name, halt, wait, alsoMine }, session);
+    const payload = this.#payload();
+    const runner = new CampaignRunner({ ...this.#context, election: this.name, rules, payload, name, halt, wait, alsoMine }, session);
     const outcome = await runner.run();
     if (runner.enqueueUnknown && outcome.why !== 'elected') this.#entries.scheduleCleanup(session);
     return { name, outcome };
@@ -368,7 +367,7 @@ export class Election<V = unknown> {
       return undefined;
     }
     // A logger may end the session during this call. The leadership below then emits `ended`.
-    this.#context.telemetry.emit('elected', { election: this.name, term: won.term, lease: session.lease });
+    this.#context.telemetry.emit('elected', { election: this.name, ...electedFields(won), lease: session.lease });
     const leadership: Leadership<V> = new Leadership(this.#context, this.#spec, {
       session,
       won,

@@ -141,6 +141,8 @@ async function leadOnce<V, T>(
   const { promise: result, resolve } = Promise.withResolvers<Result<T>>();
   context.workBegins(result);
   leadership.trackLeadWork(result);
+  const { telemetry, election } = context;
+  reportWork(telemetry, election, leadership.term);
   void settle(work, leadership).then(resolve);
   leadership.watch();
   await Promise.race([result, leadership.ended]);
@@ -152,9 +154,23 @@ async function leadOnce<V, T>(
   const settled = await unlessGivenUp(context, result, signal);
   if (reason === 'resigned') return settled;
   if ('error' in settled && !isEnd(settled.error)) {
-    context.telemetry.emit('workFailed', { election: context.election, term: leadership.term, error: settled.error });
+    telemetry.emit('workFailed', { election, term: leadership.term, error: settled.error });
   }
   return undefined;
+}
+
+/** Starts the leadership that the caller of `campaign` receives. The caller's own steps go first. */
+export function beginByHand({ telemetry, election }: LeadContext, campaign: Promise<Pick<Leadership<never>, 'term' | 'watch'>>): void {
+  const begin = (leadership: Pick<Leadership<never>, 'term' | 'watch'>): void => {
+    reportWork(telemetry, election, leadership.term);
+    queueMicrotask(() => queueMicrotask(() => leadership.watch()));
+  };
+  campaign.then(begin, () => {});
+}
+
+/** Reports that the work of a term is about to start. */
+function reportWork(telemetry: Telemetry, election: string, term: bigint): void {
+  if (telemetry.wants('workStarted')) telemetry.emit('workStarted', { election, term });
 }
 
 /** Waits. Rejects as soon as the caller gives up or the member closes. */

@@ -58,6 +58,12 @@ export interface Won {
   readonly previous?: PreviousRecord | undefined;
 }
 
+/** The fields of the event `elected`: flat, because loggers cannot write a bigint in an object. */
+export function electedFields({ term, previous }: Won): Readonly<Record<string, unknown>> {
+  if (previous === undefined) return { term };
+  return { term, previousTerm: previous.term, previousMember: previous.memberId, previousReason: previous.reason };
+}
+
 /**
  * The claim: `leader` absent → my record; `term` n → n + 1; my entry present; the last holder's
  * entry absent; the evicted entries deleted. `campaign/campaign-machine.ts` finds the first four by
