@@ -2,6 +2,7 @@
 
 import type { Store } from '@incumbent/core';
 
+import { optionsOfClient, type RedisClientOptions } from './client-option/client-option.ts';
 import type { Client } from './client/client.ts';
 import { createClient } from './client/create-client.ts';
 import { toStoreError, withAclGrant } from './errors.ts';
@@ -11,7 +12,7 @@ import { RedisStore } from './store.ts';
 
 /**
  * Opens a Redis or Valkey store by a URL, `redis://user:password@host:6379/namespace` (`rediss://`
- * for TLS), or by options. Resolves when a server that accepts writes has answered.
+ * for TLS), by options, or by the settings of a client that is configured already. Resolves when a server that accepts writes has answered.
  *
  * @throws `StoreError` within `connectTimeoutMs`:
  * - `UNREACHABLE` or `TIMEOUT`: no server has answered.
@@ -24,8 +25,8 @@ import { RedisStore } from './store.ts';
  * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION` for an invalid URL or option,
  * and the system's error if a file that the URL names cannot be read.
  */
-export async function openRedis(urlOrOptions: string | URL | RedisOptions): Promise<Store> {
-  const settings = await readOptions(urlOrOptions);
+export async function openRedis(urlOrOptions: string | URL | RedisOptions | RedisClientOptions): Promise<Store> {
+  const settings = await readOptions(hasClient(urlOrOptions) ? optionsOfClient(urlOrOptions) : urlOrOptions);
   const { client, store } = createStore(settings);
   try {
     await client.call(async () => {}, { timeoutMs: settings.connectTimeoutMs });
@@ -34,6 +35,10 @@ export async function openRedis(urlOrOptions: string | URL | RedisOptions): Prom
     client.close();
     throw withAclGrant(toStoreError(error, 'open'), keyspaceOf(settings));
   }
+}
+
+function hasClient(options: string | URL | RedisOptions | RedisClientOptions): options is RedisClientOptions {
+  return typeof options === 'object' && options !== null && 'client' in options;
 }
 
 /** Makes a store that has no connection yet. */

@@ -2,6 +2,8 @@
 
 import { Member } from '@incumbent/core';
 import { requireStore, startRedis, until, type RedisServer } from '@incumbent/test-support';
+import { Cluster } from 'ioredis';
+import { createCluster } from 'redis';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openRedis } from '../src/index.ts';
@@ -52,5 +54,24 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a cluster of 
     while ((await slot(namespace)) < 8_192) namespace += 'n';
     await using store = await openRedis({ endpoints: [new URL(one?.url ?? '').host], namespace });
     expect(await store.read('nothing')).toBeUndefined();
+  });
+
+  it('is found by the settings of a client of ioredis or redis, whichever server has the slot', async () => {
+    const ioredis = new Cluster(servers.map(({ url }) => ({ host: new URL(url).hostname, port: Number(new URL(url).port) })));
+    const nodeRedis = createCluster({ rootNodes: servers.map(({ url }) => ({ url })) });
+    nodeRedis.on('error', () => {});
+    await nodeRedis.connect();
+    try {
+      for (const client of [ioredis, nodeRedis]) {
+        for (const namespace of ['a', 'b', 'c', 'team/app']) {
+          await using store = await openRedis({ client, namespace });
+          expect(await store.read('nothing')).toBeUndefined();
+        }
+        expect(await client.get('key')).toBeNull();
+      }
+    } finally {
+      ioredis.disconnect();
+      nodeRedis.destroy();
+    }
   });
 });
