@@ -39,11 +39,11 @@ it('pnpm bench --quick measures handovers, and writes a page with a chart', { ti
   for (const peer of ['npm etcd3 Election', 'etcdctl elect', 'redis-semaphore Mutex', 'redlock using()']) {
     expect(page.split('\n').some((line) => line.startsWith(`| ${peer} | `) && /\| \d/.test(line))).toBe(true);
   }
-  expect(await readFile(join(scratch.path, 'charts', 'handover.svg'), 'utf8')).toContain('<svg');
+  expect(await readFile(join(scratch.path, 'charts', `handover-${STORES.join('-')}.svg`), 'utf8')).toContain('<svg');
 });
 
 it('starts, idle elections and observers are measured', { timeout: 120_000 }, async () => {
   const page = await quick(['start', 'idle', 'observers'], ['sqlite']);
-  expect(page.match(/^## .*$/gm)).toEqual(['Targets', 'Start', 'Idle', 'Observers'].map((title) => `## ${title}`));
+  expect(page.match(/^## .*$/gm)).toEqual(['Targets', 'Start: sqlite', 'Idle: sqlite', 'Observers: sqlite'].map((title) => `## ${title}`));
   expect(page.match(/^\|(?: sqlite \|)? incumbent(?:, resign)? \|/gm)).toHaveLength(5);
 });
