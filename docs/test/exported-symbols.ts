@@ -107,7 +107,7 @@ function isCoded(error: ts.Expression): boolean {
 
 /** The numbers among options whose doc comment lacks the unit, or the default of an optional one. */
 export function vagueNumbers({ name, node }: Exported): readonly string[] {
-  if (!ts.isInterfaceDeclaration(node) || !/Options$/.test(name)) return [];
+  if (!ts.isInterfaceDeclaration(node) || !name.endsWith('Options')) return [];
   return node.members.filter(ts.isPropertySignature).flatMap((member) => {
     const property = member.name.getText();
     if (!QUANTITY.test(property) || member.type?.getText() !== 'number') return [];

@@ -11,8 +11,9 @@ import { Controller } from './controller.ts';
 import type { BrokerEventBody, Refusal } from './events.ts';
 import type { Faults } from './faults.ts';
 import { acceptAnyStore, type Address, addressShape, ELECTION, GROUP } from './keys.ts';
-import type { Append, Peers } from './leader.ts';
+import type { Peers } from './leader.ts';
 import {
+  type Append,
   appendReplyShape,
   appendShape,
   leavingShape,

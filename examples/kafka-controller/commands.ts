@@ -14,13 +14,21 @@ export type Command =
   /** The present state, for the page. */
   | { readonly type: 'cluster'; readonly cluster: ClusterView };
 
+/** A time in which every call of `isValid()` was true, and how many calls there were. */
+export interface ValidSpan {
+  readonly term: bigint;
+  readonly from: number;
+  readonly to: number;
+  readonly asked: number;
+}
+
 export type Report =
   | { readonly type: 'ready'; readonly url: string }
   /** The next command is done; commands are answered in order. */
   | { readonly type: 'obeyed' }
   | { readonly type: 'event'; readonly event: BrokerEvent }
   /** The samples of `isValid()`: see `valid-spans.ts`. */
-  | { readonly type: 'valid'; readonly term: bigint; readonly from: number; readonly to: number; readonly asked: number }
+  | ({ readonly type: 'valid' } & ValidSpan)
   /** A button of the page was pressed. */
   | { readonly type: 'asked'; readonly request: PageRequest };
 

@@ -7,7 +7,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isIncumbentError } from 'incumbent';
-import type { Entry, Log, Position } from './log.ts';
+import type { Entry, Log } from './log.ts';
+import type { Append } from './messages.ts';
 import type { AlterIsr, Partition } from './partitions.ts';
 import { Unavailable } from './wire.ts';
 
@@ -22,17 +23,6 @@ const RETRY_EVERY_MS = 50;
 const ENTRIES_AT_ONCE = 500;
 /** How long a producer waits for an acknowledgement at most, in ms. */
 const ACKNOWLEDGED_WITHIN_MS = 5_000;
-
-/** What a leader sends to a follower. */
-export interface Append {
-  readonly partition: string;
-  /** The id of the broker that leads the partition. */
-  readonly leader: string;
-  readonly leaderEpoch: number;
-  readonly after: Position;
-  readonly entries: readonly Entry[];
-  readonly committed: number;
-}
 
 /**
  * The leader's requests to followers and the controller. Both reject with `STALE_TERM` after a

@@ -1,7 +1,6 @@
 /** The messages between brokers, and the checks of their shapes. */
 
-import type { Append } from './leader.ts';
-import { entryShape, positionShape } from './log.ts';
+import { type Entry, entryShape, type Position, positionShape } from './log.ts';
 import { type Partition, partitionShape, type Topic } from './partitions.ts';
 import { count, listOf, orNull, recordOf, term, text, type Shape } from './shapes.ts';
 
@@ -26,6 +25,17 @@ const nameShape: Shape<string> = (value) => {
   if (/^[A-Za-z0-9_][A-Za-z0-9._-]{0,99}$/.test(name)) return name;
   throw new TypeError(`${JSON.stringify(name)} is no name: 1 to 100 of A-Z a-z 0-9 . _ -, beginning with a letter or digit`);
 };
+
+/** What a leader sends to a follower. */
+export interface Append {
+  readonly partition: string;
+  /** The id of the broker that leads the partition. */
+  readonly leader: string;
+  readonly leaderEpoch: number;
+  readonly after: Position;
+  readonly entries: readonly Entry[];
+  readonly committed: number;
+}
 
 export const appendShape: Shape<Append> = recordOf<Append>({
   partition: nameShape,

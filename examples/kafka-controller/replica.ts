@@ -4,7 +4,8 @@
  */
 
 import { Fence } from 'incumbent';
-import { type Append, PartitionLeader, type Peers } from './leader.ts';
+import { PartitionLeader, type Peers } from './leader.ts';
+import type { Append } from './messages.ts';
 import { Log } from './log.ts';
 import type { Partition } from './partitions.ts';
 import { Unavailable } from './wire.ts';

@@ -1,18 +1,12 @@
 /** Samples `isValid()` continuously: whether this broker is a valid controller. */
 
 import type { Leadership } from 'incumbent';
+import type { ValidSpan } from './commands.ts';
 import { now } from './events.ts';
 
 const ASK_EVERY_MS = 5;
 /** A sample is reported after this many calls. */
 const TELL_EVERY = 10;
-
-export interface ValidSpan {
-  readonly term: bigint;
-  readonly from: number;
-  readonly to: number;
-  readonly asked: number;
-}
 
 interface Asked {
   readonly term: bigint;

@@ -16,14 +16,6 @@ function start(cluster: TestCluster, memberId: string, runs: Runs) {
   return { stop: () => stop.abort(), over };
 }
 
-/** Two processes with the scheduler, which have run for 2.5 s. The first is elected. */
-async function startTwo(cluster: TestCluster) {
-  const runs = new Runs();
-  const schedulers = [start(cluster, 'a', runs), start(cluster, 'b', runs)];
-  await cluster.advance(2_500);
-  return { runs, schedulers };
-}
-
 async function stopAll(cluster: TestCluster, schedulers: readonly ReturnType<typeof start>[]): Promise<void> {
   for (const { stop } of schedulers) stop();
   await cluster.run(Promise.all(schedulers.map(({ over }) => over)));
@@ -40,7 +32,9 @@ it('starts a run every second', async () => {
 
 it('continues in another process when the lease of the first has expired', async () => {
   await using cluster = new TestCluster();
-  const { runs, schedulers } = await startTwo(cluster);
+  const runs = new Runs();
+  const schedulers = [start(cluster, 'a', runs), start(cluster, 'b', runs)];
+  await cluster.advance(2_500);
   cluster.expireLease('a');
   await cluster.advance(2_100);
   expect(runs.rows).toMatchObject([{ term: 1n }, { term: 1n }, { term: 1n }, { term: 2n }, { term: 2n }, { term: 2n }]);
@@ -50,7 +44,9 @@ it('continues in another process when the lease of the first has expired', async
 
 it('starts no run after a pause during which another process was elected', async () => {
   await using cluster = new TestCluster();
-  const { runs, schedulers } = await startTwo(cluster);
+  const runs = new Runs();
+  const schedulers = [start(cluster, 'a', runs), start(cluster, 'b', runs)];
+  await cluster.advance(2_500);
   cluster.pause('a');
   await cluster.advance(30_000);
   const before = runs.rows.length;

@@ -9,13 +9,18 @@ import { endsAs, QUIET_MS, receives, useEcho } from './proxied.ts';
 
 const echo = useEcho();
 
+/** Resolves when the proxy has dropped bytes in this direction. */
+async function dropsSome(what: 'requests' | 'replies'): Promise<void> {
+  await until(() => echo().proxy.stats()[what].dropped > 0, { what: `dropped ${what}` });
+}
+
 describe('a fault of existing connections', () => {
   test('leaves connections to come alone, and healing resets those that lost something', async () => {
     const old = await echo().greeted();
     echo().proxy.blackhole({ scope: 'existing' });
     old.send('lost;');
     const fresh = await echo().greeted();
-    await until(() => echo().proxy.stats().requests.dropped > 0, { what: 'a dropped request' });
+    await dropsSome('requests');
     expect(old.received).toBe('hello;');
     await echo().proxy.heal();
     await endsAs(old, 'ECONNRESET');
@@ -62,7 +67,7 @@ describe('dropped replies', () => {
     const idle = await echo().greeted();
     echo().proxy.dropReplies();
     harmed.send('a;');
-    await until(() => echo().proxy.stats().replies.dropped > 0, { what: 'a dropped reply' });
+    await dropsSome('replies');
     await echo().proxy.heal();
     await endsAs(harmed, 'ECONNRESET');
     idle.send('b;');
@@ -74,7 +79,7 @@ describe('dropped replies', () => {
     const one = await echo().greeted();
     echo().proxy.dropReplies();
     one.send('lost;');
-    await until(() => echo().proxy.stats().replies.dropped > 0, { what: 'a dropped reply' });
+    await dropsSome('replies');
     await echo().proxy.heal({ reset: false });
     one.send('b;');
     await receives(one, 'hello;b;');
@@ -131,7 +136,7 @@ describe('a black hole', () => {
     const one = await echo().greeted();
     echo().proxy.blackhole();
     one.send('a;');
-    await until(() => echo().proxy.stats().requests.dropped > 0, { what: 'a dropped request' });
+    await dropsSome('requests');
     await echo().proxy.heal();
     await endsAs(one, 'ECONNRESET');
     await echo().greeted();

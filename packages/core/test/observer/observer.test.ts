@@ -103,8 +103,7 @@ describe('an observer', () => {
 
   it('does not take a state of before for the end of a term', async () => {
     const world = new World();
-    const behind = world.connect();
-    const store = alsoShowing(undefined, behind);
+    const store = alsoShowing(undefined, world.connect());
     world.put(TERM, { v: 1, term: '2', memberId: 'm', incarnation: 'i', entry: 'e' });
     world.put(LEADER, leaderRecord(2));
     expect(await viewsBesides('m 2', world, store)).toEqual(['unknown']);
@@ -149,7 +148,6 @@ describe('an observer', () => {
 describe('an older term', () => {
   it('is not shown after a newer one while the store still has that', async () => {
     const world = new World();
-    const behind = world.connect();
     const stale = {
       key: LEADER,
       name: 'leader',
@@ -157,9 +155,8 @@ describe('an older term', () => {
       revision: '1',
       order: 1n,
     };
-    const store = alsoShowing(stale, behind);
     world.put(LEADER, leaderRecord(5));
-    expect(await viewsBesides('m 5', world, store)).toEqual(['unknown']);
+    expect(await viewsBesides('m 5', world, alsoShowing(stale, world.connect()))).toEqual(['unknown']);
   });
 
   it('is shown as termReset when a read confirms that the store has gone back', async () => {
