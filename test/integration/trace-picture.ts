@@ -76,12 +76,11 @@ function rowsOf(spans: readonly TracedSpan[]): readonly Row[] {
   const ordered = spans.toSorted((p, q) => p.startMs - q.startMs || p.endMs - q.endMs);
   const roots = ordered.filter(({ parentId }) => !ids.has(parentId));
   return ['a', 'b', 'c'].flatMap((process) =>
-    roots
-      .filter((span) => span.process === process)
-      .flatMap((span) => [
-        { span, depth: 0 },
-        ...ordered.filter(({ parentId }) => parentId === span.spanId).map((child) => ({ span: child, depth: 1 })),
-      ]),
+    roots.flatMap((span) => {
+      if (span.process !== process) return [];
+      const children = ordered.filter(({ parentId }) => parentId === span.spanId);
+      return [{ span, depth: 0 }, ...children.map((child) => ({ span: child, depth: 1 }))];
+    }),
   );
 }
 

@@ -47,8 +47,8 @@ class Scene {
       .catch(() => {});
   }
 
-  async pass(ms: number): Promise<void> {
-    await this.clock.advance(ms);
+  async pass(forMs: number): Promise<void> {
+    await this.clock.advance(forMs);
   }
 
   /** The spans that have ended, in the order of their starts. */
@@ -97,7 +97,8 @@ function tree(spans: readonly ReadableSpan[]): readonly string[] {
 }
 
 function memberOf({ attributes }: ReadableSpan): string {
-  return String(attributes['incumbent.member'] ?? 'observer');
+  const member = attributes['incumbent.member'];
+  return typeof member === 'string' ? member : 'observer';
 }
 
 function byName(a: string, b: string): number {

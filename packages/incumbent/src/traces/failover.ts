@@ -23,7 +23,7 @@ const SAMPLED = 1;
  * The parent of all spans of a failover. No process creates a span with this id: OpenTelemetry lets
  * nobody choose the id of a span.
  */
-export function failoverParent({ scope, store, namespace, election }: TracedElection, endedTerm: bigint): SpanContext {
+function failoverParent({ scope, store, namespace, election }: TracedElection, endedTerm: bigint): SpanContext {
   const name = JSON.stringify(['incumbent.failover', scope, store, namespace, election, String(endedTerm)]);
   const hash = createHash('sha256').update(name).digest('hex');
   return { traceId: hash.slice(0, 32), spanId: hash.slice(32, 48), traceFlags: SAMPLED, isRemote: true };
