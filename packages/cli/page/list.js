@@ -97,8 +97,9 @@ export class ElectionList {
     requestAnimationFrame(() => {
       this.#isDue = false;
       this.#arrange();
-      this.#draw();
+      // Shows the list if it was empty before: a hidden list has no place to draw at.
       this.#context.changed(this);
+      this.#draw();
     });
   }
 

@@ -39,6 +39,7 @@ import { runPaused } from './run.ts';
 import { runPeers } from './run-peers.ts';
 import { simulations } from './simulation.ts';
 import { serveClients } from './serve.ts';
+import { uiManyElections } from './ui.ts';
 import { zookeeperSilentServer } from './silent-server.ts';
 import { etcdSilentWatch } from './silent-watch.ts';
 import { etcdSingleEndpoint } from './single-endpoint.ts';
@@ -148,6 +149,7 @@ export const checks: readonly Check[] = [
   cronSlots,
   runPeers,
   serveClients,
+  uiManyElections,
   reaperMemory,
   ...simulations,
   peerSimulation,

@@ -141,6 +141,7 @@ describe.runIf(await requireBrowser())('the page of incumbent ui', { timeout: 24
       await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });
       await says('#queue', 'scheduler-2');
       await says('#count-store', 'ok');
+      await says('#rows', 'thumbnailer');
       await page.mouse.click(700, 20);
       await page.screenshot({ path: join(SCREENSHOTS, 'incumbent-ui.png') });
       if (setting('INCUMBENT_PICTURES') === '1') await copyFile(join(SCREENSHOTS, 'incumbent-ui.png'), PICTURE);
