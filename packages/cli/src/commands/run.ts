@@ -5,6 +5,7 @@ import { Option } from 'commander';
 import { addStoreOptions, DURATIONS_HELP, durationOption, examples, ttlOption, type CommandParent } from '../common/options.ts';
 import { parseDuration } from '../common/duration.ts';
 import { parseValue } from '../common/json.ts';
+import { parseSlots } from '../common/slots.ts';
 import { parseHealthAddress } from '../run/health.ts';
 import { run, type RunOptions } from '../run/supervisor.ts';
 
@@ -21,6 +22,12 @@ export function addRun({ root, context, end }: CommandParent): void {
     .option(
       '--member <id>',
       'member id of this process; if it is the same after a restart, the restarted process waits for its former lease to end (default: host name and random characters)',
+    )
+    .addOption(
+      new Option(
+        '--slots <n>',
+        'number of leaders: the program runs on up to n machines, each with a slot from 0 to n - 1; the same everywhere (default: one leader, without a slot)',
+      ).argParser(parseSlots),
     )
     .option('--value <json>', 'value that the leader publishes: JSON, or plain text', parseValue)
     .addOption(ttlOption('how long the store waits for a silent leader before another member may lead'))
@@ -59,6 +66,7 @@ export function addRun({ root, context, end }: CommandParent): void {
       examples(
         'incumbent run --election cron -- ./scheduler --every 1m',
         'incumbent run --election db --ttl 10s --grace 2s --restart -- postgres -D /var/lib/postgres',
+        `incumbent run --election workers --slots 3 -- sh -c './worker --shard "$INCUMBENT_SLOT"'`,
         `incumbent run --election backup --once -- sh -c 'pg_dump app | upload --term "$INCUMBENT_TERM"'`,
       ),
     )
@@ -71,6 +79,8 @@ The program:
   It has INCUMBENT_TERM, INCUMBENT_ELECTION and INCUMBENT_MEMBER in its environment, and the standard
   streams of run. Send the term with every write, and let the receiver reject lower terms: this
   stops late writes of a machine that was paused or cut off from the network.
+  With --slots, it also has INCUMBENT_SLOT. The terms of different slots are independent, and slot 0
+  of the election workers is the election workers.0 of the other commands.
 
 When leadership ends:
   The program's process group gets SIGTERM and, after the grace, SIGKILL. It is gone before another

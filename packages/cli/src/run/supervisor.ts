@@ -5,8 +5,9 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { Member, type Election, type Leadership, type Store } from '@incumbent/core';
+import { Member, type Leadership, type Store } from '@incumbent/core';
 import { reaper } from '@incumbent/reaper';
+import { SlotElection } from 'incumbent';
 import { Monitor } from 'incumbent/monitor';
 
 import { CliError, Exit, toCliError, usageError } from '../exit.ts';
@@ -24,6 +25,7 @@ import { runTiming, type RunTiming } from './timing.ts';
 export interface RunOptions extends StoreOptions {
   readonly election: string;
   readonly member?: string;
+  readonly slots?: number;
   readonly value?: unknown;
   readonly ttl?: number;
   readonly grace?: number;
@@ -66,6 +68,20 @@ export async function run(command: readonly string[], options: RunOptions, conte
 function verbosityOf({ quiet, verbose }: RunOptions): Verbosity {
   if (quiet === true) return 'quiet';
   return verbose === true ? 'verbose' : 'normal';
+}
+
+function slotOf(leadership: (Leadership & { readonly slot?: number }) | undefined): number | null {
+  return leadership?.slot ?? null;
+}
+
+/** What this command uses of an election, with slots or without. */
+interface Contest {
+  readonly name: string;
+  readonly leadership: Leadership | undefined;
+  lead<T>(
+    work: (leadership: Leadership & { readonly slot?: number }) => Promise<T>,
+    options: { signal: AbortSignal },
+  ): Promise<T | undefined>;
 }
 
 class Supervisor {
@@ -130,7 +146,7 @@ class Supervisor {
   }
 
   async #runOnStore(store: Store): Promise<number> {
-    const { ttl, grace, member: memberId = newMemberId(), election: name, value, acceptWeakStore } = this.#options;
+    const { ttl, grace, member: memberId = newMemberId(), election: name, slots, value, acceptWeakStore } = this.#options;
     const timing = runTiming(ttl, grace, store);
     const { ttlMs, drainMs } = timing;
     using monitor = new Monitor();
@@ -138,7 +154,8 @@ class Supervisor {
     let health: HealthServer | undefined;
     try {
       const weak = acceptWeakStore === undefined ? {} : { acceptWeakStore };
-      const election = member.election(name, { value, ...weak });
+      const election: Contest =
+        slots === undefined ? member.election(name, { value, ...weak }) : new SlotElection(member, name, { slots, value, ...weak });
       health = await this.#startHealth(monitor, member, election);
       this.#log.campaigning(name, memberId, store.name);
       return await this.#campaignRepeatedly(election, timing);
@@ -148,7 +165,7 @@ class Supervisor {
     }
   }
 
-  async #startHealth(monitor: Monitor, member: Member, election: Election): Promise<HealthServer | undefined> {
+  async #startHealth(monitor: Monitor, member: Member, election: Contest): Promise<HealthServer | undefined> {
     const { healthPort } = this.#options;
     if (healthPort === undefined) return undefined;
     const facts = (): Readonly<Record<string, unknown>> => ({
@@ -156,13 +173,14 @@ class Supervisor {
       member: member.memberId,
       leads: election.leadership !== undefined,
       term: election.leadership?.term ?? null,
+      ...(this.#options.slots === undefined ? {} : { slot: slotOf(election.leadership) }),
       validForMs: Math.round(election.leadership?.remainingMs() ?? 0),
       programRuns: this.#isProgramRunning,
     });
     return startHealthServer(healthPort, pagesOf(monitor, member, facts));
   }
 
-  async #campaignRepeatedly(election: Election, timing: RunTiming): Promise<number> {
+  async #campaignRepeatedly(election: Contest, timing: RunTiming): Promise<number> {
     for (let delayMs = FIRST_RESTART_MS; ; delayMs = Math.min(delayMs * 2, LONGEST_RESTART_MS)) {
       const startedAt = performance.now();
       const end = await this.#campaignOnce(election, timing);
@@ -181,7 +199,7 @@ class Supervisor {
    * Campaigns until a program has ended by itself. Undefined if a signal came before a program
    * started.
    */
-  async #campaignOnce(election: Election, timing: RunTiming): Promise<ProgramEnd | 'lost' | undefined> {
+  async #campaignOnce(election: Contest, timing: RunTiming): Promise<ProgramEnd | 'lost' | undefined> {
     this.#outcome = undefined;
     try {
       return await election.lead((leadership) => this.#runProgram(leadership, election.name, timing), {
@@ -193,16 +211,17 @@ class Supervisor {
     }
   }
 
-  async #runProgram(leadership: Leadership, election: string, timing: RunTiming): Promise<ProgramEnd> {
+  async #runProgram(leadership: Leadership & { readonly slot?: number }, election: string, timing: RunTiming): Promise<ProgramEnd> {
     const { stopTimeout } = this.#options;
     const { env } = this.#context;
     this.#isProgramRunning = true;
-    this.#log.leading(election, leadership.term, this.#command[0] ?? '');
+    this.#log.leading(leadership.slot === undefined ? election : `${election}.${leadership.slot}`, leadership.term, this.#command[0] ?? '');
     try {
       const end = await runTerm(leadership, {
         command: this.#command,
         env,
         election,
+        slot: leadership.slot,
         timing,
         stopTimeoutMs: stopTimeout,
         signals: this.#signals,

@@ -12,6 +12,8 @@ export interface TermRunOptions {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly election: string;
+  /** The slot of the leadership, if the election has slots. */
+  readonly slot: number | undefined;
   readonly timing: RunTiming;
   /**
    * Time between a SIGTERM or SIGINT that was passed on and SIGKILL, in ms. This process leads
@@ -30,12 +32,14 @@ export interface TermRunOptions {
  * grace, SIGKILL. Rejects with a `CliError` if the program cannot be started.
  */
 export async function runTerm(leadership: Leadership, options: TermRunOptions): Promise<ProgramEnd> {
-  const { command, election, signals, stopTimeoutMs, timing, log } = options;
+  const { command, election, slot, signals, stopTimeoutMs, timing, log } = options;
   const env = {
     ...options.env,
     INCUMBENT_TERM: String(leadership.term),
     INCUMBENT_ELECTION: election,
     INCUMBENT_MEMBER: leadership.memberId,
+    // An outer run may have set it.
+    INCUMBENT_SLOT: slot === undefined ? undefined : String(slot),
   };
   const group = new ProcessGroup(command, env);
   const release = group.id === undefined ? undefined : options.bindGroup(group.id);

@@ -17,7 +17,7 @@ const args = process.argv.slice(2);
 const has = (word: string): boolean => args.includes(word);
 const after = (word: string): string | undefined => (has(word) ? args[args.indexOf(word) + 1] : undefined);
 
-const { INCUMBENT_TERM: term, INCUMBENT_ELECTION: election, INCUMBENT_MEMBER: member } = process.env;
+const { INCUMBENT_TERM: term, INCUMBENT_ELECTION: election, INCUMBENT_MEMBER: member, INCUMBENT_SLOT: slot } = process.env;
 const who = after('as') ?? 'program';
 
 for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGQUIT'] as const) {
@@ -37,7 +37,7 @@ if (has('child') || has('leaves')) {
   child.unref();
 }
 // One event with the environment and the arguments, so that a test sees them together.
-emit('started', { pid: process.pid, who, term, election, member, args });
+emit('started', { pid: process.pid, who, term, election, member, slot, args });
 process.send?.('started');
 process.disconnect?.();
 
