@@ -54,6 +54,7 @@ const SECTIONS: readonly Section[] = [
       'etcd',
       'zookeeper',
       'consul',
+      'kubernetes',
       'postgres',
       'redis',
       'memory',

@@ -36,6 +36,8 @@ export { openFirst, type OpenFirstOptions } from './connect/open-first.ts';
 export { connectSocket, type Connect, freeChunk, FREED_CHUNK_BYTES, type SocketOptions } from './connect/socket.ts';
 export { certificatesOf, checkTls, readsFiles, type Pem, type PemFile, type TlsOptions } from './connect/tls.ts';
 export { judgeNotConnected, type NotConnected, type NotConnectedReason } from './errors/not-connected.ts';
+export { LeaseObserver, type ObservedStore } from './observed-leases/lease-observer.ts';
+export { ObservedLease, type Sight } from './observed-leases/observed-lease.ts';
 export { type MissingPermission, namingGrant, withGrant } from './errors/permission.ts';
 export {
   checkSwapSize,

@@ -14,6 +14,11 @@ export type Setting =
   /** A container image with `etcd` and `etcdctl`, instead of one built here. */
   | 'INCUMBENT_ETCD_IMAGE'
   /**
+   * The address of a Kubernetes API server, through a proxy that authenticates: `http://127.0.0.1:8001`, as
+   * `kubectl proxy` has it. Tests use its namespace `default`.
+   */
+  | 'INCUMBENT_TEST_KUBERNETES'
+  /**
    * The address of a PostgreSQL whose schemas and tables tests may create and drop:
    * `postgres://user@127.0.0.1:5432/database`.
    */
