@@ -13,7 +13,7 @@ import { fields, textFields } from '../src/objects/json.ts';
 import { openDoor } from './door.ts';
 
 /** Stands in for the ConfigMap, which the server for tests does not have. */
-export const KEYS: KeysResource = { apiVersion: `${KEYS_GROUP}/v1`, kind: 'ConfigMap', plural: 'configmaps' };
+const KEYS: KeysResource = { apiVersion: `${KEYS_GROUP}/v1`, kind: 'ConfigMap', plural: 'configmaps' };
 
 /** The shortest wait, so that the cases end early. */
 const WATCH_MS = 1_000;

@@ -16,7 +16,7 @@ import { keysName, keysPath, LABEL, type Names } from '../names.ts';
 import { Draft, Snapshot } from './snapshot.ts';
 
 /** What a change did to a draft. */
-export interface Applied<T> {
+interface Applied<T> {
   readonly result: T;
   /** Whether the result is only true of a state that is no older than the call. */
   readonly needsFresh: boolean;

@@ -28,12 +28,6 @@ export function text(object: Fields, name: string): string {
   throw malformed(`"${name}" is not text`);
 }
 
-export function list(object: Fields, name: string): readonly unknown[] {
-  const value = object[name] ?? [];
-  if (Array.isArray(value)) return value;
-  throw malformed(`"${name}" is not a list`);
-}
-
 /** The fields that are text. Others are left out. */
 export function textFields(object: Fields): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(object).filter((field): field is [string, string] => typeof field[1] === 'string'));
