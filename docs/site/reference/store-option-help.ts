@@ -254,8 +254,8 @@ export const redisOptions: OptionTable<RedisOptions> = {
   endpoints: {
     ...endpoints(6379),
     meaning:
-      'A server and its replicas, or servers of a cluster, of which one is enough. Each is `host` ' +
-      'or `host:port`. The default port is 6379. Left out with `sentinel`.',
+      'A server and its replicas, or servers of a cluster, of which one is enough. Each is ' +
+      '`host` or `host:port`. The default port is 6379. Left out with `sentinel`.',
   },
   sentinel: {
     type: 'SentinelOptions',

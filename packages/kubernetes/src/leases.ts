@@ -1,6 +1,6 @@
 /**
  * Leases are `Lease` objects. The API server ends none, so the processes that depend on a lease
- * time it: see decision record 0060. A renewal and the end of a lease are conditional changes of one
+ * time it: see decision record 0063. A renewal and the end of a lease are conditional changes of one
  * object, so exactly one of them wins.
  */
 

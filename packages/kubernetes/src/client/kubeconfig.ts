@@ -1,7 +1,7 @@
 /**
  * A context of a kubeconfig, read by `@kubernetes/client-node`: certificates, tokens, exec plug-ins
  * and OpenID Connect. Loaded only when a context is used, because the package is large: see decision
- * record 0059.
+ * record 0062.
  */
 
 import type { RequestOptions } from 'node:https';

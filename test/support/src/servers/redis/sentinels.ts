@@ -146,7 +146,9 @@ class SentinelGroup implements RedisSentinels {
       );
       const usable = replicas?.match(/^flags\nslave$/gm)?.length ?? 0;
       const online = replicas?.match(/^master-link-status\nok$/gm)?.length ?? 0;
-      return /^OK 3 usable/.test(quorum ?? '') && usable === SIZE - 1 && online === SIZE - 1 && /^flags\nmaster$/m.test(primary ?? '');
+      return (
+        (quorum ?? '').startsWith('OK 3 usable') && usable === SIZE - 1 && online === SIZE - 1 && /^flags\nmaster$/m.test(primary ?? '')
+      );
     };
     for (const sentinel of this.sentinels)
       await until(() => isSettled(sentinel), { what: `the Sentinel at ${sentinel.url} knows all servers`, withinMs: SETTLED_MS });
