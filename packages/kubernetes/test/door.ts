@@ -1,9 +1,9 @@
-import { createServer, type Socket } from 'node:net';
+import { connect as connectPlainly, createServer, type Socket } from 'node:net';
 import { once } from 'node:events';
-import { pipeline, Transform } from 'node:stream';
+import { Transform } from 'node:stream';
 import { connect } from 'node:tls';
 
-/** A door to a server with TLS, for clients without it. */
+/** A door to a server, for clients without TLS. */
 export interface Door {
   readonly url: string;
   /**
@@ -15,20 +15,23 @@ export interface Door {
   close(): Promise<void>;
 }
 
-export async function openDoor(target: string, ca: string): Promise<Door> {
+/** `ca`: the authority of the server's certificate, in PEM. Absent without TLS. */
+export async function openDoor(target: string, ca?: string): Promise<Door> {
   const { hostname: host, port } = new URL(target);
   const open = new Set<Socket>();
   let isDropping = false;
   const server = createServer((client) => {
-    const secure = connect({ host, port: Number(port), ca, ALPNProtocols: ['http/1.1'] });
-    for (const socket of [client, secure]) {
+    const to = { host, port: Number(port) };
+    const onward = ca === undefined ? connectPlainly(to) : connect({ ...to, ca, ALPNProtocols: ['http/1.1'] });
+    for (const socket of [client, onward]) {
       open.add(socket);
       socket.on('error', () => {}).once('close', () => open.delete(socket));
     }
     // A reset on one side is one on the other.
-    client.once('close', () => secure.destroy());
-    secure.once('close', () => client.resetAndDestroy());
-    pipeline(client, secure, () => {});
+    client.once('close', () => onward.destroy());
+    onward.once('close', () => client.resetAndDestroy());
+    // Both ends are closed above, so `pipeline` would only add its listeners, more than Node expects.
+    client.pipe(onward);
     let isWrite = false;
     client.on('data', (chunk: Buffer) => {
       const [method] = /^(?:GET|PUT|POST|DELETE) /.exec(chunk.toString('latin1', 0, 8)) ?? [];
@@ -42,7 +45,7 @@ export async function openDoor(target: string, ca: string): Promise<Door> {
         done();
       },
     });
-    pipeline(secure, replies, client, () => {});
+    onward.pipe(replies).pipe(client);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -3,7 +3,7 @@
 import type { FaultyClient, Operator, StoreHarness, UseHarness } from '@incumbent/conformance';
 import { systemClock, type Key, type LeaseId, type Store } from '@incumbent/core';
 import { connectSocket } from '@incumbent/network';
-import { KEYS_GROUP, type KubernetesServer } from '@incumbent/test-support';
+import { KEYS_GROUP } from '@incumbent/test-support';
 import { type CaseResources, harnessOf, proxyFaults } from '@incumbent/test-support/conformance-harness';
 
 import { dataName, readKeys, writeEntry } from '../src/keys/codec.ts';
@@ -18,16 +18,26 @@ const KEYS: KeysResource = { apiVersion: `${KEYS_GROUP}/v1`, kind: 'ConfigMap', 
 /** The shortest wait, so that the cases end early. */
 const WATCH_MS = 1_000;
 
-export function kubernetesHarness(server: () => KubernetesServer): UseHarness {
+/** What the cases need of an API server, be it real or not. */
+export interface ApiServer {
+  readonly url: string;
+  /** The authority of the server's certificate, in PEM. Absent without TLS. */
+  readonly ca?: string;
+  readonly tokens: { readonly admin: string };
+  /** Sends one request as the administrator. */
+  call(method: string, path: string, body?: unknown): Promise<{ readonly status: number; readonly body: unknown }>;
+}
+
+export function kubernetesHarness(server: () => ApiServer): UseHarness {
   return harnessOf((resources) => new KubernetesCase(server(), resources).harness());
 }
 
 class KubernetesCase {
-  readonly #server: KubernetesServer;
+  readonly #server: ApiServer;
   readonly #resources: CaseResources;
   readonly #names: Names;
 
-  constructor(server: KubernetesServer, resources: CaseResources) {
+  constructor(server: ApiServer, resources: CaseResources) {
     this.#server = server;
     this.#resources = resources;
     this.#names = { namespace: 'default', prefix: resources.namespace, keys: KEYS };
@@ -49,7 +59,7 @@ class KubernetesCase {
     const store = await openKubernetes({
       server,
       token: tokens.admin,
-      ...(server.startsWith('https:') ? { tls: { ca } } : {}),
+      ...(server.startsWith('https:') && ca !== undefined ? { tls: { ca } } : {}),
       namespace: this.#names.namespace,
       prefix: this.#names.prefix,
       keysResource: KEYS,
