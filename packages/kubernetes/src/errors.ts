@@ -69,6 +69,11 @@ function judgeStatus(status: number, reason: string): Verdict {
   return ['STORE_FAILED', 'refused'];
 }
 
+/** Whether the server may have applied a request that was sent, or may still do so. */
+export function mayBeApplied(error: unknown): boolean {
+  return !(error instanceof ExchangeError) || judge(error)[1] === 'unknown';
+}
+
 /** Whether a watch must begin anew because its resourceVersion is too old (410). */
 export function isExpiredVersion(error: unknown): boolean {
   return error instanceof ExchangeError && error.failure.kind === 'status' && error.failure.status === 410;

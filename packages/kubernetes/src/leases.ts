@@ -10,8 +10,9 @@ import type { Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal } from '@incu
 import { momentOf } from '@incumbent/core/adapter';
 import { type AttemptOptions, type CallTime, leaseGone, LeaseObserver, type ObservedStore, type Sight } from '@incumbent/network';
 
-import type { Client } from './client/client.ts';
-import { afterWriting } from './errors.ts';
+import { AbandonedLeases } from './abandoned-leases.ts';
+import type { Client, Response } from './client/client.ts';
+import { afterWriting, mayBeApplied } from './errors.ts';
 import { LeaseWatches } from './lease-watches.ts';
 import type { KeyObject } from './keys/key-object.ts';
 import { LABEL, leaseIdOf, leasesPath, newLeaseName, readLeaseId, type LeaseName, type Names } from './names.ts';
@@ -27,6 +28,8 @@ const BACKGROUND_TIMEOUT_MS = 5_000;
 const INTEREST_TTLS = 3;
 /** How long a lease is observed whose ttl is not known yet, in ms. */
 const FIRST_INTEREST_MS = 60_000;
+/** A server may apply a request this long after its client has given up, in ms: its own limit. */
+const LATE_CREATION_MS = 60_000;
 
 const CONFLICT = 409;
 const ABSENT = 404;
@@ -60,13 +63,15 @@ export class Leases {
   readonly #interest = new Map<LeaseId, number>();
   readonly #observer: LeaseObserver;
   readonly #watches: LeaseWatches;
+  readonly #abandoned: AbandonedLeases;
 
   constructor(context: LeaseContext) {
     this.#context = context;
+    this.#abandoned = new AbandonedLeases(context.clock);
     const store: ObservedStore = {
       look: (leases) => this.#look(leases),
-      end: (lease, version) => this.#end(lease, version),
-      forget: (lease) => this.#sweep(lease, this.#background),
+      end: (lease, version) => this.#expire(lease, version),
+      forget: (lease) => this.#forget(lease),
       dependsOn: (lease) => this.#dependsOn(lease),
     };
     this.#observer = new LeaseObserver(context.clock, store);
@@ -74,7 +79,7 @@ export class Leases {
   }
 
   async grant(askedMs: number, { at }: LeaseOptions, time: CallTime): Promise<Lease> {
-    const { client, clock, names } = this.#context;
+    const { clock, names } = this.#context;
     const ttlMs = Math.ceil(askedMs / 1_000) * 1_000;
     const sent = momentOf(clock);
     const now = microTime(sent.wallMs, 0);
@@ -84,7 +89,7 @@ export class Leases {
       metadata: { name: newLeaseName(names), labels: { [LABEL]: names.prefix } },
       spec: { holderIdentity: hostname(), leaseDurationSeconds: ttlMs / 1_000, acquireTime: now, renewTime: now },
     };
-    const response = await client.request({ method: 'POST', path: leasesPath(names), body }, time.left);
+    const response = await this.#create(body, time);
     const object = readLease(response.body);
     const id = leaseIdOf({ name: nameOf(response.body), uid: object.uid });
     this.#own.set(id, { ttlMs, object, sent, renewals: 0, isOver: false });
@@ -113,11 +118,14 @@ export class Leases {
     if (name === undefined) return;
     const own = this.#own.get(lease);
     if (own !== undefined) own.isOver = true;
-    await deleteLease(this.#context.client, this.#context.names, name, undefined, time.left);
     try {
-      await this.#sweep(lease, time.left);
+      await this.#end(name, () => time.left);
     } catch (error) {
-      throw afterWriting(error, 'deletion of the keys');
+      this.#abandoned.add(name.name, async (options) => {
+        await this.#end(name, () => options);
+        return true;
+      });
+      throw error;
     }
   }
 
@@ -162,14 +170,51 @@ export class Leases {
     return this.#own.get(lease)?.isOver === false ? lease : undefined;
   }
 
-  close(): void {
+  /** Ends the leases that nobody uses, as far as the server answers within a short time. */
+  async close(): Promise<void> {
     this.#observer.close();
     this.#watches.close();
     this.#interest.clear();
+    await this.#abandoned.close();
   }
 
   get #background(): AttemptOptions {
     return { timeoutMs: BACKGROUND_TIMEOUT_MS, background: true };
+  }
+
+  /** If the server may create the object although this rejects, the object is deleted later. */
+  async #create(body: Fields, time: CallTime): Promise<Response> {
+    const { client, clock, names } = this.#context;
+    let isSent = false;
+    try {
+      return await client.request({ method: 'POST', path: leasesPath(names), body }, time.left, () => (isSent = true));
+    } catch (error) {
+      const lateAtMs = clock.monotonic() + LATE_CREATION_MS;
+      const name = { name: nameOf(body), uid: undefined };
+      if (isSent && mayBeApplied(error))
+        this.#abandoned.add(name.name, async (options) => {
+          const isDeleted = await deleteLease(client, names, name, undefined, options);
+          return isDeleted || clock.monotonic() >= lateAtMs;
+        });
+      throw error;
+    }
+  }
+
+  /**
+   * Deletes the keys of the lease, and then the lease. In this order, the keys are gone also if only
+   * the first request arrives. Another process may bind a key to the lease in between, so the keys
+   * are checked once more.
+   */
+  async #end(name: LeaseName, left: () => AttemptOptions): Promise<void> {
+    const { client, names } = this.#context;
+    const lease = leaseIdOf(name);
+    await this.#deleteKeys(lease, left());
+    try {
+      await deleteLease(client, names, name, undefined, left());
+      await this.#sweep(lease, left());
+    } catch (error) {
+      throw afterWriting(error, 'revocation');
+    }
   }
 
   /** Undefined if the lease is certainly gone. */
@@ -219,16 +264,28 @@ export class Leases {
     );
   }
 
-  async #end(lease: LeaseId, version: string): Promise<void> {
+  async #expire(lease: LeaseId, version: string): Promise<void> {
     const name = readLeaseId(lease);
     const [, resourceVersion] = version.split(' ');
     if (name === undefined || resourceVersion === undefined) return;
     await deleteLease(this.#context.client, this.#context.names, name, resourceVersion, this.#background);
   }
 
+  /** For a lease that another process or an operator has ended. */
+  async #forget(lease: LeaseId): Promise<void> {
+    const own = this.#own.get(lease);
+    // Before the keys disappear, so that nothing is bound to the lease any more.
+    if (own !== undefined) own.isOver = true;
+    await this.#sweep(lease, this.#background);
+  }
+
+  async #deleteKeys(lease: LeaseId, options: AttemptOptions): Promise<void> {
+    await this.#context.keys.change((draft) => ({ result: draft.deleteBoundTo(lease), needsFresh: false }), options);
+  }
+
   /** Deletes the keys of a lease that is certainly gone. */
   async #sweep(lease: LeaseId, options: AttemptOptions): Promise<void> {
-    await this.#context.keys.change((draft) => ({ result: draft.deleteBoundTo(lease), needsFresh: false }), options);
+    await this.#deleteKeys(lease, options);
     this.#own.delete(lease);
     this.#interest.delete(lease);
     this.#observer.drop(lease);
@@ -254,19 +311,21 @@ export class Leases {
 }
 
 /**
- * Deletes the object, if it has this uid and, if given, this version. Resolves also if it has
- * others or is gone.
+ * Deletes the object, if it has this uid and this version, where they are given. Resolves also if it
+ * has others or is gone, then with false.
  */
 export async function deleteLease(
   client: Client,
   names: Names,
-  { name, uid }: LeaseName,
+  { name, uid }: { readonly name: string; readonly uid: string | undefined },
   resourceVersion: string | undefined,
   options: AttemptOptions,
-): Promise<void> {
-  const preconditions = { uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+): Promise<boolean> {
+  const preconditions = { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions };
-  await client.request({ method: 'DELETE', path: `${leasesPath(names)}/${name}`, body, accept: [CONFLICT, ABSENT] }, options);
+  const path = `${leasesPath(names)}/${name}`;
+  const { status } = await client.request({ method: 'DELETE', path, body, accept: [CONFLICT, ABSENT] }, options);
+  return status < 300;
 }
 
 /** The uid and the resourceVersion in the metadata are both preconditions. */

@@ -160,7 +160,7 @@ export class KubernetesStore implements Store {
 
   async #close(): Promise<void> {
     this.#hub.close();
-    this.#leases.close();
+    await this.#leases.close();
     await this.#client.close();
   }
 

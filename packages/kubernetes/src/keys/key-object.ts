@@ -121,7 +121,7 @@ export class KeyObject {
     for (;;) {
       if (snapshot === undefined) {
         // Counts as sent, although it changes nothing: the outcome of a call is never less than true.
-        snapshot = await this.#get(options, () => markSent(batch, true));
+        snapshot = await this.#get(options, () => markAll(batch, true));
         isFresh = true;
       }
       const draft = new Draft(snapshot);
@@ -153,9 +153,9 @@ export class KeyObject {
     const data = draft.data();
     checkSize(data);
     this.#latest = undefined;
-    const { status, body } = await this.#send(base, data, options, () => markSent(batch, true));
+    const { status, body } = await this.#send(base, data, options, () => markAll(batch, true));
     if (status === CONFLICT || status === ABSENT) {
-      markSent(batch, false);
+      markAll(batch, false);
       return undefined;
     }
     const snapshot = Snapshot.of(body);
@@ -204,7 +204,7 @@ function appliedTo(draft: Draft, { apply, reject }: Pending): readonly ReturnTyp
   }
 }
 
-function markSent(batch: readonly Pending[], isSent: boolean): void {
+function markAll(batch: readonly Pending[], isSent: boolean): void {
   for (const { attempt } of batch) attempt.sent = isSent;
 }
 

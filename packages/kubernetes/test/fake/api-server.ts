@@ -20,7 +20,9 @@ export interface FakeRequest {
 }
 
 /** Undefined: the server answers as ever. 'silent': never. 'reset': the connection closes instead. */
-export type Intervene = (request: FakeRequest) => Answer | { readonly status: number; readonly text: string } | 'silent' | 'reset' | undefined;
+export type Intervene = (
+  request: FakeRequest,
+) => Answer | { readonly status: number; readonly text: string } | 'silent' | 'reset' | undefined;
 
 export class FakeApiServer implements AsyncDisposable {
   readonly objects = new Objects();
@@ -77,6 +79,11 @@ export class FakeApiServer implements AsyncDisposable {
   #authenticate(authorization: string | undefined): Answer | undefined {
     if (authorization === undefined) return failure(403, 'Forbidden', 'system:anonymous may not do this');
     return authorization === `Bearer ${this.tokens.admin}` ? undefined : failure(401, 'Unauthorized', 'Unauthorized');
+  }
+
+  /** Applies a request whose answer nobody gets. */
+  apply(request: FakeRequest): void {
+    this.#answer(request);
   }
 
   #answer({ method, path, query, body }: FakeRequest): Answer {

@@ -14,7 +14,7 @@ export async function callApi(
 ): Promise<ApiAnswer> {
   const response = await fetch(new URL(path, url), {
     method,
-    headers: { 'authorization': `Bearer ${token}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const answer: unknown = await response.json();

@@ -43,7 +43,10 @@ export class Objects {
   }
 
   list(collection: string, matches: (object: Fields) => boolean): Answer {
-    return { status: 200, body: { kind: 'List', metadata: { resourceVersion: String(this.#version) }, items: this.#in(collection, matches) } };
+    return {
+      status: 200,
+      body: { kind: 'List', metadata: { resourceVersion: String(this.#version) }, items: this.#in(collection, matches) },
+    };
   }
 
   create(collection: string, body: Fields): Answer {
@@ -67,7 +70,8 @@ export class Objects {
     const { resourceVersion: _, ...metadata } = fields(body['metadata']);
     const { resourceVersion: before, ...had } = fields(current['metadata']);
     // An update that changes nothing is no change.
-    if (isDeepStrictEqual({ ...current, metadata: had }, { ...body, metadata: { ...had, ...metadata } })) return { status: 200, body: current };
+    if (isDeepStrictEqual({ ...current, metadata: had }, { ...body, metadata: { ...had, ...metadata } }))
+      return { status: 200, body: current };
     const object = { ...body, metadata: { ...had, ...metadata, resourceVersion: this.#next() } };
     this.#put(collection, path, 'MODIFIED', object);
     return { status: 200, body: object };
