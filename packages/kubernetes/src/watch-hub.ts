@@ -55,6 +55,11 @@ export class WatchHub {
   #latest: Snapshot | undefined;
   /** Of the run under way, which ends with its last subscriber. */
   #ended: AbortController | undefined;
+  /**
+   * A version from which the server cannot watch any more. The object may keep its version for hours,
+   * and the server forgets versions after minutes.
+   */
+  #expired: string | undefined;
   /** Ends the watch under way, with the reason why. */
   #restart = new AbortController();
   #isClosed = false;
@@ -140,7 +145,9 @@ export class WatchHub {
 
   async #watchOnce(signal: AbortSignal): Promise<void> {
     const { client, clock, names, watchMs } = this.#options;
-    const version = this.#latest?.identity?.version;
+    const known = this.#latest?.identity?.version;
+    // Without a version, the watch begins with the object as it is, perhaps as it was a little before.
+    const version = known === this.#expired ? undefined : known;
     const query = {
       fieldSelector: `metadata.name=${keysName(names)}`,
       allowWatchBookmarks: 'true',
@@ -157,7 +164,10 @@ export class WatchHub {
       if (clock.monotonic() - beganMs < watchMs / 2) this.#gate.hold();
       else this.#gate.reset();
     } catch (error) {
-      if (isExpiredVersion(error)) return;
+      if (isExpiredVersion(error) && version !== undefined) {
+        this.#expired = version;
+        return;
+      }
       throw error instanceof ExchangeError && error.failure.kind === 'timeout' ? watchSilent(watchMs + LATE_MS) : error;
     } finally {
       for (const cancel of cancels) cancel();

@@ -3,7 +3,7 @@
  * the observers' clocks end leases.
  */
 
-import { electionCases, runCases, storeCases } from '@incumbent/conformance';
+import { runCases, storeCases } from '@incumbent/conformance';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 
 import { FakeApiServer } from './fake/api-server.ts';
@@ -22,5 +22,4 @@ describe('a fake API server', () => {
   });
   // The cases are concurrent because each has its own namespace, and waits most of the time.
   runCases(storeCases, useHarness, { describe, it: it.concurrent });
-  runCases(electionCases, useHarness, { describe, it: it.concurrent });
 });

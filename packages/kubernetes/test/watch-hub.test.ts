@@ -1,0 +1,39 @@
+/** Real time: the store talks to a server over sockets. No test waits for a time to pass. */
+
+import type { Entry } from '@incumbent/core';
+import { until } from '@incumbent/test-support';
+import { expect, it } from 'vitest';
+
+import { openKubernetes } from '../src/index.ts';
+import { FakeApiServer, type FakeRequest } from './fake/api-server.ts';
+
+const KEYS = { apiVersion: 'test.example/v1', kind: 'ConfigMap', plural: 'configmaps' };
+
+const isKeyWatch = ({ path, query }: FakeRequest): boolean => path.endsWith('/configmaps') && query.get('watch') === 'true';
+
+it('a watch whose version has expired goes on from the present state, without a storm of requests', async () => {
+  await using server = await FakeApiServer.start();
+  const address = { server: server.url, token: server.tokens.admin, keysResource: KEYS };
+  await using store = await openKubernetes({ ...address, watchMs: 1_000 });
+  await using other = await openKubernetes(address);
+  const swap = await store.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array([1]) }]);
+  const [revision = ''] = swap.swapped ? swap.revisions : [];
+  const seen: (Entry | undefined)[] = [];
+  const end = new AbortController();
+  const watching = (async () => {
+    for await (const entry of store.watch('a', { signal: end.signal })) seen.push(entry);
+  })();
+  await until(() => server.requests.some(isKeyWatch), { what: 'the first watch begins' });
+  // Another object changes, so that the version of the keys is too old after the compaction.
+  await server.call('POST', '/apis/test.example/v1/namespaces/default/configmaps', { kind: 'ConfigMap', metadata: { name: 'other' } });
+  server.objects.compact();
+  const before = server.requests.length;
+  const isAnew = (request: FakeRequest): boolean => isKeyWatch(request) && !request.query.has('resourceVersion');
+  await until(() => server.requests.slice(before).some(isAnew), { what: 'a watch without a version' });
+  // The watch that ended, the one that is refused, the one without a version, and their reads.
+  expect(server.requests.length - before).toBeLessThan(10);
+  await other.compareAndSwap([{ key: 'a', expect: revision, put: new Uint8Array([2]) }]);
+  await until(() => seen.at(-1)?.value[0] === 2, { what: 'the watch shows the change' });
+  end.abort();
+  await watching;
+});
