@@ -34,7 +34,7 @@ export async function cached(name: string, fill: (folder: string) => Promise<voi
   }
 }
 
-async function exists(path: string): Promise<boolean> {
+export async function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,

@@ -27,10 +27,18 @@ const configMaps = definition(KEYS_GROUP, 'configmaps', 'ConfigMap', {
 });
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-const LISTS = [
-  '/apis/coordination.k8s.io/v1/namespaces/default/leases?limit=1',
-  `/apis/${KEYS_GROUP}/v1/namespaces/default/configmaps?limit=1`,
-];
+
+/** An object of each resource, for a first write. */
+const probes = [
+  {
+    collection: '/apis/coordination.k8s.io/v1/namespaces/default/leases',
+    object: { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'probe' }, spec: { leaseDurationSeconds: 1 } },
+  },
+  {
+    collection: `/apis/${KEYS_GROUP}/v1/namespaces/default/configmaps`,
+    object: { apiVersion: `${KEYS_GROUP}/v1`, kind: 'ConfigMap', metadata: { name: 'probe' }, data: {} },
+  },
+] as const;
 
 /** Defines the resources if they are not. Resolves with whether the server serves them by now. */
 export async function serveResources(api: ApiAddress): Promise<boolean> {
@@ -38,8 +46,21 @@ export async function serveResources(api: ApiAddress): Promise<boolean> {
     const { status } = await callApi(api, 'POST', DEFINITIONS, resource);
     if (status !== 201 && status !== 409) return false;
   }
-  const answers = await Promise.all(LISTS.map((list) => callApi(api, 'GET', list)));
-  return answers.every(({ status }) => status === 200);
+  const served = await Promise.all(probes.map((probe) => serves(api, probe)));
+  return served.every(Boolean);
+}
+
+/**
+ * Whether the server lists, writes, watches and deletes objects of the resource. A server that has
+ * just started may refuse some of these while it serves the others.
+ */
+async function serves(api: ApiAddress, { collection, object }: (typeof probes)[number]): Promise<boolean> {
+  if ((await callApi(api, 'GET', `${collection}?limit=1`)).status !== 200) return false;
+  const { status: created } = await callApi(api, 'POST', collection, object);
+  if (created !== 201 && created !== 409) return false;
+  const { status: watched } = await callApi(api, 'GET', `${collection}?watch=true&timeoutSeconds=1`);
+  const { status: deleted } = await callApi(api, 'DELETE', `${collection}/probe`);
+  return watched === 200 && (deleted === 200 || deleted === 404);
 }
 
 function definition(group: string, plural: string, kind: string, properties: object): object {
