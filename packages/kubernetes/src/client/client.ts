@@ -2,13 +2,19 @@
 
 import type { IncomingMessage } from 'node:http';
 
-import { checkCall, withoutSecret } from '@incumbent/core/adapter';
+import { checkCall, Semaphore, withoutSecret } from '@incumbent/core/adapter';
 import { type Attempt, type AttemptOptions, Calls } from '@incumbent/network';
 
 import { readLines, readText } from './body.ts';
 import { Connections, type ConnectionOptions } from './connections.ts';
 import { ExchangeError } from './failure.ts';
 import { fields, parseObject, type Fields } from '../objects/json.ts';
+
+/**
+ * How many requests of one store may be under way, besides watches. Each has a connection to itself,
+ * and to open one costs more than to wait for a request.
+ */
+const MAX_REQUESTS = 16;
 
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -28,6 +34,7 @@ export interface Response {
 export class Client {
   readonly #connections: Connections;
   readonly #calls: Calls;
+  readonly #slots = new Semaphore(MAX_REQUESTS);
   #closing: Promise<void> | undefined;
 
   constructor(options: ConnectionOptions) {
@@ -47,14 +54,7 @@ export class Client {
    */
   request(request: Request, options: AttemptOptions, onSent: () => void = () => {}): Promise<Response> {
     checkCall(options);
-    return this.#calls.run(options, async (attempt) => {
-      const message = await this.#send(request, attempt, onSent);
-      const { statusCode: status = 0 } = message;
-      const text = await attempt.wait(readText(message));
-      if (isSuccess(status)) return { status, body: parseObject(text) };
-      if (request.accept?.includes(status) === true && isStatusObject(text)) return { status, body: parseObject(text) };
-      throw this.#unexpected(status, text);
-    });
+    return this.#calls.run(options, (attempt) => attempt.wait(this.#slots.run(() => this.#exchange(request, attempt, onSent))));
   }
 
   /**
@@ -79,6 +79,17 @@ export class Client {
   async #close(): Promise<void> {
     this.#calls.close();
     await this.#connections.close();
+  }
+
+  async #exchange(request: Request, attempt: Attempt, onSent: () => void): Promise<Response> {
+    // The attempt may have ended while it waited.
+    attempt.signal.throwIfAborted();
+    const message = await this.#send(request, attempt, onSent);
+    const { statusCode: status = 0 } = message;
+    const text = await attempt.wait(readText(message));
+    if (isSuccess(status)) return { status, body: parseObject(text) };
+    if (request.accept?.includes(status) === true && isStatusObject(text)) return { status, body: parseObject(text) };
+    throw this.#unexpected(status, text);
   }
 
   #send({ method, path, query = {}, body }: Request, attempt: Attempt, onSent: () => void): Promise<IncomingMessage> {

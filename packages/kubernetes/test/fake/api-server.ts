@@ -28,6 +28,8 @@ export class FakeApiServer implements AsyncDisposable {
   readonly objects = new Objects();
   readonly requests: FakeRequest[] = [];
   readonly tokens = { admin: 'fake-token' };
+  /** The number of connections that were opened. */
+  connections = 0;
   /** What happens to a request before the server looks at it. */
   intervene: Intervene = () => undefined;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
@@ -35,6 +37,7 @@ export class FakeApiServer implements AsyncDisposable {
 
   static async start(): Promise<FakeApiServer> {
     const fake = new FakeApiServer();
+    fake.#server.on('connection', () => (fake.connections += 1));
     fake.#server.listen(0, '127.0.0.1');
     await once(fake.#server, 'listening');
     const address = fake.#server.address();
