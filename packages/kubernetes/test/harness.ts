@@ -8,15 +8,15 @@ import { type CaseResources, harnessOf, proxyFaults } from '@incumbent/test-supp
 
 import { dataName, readKeys, writeEntry } from '../src/keys/codec.ts';
 import { keysPath, leasesPath, readLeaseId, type KeysResource, type Names } from '../src/names.ts';
-import { openKubernetes } from '../src/index.ts';
+import { openKubernetes, type KubernetesOptions } from '../src/index.ts';
 import { fields, textFields } from '../src/objects/json.ts';
 import { openDoor } from './door.ts';
 
 /** Stands in for the ConfigMap, which the server for tests does not have. */
 const KEYS: KeysResource = { apiVersion: `${KEYS_GROUP}/v1`, kind: 'ConfigMap', plural: 'configmaps' };
 
-/** The shortest wait, so that the cases end early. */
-const WATCH_MS = 1_000;
+/** Of clients whose server becomes silent: the shortest, so that the cases end early. */
+const FAULTY_WATCH_MS = 1_000;
 
 /** What the cases need of an API server, be it real or not. */
 export interface ApiServer {
@@ -54,7 +54,7 @@ class KubernetesCase {
     };
   }
 
-  async #open(server: string): Promise<Store> {
+  async #open(server: string, options: Pick<KubernetesOptions, 'watchMs'> = {}): Promise<Store> {
     const { ca, tokens } = this.#server;
     const store = await openKubernetes({
       server,
@@ -63,7 +63,7 @@ class KubernetesCase {
       namespace: this.#names.namespace,
       prefix: this.#names.prefix,
       keysResource: KEYS,
-      watchMs: WATCH_MS,
+      ...options,
       connect: async (endpoint, signal, tls) =>
         this.#resources.addSocket(await connectSocket(endpoint, { tls, protocols: ['http/1.1'] }, signal)),
     });
@@ -76,8 +76,8 @@ class KubernetesCase {
     this.#resources.afterStores(() => door.close());
     const proxy = await this.#resources.startProxy(door.url);
     return {
-      store: await this.#open(proxy.url),
-      noticesWithinMs: WATCH_MS + 2_500,
+      store: await this.#open(proxy.url, { watchMs: FAULTY_WATCH_MS }),
+      noticesWithinMs: FAULTY_WATCH_MS + 2_500,
       recoversWithinMs: 5_000,
       faults: {
         ...proxyFaults(proxy),
