@@ -1,4 +1,4 @@
-/** Real time: the store talks to a server over sockets. No test waits for a time to pass. */
+/** On sockets, with a fake server in this process. No test waits for a time to pass. */
 
 import { momentOf, systemClock } from '@incumbent/core/adapter';
 import { until } from '@incumbent/test-support';
