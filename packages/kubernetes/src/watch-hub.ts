@@ -134,13 +134,15 @@ export class WatchHub {
     const snapshot = await this.#options.keys.read({ timeoutMs: READ_TIMEOUT_MS, signal, background: true });
     if (signal.aborted) return;
     const present = newcomers.filter((subscriber) => this.#newcomers.delete(subscriber));
-    if (this.#latest !== undefined && !snapshot.isAtLeast(this.#latest)) {
-      // A later state has arrived meanwhile.
-      for (const subscriber of present) this.#show(subscriber, this.#latest);
+    // A later state may have arrived meanwhile.
+    const newest = this.#latest === undefined || snapshot.isAtLeast(this.#latest) ? snapshot : this.#latest;
+    if (!all && newest === this.#latest) {
+      // The others have been shown this state, for example by another newcomer's part in the same read.
+      for (const subscriber of present) this.#show(subscriber, newest);
       return;
     }
     for (const subscriber of present) this.#subscribers.set(subscriber, { leases: new Set() });
-    if (all || snapshot !== this.#latest) this.#showAll(snapshot);
+    this.#showAll(newest);
   }
 
   async #watchOnce(signal: AbortSignal): Promise<void> {

@@ -43,3 +43,12 @@ it('a watch whose version has expired goes on from the present state, without a 
   end.abort();
   await watching;
 });
+
+it('each of several watches that begin at once shows its first state, although they share one read', async () => {
+  await using server = await FakeApiServer.start();
+  await using store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS, watchMs: 600_000 });
+  const firsts = ['a', 'b', 'c'].map(async (key) => {
+    for await (const entry of store.watch(key)) return entry ?? 'absent';
+  });
+  expect(await Promise.all(firsts)).toEqual(['absent', 'absent', 'absent']);
+});
