@@ -22,9 +22,17 @@ interface Section {
 const SECTIONS: readonly Section[] = [
   {
     text: 'Guide',
-    pages: ['README', 'first-election', 'orderly-stop', 'fencing', 'scheduled-jobs', 'processes-and-threads', 'serve', 'ui', 'which-call'].map(
-      (name) => `docs/guide/${name}.md`,
-    ),
+    pages: [
+      'README',
+      'first-election',
+      'orderly-stop',
+      'fencing',
+      'scheduled-jobs',
+      'processes-and-threads',
+      'serve',
+      'ui',
+      'which-call',
+    ].map((name) => `docs/guide/${name}.md`),
     rest: 'docs/guide/',
   },
   {

@@ -13,7 +13,7 @@ import {
   type Renewer,
   type Store,
 } from '@incumbent/core';
-import { checkOneOf, invalidOption } from '@incumbent/core/adapter';
+import { invalidOption } from '@incumbent/core/adapter';
 import { reaper as makeReaper } from '@incumbent/reaper';
 import { printEventsIfAsked, warningLogger } from './warnings.ts';
 import { workerRenewer } from './worker-renewer.ts';
@@ -21,7 +21,7 @@ import { workerRenewer } from './worker-renewer.ts';
 printEventsIfAsked();
 
 /** The options of this package's {@link Member}: those of `@incumbent/core`, with more defaults. */
-export interface MemberOptions extends Omit<CoreMemberOptions, 'reaper' | 'renewer' | 'logger'> {
+export interface MemberOptions extends Omit<CoreMemberOptions, 'reaper' | 'renewIn' | 'logger'> {
   /**
    * Gets the member's events: an object with debug, info, warn and error (pino). Without one, Node
    * warns once per process and election of a lost leadership (`INCUMBENT_LEADERSHIP_LOST`), of work
@@ -43,13 +43,7 @@ export interface MemberOptions extends Omit<CoreMemberOptions, 'reaper' | 'renew
    * PostgreSQL, Redis or SQLite, opened by a URL or by options without functions. Default
    * `'eventLoop'`.
    */
-  readonly renewIn?: 'eventLoop' | 'worker';
-  /**
-   * With `renewIn: 'worker'`: how long the event loop may be blocked until the worker stops
-   * renewing, in ms. A process that hangs then loses its leadership at most this time and a ttl
-   * later. From `ttlMs` to 86,400,000. Default three times the ttl.
-   */
-  readonly maxBlockedMs?: number;
+  readonly renewIn?: 'eventLoop' | 'worker' | Renewer;
 }
 
 /**
@@ -65,8 +59,8 @@ export class Member extends CoreMember {
 function coreOptions(options: MemberOptions): CoreMemberOptions {
   // Core rejects options that are not an object.
   if (typeof options !== 'object' || options === null) return options;
-  const { reaper, renewIn, maxBlockedMs, logger = warningLogger, host = hostname(), ...others } = options;
-  return { ...others, logger, host, ...reaperOption(reaper), ...renewerOption(renewIn, maxBlockedMs) };
+  const { reaper, renewIn, logger = warningLogger, host = hostname(), ...others } = options;
+  return { ...others, logger, host, ...reaperOption(reaper), ...renewInOption(renewIn) };
 }
 
 function reaperOption(reaper: MemberOptions['reaper']): { readonly reaper?: Reaper } {
@@ -74,9 +68,9 @@ function reaperOption(reaper: MemberOptions['reaper']): { readonly reaper?: Reap
   return { reaper: reaper === true ? makeReaper() : reaper };
 }
 
-function renewerOption(renewIn: unknown, maxBlockedMs: number | undefined): { readonly renewer?: Renewer } {
-  const place = checkOneOf('renewIn', renewIn, 'eventLoop', ['eventLoop', 'worker']);
-  if (place === 'worker') return { renewer: workerRenewer(maxBlockedMs) };
-  if (maxBlockedMs !== undefined) throw invalidOption('maxBlockedMs', maxBlockedMs, "left out, or combined with renewIn: 'worker'");
-  return {};
+function renewInOption(renewIn: MemberOptions['renewIn']): { readonly renewIn?: Renewer } {
+  if (renewIn === undefined || renewIn === 'eventLoop') return {};
+  if (renewIn === 'worker') return { renewIn: workerRenewer() };
+  if (typeof renewIn === 'object') return { renewIn };
+  throw invalidOption('renewIn', renewIn, "'eventLoop' or 'worker'");
 }

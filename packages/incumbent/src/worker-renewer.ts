@@ -7,7 +7,7 @@
 import { Worker } from 'node:worker_threads';
 
 import type { LeaseId, RenewedLease, RenewedMember, Renewal, Renewer, RenewerMemberHandle } from '@incumbent/core';
-import { Backoff, checkNumber, invalidOption, moduleBeside, momentOf, systemRandom } from '@incumbent/core/adapter';
+import { Backoff, invalidOption, moduleBeside, momentOf, systemRandom } from '@incumbent/core/adapter';
 
 import type { LeaseMessage, ReadyMessage, WorkerSettings } from './renewer/messages.ts';
 import { now, SharedLease } from './renewer/shared-lease.ts';
@@ -16,29 +16,25 @@ import { now, SharedLease } from './renewer/shared-lease.ts';
 const CHECKS_PER_TTL = 20;
 /** The event loop counts as blocked after so many checks without a beat. */
 const MISSED_BEATS = 3;
-/** The default of `maxBlockedMs`, in ttls. */
-const MAX_BLOCKED_TTLS = 3;
 /** Delay before another worker is started after one has died, in ms: doubled each time. */
 const RESTART_MS = { first: 1_000, longest: 60_000 };
 
 /**
- * The renewer of `renewIn: 'worker'`. `maxBlockedMs`: see the options of the member.
+ * Makes the renewer of `renewIn: 'worker'`.
  *
- * @throws `INVALID_OPTION` when it joins a member, if `maxBlockedMs` is out of range or another
- *   thread cannot renew the store's leases.
+ * @throws `INVALID_OPTION` when it joins a member, if another thread cannot renew the store's leases.
  */
-export function workerRenewer(maxBlockedMs: number | undefined): Renewer {
-  return { join: (member) => new WorkerRenewer(member, settingsFor(member, maxBlockedMs)) };
+export function workerRenewer(): Renewer {
+  return { join: (member) => new WorkerRenewer(member, settingsFor(member)) };
 }
 
-function settingsFor({ store, timing }: RenewedMember, maxBlockedMs: number | undefined): WorkerSettings {
+function settingsFor({ store, timing, maxBlockedMs }: RenewedMember): WorkerSettings {
   const { ttlMs, retryEveryMs, callTimeoutMs } = timing;
   const { revocation, name } = store;
   if (revocation?.renews !== true)
-    throw invalidOption('renewIn', 'worker', `'eventLoop': a worker cannot renew leases of this ${name} store`);
+    throw invalidOption('renewIn', 'worker', `left out, or 'eventLoop': a worker cannot renew leases of this ${name} store`);
   const checkEveryMs = ttlMs / CHECKS_PER_TTL;
-  const max = checkNumber('maxBlockedMs', maxBlockedMs, MAX_BLOCKED_TTLS * ttlMs, { min: ttlMs, max: 86_400_000, why: 'at least ttlMs' });
-  const rules = { blockedAfterMs: MISSED_BEATS * checkEveryMs, maxBlockedMs: max, retryEveryMs, callTimeoutMs };
+  const rules = { blockedAfterMs: MISSED_BEATS * checkEveryMs, maxBlockedMs, retryEveryMs, callTimeoutMs };
   return { module: revocation.module, access: revocation.access, rules, checkEveryMs };
 }
 

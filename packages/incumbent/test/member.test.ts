@@ -32,6 +32,14 @@ describe('a member of the package incumbent', () => {
     expect(() => new Member(store, { reaper: true })).toThrow(/reaper is an object: it must be left out: leases of this memory store/);
   });
 
+  it("refuses renewIn: 'worker' on a store whose leases a worker cannot renew, and other words", async () => {
+    const store = await openMemory();
+    expect(() => new Member(store, { renewIn: 'worker' })).toThrow(/renewIn is .*: a worker cannot renew leases of this memory store/);
+    const wrong: { readonly renewIn: 'worker' } = JSON.parse('{"renewIn":"thread"}');
+    expect(() => new Member(store, wrong)).toThrow(/renewIn is .*: it must be 'eventLoop' or 'worker'/);
+    await new Member(store, { renewIn: 'eventLoop' }).close();
+  });
+
   it('refuses values of other types as reaper and as options', async () => {
     const store = await openMemory();
     const wrong: { readonly reaper: boolean } = JSON.parse('{"reaper":"yes"}');

@@ -246,7 +246,8 @@ const memberOptions: OptionTable<MemberOptions> = {
   rebalanceEveryMs: 'described',
   host: 'shown',
   reaper: 'described',
-  renewer: 'described',
+  renewIn: 'described',
+  maxBlockedMs: 'described',
   logger: 'described',
   clock: 'described',
   random: 'described',
@@ -276,22 +277,18 @@ const electionOptions: OptionTable<ElectionOptions<unknown>> = {
   onEnded: 'described',
 };
 
-const renewalPlace = { renewIn: 'described', maxBlockedMs: 'described' } as const;
-const { renewer: _renewer, ...ownMemberOptions } = memberOptions;
 const leadOptions: OptionTable<LeadOptions> = { signal: 'described', once: 'described', retry: 'described' };
 const leadUrlOptions: OptionTable<LeadUrlOptions> = {
-  ...ownMemberOptions,
-  ...renewalPlace,
+  ...memberOptions,
   ...electionOptions,
   ...leadOptions,
   waitMs: 'described',
   onRetry: 'described',
   stopOn: 'described',
 };
-const { memberId: _id, onDuplicate: _duplicate, rebalanceEveryMs: _rebalance, ...lockMemberOptions } = ownMemberOptions;
+const { memberId: _id, onDuplicate: _duplicate, rebalanceEveryMs: _rebalance, ...lockMemberOptions } = memberOptions;
 const lockOptions: OptionTable<LockOptions> = {
   ...lockMemberOptions,
-  ...renewalPlace,
   acceptWeakStore: 'shown',
   signal: 'described',
   acquireTimeoutMs: 'described',

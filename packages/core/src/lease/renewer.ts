@@ -13,7 +13,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import type { TelemetryFields } from '../base/telemetry.ts';
-import { invalidOption } from '../base/validate.ts';
+import { checkNumber, invalidOption } from '../base/validate.ts';
 import type { LeaseId, Renewal, Store } from '../store/contract.ts';
 import type { Timing } from './timing.ts';
 
@@ -33,6 +33,8 @@ export interface RenewedMember {
   readonly store: Store;
   readonly clock: Clock;
   readonly timing: Timing;
+  /** The longest block of the event loop during which the renewer renews, in ms. */
+  readonly maxBlockedMs: number;
   /**
    * For diagnostics: `renewerReady` when the renewer can renew, `renewerLost` when it no longer
    * can.
@@ -63,12 +65,32 @@ export interface RenewedLease {
   ended(): void;
 }
 
-/** Returns the renewer. Throws `INVALID_OPTION` if it has no function `join`. */
+/**
+ * Returns the option `renewIn`.
+ *
+ * @throws `INVALID_OPTION` if it has no function `join`.
+ */
 export function checkRenewer(renewer: unknown): Renewer | undefined {
   if (renewer === undefined || isRenewer(renewer)) return renewer;
-  throw invalidOption('renewer', renewer, "an object with a function join (the Member of the package incumbent has renewIn: 'worker')");
+  throw invalidOption('renewIn', renewer, "an object with a function join (only the Member of the package incumbent accepts 'worker')");
 }
 
 function isRenewer(value: unknown): value is Renewer {
   return typeof value === 'object' && value !== null && 'join' in value && typeof value.join === 'function';
+}
+
+/** The default of `maxBlockedMs`, in ttls. */
+const MAX_BLOCKED_TTLS = 3;
+const LONGEST_MS = 86_400_000;
+
+/**
+ * Returns the option `maxBlockedMs`, with its default filled in.
+ *
+ * @throws `INVALID_OPTION` if it is out of range, or there is no renewer.
+ */
+export function checkMaxBlocked(maxBlockedMs: unknown, { ttlMs }: Timing, renewer: Renewer | undefined): number {
+  if (renewer === undefined && maxBlockedMs !== undefined)
+    throw invalidOption('maxBlockedMs', maxBlockedMs, "left out, or combined with renewIn: 'worker'");
+  const range = { min: ttlMs, max: Math.max(LONGEST_MS, ttlMs), why: 'at least ttlMs' };
+  return checkNumber('maxBlockedMs', maxBlockedMs, Math.min(MAX_BLOCKED_TTLS * ttlMs, range.max), range);
 }

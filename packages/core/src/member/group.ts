@@ -11,7 +11,7 @@ import { explainDetached } from '../base/methods.ts';
 import type { Cancel } from '../base/clock.ts';
 import { IncumbentError, isIncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
 import { checkFunction, checkKnown } from '../base/validate.ts';
-import { type LeaseSession } from '../lease/session.ts';
+import type { LeaseSession } from '../lease/session.ts';
 import { groupKey } from '../protocol/keys.ts';
 import { readGroup, writeGroup } from '../protocol/record.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';

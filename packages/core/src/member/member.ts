@@ -11,7 +11,7 @@ import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption, invalidT
 import type { ManagedLeadership } from '../leadership/leadership.ts';
 import type { OnDuplicate } from '../lease/member-key.ts';
 import { checkReaper, type Reaper, type ReaperMemberHandle } from '../lease/reaper.ts';
-import { checkRenewer, type Renewer, type RenewerMemberHandle } from '../lease/renewer.ts';
+import { checkMaxBlocked, checkRenewer, type Renewer, type RenewerMemberHandle } from '../lease/renewer.ts';
 import { SessionPool } from '../lease/session-pool.ts';
 import type { LeaseSession } from '../lease/session.ts';
 import { resolveTiming, type Timing, timingOptions, type TimingOptions } from '../lease/timing.ts';
@@ -52,9 +52,15 @@ export interface MemberOptions extends TimingOptions {
   readonly reaper?: Reaper;
   /**
    * Renews this member's leases while the event loop of this process is blocked. The `Member` of
-   * the package `incumbent` makes one for `renewIn: 'worker'`. Default none.
+   * the package `incumbent` makes one for `'worker'`. Default none.
    */
-  readonly renewer?: Renewer;
+  readonly renewIn?: Renewer;
+  /**
+   * With `renewIn`: how long the event loop may be blocked until the renewer stops, in ms. A process
+   * that hangs then loses its leadership at most this time and a ttl later. From `ttlMs` to
+   * 86,400,000. Default three times the ttl.
+   */
+  readonly maxBlockedMs?: number;
   /** Gets the member's events: an object with debug, info, warn and error (pino). Default none. */
   readonly logger?: Logger | undefined;
   /** For tests and simulation. Default `systemClock`. */
@@ -74,7 +80,19 @@ export interface ShutdownOptions {
   readonly timeoutMs?: number;
 }
 
-const known = [...timingOptions, 'memberId', 'onDuplicate', 'host', 'rebalanceEveryMs', 'reaper', 'renewer', 'logger', 'clock', 'random'];
+const known = [
+  ...timingOptions,
+  'memberId',
+  'onDuplicate',
+  'host',
+  'rebalanceEveryMs',
+  'reaper',
+  'renewIn',
+  'maxBlockedMs',
+  'logger',
+  'clock',
+  'random',
+];
 
 function hostOf(host: unknown): { readonly host?: string } {
   if (host === undefined) return {};
@@ -149,7 +167,9 @@ export class Member {
     this.#telemetry = new Telemetry(checkLogger(options.logger), { ...storeFields(store), ...self });
     const facts = { store, clock, timing: this.timing, emit: this.#telemetry.emit.bind(this.#telemetry) };
     this.#reaper = checkReaper(options.reaper)?.join(facts);
-    this.#renewer = checkRenewer(options.renewer)?.join(facts);
+    const renewer = checkRenewer(options.renewIn);
+    const maxBlockedMs = checkMaxBlocked(options.maxBlockedMs, this.timing, renewer);
+    this.#renewer = renewer?.join({ ...facts, maxBlockedMs });
     const origin = { ...hostOf(options.host), startedAt: clock.wall() };
     const helpers = { reaper: this.#reaper, renewer: this.#renewer };
     const common = { store, clock, random, timing: this.timing, telemetry: this.#telemetry, ...helpers };

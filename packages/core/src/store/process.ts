@@ -76,7 +76,11 @@ export function moduleBeside(url: string, name: string): string {
   return url.slice(0, url.lastIndexOf('/') + 1) + name + url.slice(url.lastIndexOf('.'));
 }
 
-/** Loads the function that `Revocation.module` exports. */
+/**
+ * Loads the function that `Revocation.module` exports.
+ *
+ * @throws A `TypeError` if it exports none, and whatever the import rejects with.
+ */
 export async function loadRevoker(module: string): Promise<OpenRevoker> {
   const loaded: unknown = await import(module);
   if (typeof loaded === 'object' && loaded !== null && 'openRevoker' in loaded && isOpenRevoker(loaded.openRevoker))

@@ -37,7 +37,7 @@ function blockable() {
   const { context, world } = unanswered();
   const notes = new Notes();
   const clock = new PausableClock(world.clock);
-  const renewer = notes.join({ store: context.store, clock, timing: context.timing, emit: () => {} });
+  const renewer = notes.join({ store: context.store, clock, timing: context.timing, maxBlockedMs: 30_000, emit: () => {} });
   const session = new LeaseSession({ ...context, clock, renewer }, { id: 'l', ttlMs: TTL_MS, validFrom: momentOf(clock) });
   session.start();
   return { session, notes, world, clock };
@@ -93,7 +93,13 @@ describe('a session with a renewer', () => {
     const scene = new SessionScene();
     const notes = new Notes();
     const { context, world } = scene;
-    const renewer = notes.join({ store: context.store, clock: context.clock, timing: context.timing, emit: () => {} });
+    const renewer = notes.join({
+      store: context.store,
+      clock: context.clock,
+      timing: context.timing,
+      maxBlockedMs: 30_000,
+      emit: () => {},
+    });
     const session = new LeaseSession({ ...context, renewer }, { id: 'l', ttlMs: TTL_MS, validFrom: momentOf(world.clock) });
     session.start();
     await world.pass(TTL_MS);
@@ -109,8 +115,8 @@ describe('a member with a renewer', () => {
   it('adds itself when it is made, has each lease renewed, and closes the renewer', async () => {
     const world = new World();
     const renewer = new Notes();
-    const member = world.member('a', { renewer });
-    expect([renewer.member?.timing.ttlMs, renewer.log]).toEqual([TTL_MS, []]);
+    const member = world.member('a', { renewIn: renewer });
+    expect([renewer.member?.timing.ttlMs, renewer.member?.maxBlockedMs, renewer.log]).toEqual([TTL_MS, 3 * TTL_MS, []]);
     await world.run(member.election(NAME).campaign());
     const [lease] = world.server.leases();
     await world.run(member.close());
@@ -118,10 +124,18 @@ describe('a member with a renewer', () => {
     await world.close();
   });
 
-  it.each([7, {}, { join: 1 }, null])('refuses %o', async (renewer) => {
+  it.each([7, {}, { join: 1 }, null, 'worker'])('refuses %o', async (renewIn) => {
     const world = new World();
-    const wrong: { readonly renewer: Renewer } = JSON.parse(JSON.stringify({ renewer }));
-    expect(() => new Member(world.connect(), wrong)).toThrow(/renewer is .*: it must be an object with a function join/);
+    const wrong: { readonly renewIn: Renewer } = JSON.parse(JSON.stringify({ renewIn }));
+    expect(() => new Member(world.connect(), wrong)).toThrow(/renewIn is .*: it must be an object with a function join/);
+    await world.close();
+  });
+
+  it('refuses a limit below the ttl, and one without a renewer', async () => {
+    const world = new World();
+    const renewIn = new Notes();
+    expect(() => world.member('a', { renewIn, maxBlockedMs: TTL_MS - 1 })).toThrow(/maxBlockedMs is 9999: it must be a number from 10000/);
+    expect(() => world.member('b', { maxBlockedMs: TTL_MS })).toThrow(/maxBlockedMs is 10000: it must be left out/);
     await world.close();
   });
 });

@@ -131,5 +131,4 @@ if (!isJob(job)) throw new TypeError('a worker of the fuzzer was started without
 const found = (await targetsIn(job.file)).find(({ target }) => target.name === job.target);
 if (found === undefined) throw new TypeError(`${job.file} has no target ${job.target}`);
 const result = await new Fuzzer(found.target, job).run();
-// oxlint-disable-next-line unicorn/require-post-message-target-origin -- that is a window's; this is a thread
 parentPort?.postMessage(result);
