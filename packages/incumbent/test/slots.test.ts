@@ -12,7 +12,7 @@ class Scene {
   readonly clock = new ManualClock();
   readonly server = new MemoryServer({ clock: this.clock });
   readonly members = new Map<string, Member>();
-  readonly elections = new Map<string, SlotElection<unknown>>();
+  readonly elections = new Map<string, SlotElection>();
   /** Who works in a slot, from the start of the work to its end. */
   readonly working: { readonly slot: number; readonly memberId: string; readonly term: bigint }[] = [];
   readonly outcomes: unknown[] = [];

@@ -5,7 +5,7 @@ import { Option } from 'commander';
 import { addStoreOptions, DURATIONS_HELP, durationOption, examples, ttlOption, type CommandParent } from '../common/options.ts';
 import { parseDuration } from '../common/duration.ts';
 import { parseValue } from '../common/json.ts';
-import { parseSlots } from '../common/slots.ts';
+import { slotsOption } from '../common/slots.ts';
 import { parseHealthAddress } from '../run/health.ts';
 import { run, type RunOptions } from '../run/supervisor.ts';
 
@@ -23,12 +23,7 @@ export function addRun({ root, context, end }: CommandParent): void {
       '--member <id>',
       'member id of this process; if it is the same after a restart, the restarted process waits for its former lease to end (default: host name and random characters)',
     )
-    .addOption(
-      new Option(
-        '--slots <n>',
-        'number of leaders: the program runs on up to n machines, each with a slot from 0 to n - 1; the same everywhere (default: one leader, without a slot)',
-      ).argParser(parseSlots),
-    )
+    .addOption(slotsOption())
     .option('--value <json>', 'value that the leader publishes: JSON, or plain text', parseValue)
     .addOption(ttlOption('how long the store waits for a silent leader before another member may lead'))
     .addOption(
@@ -58,9 +53,7 @@ export function addRun({ root, context, end }: CommandParent): void {
     .addOption(new Option('-q, --quiet', 'print warnings and errors only').conflicts('verbose'))
     .option('-v, --verbose', 'print every event')
     .passThroughOptions()
-    .addHelpText('after', RUN_HELP)
-    .addHelpText('after', DURATIONS_HELP)
-    .addHelpText('after', RUN_EXIT_CODES)
+    .addHelpText('after', [RUN_HELP, DURATIONS_HELP, RUN_EXIT_CODES].join('\n'))
     .addHelpText(
       'after',
       examples(
