@@ -38,7 +38,8 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
   },
   sessionKept: {
     meaning:
-      'The event loop was blocked past the deadline. The renewer has kept the lease, so no leadership ended.',
+      'The event loop was blocked past the deadline. The renewer has kept the lease, so no ' +
+      'leadership ended.',
     remedy: 'Find what blocks the event loop.',
     fields: '`lease`, `validForMs`',
   },
@@ -208,7 +209,8 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
   },
   renewerReady: {
     meaning:
-      "The worker of `renewIn: 'worker'` runs. It renews the leases while the event loop is blocked.",
+      "The worker of `renewIn: 'worker'` runs. It renews the leases while the event loop is " +
+      'blocked.',
     remedy: 'None.',
     fields: '`thread`',
   },

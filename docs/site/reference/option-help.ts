@@ -160,7 +160,8 @@ export const memberOptions: OptionTable<MemberOptions> = {
     type: "'eventLoop' | 'worker'",
     fallback: "`'eventLoop'`",
     meaning:
-      "With `'worker'`, a worker thread renews the leases while the event loop is blocked. It needs " +
+      "With `'worker'`, a worker thread renews the leases while the event loop is blocked. It " +
+      'needs ' +
       'etcd, PostgreSQL, Redis or SQLite, opened by a URL or by options without functions.',
   },
   maxBlockedMs: {
@@ -168,7 +169,8 @@ export const memberOptions: OptionTable<MemberOptions> = {
     fallback: '3 × `ttlMs`',
     range: '`ttlMs` to 86,400,000',
     meaning:
-      "With `renewIn: 'worker'`: after so long a block of the event loop, in ms, the worker stops renewing.",
+      "With `renewIn: 'worker'`: after so long a block of the event loop, in ms, the worker stops " +
+      'renewing.',
   },
   rebalanceEveryMs: {
     type: 'number',

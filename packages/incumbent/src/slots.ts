@@ -20,6 +20,7 @@ export type SlotLeadership<V = unknown> = Leadership<V> & {
   readonly slot: number;
 };
 
+/** The options of a {@link SlotElection}: those of an election, and the number of slots. */
 export interface SlotOptions<V> extends ElectionOptions<V> {
   /** How many leaders there may be: an integer from 1 to 100. The same for all members. */
   readonly slots: number;

@@ -85,13 +85,13 @@ export interface QueueDocument {
 }
 
 /** `group/NAME`: a row of the list of groups. */
-export interface GroupRow {
+interface GroupRow {
   /** By the last listing. */
   readonly members: number;
 }
 
 /** `members/NAME`: a group that a viewer has opened. */
-export interface MembersDocument {
+interface MembersDocument {
   readonly members: readonly MemberDocument[];
   readonly total: number;
 }
@@ -114,7 +114,7 @@ export interface StoreDocument {
 }
 
 /** `health`: the store as `incumbent doctor` sees it. */
-export interface HealthDocument {
+interface HealthDocument {
   /** Absent before the first check has ended. */
   readonly checkedAt?: number;
   readonly running: boolean;

@@ -28,7 +28,7 @@ const LIST_AGAIN_MS = 2_000;
 /** A slow listing is repeated after this many times its duration, so that the store is mostly idle. */
 const REST_AFTER_LIST = 20;
 /** The most elections that are watched. The others are counted only. */
-export const MAX_ELECTIONS = 20_000;
+const MAX_ELECTIONS = 20_000;
 /** How many watches are begun at a time, and how long the next ones wait for their first answers, in ms. */
 const BEGIN_AT_ONCE = 250;
 const BEGIN_WITHIN_MS = 1_000;

@@ -1,7 +1,7 @@
 /**
  * The trace of one failover. Its id is a hash of what the processes know without communication: the
  * election and the term that has ended. So the spans of the former leader, the next leader and the
- * observers are in one trace (docs/decisions/0066-failover-traces.md).
+ * observers are in one trace (docs/decisions/0064-failover-traces.md).
  */
 
 import { createHash } from 'node:crypto';
