@@ -4,7 +4,7 @@
  * the worker sends nothing.
  */
 
-import { Worker } from 'node:worker_threads';
+import { Worker, type WorkerOptions } from 'node:worker_threads';
 
 import type { LeaseId, RenewedLease, RenewedMember, Renewal, Renewer, RenewerMemberHandle } from '@incumbent/core';
 import { Backoff, invalidOption, moduleBeside, momentOf, systemRandom } from '@incumbent/core/adapter';
@@ -36,6 +36,14 @@ function settingsFor({ store, timing, maxBlockedMs }: RenewedMember): WorkerSett
   const checkEveryMs = ttlMs / CHECKS_PER_TTL;
   const rules = { blockedAfterMs: MISSED_BEATS * checkEveryMs, maxBlockedMs, retryEveryMs, callTimeoutMs };
   return { module: revocation.module, access: revocation.access, rules, checkEveryMs };
+}
+
+/**
+ * A worker inherits the options of the process. It cannot start with `--input-type`, which is for
+ * code on the command line only, so it then starts without any.
+ */
+function ownOptions(): WorkerOptions {
+  return process.execArgv.some((option) => option.startsWith('--input-type')) ? { execArgv: [] } : {};
 }
 
 /** One worker for one member. It starts with the first lease, and again if it dies. */
@@ -91,7 +99,7 @@ class WorkerRenewer implements RenewerMemberHandle {
     this.#restart = undefined;
     // This file stays in the root of src: in the published bundle, import.meta.url is a file of
     // dist's root.
-    const worker = new Worker(new URL(moduleBeside(import.meta.url, 'renewer/worker')), { workerData: this.#settings });
+    const worker = new Worker(new URL(moduleBeside(import.meta.url, 'renewer/worker')), { workerData: this.#settings, ...ownOptions() });
     this.#worker = worker;
     worker.unref();
     const startedAtMs = now();

@@ -41,13 +41,18 @@ function load(node: string, { name }: Tarball, project: string): void {
   console.log(`${name}: loads by import and by require on Node ${version}`);
 }
 
-/** Uses a reaper, whose process loads further files. */
+/** Uses a reaper and a worker that renews: both load further files. */
 function lead(node: string, project: string): void {
   const script = `
+    import { subscribe } from 'node:diagnostics_channel';
     import { Member, openStore } from 'incumbent';
+    const ready = new Promise((resolve) => subscribe('incumbent:renewerReady', resolve));
     const store = await openStore('sqlite:' + process.argv[1]);
-    const member = new Member(store, { memberId: 'a', reaper: true });
+    const member = new Member(store, { memberId: 'a', reaper: true, renewIn: 'worker' });
     const leadership = await member.election('packed').campaign();
+    const alive = setInterval(() => {}, 1_000);
+    await ready;
+    clearInterval(alive);
     console.log(leadership.isValid(), leadership.term > 0n);
     await member.close();
     await store.close();`;

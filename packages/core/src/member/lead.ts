@@ -159,9 +159,15 @@ async function leadOnce<V, T>(
   return undefined;
 }
 
+/** What `beginByHand` needs of a leadership. */
+interface BegunByHand {
+  readonly term: bigint;
+  watch(): void;
+}
+
 /** Starts the leadership that the caller of `campaign` receives. The caller's own steps go first. */
-export function beginByHand({ telemetry, election }: LeadContext, campaign: Promise<Pick<Leadership<never>, 'term' | 'watch'>>): void {
-  const begin = (leadership: Pick<Leadership<never>, 'term' | 'watch'>): void => {
+export function beginByHand({ telemetry, election }: LeadContext, campaign: Promise<BegunByHand>): void {
+  const begin = (leadership: BegunByHand): void => {
     reportWork(telemetry, election, leadership.term);
     queueMicrotask(() => queueMicrotask(() => leadership.watch()));
   };
