@@ -161,16 +161,15 @@ export const memberOptions: OptionTable<MemberOptions> = {
     fallback: "`'eventLoop'`",
     meaning:
       "With `'worker'`, a worker thread renews the leases while the event loop is blocked. It " +
-      'needs ' +
-      'etcd, PostgreSQL, Redis or SQLite, opened by a URL or by options without functions.',
+      'needs etcd, PostgreSQL, Redis or SQLite, opened by a URL or by options without functions.',
   },
   maxBlockedMs: {
     type: 'number',
     fallback: '3 × `ttlMs`',
     range: '`ttlMs` to 86,400,000',
     meaning:
-      "With `renewIn: 'worker'`: after so long a block of the event loop, in ms, the worker stops " +
-      'renewing.',
+      "With `renewIn: 'worker'`: after so long a block of the event loop, in ms, the worker " +
+      'stops renewing.',
   },
   rebalanceEveryMs: {
     type: 'number',

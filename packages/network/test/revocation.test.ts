@@ -8,10 +8,10 @@ it('a revocation does not show the access and tickets with which another process
   const revocation = revocationOf('file:///a/store.js', '{"password":"secret"}', (lease) =>
     lease === 'gone' ? undefined : `secret ${lease}`,
   );
-  expect(revocation).toMatchObject({ module: 'file:///a/revoker.js', access: '{"password":"secret"}' });
+  expect(revocation).toMatchObject({ module: 'file:///a/revoker.js', access: '{"password":"secret"}', renews: false });
   expect([revocation?.ticketOf('7'), revocation?.ticketOf('gone')]).toEqual(['secret 7', undefined]);
   expect(JSON.stringify({ revocation, ...revocation })).toBe(
-    '{"revocation":{"module":"file:///a/revoker.js"},"module":"file:///a/revoker.js"}',
+    '{"revocation":{"module":"file:///a/revoker.js","renews":false},"module":"file:///a/revoker.js","renews":false}',
   );
   expect(inspect(revocation, { depth: 10, showHidden: true, getters: true })).not.toContain('secret');
 });

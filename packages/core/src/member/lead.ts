@@ -140,9 +140,8 @@ async function leadOnce<V, T>(
   // Registered before the work starts, as the work may end the leadership synchronously.
   const { promise: result, resolve } = Promise.withResolvers<Result<T>>();
   context.workBegins(result);
+  reportWork(context.telemetry, context.election, leadership.term);
   leadership.trackLeadWork(result);
-  const { telemetry, election } = context;
-  reportWork(telemetry, election, leadership.term);
   void settle(work, leadership).then(resolve);
   leadership.watch();
   await Promise.race([result, leadership.ended]);

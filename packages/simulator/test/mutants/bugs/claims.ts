@@ -35,7 +35,7 @@ export const claims: readonly Mutant[] = [
     'noPatience',
     'candidates wait forever for a hung candidate',
     'core/src/campaign/wait.ts',
-    'cancel ??= clock.schedule(forMs, () => this.#claimTimedOut());',
+    'cancel ??= clock.schedule(forMs, () => this.#claimTimedOut(forMs));',
     '',
   ),
   mutant(
