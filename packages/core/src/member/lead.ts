@@ -140,7 +140,8 @@ async function leadOnce<V, T>(
   // Registered before the work starts, as the work may end the leadership synchronously.
   const { promise: result, resolve } = Promise.withResolvers<Result<T>>();
   context.workBegins(result);
-  reportWork(context.telemetry, context.election, leadership.term);
+  const { telemetry, election } = context;
+  reportWork(telemetry, election, leadership.term);
   leadership.trackLeadWork(result);
   void settle(work, leadership).then(resolve);
   leadership.watch();
