@@ -49,7 +49,7 @@ it('every image of the compose files and of the tests is found in the files, wit
   const published = Object.values(composeImages).map((image) => image.published.replace(/@.*/, ''));
   expect(found).toEqual(expect.arrayContaining(published));
   // Of each store, one in its compose file; and all that the tests know.
-  expect(found).toHaveLength(5 + texts.join('').match(/\bpublished: /g)!.length);
+  expect(found).toHaveLength(6 + texts.join('').match(/\bpublished: /g)!.length);
   const digests = (tag: string): ReadonlySet<string> =>
     new Set(texts.flatMap((text) => text.split(/[\s'}]/)).flatMap((word) => word.split(`${tag}@`).slice(1)));
   expect(found.map((tag) => digests(tag).size)).toEqual(found.map(() => 1));
