@@ -47,8 +47,9 @@ export interface MemberOptions extends Omit<CoreMemberOptions, 'reaper' | 'renew
 }
 
 /**
- * The `Member` of `@incumbent/core`, except that `reaper` may be a boolean, that it has `renewIn`,
- * that it warns if it has no logger, and that `host` is the machine's host name by default (pass `''` for none).
+ * The `Member` of `@incumbent/core`, except that `reaper` may be a boolean and `renewIn` a word,
+ * that it warns if it has no logger, and that `host` is the machine's host name by default (pass
+ * `''` for none).
  */
 export class Member extends CoreMember {
   constructor(store: Store, options: MemberOptions = {}) {

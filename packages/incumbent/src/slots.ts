@@ -12,7 +12,7 @@ import {
   type Member,
   type SignalOptions,
 } from '@incumbent/core';
-import { checkFunction, checkSignal, invalidOption, onAbort } from '@incumbent/core/adapter';
+import { checkFunction, checkSignal, invalidOption, isRetryable, onAbort } from '@incumbent/core/adapter';
 
 /** A leadership of one slot. */
 export type SlotLeadership<V = unknown> = Leadership<V> & {
@@ -148,9 +148,11 @@ export class SlotElection<V = unknown> {
     for (const slot of this.#elections.keys()) {
       const attempt = this.#attempt(slot, work, signal, (election, run, options) => election.tryLead(run, options));
       const stopWaiting = onAbort(stop, () => attempt.giveUp());
-      const isElected = await attempt.elected;
+      const tried = await triedOf(attempt.elected);
       stopWaiting();
-      if (isElected) return { done: attempt.done };
+      if (tried === 'elected') return { done: attempt.done };
+      // A campaign tries again until the store answers, and finds a claim that was applied.
+      if (tried === 'unanswered') break;
     }
     const attempts = Array.from(this.#elections.keys(), (slot) =>
       this.#attempt(slot, work, signal, (election, run, options) => election.lead(run, { once: true, ...options })),
@@ -192,6 +194,16 @@ export class SlotElection<V = unknown> {
       if (!isMine) withdraw.abort();
     };
     return { elected, done, giveUp, isMine: () => isMine };
+  }
+}
+
+/** How a try has ended. Rejects if its error would come again. */
+async function triedOf(elected: Promise<boolean>): Promise<'elected' | 'refused' | 'unanswered'> {
+  try {
+    return (await elected) ? 'elected' : 'refused';
+  } catch (error) {
+    if (isRetryable(error)) return 'unanswered';
+    throw error;
   }
 }
 

@@ -18,6 +18,8 @@ const CHECKS_PER_TTL = 20;
 const MISSED_BEATS = 3;
 /** Delay before another worker is started after one has died, in ms: doubled each time. */
 const RESTART_MS = { first: 1_000, longest: 60_000 };
+/** How long a closing member waits for the end of its worker, in ms. */
+const END_TIMEOUT_MS = 1_000;
 
 /**
  * Makes the renewer of `renewIn: 'worker'`.
@@ -92,14 +94,24 @@ class WorkerRenewer implements RenewerMemberHandle {
     this.#leases.clear();
     const worker = this.#worker;
     this.#worker = undefined;
-    await worker?.terminate();
+    if (worker === undefined) return;
+    const { promise: timeout, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, END_TIMEOUT_MS);
+    await Promise.race([worker.terminate(), timeout]);
+    clearTimeout(timer);
   }
 
   #start(): void {
     this.#restart = undefined;
     // This file stays in the root of src: in the published bundle, import.meta.url is a file of
     // dist's root.
-    const worker = new Worker(new URL(moduleBeside(import.meta.url, 'renewer/worker')), { workerData: this.#settings, ...ownOptions() });
+    let worker: Worker;
+    try {
+      worker = new Worker(new URL(moduleBeside(import.meta.url, 'renewer/worker')), { workerData: this.#settings, ...ownOptions() });
+    } catch (error) {
+      this.#lost(error);
+      return;
+    }
     this.#worker = worker;
     worker.unref();
     const startedAtMs = now();
@@ -130,6 +142,11 @@ class WorkerRenewer implements RenewerMemberHandle {
   #exited(worker: Worker, error: unknown): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;
+    this.#lost(error);
+  }
+
+  /** Starts another worker after a pause. */
+  #lost(error: unknown): void {
     const nextInMs = this.#backoff.next();
     this.#restart = setTimeout(() => this.#start(), nextInMs).unref();
     this.#member.emit('renewerLost', { error, nextInMs });

@@ -2,7 +2,7 @@ import { ManualClock, MemoryServer } from '@incumbent/memory';
 import { expectNothingLeft } from '@incumbent/test-support/nothing-left';
 import { describe, expect, it } from 'vitest';
 
-import { Member, SlotElection, type SlotLeadership } from '../src/index.ts';
+import { Member, SlotElection, type SlotLeadership, StoreError } from '../src/index.ts';
 
 const NAME = 'workers';
 const TTL_MS = 6_000;
@@ -17,8 +17,8 @@ class Scene {
   readonly working: { readonly slot: number; readonly memberId: string; readonly term: bigint }[] = [];
   readonly outcomes: unknown[] = [];
 
-  start(memberId: string, slots = 3): void {
-    const member = new Member(this.server.connect(), { memberId, ttlMs: TTL_MS, clock: this.clock });
+  start(memberId: string, slots = 3, store = this.server.connect()): void {
+    const member = new Member(store, { memberId, ttlMs: TTL_MS, clock: this.clock });
     const election = new SlotElection<unknown>(member, NAME, { slots, value: memberId });
     this.members.set(memberId, member);
     this.elections.set(memberId, election);
@@ -162,6 +162,29 @@ describe('slots', () => {
     await expect(scene.clock.run(leading)).rejects.toThrow('enough');
     await scene.pass(100);
     expect(scene.server.keys().filter((key) => key.includes('/candidates/'))).toHaveLength(1);
+    await scene.close();
+  });
+
+  it.each([false, true])('are taken also if a try is not answered (applied: %s)', async (isApplied) => {
+    const scene = new Scene();
+    const store = scene.server.connect();
+    const swap = store.compareAndSwap.bind(store);
+    let lost = 0;
+    store.compareAndSwap = async (changes, options) => {
+      const isClaim = changes.some(({ key }) => key === `elections/${NAME}.0/leader`);
+      if (!isClaim || lost > 0) return swap(changes, options);
+      lost += 1;
+      if (isApplied) await swap(changes, options);
+      throw new StoreError('TIMEOUT', 'unknown', 'no answer');
+    };
+    scene.start('a', 2, store);
+    await scene.pass(TTL_MS);
+    expect(lost).toBe(1);
+    expect(scene.working.map(({ memberId }) => memberId)).toEqual(['a']);
+    scene.start('b', 2);
+    await scene.pass(2 * TTL_MS);
+    expect(scene.working.map(({ memberId }) => memberId)).toEqual(['a', 'b']);
+    expect(scene.outcomes).toEqual([]);
     await scene.close();
   });
 

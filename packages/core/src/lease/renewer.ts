@@ -15,7 +15,7 @@ import type { Clock } from '../base/clock.ts';
 import type { TelemetryFields } from '../base/telemetry.ts';
 import { checkNumber, invalidOption } from '../base/validate.ts';
 import type { LeaseId, Renewal, Store } from '../store/contract.ts';
-import type { Timing } from './timing.ts';
+import { MAX_TTL_MS, type Timing } from './timing.ts';
 
 /** Renews leases while the event loop is blocked. Pass one to one member. */
 export interface Renewer {
@@ -46,7 +46,10 @@ export interface RenewedMember {
 export interface RenewerMemberHandle {
   /** Called as soon as the store has granted the lease. Never throws. */
   renew(lease: LeaseId, granted: Renewal): RenewedLease;
-  /** Called when the member is closed. Resolves when nothing of the renewer runs any more. */
+  /**
+   * Called when the member is closed. Resolves within 1 s, when nothing of the renewer runs any
+   * more.
+   */
   close(): Promise<void>;
 }
 
@@ -81,7 +84,6 @@ function isRenewer(value: unknown): value is Renewer {
 
 /** The default of `maxBlockedMs`, in ttls. */
 const MAX_BLOCKED_TTLS = 3;
-const LONGEST_MS = 86_400_000;
 
 /**
  * Returns the option `maxBlockedMs`, with its default filled in.
@@ -91,6 +93,6 @@ const LONGEST_MS = 86_400_000;
 export function checkMaxBlocked(maxBlockedMs: unknown, { ttlMs }: Timing, renewer: Renewer | undefined): number {
   if (renewer === undefined && maxBlockedMs !== undefined)
     throw invalidOption('maxBlockedMs', maxBlockedMs, "left out, or combined with renewIn: 'worker'");
-  const range = { min: ttlMs, max: Math.max(LONGEST_MS, ttlMs), why: 'at least ttlMs' };
-  return checkNumber('maxBlockedMs', maxBlockedMs, Math.min(MAX_BLOCKED_TTLS * ttlMs, range.max), range);
+  const range = { min: ttlMs, max: MAX_TTL_MS, why: 'at least ttlMs' };
+  return checkNumber('maxBlockedMs', maxBlockedMs, Math.min(MAX_BLOCKED_TTLS * ttlMs, MAX_TTL_MS), range);
 }
