@@ -9,7 +9,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'rolldown';
 
-/** Modules that another process or thread loads by their path (`moduleBeside`), if a package has them. */
+/**
+ * Modules that another process or thread loads by their path (`moduleBeside`), if a package has
+ * them.
+ */
 const LOADED_BY_PATH = ['revoker', 'process/main', 'renewer/worker'];
 const packages = join(import.meta.dirname, '../packages');
 

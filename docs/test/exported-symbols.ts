@@ -105,7 +105,9 @@ function isCoded(error: ts.Expression): boolean {
   return isMade && CODED.test(error.expression.getText());
 }
 
-/** The numbers among options whose doc comment lacks the unit, or the default of an optional one. */
+/**
+ * The numbers among options whose doc comment lacks the unit, or the default of an optional one.
+ */
 export function vagueNumbers({ name, node }: Exported): readonly string[] {
   if (!ts.isInterfaceDeclaration(node) || !name.endsWith('Options')) return [];
   return node.members.filter(ts.isPropertySignature).flatMap((member) => {

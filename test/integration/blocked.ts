@@ -1,7 +1,7 @@
 /**
- * A process that leads, and blocks its event loop on SIGUSR2. Started by `blocked.test.ts` and by
- * the check `blocked-loop`. Arguments: the store's URL, the member id, the ttl, where the leases are
- * renewed, the longest block that the worker outlasts, and how long each block takes, in ms.
+ * A process that leads, and blocks its event loop on SIGUSR2. Started by `blocked.test.ts`.
+ * Arguments: the store's URL, the member id, the ttl, where the leases are renewed, the longest
+ * block that the worker outlasts, and how long each block takes, in ms.
  */
 
 import diagnosticsChannel from 'node:diagnostics_channel';

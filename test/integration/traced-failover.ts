@@ -26,7 +26,9 @@ export interface TracedSpan {
 
 export interface TracedFailover {
   readonly spans: readonly TracedSpan[];
-  /** From the kill, or else the abort of the leader's work, to the first work of the next leader. */
+  /**
+   * From the kill, or else the abort of the leader's work, to the first work of the next leader.
+   */
   readonly vacancy: { readonly startMs: number; readonly endMs: number };
 }
 
@@ -149,7 +151,9 @@ function short(name: string): string {
   return name.replaceAll('incumbent.', '');
 }
 
-/** The spans of one parent, other than renewals and observations, follow each other without gaps. */
+/**
+ * The spans of one parent, other than renewals and observations, follow each other without gaps.
+ */
 function checkOrder(spans: readonly TracedSpan[]): void {
   for (const parent of ['incumbent.step_down', 'incumbent.takeover']) {
     const { spanId, startMs, endMs } = spans.find(({ name }) => name === parent) ?? { spanId: '', startMs: 0, endMs: 0 };

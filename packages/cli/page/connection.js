@@ -1,6 +1,6 @@
 /**
- * The stream of documents from the server. It is read with fetch, because an EventSource cannot send
- * a token. After a break, the server sends only what has changed since the last version.
+ * The stream of documents from the server. It is read with fetch, because an EventSource cannot
+ * send a token. After a break, the server sends only what has changed since the last version.
  */
 
 /** The server sends something every 15 s. */

@@ -59,7 +59,10 @@ function heading(text, id) {
   return made;
 }
 
-/** `context`: `{ row, queue, store, now, scaleMs }`; `row` and `queue` are undefined before they arrive. */
+/**
+ * `context`: `{ row, queue, store, now, scaleMs }`; `row` and `queue` are undefined before they
+ * arrive.
+ */
 export function showElection(name, context) {
   if (name !== shown) openElection(name);
   const { row, queue, store, now, scaleMs } = context;

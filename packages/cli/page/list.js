@@ -1,6 +1,6 @@
 /**
- * The list of elections. Only the rows in the window, and a few above and below, are in the document:
- * a row is placed by its index, so thousands of elections cost as much as a screenful.
+ * The list of elections. Only the rows in the window, and a few above and below, are in the
+ * document: a row is placed by its index, so thousands of elections cost as much as a screenful.
  */
 
 import { age, by, colourOf, element, reasonText, setAttribute, setText } from './dom.js';

@@ -1,4 +1,6 @@
-/** Ends a term from the page: shows what will happen, asks for a confirmation, and tells the result. */
+/**
+ * Ends a term from the page: shows what will happen, asks for a confirmation, and tells the result.
+ */
 
 import { ask } from './connection.js';
 import { by, element, setHidden, setText } from './dom.js';

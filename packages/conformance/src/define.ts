@@ -22,7 +22,9 @@ export function casesOf(area: Area): (name: string, body: Body, options?: Option
 /** The body of a case with faults. `broken` is a second client, on a link that can fail. */
 type FaultBody = (broken: Breakable, client: Client, harness: StoreHarness) => Promise<void>;
 
-/** Returns a function that defines cases of one area, each with a client on a link that can fail. */
+/**
+ * Returns a function that defines cases of one area, each with a client on a link that can fail.
+ */
 export function faultCasesOf(area: Area): (name: string, options: Options, body: FaultBody) => StoreCase {
   const define = casesOf(area);
   return (name, options, body) => define(name, async (client, harness) => body(await breakable(harness), client, harness), options);

@@ -37,10 +37,10 @@ export interface MemberOptions extends Omit<CoreMemberOptions, 'reaper' | 'renew
    */
   readonly reaper?: boolean | Reaper;
   /**
-   * Where the member's leases are renewed. With `'worker'`, a worker thread with a connection of its
-   * own renews them while the event loop of this thread is blocked, so that long synchronous work
-   * does not end a leadership. It needs a store whose leases another connection can renew: etcd,
-   * PostgreSQL, Redis or SQLite, opened by a URL or by options without functions. Default
+   * Where the member's leases are renewed. With `'worker'`, a worker thread with a connection of
+   * its own renews them while the event loop of this thread is blocked, so that long synchronous
+   * work does not end a leadership. It needs a store whose leases another connection can renew:
+   * etcd, PostgreSQL, Redis or SQLite, opened by a URL or by options without functions. Default
    * `'eventLoop'`.
    */
   readonly renewIn?: 'eventLoop' | 'worker' | Renewer;

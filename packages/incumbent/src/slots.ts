@@ -1,6 +1,6 @@
 /**
- * Several leaders at the same time, each in a slot with an index. Uses only what core exports: every
- * slot is an ordinary election, and so is the queue of those who wait for a slot.
+ * Several leaders at the same time, each in a slot with an index. Uses only what core exports:
+ * every slot is an ordinary election, and so is the queue of those who wait for a slot.
  */
 
 import {
@@ -208,7 +208,9 @@ async function triedOf(elected: Promise<boolean>): Promise<'elected' | 'refused'
 }
 
 interface Attempt<T> extends Taken<T> {
-  /** True when the work begins; false if the attempt ends without it. Rejects as the campaign does. */
+  /**
+   * True when the work begins; false if the attempt ends without it. Rejects as the campaign does.
+   */
   readonly elected: Promise<boolean>;
   /** Withdraws, unless the work has begun. */
   readonly giveUp: () => void;

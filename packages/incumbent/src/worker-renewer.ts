@@ -24,7 +24,8 @@ const END_TIMEOUT_MS = 1_000;
 /**
  * Makes the renewer of `renewIn: 'worker'`.
  *
- * @throws `INVALID_OPTION` when it joins a member, if another thread cannot renew the store's leases.
+ * @throws `INVALID_OPTION` when it joins a member, if another thread cannot renew the store's
+ *   leases.
  */
 export function workerRenewer(): Renewer {
   return { join: (member) => new WorkerRenewer(member, settingsFor(member)) };

@@ -19,7 +19,9 @@ interface CronMethodFound extends Method {
   readonly mark: CronMark;
 }
 
-/** A module that is not global: the hooks of global modules, such as `ScheduleModule`, come first. */
+/**
+ * A module that is not global: the hooks of global modules, such as `ScheduleModule`, come first.
+ */
 export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
   readonly #host: ElectionHost;
   readonly #options: IncumbentModuleOptions;

@@ -36,8 +36,8 @@ const DENIED = '42501';
  *
  * @throws {StoreError} within `connectTimeoutMs`:
  * - `UNREACHABLE` or `TIMEOUT`: no server has answered.
- * - `UNAVAILABLE`: only standbys answered, or the server is starting or has too many connections, or
- *   the pool has given no connection.
+ * - `UNAVAILABLE`: only standbys answered, or the server is starting or has too many connections,
+ *   or the pool has given no connection.
  * - `UNAUTHENTICATED`: the user, the password or a certificate is wrong.
  * - `PERMISSION_DENIED`: the role may not use the schema, or may not create it.
  * - `UNSUPPORTED`: the server is older than 13, there is no such database, or `migrate` is false

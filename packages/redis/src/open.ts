@@ -12,7 +12,8 @@ import { RedisStore } from './store.ts';
 
 /**
  * Opens a Redis or Valkey store by a URL, `redis://user:password@host:6379/namespace` (`rediss://`
- * for TLS), by options, or by the settings of a client that is configured already. Resolves when a server that accepts writes has answered.
+ * for TLS), by options, or by the settings of a client that is configured already. Resolves when a
+ * server that accepts writes has answered.
  *
  * @throws `StoreError` within `connectTimeoutMs`:
  * - `UNREACHABLE` or `TIMEOUT`: no server has answered.

@@ -23,7 +23,10 @@ async function leads(client: RedisClientOptions['client']): Promise<void> {
   await leadership.resign();
 }
 
-/** A client of ioredis that answers before and after a store has opened and closed with its settings. */
+/**
+ * A client of ioredis that answers before and after a store has opened and closed with its
+ * settings.
+ */
 async function withIoredis(options: IoredisOptions): Promise<void> {
   const client = new Redis(options);
   try {

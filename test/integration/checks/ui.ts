@@ -13,8 +13,8 @@ const WAIT_MS = 120_000;
 const MAIN = new URL('../../../packages/cli/src/main.ts', import.meta.url);
 
 /**
- * Runs in the page before its own scripts: notes when the first row with a leader is drawn, when all
- * documents have arrived, and when the row of `election-1` shows another term.
+ * Runs in the page before its own scripts: notes when the first row with a leader is drawn, when
+ * all documents have arrived, and when the row of `election-1` shows another term.
  */
 const OBSERVER = `
   window.seen = { rowsMs: undefined, readyMs: undefined, terms: {} };
@@ -108,7 +108,10 @@ async function seed(store: Store): Promise<void> {
     await Promise.all(names.slice(from, from + 100).map(async (name) => lead(store, name, 1)));
 }
 
-/** Writes the records of an election as its leader would. Resolves with the time before the swap, in ms since the epoch. */
+/**
+ * Writes the records of an election as its leader would. Resolves with the time before the swap, in
+ * ms since the epoch.
+ */
 async function lead(store: Store, name: string, term: number): Promise<number> {
   const keys = [`elections/${name}/leader`, `elections/${name}/term`];
   const record = {

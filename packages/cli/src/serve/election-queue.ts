@@ -2,8 +2,8 @@
  * The candidacies of one election at this sidecar. They share one candidate in the store, so the
  * store sees the cost of one member. Each leadership belongs to one candidacy: the one that waited
  * longest. A change between two candidacies is a change of leaders like any other: the term ends,
- * its keys are released, and the sidecar joins the end of the queue in the store. So terms rise, and
- * candidates of other processes are not passed over.
+ * its keys are released, and the sidecar joins the end of the queue in the store. So terms rise,
+ * and candidates of other processes are not passed over.
  */
 
 import { type Election, type Leadership, isIncumbentError } from '@incumbent/core';

@@ -123,7 +123,9 @@ function pages(monitor: Monitor, sidecar: Sidecar, own: OwnCandidacy | undefined
   };
 }
 
-/** The ttl is that of `run`. The drain is as long as its grace and the time for SIGKILL together. */
+/**
+ * The ttl is that of `run`. The drain is as long as its grace and the time for SIGKILL together.
+ */
 function drainTiming(
   ttl: number | undefined,
   drain: number | undefined,

@@ -21,7 +21,10 @@ interface Version {
 type KindOf<K extends DocumentKey> = K extends `${infer Kind extends keyof Documents}/${string}` ? Kind : K & keyof Documents;
 
 export class Board {
-  /** Different for each process, so that versions of another one are not taken for those of this one. */
+  /**
+   * Different for each process, so that versions of another one are not taken for those of this
+   * one.
+   */
   readonly epoch: string;
   /** By version: a document that changes moves to the end. */
   readonly #documents = new Map<DocumentKey, Version>();
@@ -63,7 +66,9 @@ export class Board {
     return epoch === this.epoch && version >= this.#forgotten && version <= this.#version;
   }
 
-  /** The keys of the documents that have changed after a version; those of all documents after 0. */
+  /**
+   * The keys of the documents that have changed after a version; those of all documents after 0.
+   */
   changedAfter(version: number): readonly DocumentKey[] {
     const changed: DocumentKey[] = [];
     for (const [key, document] of this.#documents)

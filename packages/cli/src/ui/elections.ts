@@ -25,11 +25,16 @@ import { ElectionHistory } from './history.ts';
 const LIST_EVERY_MS = 5_000;
 /** How soon a listing that has failed is repeated, in ms. */
 const LIST_AGAIN_MS = 2_000;
-/** A slow listing is repeated after this many times its duration, so that the store is mostly idle. */
+/**
+ * A slow listing is repeated after this many times its duration, so that the store is mostly idle.
+ */
 const REST_AFTER_LIST = 20;
 /** The most elections that are watched. The others are counted only. */
 const MAX_ELECTIONS = 20_000;
-/** How many watches are begun at a time, and how long the next ones wait for their first answers, in ms. */
+/**
+ * How many watches are begun at a time, and how long the next ones wait for their first answers, in
+ * ms.
+ */
 const BEGIN_AT_ONCE = 250;
 const BEGIN_WITHIN_MS = 1_000;
 /** How many parts of the timeline a row has. */
@@ -42,7 +47,9 @@ export interface ElectionsOptions {
   readonly board: Board;
   readonly clock: Clock;
   readonly random?: Random;
-  /** Called after each listing: with the error if it has failed, else with how many are not shown. */
+  /**
+   * Called after each listing: with the error if it has failed, else with how many are not shown.
+   */
   readonly listed: (result: { readonly hidden: number } | { readonly error: unknown }) => void;
 }
 
@@ -105,7 +112,10 @@ export class WatchedElections implements AsyncDisposable {
     await this.close();
   }
 
-  /** Lists now, or once more if a listing is under way: its answer may be older than the reason to list. */
+  /**
+   * Lists now, or once more if a listing is under way: its answer may be older than the reason to
+   * list.
+   */
   #listSoon(): void {
     this.#isListDue = true;
     if (this.#closing.signal.aborted) return;

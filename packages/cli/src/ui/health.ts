@@ -1,6 +1,7 @@
 /**
- * The store as `incumbent doctor` sees it. The checks run while somebody looks: when the first viewer
- * comes, every half a minute, and when a viewer asks. Without `--allow-operate` they only read.
+ * The store as `incumbent doctor` sees it. The checks run while somebody looks: when the first
+ * viewer comes, every half a minute, and when a viewer asks. Without `--allow-operate` they only
+ * read.
  */
 
 import type { Cancel, Clock, Store } from '@incumbent/core';

@@ -40,7 +40,9 @@ export class OpenedThings {
     this.#options = options;
   }
 
-  /** Watches a queue or a group until the returned function is called, once for all of its viewers. */
+  /**
+   * Watches a queue or a group until the returned function is called, once for all of its viewers.
+   */
   open(key: DocumentKey): Cancel {
     const opened = this.#opened.get(key) ?? { viewers: 0, close: this.#watch(key) };
     this.#opened.set(key, opened);

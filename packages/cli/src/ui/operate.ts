@@ -1,7 +1,7 @@
 /**
  * What viewers may do with `--allow-operate`: make a leader step down, or hand over. Each has a
- * preview that says what will happen. The request names the term of the preview, and does nothing if
- * that term is over.
+ * preview that says what will happen. The request names the term of the preview, and does nothing
+ * if that term is over.
  */
 
 import { ElectionAdmin, type ElectionState, type Store } from '@incumbent/core';
@@ -27,7 +27,11 @@ export class Operator {
     this.#store = store;
   }
 
-  /** `to`: the next leader of a handover. Undefined for `resign`. @throws `OTHER_TERM`, `NOT_FOUND`, or an error of the store. */
+  /**
+   * `to`: the next leader of a handover. Undefined for `resign`.
+   *
+   * @throws `OTHER_TERM`, `NOT_FOUND`, or an error of the store.
+   */
   async preview(election: string, to?: string): Promise<PreviewDocument> {
     const state = await new ElectionAdmin(this.#store, election).state();
     const { leader } = state;

@@ -1,4 +1,6 @@
-/** The routes of `incumbent ui`: the page, the stream of documents, and what viewers may ask for. */
+/**
+ * The routes of `incumbent ui`: the page, the stream of documents, and what viewers may ask for.
+ */
 
 import { checkName, onAbort } from '@incumbent/core/adapter';
 
@@ -23,7 +25,10 @@ export function uiRoutes({ model, operator, operated = () => {} }: UiRoutesOptio
   return [...pageRoutes(), streamRoute(model), checkRoute(model), ...operateRoutes(operator, operated)];
 }
 
-/** `GET /documents?queue=NAME` or `?members=NAME`, and `&since=EPOCH.VERSION` to go on after a break. */
+/**
+ * `GET /documents?queue=NAME` or `?members=NAME`, and `&since=EPOCH.VERSION` to go on after a
+ * break.
+ */
 function streamRoute(model: UiModel): Route {
   return {
     method: 'GET',

@@ -1,7 +1,7 @@
 /**
  * Sends the board to one viewer: first the documents that the viewer does not have, then each that
- * changes. A viewer that reads slowly skips states, but always gets the latest one: the server keeps
- * for each viewer the keys that it has not sent, and never a queue of messages.
+ * changes. A viewer that reads slowly skips states, but always gets the latest one: the server
+ * keeps for each viewer the keys that it has not sent, and never a queue of messages.
  */
 
 import type { Cancel, Clock } from '@incumbent/core';

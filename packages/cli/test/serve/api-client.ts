@@ -1,4 +1,6 @@
-/** A client of the HTTP API that validates every answer, and every event, against the OpenAPI file. */
+/**
+ * A client of the HTTP API that validates every answer, and every event, against the OpenAPI file.
+ */
 
 import { readFileSync } from 'node:fs';
 import { type IncomingMessage, request as send } from 'node:http';
@@ -76,7 +78,10 @@ interface ApiEvent {
 
 export interface EventReader {
   readonly events: readonly ApiEvent[];
-  /** Resolves with the first event of this name at or after a position. Rejects if the stream ends before. */
+  /**
+   * Resolves with the first event of this name at or after a position. Rejects if the stream ends
+   * before.
+   */
   next(event: string, from?: number): Promise<ApiEvent>;
   /** Resolves when the stream has ended. */
   readonly ended: Promise<void>;

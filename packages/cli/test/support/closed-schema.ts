@@ -1,6 +1,6 @@
 /**
- * A copy of a JSON schema without room for fields of later versions: a field that an object does not
- * list is an error.
+ * A copy of a JSON schema without room for fields of later versions: a field that an object does
+ * not list is an error.
  */
 export function closed(part: unknown): unknown {
   if (Array.isArray(part)) return part.map(closed);

@@ -165,7 +165,9 @@ interface BegunByHand {
   watch(): void;
 }
 
-/** Starts the leadership that the caller of `campaign` receives. The caller's own steps go first. */
+/**
+ * Starts the leadership that the caller of `campaign` receives. The caller's own steps go first.
+ */
 export function beginByHand({ telemetry, election }: LeadContext, campaign: Promise<BegunByHand>): void {
   const begin = (leadership: BegunByHand): void => {
     reportWork(telemetry, election, leadership.term);

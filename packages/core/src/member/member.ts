@@ -56,8 +56,8 @@ export interface MemberOptions extends TimingOptions {
    */
   readonly renewIn?: Renewer;
   /**
-   * With `renewIn`: how long the event loop may be blocked until the renewer stops, in ms. A process
-   * that hangs then loses its leadership at most this time and a ttl later. From `ttlMs` to
+   * With `renewIn`: how long the event loop may be blocked until the renewer stops, in ms. A
+   * process that hangs then loses its leadership at most this time and a ttl later. From `ttlMs` to
    * 86,400,000. Default three times the ttl.
    */
   readonly maxBlockedMs?: number;

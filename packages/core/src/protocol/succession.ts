@@ -85,16 +85,17 @@ export function byPriority(priority: number, options: SuccessionOptions = {}): S
 }
 
 /**
- * Orders the members by the version of their program, by the precedence of Semantic Versioning 2.0.0.
- * Members with the same version go in the order of joining.
+ * Orders the members by the version of their program, by the precedence of Semantic Versioning
+ * 2.0.0. Members with the same version go in the order of joining.
  *
  * With `'newest'`, a deployment changes leaders once if it starts a new process before it stops the
- * leader: each leader that stops hands over to a new process, which no longer stops. With `'oldest'`,
- * no new process leads while an old candidate is there, so data in a new format appears only after the
- * last old process has gone. A deployment then changes leaders each time it stops the leader.
+ * leader: each leader that stops hands over to a new process, which no longer stops. With
+ * `'oldest'`, no new process leads while an old candidate is there, so data in a new format appears
+ * only after the last old process has gone. A deployment then changes leaders each time it stops
+ * the leader.
  *
- * @param version The version of this member: 1 to 64 characters such as `1.4.0` or `2.0.0-rc.1`. Build
- *   metadata after `+` does not count.
+ * @param version The version of this member: 1 to 64 characters such as `1.4.0` or `2.0.0-rc.1`.
+ *   Build metadata after `+` does not count.
  * @throws `INVALID_OPTION` for another version, for another `first`, and for wrong options.
  */
 export function byVersion(version: string, first: 'oldest' | 'newest', options: SuccessionOptions = {}): Succession {

@@ -36,7 +36,9 @@ export interface TraceContext {
   readonly clock: TraceClock;
 }
 
-/** A span of this process, in the trace of one failover. Times are on the monotonic clock, in ms. */
+/**
+ * A span of this process, in the trace of one failover. Times are on the monotonic clock, in ms.
+ */
 export class FailoverSpan {
   readonly timeline: Timeline;
   readonly #context: TraceContext;
@@ -52,7 +54,9 @@ export class FailoverSpan {
     this.#attributes = attributes;
   }
 
-  /** Starts a span without a parent in this process. `attributes` are those of its children, too. */
+  /**
+   * Starts a span without a parent in this process. `attributes` are those of its children, too.
+   */
   static start(
     context: TraceContext,
     about: { readonly election: TracedElection; readonly endedTerm: bigint; readonly attributes: Attributes },

@@ -10,8 +10,8 @@ import { describeError, type Verdict } from './verdict.ts';
 export const UNFORESEEN: Verdict = ['STORE_FAILED', 'unknown'];
 
 /**
- * The verdicts of an adapter: those of `judge` on its own `ExchangeError`, and {@link UNFORESEEN} on
- * every other error.
+ * The verdicts of an adapter: those of `judge` on its own `ExchangeError`, and {@link UNFORESEEN}
+ * on every other error.
  */
 export function verdictsOf<E extends Error>(
   ExchangeError: abstract new (...args: never[]) => E,

@@ -24,7 +24,9 @@ const SILENT_MS = 500;
 export class AppPool implements ConnectionSource {
   readonly #options: AppPoolOptions;
   readonly #underWay = new Set<Promise<unknown>>();
-  /** What the pool was asked for and has not given in time. It keeps the place in the pool's queue. */
+  /**
+   * What the pool was asked for and has not given in time. It keeps the place in the pool's queue.
+   */
   readonly #overdue = new Set<Promise<unknown>>();
   #username = '';
 
@@ -135,7 +137,9 @@ interface PooledSession {
   readonly stream: Duplex;
 }
 
-/** Throws an `ExchangeError` (`notConnected`) for a client that does not come from a pool of `pg`. */
+/**
+ * Throws an `ExchangeError` (`notConnected`) for a client that does not come from a pool of `pg`.
+ */
 function sessionOf(client: unknown): PooledSession {
   if (!isPoolClient(client)) throw notConnected('foreign', 'the pool gives clients that are not of the package pg');
   const { connection }: { connection?: unknown } = client;

@@ -48,8 +48,8 @@ export class Client {
   }
 
   /**
-   * Runs one statement, which `statementOf` makes for the time limit of its locks in ms, and for the
-   * process id of its connection. Rejects with an `ExchangeError`, or with the signal's reason.
+   * Runs one statement, which `statementOf` makes for the time limit of its locks in ms, and for
+   * the process id of its connection. Rejects with an `ExchangeError`, or with the signal's reason.
    */
   call(statementOf: (lockTimeoutMs: number, processId: number) => string, options: CallOptionsOfClient): Promise<readonly Row[]> {
     const { urgent = false, timeoutMs, onSend } = options;

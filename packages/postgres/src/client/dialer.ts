@@ -31,9 +31,9 @@ export interface DialerOptions {
 const MIN_VERSION = 130_000;
 
 /**
- * How long a primary of an older timeline is refused after the last connection to a newer one. Longer
- * than a restart of the new primary takes. Not for ever: an operator may discard the new primary,
- * for instance after a promotion by mistake.
+ * How long a primary of an older timeline is refused after the last connection to a newer one.
+ * Longer than a restart of the new primary takes. Not for ever: an operator may discard the new
+ * primary, for instance after a promotion by mistake.
  */
 const REFUSES_OLDER_MS = 300_000;
 

@@ -25,7 +25,10 @@ export class ClientSettings {
     return Object.keys(this.#values).filter((name) => this.at(name) !== undefined);
   }
 
-  /** Throws `INVALID_OPTION` if there is such a setting. `why` ends the sentence "left out, because". */
+  /**
+   * Throws `INVALID_OPTION` if there is such a setting. `why` ends the sentence "left out,
+   * because".
+   */
   refuse(name: string, why: string): void {
     const value = this.at(name);
     if (value !== undefined) throw this.invalid(name, value, `left out, because ${why}`);
@@ -108,7 +111,10 @@ const HARMLESS = [
   'reconnectStrategy',
 ];
 
-/** The options for TLS. Throws for a setting that the store cannot have, such as a check of one's own. */
+/**
+ * The options for TLS. Throws for a setting that the store cannot have, such as a check of one's
+ * own.
+ */
 export function tlsIn(settings: ClientSettings): TlsOptions {
   for (const name of settings.names()) {
     if (![...TAKEN, ...HARMLESS].includes(name))

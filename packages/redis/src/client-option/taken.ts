@@ -16,7 +16,9 @@ export interface Overrides {
 export const NO_TRANSLATION =
   'the store does not translate addresses: give openRedis endpoints or sentinel, and connect, in place of client';
 
-/** The login of all nodes of a cluster. The store has one login, because any node may be named next. */
+/**
+ * The login of all nodes of a cluster. The store has one login, because any node may be named next.
+ */
 export function agreedOn(logins: readonly (Credentials | undefined)[]): Credentials | undefined {
   const [first, ...rest] = logins;
   if (rest.every((login) => isDeepStrictEqual(login, first))) return first;

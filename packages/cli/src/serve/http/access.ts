@@ -1,8 +1,8 @@
 /**
  * Who may send requests. Listening on loopback or on a Unix socket, the server serves the machine's
  * own processes. Elsewhere it needs a token, or certificates of its clients. A web page must not be
- * able to use the server through the browser of somebody on this machine: the sidecar gives browsers
- * nothing, and `incumbent ui` gives its data only to its own page.
+ * able to use the server through the browser of somebody on this machine: the sidecar gives
+ * browsers nothing, and `incumbent ui` gives its data only to its own page.
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -23,7 +23,9 @@ export interface AccessRules {
   readonly page?: ReadonlySet<string>;
 }
 
-/** Paths that need no token, as the probes of Kubernetes have none. They tell nothing of a value. */
+/**
+ * Paths that need no token, as the probes of Kubernetes have none. They tell nothing of a value.
+ */
 const OPEN_PATHS: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
 
 /** @throws `FORBIDDEN` or `UNAUTHORIZED`. */
