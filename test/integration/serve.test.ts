@@ -54,7 +54,7 @@ for (const [name, fresh] of Object.entries(stores)) {
   });
 }
 
-describe('clients in compiled and other languages', { timeout: 300_000 }, () => {
+describe('clients in Go, Java and Ruby', { timeout: 300_000 }, () => {
   for (const language of ['go', 'java', 'ruby'] as const)
     it.runIf(has[language] && has.python)(`lead one after the other, those in ${language} and one in Python`, async () => {
       await clientsLeadInTurn(await stores.sqlite(), language, 'python');

@@ -140,8 +140,10 @@ export class ApiClient {
     const where = this.#url.startsWith('unix:') ? { socketPath: this.#url.slice(5) } : {};
     const base = this.#url.startsWith('unix:') ? 'http://localhost' : this.#url;
     return new Promise((resolve, reject) => {
+      // Not the name in the header "host", which a test may change.
+      const tls = this.#tls === undefined ? {} : { ...this.#tls, servername: 'localhost' };
       const send = base.startsWith('https:') ? sendHttps : sendHttp;
-      const request = send(new URL(path, base), { method, headers: all, agent: false, ...where, ...this.#tls }, resolve);
+      const request = send(new URL(path, base), { method, headers: all, agent: false, ...where, ...tls }, resolve);
       request.on('error', reject);
       request.end(text);
     });
