@@ -10,3 +10,9 @@ export async function unaryRequests(url: string): Promise<number> {
   }
   return sum;
 }
+
+/** All gRPC messages received, with renewals and the stream of watches. */
+export async function receivedMessages(url: string): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return [...text.matchAll(/^grpc_server_msg_received_total\{.*\} (\S+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
+}

@@ -3,26 +3,39 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-import { freePort, type ScriptProcess, spawnScript, until } from '@incumbent/test-support';
+import { freePort, type Language, languageCommand, type ScriptProcess, spawnScript, until } from '@incumbent/test-support';
 
 const MAIN = new URL('../../packages/cli/src/main.ts', import.meta.url);
 const WAIT_MS = 60_000;
+export const ELECTION = 'reports';
 
 /** The programs of the clients, by language. */
-const PROGRAMS = {
-  python: ['python3', fileURLToPath(new URL('serve-client.py', import.meta.url))],
-  shell: ['bash', fileURLToPath(new URL('serve-client.sh', import.meta.url))],
-} as const;
+export const CLIENTS: Readonly<Record<Language, string>> = {
+  python: 'serve-client.py',
+  shell: 'serve-client.sh',
+  go: 'serve-client.go',
+  java: 'serve-client.java',
+  ruby: 'serve-client.rb',
+};
 
-export type Language = keyof typeof PROGRAMS;
+/** The shell has no finer clock than /proc/uptime, which is rounded down. */
+const SHELL_CLOCK_NS = 10_000_000n;
 
-/** One act of a client that believed that it led. */
+/** One act of a client that believed that it led. Times are those of `process.hrtime.bigint()`. */
 interface Act {
   readonly term: bigint;
-  readonly atNs: bigint;
+  /**
+   * The reading of the clock that the client has compared with its deadline: not before and not
+   * after these moments.
+   */
+  readonly fromNs: bigint;
+  readonly toNs: bigint;
+  /** When the line of the act was read here. The client may have been stopped before it wrote it. */
+  readonly arrivedNs: bigint;
 }
 
 export interface ServeProcess extends AsyncDisposable {
@@ -30,31 +43,60 @@ export interface ServeProcess extends AsyncDisposable {
   readonly process: ScriptProcess;
 }
 
+export interface StartServeOptions {
+  /** Further options of the command. */
+  readonly options?: readonly string[];
+  /** Default: a free one. */
+  readonly port?: number;
+}
+
 /** Starts `incumbent serve`, and waits until it serves. */
-export async function startServe(store: string, member: string, options: readonly string[] = []): Promise<ServeProcess> {
-  const port = await freePort();
-  const args = ['serve', '--listen', `127.0.0.1:${port}`, '--member', member, ...options];
+export async function startServe(store: string, member: string, { options = [], port }: StartServeOptions = {}): Promise<ServeProcess> {
+  const address = `127.0.0.1:${port ?? (await freePort())}`;
+  const args = ['serve', '--listen', address, '--member', member, ...options];
   const process = await spawnScript(MAIN, { args, env: { INCUMBENT_STORE: store } });
-  await until(() => process.output.some((line) => line.includes('serves http')), { what: 'the sidecar serves', withinMs: WAIT_MS });
-  return { url: `http://127.0.0.1:${port}`, process, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() };
+  await until(() => process.output.some((line) => line.includes('serves http')), {
+    what: `the sidecar serves: ${process.output.join('\n')}`,
+    withinMs: WAIT_MS,
+  });
+  return { url: `http://${address}`, process, [Symbol.asyncDispose]: () => process[Symbol.asyncDispose]() };
 }
 
 /** A client in a process of its own, and its acts. */
 export class ServeClient implements AsyncDisposable {
+  readonly name: string;
   readonly acts: Act[] = [];
   readonly #child: ChildProcess;
   readonly #errors: string[] = [];
 
-  constructor(language: Language, url: string, candidacy: string) {
-    const [command, script] = PROGRAMS[language];
+  static async start(language: Language, url: string, candidacy: string): Promise<ServeClient> {
+    const file = fileURLToPath(new URL(CLIENTS[language], import.meta.url));
+    const { command, args, env } = await languageCommand(language, file);
     // A process group of its own: the shell's curl is stopped and killed with the shell.
-    const child = spawn(command, [script, url, 'reports', candidacy], { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-    this.#child = child;
-    createInterface({ input: child.stdout }).on('line', (line) => {
-      const [, term, atNs] = /^work (\d+) (\d+)$/.exec(line) ?? [];
-      if (term !== undefined && atNs !== undefined) this.acts.push({ term: BigInt(term), atNs: BigInt(atNs) });
+    const child = spawn(command, [...args, url, ELECTION, candidacy], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: true,
+      env: { ...process.env, ...env },
     });
-    createInterface({ input: child.stderr }).on('line', (line) => this.#errors.push(line));
+    const clock = language === 'shell' ? { shiftNs: uptimeShiftNs(), stepNs: SHELL_CLOCK_NS } : { shiftNs: 0n, stepNs: 0n };
+    return new ServeClient(`${candidacy} (${language})`, child, clock);
+  }
+
+  private constructor(name: string, child: ChildProcess, { shiftNs, stepNs }: { readonly shiftNs: bigint; readonly stepNs: bigint }) {
+    this.name = name;
+    this.#child = child;
+    const { stdout, stderr } = child;
+    if (stdout === null || stderr === null) throw new TypeError('the client has no output');
+    createInterface({ input: stdout }).on('line', (line) => {
+      const [, term, atNs] = /^work (\d+) (\d+)$/.exec(line) ?? [];
+      if (term === undefined || atNs === undefined) {
+        this.#errors.push(line);
+        return;
+      }
+      const fromNs = BigInt(atNs) + shiftNs;
+      this.acts.push({ term: BigInt(term), fromNs, toNs: fromNs + stepNs, arrivedNs: process.hrtime.bigint() });
+    });
+    createInterface({ input: stderr }).on('line', (line) => this.#errors.push(line));
   }
 
   /** The last term in which the client has acted; 0n if there is none. */
@@ -67,9 +109,19 @@ export class ServeClient implements AsyncDisposable {
       process.kill(-this.#child.pid, name);
   }
 
+  /** Whether an act of the client was read within the last so many ms. */
+  actedWithin(ms: number): boolean {
+    const last = this.acts.at(-1);
+    return last !== undefined && process.hrtime.bigint() - last.arrivedNs < BigInt(ms) * 1_000_000n;
+  }
+
   /** Resolves when the client acts in a term after this one. */
   async leadsAfter(term: bigint): Promise<void> {
-    await until(() => this.term > term, { what: `the client leads after term ${term}: ${this.#errors.join('\n')}`, withinMs: WAIT_MS });
+    try {
+      await until(() => this.term > term, { what: `${this.name} leads after term ${term}`, withinMs: WAIT_MS });
+    } catch (cause) {
+      throw new Error(`${this.name} has printed besides its acts: ${this.#errors.slice(-20).join('\n')}`, { cause });
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -81,28 +133,77 @@ export class ServeClient implements AsyncDisposable {
   }
 }
 
+/** The acts of one term. */
+export interface TermSpan {
+  readonly term: bigint;
+  readonly client: string;
+  readonly fromNs: bigint;
+  readonly toNs: bigint;
+}
+
+/** The acts of all terms in the order of the terms. Fails if two clients have acted in one term. */
+export function spansOf(clients: readonly ServeClient[]): readonly TermSpan[] {
+  const spans = new Map<bigint, TermSpan>();
+  for (const { name, acts } of clients) {
+    for (const { term, fromNs, toNs } of acts) {
+      const before = spans.get(term) ?? { term, client: name, fromNs, toNs };
+      assert.equal(before.client, name, `two clients have acted in term ${term}`);
+      spans.set(term, {
+        term,
+        client: name,
+        fromNs: fromNs < before.fromNs ? fromNs : before.fromNs,
+        toNs: toNs > before.toNs ? toNs : before.toNs,
+      });
+    }
+  }
+  return [...spans.values()].toSorted((a, b) => Number(a.term - b.term));
+}
+
 /**
  * Checks that no client has acted in a term after another one has acted in a later term. Returns the
  * shortest time between the last act of a term and the first act of the next one, in ms.
  */
 export function checkActs(clients: readonly ServeClient[]): number {
-  const terms = Map.groupBy(
-    clients.flatMap(({ acts }) => acts),
-    ({ term }) => term,
-  );
-  const spans = [...terms]
-    .map(([term, acts]) => ({ term, times: acts.map(({ atNs }) => Number(atNs / 1_000n) / 1_000) }))
-    .toSorted((a, b) => Number(a.term - b.term))
-    .map(({ term, times }) => ({ term, first: Math.min(...times), last: Math.max(...times) }));
+  const spans = spansOf(clients);
   let marginMs = Infinity;
-  for (const [index, { term, first }] of spans.entries()) {
+  for (const [index, { term, client, fromNs }] of spans.entries()) {
     const before = spans[index - 1];
     if (before === undefined) continue;
-    marginMs = Math.min(marginMs, first - before.last);
+    const betweenMs = Number(fromNs - before.toNs) / 1e6;
     assert.ok(
-      first > before.last,
-      `a client acted in term ${before.term} for ${before.last - first} ms after the first act of term ${term}`,
+      betweenMs > 0,
+      `${before.client} acted in term ${before.term} for ${-betweenMs} ms after the first act of ${client} in term ${term}`,
     );
+    marginMs = Math.min(marginMs, betweenMs);
   }
   return marginMs;
+}
+
+/**
+ * How many acts were written after an act of a later term was read: their clients were stopped
+ * between the check and the write. A fence refuses these.
+ */
+export function lateActs(clients: readonly ServeClient[]): number {
+  const acts = clients.flatMap((client) => client.acts).toSorted((a, b) => Number(a.arrivedNs - b.arrivedNs));
+  let [newest, late] = [0n, 0];
+  for (const { term } of acts) {
+    if (term < newest) late += 1;
+    else newest = term;
+  }
+  return late;
+}
+
+/**
+ * What must be added to /proc/uptime for the clock of `process.hrtime.bigint()`. They differ if the
+ * machine has been suspended. Waits for a change of the coarse clock, at most 10 ms.
+ */
+function uptimeShiftNs(): bigint {
+  const uptimeNs = (): bigint => BigInt(Math.round(Number(/^\S+/.exec(readFileSync('/proc/uptime', 'utf8'))?.[0]) * 100)) * SHELL_CLOCK_NS;
+  const shifts = Array.from({ length: 3 }, () => {
+    const before = uptimeNs();
+    let now = before;
+    while (now === before) now = uptimeNs();
+    return process.hrtime.bigint() - now;
+  });
+  return shifts.reduce((least, each) => (each < least ? each : least));
 }

@@ -39,6 +39,8 @@ import { runPaused } from './run.ts';
 import { runPeers } from './run-peers.ts';
 import { simulations } from './simulation.ts';
 import { serveClients } from './serve.ts';
+import { serveCrowd } from './serve-crowd.ts';
+import { serveDeadlinesEtcd, serveDeadlinesSqlite } from './serve-deadlines.ts';
 import { uiManyElections } from './ui.ts';
 import { zookeeperSilentServer } from './silent-server.ts';
 import { etcdSilentWatch } from './silent-watch.ts';
@@ -149,6 +151,9 @@ export const checks: readonly Check[] = [
   cronSlots,
   runPeers,
   serveClients,
+  serveCrowd,
+  serveDeadlinesEtcd,
+  serveDeadlinesSqlite,
   uiManyElections,
   reaperMemory,
   ...simulations,

@@ -22,11 +22,11 @@ export const serveClients: Check = {
     () => startEtcd(),
     async (server, { random }, index) => {
       const store = storeUrl([server.url], freshNamespace());
-      await using one = await startServe(store, 'one', ['--ttl', `${TTL_MS}ms`]);
-      await using two = await startServe(store, 'two', ['--ttl', `${TTL_MS}ms`]);
-      await using a = new ServeClient('python', one.url, 'a');
+      await using one = await startServe(store, 'one', { options: ['--ttl', `${TTL_MS}ms`] });
+      await using two = await startServe(store, 'two', { options: ['--ttl', `${TTL_MS}ms`] });
+      await using a = await ServeClient.start('python', one.url, 'a');
       await a.leadsAfter(0n);
-      await using b = new ServeClient('shell', two.url, 'b');
+      await using b = await ServeClient.start('shell', two.url, 'b');
       await sleep(1_000 + random() * 1_000);
       const [isKill, isClient] = [index % 2 === 0, index % 4 < 2];
       const before = a.term;

@@ -8,6 +8,7 @@ export { useEngine, type UsedEngine } from './engine/use.ts';
 export { findFakeClock } from './fake-clock.ts';
 export { buildImage } from './images/build.ts';
 export { digestsOf, imagesIn, pinImages } from './images/pin.ts';
+export { languageCommand, requireLanguage, type Language, type LanguageCommand } from './languages.ts';
 export { outcomeOf, type Outcome, type OutcomeOptions } from './outcome.ts';
 export { freePort, hostOf, listenAnywhere, LOOPBACK } from './ports.ts';
 export { spawnScript, type ScriptEvent, type ScriptProcess, type SpawnOptions, type WaitOptions } from './processes.ts';

@@ -8,12 +8,12 @@
  * the last promise is over, or until the client reports that its work has stopped.
  */
 
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
-
 import type { Cancel, Clock, Leadership, LeadershipEndReason } from '@incumbent/core';
 
 import { ApiError } from './api-error.ts';
 import type { CandidacyDocument, CandidacyEvent, OverReason } from './documents.ts';
+import { isSecret, newSecret } from './secret.ts';
+import { SilenceTimer } from './silence-timer.ts';
 
 /**
  * A promise is shorter than the drain by this, in ms: a timer of Node may run a little too early.
@@ -21,9 +21,6 @@ import type { CandidacyDocument, CandidacyEvent, OverReason } from './documents.
 const TIMER_SLACK_MS = 5;
 /** How long a candidacy that a stream alone keeps waits for its first stream, in ms. */
 export const CONNECT_WITHIN_MS = 10_000;
-
-/** A timer that fires this much too late, in ms, shows that this process stood still. */
-const PAUSE_MS = 500;
 
 export interface CandidacySettings {
   /** The value that the candidacy publishes while it leads. */
@@ -71,7 +68,7 @@ export class Candidacy {
   readonly election: string;
   readonly id: string;
   /** Proves to the sidecar that a request is from the client that made the candidacy. */
-  readonly secret: string = randomBytes(24).toString('base64url');
+  readonly secret: string = newSecret();
   readonly #context: CandidacyContext;
   readonly #listeners = new Set<(event: CandidacyEvent) => void>();
   #settings: CandidacySettings;
@@ -81,13 +78,14 @@ export class Candidacy {
   /** The event that describes the present state, for a stream that begins. */
   #present: CandidacyEvent = { event: 'waiting' };
   #over: OverEvent | undefined;
-  #expiry: Cancel = () => {};
+  readonly #silence: SilenceTimer;
 
   constructor(context: CandidacyContext, election: string, id: string, settings: CandidacySettings) {
     this.#context = context;
     this.election = election;
     this.id = id;
     this.#settings = settings;
+    this.#silence = new SilenceTimer(context.clock);
     this.renew();
   }
 
@@ -116,16 +114,16 @@ export class Candidacy {
 
   /** Whether the secret is this candidacy's. Takes the same time for every wrong one. */
   accepts(secret: string): boolean {
-    return timingSafeEqual(digest(secret), digest(this.secret));
+    return isSecret(secret, this.secret);
   }
 
   /** The client has sent a request: restarts `renewWithinMs`. */
   renew(): void {
     if (this.isOver || this.#settings.isOwn === true) return;
-    this.#expiry();
+    this.#silence.stop();
     const { renewWithinMs } = this.#settings;
-    if (renewWithinMs !== null) this.#endIn(renewWithinMs, 'expired');
-    else if (this.#streams === 0) this.#endIn(CONNECT_WITHIN_MS, 'disconnected');
+    if (renewWithinMs !== null) this.#silence.start(renewWithinMs, () => this.end('expired'));
+    else if (this.#streams === 0) this.#silence.start(CONNECT_WITHIN_MS, () => this.end('disconnected'));
   }
 
   /** Changes the settings. The present term keeps its published value. */
@@ -235,7 +233,7 @@ export class Candidacy {
   end(reason: OverReason, message?: string): void {
     if (this.isOver) return;
     this.#over = { event: 'over', reason, ...(message === undefined ? {} : { message }) };
-    this.#expiry();
+    this.#silence.stop();
     this.#context.over(this, this.#over);
     const term = this.#term;
     if (term === undefined) return this.#emit(this.#over);
@@ -295,24 +293,9 @@ export class Candidacy {
     return new ApiError('OTHER_TERM', `the candidacy "${this.id}" ${now}, not in term ${number}`);
   }
 
-  /** Ends the candidacy after this time, unless this process stood still meanwhile. */
-  #endIn(delayMs: number, reason: OverReason): void {
-    const { clock } = this.#context;
-    const dueMs = clock.monotonic() + delayMs;
-    this.#expiry = clock.schedule(delayMs, () => {
-      // Requests of the client may be waiting to be read.
-      if (clock.monotonic() - dueMs > PAUSE_MS) this.renew();
-      else this.end(reason);
-    });
-  }
-
   #emit(event: CandidacyEvent): void {
     if (event.event === 'recovered') this.#present = { event: 'elected', term: event.term };
     else if (event.event !== 'drained') this.#present = event;
     for (const listener of this.#listeners) listener(event);
   }
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
 }

@@ -38,6 +38,16 @@ export interface CandidacyDocument {
   readonly reason?: OverReason;
 }
 
+/** What a client knows about its membership of a group, at the time of the answer. */
+export interface MembershipDocument {
+  readonly group: string;
+  /** The member id of the sidecar, by which the other members know the client. */
+  readonly member: string;
+  /** Whether the other members see it. It joins again by itself after the lease was lost. */
+  readonly joined: boolean;
+  readonly renewWithinMs: number;
+}
+
 /** An event of a candidacy. */
 export type CandidacyEvent =
   | { readonly event: 'waiting' }

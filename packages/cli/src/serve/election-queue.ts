@@ -27,6 +27,11 @@ export class ElectionQueue {
     return this.#leads;
   }
 
+  /** Whether it campaigns, or a term of this sidecar is not released yet. */
+  get isRunning(): boolean {
+    return this.#isRunning;
+  }
+
   join(candidacy: Candidacy): void {
     this.#waiting.push(candidacy);
     if (!this.#isRunning) void this.#run();

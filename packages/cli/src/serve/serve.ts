@@ -75,6 +75,7 @@ async function serveOn(store: Store, options: Resolved, log: ServeLog, stopping:
     ...weak,
     publishFailed: ({ id }, error) => log.error(`the value of "${id}" is not published: ${toCliError(error).text}`),
     failed: ({ id, election: name }, why) => log.error(`"${id}" cannot campaign for "${name}": ${why}`),
+    joinFailed: (group, why) => log.error(`cannot join the group "${group}": ${why}`),
     elected: ({ id, election: name }, term) => log.leads(id, name, term),
     ended: ({ id, election: name }, term, reason) => log.leadsNoMore(id, name, term, reason),
   });

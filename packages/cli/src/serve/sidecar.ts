@@ -1,6 +1,6 @@
 /**
  * The sidecar: one member of the store for any number of clients. It keeps their candidacies by
- * election and id, and reads for them who leads. `http/` serves it.
+ * election and id, their memberships of groups, and reads for them who leads. `http/` serves it.
  */
 
 import diagnosticsChannel from 'node:diagnostics_channel';
@@ -9,10 +9,10 @@ import {
   type CandidateView,
   type Cancel,
   type Clock,
+  ElectionAdmin,
   ElectionObserver,
   type ElectionView,
   type Entry,
-  type GroupMember,
   type LeaderView,
   type LeadershipEndReason,
   type Logger,
@@ -25,6 +25,7 @@ import { checkName, systemClock } from '@incumbent/core/adapter';
 import { ApiError } from './api-error.ts';
 import { Candidacy, type CandidacyContext, type CandidacySettings } from './candidacy.ts';
 import { ElectionQueue } from './election-queue.ts';
+import { Memberships, type MembershipsContext } from './memberships.ts';
 
 /** The most candidacies of one sidecar, and the most elections that it takes part in or watches. */
 const MAX_CANDIDACIES = 10_000;
@@ -40,10 +41,14 @@ export interface SidecarOptions {
   readonly logger?: Logger;
   readonly clock?: Clock;
   readonly random?: Random;
+  /** The most elections that it takes part in at the same time. Default 10,000. */
+  readonly maxElections?: number;
   /** Called if a candidacy's value could not be published. */
   readonly publishFailed?: CandidacyContext['publishFailed'];
   /** Called if a candidacy is over because its campaign has failed, and a retry would fail again. */
   readonly failed?: (candidacy: Candidacy, why: string) => void;
+  /** Called if a group cannot be joined, and a retry would fail again. */
+  readonly joinFailed?: MembershipsContext['failed'];
   /** Called when a candidacy is elected, and when its term ends. */
   readonly elected?: (candidacy: Candidacy, term: bigint) => void;
   readonly ended?: (candidacy: Candidacy, term: bigint, reason: LeadershipEndReason) => void;
@@ -56,6 +61,7 @@ interface SharedObserver {
 
 export class Sidecar implements AsyncDisposable {
   readonly member: Member;
+  readonly memberships: Memberships;
   readonly #store: Store;
   readonly #options: SidecarOptions;
   readonly #clock: Clock;
@@ -72,6 +78,8 @@ export class Sidecar implements AsyncDisposable {
     this.#clock = clock ?? systemClock;
     const given = { ...(clock === undefined ? {} : { clock }), ...(random === undefined ? {} : { random }) };
     this.member = new Member(store, { memberId, ttlMs, drainMs, logger, ...given });
+    const joinFailed = options.joinFailed ?? (() => {});
+    this.memberships = new Memberships({ clock: this.#clock, member: this.member, failed: joinFailed });
     this.#onSession('sessionSuspect', true);
     this.#onSession('sessionRecovered', false);
   }
@@ -113,13 +121,8 @@ export class Sidecar implements AsyncDisposable {
 
   /** Reads the candidates of all members, the leader first. A sidecar is one of them. */
   async candidates(election: string): Promise<readonly CandidateView<unknown>[]> {
-    this.#queue(election);
-    return this.member.election(election).candidates();
-  }
-
-  /** Reads the members of a group. */
-  async group(name: string): Promise<readonly GroupMember<unknown>[]> {
-    return this.member.group(name).members();
+    const { candidates } = await new ElectionAdmin(this.#store, election).state();
+    return candidates;
   }
 
   /** Reads a key outside the SDK's own. @throws `FORBIDDEN` for those, and `INVALID_OPTION`. */
@@ -148,6 +151,7 @@ export class Sidecar implements AsyncDisposable {
    */
   async close(): Promise<void> {
     this.#isClosing = true;
+    this.memberships.close();
     for (const candidacy of this.#candidacies.values()) candidacy.end('closing');
     await this.member.shutdown();
     for (const stop of this.#stops.splice(0)) stop();
@@ -161,12 +165,19 @@ export class Sidecar implements AsyncDisposable {
   #queue(name: string): ElectionQueue {
     const known = this.#queues.get(name);
     if (known !== undefined) return known;
-    if (this.#queues.size >= MAX_ELECTIONS)
-      throw new ApiError('TOO_MANY', `the sidecar takes part in ${MAX_ELECTIONS} elections, and in no more`);
-    const { acceptWeakStore } = this.#options;
+    const { acceptWeakStore, maxElections = MAX_ELECTIONS } = this.#options;
+    if (this.#queues.size >= maxElections) this.#forgetIdleQueues();
+    if (this.#queues.size >= maxElections)
+      throw new ApiError('TOO_MANY', `the sidecar takes part in ${maxElections} elections, and in no more`);
     const queue = new ElectionQueue(this.member.election(name, acceptWeakStore === undefined ? {} : { acceptWeakStore }));
     this.#queues.set(name, queue);
     return queue;
+  }
+
+  /** A candidacy that still exists may join its queue again. */
+  #forgetIdleQueues(): void {
+    const used = new Set([...this.#candidacies.values()].map(({ election }) => election));
+    for (const [name, { isRunning }] of this.#queues) if (!isRunning && !used.has(name)) this.#queues.delete(name);
   }
 
   #newObserver(name: string): SharedObserver {

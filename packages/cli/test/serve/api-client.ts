@@ -3,7 +3,8 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { type IncomingMessage, request as send } from 'node:http';
+import { type IncomingMessage, request as sendHttp } from 'node:http';
+import { request as sendHttps } from 'node:https';
 
 import { type AnySchemaObject, Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
@@ -88,12 +89,21 @@ export interface EventReader {
   close(): void;
 }
 
-/** `url` is what the server tells: `http://…` or `unix:…`. */
+/** What an HTTPS client trusts, and its own certificate, in PEM. */
+export interface ClientTls {
+  readonly ca: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** `url` is what the server tells: `http://…`, `https://…` or `unix:…`. */
 export class ApiClient {
   readonly #url: string;
+  readonly #tls: ClientTls | undefined;
 
-  constructor(url: string) {
+  constructor(url: string, tls?: ClientTls) {
     this.#url = url;
+    this.#tls = tls;
   }
 
   async call(method: string, path: string, call: ApiCall = {}): Promise<ApiAnswer> {
@@ -130,7 +140,10 @@ export class ApiClient {
     const where = this.#url.startsWith('unix:') ? { socketPath: this.#url.slice(5) } : {};
     const base = this.#url.startsWith('unix:') ? 'http://localhost' : this.#url;
     return new Promise((resolve, reject) => {
-      const request = send(new URL(path, base), { method, headers: all, agent: false, ...where }, resolve);
+      // Not the name in the header "host", which a test may change.
+      const tls = this.#tls === undefined ? {} : { ...this.#tls, servername: 'localhost' };
+      const send = base.startsWith('https:') ? sendHttps : sendHttp;
+      const request = send(new URL(path, base), { method, headers: all, agent: false, ...where, ...tls }, resolve);
       request.on('error', reject);
       request.end(text);
     });

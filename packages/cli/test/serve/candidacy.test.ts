@@ -232,6 +232,26 @@ describe('the work of a term that ends', () => {
 });
 
 describe('the candidacies of one sidecar', () => {
+  it('are in a bounded number of elections at the same time, and those that are over do not count', async () => {
+    const sidecar = world.sidecar('s1', { maxElections: 2 });
+    const [first] = ['e1', 'e2'].map((election) => sidecar.create(election, 'a', { renewWithinMs: 3_600_000 }));
+    expect(() => sidecar.create('e3', 'a', { renewWithinMs: 3_600_000 })).toThrow('takes part in 2 elections, and in no more');
+    await world.until(() => first?.document().leads === true);
+    first?.end('withdrawn');
+    await world.pass(1_000);
+    const third = sidecar.create('e3', 'a', { renewWithinMs: 3_600_000 });
+    await world.until(() => third.document().leads);
+    expect(() => sidecar.create('e1', 'a', { renewWithinMs: 3_600_000 })).toThrow('takes part in 2 elections, and in no more');
+  });
+
+  it('are not more after somebody has read the candidates of other elections', async () => {
+    const sidecar = world.sidecar('s1', { maxElections: 1 });
+    expect(await world.cluster.run(sidecar.candidates('e1'))).toEqual([]);
+    expect(await world.cluster.run(sidecar.candidates('e2'))).toEqual([]);
+    const candidacy = sidecar.create('e3', 'a', { renewWithinMs: 3_600_000 });
+    await world.until(() => candidacy.document().leads);
+  });
+
   it('lead one after the other, each in a new term, in the order in which they have waited', async () => {
     const sidecar = world.sidecar('s1');
     const clients = ['a', 'b', 'c'].map((id) => world.client(sidecar, id));

@@ -4,7 +4,7 @@ import { TestCluster } from '@incumbent/memory';
 
 import type { Candidacy, CandidacySettings } from '../../src/serve/candidacy.ts';
 import type { CandidacyEvent } from '../../src/serve/documents.ts';
-import { Sidecar } from '../../src/serve/sidecar.ts';
+import { Sidecar, type SidecarOptions } from '../../src/serve/sidecar.ts';
 
 export const TTL_MS = 10_000;
 export const DRAIN_MS = 2_000;
@@ -21,11 +21,11 @@ export class SidecarWorld implements AsyncDisposable {
   readonly cluster: TestCluster = new TestCluster();
   readonly #sidecars: Sidecar[] = [];
 
-  sidecar(memberId: string): Sidecar {
+  sidecar(memberId: string, more: Partial<SidecarOptions> = {}): Sidecar {
     const { store, options } = this.cluster.process(memberId);
     const { clock, random } = options;
     const given = { ...(clock === undefined ? {} : { clock }), ...(random === undefined ? {} : { random }) };
-    const sidecar = new Sidecar(store, { memberId, ttlMs: TTL_MS, drainMs: DRAIN_MS, ...given });
+    const sidecar = new Sidecar(store, { memberId, ttlMs: TTL_MS, drainMs: DRAIN_MS, ...given, ...more });
     this.#sidecars.push(sidecar);
     return sidecar;
   }

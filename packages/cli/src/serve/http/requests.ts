@@ -61,6 +61,13 @@ export function candidacySettings(body: JsonObject): { readonly value?: unknown;
   return { renewWithinMs, ...(value === undefined ? {} : { value }) };
 }
 
+/** The settings in the body of `PUT …/membership`. */
+export function membershipSettings(body: JsonObject): { readonly value?: unknown; readonly renewWithinMs: number } {
+  const { renewWithinMs, ...rest } = candidacySettings(body);
+  if (renewWithinMs === null) throw new ApiError('BAD_REQUEST', 'renewWithinMs must be a number: a membership has no event stream');
+  return { ...rest, renewWithinMs };
+}
+
 /** The term of a request about one term, with the other fields that the request may have. */
 export function termOf(body: JsonObject, ...others: readonly string[]): bigint {
   checkFields(body, ['term', ...others]);

@@ -11,6 +11,7 @@ import type { Sidecar } from '../sidecar.ts';
 import { candidacyRoutes } from './candidacy-routes.ts';
 import { entryDocument } from './entry-document.ts';
 import type { StreamEvent } from './event-stream.ts';
+import { groupRoutes } from './group-routes.ts';
 import type { Answer, Route } from './route.ts';
 
 /** Pages that do not depend on a candidacy: the caller makes them. */
@@ -23,7 +24,7 @@ export interface Pages {
 }
 
 export function routesOf(sidecar: Sidecar, pages: Pages): readonly Route[] {
-  return [...pageRoutes(pages), ...lookupRoutes(sidecar), ...candidacyRoutes(sidecar)];
+  return [...pageRoutes(pages), ...lookupRoutes(sidecar), ...groupRoutes(sidecar), ...candidacyRoutes(sidecar)];
 }
 
 function pageRoutes(pages: Pages): readonly Route[] {
@@ -70,14 +71,6 @@ function lookupRoutes(sidecar: Sidecar): readonly Route[] {
           onAbort(stream.closed, stop);
         },
       }),
-    },
-    {
-      method: 'GET',
-      path: '/groups/{group}',
-      handle: async ({ parameters: { group = '' } }) => {
-        const members = await sidecar.group(group);
-        return { status: 200, body: { group, members: members.map(({ memberId, value }) => ({ member: memberId, value })) } };
-      },
     },
     {
       method: 'GET',

@@ -9,10 +9,11 @@ import { connect } from 'node:net';
 import { onAbort } from '@incumbent/core/adapter';
 
 import { toJson } from '../../common/json.ts';
-import { ApiError, errorAnswer } from '../api-error.ts';
+import { errorAnswer } from '../api-error.ts';
 import { type AccessRules, checkAccess } from './access.ts';
 import { EventStream } from './event-stream.ts';
-import type { Answer, ApiRequest, Route } from './route.ts';
+import type { Answer, Route } from './route.ts';
+import { Router } from './router.ts';
 
 /** Where the server listens. */
 export type ListenAddress = { readonly host: string; readonly port: number } | { readonly path: string };
@@ -43,7 +44,8 @@ export class ApiServer implements AsyncDisposable {
   /** Rejects with the error of the system if it cannot listen. */
   static async start(options: ApiServerOptions): Promise<ApiServer> {
     const streams = new Set<EventStream>();
-    const handler = (request: IncomingMessage, response: ServerResponse): void => void respond(options, streams, request, response);
+    const router = new Router(options.routes);
+    const handler = (request: IncomingMessage, response: ServerResponse): void => void respond(options, router, streams, request, response);
     const server = options.tls === undefined ? createServer(TIMEOUTS, handler) : createTlsServer({ ...TIMEOUTS, ...options.tls }, handler);
     server.maxConnections = MAX_CONNECTIONS;
     await listen(server, options.address);
@@ -80,7 +82,8 @@ export class ApiServer implements AsyncDisposable {
 }
 
 async function respond(
-  { access, routes, failed, headers = {} }: ApiServerOptions,
+  { access, failed, headers = {} }: ApiServerOptions,
+  router: Router,
   streams: Set<EventStream>,
   request: IncomingMessage,
   response: ServerResponse,
@@ -89,7 +92,7 @@ async function respond(
   try {
     const url = new URL(request.url ?? '/', 'http://localhost');
     checkAccess(access, request, url.pathname);
-    const { route, parameters } = find(routes, request.method ?? '', url.pathname);
+    const { route, parameters } = router.find(request.method ?? '', url.pathname);
     write(response, await route.handle({ request, parameters, query: url.searchParams }), streams);
   } catch (error) {
     const { status, body } = errorAnswer(error);
@@ -112,46 +115,6 @@ function write(response: ServerResponse, answer: Answer, streams: Set<EventStrea
   const type = 'text' in answer ? answer.contentType : 'application/json';
   response.writeHead(answer.status, { ...(text === '' ? {} : { 'content-type': type }), 'cache-control': 'no-store' });
   response.end(response.req.method === 'HEAD' ? '' : text);
-}
-
-interface Found {
-  readonly route: Route;
-  readonly parameters: ApiRequest['parameters'];
-}
-
-/** @throws `NOT_FOUND` or `METHOD_NOT_ALLOWED`. */
-function find(routes: readonly Route[], method: string, path: string): Found {
-  const wanted = method === 'HEAD' ? 'GET' : method;
-  const there = routes.flatMap((route) => {
-    const parameters = match(route.path, path);
-    return parameters === undefined ? [] : [{ route, parameters }];
-  });
-  const found = there.find(({ route }) => route.method === wanted);
-  if (found !== undefined) return found;
-  if (there.length === 0) throw new ApiError('NOT_FOUND', 'there is no such path: GET /openapi.json describes all paths');
-  throw new ApiError('METHOD_NOT_ALLOWED', `the path has ${there.map(({ route }) => route.method).join(', ')}`);
-}
-
-/** The parts of the path for the names in braces; undefined if the path does not fit. */
-function match(template: string, path: string): Readonly<Record<string, string>> | undefined {
-  const [names, parts] = [template.split('/'), path.split('/')];
-  if (names.length !== parts.length) return undefined;
-  const parameters: Record<string, string> = {};
-  for (const [index, name] of names.entries()) {
-    const part = parts[index] ?? '';
-    const parameter = /^\{(\w+)\}$/.exec(name)?.[1];
-    if (parameter === undefined && name !== part) return undefined;
-    if (parameter !== undefined) parameters[parameter] = decode(part);
-  }
-  return parameters;
-}
-
-function decode(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    throw new ApiError('BAD_REQUEST', 'the path has a % that no two hexadecimal digits follow');
-  }
 }
 
 async function listen(server: Server, address: ListenAddress): Promise<void> {

@@ -1,0 +1,44 @@
+/** The routes of groups. Those of a membership but its creation need its secret. */
+
+import { ApiError } from '../api-error.ts';
+import type { Membership } from '../memberships.ts';
+import type { Sidecar } from '../sidecar.ts';
+import { membershipSettings, readJson } from './requests.ts';
+import type { ApiRequest, Route } from './route.ts';
+
+const GROUP = '/groups/{group}';
+
+export function groupRoutes({ memberships }: Sidecar): readonly Route[] {
+  const own = ({ request, parameters: { group = '' } }: ApiRequest): Membership => {
+    const secret = request.headers['membership-secret'];
+    if (typeof secret !== 'string') throw new ApiError('WRONG_SECRET', 'the header "membership-secret" is missing');
+    return memberships.find(group, secret);
+  };
+  return [
+    {
+      method: 'GET',
+      path: GROUP,
+      handle: async ({ parameters: { group = '' } }) => {
+        const members = await memberships.members(group);
+        return { status: 200, body: { group, members: members.map(({ memberId, value }) => ({ member: memberId, value })) } };
+      },
+    },
+    {
+      method: 'PUT',
+      path: `${GROUP}/membership`,
+      handle: async ({ request, parameters: { group = '' } }) => {
+        const membership = memberships.join(group, membershipSettings(await readJson(request)));
+        return { status: 201, body: { ...membership.document(), secret: membership.secret } };
+      },
+    },
+    { method: 'GET', path: `${GROUP}/membership`, handle: (request) => ({ status: 200, body: own(request).document() }) },
+    {
+      method: 'DELETE',
+      path: `${GROUP}/membership`,
+      handle: async (request) => {
+        await own(request).leave();
+        return { status: 204 };
+      },
+    },
+  ];
+}

@@ -1,0 +1,168 @@
+/**
+ * The groups that the sidecar has joined. The store has one key for each member of a group, and the
+ * sidecar is one member, so it joins a group on behalf of one client at a time. The client keeps the
+ * membership by its requests. If the client falls silent, the sidecar leaves the group.
+ */
+
+import { type Clock, type Group, type GroupMember, type Member, isIncumbentError } from '@incumbent/core';
+import { checkName } from '@incumbent/core/adapter';
+
+import { ApiError } from './api-error.ts';
+import type { MembershipDocument } from './documents.ts';
+import { isSecret, newSecret } from './secret.ts';
+import { SilenceTimer } from './silence-timer.ts';
+
+/** The most groups that one sidecar joins or reads. */
+const MAX_GROUPS = 10_000;
+
+export interface MembershipSettings {
+  /** The value that the membership shows to the other members: any JSON. */
+  readonly value?: unknown;
+  readonly renewWithinMs: number;
+}
+
+export interface MembershipsContext {
+  readonly clock: Clock;
+  readonly member: Member;
+  /** Called if the group cannot be joined, and a retry would fail again. */
+  readonly failed: (group: string, why: string) => void;
+}
+
+/** A group of this sidecar, and the client on whose behalf the sidecar is in it. */
+interface Seat {
+  readonly group: Group<unknown>;
+  membership: Membership | undefined;
+}
+
+export class Memberships {
+  readonly #context: MembershipsContext;
+  readonly #seats = new Map<string, Seat>();
+
+  constructor(context: MembershipsContext) {
+    this.#context = context;
+  }
+
+  /** Reads the members of a group. */
+  async members(name: string): Promise<readonly GroupMember<unknown>[]> {
+    return this.#seat(name).group.members();
+  }
+
+  /**
+   * Joins the group for a client.
+   *
+   * @throws `MEMBERSHIP_EXISTS`, `TOO_MANY`, `INVALID_NAME` or `MEMBER_CLOSED`.
+   */
+  join(name: string, settings: MembershipSettings): Membership {
+    const seat = this.#seat(name);
+    if (seat.membership !== undefined)
+      throw new ApiError('MEMBERSHIP_EXISTS', `the sidecar is in the group "${name}" for another client, or has not left it yet`);
+    const { clock, member, failed } = this.#context;
+    const over = (): void => {
+      seat.membership = undefined;
+    };
+    const membership = new Membership({ clock, group: seat.group, memberId: member.memberId, over, failed }, settings);
+    seat.membership = membership;
+    membership.join();
+    return membership;
+  }
+
+  /** The membership of the client with this secret. @throws `NO_SUCH_MEMBERSHIP` or `WRONG_SECRET`. */
+  find(name: string, secret: string): Membership {
+    const membership = this.#seats.get(name)?.membership;
+    if (membership === undefined || membership.isLeaving)
+      throw new ApiError('NO_SUCH_MEMBERSHIP', `no client has joined the group "${name}" at this sidecar, or its membership is over`);
+    if (!isSecret(secret, membership.secret))
+      throw new ApiError('WRONG_SECRET', 'the header "membership-secret" is not the secret of this membership');
+    membership.renew();
+    return membership;
+  }
+
+  /** Stops all timers. The member leaves its groups when it closes. */
+  close(): void {
+    for (const { membership } of this.#seats.values()) membership?.stopTimer();
+  }
+
+  #seat(name: string): Seat {
+    const known = this.#seats.get(checkName('group', name));
+    if (known !== undefined) return known;
+    if (this.#seats.size >= MAX_GROUPS)
+      throw new ApiError('TOO_MANY', `the sidecar has joined or read ${MAX_GROUPS} groups, and takes no more`);
+    // The group encodes its value at each join, so that the next client can show another one.
+    const value = { toJSON: () => this.#seats.get(name)?.membership?.value ?? null };
+    const seat: Seat = { group: this.#context.member.group(name, { value }), membership: undefined };
+    this.#seats.set(name, seat);
+    return seat;
+  }
+}
+
+interface MembershipContext extends Pick<MembershipsContext, 'clock' | 'failed'> {
+  readonly group: Group<unknown>;
+  readonly memberId: string;
+  /** Called when the group has been left. */
+  readonly over: () => void;
+}
+
+/** One client's membership of a group. */
+export class Membership {
+  /** Proves to the sidecar that a request is from the client that has joined. */
+  readonly secret: string = newSecret();
+  readonly value: unknown;
+  readonly #context: MembershipContext;
+  readonly #renewWithinMs: number;
+  readonly #silence: SilenceTimer;
+  #isJoined = false;
+  #left: Promise<void> | undefined;
+
+  constructor(context: MembershipContext, { value, renewWithinMs }: MembershipSettings) {
+    this.#context = context;
+    this.value = value;
+    this.#renewWithinMs = renewWithinMs;
+    this.#silence = new SilenceTimer(context.clock);
+    this.renew();
+  }
+
+  get isLeaving(): boolean {
+    return this.#left !== undefined;
+  }
+
+  document(): MembershipDocument {
+    const { group, memberId: member } = this.#context;
+    return { group: group.name, member, joined: this.#isJoined, renewWithinMs: this.#renewWithinMs };
+  }
+
+  /** The client has sent a request: restarts `renewWithinMs`. */
+  renew(): void {
+    if (!this.isLeaving) this.#silence.start(this.#renewWithinMs, () => void this.leave());
+  }
+
+  join(): void {
+    const { group, failed } = this.#context;
+    group.join().then(
+      () => {
+        this.#isJoined = true;
+      },
+      (error: unknown) => {
+        if (this.isLeaving) return;
+        if (!isIncumbentError(error, 'MEMBER_CLOSED'))
+          failed(group.name, isIncumbentError(error) ? `${error.code}: ${error.message}` : 'the sidecar has failed');
+        void this.leave();
+      },
+    );
+  }
+
+  /** Resolves when the others see the member no more. Idempotent. */
+  async leave(): Promise<void> {
+    this.stopTimer();
+    this.#left ??= this.#leave();
+    await this.#left;
+  }
+
+  stopTimer(): void {
+    this.#silence.stop();
+  }
+
+  async #leave(): Promise<void> {
+    await this.#context.group.leave();
+    this.#context.over();
+  }
+}
