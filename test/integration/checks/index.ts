@@ -36,6 +36,7 @@ import { postgresFence } from './postgres-fence.ts';
 import { postgresLossyPromotion, postgresPromotion } from './postgres-promotion.ts';
 import { postgresRenewals } from './postgres-renewals.ts';
 import { runPaused } from './run.ts';
+import { rollingDeploy } from './rolling-deploy.ts';
 import { runPeers } from './run-peers.ts';
 import { simulations } from './simulation.ts';
 import { serveClients } from './serve.ts';
@@ -147,6 +148,8 @@ export const checks: readonly Check[] = [
   containers,
   composeCheck,
   cronSlots,
+  rollingDeploy(etcdHost),
+  rollingDeploy(redisHost),
   runPeers,
   serveClients,
   uiManyElections,
