@@ -1,3 +1,4 @@
+import { blockedChecks } from './blocked.ts';
 import type { Check } from './check.ts';
 import { followerCutOff } from './follower.ts';
 import { consulAgentCutOff, consulAgentRestart, consulCrash, consulMany } from './consul.ts';
@@ -145,6 +146,7 @@ export const checks: readonly Check[] = [
   ...sqliteChecks,
   ...zookeeperChecks,
   postgresRenewals,
+  ...blockedChecks,
   containers,
   composeCheck,
   cronSlots,
