@@ -49,10 +49,8 @@ export function checkedHistoryOf(lives: readonly ProcessRun[], election: string)
   return events;
 }
 
-/**
- * The events of this member. `died`: the process was killed, so its leaderships may lack an end.
- */
-export function historyOf(script: ScriptProcess, member: string, election: string): readonly HistoryEvent[] {
+/** The events of this member. `election`: that of the events that name none. */
+export function historyOf(script: Pick<ScriptProcess, 'events'>, member: string, election: string): readonly HistoryEvent[] {
   const isElected = ({ event, fields }: ScriptEvent): boolean => event === 'telemetry' && fields['word'] === 'elected';
   const reported = new Set(script.events.filter(isElected).map(({ fields }) => fields['term']));
   const led = script.events.flatMap(({ event, fields }) => (event === 'elected' ? [fields['term']] : []));
@@ -62,7 +60,8 @@ export function historyOf(script: ScriptProcess, member: string, election: strin
     `telemetry reported every term of ${member}`,
   );
   return script.events.flatMap(({ event, at, fields }): HistoryEvent[] => {
-    const about = { election, member, term: bigintOf(fields['term'] ?? 0) };
+    const own = fields['election'];
+    const about = { election: typeof own === 'string' ? own : election, member, term: bigintOf(fields['term'] ?? 0) };
     switch (event) {
       case 'elected':
         return [{ type: 'elected', at: ms(at), ...about }];

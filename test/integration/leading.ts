@@ -12,11 +12,14 @@ import { emit } from '@incumbent/test-support/child';
  */
 export function emitTelemetry(): void {
   for (const word of ['elected', 'ended'])
-    diagnosticsChannel.subscribe(`incumbent:${word}`, (fields) => emit('telemetry', { word, term: termOf(fields) }));
+    diagnosticsChannel.subscribe(`incumbent:${word}`, (fields) => emit('telemetry', { word, ...leadershipIn(fields) }));
 }
 
-function termOf(fields: unknown): unknown {
-  return typeof fields === 'object' && fields !== null && 'term' in fields ? fields.term : undefined;
+/** The election and the term of an event, as far as it has them. */
+export function leadershipIn(fields: unknown): { readonly election?: unknown; readonly term?: unknown } {
+  if (typeof fields !== 'object' || fields === null) return {};
+  const { election, term }: { readonly election?: unknown; readonly term?: unknown } = fields;
+  return { election, term };
 }
 
 /** How often a leader calls `isValid()`, in ms. */
@@ -30,21 +33,24 @@ export interface Leading {
   isValid(): boolean;
 }
 
-/** Reports until leadership has ended, and `stopMs` longer. */
-export async function tellWhileLeading(leadership: Leading, stopMs: number): Promise<void> {
-  const { term } = leadership;
-  emit('elected', { term });
-  leadership.signal.addEventListener('abort', () => emit('aborted', { term }));
-  void leadership.ended.then(({ reason, loopBlockedMs }) => emit('ended', { term, reason, loopBlockedMs }));
-  const sampling = setInterval(() => sample(leadership), SAMPLE_MS);
+/**
+ * Reports until leadership has ended, and `stopMs` longer. `election`: a part of each report, for
+ * processes with several elections.
+ */
+export async function tellWhileLeading(leadership: Leading, stopMs: number, election?: string): Promise<void> {
+  const about = { term: leadership.term, ...(election === undefined ? {} : { election }) };
+  emit('elected', about);
+  leadership.signal.addEventListener('abort', () => emit('aborted', about));
+  void leadership.ended.then(({ reason, loopBlockedMs }) => emit('ended', { ...about, reason, loopBlockedMs }));
+  const sampling = setInterval(() => sample(leadership, about), SAMPLE_MS);
   await leadership.ended;
   await new Promise((resolve) => setTimeout(resolve, stopMs));
   clearInterval(sampling);
-  emit('stopped', { term });
+  emit('stopped', about);
 }
 
 /** The leadership was valid at some moment after `from`, which is what the checks need. */
-function sample(leadership: Leading): void {
+function sample(leadership: Leading, about: object): void {
   const from = process.hrtime.bigint();
-  if (leadership.isValid()) emit('valid', { term: leadership.term, from });
+  if (leadership.isValid()) emit('valid', { ...about, from });
 }

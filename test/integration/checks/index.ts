@@ -1,3 +1,4 @@
+import { blockedChecks } from './blocked.ts';
 import type { Check } from './check.ts';
 import { followerCutOff } from './follower.ts';
 import { consulAgentCutOff, consulAgentRestart, consulCrash, consulMany } from './consul.ts';
@@ -36,6 +37,7 @@ import { postgresFence } from './postgres-fence.ts';
 import { postgresLossyPromotion, postgresPromotion } from './postgres-promotion.ts';
 import { postgresRenewals } from './postgres-renewals.ts';
 import { runPaused } from './run.ts';
+import { rollingDeploy } from './rolling-deploy.ts';
 import { runPeers } from './run-peers.ts';
 import { simulations } from './simulation.ts';
 import { serveClients } from './serve.ts';
@@ -146,9 +148,12 @@ export const checks: readonly Check[] = [
   ...sqliteChecks,
   ...zookeeperChecks,
   postgresRenewals,
+  ...blockedChecks,
   containers,
   composeCheck,
   cronSlots,
+  rollingDeploy(etcdHost),
+  rollingDeploy(redisHost),
   runPeers,
   serveClients,
   serveCrowd,

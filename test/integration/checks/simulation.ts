@@ -54,6 +54,11 @@ export const simulations: readonly Check[] = [
   simulation('stormy', 400, 'in which everything goes wrong at any time'),
   simulation('adversarial', 400, 'in which it goes wrong when the election has just done something'),
   simulation('reaped', 20, 'in which every process has a reaper that ends its leases soon after its death'),
+  simulation(
+    'blocked',
+    20,
+    'in which every process has a worker that renews its leases while its event loop is blocked, and may itself fail',
+  ),
   simulation('calm', 100, 'in which nothing goes wrong but what leaders do themselves'),
   simulation('operator', 50, 'in which somebody ends live leases, but that two may consider themselves leader until the watch has told'),
   simulation('earlyEnd', 50, 'in which the store ends live leases, but that two may consider themselves leader until the watch has told'),

@@ -34,6 +34,11 @@ export interface Shape {
    * no reapers.
    */
   readonly reaperLagMs?: number;
+  /**
+   * Whether every process has a worker thread that renews its leases while its event loop is
+   * blocked. Default false.
+   */
+  readonly renewed?: boolean;
   /** When the leader crashes at the end, no watch reports it. Default false. */
   readonly silentFailover?: boolean;
   /**

@@ -2,14 +2,26 @@
 
 import { invalidText } from '@incumbent/core/adapter';
 import type { Profile } from './profile.ts';
-import { adversarial, calm, reaped, stormy } from './safe-profiles.ts';
+import { adversarial, blocked, calm, reaped, stormy } from './safe-profiles.ts';
 import { amnesia, clocks, earlyEnd, operator, untold, wiped } from './weak-profiles.ts';
 
 /**
  * All profiles. Those in which every promise holds come first. Then come those that test documented
  * weaknesses.
  */
-export const profiles: readonly Profile[] = [calm, stormy, adversarial, reaped, operator, earlyEnd, untold, amnesia, wiped, clocks];
+export const profiles: readonly Profile[] = [
+  calm,
+  stormy,
+  adversarial,
+  reaped,
+  blocked,
+  operator,
+  earlyEnd,
+  untold,
+  amnesia,
+  wiped,
+  clocks,
+];
 
 /**
  * Returns the profile with this name.

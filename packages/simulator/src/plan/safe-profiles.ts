@@ -94,3 +94,21 @@ export const reaped: Profile = {
   ...safe,
   mustOccur: [...met, 'record gone: reaper'],
 };
+
+export const blocked: Profile = {
+  name: 'blocked',
+  about: 'every process has a worker that renews its leases while its event loop is blocked, and may itself fail',
+  plan: (seed) => {
+    // Where an acknowledgement proves only the renewal before, no worker can renew.
+    const reshape: Drawing['reshape'] = (shape) => ({ ...shape, renewed: true, store: { ...shape.store, acknowledges: 'renewal' } });
+    return drawPlan('blocked', seed, {
+      kinds: [...faults, 'block', 'block', 'block', 'block', 'block', 'block'],
+      perTtl: 1,
+      triggered: 15,
+      silences: true,
+      reshape,
+    });
+  },
+  ...safe,
+  mustOccur: [...met, 'logged: the event loop was blocked past the deadline; the renewer has kept the lease'],
+};

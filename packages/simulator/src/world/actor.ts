@@ -7,6 +7,7 @@ import { SimProcess } from '../time/process.ts';
 import type { WorkReport, Program, ProgramContext, ProgramReport, ReportedLeadership } from '../programs/program.ts';
 import type { Shape } from '../plan/plan.ts';
 import { SimReaper } from './reaper.ts';
+import { SimRenewer } from './renewer.ts';
 import type { SimServer } from '../store/server.ts';
 import { streamOf, type Stream } from '../time/random.ts';
 import type { Scheduler } from '../time/scheduler.ts';
@@ -48,6 +49,7 @@ export class Actor implements ProgramContext {
   readonly takesOver: boolean;
   readonly #context: ActorContext;
   readonly #reaper: SimReaper | undefined;
+  readonly #renewer: SimRenewer | undefined;
   /** How long after it has stopped the next start follows, in ms. */
   restartAfterMs: number | undefined;
   readonly #stopping = new AbortController();
@@ -64,6 +66,7 @@ export class Actor implements ProgramContext {
     const { scheduler, server, shape } = context;
     if (shape.reaperLagMs !== undefined)
       this.#reaper = new SimReaper(this.process, { scheduler, server, random: streamFor('reaper'), lagMs: shape.reaperLagMs });
+    if (shape.renewed === true) this.#renewer = new SimRenewer(this.process, { scheduler, server, random: streamFor('renewer') });
     context.emit({ type: 'started', process: this.process });
     this.process.run(() => void this.#run(program));
   }
@@ -76,8 +79,9 @@ export class Actor implements ProgramContext {
     const { ttlMs, drainMs, clockErrorRatio } = this.shape;
     const { memberId, clock, random, logger } = this;
     const reaper = this.#reaper === undefined ? {} : { reaper: this.#reaper };
+    const renewer = this.#renewer === undefined ? {} : { renewIn: this.#renewer };
     const onDuplicate = this.takesOver ? 'replace' : 'wait';
-    return { memberId, ttlMs, drainMs, clockErrorRatio, onDuplicate, clock, random, logger, ...reaper };
+    return { memberId, ttlMs, drainMs, clockErrorRatio, onDuplicate, clock, random, logger, ...reaper, ...renewer };
   }
 
   get clock(): ProgramContext['clock'] {

@@ -17,7 +17,7 @@ Error.stackTraceLimit = 0;
 /** The other profiles have fewer kinds of faults. */
 const [often, seldom] = [
   ['stormy', 'adversarial', 'calm'],
-  ['reaped', 'operator', 'earlyEnd'],
+  ['reaped', 'blocked', 'operator', 'earlyEnd'],
 ];
 
 const [most, corpus, firstProfile, firstSeed] = process.argv.slice(2);

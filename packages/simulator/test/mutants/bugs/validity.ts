@@ -30,6 +30,13 @@ export const validity: readonly Mutant[] = [
     'this.#renewed(this.#deadline.look(), ttlMs, at);',
   ),
   mutant(
+    'keptFromLook',
+    'a renewal by the renewer counts from the moment at which the session reads it, not from its sending',
+    'core/src/lease/session.ts',
+    'this.#extendFrom(renewal.validFrom, renewal.ttlMs);',
+    'this.#extendFrom(momentOf(this.#clock), renewal.ttlMs);',
+  ),
+  mutant(
     'noRecordWatch',
     'a leader does not see that its record was deleted',
     'core/src/leadership/leader-record.ts',

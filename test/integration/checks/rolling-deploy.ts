@@ -1,0 +1,54 @@
+/** Rolling deployments, with and without a succession by version. */
+
+import assert from 'node:assert/strict';
+import { onServer, type Check } from './check.ts';
+import { DeployedFleet } from './deployment.ts';
+import type { Host } from './hosts.ts';
+import { freshNamespace, storeUrl } from './pair.ts';
+
+const PROCESSES = 10;
+
+/** The same items in a random order. */
+function shuffled<T>(items: readonly T[], random: () => number): readonly T[] {
+  return items
+    .map((item) => ({ item, key: random() }))
+    .toSorted((a, b) => a.key - b.key)
+    .map(({ item }) => item);
+}
+
+export function rollingDeploy(host: Host): Check {
+  return {
+    name: `${host.prefix}rolling-deploy`,
+    claim: `With \`byVersion(version, 'newest')\`, a rolling deployment of ${PROCESSES} processes changes leaders once, in whatever order it stops the old processes.`,
+    method:
+      `${PROCESSES} processes of version 1.9.0 on one ${host.store}, with the default timings. A deployment replaces them one by one: it starts a process of the next version, waits until ` +
+      'this process is in the queue, and then stops an old process by SIGTERM. The first deployment (to 1.10.0) stops the old processes in the order in which they joined, ' +
+      'the second one (to 2.0.0) in a random order. Each process campaigns in three elections at the same time, which differ only in their succession: newest and oldest (`byVersion`), and ' +
+      'plain (the default). The figures are the changes of leaders in each of them. With oldest, no new process may lead before the last old one is stopped; it does not save changes. ' +
+      "The history of all processes is checked: never two leaders. vacancy: the longest time from the abort of a leader's signal to the election of the next leader, in all elections.",
+    runs: 10,
+    parallel: 1,
+    open: onServer(
+      () => host.start(),
+      async (server, { random }) => {
+        await using fleet = new DeployedFleet(storeUrl([server.url], freshNamespace(), host.store));
+        await fleet.start(PROCESSES, '1.9.0');
+        const joined = await fleet.deploy('1.10.0', (old) => old);
+        const drawn = await fleet.deploy('2.0.0', (old) => shuffled(old, random));
+        await fleet.finish();
+        assert.deepEqual([joined.changes.newest, drawn.changes.newest], [1, 1]);
+        return {
+          figures: {
+            newestJoined: joined.changes.newest,
+            newestRandom: drawn.changes.newest,
+            oldestJoined: joined.changes.oldest,
+            oldestRandom: drawn.changes.oldest,
+            plainJoined: joined.changes.plain,
+            plainRandom: drawn.changes.plain,
+            vacancyMs: Math.max(joined.vacancyMs, drawn.vacancyMs),
+          },
+        };
+      },
+    ),
+  };
+}
