@@ -76,8 +76,8 @@ describe('incumbent serve with TLS', () => {
     expect(url).toMatch(/^https:/);
     const api = new ApiClient(url, { ca: readFileSync(ca, 'utf8') });
     expect((await leads(api, PATH)).term).toBe('1');
-    await expect(fetch(url.replace('https:', 'http:'))).rejects.toThrow();
-    await expect(fetch(url)).rejects.toThrow();
+    await expect(fetch(url.replace('https:', 'http:'))).rejects.toThrow('fetch failed');
+    await expect(fetch(url)).rejects.toThrow('fetch failed');
   });
 
   it('serves other machines that have a certificate of the authority of its clients, and no others', async () => {
@@ -205,7 +205,10 @@ describe('incumbent serve and groups', () => {
   it('is in a group while its client renews, and out of it when the client or the sidecar ends', async () => {
     const one = await serve('s1');
     const [api, other] = [new ApiClient(one.url), new ApiClient((await serve('s2')).url)];
-    const members = async (): Promise<unknown> => (await other.call('GET', '/groups/workers')).body['members'];
+    const members = async (): Promise<readonly unknown[]> => {
+      const { members: found } = (await other.call('GET', '/groups/workers')).body;
+      return Array.isArray(found) ? found : [];
+    };
     const are = (wanted: readonly object[]): Promise<true> =>
       until(async () => JSON.stringify(await members()) === JSON.stringify(wanted), { what: JSON.stringify(wanted), withinMs: WAIT_MS });
     const made = await api.call('PUT', '/groups/workers/membership', { body: { value: { port: 80 } } });
@@ -214,7 +217,7 @@ describe('incumbent serve and groups', () => {
       { member: 's1', value: { port: 80 } },
       { member: 's2', value: null },
     ];
-    const both = async (): Promise<boolean> => Object(await members()).length === 2;
+    const both = async (): Promise<boolean> => (await members()).length === 2;
     await until(both, { what: 'both are in the group', withinMs: WAIT_MS });
     expect(await members()).toEqual(expect.arrayContaining([first, second]));
     const headers = { 'membership-secret': String(made.body['secret']) };
