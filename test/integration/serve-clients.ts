@@ -14,7 +14,7 @@ const WAIT_MS = 60_000;
 export const ELECTION = 'reports';
 
 /** The programs of the clients, by language. */
-export const CLIENTS: Readonly<Record<Language, string>> = {
+const CLIENTS: Readonly<Record<Language, string>> = {
   python: 'serve-client.py',
   shell: 'serve-client.sh',
   go: 'serve-client.go',

@@ -13,6 +13,8 @@ import { freshNamespace, storeUrl } from './pair.ts';
 const CLIENTS = 1_000;
 const WATCHED_S = 20;
 const CHANGES = 10;
+/** Requests one after the other. */
+const ALONE = 500;
 const WAIT_MS = 120_000;
 /** A sidecar with a thousand clients may send so many more requests per second than with one. */
 const MORE_PER_SECOND = 0.5;
@@ -26,7 +28,8 @@ export const serveCrowd: Check = {
   method:
     `One sidecar on one etcd, everything by default. First one candidacy with its stream; then ${CLIENTS}, in odd runs all in one election, and in even runs each in an election of its own, which it leads. For ${WATCHED_S} s each candidacy asks once a second. ` +
     'onePerSecond, perSecond: all messages that etcd receives from one candidacy, and from all, by its own count, renewals and watches included; leases: of etcd. idleMiB, rssMiB: resident memory of the sidecar without and with them. ' +
-    'cpuMs: processor time of the sidecar for one answer; joinedMs: until all streams are open; medianMs, p99Ms, slowestMs: from a request to its answer, read by one process on the same machine. ' +
+    `cpuMs: processor time of the sidecar for one answer; answerMs: from a request to its answer, the median of ${ALONE} requests one after the other while all streams are open; ` +
+    'joinedMs: until all streams are open; medianMs, p99Ms, slowestMs: the same when each candidacy asks once a second, all in one process on the same machine. ' +
     `nextMs: in one election, from the request of the leader to resign to the event that the next client is elected, the median of ${CHANGES}.`,
   runs: 4,
   parallel: 1,
@@ -60,12 +63,29 @@ async function measure(etcd: Etcd, sidecar: ServeProcess, inOne: boolean): Promi
   const leases = (await etcd.ctl(['lease', 'list'])).trim().split('\n').length - 1;
   const at = (part: number): number => times[Math.min(Math.floor(times.length * part), times.length - 1)] ?? Infinity;
   const cost = { onePerSecond, perSecond, leases, idleMiB, rssMiB: rssMiB(sidecar.process.pid), joinedMs };
-  const latency = { cpuMs: (cpuMs(sidecar.process.pid) - cpuBefore) / times.length, medianMs: at(0.5), p99Ms: at(0.99), slowestMs: at(1) };
+  const latency = {
+    cpuMs: (cpuMs(sidecar.process.pid) - cpuBefore) / times.length,
+    answerMs: await answerMs(crowd, first),
+    medianMs: at(0.5),
+    p99Ms: at(0.99),
+    slowestMs: at(1),
+  };
   assert.equal(leases, 1);
   assert.ok(perSecond <= onePerSecond + MORE_PER_SECOND, `${perSecond} messages per second, and ${onePerSecond} with one candidacy`);
   assert.ok(cost.rssMiB <= MAX_RSS_MIB, `the sidecar takes ${cost.rssMiB} MiB`);
   assert.equal(crowd.brokenStreams, 0);
   return { ...cost, ...latency, ...(inOne ? { nextMs: await nextMs(crowd) } : {}) };
+}
+
+/** The median time of requests one after the other. */
+async function answerMs(crowd: Crowd, { path, secret }: CrowdClient): Promise<number> {
+  const times: number[] = [];
+  for (let i = 0; i < ALONE; i += 1) {
+    const askedAt = performance.now();
+    await crowd.call('GET', path, secret);
+    times.push(performance.now() - askedAt);
+  }
+  return times.toSorted((a, b) => a - b)[ALONE / 2] ?? Infinity;
 }
 
 async function messagesPerSecond(etcd: Etcd, seconds: number): Promise<number> {

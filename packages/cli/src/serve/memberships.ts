@@ -30,7 +30,7 @@ export interface MembershipsContext {
 
 /** A group of this sidecar, and the client on whose behalf the sidecar is in it. */
 interface Seat {
-  readonly group: Group<unknown>;
+  readonly group: Group;
   membership: Membership | undefined;
 }
 
@@ -96,7 +96,7 @@ export class Memberships {
 }
 
 interface MembershipContext extends Pick<MembershipsContext, 'clock' | 'failed'> {
-  readonly group: Group<unknown>;
+  readonly group: Group;
   readonly memberId: string;
   /** Called when the group has been left. */
   readonly over: () => void;
