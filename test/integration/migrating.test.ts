@@ -1,5 +1,15 @@
-import { makeScratch, type Scratch, type ScriptProcess, sharedPostgres, sharedRedis, spawnScript, until } from '@incumbent/test-support';
+import {
+  makeScratch,
+  requireStore,
+  type Scratch,
+  type ScriptProcess,
+  sharedPostgres,
+  sharedRedis,
+  spawnScript,
+  until,
+} from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { migrate, migrations } from './checks/migrate.ts';
 import { freshNamespace, storeUrl } from './checks/pair.ts';
 
 const WAIT_MS = 45_000;
@@ -60,6 +70,14 @@ describe('the programs of docs/migrating hand over on SIGTERM, and exit with 0',
 
   it('redlock, on Redis', async () => {
     const { url } = await sharedRedis();
-    await takesOver('redlock', `${url.replace(/\/$/, '')}/${freshNamespace()}`, /^report, in term \d+$/);
+    await takesOver('redlock', `${url.replace(/\/$/, '')}/${freshNamespace()}`, /^report from \d+, in term \d+$/);
   });
+});
+
+describe('in a rolling deployment, an old and a new program never work at the same time', { timeout: 240_000 }, async () => {
+  for (const [from, { store, open }] of Object.entries(migrations))
+    it.runIf(await requireStore({ store, own: true }))(`from ${from}`, async () => {
+      await using migration = await open();
+      expect(await migrate(migration)).toMatchObject({ overlaps: 0 });
+    });
 });

@@ -36,12 +36,15 @@ export interface DeploymentResult {
 /** A number of processes of one version, each of which is in the queue of every election. */
 export class DeployedFleet implements AsyncDisposable {
   readonly #url: string;
+  readonly #built: boolean;
   readonly #all: Deployed[] = [];
   /** In the order in which they joined. */
   #present: Deployed[] = [];
 
-  constructor(url: string) {
+  /** @param built Whether the processes run on the packages as they were last built. */
+  constructor(url: string, built = false) {
     this.#url = url;
+    this.#built = built;
   }
 
   async start(size: number, version: string): Promise<void> {
@@ -97,7 +100,7 @@ export class DeployedFleet implements AsyncDisposable {
 
   async #add(version: string): Promise<void> {
     const name = `p${this.#all.length}`;
-    const script = await spawnScript(PROCESS, { args: [this.#url, name, version] });
+    const script = await spawnScript(PROCESS, { args: [this.#url, name, version], built: this.#built });
     const added = { name, version, script };
     this.#all.push(added);
     await until(

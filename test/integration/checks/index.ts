@@ -22,6 +22,7 @@ import { kafkaEtcd, kafkaSqlite } from './kafka.ts';
 import { postgresManyElections, redisManyElections } from './many-elections.ts';
 import { redisOldPrimary } from './old-primary.ts';
 import { etcdOneWayCut } from './one-way.ts';
+import { migrateChecks } from './migrate.ts';
 import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator.ts';
 import { clusterKill, serverKill } from './outages.ts';
 import { claimTimeout } from './claim-timeout.ts';
@@ -152,6 +153,7 @@ export const checks: readonly Check[] = [
   containers,
   composeCheck,
   cronSlots,
+  ...migrateChecks,
   rollingDeploy(etcdHost),
   rollingDeploy(redisHost),
   runPeers,

@@ -1,6 +1,8 @@
 /** Rolling deployments, with and without a succession by version. */
 
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { onServer, type Check } from './check.ts';
 import { DeployedFleet } from './deployment.ts';
 import type { Host } from './hosts.ts';
@@ -21,7 +23,7 @@ export function rollingDeploy(host: Host): Check {
     name: `${host.prefix}rolling-deploy`,
     claim: `With \`byVersion(version, 'newest')\`, a rolling deployment of ${PROCESSES} processes changes leaders once, in whatever order it stops the old processes.`,
     method:
-      `${PROCESSES} processes of version 1.9.0 on one ${host.store}, with the default timings. A deployment replaces them one by one: it starts a process of the next version, waits until ` +
+      `${PROCESSES} processes of version 1.9.0 on one ${host.store}, with the default timings, on the packages as they are built. A deployment replaces them one by one: it starts a process of the next version, waits until ` +
       'this process is in the queue, and then stops an old process by SIGTERM. The first deployment (to 1.10.0) stops the old processes in the order in which they joined, ' +
       'the second one (to 2.0.0) in a random order. Each process campaigns in three elections at the same time, which differ only in their succession: newest and oldest (`byVersion`), and ' +
       'plain (the default). The figures are the changes of leaders in each of them. With oldest, no new process may lead before the last old one is stopped; it does not save changes. ' +
@@ -29,9 +31,13 @@ export function rollingDeploy(host: Host): Check {
     runs: 10,
     parallel: 1,
     open: onServer(
-      () => host.start(),
+      async () => {
+        // Thirty processes start in each run. From the sources, most of the time would go into that.
+        execFileSync(process.execPath, [fileURLToPath(new URL('../../../scripts/bundle.ts', import.meta.url))]);
+        return host.start();
+      },
       async (server, { random }) => {
-        await using fleet = new DeployedFleet(storeUrl([server.url], freshNamespace(), host.store));
+        await using fleet = new DeployedFleet(storeUrl([server.url], freshNamespace(), host.store), true);
         await fleet.start(PROCESSES, '1.9.0');
         const joined = await fleet.deploy('1.10.0', (old) => old);
         const drawn = await fleet.deploy('2.0.0', (old) => shuffled(old, random));
