@@ -7,9 +7,8 @@ import { Pool } from 'pg';
 import { expect, it } from 'vitest';
 
 import { openPostgres } from '../src/index.ts';
+import { GREETING } from './server-messages.ts';
 
-/** The login succeeds, with process id 1, and a query may follow. */
-const GREETING = Buffer.from([82, 0, 0, 0, 8, 0, 0, 0, 0, 75, 0, 0, 0, 12, 0, 0, 0, 1, 0, 0, 0, 1, 90, 0, 0, 0, 5, 73]);
 /** A row of one column that is said to be longer than the message. */
 const BAD_ROW = Buffer.from([68, 0, 0, 0, 12, 0, 2, 1, 1, 1, 1, 65, 65]);
 

@@ -23,6 +23,7 @@ function int32(value: number): Buffer {
 }
 
 const READY = message('Z', 'I');
+const COMPLETE = message('C', 'SELECT\0');
 const PROCESS_ID = 4_711;
 const GREETING = Buffer.concat([message('R', int32(0)), message('K', int32(PROCESS_ID), int32(1)), READY]);
 
@@ -38,7 +39,7 @@ function row(...values: readonly string[]): Buffer {
 }
 
 function answer(columns: number, ...rows: readonly Buffer[]): Buffer {
-  return Buffer.concat([description(columns), ...rows, message('C', 'SELECT\0'), READY]);
+  return Buffer.concat([description(columns), ...rows, COMPLETE, READY]);
 }
 
 /** The columns of the function `read`. */
@@ -47,7 +48,7 @@ const READ_COLUMNS = 7;
 /** The right answers of a server with an empty store. The first match counts. */
 const ANSWERS: readonly (readonly [statement: RegExp, answer: Buffer])[] = [
   [/^SELECT pg_is_in_recovery\(\)/, answer(4, row('f', '150018', '1', '7'))],
-  [/\.version\(\)/, answer(1, row('1'))],
+  [/\.version\(\)/, answer(1, row('2'))],
   [/^SELECT current_setting\('fsync'\)/, answer(3, row('on', 'f', '0'))],
   [/\.open_namespace\(/, answer(1, row('incumbent_hostile'))],
   [/^SELECT pg_backend_pid\(\)/, answer(1, row(String(PROCESS_ID)))],
@@ -61,6 +62,9 @@ function entry(value: string): Buffer {
   return row('1', 'members/a', value, '1', '1', 'lease');
 }
 
+/** Rows of empty columns, and the ends of statements, each of which `pg` would keep. */
+const TINY = [entry(''), row(''), COMPLETE];
+
 /** A message as text. It must have only bytes that are the same in UTF-8. */
 function ascii(bytes: Buffer): string {
   if (bytes.some((byte) => byte > 127)) throw new RangeError('a byte above 127');
@@ -68,7 +72,7 @@ function ascii(bytes: Buffer): string {
 }
 
 /** Not quite as many bytes as one answer may have. */
-const MOST_BYTES = 2 * LONG_BYTES - 2 ** 20;
+const MOST_BYTES = 22 * 2 ** 20;
 
 function* attackOf(attack: Attack, turn: number): Generator<Uint8Array> {
   switch (attack) {
@@ -81,9 +85,9 @@ function* attackOf(attack: Attack, turn: number): Generator<Uint8Array> {
       yield* many(ascii(entry('a'.repeat(66))));
       return;
     case 'tiny values':
-      yield description(turn % 2 === 0 ? 6 : 1);
-      yield* many(ascii(turn % 2 === 0 ? entry('') : row('')), turn % 3 === 0 ? TINY_BYTES : MOST_BYTES);
-      yield Buffer.concat([message('C', 'SELECT\0'), READY]);
+      yield description(6);
+      yield* many(ascii(TINY[turn % TINY.length] ?? COMPLETE), turn % 4 === 0 ? TINY_BYTES : MOST_BYTES);
+      yield Buffer.concat([COMPLETE, READY]);
       return;
     case 'endless body':
       for (;;) {

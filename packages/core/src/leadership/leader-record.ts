@@ -52,7 +52,8 @@ export class LeaderRecordWriter {
   /** The key of the entry that won the term. */
   readonly #entryKey: Key;
   readonly #termRevision: Revision;
-  readonly #termValue: Uint8Array | undefined;
+  /** The value of the term at `#termRevision`. Undefined if it is not known. */
+  #termValue: Uint8Array | undefined;
   readonly #previous: PreviousRecord | undefined;
   /** The revision of the record. Undefined if it is not known: then the first write reads it. */
   #revision: Revision | undefined;
@@ -89,6 +90,16 @@ export class LeaderRecordWriter {
       term: { key: keys.term, name: 'term', value, revision, order: 0n },
       entry,
     };
+  }
+
+  /**
+   * Reads the term unless its value is known, so that `remains` needs no read later. A term of
+   * another revision is not of this leadership.
+   */
+  async lookUpTerm(call: Call): Promise<void> {
+    if (this.#termValue !== undefined) return;
+    const term = await call((options) => this.#context.store.read(this.#keys.term, options));
+    if (term?.revision === this.#termRevision) this.#termValue = term.value;
   }
 
   /** True if this leadership has written the record. False if it is unreadable. */

@@ -293,10 +293,13 @@ export class Leadership<V = unknown> {
 
   /**
    * @internal Finds the successor in advance, by at most one request. Resolves with true if it is
-   * known.
+   * known. Also reads the term where the store's watches have not told its value, so that the end of
+   * this leadership needs no read.
    */
-  lookUpSuccessor(): Promise<boolean> {
-    return this.#successors.lookUp();
+  async lookUpSuccessor(): Promise<boolean> {
+    const term = this.#record.lookUpTerm((task) => this.#calls.make(task, this.#session.call));
+    const [isKnown] = await Promise.all([this.#successors.lookUp(), term]);
+    return isKnown;
   }
 
   /**

@@ -9,6 +9,8 @@ import { track } from '../support/track.ts';
 import { LEADER, NAME, TERM, TTL_MS, World, type WorldOptions } from '../support/world.ts';
 
 const LATENCY_MS = 1;
+/** A leader looks for its successor one second after its election. */
+const LOOKS_AFTER_MS = 1_100;
 
 function total({ renewLease: _, ...others }: Requests): number {
   return Object.values(others).reduce((sum, count) => sum + count, 0);
@@ -266,6 +268,23 @@ describe('an end on purpose rests on what the leader knows', () => {
       await made.world.until(() => made.members[2]!.election(NAME).leadership !== undefined, 'the successor leads');
       expect(counts[2]).toBe(reads);
     }
+  });
+
+  it('where watches carry no values, a leader by a handover reads its term when it looks for its successor, and resigns by one swap', async () => {
+    const made = await race(2, { swapSharesRevision: true }, silent);
+    const successor = made.members[1]!.election(NAME);
+    await made.world.run(made.leader.handover());
+    const before = made.world.server.requests;
+    await made.world.until(() => successor.leadership !== undefined, 'the successor leads');
+    expect(made.world.server.requests.read - before.read).toBe(0);
+    await made.world.pass(LOOKS_AFTER_MS);
+    const looked = made.world.server.requests;
+    // More looks may follow, as nobody waits.
+    expect(looked.read - before.read).toBe(1);
+    await made.world.run(successor.leadership!.resign());
+    const after = made.world.server.requests;
+    expect([after.read - looked.read, after.compareAndSwap - looked.compareAndSwap]).toEqual([0, 1]);
+    expect(made.world.json(TERM)).toMatchObject({ term: '2', ended: { reason: 'resigned' } });
   });
 
   it('what has changed since is read, and the next swap rests on that', async () => {

@@ -7,6 +7,7 @@ import { Attempt } from '@incumbent/network';
 import type { PoolClient } from 'pg';
 
 import type { PostgresPool } from '../pool-option.ts';
+import { answersOfStore } from './answer-memory.ts';
 import { Connection, type ConnectionSource, loginFailed } from './connection.ts';
 import { checkServer } from './dialer.ts';
 import { cut, ExchangeError, notConnected } from './failure.ts';
@@ -23,6 +24,7 @@ const SILENT_MS = 500;
 
 export class AppPool implements ConnectionSource {
   readonly #options: AppPoolOptions;
+  readonly #answers = answersOfStore();
   readonly #underWay = new Set<Promise<unknown>>();
   /**
    * What the pool was asked for and has not given in time. It keeps the place in the pool's queue.
@@ -77,7 +79,7 @@ export class AppPool implements ConnectionSource {
     // The pool keeps the process alive while a client is in use. Calls do that themselves.
     unref(stream);
     if ('user' in client && typeof client.user === 'string') this.#username = client.user;
-    return Connection.adopt(client, stream, { clock: this.#options.clock, onNotification });
+    return Connection.adopt(client, stream, { clock: this.#options.clock, answers: this.#answers, onNotification });
   }
 
   /**
@@ -146,6 +148,7 @@ function sessionOf(client: unknown): PooledSession {
   if (!isObject(connection) || !('stream' in connection) || !isStream(connection.stream))
     throw notConnected('foreign', 'the pool gives clients without a stream, as those of pg-native are');
   if ('binary' in client && client.binary === true) throw notConnected('foreign', 'the pool reads results in the binary format');
+  if (client.pipeline) throw notConnected('foreign', 'the pool sends statements in a pipeline');
   return { client, stream: connection.stream };
 }
 

@@ -3,14 +3,14 @@
 import type { Duplex } from 'node:stream';
 
 import type { Clock } from '@incumbent/core';
-import { MAX_GREETING_BYTES } from '@incumbent/network';
+import { freeChunk, pace, type SharedAllowance } from '@incumbent/network';
 import { Client, type ClientConfig, type PoolClient } from 'pg';
 
+import { AnswerMemory } from './answer-memory.ts';
 import { connectionRefused, cut, ExchangeError, notConnected, type ServerAnswer } from './failure.ts';
 import type { Row } from './rows.ts';
-
-/** A server may send at most this much for one statement. The functions' answers are shorter. */
-const MAX_ANSWER_BYTES = 32 * 2 ** 20;
+import { SimpleQuery } from './simple-query.ts';
+import { WholeMessages } from './whole-messages.ts';
 
 /** The routine of the server that waits for a synchronous standby. */
 const SYNC_WAIT = 'SyncRepWaitForLSN';
@@ -24,6 +24,8 @@ export interface Login {
 
 export interface ConnectionContext {
   readonly clock: Clock;
+  /** The memory of the answers on all connections of the store. */
+  readonly answers: SharedAllowance;
   /** A notification of a channel that this connection listens on. */
   readonly onNotification?: ((payload: string) => void) | undefined;
 }
@@ -55,17 +57,17 @@ export class Connection {
   readonly #clock: Clock;
   readonly #ended = Promise.withResolvers<ExchangeError>();
   #error: ExchangeError | undefined;
-  #receivedBytes = 0;
-  #maxBytes = MAX_GREETING_BYTES;
+  readonly #memory: AnswerMemory;
+  #messages: WholeMessages | undefined;
   #lastReceivedMs: number;
   #isNotReplicated = false;
 
-  private constructor({ client, stream, destroy }: Session, { clock, onNotification }: ConnectionContext) {
+  private constructor({ client, stream, destroy }: Session, { clock, answers, onNotification }: ConnectionContext) {
     this.#client = client;
     this.#destroy = destroy;
     this.#clock = clock;
+    this.#memory = new AnswerMemory(answers);
     this.#lastReceivedMs = clock.monotonic();
-    stream.on('data', (chunk: Uint8Array) => this.#onData(chunk));
     stream.on('close', () => this.end(cut('the server ended the connection')));
     this.#client.on('error', (error) => this.end(cut(`the connection broke: ${error.message}`, error)));
     this.#client.on('end', () => this.end(cut('the server ended the connection')));
@@ -84,7 +86,7 @@ export class Connection {
     const connection = new Connection({ client, stream, destroy: () => stream.destroy() }, context);
     try {
       const connecting = client.connect();
-      connection.#catchErrorsOf(stream);
+      connection.#readFrom(stream);
       // Rejects also when the connection ends, which `pg` may not report while it logs in.
       await Promise.race([
         connecting,
@@ -92,10 +94,13 @@ export class Connection {
           throw error;
         }),
       ]);
+      connection.#memory.allowLongAnswers();
       return connection;
     } catch (error) {
+      const ended = connection.#error;
       connection.end(cut('the login failed'));
-      throw loginFailed(error);
+      // `pg` may report first that the stream was destroyed.
+      throw loginFailed(ended?.failure.kind === 'malformed' ? ended : error);
     }
   }
 
@@ -111,7 +116,8 @@ export class Connection {
       stream.destroy();
     };
     const connection = new Connection({ client, stream, destroy }, context);
-    connection.#catchErrorsOf(stream);
+    connection.#memory.allowLongAnswers();
+    connection.#readFrom(stream);
     return connection;
   }
 
@@ -142,8 +148,8 @@ export class Connection {
    */
   async query(statement: string): Promise<readonly Row[]> {
     if (this.#error !== undefined) throw this.#error;
-    this.#receivedBytes = 0;
-    this.#maxBytes = MAX_ANSWER_BYTES;
+    // Notifications have taken memory since the last answer.
+    this.#expectAnswer();
     this.#isNotReplicated = false;
     const rows = this.#run(statement);
     // After the connection has ended, nobody waits for the statement.
@@ -162,52 +168,74 @@ export class Connection {
   end(error: ExchangeError): void {
     if (this.#error !== undefined) return;
     this.#error = error;
+    this.#messages?.close();
+    this.#memory.release();
     this.#ended.resolve(error);
     this.#destroy();
   }
 
   async #run(statement: string): Promise<readonly Row[]> {
+    const query = new SimpleQuery(statement, (row) => this.#bounded(() => this.#memory.takeRow(row)));
     try {
-      // Several statements in one text have several results, which nobody needs.
-      const result = await this.#client.query<(string | null)[]>({ text: statement, rowMode: 'array', types: TEXTS });
-      return Array.isArray(result) ? [] : result.rows;
+      this.#client.query(query);
+      return await query.answer;
     } catch (error) {
       const answer = answerIn(error);
       if (answer !== undefined) throw new ExchangeError({ kind: 'answer', answer }, answer.text, error);
       const failure = cut(`the connection broke: ${error instanceof Error ? error.message : String(error)}`, error);
       this.end(failure);
       throw failure;
+    } finally {
+      this.#expectAnswer();
     }
   }
 
-  #onData(chunk: Uint8Array): void {
-    this.#lastReceivedMs = this.#clock.monotonic();
-    this.#receivedBytes += chunk.length;
-    if (this.#receivedBytes <= this.#maxBytes) return;
-    this.end(new ExchangeError({ kind: 'malformed' }, `the server sent more than ${this.#maxBytes} bytes for one statement`));
+  /** What was read so far takes no memory any more, except for a message that is still arriving. */
+  #expectAnswer(): void {
+    this.#memory.release();
+    this.#bounded(() => this.#memory.take(this.#messages?.partialBytes ?? 0));
   }
 
   /**
-   * Ends the connection when `pg` cannot read what the server has sent. Its parser throws then, in a
-   * listener of the stream, which would end the process.
+   * False after the end of the connection, which `task` causes by an error. What the server has sent
+   * then takes too much memory, or `pg` cannot read it.
    */
-  #catchErrorsOf(stream: Duplex): void {
-    for (const listener of stream.listeners('data')) {
-      const caught = (chunk: unknown): void => {
-        try {
-          Reflect.apply(listener, stream, [chunk]);
-        } catch (error) {
-          this.end(new ExchangeError({ kind: 'malformed' }, 'the server sent a message that cannot be read', error));
-        }
-      };
-      Reflect.apply(stream.off, stream, ['data', listener]);
-      stream.on('data', caught);
+  #bounded(task: () => void): boolean {
+    if (this.#error !== undefined) return false;
+    try {
+      task();
+      return true;
+    } catch (error) {
+      const unreadable = new ExchangeError({ kind: 'malformed' }, 'the server sent a message that cannot be read', error);
+      this.end(error instanceof ExchangeError ? error : unreadable);
+      return false;
     }
   }
-}
 
-/** Every column stays the text that the server sent. */
-const TEXTS = { getTypeParser: () => (value: string) => value };
+  /**
+   * Reads before `pg` does, which gets whole messages only, and nothing after the end of the
+   * connection. Its parser throws in a listener of the stream, which would end the process.
+   */
+  #readFrom(stream: Duplex): void {
+    const listeners = stream.listeners('data');
+    this.#messages = new WholeMessages({
+      take: (bytes) => this.#memory.take(bytes),
+      deliver: (messages) => {
+        for (const listener of listeners) if (this.#error === undefined) Reflect.apply(listener, stream, [messages]);
+      },
+    });
+    for (const listener of listeners) Reflect.apply(stream.off, stream, ['data', listener]);
+    stream.on('data', (chunk: Uint8Array) => this.#onData(stream, chunk));
+  }
+
+  #onData(stream: Duplex, chunk: Uint8Array): void {
+    this.#lastReceivedMs = this.#clock.monotonic();
+    pace(stream, chunk);
+    this.#bounded(() => this.#messages?.push(chunk));
+    // The login keeps parts of messages until its next step.
+    if (this.#memory.allowsLongAnswers) freeChunk(stream, chunk);
+  }
+}
 
 /**
  * The stream is open already, so `connect` only tells `pg` to begin. Everything that `pg` would

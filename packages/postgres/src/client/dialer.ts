@@ -10,6 +10,7 @@
 import type { Clock } from '@incumbent/core';
 import { Attempt, type Connect, describeError, dial, type Endpoint, namingEndpoint, openFirst, type TlsOptions } from '@incumbent/network';
 
+import { answersOfStore } from './answer-memory.ts';
 import { Connection, type ConnectionSource, type Login } from './connection.ts';
 import { cut, ExchangeError, notConnected } from './failure.ts';
 import { integerAt, onlyRow, textAt } from './rows.ts';
@@ -52,6 +53,7 @@ interface Opened {
 
 export class Dialer implements ConnectionSource {
   readonly #options: DialerOptions;
+  readonly #answers = answersOfStore();
   /** The index of the server to dial first: the one that served last, if it does not hang. */
   #first = 0;
   /** The newest timeline, and when a connection to it last opened or ended. */
@@ -143,7 +145,7 @@ export class Dialer implements ConnectionSource {
       closing.push(() => stream.destroy());
       const secured = tls === undefined ? stream : await unreachableUnless(attempt, secure(stream, endpoint, tls, attempt.signal));
       closing.push(() => secured.destroy());
-      const connection = await attempt.wait(Connection.login(secured, login, { clock, onNotification }));
+      const connection = await attempt.wait(Connection.login(secured, login, { clock, answers: this.#answers, onNotification }));
       closing.push(() => connection.end(cut('the connection was given up')));
       const timeline = await attempt.wait(checkServer(connection));
       this.#checkTimeline(timeline);

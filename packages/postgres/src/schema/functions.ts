@@ -27,9 +27,14 @@ export const RAISED: Readonly<Record<'standby' | 'late' | 'tooLarge' | 'staleTer
   staleTerm: 'IC004',
 };
 
-/** The bytes that an answer may have, and what each of its entries counts beside key and value. */
+/**
+ * The bytes that an answer may have, and what each of its entries counts beside key and value: the
+ * client counts 128 bytes for each column and each row, and ends the connection beyond its limit.
+ */
 const MAX_ANSWER_BYTES = 16 * 2 ** 20;
-const ENTRY_BYTES = 100;
+const ENTRY_BYTES = 1_024;
+/** So many entries fit into an answer, each with the longest value. */
+const MAX_FAILED = 16;
 
 /** `@schema` stands for the name of the schema. */
 export const FUNCTIONS: string = `
@@ -88,14 +93,11 @@ BEGIN
         next_end = (SELECT min(ends_at) FROM @schema.leases WHERE namespace = v_space.id)
       WHERE id = v_space.id;
   ELSIF v_space.next_end <= v_now THEN
-    -- Before the deletion, because its notifications say when the next lease may end.
-    UPDATE @schema.namespaces
-      SET next_end = (SELECT min(ends_at) FROM @schema.leases WHERE namespace = v_space.id AND ends_at > v_now)
-      WHERE id = v_space.id;
     DELETE FROM @schema.leases WHERE namespace = v_space.id AND ends_at <= v_now;
-    -- And after it, because a lease stays if its renewal committed meanwhile.
-    v_now := (SELECT min(ends_at) FROM @schema.leases WHERE namespace = v_space.id);
-    UPDATE @schema.namespaces SET next_end = v_now WHERE id = v_space.id AND next_end IS DISTINCT FROM v_now;
+    -- After the deletion, because a lease stays if its renewal committed meanwhile.
+    UPDATE @schema.namespaces
+      SET next_end = (SELECT min(ends_at) FROM @schema.leases WHERE namespace = v_space.id)
+      WHERE id = v_space.id;
   END IF;
   RETURN v_space.id;
 END $$;
@@ -192,7 +194,7 @@ END $$;
 -- Swaps. A change is an element of each array: the key; the revision that it must have, null for
 -- absent, below 0 for a revision that no key has; what to do: p puts, d deletes, c only checks; the
 -- value; the lease: k keeps the binding, n unbinds, and l and a name bind to that lease. Answers
--- with rows of the kind "done", one for each change, "failed" or "lease".
+-- with rows of the kind "done", one for each change, or "failed", the first ones, or "lease".
 CREATE OR REPLACE FUNCTION @schema.swap(
   p_namespace text, p_timeout_ms integer, p_keys text[], p_expect bigint[], p_acts text[], p_values bytea[], p_leases text[])
 RETURNS TABLE (kind text, place text, key text, value text, revision text, created text, lease text) LANGUAGE plpgsql AS $$
@@ -207,7 +209,8 @@ BEGIN
   RETURN QUERY SELECT 'failed', c.place::text, k.key::text, encode(k.value, 'base64'), k.revision::text, k.created::text, k.lease
     FROM unnest(p_keys, p_expect) WITH ORDINALITY AS c (key, expect, place)
     LEFT JOIN @schema.keys k ON k.namespace = v_id AND k.key = c.key COLLATE "C"
-    WHERE k.revision IS DISTINCT FROM c.expect;
+    WHERE k.revision IS DISTINCT FROM c.expect
+    ORDER BY c.place LIMIT ${MAX_FAILED};
   IF FOUND THEN
     RETURN;
   END IF;

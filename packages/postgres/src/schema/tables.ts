@@ -1,6 +1,12 @@
 /** The tables of a schema, and the triggers that keep revisions, notifications and leases right. */
 
 /**
+ * The server takes less than 8,000 bytes. This many bytes of keys and their revision leave room for
+ * the time of the next end of a lease.
+ */
+const MAX_NOTIFICATION_BYTES = 7_900;
+
+/**
  * - A row of `namespaces` is one namespace. Every call that changes keys locks this row first, so
  *   the changes of a namespace happen one after another. `revision` is the counter for revisions
  *   and for the order of creation. It is a time in microseconds, or one more than the last value,
@@ -12,6 +18,8 @@
  *   election updates.
  * - The triggers also serve people who change rows by hand: the revision changes, watches are
  *   notified, and deleting a lease deletes its keys.
+ * - A transaction sends one notification for each namespace in which it changes keys, or more if the
+ *   names of the keys do not fit into one.
  *
  * `@schema` stands for the name of the schema.
  */
@@ -47,30 +55,79 @@ CREATE TABLE IF NOT EXISTS @schema.keys (
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500);
 CREATE INDEX IF NOT EXISTS keys_by_lease ON @schema.keys (namespace, lease) WHERE lease IS NOT NULL;
 
-CREATE OR REPLACE FUNCTION @schema.count_change() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Called for every change of a key. Returns the revision, which all changes of one transaction share:
+-- the first of them counts up, and so locks the namespace. A setting, which ends with the
+-- transaction, has the revision and the keys that nobody was notified of yet, one on each line.
+CREATE OR REPLACE FUNCTION @schema.record_change(p_id bigint, p_key text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-  v_old @schema.keys := OLD;
-  v_new @schema.keys := NEW;
-  v_space @schema.namespaces;
+  v_setting text := 'incumbent.@schema_' || p_id;
+  v_changes text := coalesce(current_setting(v_setting, true), '');
+  v_revision bigint;
 BEGIN
-  UPDATE @schema.namespaces
-    SET revision = greatest(revision + 1, floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
-    WHERE id = coalesce(v_new.namespace, v_old.namespace)
-    RETURNING * INTO v_space;
-  PERFORM pg_notify(v_space.channel, concat(
-    v_space.revision, ' ',
-    coalesce(ceil(extract(epoch FROM v_space.next_end - clock_timestamp()) * 1000)::bigint::text, '-'), ' ',
-    coalesce(v_new.key, v_old.key)));
+  IF v_changes = '' THEN
+    -- Before the update: a transaction may let its trigger run at once, and then every change counts.
+    PERFORM set_config(v_setting, E'\\n' || p_key, true);
+    UPDATE @schema.namespaces
+      SET revision = greatest(revision + 1, floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+      WHERE id = p_id RETURNING revision INTO v_revision;
+    IF current_setting(v_setting) <> '' THEN
+      PERFORM set_config(v_setting, v_revision || E'\\n' || p_key, true);
+    END IF;
+    RETURN v_revision;
+  END IF;
+  v_revision := split_part(v_changes, E'\\n', 1)::bigint;
+  IF octet_length(v_changes) + octet_length(p_key) > ${MAX_NOTIFICATION_BYTES} THEN
+    PERFORM @schema.notify_of(p_id, v_revision, v_changes);
+    v_changes := v_revision::text;
+  END IF;
+  PERFORM set_config(v_setting, v_changes || E'\\n' || p_key, true);
+  RETURN v_revision;
+END $$;
+
+-- The server sends the notification when the transaction commits.
+CREATE OR REPLACE FUNCTION @schema.notify_of(p_id bigint, p_revision bigint, p_changes text)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM pg_notify(n.channel, concat(
+      p_revision, ' ',
+      coalesce(ceil(extract(epoch FROM n.next_end - clock_timestamp()) * 1000)::bigint::text, '-'),
+      substr(p_changes, position(E'\\n' IN p_changes))))
+    FROM @schema.namespaces n WHERE n.id = p_id;
+END $$;
+
+CREATE OR REPLACE FUNCTION @schema.count_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
   IF TG_OP = 'DELETE' THEN
+    PERFORM @schema.record_change(OLD.namespace, OLD.key);
     RETURN OLD;
   END IF;
-  NEW.revision := v_space.revision;
-  NEW.created := CASE WHEN TG_OP = 'INSERT' THEN v_space.revision ELSE OLD.created END;
+  IF TG_OP = 'UPDATE' AND (NEW.namespace, NEW.key) IS DISTINCT FROM (OLD.namespace, OLD.key) THEN
+    PERFORM @schema.record_change(OLD.namespace, OLD.key);
+  END IF;
+  NEW.revision := @schema.record_change(NEW.namespace, NEW.key);
+  NEW.created := CASE WHEN TG_OP = 'INSERT' THEN NEW.revision ELSE OLD.created END;
   RETURN NEW;
 END $$;
 DROP TRIGGER IF EXISTS count_change ON @schema.keys;
 CREATE TRIGGER count_change BEFORE INSERT OR UPDATE OR DELETE ON @schema.keys
   FOR EACH ROW EXECUTE FUNCTION @schema.count_change();
+
+-- Runs once at the end of a transaction that has changed keys of the namespace.
+CREATE OR REPLACE FUNCTION @schema.announce() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  v_setting text := 'incumbent.@schema_' || NEW.id;
+  v_changes text := current_setting(v_setting, true);
+BEGIN
+  IF v_changes <> '' THEN
+    PERFORM @schema.notify_of(NEW.id, NEW.revision, v_changes);
+    -- For a transaction that lets the trigger run before its end.
+    PERFORM set_config(v_setting, '', true);
+  END IF;
+  RETURN NULL;
+END $$;
+DROP TRIGGER IF EXISTS announce ON @schema.namespaces;
+CREATE CONSTRAINT TRIGGER announce AFTER UPDATE OF revision ON @schema.namespaces DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW EXECUTE FUNCTION @schema.announce();
 
 CREATE OR REPLACE FUNCTION @schema.end_lease() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -16,15 +16,15 @@ export function probeIn(rows: readonly Row[]): Probe {
 }
 
 export interface Notification extends Probe {
-  readonly key: string;
+  readonly keys: readonly string[];
 }
 
 /**
- * Reads the payload of a notification, which a trigger of the table `keys` writes. Undefined for
- * any other payload: whoever can connect to the database can send notifications.
+ * Reads the payload of a notification, which a trigger writes when a transaction has changed keys.
+ * Undefined for any other payload: whoever can connect to the database can send notifications.
  */
 export function notificationIn(payload: string): Notification | undefined {
-  const [, revision, remaining, key] = /^(\d{1,16}) (-|-?\d{1,15}) (.+)$/s.exec(payload) ?? [];
-  if (revision === undefined || remaining === undefined || key === undefined) return undefined;
-  return { revision: Number(revision), remainingMs: remaining === '-' ? undefined : Number(remaining), key };
+  const [, revision, remaining, keys] = /^(\d{1,16}) (-|-?\d{1,15})\n(.+)$/s.exec(payload) ?? [];
+  if (revision === undefined || remaining === undefined || keys === undefined) return undefined;
+  return { revision: Number(revision), remainingMs: remaining === '-' ? undefined : Number(remaining), keys: keys.split('\n') };
 }

@@ -2,8 +2,8 @@
  * What all watches of one store share: a connection that listens, and the time of the next lease
  * that may end.
  *
- * The server notifies of every change of a key, whoever changed it. A notification names the key,
- * and the watches of that key read it again. The end of a lease causes no notification by itself:
+ * The server notifies of every change of a key, whoever changed it. A notification names the keys
+ * that one transaction has changed, and the watches of these keys read them again. The end of a lease causes no notification by itself:
  * each store waits until the first lease may have ended, and then asks. That question ends the
  * leases whose time is over, which notifies every store. A random delay spreads the questions, so
  * that most stores learn of the end before they have asked.
@@ -215,7 +215,7 @@ export class WatchHub implements WatchSource {
     if (notification === undefined) return;
     this.#heardRevision = Math.max(this.#heardRevision, notification.revision);
     this.#setDue(notification.remainingMs);
-    for (const watch of this.#watches.watchesOf(notification.key)) watch.invalidate();
+    for (const key of notification.keys) for (const watch of this.#watches.watchesOf(key)) watch.invalidate();
   }
 
   async #probe(connection: Connection): Promise<Probe> {

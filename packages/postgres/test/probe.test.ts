@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+
+import { notificationIn } from '../src/watch-hub/probe.ts';
+
+it('a notification names the keys that one transaction has changed', () => {
+  expect(notificationIn('17 -\nelections/a/term')).toEqual({ revision: 17, remainingMs: undefined, keys: ['elections/a/term'] });
+  expect(notificationIn('1700000000000000 2500\na\nb/c')).toEqual({
+    revision: 1_700_000_000_000_000,
+    remainingMs: 2_500,
+    keys: ['a', 'b/c'],
+  });
+});
+
+it.each(['', 'a', '17 -', '17 -\n', '17\na', '-1 -\na', '17 x\na', '12345678901234567 -\na', '17 2500 elections/a/term'])(
+  'a notification of somebody else is ignored: %j',
+  (payload) => {
+    expect(notificationIn(payload)).toBeUndefined();
+  },
+);
