@@ -29,14 +29,14 @@ export interface MembershipsContext {
 }
 
 /** A group of this sidecar, and the client on whose behalf the sidecar is in it. */
-interface Seat {
+interface JoinableGroup {
   readonly group: Group;
   membership: Membership | undefined;
 }
 
 export class Memberships {
   readonly #context: MembershipsContext;
-  readonly #seats = new Map<string, Seat>();
+  readonly #groups = new Map<string, JoinableGroup>();
 
   constructor(context: MembershipsContext) {
     this.#context = context;
@@ -44,7 +44,7 @@ export class Memberships {
 
   /** Reads the members of a group. */
   async members(name: string): Promise<readonly GroupMember<unknown>[]> {
-    return this.#seat(name).group.members();
+    return this.#groupOf(name).group.members();
   }
 
   /**
@@ -53,22 +53,22 @@ export class Memberships {
    * @throws `MEMBERSHIP_EXISTS`, `TOO_MANY`, `INVALID_NAME` or `MEMBER_CLOSED`.
    */
   join(name: string, settings: MembershipSettings): Membership {
-    const seat = this.#seat(name);
-    if (seat.membership !== undefined)
+    const joinable = this.#groupOf(name);
+    if (joinable.membership !== undefined)
       throw new ApiError('MEMBERSHIP_EXISTS', `the sidecar is in the group "${name}" for another client, or has not left it yet`);
     const { clock, member, failed } = this.#context;
     const over = (): void => {
-      seat.membership = undefined;
+      joinable.membership = undefined;
     };
-    const membership = new Membership({ clock, group: seat.group, memberId: member.memberId, over, failed }, settings);
-    seat.membership = membership;
+    const membership = new Membership({ clock, group: joinable.group, memberId: member.memberId, over, failed }, settings);
+    joinable.membership = membership;
     membership.join();
     return membership;
   }
 
   /** The membership of the client with this secret. @throws `NO_SUCH_MEMBERSHIP` or `WRONG_SECRET`. */
   find(name: string, secret: string): Membership {
-    const membership = this.#seats.get(name)?.membership;
+    const membership = this.#groups.get(name)?.membership;
     if (membership === undefined || membership.isLeaving)
       throw new ApiError('NO_SUCH_MEMBERSHIP', `no client has joined the group "${name}" at this sidecar, or its membership is over`);
     if (!isSecret(secret, membership.secret))
@@ -79,19 +79,19 @@ export class Memberships {
 
   /** Stops all timers. The member leaves its groups when it closes. */
   close(): void {
-    for (const { membership } of this.#seats.values()) membership?.stopTimer();
+    for (const { membership } of this.#groups.values()) membership?.stopTimer();
   }
 
-  #seat(name: string): Seat {
-    const known = this.#seats.get(checkName('group', name));
+  #groupOf(name: string): JoinableGroup {
+    const known = this.#groups.get(checkName('group', name));
     if (known !== undefined) return known;
-    if (this.#seats.size >= MAX_GROUPS)
+    if (this.#groups.size >= MAX_GROUPS)
       throw new ApiError('TOO_MANY', `the sidecar has joined or read ${MAX_GROUPS} groups, and takes no more`);
     // The group encodes its value at each join, so that the next client can show another one.
-    const value = { toJSON: () => this.#seats.get(name)?.membership?.value ?? null };
-    const seat: Seat = { group: this.#context.member.group(name, { value }), membership: undefined };
-    this.#seats.set(name, seat);
-    return seat;
+    const value = { toJSON: () => this.#groups.get(name)?.membership?.value ?? null };
+    const joinable: JoinableGroup = { group: this.#context.member.group(name, { value }), membership: undefined };
+    this.#groups.set(name, joinable);
+    return joinable;
   }
 }
 
