@@ -291,10 +291,7 @@ export class Leadership<V = unknown> {
     await this.released;
   }
 
-  /**
-   * @internal Finds the successor in advance, and reads the term if no watch has told its value, so
-   * that the end needs no read. Resolves with true if the successor is known.
-   */
+  /** @internal Finds the successor in advance, and the value of the term. True if it is found. */
   async lookUpSuccessor(): Promise<boolean> {
     const term = this.#record.lookUpTerm((task) => this.#calls.make(task, this.#session.call));
     return (await Promise.all([this.#successors.lookUp(), term]))[0];
