@@ -291,15 +291,10 @@ export class Leadership<V = unknown> {
     await this.released;
   }
 
-  /**
-   * @internal Finds the successor in advance, by at most one request. Resolves with true if it is
-   * known. Also reads the term where the store's watches have not told its value, so that the end of
-   * this leadership needs no read.
-   */
+  /** @internal Finds the successor in advance, and the value of the term. True if it is found. */
   async lookUpSuccessor(): Promise<boolean> {
     const term = this.#record.lookUpTerm((task) => this.#calls.make(task, this.#session.call));
-    const [isKnown] = await Promise.all([this.#successors.lookUp(), term]);
-    return isKnown;
+    return (await Promise.all([this.#successors.lookUp(), term]))[0];
   }
 
   /**
