@@ -224,13 +224,14 @@ export class Leases {
     for (let known: LeaseObject | undefined = own.object; known !== undefined;) {
       own.renewals += 1;
       const body = renewed(known.object, microTime(sent.wallMs, own.renewals));
-      const { status, body: answer } = await client.request({ method: 'PUT', path, body, accept: [CONFLICT, ABSENT] }, time.left);
+      const request = { method: 'PUT', path, body, accept: [CONFLICT, ABSENT], renews: true } as const;
+      const { status, body: answer } = await client.request(request, time.left);
       if (status < 300) {
         own.object = readLease(answer);
         return own.object;
       }
       // An earlier renewal whose answer was lost has changed the object, or somebody else has.
-      known = status === ABSENT ? undefined : await this.#read(leaseIdOf(name), time.left);
+      known = status === ABSENT ? undefined : await this.#read(leaseIdOf(name), time.left, true);
     }
     return undefined;
   }
@@ -242,12 +243,12 @@ export class Leases {
   }
 
   /** Undefined if the lease is certainly gone. */
-  async #read(lease: LeaseId, options: AttemptOptions): Promise<LeaseObject | undefined> {
+  async #read(lease: LeaseId, options: AttemptOptions, renews = false): Promise<LeaseObject | undefined> {
     const { client, names } = this.#context;
     const name = readLeaseId(lease);
     if (name === undefined) return undefined;
     const path = `${leasesPath(names)}/${name.name}`;
-    const { status, body } = await client.request({ method: 'GET', path, accept: [ABSENT] }, options);
+    const { status, body } = await client.request({ method: 'GET', path, accept: [ABSENT], renews }, options);
     const found = status === ABSENT ? undefined : readLease(body);
     return found?.uid === name.uid ? found : undefined;
   }

@@ -3,11 +3,14 @@
 import { runCases, storeCases } from '@incumbent/conformance';
 import { startKubernetes } from '@incumbent/test-support';
 import { describeOnServer } from '@incumbent/test-support/server-suite';
-import { describe, it } from 'vitest';
+import { describe, it, vi } from 'vitest';
 
-import { kubernetesHarness } from './harness.ts';
+import { CASE_TIMEOUT_MS, kubernetesHarness } from './harness.ts';
+
+// The cases wait most of the time.
+vi.setConfig({ maxConcurrency: 6, testTimeout: CASE_TIMEOUT_MS });
 
 await describeOnServer('kubernetes', { store: 'kubernetes', start: startKubernetes }, (server) => {
-  // The cases are concurrent because each has its own namespace, and waits most of the time.
+  // Each has its own namespace.
   runCases(storeCases, kubernetesHarness(server), { describe, it: it.concurrent });
 });

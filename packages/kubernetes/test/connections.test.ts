@@ -18,6 +18,19 @@ it('a burst of calls opens at most 16 connections, and all calls succeed', async
   expect(server.connections).toBeLessThanOrEqual(17);
 });
 
+it('a renewal does not wait for the other calls of its store', async () => {
+  await using server = await FakeApiServer.start();
+  await using store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS });
+  const at = momentOf(systemClock);
+  const { id } = await store.grantLease(60_000, { at });
+  server.intervene = ({ method }) => (method === 'POST' ? 'silent' : undefined);
+  const ahead = Array.from({ length: 16 }, () => store.grantLease(60_000, { at, timeoutMs: 30_000 }));
+  const closed = Promise.allSettled(ahead);
+  await expect(store.renewLease(id, { at, timeoutMs: 20_000 })).resolves.toMatchObject({ ttlMs: 60_000 });
+  await store.close();
+  expect((await closed).every(({ status }) => status === 'rejected')).toBe(true);
+});
+
 it('a call that waits for the others of its store ends by its own timeout, and was not sent', async () => {
   await using server = await FakeApiServer.start();
   await using store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS });

@@ -103,6 +103,17 @@ export const exchanges: readonly Exchange[] = [
     },
   },
   {
+    name: 'a change with one empty entry of managed fields removes them',
+    async run(call) {
+      const map = new TestMap(call);
+      const first = await map.create('1');
+      const body = { ...map.body('2'), metadata: { ...metadataOf(first), managedFields: [{}] } };
+      const { status } = await call('PUT', map.path, body);
+      const { managedFields } = metadataOf((await call('GET', map.path)).body);
+      assert.deepEqual([status, managedFields], [200, undefined]);
+    },
+  },
+  {
     name: 'an absent object is 404 with a reason, for reads, changes and deletions',
     async run(call) {
       const map = new TestMap(call);

@@ -15,6 +15,16 @@ import { openDoor } from './door.ts';
 /** Stands in for the ConfigMap, which the server for tests does not have. */
 export const KEYS: KeysResource = { apiVersion: `${KEYS_GROUP}/v1`, kind: 'ConfigMap', plural: 'configmaps' };
 
+/**
+ * A request costs an API server and the etcd behind it several ms of processor time, some ten times
+ * as much as one to etcd itself. So that no lease expires on a busy machine where a case does not
+ * mean it to, leases and calls get more time than on other stores.
+ */
+const TIMES = { ttlMs: 5_000, timeoutMs: 5_000, slackMs: 3_000 };
+
+/** How long one case may take. Most of it is waiting. */
+export const CASE_TIMEOUT_MS = 180_000;
+
 /** Of clients whose server becomes silent: the shortest, so that the cases end early. */
 const FAULTY_WATCH_MS = 1_000;
 
@@ -46,6 +56,7 @@ class KubernetesCase {
   harness(): StoreHarness {
     return {
       ...this.#resources.common(),
+      ...TIMES,
       clock: systemClock,
       open: () => this.#open(this.#server.url),
       faulty: () => this.#faulty(),

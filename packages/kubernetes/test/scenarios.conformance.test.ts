@@ -4,10 +4,10 @@ import { withOwnServer } from '@incumbent/test-support/conformance-harness';
 import { describeOnServer } from '@incumbent/test-support/server-suite';
 import { describe, it, vi } from 'vitest';
 
-import { kubernetesHarness } from './harness.ts';
+import { CASE_TIMEOUT_MS, kubernetesHarness } from './harness.ts';
 
 // The cases wait most of the time.
-vi.setConfig({ maxConcurrency: 16 });
+vi.setConfig({ maxConcurrency: 4, testTimeout: CASE_TIMEOUT_MS });
 const concurrent = { describe: describe.concurrent, it: it.concurrent };
 
 await describeOnServer('scenarios on kubernetes', { store: 'kubernetes', start: startKubernetes }, (server) => {

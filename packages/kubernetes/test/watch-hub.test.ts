@@ -44,6 +44,22 @@ it('a watch whose version has expired goes on from the present state, without a 
   await watching;
 });
 
+it('a swap begins with the state that a watch has shown, and so is one request', async () => {
+  await using server = await FakeApiServer.start();
+  const address = { server: server.url, token: server.tokens.admin, keysResource: KEYS, watchMs: 600_000 };
+  await using store = await openKubernetes(address);
+  await using other = await openKubernetes(address);
+  const watch = store.watch('a')[Symbol.asyncIterator]();
+  await watch.next();
+  const change = await other.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array(1) }]);
+  expect((await watch.next()).value).toMatchObject({ key: 'a' });
+  const [revision = ''] = change.swapped ? change.revisions : [];
+  const before = server.requests.length;
+  expect(await store.compareAndSwap([{ key: 'a', expect: revision, delete: true }])).toMatchObject({ swapped: true });
+  expect(server.requests.slice(before).map(({ method }) => method)).toEqual(['PUT']);
+  await watch.return?.();
+});
+
 it('each of several watches that begin at once shows its first state, although they share one read', async () => {
   await using server = await FakeApiServer.start();
   await using store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS, watchMs: 600_000 });

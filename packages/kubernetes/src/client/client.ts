@@ -15,6 +15,8 @@ import { fields, parseObject, type Fields } from '../objects/json.ts';
  * and to open one costs more than to wait for a request.
  */
 const MAX_REQUESTS = 16;
+/** The same for renewals, which never wait for other requests. */
+const MAX_RENEWALS = 16;
 
 export interface Request {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -23,6 +25,8 @@ export interface Request {
   readonly body?: object;
   /** The statuses, besides those of success, for which {@link Client.request} resolves. */
   readonly accept?: readonly number[];
+  /** Whether it is part of a renewal. Default false. */
+  readonly renews?: boolean;
 }
 
 export interface Response {
@@ -35,6 +39,7 @@ export class Client {
   readonly #connections: Connections;
   readonly #calls: Calls;
   readonly #slots = new Semaphore(MAX_REQUESTS);
+  readonly #renewalSlots = new Semaphore(MAX_RENEWALS);
   #closing: Promise<void> | undefined;
 
   constructor(options: ConnectionOptions) {
@@ -54,7 +59,8 @@ export class Client {
    */
   request(request: Request, options: AttemptOptions, onSent: () => void = () => {}): Promise<Response> {
     checkCall(options);
-    return this.#calls.run(options, (attempt) => attempt.wait(this.#slots.run(() => this.#exchange(request, attempt, onSent))));
+    const slots = request.renews === true ? this.#renewalSlots : this.#slots;
+    return this.#calls.run(options, (attempt) => attempt.wait(slots.run(() => this.#exchange(request, attempt, onSent))));
   }
 
   /**

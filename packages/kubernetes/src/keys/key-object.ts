@@ -29,6 +29,12 @@ export type Change<T> = (draft: Draft) => Applied<T>;
 const FIRST_PAUSE_MS = 4;
 const LONGEST_PAUSE_MS = 250;
 
+/**
+ * Further reads share the next request. It is more than one, so that a request without an answer
+ * does not hold up all others.
+ */
+const MAX_READS_UNDER_WAY = 4;
+
 const CONFLICT = 409;
 const ABSENT = 404;
 
@@ -58,6 +64,7 @@ export class KeyObject {
       clock,
       ErrorType: ExchangeError,
       maxReads: Number.MAX_SAFE_INTEGER,
+      maxRequests: MAX_READS_UNDER_WAY,
       isOfOneRead: () => false,
       send: async ({ requests, options, markSent }) => {
         const snapshot = await this.#get(options, markSent);
@@ -69,6 +76,18 @@ export class KeyObject {
   /** The state now. Reads that begin at the same time share a request. */
   read(options: AttemptOptions): Promise<Snapshot> {
     return this.#reads.read(undefined, options);
+  }
+
+  /**
+   * Takes a state that a watch has shown. Changes begin with the latest one that is known. Returns
+   * the state, as the same object as before if it is the same state.
+   */
+  saw(snapshot: Snapshot): Snapshot {
+    const known = this.#latest;
+    if (known !== undefined && known.isSame(snapshot)) return known;
+    // A state before the object existed has no version to begin with.
+    if (snapshot.identity !== undefined) this.#remember(snapshot);
+    return snapshot;
   }
 
   /** Resolves with the result of the change when the object has it. */
@@ -184,6 +203,7 @@ export class KeyObject {
     const path = `${keysPath(this.#names)}/${keysName(this.#names)}`;
     const { status, body } = await this.#client.request({ method: 'GET', path, accept: [ABSENT] }, options, onSent);
     const snapshot = status === ABSENT ? Snapshot.absent() : Snapshot.of(body);
+    if (before?.isSame(snapshot) === true) return before;
     if (before !== undefined && !snapshot.isAtLeast(before)) throw wentBack(before.count, snapshot.count);
     this.#remember(snapshot);
     return snapshot;

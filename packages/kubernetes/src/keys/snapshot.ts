@@ -66,6 +66,11 @@ export class Snapshot {
     return [...this.#read.entries].flatMap(([key, entry]) => (entry.lease === lease ? [key] : []));
   }
 
+  /** Whether both are one state of one object. */
+  isSame({ identity }: Snapshot): boolean {
+    return identity !== undefined && identity.uid === this.identity?.uid && identity.version === this.identity.version;
+  }
+
   /** False if the other state is certainly a later one of the same object. */
   isAtLeast(other: Snapshot): boolean {
     return this.identity?.uid !== other.identity?.uid || this.count >= other.count;

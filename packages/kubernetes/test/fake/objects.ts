@@ -67,7 +67,8 @@ export class Objects {
     const conflict = this.#conflict(current, textFields(fields(body['metadata'])));
     const wrong = conflict ?? invalid(body);
     if (wrong !== undefined) return wrong;
-    const { resourceVersion: _, ...metadata } = fields(body['metadata']);
+    // An empty entry removes the managed fields, and this server keeps none.
+    const { resourceVersion: _, managedFields: __, ...metadata } = fields(body['metadata']);
     const { resourceVersion: before, ...had } = fields(current['metadata']);
     // An update that changes nothing is no change.
     if (isDeepStrictEqual({ ...current, metadata: had }, { ...body, metadata: { ...had, ...metadata } }))

@@ -1,5 +1,5 @@
 import { request } from 'node:https';
-import { text } from 'node:stream/consumers';
+import { text as textOf } from 'node:stream/consumers';
 
 import type { ApiAnswer } from './types.ts';
 
@@ -15,15 +15,18 @@ export interface ApiAddress {
 
 /** Sends one request on a connection of its own. Resolves with every status. */
 export async function callApi({ url, ca, token }: ApiAddress, method: string, path: string, body?: unknown): Promise<ApiAnswer> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const text = body === undefined ? '' : JSON.stringify(body);
+  // Without the length, Node would send the body of a DELETE so that the server ignores it.
+  const length = { 'content-length': String(Buffer.byteLength(text)) };
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...length };
   const settings = { method, ca, agent: false, headers, signal: AbortSignal.timeout(CALL_TIMEOUT_MS) };
   const { promise, resolve, reject } = Promise.withResolvers<ApiAnswer>();
   const sent = request(new URL(path, url), settings, (response) => {
     const { statusCode: status = 0 } = response;
-    text(response).then((said) => resolve({ status, body: parsed(said) }), reject);
+    textOf(response).then((said) => resolve({ status, body: parsed(said) }), reject);
   });
   sent.on('error', reject);
-  sent.end(body === undefined ? undefined : JSON.stringify(body));
+  sent.end(text);
   return promise;
 }
 
