@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { notificationIn } from '../src/watch-hub/probe.ts';
+import { notificationIn, probeIn } from '../src/watch-hub/probe.ts';
 
 it('a notification names the keys that one transaction has changed', () => {
   expect(notificationIn('17 -\nelections/a/term')).toEqual({ revision: 17, remainingMs: undefined, keys: ['elections/a/term'] });
@@ -17,3 +17,8 @@ it.each(['', 'a', '17 -', '17 -\n', '17\na', '-1 -\na', '17 x\na', '123456789012
     expect(notificationIn(payload)).toBeUndefined();
   },
 );
+
+it('the answer to the question for lost notifications has the same numbers', () => {
+  expect(probeIn([['7', null]])).toEqual({ revision: 7, remainingMs: undefined });
+  expect(probeIn([['7', '12']])).toEqual({ revision: 7, remainingMs: 12 });
+});

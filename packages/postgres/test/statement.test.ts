@@ -1,4 +1,4 @@
-/** Literals, and what is read from rows and notifications. */
+/** Literals, and what is read from rows. */
 
 import { describe, expect, it } from 'vitest';
 
@@ -6,7 +6,6 @@ import { entryAt, integerAt, maybeIntegerAt, onlyRow } from '../src/client/rows.
 import { array, boolean, bytes, callOf, integer, NULL, text } from '../src/client/statement.ts';
 import { entriesIn, readArgs } from '../src/reads.ts';
 import { swapArgs, swapResult } from '../src/transactions.ts';
-import { notificationIn, probeIn } from '../src/watch-hub/probe.ts';
 
 describe('a literal', () => {
   it('contains only characters that no setting of the server interprets', () => {
@@ -119,25 +118,4 @@ it('the arguments of a read have one element for each query', () => {
     'ARRAY[NULL,-2,3]::bigint[]',
     'ARRAY[true,true,false]::boolean[]',
   ]);
-});
-
-describe('a notification', () => {
-  it('names the key, the counter and the time until a lease may end', () => {
-    expect(notificationIn('1795629758850123 640 elections/a/leader')).toEqual({
-      revision: 1_795_629_758_850_123,
-      remainingMs: 640,
-      key: 'elections/a/leader',
-    });
-    expect(notificationIn('1 - a')).toEqual({ revision: 1, remainingMs: undefined, key: 'a' });
-    expect(notificationIn('1 -5 a')?.remainingMs).toBe(-5);
-  });
-
-  it.each(['', 'hello', '1 2', '1  a', 'x - a', `${'9'.repeat(30)} - a`])('of somebody else is ignored: %j', (payload) => {
-    expect(notificationIn(payload)).toBeUndefined();
-  });
-
-  it('is like the answer to the question for lost ones', () => {
-    expect(probeIn([['7', null]])).toEqual({ revision: 7, remainingMs: undefined });
-    expect(probeIn([['7', '12']])).toEqual({ revision: 7, remainingMs: 12 });
-  });
 });
