@@ -147,7 +147,7 @@ export class SlotElection<V = unknown> {
     // One after the other: of several free slots, this member claims one only.
     for (const slot of this.#elections.keys()) {
       const attempt = this.#attempt(slot, work, signal, (election, run, options) => election.tryLead(run, options));
-      const stopWaiting = onAbort(stop, () => attempt.giveUp());
+      const stopWaiting = onAbort(stop, () => attempt.withdraw());
       const tried = await triedOf(attempt.elected);
       stopWaiting();
       if (tried === 'elected') return { done: attempt.done };
@@ -157,11 +157,11 @@ export class SlotElection<V = unknown> {
     const attempts = Array.from(this.#elections.keys(), (slot) =>
       this.#attempt(slot, work, signal, (election, run, options) => election.lead(run, { once: true, ...options })),
     );
-    const giveUp = (): void => attempts.forEach((attempt) => attempt.giveUp());
-    const stopWaiting = onAbort(stop, giveUp);
+    const withdrawAll = (): void => attempts.forEach((attempt) => attempt.withdraw());
+    const stopWaiting = onAbort(stop, withdrawAll);
     const [first] = await Promise.allSettled([Promise.race(attempts.map(({ elected }) => elected))]);
     stopWaiting();
-    giveUp();
+    withdrawAll();
     await Promise.allSettled(attempts.map(({ elected }) => elected));
     const mine = attempts.find((attempt) => attempt.isMine());
     if (mine !== undefined) return { done: mine.done };
@@ -173,27 +173,27 @@ export class SlotElection<V = unknown> {
   #attempt<T>(slot: number, work: Work<V, T>, signal: AbortSignal | undefined, campaign: Campaign<V, T>): Attempt<T> {
     const election = this.#elections[slot];
     if (election === undefined) throw new TypeError('never');
-    const withdraw = new AbortController();
+    const withdrawal = new AbortController();
     const { promise: elected, resolve, reject } = Promise.withResolvers<boolean>();
     let isMine = false;
     const run = async (leadership: Leadership<V>): Promise<Done<T> | undefined> => {
-      if (this.#leadership !== undefined || withdraw.signal.aborted) return undefined;
+      if (this.#leadership !== undefined || withdrawal.signal.aborted) return undefined;
       isMine = true;
       this.#leadership = Object.assign(leadership, { slot });
       resolve(true);
       return { value: await work(this.#leadership) };
     };
-    const stop = onAbort(signal, () => withdraw.abort(signal?.reason));
-    const done = campaign(election, run, { signal: withdraw.signal }).finally(stop);
+    const stop = onAbort(signal, () => withdrawal.abort(signal?.reason));
+    const done = campaign(election, run, { signal: withdrawal.signal }).finally(stop);
     done.then(
       () => resolve(false),
       (error: unknown) =>
-        isMine || withdraw.signal.aborted || isIncumbentError(error, 'LEADERSHIP_ENDED') ? resolve(false) : reject(error),
+        isMine || withdrawal.signal.aborted || isIncumbentError(error, 'LEADERSHIP_ENDED') ? resolve(false) : reject(error),
     );
-    const giveUp = (): void => {
-      if (!isMine) withdraw.abort();
+    const withdraw = (): void => {
+      if (!isMine) withdrawal.abort();
     };
-    return { elected, done, giveUp, isMine: () => isMine };
+    return { elected, done, withdraw, isMine: () => isMine };
   }
 }
 
@@ -213,7 +213,7 @@ interface Attempt<T> extends Taken<T> {
    */
   readonly elected: Promise<boolean>;
   /** Withdraws, unless the work has begun. */
-  readonly giveUp: () => void;
+  readonly withdraw: () => void;
   /** Whether the work has begun. */
   readonly isMine: () => boolean;
 }

@@ -75,7 +75,7 @@ function slotOf(leadership: (Leadership & { readonly slot?: number }) | undefine
 }
 
 /** What this command uses of an election, with slots or without. */
-interface Contest {
+interface RunElection {
   readonly name: string;
   readonly leadership: Leadership | undefined;
   lead<T>(
@@ -154,7 +154,7 @@ class Supervisor {
     let health: HealthServer | undefined;
     try {
       const weak = acceptWeakStore === undefined ? {} : { acceptWeakStore };
-      const election: Contest =
+      const election: RunElection =
         slots === undefined ? member.election(name, { value, ...weak }) : new SlotElection(member, name, { slots, value, ...weak });
       health = await this.#startHealth(monitor, member, election);
       this.#log.campaigning(name, memberId, store.name);
@@ -165,7 +165,7 @@ class Supervisor {
     }
   }
 
-  async #startHealth(monitor: Monitor, member: Member, election: Contest): Promise<HealthServer | undefined> {
+  async #startHealth(monitor: Monitor, member: Member, election: RunElection): Promise<HealthServer | undefined> {
     const { healthPort } = this.#options;
     if (healthPort === undefined) return undefined;
     const facts = (): Readonly<Record<string, unknown>> => ({
@@ -180,7 +180,7 @@ class Supervisor {
     return startHealthServer(healthPort, pagesOf(monitor, member, facts));
   }
 
-  async #campaignRepeatedly(election: Contest, timing: RunTiming): Promise<number> {
+  async #campaignRepeatedly(election: RunElection, timing: RunTiming): Promise<number> {
     for (let delayMs = FIRST_RESTART_MS; ; delayMs = Math.min(delayMs * 2, LONGEST_RESTART_MS)) {
       const startedAt = performance.now();
       const end = await this.#campaignOnce(election, timing);
@@ -199,7 +199,7 @@ class Supervisor {
    * Campaigns until a program has ended by itself. Undefined if a signal came before a program
    * started.
    */
-  async #campaignOnce(election: Contest, timing: RunTiming): Promise<ProgramEnd | 'lost' | undefined> {
+  async #campaignOnce(election: RunElection, timing: RunTiming): Promise<ProgramEnd | 'lost' | undefined> {
     this.#outcome = undefined;
     try {
       return await election.lead((leadership) => this.#runProgram(leadership, election.name, timing), {

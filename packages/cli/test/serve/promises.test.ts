@@ -1,7 +1,7 @@
 /**
- * Random worlds of sidecars and clients with faults: at no time may two clients believe that they
- * lead. A client believes until the end of the longest promise that it was given, whatever happens
- * to it or to its sidecar, unless it has said that its work has stopped.
+ * Random worlds of sidecars and clients with faults: at no time may two clients lead. A client leads
+ * until the end of the longest promise that it was given, whatever happens to it or to its sidecar,
+ * unless it has said that its work has stopped.
  */
 
 import { ElectionAdmin } from '@incumbent/core';
@@ -15,13 +15,13 @@ const SEEDS = 25;
 const STEPS = 250;
 const SIDECARS = ['s1', 's2'] as const;
 
-class BeliefWorld {
+class PromiseWorld {
   readonly world = new SidecarWorld();
   readonly #random: () => number;
   readonly #sidecars: readonly Sidecar[];
   readonly #clients = new Map<string, Client>();
-  /** Until when the clients believe, on the world's clock. */
-  readonly #believes = new Map<string, number>();
+  /** Until when the clients may lead, on the world's clock. */
+  readonly #leadsUntil = new Map<string, number>();
   readonly #faulty = new Set<string>();
   promises = 0;
   terms = 0n;
@@ -60,9 +60,9 @@ class BeliefWorld {
     candidacy.renew();
     const { validForMs, term = 0n } = candidacy.document();
     if (validForMs === 0) return;
-    for (const [other, untilMs] of this.#believes)
-      if (other !== id) expect(untilMs, `${other} believes while ${id} leads in term ${term}`).toBeLessThanOrEqual(this.world.nowMs);
-    this.#believes.set(id, Math.max(this.#believes.get(id) ?? 0, this.world.nowMs + validForMs));
+    for (const [other, untilMs] of this.#leadsUntil)
+      if (other !== id) expect(untilMs, `${other} still leads while ${id} leads in term ${term}`).toBeLessThanOrEqual(this.world.nowMs);
+    this.#leadsUntil.set(id, Math.max(this.#leadsUntil.get(id) ?? 0, this.world.nowMs + validForMs));
     this.promises += 1;
     if (term > this.terms) this.terms = term;
   }
@@ -85,7 +85,7 @@ class BeliefWorld {
     if (roll < 0.3) return disconnect();
     if (term === undefined) return;
     // All else says that the work has stopped.
-    this.#believes.set(id, this.world.nowMs);
+    this.#leadsUntil.set(id, this.world.nowMs);
     if (roll < 0.5) candidacy.end('withdrawn');
     else if (!leads) candidacy.acknowledge(term);
     else if (roll < 0.75) candidacy.resign(term).catch(() => {});
@@ -107,12 +107,12 @@ class BeliefWorld {
   }
 }
 
-describe('at no time do two clients believe that they lead', () => {
+describe('at no time may two clients lead', () => {
   it(`in ${SEEDS} random worlds`, async () => {
     let promises = 0;
     let terms = 0;
     for (let seed = 1; seed <= SEEDS; seed += 1) {
-      const worlds = new BeliefWorld(seed);
+      const worlds = new PromiseWorld(seed);
       for (let i = 0; i < STEPS; i += 1) await worlds.step();
       worlds.heal();
       promises += worlds.promises;
