@@ -94,7 +94,9 @@ describe.concurrent('a leader whose event loop is blocked', { timeout: 180_000 }
   });
 });
 
-/** The candidate leads while the leader is blocked, and the leader knows it right after the block. */
+/**
+ * The candidate leads while the leader is blocked, and the leader knows it right after the block.
+ */
 async function losesWhileBlocked({ leader: { script }, waiting }: Both, fault: () => void = () => {}): Promise<void> {
   script.sigusr2();
   fault();

@@ -51,7 +51,7 @@ function block(leadership: Leadership): bigint | undefined {
 async function work(leadership: Leadership): Promise<void> {
   const { term } = leadership;
   const onSignal = async (): Promise<void> => {
-    // Nothing starts another worker before the block: this continues as soon as the worker has ended.
+    // Nothing starts another worker before the block: this continues once the worker has ended.
     if (endsWorker) await workers.at(-1)?.terminate();
     emit('blocking');
     const from = block(leadership);

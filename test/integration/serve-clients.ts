@@ -34,7 +34,7 @@ interface Act {
    */
   readonly fromNs: bigint;
   readonly toNs: bigint;
-  /** When the line of the act was read here. The client may have been stopped before it wrote it. */
+  /** When the line of the act was read here. The client may have stood still before it wrote it. */
   readonly arrivedNs: bigint;
 }
 

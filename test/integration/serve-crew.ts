@@ -1,4 +1,4 @@
-/** Three clients in different languages, each at a sidecar of its own, and the faults of a round. */
+/** Three clients in different languages, each at its own sidecar, and the faults of a round. */
 
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -73,7 +73,10 @@ export class ServeCrew implements AsyncDisposable {
     });
   }
 
-  /** A fault at the client that leads, or at its sidecar; then another client leads, and all is healed. */
+  /**
+   * A fault at the client that leads, or at its sidecar. Then another client leads, and all is
+   * healed.
+   */
   async round(fault: ServeFault, random: () => number): Promise<void> {
     await this.#settled();
     await sleep(300 + random() * 1_200);

@@ -1,4 +1,6 @@
-/** Many clients of one `incumbent serve`, all in this process: candidacies and their event streams. */
+/**
+ * Many clients of one `incumbent serve`, all in this process: candidacies and their event streams.
+ */
 
 import assert from 'node:assert/strict';
 import { Agent, type IncomingMessage, request as send } from 'node:http';

@@ -80,7 +80,7 @@ export class DeployedFleet implements AsyncDisposable {
     return { changes, vacancyMs };
   }
 
-  /** Stops all processes. Throws if their histories break a promise, or if one printed something. */
+  /** Stops all processes. Throws if their histories break a promise, or if one has printed. */
   async finish(): Promise<void> {
     for (const { script } of this.#present) script.sigterm();
     await Promise.all(this.#all.map(({ script }) => script.exited));

@@ -32,7 +32,7 @@ export function rollingDeploy(host: Host): Check {
     parallel: 1,
     open: onServer(
       async () => {
-        // Thirty processes start in each run. From the sources, most of the time would go into that.
+        // Thirty processes start in each run. From the sources, that would take most of the time.
         execFileSync(process.execPath, [fileURLToPath(new URL('../../../scripts/bundle.ts', import.meta.url))]);
         return host.start();
       },

@@ -11,7 +11,9 @@ import { freshNamespace, storeUrl } from './pair.ts';
 const ROUNDS = FAULTS.length;
 const LONGEST_TRANSACTION_MS = 30_000;
 
-/** Each sidecar has a proxy in front of etcd. Random cuts refuse connections, or swallow all bytes. */
+/**
+ * Each sidecar has a proxy in front of etcd. Random cuts refuse connections, or swallow all bytes.
+ */
 function onEtcd(serverUrl: string): CrewStore {
   const namespace = freshNamespace();
   return {

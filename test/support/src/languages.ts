@@ -48,7 +48,7 @@ export function requireLanguage(language: Language): Promise<boolean> {
   return canBeHad(() => firstOf<Tool>(language, tools[language]));
 }
 
-/** The command that runs a program. Compiles a program in Go once for each version of its source. */
+/** The command that runs a program. Compiles a Go program once for each version of its source. */
 export async function languageCommand(language: Language, file: string): Promise<LanguageCommand> {
   const tool = await firstOf<Tool>(language, tools[language]);
   if (language !== 'go') return { ...tool, args: [file] };

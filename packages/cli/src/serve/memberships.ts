@@ -1,7 +1,7 @@
 /**
  * The groups that the sidecar has joined. The store has one key for each member of a group, and the
- * sidecar is one member, so it joins a group on behalf of one client at a time. The client keeps the
- * membership by its requests. If the client falls silent, the sidecar leaves the group.
+ * sidecar is one member, so it joins a group on behalf of one client at a time. The client keeps
+ * the membership by its requests. If the client falls silent, the sidecar leaves the group.
  */
 
 import { type Clock, type Group, type GroupMember, type Member, isIncumbentError } from '@incumbent/core';
@@ -66,7 +66,11 @@ export class Memberships {
     return membership;
   }
 
-  /** The membership of the client with this secret. @throws `NO_SUCH_MEMBERSHIP` or `WRONG_SECRET`. */
+  /**
+   * The membership of the client with this secret.
+   *
+   * @throws `NO_SUCH_MEMBERSHIP` or `WRONG_SECRET`.
+   */
   find(name: string, secret: string): Membership {
     const membership = this.#groups.get(name)?.membership;
     if (membership === undefined || membership.isLeaving)

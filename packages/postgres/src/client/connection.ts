@@ -197,8 +197,8 @@ export class Connection {
   }
 
   /**
-   * False after the end of the connection, which `task` causes by an error. What the server has sent
-   * then takes too much memory, or `pg` cannot read it.
+   * False after the end of the connection, which `task` causes by an error. What the server has
+   * sent then takes too much memory, or `pg` cannot read it.
    */
   #bounded(task: () => void): boolean {
     if (this.#error !== undefined) return false;

@@ -12,7 +12,7 @@ const HEADER_BYTES = 5;
 export interface WholeMessagesOptions {
   /** The memory of complete messages, or of the next one, which is arriving. May throw. */
   readonly take: (bytes: number) => void;
-  /** Receives whole messages, in the order of their arrival. Must copy what it keeps of long ones. */
+  /** Receives whole messages, in the order of arrival. Must copy what it keeps of long ones. */
   readonly deliver: (messages: Buffer) => void;
 }
 

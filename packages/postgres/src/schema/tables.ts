@@ -18,8 +18,8 @@ const MAX_NOTIFICATION_BYTES = 7_900;
  *   election updates.
  * - The triggers also serve people who change rows by hand: the revision changes, watches are
  *   notified, and deleting a lease deletes its keys.
- * - A transaction sends one notification for each namespace in which it changes keys, or more if the
- *   names of the keys do not fit into one.
+ * - A transaction sends one notification for each namespace in which it changes keys, or more if
+ *   the names of the keys do not fit into one.
  *
  * `@schema` stands for the name of the schema.
  */
@@ -55,8 +55,8 @@ CREATE TABLE IF NOT EXISTS @schema.keys (
 ) WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 500);
 CREATE INDEX IF NOT EXISTS keys_by_lease ON @schema.keys (namespace, lease) WHERE lease IS NOT NULL;
 
--- Called for every change of a key. Returns the revision, which all changes of one transaction share:
--- the first of them counts up, and so locks the namespace. A setting, which ends with the
+-- Called for every change of a key. Returns the revision, which all changes of one transaction
+-- share: the first of them counts up, and so locks the namespace. A setting, which ends with the
 -- transaction, has the revision and the keys that nobody was notified of yet, one on each line.
 CREATE OR REPLACE FUNCTION @schema.record_change(p_id bigint, p_key text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
@@ -65,7 +65,7 @@ DECLARE
   v_revision bigint;
 BEGIN
   IF v_changes = '' THEN
-    -- Before the update: a transaction may let its trigger run at once, and then every change counts.
+    -- Before the update: a transaction may let its trigger run at once. Then every change counts.
     PERFORM set_config(v_setting, E'\\n' || p_key, true);
     UPDATE @schema.namespaces
       SET revision = greatest(revision + 1, floor(extract(epoch FROM clock_timestamp()) * 1000000)::bigint)

@@ -3,10 +3,10 @@
  * that may end.
  *
  * The server notifies of every change of a key, whoever changed it. A notification names the keys
- * that one transaction has changed, and the watches of these keys read them again. The end of a lease causes no notification by itself:
- * each store waits until the first lease may have ended, and then asks. That question ends the
- * leases whose time is over, which notifies every store. A random delay spreads the questions, so
- * that most stores learn of the end before they have asked.
+ * that one transaction has changed, and the watches of these keys read them again. The end of a
+ * lease causes no notification by itself: each store waits until the first lease may have ended,
+ * and then asks. That question ends the leases whose time is over, which notifies every store. A
+ * random delay spreads the questions, so that most stores learn of the end before they have asked.
  *
  * The question is also asked every 3 s. It finds a dead connection, a server that has become a
  * standby, and notifications that were lost. A pooler that gives each transaction another
