@@ -11,12 +11,11 @@ import type { ErrorReply, Reply } from '../protocol/resp.ts';
 import type { Connection } from './connection.ts';
 import type { Greeting } from './greeting.ts';
 import { openConnection } from './open-connection.ts';
-import { type FindServers, MAX_REDIRECTIONS, movedTo, type StartingPoint } from './servers.ts';
+import { MAX_REDIRECTIONS, movedTo, type Servers, type StartingPoint } from './servers.ts';
 
 export interface ClientOptions extends Greeting {
   readonly clock: Clock;
-  /** Asked whenever the client has no connection. */
-  readonly servers: FindServers;
+  readonly servers: Servers;
   readonly connect: Connect;
   /** The longest time for one server to accept a connection and to answer the greeting. */
   readonly dialTimeoutMs: number;
@@ -156,7 +155,7 @@ export class Client {
     const failures: unknown[] = [];
     const tried = new Set<string>();
     try {
-      for await (const endpoint of this.#options.servers(this.#start, this.#closing.signal)) {
+      for await (const endpoint of this.#options.servers.find(this.#start, this.#closing.signal)) {
         const connection = await this.#follow(endpoint, tried, failures);
         if (connection !== undefined) return connection;
       }
@@ -188,6 +187,15 @@ export class Client {
     return undefined;
   }
 
+  /** Requests in flight still get their answers. The next one goes to the server that took over. */
+  #leaveIfReplaced(connection: Connection): void {
+    const { watch } = this.#options.servers;
+    if (watch === undefined) return;
+    const over = new AbortController();
+    watch((why) => this.#retire(connection, why), over.signal);
+    void connection.ended.then((error) => over.abort(error));
+  }
+
   async #open(endpoint: Endpoint): Promise<Connection> {
     const { clock, connect, dialTimeoutMs: timeoutMs, onPush } = this.#options;
     const [signal, answers] = [this.#closing.signal, this.#answers];
@@ -197,6 +205,7 @@ export class Client {
     this.#connection = connection;
     this.#endpoint = endpoint;
     this.#start = { at: endpoint };
+    this.#leaveIfReplaced(connection);
     return connection;
   }
 }

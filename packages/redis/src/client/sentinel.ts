@@ -1,6 +1,7 @@
-/** Finds the current primary by asking Sentinels. */
+/** Finds the current primary by asking Sentinels, and notices when they name another one. */
 
 import type { Clock } from '@incumbent/core';
+import { sleep } from '@incumbent/core/adapter';
 import { Attempt, type Connect, type Endpoint, endpointName } from '@incumbent/network';
 
 import { ExchangeError, notConnected } from '../protocol/failure.ts';
@@ -9,7 +10,7 @@ import type { Reply } from '../protocol/resp.ts';
 import type { Connection } from './connection.ts';
 import type { Credentials } from './greeting.ts';
 import { openConnection } from './open-connection.ts';
-import type { FindServers } from './servers.ts';
+import type { Servers } from './servers.ts';
 
 export interface SentinelSettings {
   readonly endpoints: readonly Endpoint[];
@@ -28,51 +29,126 @@ export interface SentinelQuestion extends SentinelSettings {
   readonly pickError: (errors: readonly unknown[]) => unknown;
 }
 
+/** How often a connected client asks whether the primary was replaced. */
+const ASK_AGAIN_MS = 2_000;
+
 /**
  * The primary that the Sentinels name. Begins with the Sentinel that answered last. Asks the next
  * one if a Sentinel fails, and also if the server that it named accepts no client: a Sentinel that
  * was cut off from the others may name a primary that was replaced.
+ *
+ * In a planned failover, the old primary accepts writes after the promotion, and these are lost.
+ * So the client asks again every 2 s while it is connected, and leaves the old primary as soon as a
+ * Sentinel names another one.
  */
-export function sentinelServers(options: SentinelQuestion): FindServers {
+export function sentinelServers(options: SentinelQuestion): Servers {
   const { endpoints: sentinels, pickError } = options;
   let first = 0;
-  return async function* servers(_start, signal) {
-    const failures: unknown[] = [];
-    const order = sentinels.map((_, i) => (first + i) % sentinels.length);
-    for (const index of order) {
-      const sentinel = sentinels[index];
-      if (sentinel === undefined) continue;
-      let primary: Endpoint;
-      try {
-        primary = await askPrimary(sentinel, options, signal);
-      } catch (error) {
-        signal.throwIfAborted();
-        failures.push(error);
-        continue;
+  let named: Endpoint | undefined;
+  return {
+    async *find(_start, signal) {
+      const failures: unknown[] = [];
+      for (const sentinel of inTurn(sentinels, first)) {
+        let answer: Answer;
+        try {
+          answer = await ask(sentinel, options, signal);
+        } catch (error) {
+          signal.throwIfAborted();
+          failures.push(error);
+          continue;
+        }
+        answer.connection.end(finished());
+        first = sentinels.indexOf(sentinel);
+        named = answer.primary;
+        yield named;
       }
-      first = index;
-      yield primary;
-    }
-    if (failures.length === sentinels.length) throw noneNamed(pickError(failures), sentinels.length);
+      if (failures.length === sentinels.length) throw noneNamed(pickError(failures), sentinels.length);
+    },
+    watch(onReplaced, signal) {
+      if (named === undefined) return;
+      void whenReplaced(named, inTurn(sentinels, first), options, signal).then(
+        ({ sentinel, primary }) => {
+          first = sentinels.indexOf(sentinel);
+          onReplaced(replaced(sentinel, primary));
+        },
+        () => {},
+      );
+    },
   };
 }
 
-async function askPrimary(sentinel: Endpoint, options: SentinelQuestion, signal: AbortSignal): Promise<Endpoint> {
+function inTurn(sentinels: readonly Endpoint[], first: number): readonly Endpoint[] {
+  return [...sentinels.slice(first), ...sentinels.slice(0, first)];
+}
+
+interface Replacement {
+  readonly sentinel: Endpoint;
+  /** The server that this Sentinel names. */
+  readonly primary: Endpoint;
+}
+
+/**
+ * Resolves when a Sentinel names another primary. Asks on one connection until it fails, then asks
+ * the next Sentinel. Rejects with the signal's reason.
+ */
+async function whenReplaced(
+  named: Endpoint,
+  sentinels: readonly Endpoint[],
+  options: SentinelQuestion,
+  signal: AbortSignal,
+): Promise<Replacement> {
+  let open: Connection | undefined;
+  try {
+    for (let turn = 0; ;) {
+      await sleep(options.clock, ASK_AGAIN_MS, signal);
+      signal.throwIfAborted();
+      const sentinel = sentinels[turn % sentinels.length];
+      if (sentinel === undefined) throw new Error('there is no Sentinel');
+      try {
+        const { connection, primary } = await ask(sentinel, options, signal, open);
+        open = connection;
+        if (endpointName(primary) !== endpointName(named)) return { sentinel, primary };
+      } catch {
+        signal.throwIfAborted();
+        turn += 1;
+      }
+    }
+  } finally {
+    open?.end(finished());
+  }
+}
+
+interface Answer {
+  readonly primary: Endpoint;
+  /** Whoever asked ends it. */
+  readonly connection: Connection;
+}
+
+/** Asks on the given connection if it is usable, and on a new one otherwise. */
+async function ask(sentinel: Endpoint, options: SentinelQuestion, signal: AbortSignal, open?: Connection): Promise<Answer> {
   const { clock, connect, credentials, master, timeoutMs } = options;
   const attempt = new Attempt(clock, { timeoutMs, signal, background: true }, ExchangeError);
-  let connection: Connection | undefined;
+  let connection = open?.usable === true ? open : undefined;
   try {
     const greeting = { credentials, db: 0, expects: 'sentinel' } as const;
-    connection = await openConnection(sentinel, { clock, connect, greeting, timeoutMs, signal: attempt.signal, onPush: () => {} });
+    connection ??= await openConnection(sentinel, { clock, connect, greeting, timeoutMs, signal: attempt.signal, onPush: () => {} });
     const asked = connection.request(['SENTINEL', 'GET-MASTER-ADDR-BY-NAME', master], (reply) => addressIn(reply, master));
-    return await attempt.wait(asked);
+    return { primary: await attempt.wait(asked), connection };
   } catch (error) {
+    connection?.end(finished());
     signal.throwIfAborted();
     throw sentinelFailed(sentinel, error, timeoutMs);
   } finally {
     attempt.end();
-    connection?.end(new ExchangeError({ kind: 'cut' }, 'the Sentinel has answered'));
   }
+}
+
+function finished(): ExchangeError {
+  return new ExchangeError({ kind: 'cut' }, 'the Sentinel is no longer needed');
+}
+
+function replaced(sentinel: Endpoint, primary: Endpoint): ExchangeError {
+  return new ExchangeError({ kind: 'cut' }, `Sentinel ${endpointName(sentinel)} names another primary: ${endpointName(primary)}`);
 }
 
 function addressIn(reply: Reply, master: string): Endpoint {

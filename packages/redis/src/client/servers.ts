@@ -2,29 +2,42 @@
 
 import { type Endpoint, endpointName } from '@incumbent/network';
 
+import type { ExchangeError } from '../protocol/failure.ts';
+
 /** Where to begin: at a server that has served or was named, or after a server that refused. */
 export type StartingPoint = { readonly at: Endpoint } | { readonly after: Endpoint };
 
-/**
- * Answers the question "which servers shall I dial now?". The client asks whenever it has no
- * connection, dials one server after the other, and stops at the first one that accepts it. A
- * server that was named already is skipped. `start` is undefined until a server has accepted the
- * client. May throw an `ExchangeError` when there are no more servers, or the signal's reason.
- */
-export type FindServers = (start: StartingPoint | undefined, signal: AbortSignal) => AsyncIterable<Endpoint>;
+/** Names the servers to dial. */
+export interface Servers {
+  /**
+   * Answers the question "which servers shall I dial now?". The client asks whenever it has no
+   * connection, dials one server after the other, and stops at the first one that accepts it. A
+   * server that was named already is skipped. `start` is undefined until a server has accepted the
+   * client. May throw an `ExchangeError` when there are no more servers, or the signal's reason.
+   */
+  find(start: StartingPoint | undefined, signal: AbortSignal): AsyncIterable<Endpoint>;
+  /**
+   * Calls `onReplaced` at most once, when the server that `find` named last should no longer be
+   * used, although it may still accept writes. Ends when the signal aborts. Undefined if nothing
+   * can tell.
+   */
+  readonly watch?: (onReplaced: (why: ExchangeError) => void, signal: AbortSignal) => void;
+}
 
 /**
  * A fixed list, in turn. Begins with the server that served last, or with the next one after that
  * server refused a request. The starting point need not be in the list.
  */
-export function listedServers(endpoints: readonly Endpoint[]): FindServers {
-  return async function* servers(start) {
-    const from = start === undefined ? undefined : 'at' in start ? start.at : start.after;
-    const index = endpoints.findIndex((endpoint) => from !== undefined && endpointName(endpoint) === endpointName(from));
-    const next = index === -1 ? 0 : (index + 1) % endpoints.length;
-    if (start !== undefined && 'at' in start) yield start.at;
-    // Comes back to the server itself last: it may accept requests again.
-    yield* [...endpoints.slice(next), ...endpoints.slice(0, next)];
+export function listedServers(endpoints: readonly Endpoint[]): Servers {
+  return {
+    async *find(start) {
+      const from = start === undefined ? undefined : 'at' in start ? start.at : start.after;
+      const index = endpoints.findIndex((endpoint) => from !== undefined && endpointName(endpoint) === endpointName(from));
+      const next = index === -1 ? 0 : (index + 1) % endpoints.length;
+      if (start !== undefined && 'at' in start) yield start.at;
+      // Comes back to the server itself last: it may accept requests again.
+      yield* [...endpoints.slice(next), ...endpoints.slice(0, next)];
+    },
   };
 }
 

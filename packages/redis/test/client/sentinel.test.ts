@@ -9,6 +9,7 @@ import { bulk, FakeServers, hello, list, type Peer } from '../fake-servers.ts';
 import { endOf, ping } from './calls.ts';
 
 const CALL = { timeoutMs: 10_000 };
+const ASK_AGAIN_MS = 2_000;
 const SENTINELS = [1, 2, 3].map((port) => ({ host: 's', port }));
 const SENTINEL_HELLO = `%2\r\n${['server', 'redis', 'mode', 'sentinel'].map(bulk).join('')}`;
 const naming = (host: string): string => list([host, '6379'].map(bulk));
@@ -26,6 +27,7 @@ function startWorld({ answers, roles }: World): { readonly servers: FakeServers;
     names.set(peer, dialed);
     const isSentinel = dialed.startsWith('s:');
     if (name === 'HELLO') return isSentinel ? (answers[`hello ${dialed}`] ?? SENTINEL_HELLO) : hello({ role: roles[dialed] ?? 'master' });
+    if (name === 'SLOW') return undefined;
     return name === 'SENTINEL' ? (answers[dialed] ?? naming('primary')) : '+PONG\r\n';
   });
   const sentinels = { endpoints: SENTINELS, master: 'mymaster', credentials: undefined, connect: servers.connect };
@@ -50,7 +52,7 @@ describe('a client with Sentinels', () => {
     await servers.clock.advance(1);
     expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
     expect(servers.dialed).toEqual(['s:1', 'a:6379', 's:1', 'b:6379']);
-    // It keeps no connection to a Sentinel.
+    // The Sentinel is needed no more until the client asks again.
     expect(servers.peers.map(({ left }) => left)).toEqual([true, true, true, false]);
     client.close();
   });
@@ -103,6 +105,66 @@ describe('a client with Sentinels', () => {
     expect(await messageOf(servers, client.call(ping, CALL))).toMatch(message);
     expect(servers.dialed.filter((name) => !name.startsWith('s:'))).toEqual([]);
     client.close();
+  });
+
+  it('leaves a primary that still accepts writes when a Sentinel names another one, and asks on one connection', async () => {
+    const world: World = { answers: { 's:1': naming('a') }, roles: {} };
+    const { servers, client } = startWorld(world);
+    expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
+    await servers.clock.advance(10 * ASK_AGAIN_MS);
+    expect(servers.dialed).toEqual(['s:1', 'a:6379', 's:1']);
+    world.answers['s:1'] = naming('b');
+    await servers.clock.advance(ASK_AGAIN_MS);
+    // Both the old primary and the Sentinel are left.
+    expect(servers.peers.map(({ left }) => left)).toEqual([true, true, true]);
+    expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
+    expect(servers.dialed.slice(3)).toEqual(['s:1', 'b:6379']);
+    client.close();
+  });
+
+  it('gets the answers of the primary that it leaves', async () => {
+    const world: World = { answers: { 's:1': naming('a') }, roles: {} };
+    const { servers, client } = startWorld(world);
+    await endOf(servers, client.call(ping, CALL));
+    const primary = servers.peer;
+    await servers.clock.advance(ASK_AGAIN_MS - 1);
+    const inFlight = client.call((connection) => connection.request(['SLOW'], (reply) => reply), CALL);
+    world.answers['s:1'] = naming('b');
+    await servers.clock.advance(1);
+    expect(servers.dialed).toEqual(['s:1', 'a:6379', 's:1']);
+    expect(primary.left).toBe(false);
+    primary.say('+DONE\r\n');
+    expect(await endOf(servers, inFlight)).toBe('DONE');
+    expect(primary.left).toBe(true);
+    client.close();
+  });
+
+  it('asks the next Sentinel whether the primary was replaced if one fails, and keeps the primary while none answers', async () => {
+    const world: World = { answers: { 's:1': naming('a'), 's:2': naming('a'), 's:3': naming('a') }, roles: {} };
+    const { servers, client } = startWorld(world);
+    await endOf(servers, client.call(ping, CALL));
+    for (const { host, port } of SENTINELS) servers.refused.add(`${host}:${port}`);
+    await servers.clock.advance(4 * ASK_AGAIN_MS);
+    expect(servers.dialed).toEqual(['s:1', 'a:6379', 's:1', 's:2', 's:3', 's:1']);
+    expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
+    expect(servers.dialed).toHaveLength(6);
+    servers.refused.clear();
+    world.answers['s:2'] = naming('b');
+    await servers.clock.advance(ASK_AGAIN_MS);
+    expect(await endOf(servers, client.call(ping, CALL))).toBe('PONG');
+    // The second Sentinel knows of the new primary. The first one may not know it yet.
+    expect(servers.dialed.slice(6)).toEqual(['s:2', 's:2', 'b:6379']);
+    client.close();
+  });
+
+  it('asks no Sentinel any more when it is closed', async () => {
+    const { servers, client } = startWorld({ answers: {}, roles: {} });
+    await endOf(servers, client.call(ping, CALL));
+    await servers.clock.advance(ASK_AGAIN_MS);
+    client.close();
+    await servers.clock.advance(0);
+    expect(servers.clock.timers).toBe(0);
+    expect(servers.peers.every(({ left }) => left)).toBe(true);
   });
 
   it('that closes while it asks leaves no connection and no timer', async () => {

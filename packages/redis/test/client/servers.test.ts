@@ -10,7 +10,7 @@ const named = (port: number): Endpoint => ({ host: 'one', port });
 
 async function orderOf(start: StartingPoint | undefined): Promise<readonly number[]> {
   const ports: number[] = [];
-  for await (const { port } of listedServers([named(1), named(2), named(3)])(start, new AbortController().signal)) ports.push(port);
+  for await (const { port } of listedServers([named(1), named(2), named(3)]).find(start, new AbortController().signal)) ports.push(port);
   return ports;
 }
 
