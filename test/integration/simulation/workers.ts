@@ -23,7 +23,8 @@ export const WORLDS: URL = new URL('worker.ts', import.meta.url);
 export const PEER_WORLDS: URL = new URL('peer-worker.ts', import.meta.url);
 export const CROWDS: URL = new URL('crowd-worker.ts', import.meta.url);
 
-const FLAGS = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
+/** Worlds make many errors on purpose, and a tenth of their time would go into stack traces. */
+const FLAGS = ['--stack-trace-limit=0', '--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
 
 /** One process that runs one batch after the other, and answers each with its results. */
 export class Worker<B extends Seeds, Summary> implements Disposable {
