@@ -36,6 +36,18 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a primary tha
     await until(isReplaced, { what: 'the Sentinels name another primary', withinMs: WITHIN_MS });
   }
 
+  /** Starts a planned failover, and waits until the Sentinels name another server. */
+  async function failOver(old: string): Promise<void> {
+    // The Sentinel refuses while a failover of a moment ago is still under way.
+    const isAccepted = (): Promise<boolean> =>
+      group.sentinels[0]?.ctl(['sentinel', 'failover', group.master]).then(
+        () => true,
+        () => false,
+      ) ?? Promise.resolve(false);
+    await until(isAccepted, { what: 'the Sentinel accepts', withinMs: WITHIN_MS });
+    await replaced(old);
+  }
+
   const faults = {
     'is killed': async () => {
       const old = await group.primary();
@@ -51,14 +63,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a primary tha
     },
     'fails over by SENTINEL FAILOVER': async () => {
       const old = await group.primary();
-      // The Sentinel refuses while a failover of a moment ago is still under way.
-      const isAccepted = (): Promise<boolean> =>
-        group.sentinels[0]?.ctl(['sentinel', 'failover', group.master]).then(
-          () => true,
-          () => false,
-        ) ?? Promise.resolve(false);
-      await until(isAccepted, { what: 'the Sentinel accepts', withinMs: WITHIN_MS });
-      await replaced(old.url);
+      await failOver(old.url);
       // Until then it accepts writes, which the failover loses.
       const isReplica = async (): Promise<boolean> => (await old.ctl(['info', 'replication'])).includes('role:slave');
       await until(isReplica, { what: 'the old primary is a replica', withinMs: WITHIN_MS });
@@ -106,6 +111,33 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('a primary tha
     expect((await before.ctl(['info', 'replication'])).includes('role:slave')).toBe(true);
     expect(second.isValid()).toBe(true);
     await second.resign();
+  });
+
+  it('is left for the one that the Sentinels name, although it still accepts writes', async () => {
+    const old = await group.primary();
+    // The Sentinels cannot make it a replica.
+    await old.ctl(['acl', 'setuser', 'default', '-replicaof', '-slaveof']);
+    try {
+      await using store = await open();
+      await using member = new Member(store, { memberId: 'a' });
+      const leadership = await member.election(NAME, OPTIONS).campaign();
+      const leaderAt = (server: { ctl(args: readonly string[]): Promise<string> }): Promise<string> =>
+        server.ctl(['hget', `{${namespace}}/elections/${NAME}/leader`, 'v']);
+      for (const replica of replicasBeside(old))
+        await until(async () => (await leaderAt(replica)).includes('"a"'), { what: 'the replica knows the leader', withinMs: WITHIN_MS });
+      await failOver(old.url);
+      const next = await group.primary();
+      const isMoved = async (): Promise<boolean> => {
+        await leadership.publish('moved').catch(() => {});
+        return (await leaderAt(next)).includes('moved');
+      };
+      await until(isMoved, { what: 'the leader writes at the new primary', withinMs: WITHIN_MS });
+      expect(await old.ctl(['info', 'replication'])).toContain('role:master');
+      expect(leadership.isValid()).toBe(true);
+    } finally {
+      await old.ctl(['acl', 'setuser', 'default', '+replicaof', '+slaveof']);
+      await group.settled();
+    }
   });
 
   it('is found although the first Sentinels cannot be reached', async () => {

@@ -21,6 +21,7 @@ import { isValid } from './is-valid.ts';
 import { kafkaEtcd, kafkaSqlite } from './kafka.ts';
 import { postgresManyElections, redisManyElections } from './many-elections.ts';
 import { redisOldPrimary } from './old-primary.ts';
+import { redisPlannedFailover } from './planned-failover.ts';
 import { etcdOneWayCut } from './one-way.ts';
 import { migrateChecks } from './migrate.ts';
 import { operatorDelete, operatorDeleteCutOff, operatorRevoke } from './operator.ts';
@@ -97,6 +98,7 @@ const redisChecks: readonly Check[] = [
   redisFailoverRequests,
   redisManyElections,
   redisOldPrimary,
+  redisPlannedFailover,
   redisForged,
   reaperChecks.redis,
 ];
