@@ -1,7 +1,16 @@
 /** Jobs that run once per slot in a fleet of processes. */
 
 import { type Clock, type Election, IncumbentError, type SignalOptions, systemClock } from '@incumbent/core';
-import { checkFunction, checkKnown, checkName, checkNumber, checkOneOf, checkSignal, invalidOption } from '@incumbent/core/adapter';
+import {
+  checkFunction,
+  checkKnown,
+  checkName,
+  checkNumber,
+  checkOneOf,
+  checkSignal,
+  invalidOption,
+  invalidText,
+} from '@incumbent/core/adapter';
 import { type CronReport, reporter, warn } from './reports.ts';
 import { checkSchedule, type Schedule } from './schedule.ts';
 import { type CronRun, CronTerm, currentRuns, type Job, type Misfire, type TermContext } from './term.ts';
@@ -104,8 +113,8 @@ export class FleetCron {
     checkName('job', name);
     checkSchedule(schedule);
     checkFunction('work', work);
-    if (this.#jobs.has(name)) throw invalidOption('job', name, 'a name that no other job has');
-    if (this.#isRunning) throw invalidOption('job', name, 'added before run() is called');
+    if (this.#jobs.has(name)) throw invalidText('job', name, 'a name that no other job has');
+    if (this.#isRunning) throw invalidText('job', name, 'added before run() is called');
     this.#jobs.set(name, { name, schedule, work, ...this.#optionsOf(options) });
   }
 
