@@ -81,7 +81,9 @@ const callSections: readonly OptionSection[] = [
   {
     heading: '`openStore(url, options)`',
     intro: `The options of the store itself are parameters of the URL, such as
-\`etcd://127.0.0.1:2379/my-app?connectTimeoutMs=10000\`.`,
+\`etcd://127.0.0.1:2379/my-app?connectTimeoutMs=10000\`. In place of the URL,
+\`openStore\`, \`lead\` and the option \`store\` of the integrations of frameworks take a function
+that opens the store, such as \`() => openRedis({ client })\`.`,
     options: openStoreOptions,
   },
   {

@@ -1,7 +1,16 @@
 /** Jobs that run once per slot in a fleet of processes. */
 
 import { type Clock, type Election, IncumbentError, type SignalOptions, systemClock } from '@incumbent/core';
-import { checkFunction, checkKnown, checkName, checkNumber, checkOneOf, checkSignal, invalidOption } from '@incumbent/core/adapter';
+import {
+  checkFunction,
+  checkKnown,
+  checkName,
+  checkNumber,
+  checkOneOf,
+  checkSignal,
+  invalidOption,
+  invalidText,
+} from '@incumbent/core/adapter';
 import { type CronReport, reporter, warn } from './reports.ts';
 import { checkSchedule, type Schedule } from './schedule.ts';
 import { type CronRun, CronTerm, currentRuns, type Job, type Misfire, type TermContext } from './term.ts';
@@ -40,7 +49,7 @@ export interface FleetCronOptions extends JobOptions {
 const jobOptions = ['misfire', 'maxLate', 'graceMs'] as const;
 
 /** The part of an election that a cron uses. */
-export type CronElection = Pick<Election, 'name' | 'lead'>;
+export type CronElection = Pick<Election, 'name' | 'store' | 'lead'>;
 
 /** @internal Takes part in each term: a scheduler that asks before it runs a job itself. */
 export interface CronParticipant {
@@ -53,7 +62,8 @@ export interface CronParticipant {
  * leader claims a slot in the store before it runs the job, by a write that the store refuses after
  * a newer term has begun. So a slot that is recorded does not run again, whoever leads next. A
  * leader that dies between the claim and the end of the work loses that run, and the next leader
- * reports it. If work must not be lost, make it repeatable, and let it record what is left to do.
+ * reports it. If work must not be lost, make it repeatable, and let it record what is left to do. A
+ * leader that stops before the run of a claimed slot has begun leaves that slot to the next leader.
  *
  * One job runs one slot at a time. Different jobs run side by side. For one election per job, give
  * each job a `FleetCron` of its own. All processes need the same election and job names.
@@ -78,7 +88,7 @@ export class FleetCron {
     checkKnown('cron', options, [...jobOptions, 'onReport', 'clock']);
     checkFunction('onReport', onReport);
     this.#election = election;
-    this.#context = { election: election.name, clock, report: reporter(onReport) };
+    this.#context = { election, clock, report: reporter(onReport) };
     this.#defaults = checkJob(defaults, { misfire: 'run', maxLate: 1, graceMs: 1_000 });
   }
 
@@ -104,8 +114,8 @@ export class FleetCron {
     checkName('job', name);
     checkSchedule(schedule);
     checkFunction('work', work);
-    if (this.#jobs.has(name)) throw invalidOption('job', name, 'a name that no other job has');
-    if (this.#isRunning) throw invalidOption('job', name, 'added before run() is called');
+    if (this.#jobs.has(name)) throw invalidText('job', name, 'a name that no other job has');
+    if (this.#isRunning) throw invalidText('job', name, 'added before run() is called');
     this.#jobs.set(name, { name, schedule, work, ...this.#optionsOf(options) });
   }
 

@@ -77,7 +77,7 @@ describe('run', () => {
     cron.add('tick', every(1_000), (run) => fleet.note('a', run));
     const stop = new AbortController();
     const running = cron.run({ signal: stop.signal });
-    expect(() => cron.add('other', every(1_000), () => {})).toThrow(invalid());
+    expect(() => cron.add('other', every(1_000), () => {})).toThrow('job is "other": it must be added before run() is called');
     await fleet.cluster.advance(1_500);
     stop.abort(new Error('enough'));
     await expect(fleet.cluster.run(running)).rejects.toThrow('enough');
@@ -136,6 +136,7 @@ describe('an option', () => {
       () => cron.add('other', every(1_000), () => {}, { maxLate: 0 }),
     ];
     for (const add of jobs) expect(add).toThrow(invalid());
+    expect(() => cron.add('tick', every(1_000), () => {})).toThrow('job is "tick": it must be a name that no other job has');
     expect(() => cron.add('a/b', every(1_000), () => {})).toThrow(invalid('INVALID_NAME'));
   });
 });

@@ -4,18 +4,21 @@
  */
 
 import type { Election, ElectionOptions, LeadOptions, Leadership, Store } from '@incumbent/core';
-import { checkFunction, checkKnown, invalidOption, isUrl } from '@incumbent/core/adapter';
+import { checkFunction, checkKnown, checkStore, invalidOption, isUrl } from '@incumbent/core/adapter';
 import { Member, type MemberOptions } from './member.ts';
 import { type Health, Monitor } from './monitor.ts';
-import { openStore } from './open-store.ts';
+import { isOpener, openStore, type StoreOpener } from './open-store.ts';
 
 /** The options of an {@link ElectionHost}. */
 export interface HostOptions {
-  /** The URL of the store, for `openStore`; or an open store, which its owner closes. */
-  readonly store: string | URL | Store;
   /**
-   * How long to try again while the store of the URL cannot be reached, in ms. From 0 to Infinity.
-   * Default 30,000. Leave it out for an open store.
+   * What `openStore` opens: a URL, or a function such as `() => openRedis({ client })`. The host
+   * closes this store. Or an open store, which its owner closes.
+   */
+  readonly store: string | URL | StoreOpener | Store;
+  /**
+   * How long to try again while the store cannot be reached, in ms. From 0 to Infinity. Default
+   * 30,000. Leave it out for an open store.
    */
   readonly waitMs?: number;
   /** The options of the `Member`. */
@@ -45,18 +48,23 @@ export interface HostHealth extends Health {
 /** How long a service waits for its store when it starts. */
 const WAIT_MS = 30_000;
 
+const LEFT_OUT =
+  'left out: the store is open. To wait for a store, pass a URL, or a function that opens the store: store: () => openRedis({ client })';
+
 /** A store, a member and a monitor, and the work that they do in the background. */
 export class ElectionHost {
   readonly store: Store;
   readonly member: Member;
   readonly monitor: Monitor;
   readonly #options: HostOptions;
+  readonly #ownsStore: boolean;
   readonly #elections = new Set<string>();
   readonly #failures: HostFailure[] = [];
   readonly #running = new Set<Promise<void>>();
 
-  private constructor(store: Store, monitor: Monitor, options: HostOptions) {
+  private constructor(store: Store, monitor: Monitor, options: HostOptions, ownsStore: boolean) {
     this.store = store;
+    this.#ownsStore = ownsStore;
     this.monitor = monitor;
     this.#options = options;
     this.member = new Member(store, options.member);
@@ -71,15 +79,17 @@ export class ElectionHost {
     checkKnown('host', options, ['store', 'waitMs', 'member', 'acceptWeakStore', 'onFailure']);
     const { store, waitMs } = options;
     checkFunction('onFailure', options.onFailure);
-    if (!isUrl(store) && waitMs !== undefined) throw invalidOption('waitMs', waitMs, 'left out: the store is open');
-    const opened = isUrl(store) ? await openStore(store, { waitMs: waitMs ?? WAIT_MS }) : store;
+    const opens = isUrl(store) || isOpener(store);
+    if (!opens) checkStore(store);
+    if (!opens && waitMs !== undefined) throw invalidOption('waitMs', waitMs, LEFT_OUT);
+    const opened = opens ? await openStore(store, { waitMs: waitMs ?? WAIT_MS }) : store;
     // Before the member, so that it sees all events.
     const monitor = new Monitor();
     try {
-      return new ElectionHost(opened, monitor, options);
+      return new ElectionHost(opened, monitor, options, opens);
     } catch (error) {
       monitor.close();
-      if (isUrl(store)) await opened.close();
+      if (opens) await opened.close();
       throw error;
     }
   }
@@ -135,7 +145,7 @@ export class ElectionHost {
   /** Shuts down, and closes the monitor, and the store if this has opened it. Idempotent. */
   async close(): Promise<void> {
     await this.shutdown();
-    if (isUrl(this.#options.store)) await this.store.close();
+    if (this.#ownsStore) await this.store.close();
     this.monitor.close();
   }
 

@@ -1,9 +1,9 @@
 /** `lead(url, …)`: a whole program of one election in one call. */
 
 import type { ElectionOptions, LeadOptions, Leadership, StopSignal } from '@incumbent/core';
-import { checkFunction, checkSignal, invalidOption } from '@incumbent/core/adapter';
+import { checkFunction, checkSignal, invalidOption, invalidSecret, isStore } from '@incumbent/core/adapter';
 import { Member, type MemberOptions } from './member.ts';
-import { openStore, type OpenStoreOptions } from './open-store.ts';
+import { openStore, type OpenStoreOptions, type StoreOpener } from './open-store.ts';
 
 /**
  * The options of {@link lead}: those of `openStore`, of `Member`, of `member.election` and of
@@ -56,21 +56,21 @@ const owners: Readonly<Record<keyof LeadUrlOptions, readonly Owner[]>> = {
 };
 
 /**
- * Opens the store that the URL names, campaigns in the election, and runs `work` while this process
+ * Opens the store that the URL names or the function opens, campaigns in the election, and runs `work` while this process
  * leads, as `election.lead` does. Then resigns, closes the member and the store, and resolves with
  * what the work returned. Closes both as well when it rejects.
  *
  * Resolves with undefined when the process is asked to stop (see `stopOn`). A stop while the store
  * is still being opened ends the process as if it were not handled.
  *
- * For several elections on one store, open the store once: `new
+ * For several elections on one store, or with a store that is open, open the store once: `new
  * Member(store).election(name).lead(work)`.
  *
  * @throws As `openStore`, `new Member`, `member.election` and `election.lead` do. `WEAK_STORE` on
  *   Redis, unless `acceptWeakStore` is `'redis'`. `INVALID_OPTION`, also for an unknown option.
  */
 export async function lead<T, V = unknown>(
-  url: string | URL,
+  url: string | URL | StoreOpener,
   election: string,
   work: (leadership: Leadership<V>) => Promise<T> | T,
   options: LeadUrlOptions<V> = {},
@@ -82,6 +82,7 @@ export async function lead<T, V = unknown>(
   );
   const { stopOn = ['SIGTERM', 'SIGINT'] } = options;
   checkList('stopOn', stopOn);
+  if (isStore(url)) throw invalidSecret('url', url, WITH_OPEN_STORE, 'an open store');
   const store = await openStore(url, optionsOf('openStore', options));
   try {
     const member = new Member(store, optionsOf('Member', options));
@@ -95,6 +96,8 @@ export async function lead<T, V = unknown>(
     await store.close();
   }
 }
+
+const WITH_OPEN_STORE = 'a URL, or a function that opens a store. With an open store, call new Member(store).election(name).lead(work)';
 
 /** The options that this call gets. */
 function optionsOf<V>(owner: Owner, options: LeadUrlOptions<V>): LeadUrlOptions<V> {

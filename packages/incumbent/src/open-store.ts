@@ -5,7 +5,18 @@
 
 import { setTimeout } from 'node:timers/promises';
 import { IncumbentError, isRetryable, type Store } from '@incumbent/core';
-import { checkFunction, checkKnown, checkNumber, invalidSecret, isUrl, showUrl, urlText } from '@incumbent/core/adapter';
+import {
+  checkFunction,
+  checkKnown,
+  checkNumber,
+  checkStore,
+  describeStore,
+  invalidSecret,
+  isRedisClient,
+  isUrl,
+  showUrl,
+  urlText,
+} from '@incumbent/core/adapter';
 
 import { waitPrinter } from './warnings.ts';
 
@@ -52,6 +63,12 @@ const adapters: ReadonlyMap<string, Adapter> = new Map([
   ['zookeepers', zookeeper],
 ]);
 
+/**
+ * Opens a store, such as `() => openRedis({ client })`. Called again for each attempt. Whoever gets
+ * the function closes the store that it opens.
+ */
+export type StoreOpener = () => Promise<Store>;
+
 /** The options of {@link openStore}. */
 export interface OpenStoreOptions {
   /**
@@ -81,6 +98,9 @@ const MAX_PAUSE_MS = 5_000;
  * - `sqlite:./state.db` for the processes of one host;
  * - `memory:` for tests and trials.
  *
+ * Or opens the store by a function that calls the adapter, for options that no URL has:
+ * `openStore(() => openRedis({ client }), { waitMs: 30_000 })`.
+ *
  * In a user and a password, write `@` as `%40`, `/` as `%2F`, `?` as `%3F`, `#` as `%23` and `%` as
  * `%25`.
  *
@@ -88,18 +108,18 @@ const MAX_PAUSE_MS = 5_000;
  *   signal's reason; and every error of the adapter's own `open…` function, the last one after
  *   `waitMs`.
  */
-export async function openStore(url: string | URL, options: OpenStoreOptions = {}): Promise<Store> {
-  if (!isUrl(url)) throw invalidSecret('url', url, 'a string or a URL');
+export async function openStore(url: string | URL | StoreOpener, options: OpenStoreOptions = {}): Promise<Store> {
+  if (!isUrl(url) && !isOpener(url)) throw invalidSecret('url', url, SOURCES, describeStore(url));
   checkKnown('openStore', options, ['waitMs', 'signal', 'onRetry']);
   const { waitMs, signal, onRetry = () => {} } = options;
   const startedAt = performance.now();
   const endsAt = startedAt + checkNumber('waitMs', waitMs, 0, { min: 0, max: Infinity });
   checkFunction('onRetry', onRetry);
-  const printWait = waitPrinter(showUrl(urlText(url)));
+  const printWait = waitPrinter(isUrl(url) ? showUrl(urlText(url)) : undefined);
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
     signal?.throwIfAborted();
     try {
-      return await openText(urlText(url));
+      return await (isUrl(url) ? openText(urlText(url)) : openBy(url));
     } catch (error) {
       const leftMs = endsAt - performance.now();
       if (!isRetryable(error) || leftMs <= 0) throw error;
@@ -109,6 +129,19 @@ export async function openStore(url: string | URL, options: OpenStoreOptions = {
       await sleep(Math.min(pauseMs * (1 - Math.random() / 2), leftMs), signal);
     }
   }
+}
+
+const SOURCES = 'a URL, or a function that opens a store, such as () => openRedis({ client })';
+
+/** @internal True for a function that opens a store. Some clients of Redis are functions, too. */
+export function isOpener(source: unknown): source is StoreOpener {
+  return typeof source === 'function' && !isRedisClient(source);
+}
+
+async function openBy(open: StoreOpener): Promise<Store> {
+  const store = await open();
+  checkStore(store);
+  return store;
 }
 
 async function sleep(delayMs: number, signal: AbortSignal | undefined): Promise<void> {

@@ -72,16 +72,17 @@ const WAIT_EVERY_MS = 5_000;
 
 /**
  * Returns a function to call after each failed attempt to open a store. If the environment asks for
- * events, it prints the wait on standard error, at most once in 5 s. `url` is without secrets.
+ * events, it prints the wait on standard error, at most once in 5 s. `url` is without
+ * secrets, and undefined for a store that is opened by a function.
  */
-export function waitPrinter(url: string): (error: unknown, waitedMs: number) => void {
+export function waitPrinter(url: string | undefined): (error: unknown, waitedMs: number) => void {
   if (!isAsked()) return () => {};
   let nextMs = 0;
   return (error, waitedMs) => {
     if (waitedMs < nextMs) return;
     nextMs = waitedMs + WAIT_EVERY_MS;
     print('waitingForStore', {
-      url,
+      ...(url === undefined ? {} : { url }),
       waitedMs: Math.round(waitedMs),
       error: isIncumbentError(error) ? `${error.code}: ${error.message}` : String(error),
     });

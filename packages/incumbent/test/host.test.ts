@@ -1,6 +1,7 @@
 import { MemoryServer, TestCluster } from '@incumbent/memory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ElectionHost, type HostFailure, type HostOptions } from '../src/host.ts';
+import { lead, openStore, withLock } from '../src/index.ts';
 
 let cluster: TestCluster;
 let failures: HostFailure[];
@@ -72,6 +73,31 @@ describe('an election host', () => {
     await cluster.run(other.close());
     expect(await cluster.run(store.read('key', { timeoutMs: 100 }))).toBeUndefined();
   });
+
+  it('says how to wait for a store that it was given open', async () => {
+    const { store } = cluster.process('a');
+    const refused = ElectionHost.open({ store, waitMs: 1_000, onFailure: () => {} });
+    await expect(refused).rejects.toThrow(
+      /^waitMs is 1000: it must be left out: the store is open\. .*store: \(\) => openRedis\(\{ client \}\)$/,
+    );
+  });
+
+  it.each([{ sendCommand: () => {} }, Object.assign(() => {}, { sendCommand: () => {} })])(
+    'and the other calls that need a store say how to take over the settings of a client of Redis (%#)',
+    async (client) => {
+      const refused: Promise<unknown> = Reflect.apply(ElectionHost.open, ElectionHost, [{ store: client, onFailure: () => {} }]);
+      await expect(refused).rejects.toThrow(
+        'store is a client of Redis: it must be an open store, as openRedis({ client }) of @incumbent/redis',
+      );
+      for (const call of [openStore, lead]) {
+        const args = call === lead ? [client, 'jobs', () => {}] : [client];
+        const other: Promise<unknown> = Reflect.apply(call, undefined, args);
+        await expect(other).rejects.toThrow(/^url is a client of Redis: .*such as \(\) => openRedis\(\{ client \}\)$/);
+      }
+      const lock: Promise<unknown> = Reflect.apply(withLock, undefined, [client, 'jobs', () => {}]);
+      await expect(lock).rejects.toThrow('openRedis({ client })');
+    },
+  );
 
   it.each([{ waitMs: 1_000 }, { nonsense: 1 }, { member: { ttlMs: -1 } }, { onFailure: 1 }])('refuses %o', async (options) => {
     const { store, options: member } = cluster.process('a');

@@ -159,6 +159,14 @@ describe('lead with a URL', () => {
     expectClosed();
   });
 
+  it('says what to do with a store that is open, and refuses a function that opens something else', async () => {
+    const open: Promise<unknown> = Reflect.apply(lead, undefined, [other, NAME, () => {}]);
+    await expect(open).rejects.toThrow(/^url is an open store: .*call new Member\(store\)\.election\(name\)\.lead\(work\)$/);
+    const wrong: Promise<unknown> = Reflect.apply(lead, undefined, [async () => 'memory:', NAME, () => {}]);
+    await expect(wrong).rejects.toThrow('store is a string of 7 characters: it must be an open store');
+    expectClosed();
+  });
+
   it.each([
     ['no function', URL_TEXT, 5, {}],
     ['no URL', 5, () => {}, {}],

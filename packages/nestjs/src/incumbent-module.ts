@@ -5,7 +5,7 @@ import { ElectionHost } from 'incumbent/host';
 import { IncumbentHealthIndicator } from './health.ts';
 import { LeaderWork } from './leader-work.ts';
 import { type IncumbentModuleAsyncOptions, type IncumbentModuleOptions, OPTIONS } from './options.ts';
-import { printFailure } from './print.ts';
+import { electionLogger, printFailure } from './print.ts';
 
 /**
  * Opens the store when the application starts, and runs all methods with `@LeaderCron` and `@Lead`.
@@ -39,6 +39,11 @@ function moduleWith(options: Provider<IncumbentModuleOptions>, imports: NonNulla
   };
 }
 
-function open({ cron: _, ...options }: IncumbentModuleOptions): Promise<ElectionHost> {
-  return ElectionHost.open({ ...options, onFailure: printFailure });
+async function open({ cron: _, logElections = true, ...options }: IncumbentModuleOptions): Promise<ElectionHost> {
+  if (typeof logElections !== 'boolean') {
+    const error = new TypeError(`logElections is a ${typeof logElections}: it must be true or false`);
+    throw Object.assign(error, { code: 'INVALID_OPTION' });
+  }
+  const member = logElections ? { logger: electionLogger, ...options.member } : options.member;
+  return ElectionHost.open({ ...options, ...(member === undefined ? {} : { member }), onFailure: printFailure });
 }

@@ -15,6 +15,12 @@ export interface CronSettings extends FleetCronOptions {
 
 /** The options of `IncumbentModule.forRoot`. */
 export interface IncumbentModuleOptions extends Omit<HostOptions, 'onFailure'> {
+  /**
+   * Whether a `Logger` of NestJS prints that this process is elected, that its leadership has ended
+   * and why, and what else the member logs at the levels info, warn and error. With `false`, the
+   * member warns as one without a logger. Has no effect beside `member.logger`. Default true.
+   */
+  readonly logElections?: boolean;
   /** The options of the jobs. By default a `Logger` of NestJS prints their reports. */
   readonly cron?: CronSettings;
 }

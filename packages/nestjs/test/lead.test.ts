@@ -1,7 +1,7 @@
-import type { INestApplicationContext, Type } from '@nestjs/common';
+import { type INestApplicationContext, Logger, type Type } from '@nestjs/common';
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
 import { type Leadership, Member } from 'incumbent';
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ElectionHost, IncumbentHealthIndicator, IncumbentModule, Lead, LeaderGuard } from '../src/index.ts';
 import { clusterOfEachTest, contextOf, decorate, optionsFor, startApp } from './support/app.ts';
 
@@ -127,5 +127,71 @@ describe('the module', () => {
   it('refuses options that it does not know, when the application starts', async () => {
     const options = { ...optionsFor(cluster(), 'a'), storeUrl: 'memory:' };
     await expect(contextOf({ imports: [IncumbentModule.forRoot(options)] })).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+    const wrong = { ...optionsFor(cluster(), 'a'), logElections: 'all' };
+    const module = Reflect.apply(IncumbentModule.forRoot, IncumbentModule, [wrong]);
+    await expect(contextOf({ imports: [module] })).rejects.toThrow('logElections is a string: it must be true or false');
+  });
+});
+
+describe('the log', () => {
+  /** What the `Logger` of NestJS prints about elections, as `level text`. */
+  function linesOf(): string[] {
+    const lines: string[] = [];
+    for (const level of ['log', 'warn', 'error', 'debug', 'verbose'] as const)
+      vi.spyOn(Logger.prototype, level).mockImplementation(function add(this: object, text: unknown): void {
+        // NestJS logs by the same class, in other contexts.
+        if (Reflect.get(this, 'context') === 'Incumbent') lines.push(`${level} ${String(text)}`);
+      });
+    return lines;
+  }
+  afterEach(() => vi.restoreAllMocks());
+
+  it('says that this process is elected, and that its leadership has ended and why', async () => {
+    const lines = linesOf();
+    const app = await startApp(cluster(), 'a', { providers: [mailer('a')] });
+    await cluster().advance(500);
+    cluster().expireLease('a');
+    await cluster().advance(5_000);
+    await cluster().run(app.close());
+    expect(lines.filter((line) => line.includes('mailer'))).toEqual([
+      'log elected: this process leads "mailer" in term 1',
+      expect.stringMatching(/^warn leadership of "mailer" in term 1 ended because its entry in the queue is gone/),
+      'log elected: this process leads "mailer" in term 2',
+      'log leadership of "mailer" in term 2 ended because its member was closed',
+    ]);
+  });
+
+  it('has the other events of the member with their fields, and none of the level debug', async () => {
+    const lines = linesOf();
+    const app = await startApp(cluster(), 'a', { providers: [mailer('a')] });
+    await cluster().advance(500);
+    cluster().cutOff('a');
+    await cluster().advance(4_000);
+    cluster().heal('a');
+    await cluster().run(app.close());
+    expect(lines).toContainEqual(expect.stringMatching(/^warn a renewal is overdue: .*\{.*"event":"sessionSuspect".*\}$/));
+    expect(lines.filter((line) => /^(?:debug|verbose)/.test(line))).toEqual([]);
+  });
+
+  it('does not mention elections with logElections: false, nor if the member has a logger of its own', async () => {
+    const lines = linesOf();
+    const own: string[] = [];
+    const add = (_: object, text: string): void => void own.push(text);
+    const logger = { debug: add, info: add, warn: add, error: add };
+    const { member, ...options } = optionsFor(cluster(), 'a');
+    for (const each of [{ logElections: false }, { member: { ...member, logger } }]) {
+      const imports = [IncumbentModule.forRoot({ ...options, ...(member === undefined ? {} : { member }), ...each })];
+      const app = await contextOf({ imports, providers: [mailer('a')] });
+      await cluster().advance(500);
+      await cluster().run(app.close());
+    }
+    expect(lines).toEqual([]);
+    expect(own).toContain('elected');
+  });
+
+  it('refuses a Logger of NestJS as the logger of the member, which has no info', async () => {
+    const options = optionsFor(cluster(), 'a');
+    const module = Reflect.apply(IncumbentModule.forRoot, IncumbentModule, [{ ...options, member: { logger: new Logger('App') } }]);
+    await expect(contextOf({ imports: [module] })).rejects.toThrow('an object with the functions debug, info, warn and error');
   });
 });

@@ -1,6 +1,7 @@
 /** Opens the store: connects, and checks the server and the user's permissions. */
 
 import type { Store } from '@incumbent/core';
+import { invalidSecret, isRedisClient } from '@incumbent/core/adapter';
 
 import { optionsOfClient, type RedisClientOptions } from './client-option/client-option.ts';
 import type { Client } from './client/client.ts';
@@ -27,6 +28,8 @@ import { RedisStore } from './store.ts';
  * and the system's error if a file that the URL names cannot be read.
  */
 export async function openRedis(urlOrOptions: string | URL | RedisOptions | RedisClientOptions): Promise<Store> {
+  if (isRedisClient(urlOrOptions))
+    throw invalidSecret('redis options', urlOrOptions, 'a URL or an object: openRedis({ client })', 'a client of Redis');
   const settings = await readOptions(hasClient(urlOrOptions) ? optionsOfClient(urlOrOptions) : urlOrOptions);
   const { client, store } = createStore(settings);
   try {

@@ -1,5 +1,6 @@
 /** The settings that the store takes over from clients. No client connects. */
 
+import { Member } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
 
 import { Cluster, type ClusterNode, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
@@ -217,3 +218,30 @@ async function failureOf(options: unknown): Promise<Error> {
   expect(`${error.stack} ${JSON.stringify(error)}`).not.toContain('secret');
   return error;
 }
+
+describe('a client in place of an open store', () => {
+  const clients: readonly (readonly [string, object])[] = [
+    ...[ioredis5, ioredis6].flatMap(({ version, redis, cluster }) => [
+      [`Redis of ioredis ${version}`, redis({})] as const,
+      [`Cluster of ioredis ${version}`, cluster(['127.0.0.1:1'])] as const,
+    ]),
+    ...[nodeRedis5, nodeRedis6].flatMap((library, index) => {
+      const made = (create: (options: never) => unknown, options: object): object => Reflect.apply(create, library, [options]);
+      const [nodes, sentinels] = [[{ url: 'redis://127.0.0.1:1' }], [{ host: '127.0.0.1', port: 1 }]];
+      return [
+        [`createClient of redis ${index + 5}`, made(library.createClient, {})] as const,
+        [`createCluster of redis ${index + 5}`, made(library.createCluster, { rootNodes: nodes })] as const,
+        [`createSentinel of redis ${index + 5}`, made(library.createSentinel, { name: 'm', sentinelRootNodes: sentinels })] as const,
+      ];
+    }),
+  ];
+
+  it.each(clients)('is refused with the call to make: %s', async (_, client) => {
+    expect(() => Reflect.construct(Member, [client])).toThrow(
+      'store is a client of Redis: it must be an open store, as openRedis({ client }) of @incumbent/redis resolves with',
+    );
+    await expect(Reflect.apply(openRedis, undefined, [client])).rejects.toThrow(
+      'redis options is a client of Redis: it must be a URL or an object: openRedis({ client })',
+    );
+  });
+});

@@ -43,7 +43,10 @@ export interface MembershipDocument {
   readonly group: string;
   /** The member id of the sidecar, by which the other members know the client. */
   readonly member: string;
-  /** Whether the other members see it. It joins again by itself after the lease was lost. */
+  /**
+   * Whether the sidecar has joined for this client, and the membership has not ended. After a lost
+   * lease the sidecar joins again by itself, and this stays true, unless joining again fails for good.
+   */
   readonly joined: boolean;
   readonly renewWithinMs: number;
 }

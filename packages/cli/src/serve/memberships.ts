@@ -12,8 +12,11 @@ import type { MembershipDocument } from './documents.ts';
 import { isSecret, newSecret } from './secret.ts';
 import { SilenceTimer } from './silence-timer.ts';
 
-/** The most groups that one sidecar joins or reads. */
+/** The most groups that one sidecar joins, with those that it has left. */
 const MAX_GROUPS = 10_000;
+
+/** A member keeps each group that it has read. After so many reads another member takes over. */
+const READS_OF_A_READER = 1_000;
 
 export interface MembershipSettings {
   /** The value that the membership shows to the other members: any JSON. */
@@ -24,7 +27,14 @@ export interface MembershipSettings {
 export interface MembershipsContext {
   readonly clock: Clock;
   readonly member: Member;
-  /** Called if the group cannot be joined, and a retry would fail again. */
+  /** Makes a member that takes part in nothing, to read groups that the sidecar has not joined. */
+  readonly newReader: () => Member;
+  /** The most groups that the sidecar joins. Default 10,000. */
+  readonly maxGroups?: number;
+  /**
+   * Called if the group cannot be joined, or joined again after the lease was lost, and a retry would
+   * fail again.
+   */
   readonly failed: (group: string, why: string) => void;
 }
 
@@ -37,14 +47,23 @@ interface JoinableGroup {
 export class Memberships {
   readonly #context: MembershipsContext;
   readonly #groups = new Map<string, JoinableGroup>();
+  #reader: Member;
+  #reads = 0;
 
   constructor(context: MembershipsContext) {
     this.#context = context;
+    this.#reader = context.newReader();
   }
 
-  /** Reads the members of a group. */
+  /** Reads the members of a group. Does not count towards the limit of groups. */
   async members(name: string): Promise<readonly GroupMember<unknown>[]> {
-    return this.#groupOf(name).group.members();
+    const known = this.#groups.get(checkName('group', name));
+    return (known?.group ?? this.#read(name)).members();
+  }
+
+  /** The member has left the group, because joining it again has failed and would fail again. */
+  groupLeft(name: string, error: unknown): void {
+    this.#groups.get(name)?.membership?.groupLeft(error);
   }
 
   /**
@@ -86,11 +105,17 @@ export class Memberships {
     for (const { membership } of this.#groups.values()) membership?.stopTimer();
   }
 
+  #read(name: string): Group {
+    this.#reads += 1;
+    if (this.#reads % READS_OF_A_READER === 0) this.#reader = this.#context.newReader();
+    return this.#reader.group(name);
+  }
+
   #groupOf(name: string): JoinableGroup {
     const known = this.#groups.get(checkName('group', name));
     if (known !== undefined) return known;
-    if (this.#groups.size >= MAX_GROUPS)
-      throw new ApiError('TOO_MANY', `the sidecar has joined or read ${MAX_GROUPS} groups, and takes no more`);
+    const { maxGroups = MAX_GROUPS } = this.#context;
+    if (this.#groups.size >= maxGroups) throw new ApiError('TOO_MANY', `the sidecar has joined ${maxGroups} groups, and takes no more`);
     // The group encodes its value at each join, so that the next client can show another one.
     const value = { toJSON: () => this.#groups.get(name)?.membership?.value ?? null };
     const joinable: JoinableGroup = { group: this.#context.member.group(name, { value }), membership: undefined };
@@ -115,6 +140,8 @@ export class Membership {
   readonly #renewWithinMs: number;
   readonly #silence: SilenceTimer;
   #isJoined = false;
+  /** True after the event `groupLeft`. */
+  #isOut = false;
   #left: Promise<void> | undefined;
 
   constructor(context: MembershipContext, { value, renewWithinMs }: MembershipSettings) {
@@ -131,7 +158,7 @@ export class Membership {
 
   document(): MembershipDocument {
     const { group, memberId: member } = this.#context;
-    return { group: group.name, member, joined: this.#isJoined, renewWithinMs: this.#renewWithinMs };
+    return { group: group.name, member, joined: this.#isJoined && !this.#isOut && !this.isLeaving, renewWithinMs: this.#renewWithinMs };
   }
 
   /** The client has sent a request: restarts `renewWithinMs`. */
@@ -147,11 +174,17 @@ export class Membership {
       },
       (error: unknown) => {
         if (this.isLeaving) return;
-        if (!isIncumbentError(error, 'MEMBER_CLOSED'))
-          failed(group.name, isIncumbentError(error) ? `${error.code}: ${error.message}` : 'the sidecar has failed');
+        if (!isIncumbentError(error, 'MEMBER_CLOSED')) failed(group.name, reasonOf(error));
         void this.leave();
       },
     );
+  }
+
+  /** The client keeps the membership, by which it learns that it is not joined any more. */
+  groupLeft(error: unknown): void {
+    if (this.isLeaving) return;
+    this.#isOut = true;
+    this.#context.failed(this.#context.group.name, reasonOf(error));
   }
 
   /** Resolves when the others see the member no more. Idempotent. */
@@ -169,4 +202,8 @@ export class Membership {
     await this.#context.group.leave();
     this.#context.over();
   }
+}
+
+function reasonOf(error: unknown): string {
+  return isIncumbentError(error) ? `${error.code}: ${error.message}` : 'the sidecar has failed';
 }

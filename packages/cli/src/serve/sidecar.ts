@@ -19,6 +19,7 @@ import {
   Member,
   type Random,
   type Store,
+  type TelemetryEvent,
 } from '@incumbent/core';
 import { checkName, systemClock } from '@incumbent/core/adapter';
 
@@ -43,11 +44,13 @@ export interface SidecarOptions {
   readonly random?: Random;
   /** The most elections that it takes part in at the same time. Default 10,000. */
   readonly maxElections?: number;
+  /** The most groups that it joins, with those that it has left. Default 10,000. */
+  readonly maxGroups?: number;
   /** Called if a candidacy's value could not be published. */
   readonly publishFailed?: CandidacyContext['publishFailed'];
   /** Called if a candidacy is over because its campaign has failed, and a retry would fail again. */
   readonly failed?: (candidacy: Candidacy, why: string) => void;
-  /** Called if a group cannot be joined, and a retry would fail again. */
+  /** Called if a group cannot be joined, or joined again, and a retry would fail again. */
   readonly joinFailed?: MembershipsContext['failed'];
   /** Called when a candidacy is elected, and when its term ends. */
   readonly elected?: (candidacy: Candidacy, term: bigint) => void;
@@ -79,9 +82,16 @@ export class Sidecar implements AsyncDisposable {
     const given = { ...(clock === undefined ? {} : { clock }), ...(random === undefined ? {} : { random }) };
     this.member = new Member(store, { memberId, ttlMs, drainMs, logger, ...given });
     const joinFailed = options.joinFailed ?? (() => {});
-    this.memberships = new Memberships({ clock: this.#clock, member: this.member, failed: joinFailed });
-    this.#onSession('sessionSuspect', true);
-    this.#onSession('sessionRecovered', false);
+    this.memberships = new Memberships({
+      clock: this.#clock,
+      member: this.member,
+      newReader: () => new Member(store, { ttlMs, drainMs, ...given }),
+      failed: joinFailed,
+      ...(options.maxGroups === undefined ? {} : { maxGroups: options.maxGroups }),
+    });
+    this.#onOwn('sessionSuspect', () => this.#sawSuspect(true));
+    this.#onOwn('sessionRecovered', () => this.#sawSuspect(false));
+    this.#onOwn('groupLeft', ({ group, error }) => this.memberships.groupLeft(String(group), error));
   }
 
   /** How many candidacies there are. */
@@ -207,11 +217,15 @@ export class Sidecar implements AsyncDisposable {
     };
   }
 
-  #onSession(event: 'sessionSuspect' | 'sessionRecovered', isSuspect: boolean): void {
+  #sawSuspect(isSuspect: boolean): void {
+    for (const { leads } of this.#queues.values()) leads?.sawSuspect(isSuspect);
+  }
+
+  /** Calls `seen` with the fields of each event of this sidecar's member. */
+  #onOwn(event: TelemetryEvent, seen: (fields: Readonly<Record<string, unknown>>) => void): void {
     const listener = (message: unknown): void => {
-      if (typeof message !== 'object' || message === null || !('incarnation' in message)) return;
-      if (message.incarnation !== this.member.incarnation) return;
-      for (const { leads } of this.#queues.values()) leads?.sawSuspect(isSuspect);
+      const fields: Readonly<Record<string, unknown>> = typeof message === 'object' && message !== null ? { ...message } : {};
+      if (fields['incarnation'] === this.member.incarnation) seen(fields);
     };
     diagnosticsChannel.subscribe(`incumbent:${event}`, listener);
     this.#stops.push(() => diagnosticsChannel.unsubscribe(`incumbent:${event}`, listener));

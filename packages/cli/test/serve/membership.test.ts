@@ -1,3 +1,6 @@
+import diagnosticsChannel from 'node:diagnostics_channel';
+
+import { Member } from '@incumbent/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import type { Sidecar } from '../../src/serve/sidecar.ts';
@@ -71,6 +74,46 @@ describe('a membership', () => {
     world.cluster.resume('s1');
     await world.pass(3 * TTL_MS);
     expect(await members(two)).toEqual([['s1', 1]]);
+  });
+
+  it('is not joined any more once the sidecar has left the group for good, and can be deleted', async () => {
+    const failures: string[] = [];
+    const sidecar = world.sidecar('s1', { joinFailed: (group, why) => failures.push(`${group} ${why}`) });
+    const membership = sidecar.memberships.join('g', { renewWithinMs: 600_000 });
+    await world.until(() => membership.document().joined);
+    const { store, options } = world.cluster.process('twin');
+    await using twin = new Member(store, { ...options, memberId: 's1', onDuplicate: 'replace', ttlMs: TTL_MS });
+    await world.cluster.run(twin.group('other').join());
+    await world.until(() => failures.length > 0);
+    expect(failures).toEqual([expect.stringMatching(/^g DUPLICATE_MEMBER: /)]);
+    expect(sidecar.memberships.find('g', membership.secret).document()).toMatchObject({ group: 'g', joined: false });
+    expect(await members(sidecar)).toEqual([]);
+    await world.cluster.run(membership.leave());
+    expect(membership.document().joined).toBe(false);
+    // The group is free for the next client, which learns the cause from the log.
+    sidecar.memberships.join('g', { renewWithinMs: 600_000 });
+    await world.until(() => failures.length > 1);
+  });
+
+  it('ignores the events of other members of this process', async () => {
+    const sidecar = world.sidecar('s1');
+    const membership = sidecar.memberships.join('g', { renewWithinMs: 600_000 });
+    await world.until(() => membership.document().joined);
+    diagnosticsChannel.channel('incumbent:groupLeft').publish({ group: 'g', incarnation: 'another', error: new Error('gone') });
+    expect(membership.document().joined).toBe(true);
+  });
+
+  it('counts towards the limit of groups, and a read of a group does not', async () => {
+    const [one, two] = [world.sidecar('s1', { maxGroups: 2 }), world.sidecar('s2')];
+    two.memberships.join('g2', { value: 2, renewWithinMs: 600_000 });
+    await world.pass(100);
+    for (let i = 0; i < 2_500; i += 1) await world.cluster.run(one.memberships.members(`g${i}`));
+    const found = await world.cluster.run(one.memberships.members('g2'));
+    expect(found).toMatchObject([{ memberId: 's2', value: 2 }]);
+    for (const name of ['a', 'b']) one.memberships.join(name, { renewWithinMs: 600_000 });
+    expect(() => one.memberships.join('c', { renewWithinMs: 600_000 })).toThrow('the sidecar has joined 2 groups, and takes no more');
+    expect(await world.cluster.run(one.memberships.members('c'))).toEqual([]);
+    await expect(one.memberships.members('a b')).rejects.toMatchObject({ code: 'INVALID_NAME' });
   });
 
   it('ends with the sidecar, and leaves no timer behind', async () => {

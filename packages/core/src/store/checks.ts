@@ -4,6 +4,7 @@
  */
 
 import { StoreError } from '../base/errors.ts';
+import { describeHidden } from '../base/redact.ts';
 import { checkKnown, invalidOption, invalidSecret, invalidText } from '../base/validate.ts';
 import type { CallOptions, Change, Entry, Key, Store, StoreCapabilities, TimedCall } from './contract.ts';
 
@@ -169,9 +170,34 @@ export function storeFields({ name, namespace }: Pick<Store, 'name' | 'namespace
   return namespace === undefined ? { store: name } : { store: name, namespace };
 }
 
-/** Checks that a store was passed, and not a URL or a promise of a store. */
+/**
+ * Checks that a store was passed, and not a URL, a promise of a store or a client of a database.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION`
+ */
 export function checkStore(store: unknown): void {
-  if (typeof store === 'object' && store !== null && 'capabilities' in store && 'compareAndSwap' in store) return;
+  if (isStore(store)) return;
   // Callers may pass a URL by mistake, and it may contain a password.
-  throw invalidSecret('store', store, 'an open store, as openStore(url) or openEtcd(url) resolve with (await it)');
+  const open = 'an open store, as openStore(url) or openEtcd(url) resolve with (await it)';
+  throw invalidSecret('store', store, isRedisClient(store) ? OF_CLIENT : open, describeStore(store));
+}
+
+const OF_CLIENT =
+  'an open store, as openRedis({ client }) of @incumbent/redis resolves with (await it): it takes over the settings of the client';
+
+/** True for an open store. */
+export function isStore(value: unknown): value is Store {
+  return typeof value === 'object' && value !== null && 'capabilities' in value && 'compareAndSwap' in value;
+}
+
+/** True for a client of the package `ioredis` or `redis`. */
+export function isRedisClient(value: unknown): boolean {
+  const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';
+  return isObject && 'sendCommand' in value && typeof value.sendCommand === 'function';
+}
+
+/** Describes what was passed as a store, for an error, without its content. */
+export function describeStore(value: unknown): string {
+  if (isStore(value)) return 'an open store';
+  return isRedisClient(value) ? 'a client of Redis' : describeHidden(value);
 }
