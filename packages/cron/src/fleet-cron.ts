@@ -49,7 +49,7 @@ export interface FleetCronOptions extends JobOptions {
 const jobOptions = ['misfire', 'maxLate', 'graceMs'] as const;
 
 /** The part of an election that a cron uses. */
-export type CronElection = Pick<Election, 'name' | 'store' | 'lead'>;
+export type CronElection = Pick<Election, 'name' | 'lead'>;
 
 /** @internal Takes part in each term: a scheduler that asks before it runs a job itself. */
 export interface CronParticipant {
@@ -62,8 +62,7 @@ export interface CronParticipant {
  * leader claims a slot in the store before it runs the job, by a write that the store refuses after
  * a newer term has begun. So a slot that is recorded does not run again, whoever leads next. A
  * leader that dies between the claim and the end of the work loses that run, and the next leader
- * reports it. If work must not be lost, make it repeatable, and let it record what is left to do. A
- * leader that stops before the run of a claimed slot has begun leaves that slot to the next leader.
+ * reports it. If work must not be lost, make it repeatable, and let it record what is left to do.
  *
  * One job runs one slot at a time. Different jobs run side by side. For one election per job, give
  * each job a `FleetCron` of its own. All processes need the same election and job names.
@@ -88,7 +87,7 @@ export class FleetCron {
     checkKnown('cron', options, [...jobOptions, 'onReport', 'clock']);
     checkFunction('onReport', onReport);
     this.#election = election;
-    this.#context = { election, clock, report: reporter(onReport) };
+    this.#context = { election: election.name, clock, report: reporter(onReport) };
     this.#defaults = checkJob(defaults, { misfire: 'run', maxLate: 1, graceMs: 1_000 });
   }
 

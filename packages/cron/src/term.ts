@@ -5,7 +5,7 @@ import { type Clock, isIncumbentError, type Leadership } from '@incumbent/core';
 import { onAbort, sleep } from '@incumbent/core/adapter';
 import type { CronReport } from './reports.ts';
 import { dateOf, lastDropped, nextSlot, type Schedule, type SlotMs } from './schedule.ts';
-import { type RecordPlace, SlotBook } from './slot-record.ts';
+import { SlotBook } from './slot-record.ts';
 
 /** One run of a job. */
 export interface CronRun {
@@ -39,7 +39,7 @@ export interface Job {
 }
 
 export interface TermContext {
-  readonly election: RecordPlace;
+  readonly election: string;
   readonly clock: Clock;
   readonly report: (report: CronReport) => void;
 }
@@ -94,16 +94,15 @@ export class CronTerm {
    */
   async claim(job: string, slot: SlotMs, graceMs: number): Promise<ClaimedRun | undefined> {
     const { book } = await this.#open(job, slot - 1);
-    return book.claim(slot, () => {
-      const run = this.#runOf(job, slot, this.#context.clock.wall() - slot > graceMs);
-      const done = Promise.withResolvers<void>();
-      this.#leadership.waitUntil(done.promise);
-      const complete = async (): Promise<void> => {
-        done.resolve();
-        if (this.#leadership.isValid()) await book.finish(slot, 'finished');
-      };
-      return { run, complete };
-    });
+    if (!(await book.claim(slot)) || !this.#leadership.isValid()) return undefined;
+    const run = this.#runOf(job, slot, this.#context.clock.wall() - slot > graceMs);
+    const done = Promise.withResolvers<void>();
+    this.#leadership.waitUntil(done.promise);
+    const complete = async (): Promise<void> => {
+      done.resolve();
+      if (this.#leadership.isValid()) await book.finish(slot, 'finished');
+    };
+    return { run, complete };
   }
 
   /** Records that this slot has been missed, unless it has been claimed. */
@@ -143,14 +142,14 @@ export class CronTerm {
         return dropTo;
       }
     }
-    const run = await book.claim(slot, () => ({ over: this.#perform(job, book, this.#runOf(job.name, slot, isLate)) }));
-    await run?.over;
+    if (await book.claim(slot)) await this.#perform(job, book, this.#runOf(job.name, slot, isLate));
     return slot;
   }
 
   /** Runs a slot that is claimed. Rejects only with an error of the store. */
   async #perform(job: Job, book: SlotBook, run: CronRun): Promise<void> {
     const slot = run.slot.getTime();
+    if (!this.#leadership.isValid()) return;
     try {
       await currentRuns.run(run, async () => job.work(run));
     } catch (error) {

@@ -21,7 +21,7 @@ import { checkSuccessionOption, inSuccession, type Succession, writeName } from 
 import { checkFloor } from '../protocol/terms.ts';
 import { electedFields, type MemberIdentity } from '../protocol/transactions.ts';
 import { payloadCodec } from '../protocol/value-codec.ts';
-import type { Key, Store } from '../store/contract.ts';
+import type { Key } from '../store/contract.ts';
 import { checkCallbacks, checkStrength, type ElectionOptions, electionOptions } from './election-options.ts';
 import { beginByHand, checkLeadOptions, type LeadContext, type LeadOptions, leadOneTerm, leadUntilDone } from './lead.ts';
 import { type OrphanCleaner, OwnEntries } from './orphan-cleaner.ts';
@@ -55,8 +55,6 @@ interface Run {
 export class Election<V = unknown> {
   /** The name of the election. */
   readonly name: string;
-  /** The store of the member. */
-  readonly store: Store;
   readonly #context: ElectionContext;
   readonly #spec: ElectionSpec<V>;
   readonly #value: V | undefined;
@@ -77,7 +75,8 @@ export class Election<V = unknown> {
   /** @internal */
   constructor(context: ElectionContext, name: string, options: ElectionOptions<V>) {
     checkKnown('election', options, electionOptions);
-    [this.#context, this.name, this.store] = [context, name, context.store];
+    this.#context = context;
+    this.name = name;
     const [codec, succession] = [payloadCodec(options), checkSuccessionOption(options.succession)];
     this.#spec = { election: name, keys: electionKeys(name), succession, codec };
     this.#entries = new OwnEntries(context, this.#spec.keys);
