@@ -1,7 +1,7 @@
 /** How leadership is lost, and what follows. */
 
 import assert from 'node:assert/strict';
-import type { Entry } from '@incumbent/core';
+import { StoreError, type Entry } from '@incumbent/core';
 import type { PausableClock } from '@incumbent/core/testing';
 import { intercept } from '../intercept.ts';
 import type { StoreCase } from '../case.ts';
@@ -184,18 +184,24 @@ export const lossCases: readonly StoreCase[] = [
   ),
 
   define('an entry that lives and that nobody campaigns with holds nobody up for longer than the claim timeout', async (arena) => {
-    const [a, b] = [await arena.member('a'), await arena.member('b')];
+    let leads = false;
+    // A leader that knew its successor would hand over to the entry.
+    const blind = intercept(await arena.open(), ({ operation }, go) =>
+      leads && operation === 'list' ? Promise.reject(new StoreError('UNAVAILABLE', 'notSent', 'planted: no look at the queue')) : go(),
+    );
+    const [a, b] = [arena.memberOn(blind, 'a'), await arena.member('b')];
     const first = await arena.campaign(a);
+    leads = true;
     const hung = await enqueueForeign(arena, { name: 'w~0~1~fifo~', value: '{"v":1}', ttlMs: 60_000 });
     const next = arena.campaign(b);
-    await arena.queued(a, 'b');
+    await arena.queued(b);
     await first.resign();
     const from = arena.now();
     assert.equal((await next).memberId, 'b');
     const claimTimeoutMs = 1.5 * arena.ttlMs;
     const tookMs = arena.now() - from;
     assert.ok(tookMs <= claimTimeoutMs + arena.soonMs, `took ${tookMs} ms, the claim timeout is ${claimTimeoutMs} ms`);
-    const names = (await a.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs })).map(({ name }) => name);
+    const names = (await b.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs })).map(({ name }) => name);
     assert.ok(!names.includes('w~0~1~fifo~'), 'the entry is gone, and holds up nobody again');
     await hung.revokeLease();
   }),
