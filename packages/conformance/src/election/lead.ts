@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { isIncumbentError, type Leadership } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
 import { times } from '../combinations.ts';
+import { begun } from '../time.ts';
 import { endOf, leaderAndTwo, NAME, type Arena, type TestMember } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
@@ -48,10 +49,12 @@ export const leadCases: readonly StoreCase[] = [
     const first = await arena.campaign(await arena.member('a'));
     for (const candidate of others) {
       turns.push(
-        arena.campaign(candidate).then(async (leadership) => {
-          order.push(leadership.memberId);
-          await leadership.resign();
-        }),
+        begun(
+          arena.campaign(candidate).then(async (leadership) => {
+            order.push(leadership.memberId);
+            await leadership.resign();
+          }),
+        ),
       );
       await arena.queued(candidate);
     }

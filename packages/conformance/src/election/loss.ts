@@ -1,9 +1,9 @@
 /** How leadership is lost, and what follows. */
 
 import assert from 'node:assert/strict';
-import { StoreError, type Entry } from '@incumbent/core';
+import type { Entry } from '@incumbent/core';
 import type { PausableClock } from '@incumbent/core/testing';
-import { intercept } from '../intercept.ts';
+import { blindable, intercept } from '../intercept.ts';
 import type { StoreCase } from '../case.ts';
 import { endOf, enqueueForeign, leaderAndNext, NAME, type Arena, type TestMember } from './arena.ts';
 import { electionCasesOf } from './define.ts';
@@ -184,14 +184,11 @@ export const lossCases: readonly StoreCase[] = [
   ),
 
   define('an entry that lives and that nobody campaigns with holds nobody up for longer than the claim timeout', async (arena) => {
-    let leads = false;
     // A leader that knew its successor would hand over to the entry.
-    const blind = intercept(await arena.open(), ({ operation }, go) =>
-      leads && operation === 'list' ? Promise.reject(new StoreError('UNAVAILABLE', 'notSent', 'planted: no look at the queue')) : go(),
-    );
-    const [a, b] = [arena.memberOn(blind, 'a'), await arena.member('b')];
+    const { store, blind } = blindable(await arena.open());
+    const [a, b] = [arena.memberOn(store, 'a'), await arena.member('b')];
     const first = await arena.campaign(a);
-    leads = true;
+    blind();
     const hung = await enqueueForeign(arena, { name: 'w~0~1~fifo~', value: '{"v":1}', ttlMs: 60_000 });
     const next = arena.campaign(b);
     await arena.queued(b);

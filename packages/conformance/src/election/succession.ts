@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { byMemberId, byPriority, byVersion, firstComeFirstServed, isIncumbentError, rendezvous, type Succession } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
+import { begun } from '../time.ts';
 import { NAME, type Arena, type TestMember } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
@@ -20,10 +21,12 @@ async function orderOf(arena: Arena, ids: readonly string[], successionOf: (id: 
   for (const id of ids) {
     const candidate: TestMember = await arena.member(id);
     turns.push(
-      arena.campaign(candidate, { succession: successionOf(id) }).then(async (leadership) => {
-        order.push(id);
-        await leadership.resign();
-      }),
+      begun(
+        arena.campaign(candidate, { succession: successionOf(id) }).then(async (leadership) => {
+          order.push(id);
+          await leadership.resign();
+        }),
+      ),
     );
     await arena.queued(chair, id);
   }
