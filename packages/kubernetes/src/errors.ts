@@ -74,6 +74,17 @@ export function mayBeApplied(error: unknown): boolean {
   return !(error instanceof ExchangeError) || judge(error)[1] === 'unknown';
 }
 
+/** Whether the user lacks a right (403). */
+export function isNotPermitted(error: unknown): boolean {
+  return error instanceof ExchangeError && error.failure.kind === 'status' && error.failure.status === 403;
+}
+
+/** Whether one of several changes may be to blame for the refusal of a request with all of them. */
+export function isOfOneChange(error: unknown): boolean {
+  const { code, outcome } = toStoreError(error, 'change');
+  return outcome === 'refused' && (code === 'TOO_LARGE' || code === 'STORE_FAILED');
+}
+
 /** Whether a watch must begin anew because its resourceVersion is too old (410). */
 export function isExpiredVersion(error: unknown): boolean {
   return error instanceof ExchangeError && error.failure.kind === 'status' && error.failure.status === 410;

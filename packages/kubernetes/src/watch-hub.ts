@@ -170,7 +170,8 @@ export class WatchHub {
         this.#expired = version;
         return;
       }
-      throw error instanceof ExchangeError && error.failure.kind === 'timeout' ? watchSilent(watchMs + LATE_MS) : error;
+      const isSilent = !until.signal.aborted && error instanceof ExchangeError && error.failure.kind === 'timeout';
+      throw isSilent ? watchSilent(watchMs + LATE_MS) : error;
     } finally {
       for (const cancel of cancels) cancel();
     }

@@ -10,7 +10,7 @@ import { fields, optionalFields, text, type Fields } from '../src/objects/json.t
 import { KEYS } from './harness.ts';
 
 /** Sends one request as the administrator. A body that is no JSON object is text. */
-export type Call = (method: string, path: string, body?: unknown) => Promise<{ readonly status: number; readonly body: unknown }>;
+type Call = (method: string, path: string, body?: unknown) => Promise<{ readonly status: number; readonly body: unknown }>;
 
 export interface Exchange {
   readonly name: string;

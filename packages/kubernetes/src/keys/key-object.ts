@@ -10,7 +10,7 @@ import { type Attempt, type AttemptOptions, ReadBatcher, tooLarge } from '@incum
 
 import type { Client, Response } from '../client/client.ts';
 import { ExchangeError } from '../client/failure.ts';
-import { wentBack } from '../errors.ts';
+import { isOfOneChange, wentBack } from '../errors.ts';
 import { MAX_DATA_BYTES } from '../limits.ts';
 import { keysName, keysPath, LABEL, type Names } from '../names.ts';
 import { Draft, Snapshot } from './snapshot.ts';
@@ -127,10 +127,16 @@ export class KeyObject {
     try {
       await this.#applyAll(batch, { timeoutMs, signal: over.signal, background: true });
     } catch (error) {
+      if (batch.length > 1 && isOfOneChange(error)) return await this.#runEach(batch);
       for (const { reject } of batch) reject(error);
     } finally {
       for (const { attempt } of batch) attempt.signal.removeEventListener('abort', stopWhenUnwanted);
     }
+  }
+
+  /** One after the other, so that a change that the server refuses ends its own call only. */
+  async #runEach(batch: readonly Pending[]): Promise<void> {
+    for (const one of batch) if (isWanted(one)) await this.#runBatch([one]);
   }
 
   async #applyAll(batch: readonly Pending[], options: AttemptOptions): Promise<void> {

@@ -146,6 +146,7 @@ export class Draft {
   deleteBoundTo(lease: LeaseId): boolean {
     const keys = new Set([...this.#base.keysOf(lease), ...this.#changed.keys()]);
     const bound = [...keys].filter((key) => this.get(key)?.lease === lease);
+    if (bound.length > 0) this.begin();
     for (const key of bound) this.delete(key);
     return bound.length > 0;
   }
