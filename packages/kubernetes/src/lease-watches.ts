@@ -63,21 +63,24 @@ export class LeaseWatches {
     for (;;) {
       for (const lease of only === undefined ? [...leases] : [only]) if (!this.#observer.isObserving(lease)) leases.delete(lease);
       if (signal.aborted || (only === undefined ? leases.size === 0 : !leases.has(only))) return;
-      await this.#watchOnce(selector);
+      await this.#watchOnce(selector, () => {
+        for (const lease of only === undefined ? leases : [only]) this.#observer.doubt(lease);
+      });
       // Also after a watch that ended too early.
       if (this.#gate.leftMs > 0) await sleep(this.#context.clock, this.#gate.leftMs, signal);
     }
   }
 
   /** Never rejects: without a watch, the observer looks by itself, but less often. */
-  async #watchOnce(selector: Readonly<Record<string, string>>): Promise<void> {
+  async #watchOnce(selector: Readonly<Record<string, string>>, onOpen: () => void): Promise<void> {
     const { client, clock, names, watchMs } = this.#context;
     const beganMs = clock.monotonic();
-    // Without a resourceVersion, the watch begins with what there is, perhaps a little late.
+    // Without a resourceVersion, the watch begins with what there is, perhaps a little late. It does
+    // not tell which leases have ended before it began, so the observer looks at them.
     const query = { ...selector, timeoutSeconds: String(Math.ceil(watchMs / 1_000)) };
     const options = { timeoutMs: watchMs + LATE_MS, signal: this.#closed.signal, background: true };
     try {
-      await client.watch(leasesPath(names), query, options, (event) => this.#onEvent(event));
+      await client.watch(leasesPath(names), query, options, (event) => this.#onEvent(event), onOpen);
       if (clock.monotonic() - beganMs < watchMs / 2) this.#gate.hold();
       else this.#gate.reset();
     } catch {

@@ -11,6 +11,6 @@ import { CASE_TIMEOUT_MS, kubernetesHarness } from './harness.ts';
 vi.setConfig({ maxConcurrency: 6, testTimeout: CASE_TIMEOUT_MS });
 
 await describeOnServer('kubernetes', { store: 'kubernetes', start: startKubernetes }, (server) => {
-  // Each has its own namespace.
-  runCases(storeCases, kubernetesHarness(server), { describe, it: it.concurrent });
+  // Each has its own namespace. Some send hundreds of requests at once, so calls get more time here.
+  runCases(storeCases, kubernetesHarness(server, { timeoutMs: 10_000 }), { describe, it: it.concurrent });
 });

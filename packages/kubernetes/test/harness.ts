@@ -38,8 +38,9 @@ export interface ApiServer {
   call(method: string, path: string, body?: unknown): Promise<{ readonly status: number; readonly body: unknown }>;
 }
 
-export function kubernetesHarness(server: () => ApiServer): UseHarness {
-  return harnessOf((resources) => new KubernetesCase(server(), resources).harness());
+/** `times`: those that differ from the usual ones of this store. */
+export function kubernetesHarness(server: () => ApiServer, times: Partial<typeof TIMES> = {}): UseHarness {
+  return harnessOf((resources) => ({ ...new KubernetesCase(server(), resources).harness(), ...times }));
 }
 
 class KubernetesCase {

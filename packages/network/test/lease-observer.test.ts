@@ -148,3 +148,34 @@ it('closed, it looks no more', async () => {
   await clock.advance(5 * TTL_MS);
   expect([store.looks, store.leases.has('a')]).toEqual([0, true]);
 });
+
+it('a lease in doubt is looked at, and its ttl goes on', async () => {
+  const { clock, store, observer } = scene();
+  observer.observe('a');
+  await clock.advance(TTL_MS - 100);
+  observer.doubt('a');
+  await clock.advance(50);
+  expect([store.looks, store.leases.has('a')]).toEqual([2, true]);
+  await clock.advance(100);
+  expect([store.leases.has('a'), store.forgotten]).toEqual([false, ['a']]);
+});
+
+it('a lease in doubt that is gone loses its keys at once, although the first look fails', async () => {
+  const { clock, store, observer } = scene();
+  observer.observe('a');
+  await clock.advance(100);
+  store.leases.delete('a');
+  store.fails = true;
+  observer.doubt('a');
+  await clock.advance(100);
+  store.fails = false;
+  await clock.advance(300);
+  expect(store.forgotten).toEqual(['a']);
+});
+
+it('a doubt about a lease that is not observed does nothing', async () => {
+  const { clock, store, observer } = scene();
+  observer.doubt('a');
+  await clock.advance(TTL_MS);
+  expect([store.looks, observer.isObserving('a')]).toEqual([0, false]);
+});

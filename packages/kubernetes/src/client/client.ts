@@ -64,14 +64,21 @@ export class Client {
   }
 
   /**
-   * Calls `onEvent` with each event of a watch. Resolves when the server ends the watch. Rejects
-   * like {@link request}.
+   * Calls `onOpen` when the server has begun a watch, and `onEvent` with each of its events. Resolves
+   * when the server ends the watch. Rejects like {@link request}.
    */
-  watch(path: string, query: Readonly<Record<string, string>>, options: AttemptOptions, onEvent: (event: Fields) => void): Promise<void> {
+  watch(
+    path: string,
+    query: Readonly<Record<string, string>>,
+    options: AttemptOptions,
+    onEvent: (event: Fields) => void,
+    onOpen: () => void = () => {},
+  ): Promise<void> {
     return this.#calls.run(options, async (attempt) => {
       const message = await this.#send({ method: 'GET', path, query: { ...query, watch: 'true' } }, attempt, () => {});
       const { statusCode: status = 0 } = message;
       if (status !== 200) throw this.#unexpected(status, await attempt.wait(readText(message)));
+      onOpen();
       await attempt.wait(readLines(message, (line) => onEvent(parseObject(line))));
     });
   }

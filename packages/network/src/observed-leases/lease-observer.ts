@@ -42,6 +42,8 @@ export class LeaseObserver {
   readonly #store: ObservedStore;
   /** Undefined: not seen yet. */
   readonly #leases = new Map<LeaseId, ObservedLease | undefined>();
+  /** Those that the next round looks at, although their ttl is not over. */
+  readonly #doubted = new Set<LeaseId>();
   #cancel: Cancel | undefined;
   #isLooking = false;
   #isClosed = false;
@@ -83,6 +85,16 @@ export class LeaseObserver {
     }
   }
 
+  /**
+   * Looks at the lease at once, if it is observed: it may have ended while nobody told the adapter,
+   * for example between two watches. What was seen before still counts.
+   */
+  doubt(lease: LeaseId): void {
+    if (this.#isClosed || !this.#leases.has(lease)) return;
+    this.#doubted.add(lease);
+    this.#lookIn(0);
+  }
+
   /** Ends the observation of a lease whose end another part of the adapter has brought about. */
   drop(lease: LeaseId): void {
     this.#leases.delete(lease);
@@ -117,11 +129,25 @@ export class LeaseObserver {
   async #lookAtDue(): Promise<void> {
     for (const lease of this.#leases.keys()) if (!this.#store.dependsOn(lease)) this.#leases.delete(lease);
     const beganMs = this.#clock.monotonic();
-    const due = [...this.#leases].flatMap(([lease, observed]) => (observed === undefined || observed.endsAtMs <= beganMs ? [lease] : []));
+    const doubted = new Set(this.#doubted);
+    this.#doubted.clear();
+    const isDue = (lease: LeaseId, observed: ObservedLease | undefined): boolean =>
+      observed === undefined || observed.endsAtMs <= beganMs || doubted.has(lease);
+    const due = [...this.#leases].flatMap(([lease, observed]) => (isDue(lease, observed) ? [lease] : []));
     if (due.length === 0) return;
-    const sights = await this.#store.look(due);
+    const sights = await this.#look(due, doubted);
     const nowMs = this.#clock.monotonic();
     await Promise.all(due.map((lease) => this.#judge(lease, sights.get(lease), nowMs)));
+  }
+
+  /** A failure leaves the doubts to the next round. */
+  async #look(due: readonly LeaseId[], doubted: ReadonlySet<LeaseId>): Promise<ReadonlyMap<LeaseId, Sight>> {
+    try {
+      return await this.#store.look(due);
+    } catch (error) {
+      for (const lease of doubted) this.#doubted.add(lease);
+      throw error;
+    }
   }
 
   async #judge(lease: LeaseId, sight: Sight | undefined, nowMs: number): Promise<void> {
@@ -149,6 +175,7 @@ export class LeaseObserver {
   }
 
   #pauseMs(): number {
+    if (this.#doubted.size > 0) return SHORTEST_PAUSE_MS;
     const nowMs = this.#clock.monotonic();
     const pauses = [...this.#leases.values()].map((lease) => (lease === undefined ? 0 : lease.endsAtMs - nowMs));
     return Math.max(Math.min(...pauses), SHORTEST_PAUSE_MS);
