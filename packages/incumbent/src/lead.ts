@@ -56,9 +56,9 @@ const owners: Readonly<Record<keyof LeadUrlOptions, readonly Owner[]>> = {
 };
 
 /**
- * Opens the store that the URL names or the function opens, campaigns in the election, and runs `work` while this process
- * leads, as `election.lead` does. Then resigns, closes the member and the store, and resolves with
- * what the work returned. Closes both as well when it rejects.
+ * Opens the store that the URL names or the function opens, campaigns in the election, and runs
+ * `work` while this process leads, as `election.lead` does. Then resigns, closes the member and the
+ * store, and resolves with what the work returned. Closes both as well when it rejects.
  *
  * Resolves with undefined when the process is asked to stop (see `stopOn`). A stop while the store
  * is still being opened ends the process as if it were not handled.

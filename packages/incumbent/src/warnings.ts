@@ -72,8 +72,8 @@ const WAIT_EVERY_MS = 5_000;
 
 /**
  * Returns a function to call after each failed attempt to open a store. If the environment asks for
- * events, it prints the wait on standard error, at most once in 5 s. `url` is without
- * secrets, and undefined for a store that is opened by a function.
+ * events, it prints the wait on standard error, at most once in 5 s. `url` is without secrets, and
+ * undefined for a store that a function opens.
  */
 export function waitPrinter(url: string | undefined): (error: unknown, waitedMs: number) => void {
   if (!isAsked()) return () => {};

@@ -45,7 +45,8 @@ export interface MembershipDocument {
   readonly member: string;
   /**
    * Whether the sidecar has joined for this client, and the membership has not ended. After a lost
-   * lease the sidecar joins again by itself, and this stays true, unless joining again fails for good.
+   * lease the sidecar joins again by itself, and this stays true, unless joining again fails for
+   * good.
    */
   readonly joined: boolean;
   readonly renewWithinMs: number;

@@ -32,8 +32,8 @@ export interface MembershipsContext {
   /** The most groups that the sidecar joins. Default 10,000. */
   readonly maxGroups?: number;
   /**
-   * Called if the group cannot be joined, or joined again after the lease was lost, and a retry would
-   * fail again.
+   * Called if the group cannot be joined, or joined again after the lease was lost, and a retry
+   * would fail again.
    */
   readonly failed: (group: string, why: string) => void;
 }
