@@ -11,7 +11,8 @@ vi.setConfig({ maxConcurrency: 16 });
 const concurrent = { describe: describe.concurrent, it: it.concurrent };
 
 await describeOnServer('scenarios on zookeeper', { store: 'zookeeper', start: startZookeeper }, (zookeeper) => {
-  // The longest cases come first. Each kills its own server.
-  runCases(outageCases, withOwnServer(startZookeeper, zookeeperHarness), concurrent);
+  // Each kills its own server. One by one, and before the others: to start a server takes both
+  // cores for seconds, in which the leases of other cases would expire.
+  runCases(outageCases, withOwnServer(startZookeeper, zookeeperHarness), { describe, it });
   runCases(scenarioCases, zookeeperHarness(zookeeper), concurrent);
 });
