@@ -1,5 +1,5 @@
 /**
- * `pnpm chaos --store etcd|zookeeper|consul|redis|postgres|sqlite [--minutes N] [--seed S] [--members M]
+ * `pnpm chaos --store etcd|zookeeper|consul|kubernetes|redis|postgres|sqlite [--minutes N] [--seed S] [--members M]
  * [--newer] [--forgets] [--only FAULT,…]`: runs elections on a real cluster under faults that are
  * drawn from the seed. Then runs the checker, prints a table, draws a picture, and adds a line to
  * the evidence. Exits with a code other than 0 if a promise was broken, or if too little happened
@@ -48,7 +48,7 @@ else process.exitCode = values.check === undefined ? await chaos() : report(read
 async function chaos(): Promise<number> {
   const { store, folder } = values;
   const [minutes, seed] = [Number(values.minutes), Number(values.seed ?? Date.now() % 1e6)];
-  const hasVersions = store !== 'sqlite' && store !== 'consul';
+  const hasVersions = !['sqlite', 'consul', 'kubernetes'].includes(store);
   const isPossible = (hasVersions || !values.newer) && (store === 'redis' || !values.forgets);
   if (!isStoreName(store) || !(minutes >= 0.5) || !Number.isInteger(seed) || !isPossible) {
     console.error(

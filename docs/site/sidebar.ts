@@ -68,6 +68,7 @@ const SECTIONS: readonly Section[] = [
       'etcd',
       'zookeeper',
       'consul',
+      'kubernetes',
       'postgres',
       'redis',
       'memory',

@@ -3,8 +3,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { ClientRequest } from 'node:http';
 
-/** Renewals, which are not part of the cost of elections. */
-const RENEWAL = /^\/v1\/(?:session\/renew|agent\/check\/pass)\//;
+/** Renewals, which are not part of the cost of elections: Consul's, and a PUT of a Lease of Kubernetes. */
+const RENEWAL = /^PUT \/(?:v1\/(?:session\/renew|agent\/check\/pass)\/|.*\/leases\/)/;
 
 export class HttpRequests implements Disposable {
   /** Paths without renewals since the last `reset`. */
@@ -33,8 +33,8 @@ export class HttpRequests implements Disposable {
   readonly #onSent = (message: unknown): void => {
     const request = typeof message === 'object' && message !== null && 'request' in message ? message.request : undefined;
     if (!(request instanceof ClientRequest)) return;
-    const { path } = request;
-    if (!RENEWAL.test(path)) this.sent.push(path);
+    const { method, path } = request;
+    if (!RENEWAL.test(`${method} ${path}`)) this.sent.push(path);
     if (!/[?&]index=/.test(path)) return;
     this.#waiting.add(request);
     this.#most = Math.max(this.#most, this.#waiting.size);

@@ -4,7 +4,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openStore } from 'incumbent';
-import { startConsul, startEtcd, startPostgres, startRedis, startZookeeper, type OwnServer } from '@incumbent/test-support';
+import {
+  KEYS_GROUP,
+  startConsul,
+  startEtcd,
+  startKubernetes,
+  startPostgres,
+  startRedis,
+  startZookeeper,
+  type OwnServer,
+} from '@incumbent/test-support';
 import { storeUrl } from './checks/pair.ts';
 import type { Host } from './checks/hosts.ts';
 import type { Column } from './stores-page.ts';
@@ -28,6 +37,10 @@ export async function columns(): Promise<readonly Column[]> {
     await using server = await start();
     found.push(await column(title.replace('VERSION', server.version), storeUrl([server.url], NAMESPACE, store)));
   }
+  await using server = await startKubernetes();
+  const resource = encodeURIComponent(`${KEYS_GROUP}/v1/configmaps/ConfigMap`);
+  const url = `kubernetes://admin/default/${NAMESPACE}?kubeconfig=${encodeURIComponent(server.kubeconfig)}&keysResource=${resource}`;
+  found.push(await column(`Kubernetes ${server.version}`, url));
   return found;
 }
 

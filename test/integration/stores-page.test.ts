@@ -5,7 +5,7 @@ import { columns } from './stores-columns.ts';
 import { PAGE, pageOf } from './stores-page.ts';
 
 const there = await Promise.all(
-  (['consul', 'etcd', 'postgres', 'redis', 'zookeeper'] as const).map((store) => requireStore({ store, own: true })),
+  (['consul', 'etcd', 'kubernetes', 'postgres', 'redis', 'zookeeper'] as const).map((store) => requireStore({ store, own: true })),
 );
 
 describe.runIf(there.every(Boolean))('the page of all stores', () => {

@@ -43,6 +43,7 @@ const rows: readonly (readonly [string, (capabilities: StoreCapabilities) => str
   ['most changes of one swap', ({ maxChanges }) => count(maxChanges)],
   ['of these, yours in `leadership.swap`', ({ maxChanges }) => count(maxChanges - 1)],
   ['most bytes of a value', ({ maxValueBytes }) => count(maxValueBytes)],
+  ['most bytes of all keys and values together', ({ maxTotalBytes }) => (maxTotalBytes === undefined ? 'no limit' : count(maxTotalBytes))],
   ['most keys of one lease', ({ maxKeysPerLease }) => count(maxKeysPerLease)],
 ];
 

@@ -8,6 +8,7 @@ const RUNS: Readonly<Record<string, number>> = {
   'etcd-single-endpoint': 3,
   'zookeeper-failover-requests': 2,
   'consul-failover-requests': 2,
+  'kubernetes-failover-requests': 2,
   'postgres-failover-requests': 2,
   'postgres-promotion': 3,
   'redis-failover-requests': 2,

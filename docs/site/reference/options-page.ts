@@ -21,6 +21,8 @@ import {
   consulOptions,
   etcdOptions,
   keepaliveOptions,
+  keysResourceOptions,
+  kubernetesOptions,
   postgresOptions,
   redisOptions,
   sentinelOptions,
@@ -119,6 +121,12 @@ const storeSections: readonly OptionSection[] = [
     heading: '`openConsul`',
     intro: '`consul://:token@host:8500/my-app`, with TLS `consuls://`',
     options: consulOptions,
+  },
+  {
+    heading: '`openKubernetes`',
+    intro: `\`kubernetes:\` in a pod, \`kubernetes://context/namespace/prefix\` outside. In a context,
+write \`/\` as \`%2F\`, \`:\` as \`%3A\` and \`@\` as \`%40\`.`,
+    options: { ...kubernetesOptions, ...within('keysResource', keysResourceOptions) },
   },
   {
     heading: '`openPostgres`',

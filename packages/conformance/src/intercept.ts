@@ -3,7 +3,7 @@
  * at that moment.
  */
 
-import type { Change, Key, Store } from '@incumbent/core';
+import { StoreError, type Change, type Key, type Store } from '@incumbent/core';
 
 /** One call that is about to be made. */
 export interface StoreCall {
@@ -41,5 +41,22 @@ export function intercept(store: Store, meet: Interceptor): Store {
     watchList: (...args) => store.watchList(...args),
     close: () => store.close(),
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
+
+/**
+ * The same store, whose lists fail after a call of `blind`. A leader on it does not find its
+ * successor in advance. It would otherwise hand over when it resigns, if its term has lasted for a
+ * second, as on a slow store.
+ */
+export function blindable(store: Store): { readonly store: Store; blind(): void } {
+  let isBlind = false;
+  return {
+    store: intercept(store, ({ operation }, go) =>
+      isBlind && operation === 'list' ? Promise.reject(new StoreError('UNAVAILABLE', 'notSent', 'planted: no look at the queue')) : go(),
+    ),
+    blind: () => {
+      isBlind = true;
+    },
   };
 }

@@ -6,7 +6,7 @@ import { clusterCases, outageCases, scenarioCases, type StoreCase } from '@incum
 import { expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../../..');
-const STORES = ['memory', 'sqlite', 'etcd', 'zookeeper', 'consul', 'redis', 'postgres'];
+const STORES = ['memory', 'sqlite', 'etcd', 'zookeeper', 'consul', 'kubernetes', 'redis', 'postgres'];
 /**
  * What the suites that were read ask of an election on a store (D: by votes, without one; E, but
  * 16: of members that come and go).
@@ -129,7 +129,7 @@ it('states the stores on which the tests of each scenario run', () => {
   expect(running('clusterCases')).toEqual(['etcd', 'zookeeper', 'consul']);
   const onClusters = new Set(clusterCases.flatMap(({ name }) => idsOf(name)));
   const onAll = new Set([...scenarioCases, ...outageCases].flatMap(({ name }) => idsOf(name)));
-  const expected = (id: string): string => (onAll.has(id) ? 'all seven' : 'etcd, ZooKeeper, Consul');
+  const expected = (id: string): string => (onAll.has(id) ? 'all eight' : 'etcd, ZooKeeper, Consul');
   const run = rows.filter(({ id }) => onAll.has(id) || onClusters.has(id));
   expect(run.map(({ id, stores }) => [id, stores])).toEqual(run.map(({ id }) => [id, expected(id)]));
 });

@@ -40,6 +40,11 @@ const postgres: Adapter = {
   open: async (url) => (await import('@incumbent/postgres')).openPostgres(url),
 };
 
+const kubernetes: Adapter = {
+  package: '@incumbent/kubernetes',
+  open: async (url) => (await import('@incumbent/kubernetes')).openKubernetes(url),
+};
+
 const redis: Adapter = { package: '@incumbent/redis', open: async (url) => (await import('@incumbent/redis')).openRedis(url) };
 
 const adapters: ReadonlyMap<string, Adapter> = new Map([
@@ -47,6 +52,7 @@ const adapters: ReadonlyMap<string, Adapter> = new Map([
   ['consuls', consul],
   ['etcd', etcd],
   ['etcds', etcd],
+  ['kubernetes', kubernetes],
   ['memory', memory],
   ['postgres', postgres],
   ['postgresql', postgres],
@@ -95,6 +101,7 @@ const MAX_PAUSE_MS = 5_000;
  *   `s` for TLS (`etcds:`, `rediss:`, …);
  * - `redis+sentinel://user:password@sentinel1,sentinel2/my-app?master=mymaster`;
  * - `postgres://user:password@host/database?namespace=my-app`; with `sslmode=verify-full` for TLS;
+ * - `kubernetes:` in a pod, `kubernetes://context/namespace/prefix` outside;
  * - `sqlite:./state.db` for the processes of one host;
  * - `memory:` for tests and trials.
  *

@@ -5,7 +5,10 @@ import { checkNumber, checkOneOf, invalidOption } from '@incumbent/core/adapter'
 
 /** The capabilities that an option of the server can set. */
 export type CapabilityOptions = Partial<
-  Omit<StoreCapabilities, 'expiresWithinMs' | 'expiresOnExitWithinMs' | 'renewalLag' | 'reconnectsWithinMs' | 'watchTellsValues'>
+  Omit<
+    StoreCapabilities,
+    'expiresWithinMs' | 'expiresOnExitWithinMs' | 'renewalLag' | 'reconnectsWithinMs' | 'watchTellsValues' | 'maxTotalBytes'
+  >
 >;
 
 /** How late the timer that ends a lease may be on a busy machine. */

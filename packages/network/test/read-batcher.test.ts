@@ -9,13 +9,17 @@ const forbidden = new Error('forbidden');
 
 type Send = (batch: ReadBatch<string>) => Promise<readonly string[]>;
 
-function begin(send: Send = async ({ requests }) => requests.map((key) => `value of ${key}`)) {
+function begin(
+  send: Send = async ({ requests }) => requests.map((key) => `value of ${key}`),
+  limits: { readonly maxRequests?: number } = {},
+) {
   const clock = new ManualClock();
   const batches: (readonly string[])[] = [];
   const reads = new ReadBatcher<string, string>({
     clock,
     ErrorType: ExchangeError,
     maxReads: 3,
+    ...limits,
     send: (batch) => {
       batches.push(batch.requests);
       return send(batch);
@@ -42,6 +46,45 @@ describe('reads', () => {
     const { batches, read } = begin();
     await Promise.all(['a', 'b', 'c', 'd'].map((key) => read(key)));
     expect(batches).toEqual([['a', 'b', 'c'], ['d']]);
+  });
+
+  it('beyond the most requests under way wait, and share the next request', async () => {
+    const answers: PromiseWithResolvers<void>[] = [];
+    const send: Send = async ({ requests }) => {
+      const answer = Promise.withResolvers<void>();
+      answers.push(answer);
+      await answer.promise;
+      return requests;
+    };
+    const { batches, read } = begin(send, { maxRequests: 2 });
+    const first = [read('a')];
+    await Promise.resolve();
+    first.push(read('b'));
+    await Promise.resolve();
+    const later = [read('c')];
+    await Promise.resolve();
+    later.push(read('d'));
+    await Promise.resolve();
+    expect(batches).toEqual([['a'], ['b']]);
+    answers[1]?.resolve();
+    expect(await first[1]).toBe('b');
+    await Promise.resolve();
+    expect(batches).toEqual([['a'], ['b'], ['c', 'd']]);
+    for (const { resolve } of answers) resolve();
+    expect(await Promise.all([...first, ...later])).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  it('that time out while they wait were not sent, and are never sent', async () => {
+    const first = Promise.withResolvers<readonly string[]>();
+    const { clock, batches, read } = begin(() => first.promise, { maxRequests: 1 });
+    const reading = read('a', 1_000);
+    await Promise.resolve();
+    const waiting = read('b', 10).catch((error: unknown) => error);
+    await clock.advance(10);
+    expect(await waiting).toMatchObject({ failure: { kind: 'timeout', sent: false } });
+    first.resolve(['a']);
+    expect(await reading).toBe('a');
+    expect(batches).toEqual([['a']]);
   });
 
   it('are sent with the longest of their timeouts, in a call that does not keep the process alive', async () => {

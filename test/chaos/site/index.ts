@@ -1,12 +1,13 @@
 /** Every store that can be tested under faults. */
 
-import { openConsulSite, openEtcdSite, openPostgresSite, openRedisSite, openZookeeperSite } from './servers.ts';
+import { openConsulSite, openEtcdSite, openKubernetesSite, openPostgresSite, openRedisSite, openZookeeperSite } from './servers.ts';
 import type { Site, SiteOptions, StoreName } from './site.ts';
 import { openSqliteSite } from './sqlite.ts';
 
 export const sites: Readonly<Record<StoreName, (options: SiteOptions) => Promise<Site>>> = {
   consul: openConsulSite,
   etcd: openEtcdSite,
+  kubernetes: openKubernetesSite,
   postgres: openPostgresSite,
   redis: openRedisSite,
   sqlite: openSqliteSite,

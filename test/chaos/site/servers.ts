@@ -1,4 +1,4 @@
-/** Stores with servers: three of each, except PostgreSQL and Redis, which have one. */
+/** Stores with servers: three of each, except Kubernetes, PostgreSQL and Redis, which have one. */
 
 import {
   Balancer,
@@ -13,6 +13,7 @@ import {
   type OwnServer,
 } from '@incumbent/test-support';
 import { consulHost, etcdHost, postgresHost, redisHost, zookeeperHost, type Host } from '../../integration/checks/hosts.ts';
+import { kubernetesHost } from '../../integration/checks/kubernetes-host.ts';
 import { storeUrl } from '../../integration/checks/pair.ts';
 import { NAMESPACE, RECORD } from '../names.ts';
 import { holdersEntry } from './operator.ts';
@@ -57,6 +58,11 @@ export async function openConsulSite(): Promise<Site> {
   const service = await startConsulCluster();
   const endpointsOf = (member: number): readonly string[] => [service.endpoints[member % service.endpoints.length] ?? service.url];
   return site({ ...clusterParts(service), host: consulHost, endpointsOf, mayEndEarly: true });
+}
+
+export async function openKubernetesSite(): Promise<Site> {
+  const service = await kubernetesHost.start();
+  return site({ host: kubernetesHost, service, servers: [service], leader: async () => 0, mayEndEarly: false });
 }
 
 /** The wall clock of the server is not set, so it may not end leases early. */

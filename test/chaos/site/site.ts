@@ -2,7 +2,7 @@
 
 import type { Faults, Proxy, StoreVersion } from '@incumbent/test-support';
 
-export type StoreName = 'consul' | 'etcd' | 'postgres' | 'redis' | 'sqlite' | 'zookeeper';
+export type StoreName = 'consul' | 'etcd' | 'kubernetes' | 'postgres' | 'redis' | 'sqlite' | 'zookeeper';
 
 export interface SiteOptions {
   readonly version: StoreVersion;

@@ -14,6 +14,7 @@ import { unaryRequests } from '../etcd-metrics.ts';
 import { HttpRequests } from '../http-requests.ts';
 import { onServer, type Check, type Figures } from './check.ts';
 import { consulHost, etcdHost, postgresHost, redisHost, zookeeperHost, type Host } from './hosts.ts';
+import { kubernetesHost } from './kubernetes-host.ts';
 import { ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl, TTL_MS } from './pair.ts';
 
 const CANDIDATES = [2, 100, 500];
@@ -107,6 +108,21 @@ const consulMeter: Meter = {
   },
 };
 
+const kubernetesMeter: Meter = {
+  host: kubernetesHost,
+  how:
+    'They share one store. requests: all that are sent to the API server, watches included and renewals left out, from the kill to the next one being told that it leads. They ' +
+    'include the end of the lease, which the store itself brings about.',
+  most: 9,
+  ttlMs: 4 * TTL_MS,
+  open: async (server, namespace) => {
+    const counted = new HttpRequests();
+    // Watches do not begin anew meanwhile.
+    const store = await openStore(`${storeUrl([server.url], namespace, 'kubernetes')}&watchMs=600000`);
+    return { stores: [store], requests: () => counted.sent.length, stop: () => counted[Symbol.dispose]() };
+  },
+};
+
 const failoverRequests = ({ host, how, most, ttlMs, open, served }: Meter): Check => ({
   name: `${host.prefix}failover-requests`,
   claim: `On ${host.store} a failover takes at most ${most} requests at 2, 100 and 500 candidates (first come first served).`,
@@ -168,5 +184,6 @@ async function quiet(requests: () => number): Promise<void> {
 export const etcdFailoverRequests: Check = failoverRequests(etcdMeter);
 export const zookeeperFailoverRequests: Check = failoverRequests(zookeeperMeter);
 export const consulFailoverRequests: Check = failoverRequests(consulMeter);
+export const kubernetesFailoverRequests: Check = failoverRequests(kubernetesMeter);
 export const redisFailoverRequests: Check = failoverRequests(redisMeter);
 export const postgresFailoverRequests: Check = failoverRequests(postgresMeter);

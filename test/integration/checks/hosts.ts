@@ -18,7 +18,7 @@ import {
 } from '@incumbent/test-support';
 
 export interface Host {
-  readonly store: 'consul' | 'etcd' | 'postgres' | 'redis' | 'zookeeper';
+  readonly store: 'consul' | 'etcd' | 'kubernetes' | 'postgres' | 'redis' | 'zookeeper';
   /** The prefix of the names of its checks. */
   readonly prefix: string;
   /** How the operator deletes a key, in words. */

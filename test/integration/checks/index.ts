@@ -1,3 +1,5 @@
+import { requireStore } from '@incumbent/test-support';
+
 import { blockedChecks } from './blocked.ts';
 import type { Check } from './check.ts';
 import { followerCutOff } from './follower.ts';
@@ -11,6 +13,7 @@ import { idle, massLoss } from './cost.ts';
 import {
   consulFailoverRequests,
   etcdFailoverRequests,
+  kubernetesFailoverRequests,
   postgresFailoverRequests,
   redisFailoverRequests,
   zookeeperFailoverRequests,
@@ -18,6 +21,7 @@ import {
 import { failoverTraces } from './failover-traces.ts';
 import { hostileServers } from './hostile.ts';
 import { isValid } from './is-valid.ts';
+import { kubernetesHost } from './kubernetes-host.ts';
 import { kafkaEtcd, kafkaSqlite } from './kafka.ts';
 import { postgresManyElections, redisManyElections } from './many-elections.ts';
 import { redisOldPrimary } from './old-primary.ts';
@@ -127,6 +131,10 @@ const consulChecks: readonly Check[] = [
   reaperChecks.consul,
 ];
 
+const kubernetesChecks: readonly Check[] = [...faultsOn(kubernetesHost), kubernetesFailoverRequests, reaperChecks.kubernetes].map(
+  (check) => ({ ...check, canRun: () => requireStore({ store: 'kubernetes', own: true }) }),
+);
+
 const hostileChecks: readonly Check[] = [hostileServers];
 
 /** The checks that CI runs once each, in groups that run side by side. */
@@ -134,6 +142,7 @@ export const groups = {
   consul: consulChecks,
   etcd: etcdChecks,
   hostile: hostileChecks,
+  kubernetes: kubernetesChecks,
   peer: peerChecks,
   postgres: postgresChecks,
   redis: redisChecks,
@@ -145,6 +154,7 @@ export const checks: readonly Check[] = [
   ...consulChecks,
   ...etcdChecks,
   ...hostileChecks,
+  ...kubernetesChecks,
   ...peerChecks,
   ...postgresChecks,
   ...redisChecks,

@@ -6,6 +6,7 @@ import { spawnScript, startProxy, type OwnServer, type Proxy, type ScriptEvent, 
 import { historyOf, ms } from '../history.ts';
 import { onServer, type Check, type CheckContext, type Figures } from './check.ts';
 import type { Host } from './hosts.ts';
+import { kubernetesUrl } from './kubernetes-host.ts';
 
 export const TTL_MS = 5_000;
 export const ELECTION = 'controller';
@@ -25,6 +26,7 @@ export function freshNamespace(): string {
 
 /** The URL of a store, for the addresses of servers and proxies. */
 export function storeUrl(endpoints: readonly string[], namespace: string, store: Host['store'] = 'etcd'): string {
+  if (store === 'kubernetes') return kubernetesUrl(endpoints[0] ?? '', namespace);
   const hosts = endpoints.map((endpoint) => new URL(endpoint).host).join(',');
   // The user and the database that the tests' servers have.
   return store === 'postgres' ? `postgres://test@${hosts}/postgres?namespace=${namespace}` : `${store}://${hosts}/${namespace}`;

@@ -13,6 +13,7 @@ import { makeScratch, spawnScript, type ScriptProcess } from '@incumbent/test-su
 import { historyOf, now } from '../history.ts';
 import type { Check } from './check.ts';
 import { consulHost, etcdHost, postgresHost, redisHost, zookeeperHost, type Host } from './hosts.ts';
+import { kubernetesHost } from './kubernetes-host.ts';
 import { at, ELECTION, freshNamespace, WAIT_MS, spawnMember, storeUrl } from './pair.ts';
 
 const TTL_MS = 10_000;
@@ -122,6 +123,7 @@ function reaperCheck(store: string, place: () => Promise<OpenedStore>): Check {
 const places: Readonly<Record<Host['store'] | 'sqlite', () => Promise<OpenedStore>>> = {
   consul: () => placeOn(consulHost),
   etcd: () => placeOn(etcdHost),
+  kubernetes: () => placeOn(kubernetesHost),
   postgres: () => placeOn(postgresHost),
   redis: () => placeOn(redisHost),
   sqlite: async () => {
@@ -139,6 +141,7 @@ async function placeOn(host: Host): Promise<OpenedStore> {
 export const reaperChecks: Readonly<Record<keyof typeof places, Check>> = {
   consul: reaperCheck('consul', places.consul),
   etcd: reaperCheck('etcd', places.etcd),
+  kubernetes: reaperCheck('kubernetes', places.kubernetes),
   postgres: reaperCheck('postgres', places.postgres),
   redis: reaperCheck('redis', places.redis),
   sqlite: reaperCheck('sqlite', places.sqlite),

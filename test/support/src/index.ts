@@ -32,6 +32,8 @@ export { composeImages } from './servers/images.ts';
 export { uniqueNamespace } from './servers/namespace.ts';
 export { unpackedPackages, type PackagesOptions } from './servers/packages.ts';
 export { programsOf } from './servers/programs.ts';
+export { startKubernetes } from './servers/kubernetes/server.ts';
+export { KEYS_GROUP, type KubernetesOptions, type KubernetesServer } from './servers/kubernetes/types.ts';
 export { startPostgresCluster, type PostgresClusterOptions } from './servers/postgres/cluster.ts';
 export { requirePgBouncer, startPgBouncer, type PoolerOptions } from './servers/postgres/pooler.ts';
 export { startPostgres } from './servers/postgres/server.ts';

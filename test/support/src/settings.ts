@@ -14,6 +14,11 @@ export type Setting =
   /** A container image with `etcd` and `etcdctl`, instead of one built here. */
   | 'INCUMBENT_ETCD_IMAGE'
   /**
+   * The address of a Kubernetes API server, through a proxy that authenticates: `http://127.0.0.1:8001`, as
+   * `kubectl proxy` has it. Tests use its namespace `default`.
+   */
+  | 'INCUMBENT_TEST_KUBERNETES'
+  /**
    * The address of a PostgreSQL whose schemas and tables tests may create and drop:
    * `postgres://user@127.0.0.1:5432/database`.
    */
@@ -40,12 +45,16 @@ export type Setting =
   | 'INCUMBENT_CHROMIUM'
   /** The folder of downloads. */
   | 'INCUMBENT_CACHE'
+  /** The user's cache, by the convention of desktops. Default: `.cache` in the home folder. */
+  | 'XDG_CACHE_HOME'
   /** `1`: tests also write the pictures of the documentation. */
   | 'INCUMBENT_PICTURES'
   /** `1`: a store that is not available is a failure instead of a skip. */
   | 'INCUMBENT_REQUIRE_STORES'
   /** The address of the process that holds the shared servers of this run. `setup.ts` sets it. */
   | 'INCUMBENT_TEST_BROKER'
+  /** Why this run has no Kubernetes API server. `setup.ts` sets it. */
+  | 'INCUMBENT_TEST_NO_API_SERVER'
   /** The file to which a test run writes its results. `run-twice.ts` sets it. */
   | 'INCUMBENT_TEST_REPORT';
 

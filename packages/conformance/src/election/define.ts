@@ -16,10 +16,13 @@ type Options = Pick<StoreCase, 'needs' | 'faults'> & {
 
 /**
  * Returns a function that defines cases of one area. Each case has an arena, whose history is
- * checked at the end.
+ * checked at the end. `areCalm`: whether cases are calm that do not say it.
  */
-export function electionCasesOf(area: Area): (name: string, body: (arena: Arena) => Promise<void>, options?: Options) => StoreCase {
-  return (name, body, { history, calm = false, ...options } = {}) => ({
+export function electionCasesOf(
+  area: Area,
+  areCalm = false,
+): (name: string, body: (arena: Arena) => Promise<void>, options?: Options) => StoreCase {
+  return (name, body, { history, calm = areCalm, ...options } = {}) => ({
     area,
     name,
     ...options,

@@ -3,10 +3,12 @@
 import assert from 'node:assert/strict';
 import { isIncumbentError } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
+import { begun } from '../time.ts';
 import { endOf, leaderAndTwo, NAME } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
-const define = electionCasesOf('handover');
+// No lease expires where a case does not mean it to.
+const define = electionCasesOf('handover', true);
 
 export const handoverCases: readonly StoreCase[] = [
   define('leadership passes to the named candidate, past those before it', async (arena) => {
@@ -52,20 +54,24 @@ export const handoverCases: readonly StoreCase[] = [
     const [a, b] = [await arena.member('a'), await arena.member('b')];
     const log: string[] = [];
     const cancel = new AbortController();
-    const leading = a.member.election(NAME).lead(
-      async (leadership) => {
-        arena.record(leadership);
-        await leadership.ended;
-        await arena.sleep(arena.ttlMs / 40);
-        log.push('stopped');
-      },
-      { signal: cancel.signal },
+    const leading = begun(
+      a.member.election(NAME).lead(
+        async (leadership) => {
+          arena.record(leadership);
+          await leadership.ended;
+          await arena.sleep(arena.ttlMs / 40);
+          log.push('stopped');
+        },
+        { signal: cancel.signal },
+      ),
     );
     await arena.until(() => a.member.election(NAME).leadership !== undefined, 'a leads');
-    const next = arena.campaign(b).then((leadership) => {
-      log.push('elected');
-      return leadership;
-    });
+    const next = begun(
+      arena.campaign(b).then((leadership) => {
+        log.push('elected');
+        return leadership;
+      }),
+    );
     await arena.queued(a, 'b');
     await a.member.shutdown({ handover: 'next' });
     assert.equal(await leading, undefined);
@@ -99,11 +105,13 @@ export const handoverCases: readonly StoreCase[] = [
     const candidates = [await arena.member('a'), await arena.member('b'), await arena.member('c')];
     const turns: string[] = [];
     const leading = candidates.map((candidate) =>
-      candidate.member.election(NAME).lead(async (leadership) => {
-        arena.record(leadership);
-        turns.push(leadership.memberId);
-        await leadership.ended;
-      }),
+      begun(
+        candidate.member.election(NAME).lead(async (leadership) => {
+          arena.record(leadership);
+          turns.push(leadership.memberId);
+          await leadership.ended;
+        }),
+      ),
     );
     await arena.until(async () => (await observer.member.election(NAME).candidates()).length === 3, 'all are in the queue');
     await arena.until(() => turns.length > 0, 'the first one leads');
@@ -132,6 +140,6 @@ export const handoverCases: readonly StoreCase[] = [
       await assert.rejects(second);
       await b.faults.heal();
     },
-    { faults: ['cut'] },
+    { faults: ['cut'], calm: false },
   ),
 ];

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { isIncumbentError, type ErrorCode } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
+import { begun } from '../time.ts';
 import { endOf, enqueueForeign, NAME, type Arena } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
@@ -124,10 +125,12 @@ export const identityCases: readonly StoreCase[] = [
     const newer = { name: 'n~i~1~fifo~~more~still', value: '{"v":1,"novelty":true}', ttlMs: arena.ttlMs };
     const other = await enqueueForeign(arena, newer);
     let elected = false;
-    const next = arena.campaign(b).then((leadership) => {
-      elected = true;
-      return leadership;
-    });
+    const next = begun(
+      arena.campaign(b).then((leadership) => {
+        elected = true;
+        return leadership;
+      }),
+    );
     await arena.queued(a, 'b');
     await first.resign();
     await arena.sleep(arena.ttlMs / 4);

@@ -4,10 +4,12 @@ import assert from 'node:assert/strict';
 import { isIncumbentError, type Leadership } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
 import { times } from '../combinations.ts';
+import { begun } from '../time.ts';
 import { endOf, leaderAndTwo, NAME, type Arena, type TestMember } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
-const define = electionCasesOf('election');
+// Leaders follow one another in order as long as nobody loses a lease and joins again.
+const define = electionCasesOf('election', true);
 
 /** Campaigns with all candidates at once. Each leader resigns at once, until all have led. */
 async function everyoneInTurn(arena: Arena, candidates: readonly TestMember[]): Promise<readonly Leadership[]> {
@@ -28,7 +30,7 @@ export const leadCases: readonly StoreCase[] = [
     assert.equal(leadership.term, arena.term(1n));
     assert.equal(leadership.isValid(), true);
     assert.equal(leadership.state, 'valid');
-    assert.ok(leadership.remainingMs() > 0 && leadership.remainingMs() <= arena.ttlMs);
+    assert.ok(leadership.remainingMs() > 0 && leadership.remainingMs() <= arena.calmTtlMs);
   }),
 
   define('of many candidates one leads at a time, all get their turn, and terms follow one another without a gap', async (arena) => {
@@ -48,10 +50,12 @@ export const leadCases: readonly StoreCase[] = [
     const first = await arena.campaign(await arena.member('a'));
     for (const candidate of others) {
       turns.push(
-        arena.campaign(candidate).then(async (leadership) => {
-          order.push(leadership.memberId);
-          await leadership.resign();
-        }),
+        begun(
+          arena.campaign(candidate).then(async (leadership) => {
+            order.push(leadership.memberId);
+            await leadership.resign();
+          }),
+        ),
       );
       await arena.queued(candidate);
     }

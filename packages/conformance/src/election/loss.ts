@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type { Entry } from '@incumbent/core';
 import type { PausableClock } from '@incumbent/core/testing';
-import { intercept } from '../intercept.ts';
+import { blindable, intercept } from '../intercept.ts';
 import type { StoreCase } from '../case.ts';
 import { endOf, enqueueForeign, leaderAndNext, NAME, type Arena, type TestMember } from './arena.ts';
 import { electionCasesOf } from './define.ts';
@@ -184,18 +184,21 @@ export const lossCases: readonly StoreCase[] = [
   ),
 
   define('an entry that lives and that nobody campaigns with holds nobody up for longer than the claim timeout', async (arena) => {
-    const [a, b] = [await arena.member('a'), await arena.member('b')];
+    // A leader that knew its successor would hand over to the entry.
+    const { store, blind } = blindable(await arena.open());
+    const [a, b] = [arena.memberOn(store, 'a'), await arena.member('b')];
     const first = await arena.campaign(a);
+    blind();
     const hung = await enqueueForeign(arena, { name: 'w~0~1~fifo~', value: '{"v":1}', ttlMs: 60_000 });
     const next = arena.campaign(b);
-    await arena.queued(a, 'b');
+    await arena.queued(b);
     await first.resign();
     const from = arena.now();
     assert.equal((await next).memberId, 'b');
     const claimTimeoutMs = 1.5 * arena.ttlMs;
     const tookMs = arena.now() - from;
     assert.ok(tookMs <= claimTimeoutMs + arena.soonMs, `took ${tookMs} ms, the claim timeout is ${claimTimeoutMs} ms`);
-    const names = (await a.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs })).map(({ name }) => name);
+    const names = (await b.store.list(`elections/${NAME}/candidates`, { timeoutMs: arena.harness.timeoutMs })).map(({ name }) => name);
     assert.ok(!names.includes('w~0~1~fifo~'), 'the entry is gone, and holds up nobody again');
     await hung.revokeLease();
   }),

@@ -3,6 +3,7 @@
  */
 
 import assert from 'node:assert/strict';
+import { blindable } from '../intercept.ts';
 import { NAME, endOf, leaderAndNext, leaderAndTwo } from './arena.ts';
 import { CANDIDATES, isClaim, ledBy, queueIs, swapOf, type Act, type Scene } from './lost-acts.ts';
 import type { Write } from './lossy-store.ts';
@@ -75,8 +76,14 @@ export const memberActs: readonly Act[] = [
     what: 'the claim of a follower whose turn has come',
     so: 'it leads in the term after the last',
     spends: { answer: 2, request: 2 },
-    run: async ({ arena, a, base, lose, openMember }) => {
-      const { first, next } = await leaderAndNext(arena, await openMember('b'), a);
+    run: async ({ arena, a, base, lose }) => {
+      // A leader that knew its successor would hand over to it.
+      const { store, blind } = blindable(await arena.open());
+      const b = arena.memberOn(store, 'b', { ttlMs: a.member.timing.ttlMs });
+      const first = await arena.campaign(b);
+      blind();
+      const next = arena.campaign(a);
+      await arena.queued(a);
       lose(isClaim);
       await first.resign();
       const second = await next;

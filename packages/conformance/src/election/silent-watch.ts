@@ -8,6 +8,7 @@ import type { ElectionView, Leadership, Store } from '@incumbent/core';
 import { intercept } from '../intercept.ts';
 import type { StoreCase } from '../case.ts';
 import type { FaultKind } from '../harness.ts';
+import { begun } from '../time.ts';
 import type { Arena, TestMember } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
@@ -87,8 +88,7 @@ async function open(arena: Arena, silence: Silence): Promise<Scene> {
   const silent = await silence.open(arena);
   const waiting = arena.memberOn(silent.store, 'waiting');
   const leadership = await arena.campaign(leader);
-  const next = arena.campaign(waiting).then(({ term }) => term);
-  next.catch(() => {});
+  const next = begun(arena.campaign(waiting).then(({ term }) => term));
   await arena.queued(leader, 'waiting');
   // Wait for the first states of its watches.
   await arena.sleep(arena.harness.slackMs);
@@ -98,9 +98,11 @@ async function open(arena: Arena, silence: Silence): Promise<Scene> {
 
 async function leadsNext(arena: Arena, { next, withinMs }: Scene): Promise<void> {
   let term: bigint | undefined;
-  void next.then((led) => {
-    term = led;
-  });
+  void begun(
+    next.then((led) => {
+      term = led;
+    }),
+  );
   await arena.until(() => term !== undefined, 'the candidate with silent watches leads', withinMs);
   assert.equal(term, arena.term(2n));
 }

@@ -63,7 +63,7 @@ export const clusterCases: readonly StoreCase[] = [
       // machine.
       await arena.cluster.freezeMajority();
       let isPublished = false;
-      const publishing = begun(a.leadership.publish('there is a majority')).then(() => (isPublished = true));
+      const publishing = begun(a.leadership.publish('there is a majority').then(() => (isPublished = true)));
       await arena.sleep(ttlMs / 4);
       assert.equal(isPublished, false);
       await arena.cluster.restore();

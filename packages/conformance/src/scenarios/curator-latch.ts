@@ -78,18 +78,22 @@ export const latchCases: readonly StoreCase[] = [
       const candidates = await Promise.all(['a', 'b', 'c', 'd'].map((id) => arena.member(id)));
       const turns: string[] = [];
       let holder: string | undefined;
+      let finished = 0;
       const loop = async (candidate: TestMember): Promise<void> => {
         for (let round = 0; round < 3; round += 1) {
           const leadership = await arena.campaign(candidate);
           assert.equal(holder, undefined, 'nobody else is at work');
           holder = candidate.member.memberId;
           turns.push(holder);
-          if (turns.length === 1) await arena.until(async () => (await queueOf(arena, candidate)).length === 4, 'all are in the queue');
+          // The one who led before may need longer to join again than this one to lead and to resign.
+          const allAreThere = async (): Promise<boolean> => (await queueOf(arena, candidate)).length === candidates.length - finished;
+          await arena.until(allAreThere, 'all who go on are in the queue');
           await arena.sleep(5);
           assert.equal(holder, candidate.member.memberId, 'nobody has come meanwhile');
           holder = undefined;
           await leadership.resign();
         }
+        finished += 1;
       };
       await Promise.all(candidates.map(loop));
       const round = turns.slice(0, 4);

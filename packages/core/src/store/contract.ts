@@ -235,6 +235,11 @@ export interface StoreCapabilities {
   readonly maxChanges: number;
   /** The longest value, in bytes. */
   readonly maxValueBytes: number;
+  /**
+   * The most that all keys and values of the namespace may take together, in bytes, as the store
+   * writes them. A call beyond it fails with `TOO_LARGE`. Absent if there is no such limit.
+   */
+  readonly maxTotalBytes?: number;
   /** The most keys to bind to one lease. A member with more keys takes further leases. */
   readonly maxKeysPerLease: number;
 }

@@ -20,6 +20,10 @@ export interface ReadBatcherOptions<Request, Answer> {
   readonly ErrorType: OverErrorClass;
   /** The most reads of one request. */
   readonly maxReads: number;
+  /**
+   * The most requests under way. Further reads wait, and share the next request. Default: no limit.
+   */
+  readonly maxRequests?: number;
   /** Sends one request. Resolves with the answers in the order of the reads. */
   send(batch: ReadBatch<Request>): Promise<readonly Answer[]>;
   /**
@@ -44,6 +48,7 @@ interface PendingRead<Request, Answer> {
 export class ReadBatcher<Request, Answer> {
   readonly #options: ReadBatcherOptions<Request, Answer>;
   #pending: PendingRead<Request, Answer>[] = [];
+  #underWay = 0;
 
   constructor(options: ReadBatcherOptions<Request, Answer>) {
     this.#options = options;
@@ -67,10 +72,16 @@ export class ReadBatcher<Request, Answer> {
   }
 
   #sendAll(): void {
-    const { maxReads } = this.#options;
-    const pending = this.#pending.filter(isWanted);
-    this.#pending = [];
-    for (let at = 0; at < pending.length; at += maxReads) void this.#send(pending.slice(at, at + maxReads));
+    const { maxReads, maxRequests = Infinity } = this.#options;
+    this.#pending = this.#pending.filter(isWanted);
+    while (this.#pending.length > 0 && this.#underWay < maxRequests) void this.#sendOne(this.#pending.splice(0, maxReads));
+  }
+
+  async #sendOne(reads: readonly PendingRead<Request, Answer>[]): Promise<void> {
+    this.#underWay += 1;
+    await this.#send(reads);
+    this.#underWay -= 1;
+    this.#sendAll();
   }
 
   async #send(reads: readonly PendingRead<Request, Answer>[]): Promise<void> {

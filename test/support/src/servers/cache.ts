@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { access, mkdir, rename, rm } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -13,14 +14,29 @@ function cacheFolder(): string {
 }
 
 /**
- * The cached folder of this name. If it does not exist, `fill` creates it. The folder appears
- * complete or not at all. If several processes ask at the same time, each fills a folder of its
- * own, and the first one's stays.
+ * A cache for what takes minutes to build, which every checkout of this user shares. It is
+ * `INCUMBENT_CACHE`, or a folder in the user's own cache, or {@link cacheFolder} if this user
+ * cannot have one.
  */
-export async function cached(name: string, fill: (folder: string) => Promise<void>): Promise<string> {
-  const folder = join(cacheFolder(), name);
+export async function lastingCacheFolder(): Promise<string> {
+  const given = setting('INCUMBENT_CACHE');
+  if (given !== undefined) return given;
+  const folder = join(setting('XDG_CACHE_HOME') ?? join(homedir(), '.cache'), 'incumbent');
+  return mkdir(folder, { recursive: true }).then(
+    () => folder,
+    () => cacheFolder(),
+  );
+}
+
+/**
+ * The folder of this name in a cache (default: {@link cacheFolder}). If it does not exist, `fill`
+ * creates it. The folder appears complete or not at all. If several processes ask at the same time,
+ * each fills a folder of its own, and the first one's stays.
+ */
+export async function cached(name: string, fill: (folder: string) => Promise<void>, cache: string = cacheFolder()): Promise<string> {
+  const folder = join(cache, name);
   if (await exists(folder)) return folder;
-  const draft = join(cacheFolder(), 'drafts', randomUUID());
+  const draft = join(cache, 'drafts', randomUUID());
   try {
     await mkdir(draft, { recursive: true });
     await fill(draft);
@@ -34,7 +50,7 @@ export async function cached(name: string, fill: (folder: string) => Promise<voi
   }
 }
 
-async function exists(path: string): Promise<boolean> {
+export async function exists(path: string): Promise<boolean> {
   return access(path).then(
     () => true,
     () => false,

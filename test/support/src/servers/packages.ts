@@ -36,15 +36,18 @@ export function folderNameOf(names: readonly string[]): string {
  */
 export function unpackedPackages({ names, release, as = folderNameOf(names) }: PackagesOptions): Promise<string> {
   const name = join('packages', `${release ?? 'own'}-${process.arch}`, as);
-  return cached(name, async (folder) => {
-    const downloads = await mkdtemp(join(tmpdir(), 'incumbent-apt-'));
-    try {
-      await downloadPackages(names, downloads, release);
-      const files = (await readdir(downloads)).filter((file) => file.endsWith('.deb'));
-      for (const file of files) await run('dpkg-deb', ['-x', join(downloads, file), folder]);
-      await keepLinksWithin(folder);
-    } finally {
-      await rm(downloads, { recursive: true, force: true });
-    }
-  });
+  return cached(name, (folder) => unpackPackages({ names, ...(release === undefined ? {} : { release }) }, folder));
+}
+
+/** The same for a folder that the caller provides and that is not kept in the cache. */
+export async function unpackPackages({ names, release }: Omit<PackagesOptions, 'as'>, folder: string): Promise<void> {
+  const downloads = await mkdtemp(join(tmpdir(), 'incumbent-apt-'));
+  try {
+    await downloadPackages(names, downloads, release);
+    const files = (await readdir(downloads)).filter((file) => file.endsWith('.deb'));
+    for (const file of files) await run('dpkg-deb', ['-x', join(downloads, file), folder]);
+    await keepLinksWithin(folder);
+  } finally {
+    await rm(downloads, { recursive: true, force: true });
+  }
 }

@@ -5,6 +5,9 @@ import { consulSource } from './consul/source.ts';
 import { startEtcd } from './etcd/cluster.ts';
 import { externalEtcd } from './etcd/external.ts';
 import { etcdSource } from './etcd/source.ts';
+import { externalKubernetes } from './kubernetes/external.ts';
+import { startKubernetes } from './kubernetes/server.ts';
+import { kubernetesSource } from './kubernetes/source.ts';
 import { externalPostgres } from './postgres/external.ts';
 import { startPostgres } from './postgres/server.ts';
 import { postgresSource } from './postgres/source.ts';
@@ -30,6 +33,12 @@ export interface StoreSupport {
 export const stores: Readonly<Record<StoreName, StoreSupport>> = {
   consul: { address: 'INCUMBENT_TEST_CONSUL', external: externalConsul, source: consulSource, start: () => startConsul() },
   etcd: { address: 'INCUMBENT_TEST_ETCD', external: externalEtcd, source: etcdSource, start: startEtcd },
+  kubernetes: {
+    address: 'INCUMBENT_TEST_KUBERNETES',
+    external: externalKubernetes,
+    source: kubernetesSource,
+    start: () => startKubernetes(),
+  },
   postgres: { address: 'INCUMBENT_TEST_POSTGRES', external: externalPostgres, source: postgresSource, start: startPostgres },
   redis: { address: 'INCUMBENT_TEST_REDIS', external: externalRedis, source: redisSource, start: startRedis },
   zookeeper: { address: 'INCUMBENT_TEST_ZOOKEEPER', external: externalZookeeper, source: zookeeperSource, start: startZookeeper },

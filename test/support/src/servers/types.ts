@@ -1,6 +1,6 @@
 import type { Certificates } from './certificates.ts';
 
-const STORE_NAMES = ['consul', 'etcd', 'postgres', 'redis', 'zookeeper'] as const;
+const STORE_NAMES = ['consul', 'etcd', 'kubernetes', 'postgres', 'redis', 'zookeeper'] as const;
 
 export type StoreName = (typeof STORE_NAMES)[number];
 

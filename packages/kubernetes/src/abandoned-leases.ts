@@ -1,0 +1,67 @@
+/**
+ * Leases that nobody uses and that may exist: one whose grant was never acknowledged, or whose
+ * revocation failed. The API server ends none by itself, so the store goes on trying to delete them.
+ */
+
+import type { Clock } from '@incumbent/core';
+import { Backoff, endQuietly, sleep, systemRandom } from '@incumbent/core/adapter';
+import type { AttemptOptions } from '@incumbent/network';
+
+/** Deletes one lease. Resolves with whether it is certainly gone, for ever. */
+export type EndLease = (options: AttemptOptions) => Promise<boolean>;
+
+/** The first and the longest pause between two attempts, in ms. */
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 5_000;
+/** How long one attempt may take, in ms. */
+const ATTEMPT_MS = 5_000;
+/** After this time, in ms, an operator has to delete the lease, or a process that meets its keys. */
+const GIVE_UP_MS = 600_000;
+/** How long {@link AbandonedLeases.close} takes at most, in ms. */
+const CLOSE_MS = 500;
+
+export class AbandonedLeases {
+  readonly #clock: Clock;
+  /** By the names of the leases. */
+  readonly #pending = new Map<string, EndLease>();
+  readonly #closed = new AbortController();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Calls `end` until the lease is gone, the store closes or ten minutes have passed. */
+  add(name: string, end: EndLease): void {
+    if (this.#closed.signal.aborted || this.#pending.has(name)) return;
+    this.#pending.set(name, end);
+    void this.#endInTime(name, end);
+  }
+
+  /** Tries once more to end all, within a short time. */
+  async close(): Promise<void> {
+    endQuietly(this.#closed);
+    await Promise.allSettled([...this.#pending.values()].map((end) => end({ timeoutMs: CLOSE_MS, background: true })));
+    this.#pending.clear();
+  }
+
+  async #endInTime(name: string, end: EndLease): Promise<void> {
+    const { signal } = this.#closed;
+    const endsAtMs = this.#clock.monotonic() + GIVE_UP_MS;
+    const backoff = new Backoff(systemRandom, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+    while (!signal.aborted && this.#clock.monotonic() < endsAtMs) {
+      if (await this.#tryToEnd(end)) break;
+      await sleep(this.#clock, backoff.next(), signal);
+    }
+    // After a close, the last attempt needs the list.
+    if (!signal.aborted) this.#pending.delete(name);
+  }
+
+  async #tryToEnd(end: EndLease): Promise<boolean> {
+    try {
+      return await end({ timeoutMs: ATTEMPT_MS, signal: this.#closed.signal, background: true });
+    } catch {
+      // The server may be out of reach for a while.
+      return false;
+    }
+  }
+}

@@ -1,0 +1,141 @@
+/** Requests to an API server. Each request is one attempt, with a timeout. */
+
+import type { IncomingMessage } from 'node:http';
+
+import { checkCall, Semaphore, withoutSecret } from '@incumbent/core/adapter';
+import { type Attempt, type AttemptOptions, Calls } from '@incumbent/network';
+
+import { readLines, readText } from './body.ts';
+import { Connections, type ConnectionOptions } from './connections.ts';
+import { ExchangeError } from './failure.ts';
+import { fields, parseObject, type Fields } from '../objects/json.ts';
+
+/**
+ * How many requests of one store may be under way, besides watches. Each has a connection to itself,
+ * and to open one costs more than to wait for a request.
+ */
+const MAX_REQUESTS = 16;
+/** The same for renewals, which never wait for other requests. */
+const MAX_RENEWALS = 16;
+
+export interface Request {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: object;
+  /** The statuses, besides those of success, for which {@link Client.request} resolves. */
+  readonly accept?: readonly number[];
+  /** Whether it is part of a renewal. Default false. */
+  readonly renews?: boolean;
+}
+
+export interface Response {
+  readonly status: number;
+  /** An object of Kubernetes, or a `Status`. */
+  readonly body: Fields;
+}
+
+export class Client {
+  readonly #connections: Connections;
+  readonly #calls: Calls;
+  readonly #slots = new Semaphore(MAX_REQUESTS);
+  readonly #renewalSlots = new Semaphore(MAX_RENEWALS);
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ConnectionOptions) {
+    this.#connections = new Connections(options);
+    this.#calls = new Calls(options.clock, ExchangeError);
+  }
+
+  /** All calls of the store, which end when the client closes. */
+  get calls(): Calls {
+    return this.#calls;
+  }
+
+  /**
+   * Resolves with a response of success or of an accepted status. Rejects with an `ExchangeError`,
+   * also for another status, or with the signal's reason if the signal aborts. `onSent` is called
+   * when a server may have the request.
+   */
+  request(request: Request, options: AttemptOptions, onSent: () => void = () => {}): Promise<Response> {
+    checkCall(options);
+    const slots = request.renews === true ? this.#renewalSlots : this.#slots;
+    return this.#calls.run(options, (attempt) => attempt.wait(slots.run(() => this.#exchange(request, attempt, onSent))));
+  }
+
+  /**
+   * Calls `onOpen` when the server has begun a watch, and `onEvent` with each of its events. Resolves
+   * when the server ends the watch. Rejects like {@link request}.
+   */
+  watch(
+    path: string,
+    query: Readonly<Record<string, string>>,
+    options: AttemptOptions,
+    onEvent: (event: Fields) => void,
+    onOpen: () => void = () => {},
+  ): Promise<void> {
+    return this.#calls.run(options, async (attempt) => {
+      const message = await this.#send({ method: 'GET', path, query: { ...query, watch: 'true' } }, attempt, () => {});
+      const { statusCode: status = 0 } = message;
+      if (status !== 200) throw this.#unexpected(status, await attempt.wait(readText(message)));
+      onOpen();
+      await attempt.wait(readLines(message, (line) => onEvent(parseObject(line))));
+    });
+  }
+
+  /** Fails the requests under way and closes the connections. Idempotent. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#calls.close();
+    await this.#connections.close();
+  }
+
+  async #exchange(request: Request, attempt: Attempt, onSent: () => void): Promise<Response> {
+    // The attempt may have ended while it waited.
+    attempt.signal.throwIfAborted();
+    const message = await this.#send(request, attempt, onSent);
+    const { statusCode: status = 0 } = message;
+    const text = await attempt.wait(readText(message));
+    if (isSuccess(status)) return { status, body: parseObject(text) };
+    if (request.accept?.includes(status) === true && isStatusObject(text)) return { status, body: parseObject(text) };
+    throw this.#unexpected(status, text);
+  }
+
+  #send({ method, path, query = {}, body }: Request, attempt: Attempt, onSent: () => void): Promise<IncomingMessage> {
+    const search = new URLSearchParams(query).toString();
+    const target = search === '' ? path : `${path}?${search}`;
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    return this.#connections.send({ method, path: target, body: text }, attempt, onSent);
+  }
+
+  #unexpected(status: number, text: string): ExchangeError {
+    if (status === 401) this.#connections.forgetCredentials();
+    const { reason, message } = statusOf(text);
+    const said = withoutSecret(message, this.#connections.secret);
+    return new ExchangeError({ kind: 'status', status, reason }, `${status} ${said.trim().slice(0, 300)}`);
+  }
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** Whether the API itself answers, and not a server that is still starting or a gateway. */
+function isStatusObject(text: string): boolean {
+  return statusOf(text).reason !== '';
+}
+
+/** Kubernetes answers with a `Status`. A server that is starting, or a gateway, answers with text. */
+function statusOf(text: string): { readonly reason: string; readonly message: string } {
+  try {
+    const { kind, reason, message } = fields(JSON.parse(text));
+    if (kind !== 'Status') return { reason: '', message: text };
+    return { reason: typeof reason === 'string' ? reason : '', message: typeof message === 'string' ? message : text };
+  } catch {
+    return { reason: '', message: text };
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * Maps the failures of an exchange to codes and outcomes, each with its reason. No other file does
+ * this. The outcome is `refused` or `notSent` only if that is certain, and `unknown` otherwise.
+ */
+
+import type { LeaseId } from '@incumbent/core';
+import { StoreError } from '@incumbent/core/adapter';
+import {
+  errorCode,
+  isDistrust,
+  judgeCommon,
+  judgeSocket,
+  type MissingPermission,
+  storeErrorOf,
+  UNFORESEEN,
+  type Verdict,
+} from '@incumbent/network';
+
+import { ExchangeError } from './client/failure.ts';
+import type { Names } from './names.ts';
+
+/** Converts whatever a call has thrown to a store error. `what` names the call in the message. */
+export function toStoreError(error: unknown, what: string): StoreError {
+  return storeErrorOf(error, `kubernetes ${what}`, (thrown) => (thrown instanceof ExchangeError ? judge(thrown) : UNFORESEEN));
+}
+
+/** What the user lacks for a call, in the words of a Role. */
+export function missingRight(verb: string, resource: 'leases' | 'keys', { namespace, keys }: Names): MissingPermission {
+  const group = resource === 'leases' ? 'coordination.k8s.io' : (keys.apiVersion.split('/').at(-2) ?? '');
+  const plural = resource === 'leases' ? 'leases' : keys.plural;
+  return {
+    right: `${verb} ${plural}`,
+    keys: [],
+    grant: `a Role in the namespace ${namespace} with apiGroups: ["${group}"], resources: ["${plural}"], verbs: ["${verb}"]`,
+  };
+}
+
+function judge({ failure, cause }: ExchangeError): Verdict {
+  switch (failure.kind) {
+    case 'notConnected':
+      return judgeSocket(cause);
+    case 'status':
+      return judgeStatus(failure.status, failure.reason);
+    case 'cut':
+      // In TLS 1.3, a client learns only after its first request that its certificate was rejected.
+      if (isDistrust(cause)) return ['UNAUTHENTICATED', 'refused'];
+      // Node's parser: the response is not HTTP.
+      if (errorCode(cause).startsWith('HPE_')) return ['UNSUPPORTED', 'unknown'];
+      return judgeCommon(failure);
+    default:
+      return judgeCommon(failure);
+  }
+}
+
+/** `reason` is the API's own. Empty if a gateway answers, or a server that is still starting. */
+function judgeStatus(status: number, reason: string): Verdict {
+  if (status === 401) return ['UNAUTHENTICATED', 'refused', 'the token or the certificate is wrong or has expired'];
+  if (status === 403) return ['PERMISSION_DENIED', 'refused'];
+  if (status === 413) return ['TOO_LARGE', 'refused'];
+  // The server is overloaded or still starting, and has not looked at the request.
+  if (status === 429) return ['UNAVAILABLE', 'notSent'];
+  // Text in place of an object: the server does not serve the resource yet, or is no API server.
+  if (status === 404 && reason === '') return ['UNAVAILABLE', 'notSent', 'the server does not serve this resource, or not yet'];
+  // The server has given up on etcd, which may still apply the write.
+  if (status === 504) return ['TIMEOUT', 'unknown'];
+  if (status >= 500) return ['UNAVAILABLE', 'unknown'];
+  // A gateway may have passed the request on.
+  if (reason === '') return ['STORE_FAILED', 'unknown'];
+  return ['STORE_FAILED', 'refused'];
+}
+
+/** Whether the server may have applied a request that was sent, or may still do so. */
+export function mayBeApplied(error: unknown): boolean {
+  return !(error instanceof ExchangeError) || judge(error)[1] === 'unknown';
+}
+
+/** Whether the user lacks a right (403). */
+export function isNotPermitted(error: unknown): boolean {
+  return error instanceof ExchangeError && error.failure.kind === 'status' && error.failure.status === 403;
+}
+
+/** Whether one of several changes may be to blame for the refusal of a request with all of them. */
+export function isOfOneChange(error: unknown): boolean {
+  const { code, outcome } = toStoreError(error, 'change');
+  return outcome === 'refused' && (code === 'TOO_LARGE' || code === 'STORE_FAILED');
+}
+
+/** Whether a watch must begin anew because its resourceVersion is too old (410). */
+export function isExpiredVersion(error: unknown): boolean {
+  return error instanceof ExchangeError && error.failure.kind === 'status' && error.failure.status === 410;
+}
+
+/** An error that the stream of a watch reports as an event. */
+export function watchFailed(status: number, reason: string, message: string): ExchangeError {
+  return new ExchangeError({ kind: 'status', status, reason }, `${status} ${message.slice(0, 300)}`);
+}
+
+/** A watch that did not end when the server had to end it. */
+export function watchSilent(afterMs: number): StoreError {
+  return new StoreError('UNAVAILABLE', 'unknown', `kubernetes watch: the server did not end the watch after ${afterMs} ms`);
+}
+
+/** The error of a first read. It changed nothing, so its outcome is known. */
+export function openingFailed(error: unknown): unknown {
+  if (!(error instanceof ExchangeError)) return error;
+  const { failure, message } = error;
+  const isOther = failure.kind === 'malformed' || (failure.kind === 'status' && failure.reason === '' && failure.status < 400);
+  if (isOther)
+    return new StoreError('UNSUPPORTED', 'refused', `kubernetes open: the server is no Kubernetes API server: ${message}`, {
+      cause: error,
+    });
+  return error;
+}
+
+/**
+ * The error of a later step of a call. The steps before it may have been applied, so the outcome is
+ * `unknown`.
+ */
+export function afterWriting(error: unknown, what: string): unknown {
+  if (!(error instanceof ExchangeError)) return error;
+  const { code, message } = toStoreError(error, what);
+  return new StoreError(error.failure.kind === 'timeout' ? 'TIMEOUT' : code, 'unknown', message, { cause: error });
+}
+
+/** The store has an earlier state than it had before: a backup of etcd was restored. */
+export function wentBack(from: number, to: number): StoreError {
+  const why = `its keys were at change ${from}, and are at change ${to}`;
+  return new StoreError(
+    'CORRUPT',
+    'refused',
+    `kubernetes: the API server has an earlier state than before, as after a restored backup: ${why}`,
+  );
+}
+
+/** A lease that ended after keys were bound to it, and before the call had ended. */
+export function endedMeanwhile(lease: LeaseId): StoreError {
+  return new StoreError('LEASE_EXPIRED', 'unknown', `kubernetes: the lease ${lease} ended while keys were bound to it; they are deleted`);
+}

@@ -1,0 +1,95 @@
+/**
+ * Keys and entries as text in the `data` of one object. One entry of `data` is one key, so that
+ * `kubectl get configmap -o yaml` can be read.
+ */
+
+import type { Key, LeaseId, Revision } from '@incumbent/core';
+
+/** One key as the object has it. */
+export interface StoredEntry {
+  readonly value: Uint8Array;
+  /** The number of the change that created the key, and of the one that changed it last. */
+  readonly created: number;
+  readonly modified: number;
+  readonly lease: LeaseId | undefined;
+}
+
+/** The number of the last change. */
+const COUNT = '_count';
+/** Random, chosen when the object is created, so that another object's revisions differ. */
+const EPOCH = '_epoch';
+
+/** The longest name that Kubernetes allows in `data`. */
+export const MAX_DATA_NAME = 253;
+
+const WRITE: Readonly<Record<string, string>> = { '/': '__', '~': '_t', _: '_u' };
+const READ: Readonly<Record<string, string>> = { __: '/', _t: '~', _u: '_' };
+
+/** `elections/a/leader` as `elections__a__leader`. No key has a name that begins with `_count` or `_epoch`. */
+export function dataName(key: Key): string {
+  return key.replaceAll(/[/~_]/g, (character) => WRITE[character] ?? '');
+}
+
+/** Undefined for a name that is none of a key. */
+function keyOf(name: string): Key | undefined {
+  if (/_(?![_tu])/.test(name.replaceAll(/_[_tu]/g, ''))) return undefined;
+  return name.replaceAll(/_[_tu]/g, (escape) => READ[escape] ?? '');
+}
+
+const ENTRY = /^(\d+) (\d+) (text|base64)(?: (\S+))?\n([\s\S]*)$/;
+
+export function writeEntry({ value, created, modified, lease }: StoredEntry): string {
+  const plain = plainText(value);
+  const form = plain === undefined ? 'base64' : 'text';
+  const bound = lease === undefined ? '' : ` ${lease}`;
+  return `${created} ${modified} ${form}${bound}\n${plain ?? Buffer.from(value).toString('base64')}`;
+}
+
+/** Undefined for text that no store has written. */
+function readEntry(text: string): StoredEntry | undefined {
+  const [, created, modified, form, lease, value = ''] = ENTRY.exec(text) ?? [];
+  if (created === undefined || modified === undefined) return undefined;
+  return {
+    value: form === 'text' ? new TextEncoder().encode(value) : new Uint8Array(Buffer.from(value, 'base64')),
+    created: Number(created),
+    modified: Number(modified),
+    lease,
+  };
+}
+
+/** Undefined for bytes that text cannot carry. */
+function plainText(value: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The keys of an object's `data`. */
+export interface Keys {
+  readonly epoch: string;
+  readonly count: number;
+  readonly entries: ReadonlyMap<Key, StoredEntry>;
+}
+
+/** Skips what no store has written. */
+export function readKeys(data: Readonly<Record<string, string>>): Keys {
+  const entries = new Map<Key, StoredEntry>();
+  for (const [name, text] of Object.entries(data)) {
+    const key = name === COUNT || name === EPOCH ? undefined : keyOf(name);
+    const entry = key === undefined ? undefined : readEntry(text);
+    if (key !== undefined && entry !== undefined) entries.set(key, entry);
+  }
+  const count = Math.max(Number(data[COUNT] ?? 0) || 0, ...[...entries.values()].map(({ modified }) => modified));
+  return { epoch: data[EPOCH] ?? '', count, entries };
+}
+
+/** The parts of `data` that are not keys. */
+export function writeCount(epoch: string, count: number): Readonly<Record<string, string>> {
+  return { [COUNT]: String(count), [EPOCH]: epoch };
+}
+
+export function revisionOf(epoch: string, { modified }: Pick<StoredEntry, 'modified'>): Revision {
+  return `${modified}.${epoch}`;
+}

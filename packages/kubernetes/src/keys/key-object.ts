@@ -1,0 +1,245 @@
+/**
+ * The object that holds all keys of a store. A change is one PUT that the server applies only if
+ * the object is still the one that the change was computed from, so changes of any number of keys
+ * are atomic. Calls of one process that wait at the same time share a PUT.
+ */
+
+import type { Clock } from '@incumbent/core';
+import { Backoff, sleep, systemRandom } from '@incumbent/core/adapter';
+import { type Attempt, type AttemptOptions, ReadBatcher, tooLarge } from '@incumbent/network';
+
+import type { Client, Response } from '../client/client.ts';
+import { ExchangeError } from '../client/failure.ts';
+import { isOfOneChange, wentBack } from '../errors.ts';
+import { MAX_DATA_BYTES } from '../limits.ts';
+import { keysName, keysPath, LABEL, type Names } from '../names.ts';
+import { Draft, Snapshot } from './snapshot.ts';
+
+/** What a change did to a draft. */
+interface Applied<T> {
+  readonly result: T;
+  /** Whether the result is only true of a state that is no older than the call. */
+  readonly needsFresh: boolean;
+}
+
+/** Applies one call's changes to a draft, or finds that they cannot be. May be called again with another draft. */
+export type Change<T> = (draft: Draft) => Applied<T>;
+
+/** The first and the longest pause after another process has changed the object at the same time, in ms. */
+const FIRST_PAUSE_MS = 4;
+const LONGEST_PAUSE_MS = 250;
+
+/**
+ * Further reads share the next request. It is more than one, so that a request without an answer
+ * does not hold up all others.
+ */
+const MAX_READS_UNDER_WAY = 4;
+
+const CONFLICT = 409;
+const ABSENT = 404;
+
+interface Pending {
+  readonly attempt: Attempt;
+  readonly timeoutMs: number;
+  /** Applies the change, and returns what settles its call when the draft is the object's state. */
+  readonly apply: (draft: Draft) => { readonly settle: () => void; readonly needsFresh: boolean };
+  readonly reject: (error: unknown) => void;
+}
+
+export class KeyObject {
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #names: Names;
+  readonly #reads: ReadBatcher<undefined, Snapshot>;
+  readonly #pending: Pending[] = [];
+  #isRunning = false;
+  /** The latest state that is known. */
+  #latest: Snapshot | undefined;
+
+  constructor(client: Client, clock: Clock, names: Names) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#names = names;
+    this.#reads = new ReadBatcher({
+      clock,
+      ErrorType: ExchangeError,
+      maxReads: Number.MAX_SAFE_INTEGER,
+      maxRequests: MAX_READS_UNDER_WAY,
+      isOfOneRead: () => false,
+      send: async ({ requests, options, markSent }) => {
+        const snapshot = await this.#get(options, markSent);
+        return requests.map(() => snapshot);
+      },
+    });
+  }
+
+  /** The state now. Reads that begin at the same time share a request. */
+  read(options: AttemptOptions): Promise<Snapshot> {
+    return this.#reads.read(undefined, options);
+  }
+
+  /**
+   * Takes a state that a watch has shown. Changes begin with the latest one that is known. Returns
+   * the state, as the same object as before if it is the same state.
+   */
+  saw(snapshot: Snapshot): Snapshot {
+    const known = this.#latest;
+    if (known !== undefined && known.isSame(snapshot)) return known;
+    // A state before the object existed has no version to begin with.
+    if (snapshot.identity !== undefined) this.#remember(snapshot);
+    return snapshot;
+  }
+
+  /** Resolves with the result of the change when the object has it. */
+  change<T>(change: Change<T>, options: AttemptOptions): Promise<T> {
+    return this.#client.calls.run(options, (attempt) => {
+      const { promise, resolve, reject } = Promise.withResolvers<T>();
+      // Nobody listens once the attempt has ended.
+      promise.catch(() => {});
+      const apply: Pending['apply'] = (draft) => {
+        const { result, needsFresh } = change(draft);
+        return { settle: () => resolve(result), needsFresh };
+      };
+      this.#pending.push({ attempt, timeoutMs: options.timeoutMs, apply, reject });
+      if (!this.#isRunning) void this.#run();
+      return attempt.wait(promise);
+    });
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    // Calls that begin in one turn of the event loop share the first PUT, too.
+    await Promise.resolve();
+    while (this.#pending.length > 0) {
+      const batch = this.#pending.splice(0).filter(isWanted);
+      if (batch.length > 0) await this.#runBatch(batch);
+    }
+    this.#isRunning = false;
+  }
+
+  async #runBatch(batch: readonly Pending[]): Promise<void> {
+    const over = new AbortController();
+    const stopWhenUnwanted = (): void => {
+      if (!batch.some(isWanted)) over.abort(new Error('all calls of the request have ended'));
+    };
+    for (const { attempt } of batch) attempt.signal.addEventListener('abort', stopWhenUnwanted, { once: true });
+    const timeoutMs = Math.max(...batch.map((one) => one.timeoutMs));
+    try {
+      await this.#applyAll(batch, { timeoutMs, signal: over.signal, background: true });
+    } catch (error) {
+      if (batch.length > 1 && isOfOneChange(error)) return await this.#runEach(batch);
+      for (const { reject } of batch) reject(error);
+    } finally {
+      for (const { attempt } of batch) attempt.signal.removeEventListener('abort', stopWhenUnwanted);
+    }
+  }
+
+  /** One after the other, so that a change that the server refuses ends its own call only. */
+  async #runEach(batch: readonly Pending[]): Promise<void> {
+    for (const one of batch) if (isWanted(one)) await this.#runBatch([one]);
+  }
+
+  async #applyAll(batch: readonly Pending[], options: AttemptOptions): Promise<void> {
+    const backoff = new Backoff(systemRandom, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+    let snapshot = this.#latest;
+    let isFresh = false;
+    for (;;) {
+      if (snapshot === undefined) {
+        // Counts as sent, although it changes nothing: the outcome of a call is never less than true.
+        snapshot = await this.#get(options, () => markAll(batch, true));
+        isFresh = true;
+      }
+      const draft = new Draft(snapshot);
+      const wanted = batch.filter(isWanted);
+      const applied = wanted.flatMap((one) => appliedTo(draft, one));
+      // A result that changes nothing is true of the state that was read, which must be new enough.
+      const changesNothing = !draft.isChanged && applied.length > 0;
+      if (!isFresh && (changesNothing || applied.some(({ needsFresh }) => needsFresh))) {
+        snapshot = undefined;
+        continue;
+      }
+      if (!draft.isChanged) {
+        for (const { settle } of applied) settle();
+        return;
+      }
+      const written = await this.#write(snapshot, draft, wanted, options);
+      if (written !== undefined) {
+        for (const { settle } of applied) settle();
+        return;
+      }
+      await sleep(this.#clock, backoff.next(), options.signal);
+      options.signal?.throwIfAborted();
+      snapshot = undefined;
+    }
+  }
+
+  /** Undefined if another process has changed the object meanwhile. Nothing was applied then. */
+  async #write(base: Snapshot, draft: Draft, batch: readonly Pending[], options: AttemptOptions): Promise<Snapshot | undefined> {
+    const data = draft.data();
+    checkSize(data);
+    this.#latest = undefined;
+    const { status, body } = await this.#send(base, data, options, () => markAll(batch, true));
+    if (status === CONFLICT || status === ABSENT) {
+      markAll(batch, false);
+      return undefined;
+    }
+    const snapshot = Snapshot.of(body);
+    this.#remember(snapshot);
+    return snapshot;
+  }
+
+  #send(base: Snapshot, data: Readonly<Record<string, string>>, options: AttemptOptions, onSent: () => void): Promise<Response> {
+    const path = keysPath(this.#names);
+    const name = keysName(this.#names);
+    const accept = [CONFLICT, ABSENT];
+    const { apiVersion, kind } = this.#names.keys;
+    if (base.identity !== undefined)
+      return this.#client.request(
+        { method: 'PUT', path: `${path}/${name}`, body: { ...base.objectWith(data), apiVersion, kind }, accept },
+        options,
+        onSent,
+      );
+    const metadata = { name, labels: { [LABEL]: this.#names.prefix } };
+    // 404 in answer to a POST is not about this object, but about its namespace or resource.
+    return this.#client.request({ method: 'POST', path, body: { apiVersion, kind, metadata, data }, accept: [CONFLICT] }, options, onSent);
+  }
+
+  async #get(options: AttemptOptions, onSent: () => void): Promise<Snapshot> {
+    const before = this.#latest;
+    const path = `${keysPath(this.#names)}/${keysName(this.#names)}`;
+    const { status, body } = await this.#client.request({ method: 'GET', path, accept: [ABSENT] }, options, onSent);
+    const snapshot = status === ABSENT ? Snapshot.absent() : Snapshot.of(body);
+    if (before?.isSame(snapshot) === true) return before;
+    if (before !== undefined && !snapshot.isAtLeast(before)) throw wentBack(before.count, snapshot.count);
+    this.#remember(snapshot);
+    return snapshot;
+  }
+
+  #remember(snapshot: Snapshot): void {
+    if (this.#latest === undefined || snapshot.isAtLeast(this.#latest)) this.#latest = snapshot;
+  }
+}
+
+/** A change that cannot be applied ends its own call only. */
+function appliedTo(draft: Draft, { apply, reject }: Pending): readonly ReturnType<Pending['apply']>[] {
+  try {
+    return [apply(draft)];
+  } catch (error) {
+    reject(error);
+    return [];
+  }
+}
+
+function markAll(batch: readonly Pending[], isSent: boolean): void {
+  for (const { attempt } of batch) attempt.sent = isSent;
+}
+
+function isWanted({ attempt }: Pending): boolean {
+  return !attempt.signal.aborted;
+}
+
+function checkSize(data: Readonly<Record<string, string>>): void {
+  let bytes = 0;
+  for (const [name, value] of Object.entries(data)) bytes += name.length + Buffer.byteLength(value);
+  if (bytes > MAX_DATA_BYTES) throw tooLarge('kubernetes', `all keys together would take ${bytes} bytes, of ${MAX_DATA_BYTES}`);
+}

@@ -1,0 +1,357 @@
+/**
+ * Leases are `Lease` objects. The API server ends none, so the processes that depend on a lease
+ * time it: see decision record 0067. A renewal and the end of a lease are conditional changes of one
+ * object, so exactly one of them wins.
+ */
+
+import { hostname } from 'node:os';
+
+import type { Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal } from '@incumbent/core';
+import { momentOf } from '@incumbent/core/adapter';
+import { type AttemptOptions, type CallTime, leaseGone, LeaseObserver, type ObservedStore, type Sight } from '@incumbent/network';
+
+import { AbandonedLeases } from './abandoned-leases.ts';
+import type { Client, Response } from './client/client.ts';
+import { afterWriting, isNotPermitted, mayBeApplied } from './errors.ts';
+import { LeaseWatches } from './lease-watches.ts';
+import type { KeyObject } from './keys/key-object.ts';
+import { LABEL, leaseIdOf, leasesPath, newLeaseName, readLeaseId, type LeaseName, type Names } from './names.ts';
+import { fields, type Fields } from './objects/json.ts';
+import { microTime, readLease, sightOf, type LeaseObject } from './objects/lease.ts';
+import { identityOf, metadataForChange, nameOf } from './objects/metadata.ts';
+
+/** The rates of two clocks may differ by this part of a ttl. */
+const CLOCK_ERROR = 0.02;
+/** How long a request may take that the store makes for itself, in ms. */
+const BACKGROUND_TIMEOUT_MS = 5_000;
+/** A lease that a call has met is observed for so many of its ttls after the last such call. */
+const INTEREST_TTLS = 3;
+/** More leases than this are looked at by a list, which is one request. */
+const MAX_SINGLE_READS = 4;
+/** So many leases fit into an answer of the size that the client accepts. */
+const MAX_LISTED = 1_000;
+/** How long a lease is observed whose ttl is not known yet, in ms. */
+const FIRST_INTEREST_MS = 60_000;
+/** A server may apply a request this long after its client has given up, in ms: its own limit. */
+const LATE_CREATION_MS = 60_000;
+
+const CONFLICT = 409;
+const ABSENT = 404;
+
+interface OwnLease {
+  readonly ttlMs: number;
+  /** As the server has it after the last renewal that was acknowledged. */
+  object: LeaseObject;
+  /** The moment at which that renewal was sent. */
+  sent: Moment;
+  renewals: number;
+  /** Its end was requested, and may still take place. Renewals prove nothing any more. */
+  isOver: boolean;
+}
+
+export interface LeaseContext {
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly names: Names;
+  readonly keys: KeyObject;
+  /** Whether a watch shows a key that is bound to the lease. */
+  isWatched(lease: LeaseId): boolean;
+  /** How long the server may keep one watch open, in ms. */
+  readonly watchMs: number;
+}
+
+export class Leases {
+  readonly #context: LeaseContext;
+  readonly #own = new Map<LeaseId, OwnLease>();
+  /** Until when calls are interested in leases, by the monotonic clock. */
+  readonly #interest = new Map<LeaseId, number>();
+  readonly #observer: LeaseObserver;
+  readonly #watches: LeaseWatches;
+  readonly #abandoned: AbandonedLeases;
+
+  constructor(context: LeaseContext) {
+    this.#context = context;
+    this.#abandoned = new AbandonedLeases(context.clock);
+    const store: ObservedStore = {
+      look: (leases) => this.#look(leases),
+      end: (lease, version) => this.#expire(lease, version),
+      forget: (lease) => this.#forget(lease),
+      dependsOn: (lease) => this.#dependsOn(lease),
+    };
+    this.#observer = new LeaseObserver(context.clock, store);
+    this.#watches = new LeaseWatches(context, this.#observer);
+  }
+
+  async grant(askedMs: number, { at }: LeaseOptions, time: CallTime): Promise<Lease> {
+    const { clock, names } = this.#context;
+    const ttlMs = Math.ceil(askedMs / 1_000) * 1_000;
+    const sent = momentOf(clock);
+    const now = microTime(sent.wallMs, 0);
+    const body = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: newLeaseName(names), labels: { [LABEL]: names.prefix } },
+      spec: { holderIdentity: hostname(), leaseDurationSeconds: ttlMs / 1_000, acquireTime: now, renewTime: now },
+    };
+    const response = await this.#create(body, time);
+    const object = readLease(response.body);
+    const id = leaseIdOf({ name: nameOf(response.body), uid: object.uid });
+    this.#own.set(id, { ttlMs, object, sent, renewals: 0, isOver: false });
+    this.#observer.saw(id, sightOf(object));
+    return { id, ttlMs, validFrom: at };
+  }
+
+  async renew(lease: LeaseId, { at }: LeaseOptions, time: CallTime): Promise<Renewal> {
+    const own = this.#own.get(lease);
+    const name = readLeaseId(lease);
+    if (own === undefined || name === undefined) throw leaseGone('kubernetes', lease);
+    // An observer may be about to end a lease that is this old, and may not see this renewal in time.
+    if (own.isOver || this.#isLate(own)) await this.#giveUp(lease, time);
+    const sent = momentOf(this.#context.clock);
+    const object = await this.#putRenewal(name, own, sent, time);
+    if (object === undefined || own.isOver) await this.#giveUp(lease, time);
+    else {
+      if (sent.monotonicMs > own.sent.monotonicMs) own.sent = sent;
+      this.#observer.saw(lease, sightOf(object));
+    }
+    return { ttlMs: own.ttlMs, validFrom: at };
+  }
+
+  async revoke(lease: LeaseId, time: CallTime): Promise<void> {
+    const name = readLeaseId(lease);
+    if (name === undefined) return;
+    const own = this.#own.get(lease);
+    if (own !== undefined) own.isOver = true;
+    try {
+      await this.#end(name, () => time.left);
+    } catch (error) {
+      this.#abandoned.add(name.name, async (options) => {
+        await this.#end(name, () => options);
+        return true;
+      });
+      throw error;
+    }
+  }
+
+  /** Whether this store was granted the lease and knows that it has ended, or is about to. */
+  isOver(lease: LeaseId): boolean {
+    const own = this.#own.get(lease);
+    return own !== undefined && (own.isOver || this.#isLate(own));
+  }
+
+  /** Whether this store was granted the lease, and it has certainly not ended by itself. */
+  isOwn(lease: LeaseId): boolean {
+    return this.#own.has(lease) && !this.isOver(lease);
+  }
+
+  /**
+   * Whether the lease exists now. If not, its keys are deleted before this resolves, as far as they
+   * can be.
+   */
+  async exists(lease: LeaseId, time: CallTime): Promise<boolean> {
+    if ((await this.#read(lease, time.left)) !== undefined) return true;
+    await this.#sweep(lease, time.left);
+    return false;
+  }
+
+  /** A call or a watch has met keys that are bound to these leases, so the process depends on their end. */
+  noteMet(leases: Iterable<LeaseId>): void {
+    const untilMs = this.#context.clock.monotonic() + FIRST_INTEREST_MS;
+    for (const lease of leases) {
+      this.#interest.set(lease, untilMs);
+      if (!this.#own.has(lease)) this.#observer.observe(lease);
+    }
+  }
+
+  /** Observes and watches a lease until it has ended, or this process does not depend on it any longer. */
+  observe(lease: LeaseId): void {
+    if (!this.#own.has(lease)) this.#observer.observe(lease);
+    this.#watches.add(lease);
+  }
+
+  /** Undefined for a lease that has ended. */
+  ticketOf(lease: LeaseId): string | undefined {
+    return this.#own.get(lease)?.isOver === false ? lease : undefined;
+  }
+
+  /** Ends the leases that nobody uses, as far as the server answers within a short time. */
+  async close(): Promise<void> {
+    this.#observer.close();
+    this.#watches.close();
+    this.#interest.clear();
+    await this.#abandoned.close();
+  }
+
+  get #background(): AttemptOptions {
+    return { timeoutMs: BACKGROUND_TIMEOUT_MS, background: true };
+  }
+
+  /** If the server may create the object although this rejects, the object is deleted later. */
+  async #create(body: Fields, time: CallTime): Promise<Response> {
+    const { client, clock, names } = this.#context;
+    let isSent = false;
+    try {
+      return await client.request({ method: 'POST', path: leasesPath(names), body }, time.left, () => (isSent = true));
+    } catch (error) {
+      const lateAtMs = clock.monotonic() + LATE_CREATION_MS;
+      const name = { name: nameOf(body), uid: undefined };
+      if (isSent && mayBeApplied(error))
+        this.#abandoned.add(name.name, async (options) => {
+          const isDeleted = await deleteLease(client, names, name, undefined, options);
+          return isDeleted || clock.monotonic() >= lateAtMs;
+        });
+      throw error;
+    }
+  }
+
+  /**
+   * Deletes the keys of the lease, and then the lease. In this order, the keys are gone also if only
+   * the first request arrives. Another process may bind a key to the lease in between, so the keys
+   * are checked once more.
+   */
+  async #end(name: LeaseName, left: () => AttemptOptions): Promise<void> {
+    const { client, names } = this.#context;
+    const lease = leaseIdOf(name);
+    await this.#deleteKeys(lease, left());
+    try {
+      await deleteLease(client, names, name, undefined, left());
+      await this.#sweep(lease, left());
+    } catch (error) {
+      throw afterWriting(error, 'revocation');
+    }
+  }
+
+  /** Undefined if the lease is certainly gone. */
+  async #putRenewal(name: LeaseName, own: OwnLease, sent: Moment, time: CallTime): Promise<LeaseObject | undefined> {
+    const { client, names } = this.#context;
+    const path = `${leasesPath(names)}/${name.name}`;
+    for (let known: LeaseObject | undefined = own.object; known !== undefined;) {
+      own.renewals += 1;
+      const body = renewed(known.object, microTime(sent.wallMs, own.renewals));
+      const request = { method: 'PUT', path, body, accept: [CONFLICT, ABSENT], renews: true } as const;
+      const { status, body: answer } = await client.request(request, time.left);
+      if (status < 300) {
+        own.object = readLease(answer);
+        return own.object;
+      }
+      // An earlier renewal whose answer was lost has changed the object, or somebody else has.
+      known = status === ABSENT ? undefined : await this.#read(leaseIdOf(name), time.left, true);
+    }
+    return undefined;
+  }
+
+  /** Ends the lease, so that it is certainly gone, and reports that. */
+  async #giveUp(lease: LeaseId, time: CallTime): Promise<never> {
+    await this.revoke(lease, time);
+    throw leaseGone('kubernetes', lease);
+  }
+
+  /** Undefined if the lease is certainly gone. */
+  async #read(lease: LeaseId, options: AttemptOptions, renews = false): Promise<LeaseObject | undefined> {
+    const { client, names } = this.#context;
+    const name = readLeaseId(lease);
+    if (name === undefined) return undefined;
+    const path = `${leasesPath(names)}/${name.name}`;
+    const { status, body } = await client.request({ method: 'GET', path, accept: [ABSENT], renews }, options);
+    const found = status === ABSENT ? undefined : readLease(body);
+    return found?.uid === name.uid ? found : undefined;
+  }
+
+  async #look(leases: readonly LeaseId[]): Promise<ReadonlyMap<LeaseId, Sight>> {
+    const listed = leases.length > MAX_SINGLE_READS ? await this.#list() : undefined;
+    const found = await Promise.all(leases.map(async (lease) => listed?.get(lease) ?? this.#read(lease, this.#background)));
+    return new Map(
+      leases.flatMap((lease, index) => {
+        const object = found[index];
+        if (object === undefined) return [];
+        this.#interest.set(lease, Math.min(this.#interest.get(lease) ?? 0, this.#nowMs + INTEREST_TTLS * object.ttlMs));
+        return [[lease, sightOf(object)]];
+      }),
+    );
+  }
+
+  /**
+   * Leases of the store, each with its state now. One that is missing may exist all the same: an
+   * operator may have removed its label, there may be too many, or the user may not list them.
+   */
+  async #list(): Promise<ReadonlyMap<LeaseId, LeaseObject>> {
+    const { client, names } = this.#context;
+    const query = { labelSelector: `${LABEL}=${names.prefix}`, limit: String(MAX_LISTED) };
+    try {
+      const { body } = await client.request({ method: 'GET', path: leasesPath(names), query }, this.#background);
+      const items = Array.isArray(body['items']) ? body['items'].map(fields) : [];
+      return new Map(items.map((item) => [leaseIdOf({ name: nameOf(item), uid: identityOf(item).uid }), readLease(item)]));
+    } catch (error) {
+      if (isNotPermitted(error)) return new Map();
+      throw error;
+    }
+  }
+
+  async #expire(lease: LeaseId, version: string): Promise<void> {
+    const name = readLeaseId(lease);
+    const [, resourceVersion] = version.split(' ');
+    if (name === undefined || resourceVersion === undefined) return;
+    await deleteLease(this.#context.client, this.#context.names, name, resourceVersion, this.#background);
+  }
+
+  /** For a lease that another process or an operator has ended. */
+  async #forget(lease: LeaseId): Promise<void> {
+    const own = this.#own.get(lease);
+    // Before the keys disappear, so that nothing is bound to the lease any more.
+    if (own !== undefined) own.isOver = true;
+    await this.#sweep(lease, this.#background);
+  }
+
+  async #deleteKeys(lease: LeaseId, options: AttemptOptions): Promise<void> {
+    await this.#context.keys.change((draft) => ({ result: draft.deleteBoundTo(lease), needsFresh: false }), options);
+  }
+
+  /** Deletes the keys of a lease that is certainly gone. */
+  async #sweep(lease: LeaseId, options: AttemptOptions): Promise<void> {
+    await this.#deleteKeys(lease, options);
+    this.#own.delete(lease);
+    this.#interest.delete(lease);
+    this.#observer.drop(lease);
+  }
+
+  #dependsOn(lease: LeaseId): boolean {
+    if (this.#own.has(lease) || this.#context.isWatched(lease)) return true;
+    const isMet = (this.#interest.get(lease) ?? 0) > this.#nowMs;
+    if (!isMet) this.#interest.delete(lease);
+    return isMet;
+  }
+
+  get #nowMs(): number {
+    return this.#context.clock.monotonic();
+  }
+
+  /** Compares both clocks, because one of them may stop while the machine is suspended. */
+  #isLate({ ttlMs, sent }: OwnLease): boolean {
+    const now = momentOf(this.#context.clock);
+    const passedMs = Math.max(now.monotonicMs - sent.monotonicMs, now.wallMs - sent.wallMs);
+    return passedMs >= ttlMs * (1 - CLOCK_ERROR);
+  }
+}
+
+/**
+ * Deletes the object, if it has this uid and this version, where they are given. Resolves also if it
+ * has others or is gone, then with false.
+ */
+export async function deleteLease(
+  client: Client,
+  names: Names,
+  { name, uid }: { readonly name: string; readonly uid: string | undefined },
+  resourceVersion: string | undefined,
+  options: AttemptOptions,
+): Promise<boolean> {
+  const preconditions = { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+  const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions };
+  const path = `${leasesPath(names)}/${name}`;
+  const { status } = await client.request({ method: 'DELETE', path, body, accept: [CONFLICT, ABSENT] }, options);
+  return status < 300;
+}
+
+/** The uid and the resourceVersion in the metadata are both preconditions. */
+function renewed(object: Fields, renewTime: string): Fields {
+  return { ...object, metadata: metadataForChange(object), spec: { ...fields(object['spec']), renewTime } };
+}

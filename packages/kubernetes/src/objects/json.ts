@@ -1,0 +1,42 @@
+/** Reads JSON of an API server, which may be anything. */
+
+import { ExchangeError } from '../client/failure.ts';
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** @throws `ExchangeError` of the kind `malformed` if the text is not a JSON object. */
+export function parseObject(json: string): Fields {
+  try {
+    return fields(JSON.parse(json));
+  } catch (cause) {
+    throw malformed(`not a JSON object: ${cause instanceof Error ? cause.message : String(cause)}`);
+  }
+}
+
+export function fields(value: unknown): Fields {
+  if (isFields(value)) return value;
+  throw malformed(`${value === null ? 'null' : typeof value} in place of an object`);
+}
+
+export function optionalFields(value: unknown): Fields {
+  return value === undefined || value === null ? {} : fields(value);
+}
+
+export function text(object: Fields, name: string): string {
+  const value = object[name];
+  if (typeof value === 'string') return value;
+  throw malformed(`"${name}" is not text`);
+}
+
+/** The fields that are text. Others are left out. */
+export function textFields(object: Fields): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(object).filter((field): field is [string, string] => typeof field[1] === 'string'));
+}
+
+export function malformed(message: string): ExchangeError {
+  return new ExchangeError({ kind: 'malformed' }, `the response is malformed: ${message}`);
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

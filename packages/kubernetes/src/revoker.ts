@@ -1,0 +1,36 @@
+/**
+ * Ends the leases of a process that has died. Another process, the reaper, loads this file by its
+ * URL.
+ */
+
+import type { OpenRevoker } from '@incumbent/core';
+import { invalidSecret } from '@incumbent/core/adapter';
+import { CallTime, optionsIn } from '@incumbent/network';
+
+import { Client } from './client/client.ts';
+import { ExchangeError } from './client/failure.ts';
+import { toStoreError } from './errors.ts';
+import { KeyObject } from './keys/key-object.ts';
+import { deleteLease } from './leases.ts';
+import { readLeaseId } from './names.ts';
+import { readOptions, type KubernetesOptions } from './options.ts';
+
+export const openRevoker: OpenRevoker = async (access) => {
+  const settings = await readOptions(optionsIn<KubernetesOptions>(access));
+  const client = new Client(settings);
+  const keys = new KeyObject(client, settings.clock, settings.names);
+  return {
+    revoke: async (ticket, options) => {
+      const name = readLeaseId(ticket);
+      if (name === undefined) throw invalidSecret('ticket', ticket, 'the id of a lease');
+      const time = new CallTime(settings.clock, options, ExchangeError);
+      try {
+        await deleteLease(client, settings.names, name, undefined, time.left);
+        await keys.change((draft) => ({ result: draft.deleteBoundTo(ticket), needsFresh: false }), time.left);
+      } catch (error) {
+        throw options.signal?.aborted === true && error === options.signal.reason ? error : toStoreError(error, 'revokeLease');
+      }
+    },
+    close: () => client.close(),
+  };
+};

@@ -1,0 +1,188 @@
+/** The store contract on a Kubernetes API server. */
+
+import type {
+  CallOptions,
+  Change,
+  Clock,
+  Entry,
+  Key,
+  Lease,
+  LeaseId,
+  LeaseOptions,
+  ListOptions,
+  Renewal,
+  Revocation,
+  Store,
+  StoreCapabilities,
+  StoreReport,
+  SwapResult,
+  WatchOptions,
+} from '@incumbent/core';
+import {
+  checkCall,
+  checkChanges,
+  checkListing,
+  checkPart,
+  checkPath,
+  checkTime,
+  invalidOption,
+  someOf,
+  withoutValue,
+} from '@incumbent/core/adapter';
+import { CallTime, checkSwapSize, checkValueSize, type MissingPermission, revocationOf, storeClosed, withGrant } from '@incumbent/network';
+
+import { capabilities } from './capabilities.ts';
+import type { Client } from './client/client.ts';
+import { ExchangeError } from './client/failure.ts';
+import { missingRight, toStoreError } from './errors.ts';
+import type { KeyObject } from './keys/key-object.ts';
+import type { Snapshot } from './keys/snapshot.ts';
+import { Leases } from './leases.ts';
+import { MAX_TTL_MS } from './limits.ts';
+import type { Names } from './names.ts';
+import type { KubernetesSettings } from './options.ts';
+import { compareAndSwap, enqueue } from './transactions.ts';
+import { WatchHub } from './watch-hub.ts';
+import { watchEntries } from './watch.ts';
+
+export class KubernetesStore implements Store {
+  readonly name = 'kubernetes';
+  readonly namespace: string;
+  readonly capabilities: StoreCapabilities = capabilities;
+  readonly revocation: Revocation | undefined;
+  readonly #client: Client;
+  readonly #clock: Clock;
+  readonly #names: Names;
+  readonly #keys: KeyObject;
+  readonly #leases: Leases;
+  readonly #hub: WatchHub;
+  #closing: Promise<void> | undefined;
+
+  constructor(client: Client, keys: KeyObject, { clock, names, watchMs, shared }: KubernetesSettings) {
+    this.#client = client;
+    this.#clock = clock;
+    this.#names = names;
+    this.namespace = `${names.namespace}/${names.prefix}`;
+    this.#keys = keys;
+    const isWatched = (lease: LeaseId): boolean => this.#hub.shows(lease);
+    this.#leases = new Leases({ client, clock, names, keys: this.#keys, watchMs, isWatched });
+    const onLease = (lease: LeaseId): void => this.#leases.observe(lease);
+    this.#hub = new WatchHub({ client, clock, names, keys: this.#keys, watchMs, onLease });
+    this.revocation = revocationOf(import.meta.url, shared, this.#leases.ticketOf.bind(this.#leases));
+  }
+
+  grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+    return this.#call('grantLease', ['create', 'leases'], options, (time) => {
+      checkTime('ttlMs', ttlMs);
+      if (ttlMs > MAX_TTL_MS) throw invalidOption('ttlMs', ttlMs, `at most ${MAX_TTL_MS}`);
+      return this.#leases.grant(ttlMs, options, time);
+    });
+  }
+
+  renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+    return this.#call('renewLease', ['update', 'leases'], options, (time) => this.#leases.renew(lease, options, time));
+  }
+
+  revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
+    return this.#call('revokeLease', ['delete', 'leases'], options, (time) => this.#leases.revoke(lease, time));
+  }
+
+  compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
+    return this.#call('compareAndSwap', ['update', 'keys'], options, (time) => {
+      checkChanges(changes);
+      checkSwapSize(this, changes);
+      return compareAndSwap(this.#keys, this.#leases, changes, time);
+    });
+  }
+
+  enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
+    return this.#call('enqueue', ['update', 'keys'], options, (time) => {
+      const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
+      checkValueSize(this, value);
+      // Copied, because the caller may change its bytes.
+      return enqueue(this.#keys, this.#leases, { key, value: new Uint8Array(value), lease }, time);
+    });
+  }
+
+  read(key: Key, options: CallOptions = {}): Promise<Entry | undefined> {
+    return this.#call('read', ['get', 'keys'], options, async (time) => {
+      checkPath('key', key);
+      const entry = (await this.#keys.read(time.left)).entry(key);
+      this.#leases.noteMet(entry?.lease === undefined ? [] : [entry.lease]);
+      return entry;
+    });
+  }
+
+  list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
+    return this.#call('list', ['get', 'keys'], options, async (time) => {
+      checkListing(options);
+      checkPath('prefix', prefix);
+      const { values = true, before } = options;
+      const entries = (await this.#keys.read(time.left)).under(prefix);
+      const some = someOf(before === undefined ? entries : entries.filter(({ order }) => order < before.order), options);
+      this.#leases.noteMet(some.flatMap(({ lease }) => lease ?? []));
+      return values ? some : some.map(withoutValue);
+    });
+  }
+
+  watch(key: Key, options: WatchOptions = {}): AsyncIterable<Entry | undefined> {
+    checkPath('key', key);
+    const entries = (snapshot: Snapshot): readonly Entry[] => {
+      const entry = snapshot.entry(key);
+      return entry === undefined ? [] : [entry];
+    };
+    return watchEntries(this.#hub, { entries, state: ([entry]) => entry, missing: () => this.#missing('watch', 'keys') }, options);
+  }
+
+  watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
+    checkPath('prefix', prefix);
+    const entries = (snapshot: Snapshot): readonly Entry[] => snapshot.under(prefix);
+    return watchEntries(this.#hub, { entries, state: (all) => all, missing: () => this.#missing('watch', 'keys') }, options);
+  }
+
+  /** The version of the API server. It reports no clock. */
+  inspect(options: CallOptions = {}): Promise<StoreReport> {
+    return this.#call('inspect', ['get', 'keys'], options, async (time) => {
+      const { body } = await this.#client.request({ method: 'GET', path: '/version' }, time.left);
+      const { gitVersion } = body;
+      return { ...(typeof gitVersion === 'string' ? { version: gitVersion.replace(/^v/, '') } : {}), warnings: [] };
+    });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    this.#hub.close();
+    await this.#leases.close();
+    await this.#client.close();
+  }
+
+  async #call<T>(
+    what: string,
+    needs: readonly [verb: string, resource: 'leases' | 'keys'],
+    options: CallOptions,
+    task: (time: CallTime) => Promise<T>,
+  ): Promise<T> {
+    const call = checkCall(options);
+    options.signal?.throwIfAborted();
+    if (this.#closing !== undefined) throw storeClosed('kubernetes');
+    try {
+      return await task(new CallTime(this.#clock, call, ExchangeError));
+    } catch (error) {
+      if (options.signal?.aborted === true && error === options.signal.reason) throw error;
+      if (error instanceof TypeError || error instanceof RangeError) throw error;
+      throw withGrant(toStoreError(error, what), () => this.#missing(...needs));
+    }
+  }
+
+  #missing(verb: string, resource: 'leases' | 'keys'): MissingPermission {
+    return missingRight(verb, resource, this.#names);
+  }
+}

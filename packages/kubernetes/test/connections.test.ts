@@ -1,0 +1,44 @@
+/** On sockets, with a fake server in this process. No test waits for a time to pass. */
+
+import { momentOf, systemClock } from '@incumbent/core/adapter';
+import { expect, it } from 'vitest';
+
+import { openKubernetes } from '../src/index.ts';
+import { FakeApiServer } from './fake/api-server.ts';
+
+const KEYS = { apiVersion: 'test.example/v1', kind: 'ConfigMap', plural: 'configmaps' };
+
+it('a burst of calls opens at most 16 connections, and all calls succeed', async () => {
+  await using server = await FakeApiServer.start();
+  await using store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS });
+  const grants = Array.from({ length: 50 }, () => store.grantLease(60_000, { at: momentOf(systemClock), timeoutMs: 30_000 }));
+  const ids = (await Promise.all(grants)).map(({ id }) => id);
+  expect(new Set(ids).size).toBe(50);
+  // One connection was opened for the first read.
+  expect(server.connections).toBeLessThanOrEqual(17);
+});
+
+it('a renewal does not wait for the other calls of its store', async () => {
+  await using server = await FakeApiServer.start();
+  await using store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS });
+  const at = momentOf(systemClock);
+  const { id } = await store.grantLease(60_000, { at });
+  server.intervene = ({ method }) => (method === 'POST' ? 'silent' : undefined);
+  const ahead = Array.from({ length: 16 }, () => store.grantLease(60_000, { at, timeoutMs: 30_000 }));
+  const closed = Promise.allSettled(ahead);
+  await expect(store.renewLease(id, { at, timeoutMs: 20_000 })).resolves.toMatchObject({ ttlMs: 60_000 });
+  await store.close();
+  expect((await closed).every(({ status }) => status === 'rejected')).toBe(true);
+});
+
+it('a call that waits for the others of its store ends by its own timeout, and was not sent', async () => {
+  await using server = await FakeApiServer.start();
+  await using store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS });
+  server.intervene = () => 'silent';
+  const at = momentOf(systemClock);
+  const ahead = Array.from({ length: 16 }, () => store.grantLease(60_000, { at, timeoutMs: 30_000 }));
+  const closed = Promise.allSettled(ahead);
+  await expect(store.grantLease(60_000, { at, timeoutMs: 50 })).rejects.toMatchObject({ outcome: 'notSent' });
+  await store.close();
+  expect((await closed).every(({ status }) => status === 'rejected')).toBe(true);
+});

@@ -1,0 +1,148 @@
+/**
+ * An API server for tests, in this process: leases and config maps over HTTP, as the real one
+ * answers. The exchanges of `exchanges.ts` run on both, so that this one cannot drift.
+ */
+
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+import { callApi, type ApiAnswer } from './call.ts';
+import { fields, parseObject, textFields, type Fields } from '../../src/objects/json.ts';
+import { failure, Objects, type Answer, type ObjectEvent } from './objects.ts';
+
+export interface FakeRequest {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: string;
+}
+
+/** Undefined: the server answers as ever. 'silent': never. 'reset': the connection closes instead. */
+export type Intervene = (
+  request: FakeRequest,
+) => Answer | { readonly status: number; readonly text: string } | 'silent' | 'reset' | undefined;
+
+export class FakeApiServer implements AsyncDisposable {
+  readonly objects = new Objects();
+  readonly requests: FakeRequest[] = [];
+  readonly tokens = { admin: 'fake-token' };
+  /** The number of connections that were opened. */
+  connections = 0;
+  /** What happens to a request before the server looks at it. */
+  intervene: Intervene = () => undefined;
+  readonly #server = createServer((request, response) => void this.#serve(request, response));
+  #url = '';
+
+  static async start(): Promise<FakeApiServer> {
+    const fake = new FakeApiServer();
+    fake.#server.on('connection', () => (fake.connections += 1));
+    fake.#server.listen(0, '127.0.0.1');
+    await once(fake.#server, 'listening');
+    const address = fake.#server.address();
+    if (address === null || typeof address === 'string') throw new Error('a server without a port');
+    fake.#url = `http://127.0.0.1:${address.port}`;
+    return fake;
+  }
+
+  get url(): string {
+    return this.#url;
+  }
+
+  /** Sends one request as the administrator. */
+  call(method: string, path: string, body?: unknown): Promise<ApiAnswer> {
+    return callApi({ url: this.#url, token: this.tokens.admin }, method, path, body);
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+    await once(this.#server, 'close');
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { pathname: path, searchParams: query } = new URL(request.url ?? '', 'http://fake');
+    const received = { method: request.method ?? '', path, query, body: await text(request) };
+    this.requests.push(received);
+    const intervention = this.intervene(received);
+    if (intervention === 'silent') return;
+    if (intervention === 'reset') return void request.socket.destroy();
+    if (intervention !== undefined) return reply(response, intervention);
+    const refused = this.#authenticate(request.headers.authorization);
+    if (refused !== undefined) return reply(response, refused);
+    if (received.method === 'GET' && query.get('watch') === 'true') return this.#watch(path, query, response);
+    reply(response, this.#answer(received));
+  }
+
+  #authenticate(authorization: string | undefined): Answer | undefined {
+    if (authorization === undefined) return failure(403, 'Forbidden', 'system:anonymous may not do this');
+    return authorization === `Bearer ${this.tokens.admin}` ? undefined : failure(401, 'Unauthorized', 'Unauthorized');
+  }
+
+  /** Applies a request whose answer nobody gets. */
+  apply(request: FakeRequest): void {
+    this.#answer(request);
+  }
+
+  #answer({ method, path, query, body }: FakeRequest): Answer {
+    if (path === '/version') return { status: 200, body: { major: '1', minor: '36', gitVersion: 'v1.36.4' } };
+    const [, collection, name] = /^(\/apis?\/.+\/namespaces\/[^/]+\/[^/]+)(?:\/([^/]+))?$/.exec(path) ?? [];
+    if (collection === undefined) return failure(404, 'NotFound', 'the server could not find the requested resource');
+    if (name === undefined)
+      return method === 'POST' ? this.objects.create(collection, parseObject(body)) : this.objects.list(collection, selected(query));
+    switch (method) {
+      case 'GET':
+        return this.objects.get(path);
+      case 'PUT':
+        return this.objects.replace(collection, path, parseObject(body));
+      case 'DELETE':
+        return this.objects.delete(collection, path, body === '' ? {} : parseObject(body));
+      default:
+        return failure(405, 'MethodNotAllowed', method);
+    }
+  }
+
+  #watch(collection: string, query: URLSearchParams, response: ServerResponse): void {
+    const isSelected = selected(query);
+    const version = query.get('resourceVersion');
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.flushHeaders();
+    const tell = (type: string, object: Fields): void => void response.write(`${JSON.stringify({ type, object })}\n`);
+    const onEvent = ({ type, object }: ObjectEvent): void => {
+      if (isSelected(object)) tell(type, object);
+    };
+    const stop = this.objects.watch(collection, version === null ? undefined : Number(version), onEvent);
+    if (typeof stop !== 'function') {
+      tell('ERROR', stop.body);
+      response.end();
+      return;
+    }
+    const timer = setTimeout(() => response.end(), Number(query.get('timeoutSeconds') ?? 1_800) * 1_000);
+    response.once('close', () => {
+      clearTimeout(timer);
+      stop();
+    });
+  }
+}
+
+/** The selectors that the store uses: one name, or one label. */
+function selected(query: URLSearchParams): (object: Fields) => boolean {
+  const [, name] = /^metadata\.name=(.*)$/.exec(query.get('fieldSelector') ?? '') ?? [];
+  const [, label, value] = /^([^=]+)=(.*)$/.exec(query.get('labelSelector') ?? '') ?? [];
+  return (object) => {
+    const metadata = fields(object['metadata']);
+    if (name !== undefined && metadata['name'] !== name) return false;
+    return label === undefined || textFields(fields(metadata['labels'] ?? {}))[label] === value;
+  };
+}
+
+function reply(response: ServerResponse, answer: Answer | { readonly status: number; readonly text: string }): void {
+  const isText = 'text' in answer;
+  response.writeHead(answer.status, { 'content-type': isText ? 'text/plain' : 'application/json' });
+  response.end(isText ? answer.text : JSON.stringify(answer.body));
+}

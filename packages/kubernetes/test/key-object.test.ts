@@ -1,0 +1,80 @@
+/** On sockets, with a fake server in this process. No test waits for a time to pass. */
+
+import { momentOf, systemClock } from '@incumbent/core/adapter';
+import { until } from '@incumbent/test-support';
+import { expect, it } from 'vitest';
+
+import { openKubernetes } from '../src/index.ts';
+import { fields, textFields } from '../src/objects/json.ts';
+import { FakeApiServer, type FakeRequest } from './fake/api-server.ts';
+
+const KEYS = { apiVersion: 'test.example/v1', kind: 'ConfigMap', plural: 'configmaps' };
+const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+
+const at = momentOf(systemClock);
+
+function addressOf(server: FakeApiServer): { readonly server: string; readonly token: string; readonly keysResource: typeof KEYS } {
+  return { server: server.url, token: server.tokens.admin, keysResource: KEYS };
+}
+
+async function countOf(server: FakeApiServer): Promise<number> {
+  const { body } = await server.call('GET', '/apis/test.example/v1/namespaces/default/configmaps/incumbent');
+  return Number(textFields(fields(fields(body)['data']))['_count']);
+}
+
+it('the deletion of the keys of a lease is a change with a number of its own', async () => {
+  await using server = await FakeApiServer.start();
+  await using store = await openKubernetes(addressOf(server));
+  const lease = await store.grantLease(60_000, { at });
+  await store.enqueue('q', 'a', new Uint8Array(1), lease.id);
+  const before = await countOf(server);
+  await store.revokeLease(lease.id);
+  expect(await countOf(server)).toBe(before + 1);
+});
+
+it('a change that is too large ends its own call only, although it shares a request', async () => {
+  await using server = await FakeApiServer.start();
+  await using store = await openKubernetes(addressOf(server));
+  const put = new Uint8Array(64 * 1_024).fill(97);
+  const changes = Array.from({ length: 16 }, (_, index) => ({ key: `large/${index}`, expect: null, put }));
+  const both = [store.compareAndSwap(changes), store.compareAndSwap([{ key: 'small', expect: null, put: new Uint8Array(1) }])];
+  expect(await Promise.allSettled(both)).toMatchObject([
+    { status: 'rejected', reason: { code: 'TOO_LARGE', outcome: 'refused' } },
+    { status: 'fulfilled', value: { swapped: true } },
+  ]);
+});
+
+it('many leases that a call has met are looked at by one request', async () => {
+  await using server = await FakeApiServer.start();
+  await using holder = await openKubernetes(addressOf(server));
+  await using other = await openKubernetes(addressOf(server));
+  for (const name of 'abcdefgh') {
+    const lease = await holder.grantLease(60_000, { at });
+    await holder.enqueue('q', name, new Uint8Array(1), lease.id);
+  }
+  const before = server.requests.length;
+  expect(await other.list('q')).toHaveLength(8);
+  const reads = (): readonly FakeRequest[] => server.requests.slice(before).filter(({ path }) => path.startsWith(LEASES));
+  await until(() => reads().length > 0, { what: 'a look at the leases' });
+  expect(reads().map(({ path }) => path)).toEqual([LEASES]);
+});
+
+it('a lease that a list lacks is looked at by itself, and keeps its keys', async () => {
+  await using server = await FakeApiServer.start();
+  await using holder = await openKubernetes(addressOf(server));
+  await using other = await openKubernetes(addressOf(server));
+  const ids: string[] = [];
+  for (const name of 'abcdefgh') {
+    const lease = await holder.grantLease(60_000, { at });
+    ids.push(lease.id);
+    await holder.enqueue('q', name, new Uint8Array(1), lease.id);
+  }
+  const path = `${LEASES}/${ids[0]?.split('/')[0]}`;
+  const { body } = await server.call('GET', path);
+  const { labels: _, ...metadata } = fields(fields(body)['metadata']);
+  expect((await server.call('PUT', path, { ...fields(body), metadata: { ...metadata, labels: {} } })).status).toBe(200);
+  const before = server.requests.length;
+  expect(await other.list('q')).toHaveLength(8);
+  await until(() => server.requests.slice(before).some((request) => request.path === path), { what: 'a look at that lease' });
+  expect(await other.list('q')).toHaveLength(8);
+});

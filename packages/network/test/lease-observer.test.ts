@@ -1,0 +1,181 @@
+import type { LeaseId } from '@incumbent/core';
+import { ManualClock } from '@incumbent/memory';
+import { expect, it } from 'vitest';
+
+import { LeaseObserver, ObservedLease, type ObservedStore, type Sight } from '@incumbent/network';
+
+const TTL_MS = 1_000;
+
+/** A store that ends no leases: each is an object with a version. */
+class FakeStore implements ObservedStore {
+  readonly leases = new Map<LeaseId, Sight>();
+  readonly forgotten: LeaseId[] = [];
+  readonly wanted = new Set<LeaseId>();
+  looks = 0;
+  /** What happens between the last look and the conditional deletion. */
+  beforeEnd: () => void = () => {};
+  fails = false;
+
+  put(lease: LeaseId, version: string): void {
+    this.leases.set(lease, { version, ttlMs: TTL_MS });
+    this.wanted.add(lease);
+  }
+
+  async look(leases: readonly LeaseId[]): Promise<ReadonlyMap<LeaseId, Sight>> {
+    this.looks += 1;
+    if (this.fails) throw new Error('no answer');
+    return new Map([...this.leases].filter(([lease]) => leases.includes(lease)));
+  }
+
+  async end(lease: LeaseId, version: string): Promise<void> {
+    this.beforeEnd();
+    if (this.leases.get(lease)?.version === version) this.leases.delete(lease);
+  }
+
+  async forget(lease: LeaseId): Promise<void> {
+    this.forgotten.push(lease);
+  }
+
+  dependsOn(lease: LeaseId): boolean {
+    return this.wanted.has(lease);
+  }
+}
+
+function scene(): { readonly clock: ManualClock; readonly store: FakeStore; readonly observer: LeaseObserver } {
+  const [clock, store] = [new ManualClock(), new FakeStore()];
+  store.put('a', '1');
+  return { clock, store, observer: new LeaseObserver(clock, store) };
+}
+
+it('one version for a whole ttl may be ended, and not a moment before', () => {
+  const lease = new ObservedLease({ version: '1', ttlMs: TTL_MS }, 100);
+  expect(lease.see({ version: '1', ttlMs: TTL_MS }, 1_099)).toBe(false);
+  expect(lease.see({ version: '1', ttlMs: TTL_MS }, 1_100)).toBe(true);
+});
+
+it('a change begins the ttl anew, from the time at which it was received', () => {
+  const lease = new ObservedLease({ version: '1', ttlMs: TTL_MS }, 0);
+  expect(lease.see({ version: '2', ttlMs: TTL_MS }, 999)).toBe(false);
+  expect(lease.see({ version: '2', ttlMs: TTL_MS }, 1_998)).toBe(false);
+  expect(lease.see({ version: '2', ttlMs: TTL_MS }, 1_999)).toBe(true);
+});
+
+it('a lease that nobody renews is ended one ttl after it was first seen, and its keys are deleted', async () => {
+  const { clock, store, observer } = scene();
+  observer.observe('a');
+  await clock.advance(TTL_MS - 1);
+  expect(store.leases.has('a')).toBe(true);
+  await clock.advance(50);
+  expect(store.leases.has('a')).toBe(false);
+  expect(store.forgotten).toEqual(['a']);
+  expect(observer.isObserving('a')).toBe(false);
+});
+
+it('a renewal that the observer is told of begins a new ttl', async () => {
+  const { clock, store, observer } = scene();
+  observer.observe('a');
+  await clock.advance(900);
+  store.put('a', '2');
+  observer.saw('a', { version: '2', ttlMs: TTL_MS });
+  await clock.advance(TTL_MS - 10);
+  expect(store.leases.has('a')).toBe(true);
+  await clock.advance(100);
+  expect(store.leases.has('a')).toBe(false);
+});
+
+it('a renewal that it was not told of is found by the look at the end, and counts from that look', async () => {
+  const { clock, store, observer } = scene();
+  observer.observe('a');
+  await clock.advance(500);
+  store.put('a', '2');
+  await clock.advance(TTL_MS);
+  expect(store.leases.has('a')).toBe(true);
+  await clock.advance(TTL_MS);
+  expect(store.leases.has('a')).toBe(false);
+});
+
+it('a renewal between the last look and the end wins', async () => {
+  const { clock, store, observer } = scene();
+  store.beforeEnd = () => {
+    store.beforeEnd = () => {};
+    store.put('a', '2');
+  };
+  observer.observe('a');
+  await clock.advance(TTL_MS + 50);
+  expect(store.leases.get('a')?.version).toBe('2');
+  await clock.advance(TTL_MS - 100);
+  expect(store.leases.has('a')).toBe(true);
+});
+
+it('a lease that is gone is forgotten at once, also when the observer is only told that it may be', async () => {
+  const { clock, store, observer } = scene();
+  observer.observe('a');
+  await clock.advance(10);
+  store.leases.delete('a');
+  observer.saw('a', undefined);
+  await clock.advance(20);
+  expect(store.forgotten).toEqual(['a']);
+});
+
+it('without answers nothing ends, and the looks go on', async () => {
+  const { clock, store, observer } = scene();
+  observer.observe('a');
+  await clock.advance(10);
+  store.fails = true;
+  await clock.advance(5 * TTL_MS);
+  expect(store.leases.has('a')).toBe(true);
+  store.fails = false;
+  await clock.advance(300);
+  expect(store.forgotten).toEqual(['a']);
+});
+
+it('what the process no longer depends on is left alone, and without a lease nothing runs', async () => {
+  const { clock, store, observer } = scene();
+  observer.observe('a');
+  await clock.advance(10);
+  store.wanted.clear();
+  await clock.advance(5 * TTL_MS);
+  expect(store.leases.has('a')).toBe(true);
+  const { looks } = store;
+  await clock.advance(100 * TTL_MS);
+  expect(store.looks).toBe(looks);
+});
+
+it('closed, it looks no more', async () => {
+  const { clock, store, observer } = scene();
+  observer.observe('a');
+  observer.close();
+  await clock.advance(5 * TTL_MS);
+  expect([store.looks, store.leases.has('a')]).toEqual([0, true]);
+});
+
+it('a lease in doubt is looked at, and its ttl goes on', async () => {
+  const { clock, store, observer } = scene();
+  observer.observe('a');
+  await clock.advance(TTL_MS - 100);
+  observer.doubt('a');
+  await clock.advance(50);
+  expect([store.looks, store.leases.has('a')]).toEqual([2, true]);
+  await clock.advance(100);
+  expect([store.leases.has('a'), store.forgotten]).toEqual([false, ['a']]);
+});
+
+it('a lease in doubt that is gone loses its keys at once, although the first look fails', async () => {
+  const { clock, store, observer } = scene();
+  observer.observe('a');
+  await clock.advance(100);
+  store.leases.delete('a');
+  store.fails = true;
+  observer.doubt('a');
+  await clock.advance(100);
+  store.fails = false;
+  await clock.advance(300);
+  expect(store.forgotten).toEqual(['a']);
+});
+
+it('a doubt about a lease that is not observed does nothing', async () => {
+  const { clock, store, observer } = scene();
+  observer.doubt('a');
+  await clock.advance(TTL_MS);
+  expect([store.looks, observer.isObserving('a')]).toEqual([0, false]);
+});

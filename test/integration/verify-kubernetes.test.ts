@@ -1,0 +1,4 @@
+import { groups } from './checks/index.ts';
+import { verifyOnce } from './verify-once.ts';
+
+verifyOnce(groups.kubernetes);
