@@ -26,7 +26,7 @@ describe('bad input gets a clear error with its code', () => {
   it.each(['mongodb://localhost/x', 'no url at all', ''])('openStore(%j): UNKNOWN_SCHEME, naming those that it knows', async (url) => {
     await expect(openStore(url)).rejects.toMatchObject({
       code: 'UNKNOWN_SCHEME',
-      message: expect.stringContaining('etcd:, etcds:, memory:'),
+      message: expect.stringContaining('etcd:, etcds:, kubernetes:, memory:'),
     });
   });
 
