@@ -16,7 +16,7 @@ import { afterWriting, isNotPermitted, mayBeApplied } from './errors.ts';
 import { LeaseWatches } from './lease-watches.ts';
 import type { KeyObject } from './keys/key-object.ts';
 import { LABEL, leaseIdOf, leasesPath, newLeaseName, readLeaseId, type LeaseName, type Names } from './names.ts';
-import { fields, type Fields } from './objects/json.ts';
+import { fields, optionalFields, type Fields } from './objects/json.ts';
 import { microTime, readLease, sightOf, type LeaseObject } from './objects/lease.ts';
 import { identityOf, metadataForChange, nameOf } from './objects/metadata.ts';
 
@@ -354,6 +354,6 @@ export async function deleteLease(
 /** The uid and the resourceVersion in the metadata are both preconditions. */
 function renewed(object: Fields, ttlMs: number, renewTime: string): Fields {
   // The holder counts on the ttl that it was granted, so observers must count the same.
-  const spec = { ...fields(object['spec']), leaseDurationSeconds: ttlMs / 1_000, renewTime };
+  const spec = { ...optionalFields(object['spec']), leaseDurationSeconds: ttlMs / 1_000, renewTime };
   return { ...object, metadata: metadataForChange(object), spec };
 }

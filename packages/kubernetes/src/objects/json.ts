@@ -33,7 +33,7 @@ export function textFields(object: Fields): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(object).filter((field): field is [string, string] => typeof field[1] === 'string'));
 }
 
-export function malformed(message: string): ExchangeError {
+function malformed(message: string): ExchangeError {
   return new ExchangeError({ kind: 'malformed' }, `the response is malformed: ${message}`);
 }
 
