@@ -40,7 +40,7 @@ export class AbandonedLeases {
   /** Tries once more to end all, within a short time. */
   async close(): Promise<void> {
     endQuietly(this.#closed);
-    await Promise.allSettled([...this.#pending.values()].map((end) => end({ timeoutMs: CLOSE_MS, background: true })));
+    await Promise.allSettled([...this.#pending.values()].map((end) => end({ timeoutMs: CLOSE_MS })));
     this.#pending.clear();
   }
 
