@@ -118,6 +118,8 @@ process.on('unhandledRejection', (error) => emit('unhandled', { error: String(er
 let store = await opened();
 emit('ready');
 const until = performance.now() + Number(forMs);
+// On a slow machine, chance alone may never close the store.
+let closesAt = until - Number(forMs) / 2;
 while (performance.now() < until) {
   if (underWay.size < CROWD) begin(store);
   else await turn();
@@ -125,7 +127,8 @@ while (performance.now() < until) {
   if (chance(0.02)) queueMicrotask(() => queueMicrotask(() => standStill(pick([2, 5, 20]))));
   if (chance(0.3)) await turn();
   if (chance(0.05)) await sleep(random() * 4);
-  if (chance(0.002)) {
+  if (chance(0.002) || performance.now() >= closesAt) {
+    closesAt = Infinity;
     void store.close().then(() => count('closed'));
     leases.splice(1);
     store = await opened();
