@@ -7,7 +7,7 @@ import { describe, it, vi } from 'vitest';
 import { zookeeperHarness } from './harness.ts';
 
 // The cases wait most of the time.
-vi.setConfig({ maxConcurrency: 16 });
+vi.setConfig({ maxConcurrency: 8 });
 const concurrent = { describe: describe.concurrent, it: it.concurrent };
 
 await describeOnServer('scenarios on zookeeper', { store: 'zookeeper', start: startZookeeper }, (zookeeper) => {
