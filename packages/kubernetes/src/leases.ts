@@ -227,7 +227,7 @@ export class Leases {
     const path = `${leasesPath(names)}/${name.name}`;
     for (let known: LeaseObject | undefined = own.object; known !== undefined;) {
       own.renewals += 1;
-      const body = renewed(known.object, microTime(sent.wallMs, own.renewals));
+      const body = renewed(known.object, own.ttlMs, microTime(sent.wallMs, own.renewals));
       const request = { method: 'PUT', path, body, accept: [CONFLICT, ABSENT], renews: true } as const;
       const { status, body: answer } = await client.request(request, time.left);
       if (status < 300) {
@@ -352,6 +352,8 @@ export async function deleteLease(
 }
 
 /** The uid and the resourceVersion in the metadata are both preconditions. */
-function renewed(object: Fields, renewTime: string): Fields {
-  return { ...object, metadata: metadataForChange(object), spec: { ...fields(object['spec']), renewTime } };
+function renewed(object: Fields, ttlMs: number, renewTime: string): Fields {
+  // The holder counts on the ttl that it was granted, so observers must count the same.
+  const spec = { ...fields(object['spec']), leaseDurationSeconds: ttlMs / 1_000, renewTime };
+  return { ...object, metadata: metadataForChange(object), spec };
 }
