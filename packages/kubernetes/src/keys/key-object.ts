@@ -178,6 +178,9 @@ export class KeyObject {
     const data = draft.data();
     checkSize(data);
     this.#latest = undefined;
+    // A call may end while the request waits for a connection. The request goes on for the other
+    // calls, and applies the changes of that call too.
+    if (batch.length > 1) markAll(batch, true);
     const { status, body } = await this.#send(base, data, options, () => markAll(batch, true));
     if (status === CONFLICT || status === ABSENT) {
       markAll(batch, false);
