@@ -13,7 +13,7 @@ import { ExchangeError } from '../client/failure.ts';
 import { isOfOneChange, wentBack } from '../errors.ts';
 import { MAX_DATA_BYTES } from '../limits.ts';
 import { keysName, keysPath, LABEL, type Names } from '../names.ts';
-import { Draft, Snapshot } from './snapshot.ts';
+import { Draft, type Progress, Snapshot } from './snapshot.ts';
 
 /** What a change did to a draft. */
 interface Applied<T> {
@@ -53,8 +53,10 @@ export class KeyObject {
   readonly #reads: ReadBatcher<undefined, Snapshot>;
   readonly #pending: Pending[] = [];
   #isRunning = false;
-  /** The latest state that is known. */
+  /** The latest state that is known. Undefined while a change is under way, and after one that failed. */
   #latest: Snapshot | undefined;
+  /** The furthest that the object was ever seen. */
+  #furthest: Progress | undefined;
 
   constructor(client: Client, clock: Clock, names: Names) {
     this.#client = client;
@@ -208,18 +210,21 @@ export class KeyObject {
   }
 
   async #get(options: AttemptOptions, onSent: () => void): Promise<Snapshot> {
-    const before = this.#latest;
+    const [before, furthest] = [this.#latest, this.#furthest];
     const path = `${keysPath(this.#names)}/${keysName(this.#names)}`;
     const { status, body } = await this.#client.request({ method: 'GET', path, accept: [ABSENT] }, options, onSent);
     const snapshot = status === ABSENT ? Snapshot.absent() : Snapshot.of(body);
     if (before?.isSame(snapshot) === true) return before;
-    if (before !== undefined && !snapshot.isAtLeast(before)) throw wentBack(before.count, snapshot.count);
+    if (furthest !== undefined && !snapshot.isAtLeast(furthest)) throw wentBack(furthest.count, snapshot.count);
     this.#remember(snapshot);
     return snapshot;
   }
 
   #remember(snapshot: Snapshot): void {
-    if (this.#latest === undefined || snapshot.isAtLeast(this.#latest)) this.#latest = snapshot;
+    if (this.#furthest !== undefined && !snapshot.isAtLeast(this.#furthest)) return;
+    this.#latest = snapshot;
+    const { counter, count } = snapshot;
+    if (counter !== undefined) this.#furthest = { counter, count };
   }
 }
 

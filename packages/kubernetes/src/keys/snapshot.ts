@@ -10,6 +10,9 @@ import { dataName, readKeys, revisionOf, writeCount, writeEntry, type Keys, type
 
 type Data = Readonly<Record<string, string>>;
 
+/** How far a counter has come. */
+export type Progress = Pick<Snapshot, 'counter' | 'count'>;
+
 export class Snapshot {
   /** Undefined if the object does not exist. */
   readonly identity: Identity | undefined;
@@ -39,6 +42,14 @@ export class Snapshot {
   /** Rises with every change of a key. */
   get count(): number {
     return this.#read.count;
+  }
+
+  /**
+   * Identifies the counter of `count`. An object that is made from a backup of another one continues
+   * its counter. Undefined if the object does not exist.
+   */
+  get counter(): string | undefined {
+    return this.epoch === '' ? this.identity?.uid : this.epoch;
   }
 
   get(key: Key): StoredEntry | undefined {
@@ -71,9 +82,9 @@ export class Snapshot {
     return identity !== undefined && identity.uid === this.identity?.uid && identity.version === this.identity.version;
   }
 
-  /** False if the other state is certainly a later one of the same object. */
-  isAtLeast(other: Snapshot): boolean {
-    return this.identity?.uid !== other.identity?.uid || this.count >= other.count;
+  /** False if the other state is certainly a later one by the same counter. */
+  isAtLeast(other: Progress): boolean {
+    return this.counter === undefined || this.counter !== other.counter || this.count >= other.count;
   }
 
   /** The object with other keys, as the body of a request. Keeps what others have added to it. */
