@@ -15,6 +15,15 @@ class FakeStore implements ObservedStore {
   /** What happens between the last look and the conditional deletion. */
   beforeEnd: () => void = () => {};
   fails = false;
+  onForget: (lease: LeaseId) => Promise<void> = async () => {};
+  #answer: Promise<void> | undefined;
+
+  /** The next look reads the leases when it begins, and answers later. */
+  holdNextLook(): PromiseWithResolvers<void> {
+    const answer = Promise.withResolvers<void>();
+    this.#answer = answer.promise;
+    return answer;
+  }
 
   put(lease: LeaseId, version: string): void {
     this.leases.set(lease, { version, ttlMs: TTL_MS });
@@ -24,7 +33,10 @@ class FakeStore implements ObservedStore {
   async look(leases: readonly LeaseId[]): Promise<ReadonlyMap<LeaseId, Sight>> {
     this.looks += 1;
     if (this.fails) throw new Error('no answer');
-    return new Map([...this.leases].filter(([lease]) => leases.includes(lease)));
+    const [sights, answer] = [new Map([...this.leases].filter(([lease]) => leases.includes(lease))), this.#answer];
+    this.#answer = undefined;
+    await answer;
+    return sights;
   }
 
   async end(lease: LeaseId, version: string): Promise<void> {
@@ -33,6 +45,7 @@ class FakeStore implements ObservedStore {
   }
 
   async forget(lease: LeaseId): Promise<void> {
+    await this.onForget(lease);
     this.forgotten.push(lease);
   }
 
@@ -125,8 +138,16 @@ it('without answers nothing ends, and the looks go on', async () => {
   await clock.advance(5 * TTL_MS);
   expect(store.leases.has('a')).toBe(true);
   store.fails = false;
-  await clock.advance(300);
+  await clock.advance(1_050);
   expect(store.forgotten).toEqual(['a']);
+});
+
+it('looks that fail become rarer, up to one per second', async () => {
+  const { clock, store, observer } = scene();
+  store.fails = true;
+  observer.observe('a');
+  await clock.advance(60_000);
+  expect(store.looks).toBeLessThan(65);
 });
 
 it('what the process no longer depends on is left alone, and without a lease nothing runs', async () => {
@@ -178,4 +199,86 @@ it('a doubt about a lease that is not observed does nothing', async () => {
   observer.doubt('a');
   await clock.advance(TTL_MS);
   expect([store.looks, observer.isObserving('a')]).toEqual([0, false]);
+});
+
+it('a lease whose end the observer is told of during a look that began before is forgotten at once', async () => {
+  const { clock, store, observer } = scene();
+  observer.observe('a');
+  await clock.advance(100);
+  const answer = store.holdNextLook();
+  observer.doubt('a');
+  await clock.advance(1);
+  store.leases.delete('a');
+  observer.saw('a', undefined);
+  answer.resolve();
+  await clock.advance(100);
+  expect(store.forgotten).toEqual(['a']);
+});
+
+it('a look that began before the last renewal was seen does not begin the ttl anew', async () => {
+  const { clock, store, observer } = scene();
+  observer.observe('a');
+  await clock.advance(100);
+  const answer = store.holdNextLook();
+  observer.doubt('a');
+  await clock.advance(1);
+  store.put('a', '2');
+  observer.saw('a', { version: '2', ttlMs: TTL_MS });
+  await clock.advance(1);
+  answer.resolve();
+  await clock.advance(TTL_MS + 50);
+  expect(store.leases.has('a')).toBe(false);
+});
+
+it('a lease whose keys cannot be deleted is tried again after growing pauses', async () => {
+  const { clock, store, observer } = scene();
+  let attempts = 0;
+  store.onForget = () => {
+    attempts += 1;
+    return Promise.reject(new Error('not permitted'));
+  };
+  store.leases.clear();
+  observer.observe('a');
+  await clock.advance(60_000);
+  expect(attempts).toBeGreaterThan(10);
+  expect(attempts).toBeLessThan(20);
+  store.onForget = async () => {};
+  await clock.advance(5_050);
+  expect(store.forgotten).toEqual(['a']);
+});
+
+it('a lease whose deletion fails, and one whose deletion has no answer, hold up no other and are not tried twice at a time', async () => {
+  const { clock, store, observer } = scene();
+  store.put('b', '1');
+  observer.observe('a');
+  observer.observe('b');
+  await clock.advance(10);
+  const attempts: LeaseId[] = [];
+  store.onForget = async (lease) => {
+    attempts.push(lease);
+    if (lease === 'a') throw new Error('refused');
+    if (lease === 'b') await new Promise(() => {});
+  };
+  store.leases.clear();
+  observer.doubt('a');
+  observer.doubt('b');
+  await clock.advance(100);
+  store.put('c', '1');
+  observer.observe('c');
+  await clock.advance(2 * TTL_MS);
+  expect(store.forgotten).toEqual(['c']);
+  expect(attempts.filter((lease) => lease === 'b')).toEqual(['b']);
+});
+
+it('a lease that is found gone before its ttl is over loses its keys at once, although their first deletion fails', async () => {
+  const { clock, store, observer } = scene();
+  observer.observe('a');
+  await clock.advance(10);
+  store.onForget = () => Promise.reject(new Error('no answer'));
+  store.leases.delete('a');
+  observer.doubt('a');
+  await clock.advance(30);
+  store.onForget = async () => {};
+  await clock.advance(300);
+  expect(store.forgotten).toEqual(['a']);
 });

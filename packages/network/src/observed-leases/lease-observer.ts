@@ -22,9 +22,21 @@ export interface ObservedStore {
   dependsOn(lease: LeaseId): boolean;
 }
 
-/** The pause after a look that failed, and the shortest one between two looks. */
+/** The pause after a failure, in ms. It doubles with each further failure in a row. */
 const RETRY_MS = 250;
+/** The longest pause after a look that failed. */
+const LONGEST_LOOK_PAUSE_MS = 1_000;
+/** The longest pause after the end of a lease, or the deletion of its keys, that failed. */
+const LONGEST_END_PAUSE_MS = 5_000;
+/** The shortest pause between two looks. */
 const SHORTEST_PAUSE_MS = 20;
+
+/** A lease that the rounds leave out. */
+interface Held {
+  /** Infinity while its end or the deletion of its keys is under way. */
+  readonly untilMs: number;
+  readonly failures: number;
+}
 
 /**
  * Observes the leases that this process depends on, and ends those that have not changed for their
@@ -44,6 +56,8 @@ export class LeaseObserver {
   readonly #leases = new Map<LeaseId, ObservedLease | undefined>();
   /** Those that the next round looks at, although their ttl is not over. */
   readonly #doubted = new Set<LeaseId>();
+  readonly #held = new Map<LeaseId, Held>();
+  #failedLooks = 0;
   #cancel: Cancel | undefined;
   #isLooking = false;
   #isClosed = false;
@@ -70,15 +84,12 @@ export class LeaseObserver {
    */
   saw(lease: LeaseId, sight: Sight | undefined): void {
     if (this.#isClosed) return;
+    if (sight === undefined) return this.doubt(lease);
     const nowMs = this.#clock.monotonic();
     const observed = this.#leases.get(lease);
-    if (sight === undefined) {
-      if (!this.#leases.has(lease)) return;
-      this.#leases.set(lease, undefined);
-      this.#lookIn(0);
-    } else if (observed === undefined) {
+    if (observed === undefined) {
       this.#leases.set(lease, new ObservedLease(sight, nowMs));
-      this.#lookIn(this.#pauseMs());
+      this.#plan();
     } else {
       // The end of the ttl is left to a look, which is newer than what was received.
       observed.see(sight, nowMs);
@@ -98,6 +109,8 @@ export class LeaseObserver {
   /** Ends the observation of a lease whose end another part of the adapter has brought about. */
   drop(lease: LeaseId): void {
     this.#leases.delete(lease);
+    this.#doubted.delete(lease);
+    if (this.#heldUntilMs(lease) < Number.POSITIVE_INFINITY) this.#held.delete(lease);
   }
 
   close(): void {
@@ -112,72 +125,106 @@ export class LeaseObserver {
     this.#cancel = this.#clock.schedule(pauseMs, () => void this.#round());
   }
 
+  /** Looks when the next lease is due. */
+  #plan(): void {
+    if (!this.#isClosed && this.#leases.size > 0) this.#lookIn(this.#pauseMs());
+  }
+
   async #round(): Promise<void> {
     this.#isLooking = true;
-    let pauseMs = RETRY_MS;
     try {
       await this.#lookAtDue();
-      pauseMs = this.#pauseMs();
+      this.#failedLooks = 0;
     } catch {
       // The next round tries again. What was seen before still counts.
+      this.#failedLooks += 1;
     } finally {
       this.#isLooking = false;
     }
-    if (!this.#isClosed && this.#leases.size > 0) this.#lookIn(pauseMs);
+    if (this.#failedLooks === 0) this.#plan();
+    else if (!this.#isClosed) this.#lookIn(retryMs(this.#failedLooks, LONGEST_LOOK_PAUSE_MS));
   }
 
   async #lookAtDue(): Promise<void> {
-    for (const lease of this.#leases.keys()) if (!this.#store.dependsOn(lease)) this.#leases.delete(lease);
+    for (const lease of this.#leases.keys()) if (!this.#store.dependsOn(lease)) this.drop(lease);
     const beganMs = this.#clock.monotonic();
-    const doubted = new Set(this.#doubted);
-    this.#doubted.clear();
-    const isDue = (lease: LeaseId, observed: ObservedLease | undefined): boolean =>
-      observed === undefined || observed.endsAtMs <= beganMs || doubted.has(lease);
-    const due = [...this.#leases].flatMap(([lease, observed]) => (isDue(lease, observed) ? [lease] : []));
+    const due = [...this.#leases.keys()].filter((lease) => this.#dueAtMs(lease) <= beganMs);
     if (due.length === 0) return;
-    const sights = await this.#look(due, doubted);
-    const nowMs = this.#clock.monotonic();
-    await Promise.all(due.map((lease) => this.#judge(lease, sights.get(lease), nowMs)));
+    const sights = await this.#look(due);
+    for (const lease of due) this.#judge(lease, sights.get(lease), beganMs);
   }
 
   /** A failure leaves the doubts to the next round. */
-  async #look(due: readonly LeaseId[], doubted: ReadonlySet<LeaseId>): Promise<ReadonlyMap<LeaseId, Sight>> {
+  async #look(due: readonly LeaseId[]): Promise<ReadonlyMap<LeaseId, Sight>> {
+    const doubted = due.filter((lease) => this.#doubted.delete(lease));
     try {
       return await this.#store.look(due);
     } catch (error) {
-      for (const lease of doubted) this.#doubted.add(lease);
+      for (const lease of doubted) if (this.#leases.has(lease)) this.#doubted.add(lease);
       throw error;
     }
   }
 
-  async #judge(lease: LeaseId, sight: Sight | undefined, nowMs: number): Promise<void> {
+  /** `beganMs`: the time before the look. */
+  #judge(lease: LeaseId, sight: Sight | undefined, beganMs: number): void {
     if (this.#isClosed) return;
-    if (sight === undefined) {
-      await this.#store.forget(lease);
-      this.#leases.delete(lease);
-      return;
-    }
+    if (sight === undefined) return void this.#act(lease, () => this.#forget(lease));
+    const nowMs = this.#clock.monotonic();
     const observed = this.#leases.get(lease);
-    if (observed === undefined) {
-      this.#leases.set(lease, new ObservedLease(sight, nowMs));
-    } else if (observed.see(sight, nowMs)) {
-      await this.#store.end(lease, observed.version);
-      await this.#judgeAgain(lease);
-    }
+    if (observed === undefined) this.#leases.set(lease, new ObservedLease(sight, nowMs));
+    else if (observed.seeLooked(sight, beganMs, nowMs)) void this.#act(lease, () => this.#end(lease, observed.version));
   }
 
-  /** After an end, which also a renewal or another observer may have won. */
-  async #judgeAgain(lease: LeaseId): Promise<void> {
+  /**
+   * Runs beside the rounds, so that a request that fails or is not answered concerns only its own
+   * lease. Never rejects. After a failure, a later round looks at the lease again.
+   */
+  async #act(lease: LeaseId, task: () => Promise<void>): Promise<void> {
+    const failures = (this.#held.get(lease)?.failures ?? 0) + 1;
+    this.#held.set(lease, { untilMs: Number.POSITIVE_INFINITY, failures });
+    try {
+      await task();
+      this.#held.delete(lease);
+    } catch {
+      const untilMs = this.#clock.monotonic() + retryMs(failures, LONGEST_END_PAUSE_MS);
+      this.#held.set(lease, { untilMs, failures });
+      if (this.#leases.has(lease)) this.#doubted.add(lease);
+      else this.drop(lease);
+    }
+    this.#plan();
+  }
+
+  async #forget(lease: LeaseId): Promise<void> {
+    await this.#store.forget(lease);
+    this.drop(lease);
+  }
+
+  /** A renewal or another observer may win. */
+  async #end(lease: LeaseId, version: string): Promise<void> {
+    await this.#store.end(lease, version);
+    const beganMs = this.#clock.monotonic();
     const sight = (await this.#store.look([lease])).get(lease);
-    const nowMs = this.#clock.monotonic();
-    if (sight === undefined) return this.#judge(lease, undefined, nowMs);
-    this.#leases.get(lease)?.see(sight, nowMs);
+    if (this.#isClosed) return;
+    if (sight === undefined) return this.#forget(lease);
+    this.#leases.get(lease)?.seeLooked(sight, beganMs, this.#clock.monotonic());
+  }
+
+  #heldUntilMs(lease: LeaseId): number {
+    return this.#held.get(lease)?.untilMs ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** The monotonic time from which a round looks at the lease. */
+  #dueAtMs(lease: LeaseId): number {
+    const endsAtMs = this.#doubted.has(lease) ? undefined : this.#leases.get(lease)?.endsAtMs;
+    return Math.max(endsAtMs ?? Number.NEGATIVE_INFINITY, this.#heldUntilMs(lease));
   }
 
   #pauseMs(): number {
-    if (this.#doubted.size > 0) return SHORTEST_PAUSE_MS;
-    const nowMs = this.#clock.monotonic();
-    const pauses = [...this.#leases.values()].map((lease) => (lease === undefined ? 0 : lease.endsAtMs - nowMs));
-    return Math.max(Math.min(...pauses), SHORTEST_PAUSE_MS);
+    const dueAtMs = [...this.#leases.keys()].map((lease) => this.#dueAtMs(lease));
+    return Math.max(Math.min(...dueAtMs) - this.#clock.monotonic(), SHORTEST_PAUSE_MS);
   }
+}
+
+function retryMs(failures: number, longestMs: number): number {
+  return Math.min(RETRY_MS * 2 ** (failures - 1), longestMs);
 }

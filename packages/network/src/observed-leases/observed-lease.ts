@@ -48,8 +48,8 @@ export class ObservedLease {
   }
 
   /**
-   * Takes the next sight, which arrived before `atMs`. A changed version begins the time anew. Returns whether
-   * the lease may be ended now.
+   * Takes the next sight, which arrived before `atMs`. A changed version begins the time anew.
+   * Returns whether the lease may be ended now.
    */
   see(sight: Sight, atMs: number): boolean {
     if (sight.version !== this.#sight.version || sight.ttlMs !== this.#sight.ttlMs) {
@@ -57,5 +57,12 @@ export class ObservedLease {
       this.#sinceMs = atMs;
     }
     return atMs >= this.endsAtMs;
+  }
+  /**
+   * The same for a sight from a look that began at `beganMs`. If a version has arrived since, the
+   * look may have been answered before that version was made, so it counts only with that version.
+   */
+  seeLooked(sight: Sight, beganMs: number, atMs: number): boolean {
+    return (this.#sinceMs <= beganMs || sight.version === this.#sight.version) && this.see(sight, atMs);
   }
 }
