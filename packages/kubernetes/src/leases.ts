@@ -20,8 +20,6 @@ import { fields, type Fields } from './objects/json.ts';
 import { microTime, readLease, sightOf, type LeaseObject } from './objects/lease.ts';
 import { identityOf, metadataForChange, nameOf } from './objects/metadata.ts';
 
-/** The rates of two clocks may differ by this part of a ttl. */
-const CLOCK_ERROR = 0.02;
 /** How long a request may take that the store makes for itself, in ms. */
 const BACKGROUND_TIMEOUT_MS = 5_000;
 /** A lease that a call has met is observed for so many of its ttls after the last such call. */
@@ -325,11 +323,13 @@ export class Leases {
     return this.#context.clock.monotonic();
   }
 
-  /** Compares both clocks, because one of them may stop while the machine is suspended. */
+  /**
+   * Whether the whole ttl has passed. Not earlier: the holder relies on the lease until shortly
+   * before. Compares both clocks, because one of them may stop while the machine is suspended.
+   */
   #isLate({ ttlMs, sent }: OwnLease): boolean {
     const now = momentOf(this.#context.clock);
-    const passedMs = Math.max(now.monotonicMs - sent.monotonicMs, now.wallMs - sent.wallMs);
-    return passedMs >= ttlMs * (1 - CLOCK_ERROR);
+    return Math.max(now.monotonicMs - sent.monotonicMs, now.wallMs - sent.wallMs) >= ttlMs;
   }
 }
 
