@@ -24,12 +24,12 @@ import { identityOf, metadataForChange, nameOf } from './objects/metadata.ts';
 const BACKGROUND_TIMEOUT_MS = 5_000;
 /** A lease that a call has met is observed for so many of its ttls after the last such call. */
 const INTEREST_TTLS = 3;
+/** The same for a lease whose ttl is not known yet, in ms. */
+const FIRST_INTEREST_MS = 60_000;
 /** More leases than this are looked at by a list, which is one request. */
 const MAX_SINGLE_READS = 4;
 /** So many leases fit into an answer of the size that the client accepts. */
 const MAX_LISTED = 1_000;
-/** How long a lease is observed whose ttl is not known yet, in ms. */
-const FIRST_INTEREST_MS = 60_000;
 /** A server may apply a request this long after its client has given up, in ms: its own limit. */
 const LATE_CREATION_MS = 60_000;
 
@@ -61,8 +61,8 @@ export interface LeaseContext {
 export class Leases {
   readonly #context: LeaseContext;
   readonly #own = new Map<LeaseId, OwnLease>();
-  /** Until when calls are interested in leases, by the monotonic clock. */
-  readonly #interest = new Map<LeaseId, number>();
+  /** When a call has last met a key of a lease, by the monotonic clock. */
+  readonly #metAtMs = new Map<LeaseId, number>();
   readonly #observer: LeaseObserver;
   readonly #watches: LeaseWatches;
   readonly #abandoned: AbandonedLeases;
@@ -74,7 +74,7 @@ export class Leases {
       look: (leases) => this.#look(leases),
       end: (lease, version) => this.#expire(lease, version),
       forget: (lease) => this.#forget(lease),
-      dependsOn: (lease) => this.#dependsOn(lease),
+      dependsOn: (lease, ttlMs) => this.#dependsOn(lease, ttlMs),
     };
     this.#observer = new LeaseObserver(context.clock, store);
     this.#watches = new LeaseWatches(context, this.#observer);
@@ -154,9 +154,8 @@ export class Leases {
 
   /** A call or a watch has met keys that are bound to these leases, so the process depends on their end. */
   noteMet(leases: Iterable<LeaseId>): void {
-    const untilMs = this.#context.clock.monotonic() + FIRST_INTEREST_MS;
     for (const lease of leases) {
-      this.#interest.set(lease, untilMs);
+      this.#metAtMs.set(lease, this.#nowMs);
       if (!this.#own.has(lease)) this.#observer.observe(lease);
     }
   }
@@ -176,7 +175,7 @@ export class Leases {
   async close(): Promise<void> {
     this.#observer.close();
     this.#watches.close();
-    this.#interest.clear();
+    this.#metAtMs.clear();
     await this.#abandoned.close();
   }
 
@@ -261,9 +260,7 @@ export class Leases {
     return new Map(
       leases.flatMap((lease, index) => {
         const object = found[index];
-        if (object === undefined) return [];
-        this.#interest.set(lease, Math.min(this.#interest.get(lease) ?? 0, this.#nowMs + INTEREST_TTLS * object.ttlMs));
-        return [[lease, sightOf(object)]];
+        return object === undefined ? [] : [[lease, sightOf(object)]];
       }),
     );
   }
@@ -308,14 +305,15 @@ export class Leases {
   async #sweep(lease: LeaseId, options: AttemptOptions): Promise<void> {
     await this.#deleteKeys(lease, options);
     this.#own.delete(lease);
-    this.#interest.delete(lease);
+    this.#metAtMs.delete(lease);
     this.#observer.drop(lease);
   }
 
-  #dependsOn(lease: LeaseId): boolean {
+  #dependsOn(lease: LeaseId, ttlMs: number | undefined): boolean {
     if (this.#own.has(lease) || this.#context.isWatched(lease)) return true;
-    const isMet = (this.#interest.get(lease) ?? 0) > this.#nowMs;
-    if (!isMet) this.#interest.delete(lease);
+    const metAtMs = this.#metAtMs.get(lease) ?? Number.NEGATIVE_INFINITY;
+    const isMet = metAtMs + (ttlMs === undefined ? FIRST_INTEREST_MS : INTEREST_TTLS * ttlMs) > this.#nowMs;
+    if (!isMet) this.#metAtMs.delete(lease);
     return isMet;
   }
 

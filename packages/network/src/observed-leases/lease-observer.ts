@@ -18,8 +18,11 @@ export interface ObservedStore {
   end(lease: LeaseId, version: string): Promise<void>;
   /** The lease is certainly gone. Deletes its keys. Called again if it rejects. */
   forget(lease: LeaseId): Promise<void>;
-  /** Whether the process still depends on the end of the lease. Asked before each look. */
-  dependsOn(lease: LeaseId): boolean;
+  /**
+   * Whether the process still depends on the end of the lease. Asked before each look. `ttlMs`: of
+   * the lease, once it was seen.
+   */
+  dependsOn(lease: LeaseId, ttlMs: number | undefined): boolean;
 }
 
 /** The pause after a failure, in ms. It doubles with each further failure in a row. */
@@ -146,7 +149,7 @@ export class LeaseObserver {
   }
 
   async #lookAtDue(): Promise<void> {
-    for (const lease of this.#leases.keys()) if (!this.#store.dependsOn(lease)) this.drop(lease);
+    for (const [lease, observed] of this.#leases) if (!this.#store.dependsOn(lease, observed?.ttlMs)) this.drop(lease);
     const beganMs = this.#clock.monotonic();
     const due = [...this.#leases.keys()].filter((lease) => this.#dueAtMs(lease) <= beganMs);
     if (due.length === 0) return;
