@@ -6,11 +6,14 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 /** @throws `ExchangeError` of the kind `malformed` if the text is not a JSON object. */
 export function parseObject(json: string): Fields {
+  let value: unknown;
   try {
-    return fields(JSON.parse(json));
-  } catch (cause) {
-    throw malformed(`not a JSON object: ${cause instanceof Error ? cause.message : String(cause)}`);
+    value = JSON.parse(json);
+  } catch {
+    // The parser's message repeats a part of the text, which may be the token of the request.
+    throw malformed('it is not JSON');
   }
+  return fields(value);
 }
 
 export function fields(value: unknown): Fields {

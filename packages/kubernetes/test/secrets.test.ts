@@ -1,0 +1,24 @@
+/** On sockets, with a fake server in this process. No test waits for a time to pass. */
+
+import { inspect } from 'node:util';
+
+import { expect, it } from 'vitest';
+
+import { openKubernetes } from '../src/index.ts';
+import { FakeApiServer } from './fake/api-server.ts';
+
+const KEYS = { apiVersion: 'test.example/v1', kind: 'ConfigMap', plural: 'configmaps' };
+
+it.each([
+  ['that is no JSON', 200, (token: string) => token],
+  ['that is JSON and no object', 200, (token: string) => JSON.stringify(token)],
+  ['that is an error', 400, (token: string) => `authorization: Bearer ${token}`],
+])('an answer %s and repeats the token does not get it into the error', async (_, status, answer) => {
+  await using server = await FakeApiServer.start();
+  const token = server.tokens.admin;
+  await using store = await openKubernetes({ server: server.url, token, keysResource: KEYS });
+  server.intervene = () => ({ status, text: answer(token) });
+  const error: unknown = await store.read('a').catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(Error);
+  expect(inspect(error, { depth: 9 })).not.toContain(token);
+});
