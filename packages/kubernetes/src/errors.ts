@@ -117,6 +117,7 @@ export function openingFailed(error: unknown): unknown {
  * `unknown`.
  */
 export function afterWriting(error: unknown, what: string): unknown {
+  if (error instanceof StoreError) return new StoreError(error.code, 'unknown', error.message, { cause: error });
   if (!(error instanceof ExchangeError)) return error;
   const { code, message } = toStoreError(error, what);
   return new StoreError(error.failure.kind === 'timeout' ? 'TIMEOUT' : code, 'unknown', message, { cause: error });

@@ -3,13 +3,13 @@
  * URL.
  */
 
-import type { OpenRevoker } from '@incumbent/core';
+import type { LeaseId, OpenRevoker } from '@incumbent/core';
 import { invalidSecret } from '@incumbent/core/adapter';
 import { CallTime, optionsIn } from '@incumbent/network';
 
 import { Client } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
-import { toStoreError } from './errors.ts';
+import { afterWriting, toStoreError } from './errors.ts';
 import { KeyObject } from './keys/key-object.ts';
 import { deleteLease } from './leases.ts';
 import { readLeaseId } from './names.ts';
@@ -26,7 +26,7 @@ export const openRevoker: OpenRevoker = async (access) => {
       const time = new CallTime(settings.clock, options, ExchangeError);
       try {
         await deleteLease(client, settings.names, name, undefined, time.left);
-        await keys.change((draft) => ({ result: draft.deleteBoundTo(ticket), needsFresh: false }), time.left);
+        await deleteKeys(keys, ticket, time);
       } catch (error) {
         throw options.signal?.aborted === true && error === options.signal.reason ? error : toStoreError(error, 'revokeLease');
       }
@@ -34,3 +34,12 @@ export const openRevoker: OpenRevoker = async (access) => {
     close: () => client.close(),
   };
 };
+
+/** After the deletion of the lease, so no outcome is less than unknown. */
+async function deleteKeys(keys: KeyObject, lease: LeaseId, time: CallTime): Promise<void> {
+  try {
+    await keys.change((draft) => ({ result: draft.deleteBoundTo(lease), needsFresh: false }), time.left);
+  } catch (error) {
+    throw afterWriting(error, 'revokeLease');
+  }
+}
