@@ -16,23 +16,32 @@ import {
   type Verdict,
 } from '@incumbent/network';
 
-import { ExchangeError } from './client/failure.ts';
-import type { Names } from './names.ts';
+import { ExchangeError, type Right } from './client/failure.ts';
 
 /** Converts whatever a call has thrown to a store error. `what` names the call in the message. */
 export function toStoreError(error: unknown, what: string): StoreError {
   return storeErrorOf(error, `kubernetes ${what}`, (thrown) => (thrown instanceof ExchangeError ? judge(thrown) : UNFORESEEN));
 }
 
-/** What the user lacks for a call, in the words of a Role. */
-export function missingRight(verb: string, resource: 'leases' | 'keys', { namespace, keys }: Names): MissingPermission {
-  const group = resource === 'leases' ? 'coordination.k8s.io' : (keys.apiVersion.split('/').at(-2) ?? '');
-  const plural = resource === 'leases' ? 'leases' : keys.plural;
-  return {
-    right: `${verb} ${plural}`,
-    keys: [],
-    grant: `a Role in the namespace ${namespace} with apiGroups: ["${group}"], resources: ["${plural}"], verbs: ["${verb}"]`,
-  };
+/** What the user lacks for the request that the API server has denied, in the words of a Role. */
+export function deniedRight(error: unknown): MissingPermission {
+  const right = neededBy(error);
+  if (right === undefined) return { right: 'a right', keys: [], grant: 'the Role in the README of @incumbent/kubernetes' };
+  return { right: `${right.verb} ${right.resource}`, keys: [], grant: grantOf(right) };
+}
+
+/** The rule that grants a right. */
+export function grantOf({ verb, group, resource, namespace }: Right): string {
+  if (namespace === undefined) return `a ClusterRole with nonResourceURLs: ["${resource}"], verbs: ["${verb}"]`;
+  return `a Role in the namespace ${namespace} with apiGroups: ["${group}"], resources: ["${resource}"], verbs: ["${verb}"]`;
+}
+
+/** The right that the denied request needs. One call makes several requests, each with its own. */
+function neededBy(error: unknown): Right | undefined {
+  for (let one = error; one instanceof Error; one = one.cause) {
+    if (one instanceof ExchangeError && one.failure.kind === 'status') return one.failure.needs;
+  }
+  return undefined;
 }
 
 function judge({ failure, cause }: ExchangeError): Verdict {

@@ -1,11 +1,11 @@
 /** Opens a store. */
 
 import type { Store } from '@incumbent/core';
-import { CallTime, namingGrant } from '@incumbent/network';
+import { CallTime, withGrant } from '@incumbent/network';
 
 import { Client } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
-import { missingRight, openingFailed, toStoreError } from './errors.ts';
+import { deniedRight, openingFailed, toStoreError } from './errors.ts';
 import { KeyObject } from './keys/key-object.ts';
 import { readOptions, type KubernetesOptions } from './options.ts';
 import { KubernetesStore } from './store.ts';
@@ -29,7 +29,7 @@ export async function openKubernetes(urlOrOptions: string | URL | KubernetesOpti
   const time = new CallTime(settings.clock, { timeoutMs: settings.connectTimeoutMs }, ExchangeError);
   try {
     const keys = new KeyObject(client, settings.clock, settings.names);
-    await namingGrant(firstRead(keys, time), () => missingRight('get', 'keys', settings.names));
+    await firstRead(keys, time);
     return new KubernetesStore(client, keys, settings);
   } catch (error) {
     // The caller does not wait for the connections to close.
@@ -42,6 +42,6 @@ async function firstRead(keys: KeyObject, time: CallTime): Promise<void> {
   try {
     await keys.read(time.left);
   } catch (error) {
-    throw toStoreError(openingFailed(error), 'open');
+    throw withGrant(toStoreError(openingFailed(error), 'open'), () => deniedRight(error));
   }
 }

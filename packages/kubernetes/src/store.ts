@@ -29,12 +29,12 @@ import {
   someOf,
   withoutValue,
 } from '@incumbent/core/adapter';
-import { CallTime, checkSwapSize, checkValueSize, type MissingPermission, revocationOf, storeClosed, withGrant } from '@incumbent/network';
+import { CallTime, checkSwapSize, checkValueSize, revocationOf, storeClosed, withGrant } from '@incumbent/network';
 
 import { capabilities } from './capabilities.ts';
 import type { Client } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
-import { missingRight, toStoreError } from './errors.ts';
+import { deniedRight, toStoreError } from './errors.ts';
 import type { KeyObject } from './keys/key-object.ts';
 import type { Snapshot } from './keys/snapshot.ts';
 import { Leases } from './leases.ts';
@@ -72,7 +72,7 @@ export class KubernetesStore implements Store {
   }
 
   grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
-    return this.#call('grantLease', ['create', 'leases'], options, (time) => {
+    return this.#call('grantLease', options, (time) => {
       checkTime('ttlMs', ttlMs);
       if (ttlMs > MAX_TTL_MS) throw invalidOption('ttlMs', ttlMs, `at most ${MAX_TTL_MS}`);
       return this.#leases.grant(ttlMs, options, time);
@@ -80,15 +80,15 @@ export class KubernetesStore implements Store {
   }
 
   renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
-    return this.#call('renewLease', ['update', 'leases'], options, (time) => this.#leases.renew(lease, options, time));
+    return this.#call('renewLease', options, (time) => this.#leases.renew(lease, options, time));
   }
 
   revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
-    return this.#call('revokeLease', ['delete', 'leases'], options, (time) => this.#leases.revoke(lease, time));
+    return this.#call('revokeLease', options, (time) => this.#leases.revoke(lease, time));
   }
 
   compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
-    return this.#call('compareAndSwap', ['update', 'keys'], options, (time) => {
+    return this.#call('compareAndSwap', options, (time) => {
       checkChanges(changes);
       checkSwapSize(this, changes);
       return compareAndSwap(this.#keys, this.#leases, changes, time);
@@ -96,7 +96,7 @@ export class KubernetesStore implements Store {
   }
 
   enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
-    return this.#call('enqueue', ['update', 'keys'], options, (time) => {
+    return this.#call('enqueue', options, (time) => {
       const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
       checkValueSize(this, value);
       // Copied, because the caller may change its bytes.
@@ -105,7 +105,7 @@ export class KubernetesStore implements Store {
   }
 
   read(key: Key, options: CallOptions = {}): Promise<Entry | undefined> {
-    return this.#call('read', ['get', 'keys'], options, async (time) => {
+    return this.#call('read', options, async (time) => {
       checkPath('key', key);
       const entry = (await this.#keys.read(time.left)).entry(key);
       this.#leases.noteMet(entry?.lease === undefined ? [] : [entry.lease]);
@@ -114,7 +114,7 @@ export class KubernetesStore implements Store {
   }
 
   list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
-    return this.#call('list', ['get', 'keys'], options, async (time) => {
+    return this.#call('list', options, async (time) => {
       checkListing(options);
       checkPath('prefix', prefix);
       const { values = true, before } = options;
@@ -131,18 +131,18 @@ export class KubernetesStore implements Store {
       const entry = snapshot.entry(key);
       return entry === undefined ? [] : [entry];
     };
-    return watchEntries(this.#hub, { entries, state: ([entry]) => entry, missing: () => this.#missing('watch', 'keys') }, options);
+    return watchEntries(this.#hub, { entries, state: ([entry]) => entry, missing: deniedRight }, options);
   }
 
   watchList(prefix: Key, options: WatchOptions = {}): AsyncIterable<readonly Entry[]> {
     checkPath('prefix', prefix);
     const entries = (snapshot: Snapshot): readonly Entry[] => snapshot.under(prefix);
-    return watchEntries(this.#hub, { entries, state: (all) => all, missing: () => this.#missing('watch', 'keys') }, options);
+    return watchEntries(this.#hub, { entries, state: (all) => all, missing: deniedRight }, options);
   }
 
   /** The version of the API server. It reports no clock. */
   inspect(options: CallOptions = {}): Promise<StoreReport> {
-    return this.#call('inspect', ['get', 'keys'], options, async (time) => {
+    return this.#call('inspect', options, async (time) => {
       const { body } = await this.#client.request({ method: 'GET', path: '/version' }, time.left);
       const { gitVersion } = body;
       return { ...(typeof gitVersion === 'string' ? { version: gitVersion.replace(/^v/, '') } : {}), warnings: [] };
@@ -164,12 +164,7 @@ export class KubernetesStore implements Store {
     await this.#client.close();
   }
 
-  async #call<T>(
-    what: string,
-    needs: readonly [verb: string, resource: 'leases' | 'keys'],
-    options: CallOptions,
-    task: (time: CallTime) => Promise<T>,
-  ): Promise<T> {
+  async #call<T>(what: string, options: CallOptions, task: (time: CallTime) => Promise<T>): Promise<T> {
     const call = checkCall(options);
     options.signal?.throwIfAborted();
     if (this.#closing !== undefined) throw storeClosed('kubernetes');
@@ -178,11 +173,7 @@ export class KubernetesStore implements Store {
     } catch (error) {
       if (options.signal?.aborted === true && error === options.signal.reason) throw error;
       if (error instanceof TypeError || error instanceof RangeError) throw error;
-      throw withGrant(toStoreError(error, what), () => this.#missing(...needs));
+      throw withGrant(toStoreError(error, what), () => deniedRight(error));
     }
-  }
-
-  #missing(verb: string, resource: 'leases' | 'keys'): MissingPermission {
-    return missingRight(verb, resource, this.#names);
   }
 }

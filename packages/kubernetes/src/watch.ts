@@ -12,7 +12,7 @@ export interface Watched<T> {
   entries(snapshot: Snapshot): readonly Entry[];
   state(entries: readonly Entry[]): T;
   /** What the user lacks if the server denies the watch. */
-  missing(): MissingPermission;
+  missing(error: unknown): MissingPermission;
 }
 
 export function watchEntries<T>(hub: WatchHub, watched: Watched<T>, options: WatchOptions): AsyncIterable<T> {
@@ -47,6 +47,6 @@ class WatchSubscriber implements Subscriber {
   }
 
   onFailed(error: unknown): void {
-    this.#controller.fail(withGrant(error, () => this.#watched.missing()));
+    this.#controller.fail(withGrant(error, () => this.#watched.missing(error)));
   }
 }

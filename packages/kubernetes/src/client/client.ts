@@ -7,7 +7,7 @@ import { type Attempt, type AttemptOptions, Calls } from '@incumbent/network';
 
 import { readLines, readText } from './body.ts';
 import { Connections, type ConnectionOptions } from './connections.ts';
-import { ExchangeError } from './failure.ts';
+import { ExchangeError, type Right } from './failure.ts';
 import { fields, parseObject, type Fields } from '../objects/json.ts';
 
 /**
@@ -75,9 +75,10 @@ export class Client {
     onOpen: () => void = () => {},
   ): Promise<void> {
     return this.#calls.run(options, async (attempt) => {
-      const message = await this.#send({ method: 'GET', path, query: { ...query, watch: 'true' } }, attempt, () => {});
+      const request = { method: 'GET', path, query: { ...query, watch: 'true' } } as const;
+      const message = await this.#send(request, attempt, () => {});
       const { statusCode: status = 0 } = message;
-      if (status !== 200) throw this.#unexpected(status, await attempt.wait(readText(message)));
+      if (status !== 200) throw this.#unexpected(request, status, await attempt.wait(readText(message)));
       onOpen();
       await attempt.wait(readLines(message, (line) => onEvent(parseObject(line))));
     });
@@ -102,7 +103,7 @@ export class Client {
     const text = await attempt.wait(readText(message));
     if (isSuccess(status)) return { status, body: parseObject(text) };
     if (request.accept?.includes(status) === true && isStatusObject(text)) return { status, body: parseObject(text) };
-    throw this.#unexpected(status, text);
+    throw this.#unexpected(request, status, text);
   }
 
   #send({ method, path, query = {}, body }: Request, attempt: Attempt, onSent: () => void): Promise<IncomingMessage> {
@@ -112,12 +113,25 @@ export class Client {
     return this.#connections.send({ method, path: target, body: text }, attempt, onSent);
   }
 
-  #unexpected(status: number, text: string): ExchangeError {
+  #unexpected(request: Request, status: number, text: string): ExchangeError {
     if (status === 401) this.#connections.forgetCredentials();
     const { reason, message } = statusOf(text);
     const said = withoutSecret(message, this.#connections.secret);
-    return new ExchangeError({ kind: 'status', status, reason }, `${status} ${said.trim().slice(0, 300)}`);
+    return new ExchangeError({ kind: 'status', status, reason, needs: rightFor(request) }, `${status} ${said.trim().slice(0, 300)}`);
   }
+}
+
+const VERBS: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+
+/** The path of the objects of a resource in one namespace, or of one object. */
+const OBJECTS = /^\/apis?(?:\/([^/]+))?\/[^/]+\/namespaces\/([^/]+)\/([^/]+)(\/[^/]+)?$/;
+
+/** The right that a request needs. */
+function rightFor({ method, path, query }: Request): Right {
+  const [, group = '', namespace, resource, name] = OBJECTS.exec(path) ?? [];
+  if (resource === undefined) return { verb: method.toLowerCase(), group: '', resource: path, namespace: undefined };
+  const read = query?.['watch'] === 'true' ? 'watch' : name === undefined ? 'list' : 'get';
+  return { verb: VERBS[method] ?? read, group, resource, namespace };
 }
 
 function isSuccess(status: number): boolean {

@@ -7,7 +7,17 @@ export type Failure =
   | CommonFailure
   /** There was no connection or there were no credentials, so nothing was sent. */
   | { readonly kind: 'notConnected' }
-  /** The response has an unexpected status. */
-  | { readonly kind: 'status'; readonly status: number; readonly reason: string };
+  /** The response has an unexpected status. `needs`: the right without which it is a 403. */
+  | { readonly kind: 'status'; readonly status: number; readonly reason: string; readonly needs?: Right };
+
+/** What the API server checks before it looks at a request, in the words of a Role. */
+export interface Right {
+  readonly verb: string;
+  readonly group: string;
+  /** The plural of a resource, or a path that belongs to none. */
+  readonly resource: string;
+  /** Undefined for a path that belongs to no namespace. */
+  readonly namespace: string | undefined;
+}
 
 export class ExchangeError extends FailedExchange<Failure> {}
