@@ -7,10 +7,10 @@ import { checkPieces, TinyPieces } from '@incumbent/network';
 import { ExchangeError } from './failure.ts';
 
 /**
- * The longest body, and the longest event of a watch. An object of Kubernetes has at most 1.5 MiB,
- * and escapes may double it. A list of leases is asked for in pages.
+ * The longest body, and the longest event of a watch. All keys take up to 1 MB, of which JSON may
+ * write each byte as six: `\u0000`, or `\u003c` for a `<`. A list of leases is limited.
  */
-const MAX_BYTES = 4 * 2 ** 20;
+const MAX_BYTES = 8 * 2 ** 20;
 
 /** Resolves with the text of the body. */
 export async function readText(message: IncomingMessage): Promise<string> {
