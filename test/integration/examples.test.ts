@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import {
+  freePort,
   isStopped,
   makeScratch,
   requireStore,
@@ -111,6 +112,29 @@ it('graceful-deploy: a rolling restart, and never two at work', async () => {
   await using script = await start('graceful-deploy');
   expect(await script.exited).toBe(0);
   expect(script.output).toEqual([expect.stringMatching(/^\d+ orders in \d terms; longest pause \d+ ms$/), 'never two at work']);
+});
+
+it('kubernetes: ready when the store is open, healthy everywhere, and the next pod leads when one stops', async () => {
+  const startPod = async (name: string): Promise<readonly [pod: ScriptProcess, at: string]> => {
+    const port = await freePort();
+    const program = new URL('../../examples/kubernetes/main.ts', import.meta.url);
+    const pod = await spawnScript(program, { args: [url, String(port)], env: { HOSTNAME: name } });
+    return [pod, `http://127.0.0.1:${port}`];
+  };
+  const statusOf = async (at: string): Promise<number> => (await fetch(at)).status;
+  const [first, at] = await startPod('pod-1');
+  await using _first = first;
+  await untilSaid(first, /^sends mails in term 1$/, 'the first leader');
+  const [second, other] = await startPod('pod-2');
+  await using _second = second;
+  const isReady = async (): Promise<boolean> => (await statusOf(`${other}/readyz`).catch(() => 0)) === 200;
+  await until(isReady, { what: 'the other pod is ready', withinMs: WAIT_MS });
+  expect(await Promise.all([`${at}/healthz`, `${other}/healthz`].map(statusOf))).toEqual([200, 200]);
+  first.sigterm();
+  expect(await first.exited).toBe(0);
+  await untilSaid(second, /^sends mails in term 2$/, 'the next leader');
+  second.sigterm();
+  expect(await second.exited).toBe(0);
 });
 
 it.for(['sqlite', 'redis'] as const)(
