@@ -238,8 +238,14 @@ function isWanted({ attempt }: Pending): boolean {
   return !attempt.signal.aborted;
 }
 
-function checkSize(data: Readonly<Record<string, string>>): void {
+/** What counts towards the limit, in bytes: the names and texts of `data`. */
+export function sizeOf(data: Readonly<Record<string, string>>): number {
   let bytes = 0;
   for (const [name, value] of Object.entries(data)) bytes += name.length + Buffer.byteLength(value);
+  return bytes;
+}
+
+function checkSize(data: Readonly<Record<string, string>>): void {
+  const bytes = sizeOf(data);
   if (bytes > MAX_DATA_BYTES) throw tooLarge('kubernetes', `all keys together would take ${bytes} bytes, of ${MAX_DATA_BYTES}`);
 }

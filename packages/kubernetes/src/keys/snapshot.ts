@@ -41,6 +41,11 @@ export class Snapshot {
     return this.#read.count;
   }
 
+  /** The number of keys. */
+  get size(): number {
+    return this.#read.entries.size;
+  }
+
   get(key: Key): StoredEntry | undefined {
     return this.#read.entries.get(key);
   }

@@ -2,7 +2,7 @@
 
 import type { Sight } from '@incumbent/network';
 
-import { fields, malformed, type Fields } from './json.ts';
+import { fields, malformed, textFields, type Fields } from './json.ts';
 import { identityOf, type Identity } from './metadata.ts';
 
 export interface LeaseObject extends Identity {
@@ -15,6 +15,13 @@ export function readLease(object: Fields): LeaseObject {
   const seconds = fields(object['spec'])['leaseDurationSeconds'];
   if (typeof seconds !== 'number' || !(seconds >= 1)) throw malformed('a Lease without leaseDurationSeconds');
   return { ...identityOf(object), ttlMs: seconds * 1_000, object };
+}
+
+/** What a Lease says to people: who holds it, and when that process has renewed it last. */
+export function holderOf(object: Fields): { readonly holder: string; readonly renewedAtMs: number | undefined } {
+  const { holderIdentity = '', renewTime = '' } = textFields(fields(object['spec']));
+  const renewedAtMs = Date.parse(renewTime);
+  return { holder: holderIdentity, renewedAtMs: Number.isNaN(renewedAtMs) ? undefined : renewedAtMs };
 }
 
 export function sightOf({ uid, version, ttlMs }: LeaseObject): Sight {
