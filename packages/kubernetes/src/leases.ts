@@ -16,7 +16,7 @@ import { afterWriting, isNotPermitted, mayBeApplied } from './errors.ts';
 import { LeaseWatches } from './lease-watches.ts';
 import type { KeyObject } from './keys/key-object.ts';
 import { LABEL, leaseIdOf, leasesPath, newLeaseName, readLeaseId, type LeaseName, type Names } from './names.ts';
-import { fields, type Fields } from './objects/json.ts';
+import { fields, optionalFields, type Fields } from './objects/json.ts';
 import { microTime, readLease, sightOf, type LeaseObject } from './objects/lease.ts';
 import { identityOf, metadataForChange, nameOf } from './objects/metadata.ts';
 
@@ -227,7 +227,7 @@ export class Leases {
     const path = `${leasesPath(names)}/${name.name}`;
     for (let known: LeaseObject | undefined = own.object; known !== undefined;) {
       own.renewals += 1;
-      const body = renewed(known.object, microTime(sent.wallMs, own.renewals));
+      const body = renewed(known.object, own.ttlMs, microTime(sent.wallMs, own.renewals));
       const request = { method: 'PUT', path, body, accept: [CONFLICT, ABSENT], renews: true } as const;
       const { status, body: answer } = await client.request(request, time.left);
       if (status < 300) {
@@ -352,6 +352,7 @@ export async function deleteLease(
 }
 
 /** The uid and the resourceVersion in the metadata are both preconditions. */
-function renewed(object: Fields, renewTime: string): Fields {
-  return { ...object, metadata: metadataForChange(object), spec: { ...fields(object['spec']), renewTime } };
+function renewed(object: Fields, ttlMs: number, renewTime: string): Fields {
+  const spec = { ...optionalFields(object['spec']), leaseDurationSeconds: ttlMs / 1_000, renewTime };
+  return { ...object, metadata: metadataForChange(object), spec };
 }

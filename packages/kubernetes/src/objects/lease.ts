@@ -2,19 +2,26 @@
 
 import type { Sight } from '@incumbent/network';
 
-import { fields, malformed, type Fields } from './json.ts';
+import { MAX_TTL_MS } from '../limits.ts';
+import { optionalFields, type Fields } from './json.ts';
 import { identityOf, type Identity } from './metadata.ts';
 
 export interface LeaseObject extends Identity {
+  /** The longest that a lease may have, if the object does not tell. */
   readonly ttlMs: number;
   /** As the server has it. */
   readonly object: Fields;
 }
 
+/**
+ * Somebody may have edited the object by hand and removed its duration. Nobody may end the lease
+ * before the ttl that its holder was granted, so its ttl is then the longest one. The next renewal
+ * writes the duration again.
+ */
 export function readLease(object: Fields): LeaseObject {
-  const seconds = fields(object['spec'])['leaseDurationSeconds'];
-  if (typeof seconds !== 'number' || !(seconds >= 1)) throw malformed('a Lease without leaseDurationSeconds');
-  return { ...identityOf(object), ttlMs: seconds * 1_000, object };
+  const { leaseDurationSeconds: seconds } = optionalFields(object['spec']);
+  const ttlMs = typeof seconds === 'number' && seconds >= 1 ? seconds * 1_000 : MAX_TTL_MS;
+  return { ...identityOf(object), ttlMs, object };
 }
 
 export function sightOf({ uid, version, ttlMs }: LeaseObject): Sight {
