@@ -17,7 +17,7 @@ import {
 } from '@incumbent/network';
 
 import { ExchangeError } from './client/failure.ts';
-import type { Names } from './names.ts';
+import type { Resource } from './names.ts';
 
 /** Converts whatever a call has thrown to a store error. `what` names the call in the message. */
 export function toStoreError(error: unknown, what: string): StoreError {
@@ -25,9 +25,8 @@ export function toStoreError(error: unknown, what: string): StoreError {
 }
 
 /** What the user lacks for a call, in the words of a Role. */
-export function missingRight(verb: string, resource: 'leases' | 'keys', { namespace, keys }: Names): MissingPermission {
-  const group = resource === 'leases' ? 'coordination.k8s.io' : (keys.apiVersion.split('/').at(-2) ?? '');
-  const plural = resource === 'leases' ? 'leases' : keys.plural;
+export function missingRight(verb: string, { apiVersion, plural }: Resource, namespace: string): MissingPermission {
+  const group = apiVersion.split('/').at(-2) ?? '';
   return {
     right: `${verb} ${plural}`,
     keys: [],

@@ -29,7 +29,7 @@ export async function openKubernetes(urlOrOptions: string | URL | KubernetesOpti
   const time = new CallTime(settings.clock, { timeoutMs: settings.connectTimeoutMs }, ExchangeError);
   try {
     const keys = new KeyObject(client, settings.clock, settings.names);
-    await namingGrant(firstRead(keys, time), () => missingRight('get', 'keys', settings.names));
+    await namingGrant(firstRead(keys, time), () => missingRight('get', settings.names.keys, settings.names.namespace));
     return new KubernetesStore(client, keys, settings);
   } catch (error) {
     // The caller does not wait for the connections to close.
