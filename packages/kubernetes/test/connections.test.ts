@@ -42,3 +42,16 @@ it('a call that waits for the others of its store ends by its own timeout, and w
   await store.close();
   expect((await closed).every(({ status }) => status === 'rejected')).toBe(true);
 });
+
+it('a connection on which the server has rejected the credentials is not used again, and neither are the idle ones', async () => {
+  await using server = await FakeApiServer.start();
+  await using store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS });
+  const at = momentOf(systemClock);
+  await Promise.all([store.grantLease(60_000, { at }), store.grantLease(60_000, { at })]);
+  const before = server.connections;
+  server.intervene = () => ({ status: 401, text: 'the certificate has expired' });
+  await expect(store.read('a')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  server.intervene = () => undefined;
+  await Promise.all([store.read('a'), store.grantLease(60_000, { at })]);
+  expect(server.connections).toBe(before + 2);
+});

@@ -89,9 +89,13 @@ export class Connections {
     return this.#secret;
   }
 
-  /** Forgets the credentials, because the server has rejected them. */
+  /**
+   * Forgets the credentials, because the server has rejected them. A client certificate belongs to
+   * its connection, so no connection of now is used for another request.
+   */
   forgetCredentials(): void {
     this.#credentials = undefined;
+    this.#agent.forget();
   }
 
   /** Closes the connections, and ends the attempts to connect that are under way. */
@@ -136,6 +140,8 @@ class DialingAgent extends Agent {
   readonly #options: ConnectionOptions;
   readonly #credentials: () => Promise<Credentials>;
   readonly #open = new Set<Socket>();
+  /** Those that a request may use after the present one. */
+  #reusable = new WeakSet<Duplex>();
   readonly #closing = new AbortController();
 
   constructor(options: ConnectionOptions, credentials: () => Promise<Credentials>) {
@@ -149,6 +155,7 @@ class DialingAgent extends Agent {
     this.#dial().then(
       (socket) => {
         this.#open.add(socket);
+        this.#reusable.add(socket);
         socket.once('close', () => this.#open.delete(socket));
         if (this.#closing.signal.aborted) socket.destroy();
         done(null, socket);
@@ -156,6 +163,18 @@ class DialingAgent extends Agent {
       // The caller ignores the socket of a failed attempt.
       (error: unknown) => done(error instanceof Error ? error : new Error(String(error)), new Socket()),
     );
+  }
+
+  /** Node calls it after a request, and destroys the socket if it returns false. */
+  override keepSocketAlive(socket: Duplex): boolean {
+    const keeps: unknown = super.keepSocketAlive(socket);
+    return keeps === true && this.#reusable.has(socket);
+  }
+
+  /** Closes the idle connections now, and the others after their requests. */
+  forget(): void {
+    this.#reusable = new WeakSet();
+    for (const idle of Object.values(this.freeSockets)) for (const socket of idle ?? []) socket.destroy();
   }
 
   async #dial(): Promise<Socket> {
