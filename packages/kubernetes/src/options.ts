@@ -39,7 +39,7 @@ export interface KubernetesOptions {
   readonly server?: string;
   /** The bearer token for `server`. */
   readonly token?: string;
-  /** Certificates for `server`. */
+  /** Certificates for `server`, which must begin with `https:`. */
   readonly tls?: TlsOptions;
   /** The namespace of Kubernetes. Default: that of the context or of the pod, or `default`. */
   readonly namespace?: string;
@@ -126,7 +126,7 @@ async function accessBy(options: KubernetesOptions): Promise<Access> {
   for (const [name, value] of Object.entries({ context, kubeconfig }))
     if (value !== undefined && (typeof value !== 'string' || value === '' || server !== undefined))
       throw invalidText(name, value, 'text, and absent beside server');
-  if (server !== undefined) return givenAccess(serverOf(server), checkToken(token), checkedTls(tls));
+  if (server !== undefined) return accessTo(serverOf(server), token, tls);
   if (context !== undefined || kubeconfig !== undefined) return kubeconfigAccess({ file: kubeconfig, context });
   const access = await podAccess();
   if (access === undefined)
@@ -134,9 +134,15 @@ async function accessBy(options: KubernetesOptions): Promise<Access> {
   return access;
 }
 
+function accessTo(server: URL, token: unknown, tls: TlsOptions | undefined): Access {
+  if (server.protocol === 'http:' && tls !== undefined)
+    throw invalidSecret('tls', tls, 'absent, because the URL of the server begins with http:');
+  return givenAccess(server, checkToken(token), checkedTls(tls));
+}
+
 function serverOf(server: unknown): URL {
   const url = typeof server === 'string' && URL.canParse(server) ? new URL(server) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '')
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username + url.password + url.search + url.hash !== '')
     throw invalidSecret('server', server, 'https://host:port', typeof server === 'string' ? showUrl(server) : undefined);
   return url;
 }

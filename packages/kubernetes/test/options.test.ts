@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest';
+
+import { openKubernetes, type KubernetesOptions } from '../src/index.ts';
+
+it.each<readonly [string, KubernetesOptions]>([
+  ['certificates for a server without TLS, which would not use them,', { server: 'http://127.0.0.1:1', tls: {} }],
+  ['a password in the URL of the server, which would not be sent,', { server: 'https://:secret@127.0.0.1:1' }],
+  ['a fragment in the URL of the server', { server: 'https://127.0.0.1:1/#secret' }],
+])('%s is refused, and the error has no secret', async (_, options) => {
+  const error: unknown = await openKubernetes({ ...options, token: 'secret' }).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ code: 'INVALID_OPTION' });
+  expect(String(error)).not.toContain('secret');
+});
