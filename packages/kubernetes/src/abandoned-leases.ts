@@ -5,10 +5,12 @@
 
 import type { Clock } from '@incumbent/core';
 import { Backoff, endQuietly, sleep, systemRandom } from '@incumbent/core/adapter';
-import type { AttemptOptions } from '@incumbent/network';
+import { CallTime } from '@incumbent/network';
+
+import { ExchangeError } from './client/failure.ts';
 
 /** Deletes one lease. Resolves with whether it is certainly gone, for ever. */
-export type EndLease = (options: AttemptOptions) => Promise<boolean>;
+export type EndLease = (time: CallTime) => Promise<boolean>;
 
 /** The first and the longest pause between two attempts, in ms. */
 const FIRST_PAUSE_MS = 100;
@@ -24,6 +26,8 @@ export class AbandonedLeases {
   readonly #clock: Clock;
   /** By the names of the leases. */
   readonly #pending = new Map<string, EndLease>();
+  /** How to end the leases of {@link during}. */
+  readonly #underWay = new Set<EndLease>();
   readonly #closed = new AbortController();
 
   constructor(clock: Clock) {
@@ -37,10 +41,24 @@ export class AbandonedLeases {
     void this.#endInTime(name, end);
   }
 
+  /**
+   * Settles as `task` does, which makes or ends a lease. If the store closes before, `close` calls
+   * `end`.
+   */
+  async during<T>(end: EndLease, task: () => Promise<T>): Promise<T> {
+    this.#underWay.add(end);
+    try {
+      return await task();
+    } finally {
+      this.#underWay.delete(end);
+    }
+  }
+
   /** Tries once more to end all, within a short time. */
   async close(): Promise<void> {
     endQuietly(this.#closed);
-    await Promise.allSettled([...this.#pending.values()].map((end) => end({ timeoutMs: CLOSE_MS })));
+    const time = new CallTime(this.#clock, { timeoutMs: CLOSE_MS }, ExchangeError);
+    await Promise.allSettled([...this.#pending.values(), ...this.#underWay].map((end) => end(time)));
     this.#pending.clear();
   }
 
@@ -58,7 +76,7 @@ export class AbandonedLeases {
 
   async #tryToEnd(end: EndLease): Promise<boolean> {
     try {
-      return await end({ timeoutMs: ATTEMPT_MS, signal: this.#closed.signal, background: true });
+      return await end(new CallTime(this.#clock, { timeoutMs: ATTEMPT_MS, signal: this.#closed.signal, background: true }, ExchangeError));
     } catch {
       // The server may be out of reach for a while.
       return false;

@@ -120,13 +120,14 @@ export class Leases {
     if (name === undefined) return;
     const own = this.#own.get(lease);
     if (own !== undefined) own.isOver = true;
+    const end = async (within: CallTime): Promise<boolean> => {
+      await this.#end(name, within);
+      return true;
+    };
     try {
-      await this.#end(name, () => time.left);
+      await this.#abandoned.during(end, () => this.#end(name, time));
     } catch (error) {
-      this.#abandoned.add(name.name, async (options) => {
-        await this.#end(name, () => options);
-        return true;
-      });
+      this.#abandoned.add(name.name, end);
       throw error;
     }
   }
@@ -186,17 +187,19 @@ export class Leases {
   /** If the server may create the object although this rejects, the object is deleted later. */
   async #create(body: Fields, time: CallTime): Promise<Response> {
     const { client, clock, names } = this.#context;
+    const name = { name: nameOf(body), uid: undefined };
     let isSent = false;
+    let lateAtMs = Number.POSITIVE_INFINITY;
+    const end = async (within: CallTime): Promise<boolean> => {
+      const isDeleted = await deleteLease(client, names, name, undefined, within.left);
+      return isDeleted || clock.monotonic() >= lateAtMs;
+    };
     try {
-      return await client.request({ method: 'POST', path: leasesPath(names), body }, time.left, () => (isSent = true));
+      const request = { method: 'POST', path: leasesPath(names), body } as const;
+      return await this.#abandoned.during(end, () => client.request(request, time.left, () => (isSent = true)));
     } catch (error) {
-      const lateAtMs = clock.monotonic() + LATE_CREATION_MS;
-      const name = { name: nameOf(body), uid: undefined };
-      if (isSent && mayBeApplied(error))
-        this.#abandoned.add(name.name, async (options) => {
-          const isDeleted = await deleteLease(client, names, name, undefined, options);
-          return isDeleted || clock.monotonic() >= lateAtMs;
-        });
+      lateAtMs = clock.monotonic() + LATE_CREATION_MS;
+      if (isSent && mayBeApplied(error)) this.#abandoned.add(name.name, end);
       throw error;
     }
   }
@@ -206,13 +209,13 @@ export class Leases {
    * the first request arrives. Another process may bind a key to the lease in between, so the keys
    * are checked once more.
    */
-  async #end(name: LeaseName, left: () => AttemptOptions): Promise<void> {
+  async #end(name: LeaseName, time: CallTime): Promise<void> {
     const { client, names } = this.#context;
     const lease = leaseIdOf(name);
-    await this.#deleteKeys(lease, left());
+    await this.#deleteKeys(lease, time.left);
     try {
-      await deleteLease(client, names, name, undefined, left());
-      await this.#sweep(lease, left());
+      await deleteLease(client, names, name, undefined, time.left);
+      await this.#sweep(lease, time.left);
     } catch (error) {
       throw afterWriting(error, 'revocation');
     }

@@ -73,3 +73,37 @@ it('the keys of a revoked lease are gone with the first request, although its an
   await expect(store.revokeLease(lease.id)).rejects.toMatchObject({ outcome: 'unknown' });
   expect(await store.list('q')).toEqual([]);
 });
+
+it('a store that closes ends the lease whose grant is under way', async () => {
+  await using server = await FakeApiServer.start();
+  const store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS });
+  let isGranted = false;
+  server.intervene = (request) => {
+    if (!isGrant(request)) return undefined;
+    server.apply(request);
+    isGranted = true;
+    return 'silent';
+  };
+  const grant = store.grantLease(60_000, { at: momentOf(systemClock), timeoutMs: 600_000 }).catch((error: unknown) => error);
+  await until(() => isGranted, { what: 'the server grants the lease' });
+  await store.close();
+  expect(await grant).toMatchObject({ code: 'STORE_CLOSED', outcome: 'unknown' });
+  expect(await leasesOf(server)).toBe(0);
+});
+
+it('a store that closes ends the lease whose revocation is under way', async () => {
+  await using server = await FakeApiServer.start();
+  const store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS });
+  const lease = await store.grantLease(60_000, { at: momentOf(systemClock) });
+  let isAsked = false;
+  server.intervene = ({ method }) => {
+    if (isAsked || method !== 'DELETE') return undefined;
+    isAsked = true;
+    return 'silent';
+  };
+  const revocation = store.revokeLease(lease.id, { timeoutMs: 600_000 }).catch((error: unknown) => error);
+  await until(() => isAsked, { what: 'the server is asked to delete the lease' });
+  await store.close();
+  expect(await revocation).toMatchObject({ code: 'STORE_CLOSED', outcome: 'unknown' });
+  expect(await leasesOf(server)).toBe(0);
+});
