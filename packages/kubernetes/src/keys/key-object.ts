@@ -68,8 +68,8 @@ export class KeyObject {
       maxReads: Number.MAX_SAFE_INTEGER,
       maxRequests: MAX_READS_UNDER_WAY,
       isOfOneRead: () => false,
-      send: async ({ requests, options, markSent }) => {
-        const snapshot = await this.#get(options, markSent);
+      send: async ({ requests, options, unwanted, markSent }) => {
+        const snapshot = await this.#get({ ...options, signal: unwanted }, markSent);
         return requests.map(() => snapshot);
       },
     });

@@ -10,6 +10,11 @@ export interface ReadBatch<Request> {
   readonly requests: readonly Request[];
   /** For the request: the longest time of its reads. Each read keeps the process alive itself. */
   readonly options: AttemptOptions;
+  /**
+   * Aborts when all reads have ended. An adapter that limits the requests under way has to end the
+   * request then, because later reads wait for it.
+   */
+  readonly unwanted: AbortSignal;
   /** Says that a server may have the request from now on. */
   markSent(): void;
 }
@@ -89,17 +94,25 @@ export class ReadBatcher<Request, Answer> {
     const markSent = (): void => {
       for (const { attempt } of reads) attempt.sent = true;
     };
+    const unwanted = new AbortController();
+    const onEnd = (): void => {
+      if (!reads.some(isWanted)) unwanted.abort(new Error('all reads of the request have ended'));
+    };
+    for (const { attempt } of reads) attempt.signal.addEventListener('abort', onEnd, { once: true });
     try {
       const requests = reads.map(({ request }) => request);
-      const answers = await this.#options.send({ requests, options: { timeoutMs, background: true }, markSent });
+      const options = { timeoutMs, background: true };
+      const answers = await this.#options.send({ requests, options, unwanted: unwanted.signal, markSent });
       for (const [index, { answer }] of reads.entries()) {
         const one = answers[index];
         if (one === undefined) throw new Error(`the answer lacks ${reads.length - answers.length} of ${reads.length} parts`);
         answer.resolve(one);
       }
     } catch (error) {
-      if (reads.length > 1 && this.#options.isOfOneRead(error)) return this.#sendEach(reads);
+      if (reads.length > 1 && this.#options.isOfOneRead(error)) return await this.#sendEach(reads);
       for (const { answer } of reads) answer.reject(error);
+    } finally {
+      for (const { attempt } of reads) attempt.signal.removeEventListener('abort', onEnd);
     }
   }
 
