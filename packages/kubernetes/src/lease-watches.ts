@@ -5,6 +5,7 @@ import { endQuietly, sleep, systemRandom } from '@incumbent/core/adapter';
 import { type LeaseObserver, RetryGate } from '@incumbent/network';
 
 import type { Client } from './client/client.ts';
+import { isNotPermitted } from './errors.ts';
 import { LABEL, leaseIdOf, leasesPath, readLeaseId, type Names } from './names.ts';
 import { fields, type Fields } from './objects/json.ts';
 import { readLease, sightOf } from './objects/lease.ts';
@@ -63,16 +64,20 @@ export class LeaseWatches {
     for (;;) {
       for (const lease of only === undefined ? [...leases] : [only]) if (!this.#observer.isObserving(lease)) leases.delete(lease);
       if (signal.aborted || (only === undefined ? leases.size === 0 : !leases.has(only))) return;
-      await this.#watchOnce(selector, () => {
+      const isPermitted = await this.#watchOnce(selector, () => {
         for (const lease of only === undefined ? leases : [only]) this.#observer.doubt(lease);
       });
-      // Also after a watch that ended too early.
-      if (this.#gate.leftMs > 0) await sleep(this.#context.clock, this.#gate.leftMs, signal);
+      // Also after a watch that ended too early. Somebody may grant the right later.
+      const pauseMs = isPermitted ? this.#gate.leftMs : this.#context.watchMs;
+      if (pauseMs > 0) await sleep(this.#context.clock, pauseMs, signal);
     }
   }
 
-  /** Never rejects: without a watch, the observer looks by itself, but less often. */
-  async #watchOnce(selector: Readonly<Record<string, string>>, onOpen: () => void): Promise<void> {
+  /**
+   * Resolves with whether the user may watch leases. Never rejects: without a watch, the observer
+   * looks by itself, but less often.
+   */
+  async #watchOnce(selector: Readonly<Record<string, string>>, onOpen: () => void): Promise<boolean> {
     const { client, clock, names, watchMs } = this.#context;
     const beganMs = clock.monotonic();
     // Without a resourceVersion, the watch begins with what there is, perhaps a little late. It does
@@ -83,8 +88,10 @@ export class LeaseWatches {
       await client.watch(leasesPath(names), query, options, (event) => this.#onEvent(event), onOpen);
       if (clock.monotonic() - beganMs < watchMs / 2) this.#gate.hold();
       else this.#gate.reset();
-    } catch {
+      return true;
+    } catch (error) {
       this.#gate.hold();
+      return !isNotPermitted(error);
     }
   }
 
