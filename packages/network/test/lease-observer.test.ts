@@ -282,3 +282,22 @@ it('a lease that is found gone before its ttl is over loses its keys at once, al
   await clock.advance(300);
   expect(store.forgotten).toEqual(['a']);
 });
+
+it('many leases that are renewed are looked at together, whenever each of them was first seen', async () => {
+  const { clock, store, observer } = scene();
+  const leases = Array.from({ length: 100 }, (_, index) => `lease-${index}`);
+  store.wanted.clear();
+  for (const lease of leases) {
+    store.put(lease, '1');
+    observer.observe(lease);
+    await clock.advance(TTL_MS / 100);
+  }
+  const before = store.looks;
+  for (let renewal = 2; renewal <= 60; renewal += 1) {
+    for (const lease of leases) store.put(lease, String(renewal));
+    await clock.advance(TTL_MS / 3);
+  }
+  expect(store.leases.size).toBe(101);
+  // In 20 ttls.
+  expect(store.looks - before).toBeLessThan(20 * 8);
+});

@@ -33,6 +33,12 @@ const LONGEST_LOOK_PAUSE_MS = 1_000;
 const LONGEST_END_PAUSE_MS = 5_000;
 /** The shortest pause between two looks. */
 const SHORTEST_PAUSE_MS = 20;
+/**
+ * A look includes the leases of which at most this part of the ttl is left. Live leases have been
+ * renewed by then, so all their ttls begin anew at this look, and the next look is one for all of
+ * them. An adapter can read many leases by one request.
+ */
+const EARLY_PART = 1 / 4;
 
 /** A lease that the rounds leave out. */
 interface Held {
@@ -151,8 +157,11 @@ export class LeaseObserver {
   async #lookAtDue(): Promise<void> {
     for (const [lease, observed] of this.#leases) if (!this.#store.dependsOn(lease, observed?.ttlMs)) this.drop(lease);
     const beganMs = this.#clock.monotonic();
-    const due = [...this.#leases.keys()].filter((lease) => this.#dueAtMs(lease) <= beganMs);
-    if (due.length === 0) return;
+    if (![...this.#leases.keys()].some((lease) => this.#dueAtMs(lease) <= beganMs)) return;
+    const due = [...this.#leases].flatMap(([lease, observed]) => {
+      const earlyMs = observed === undefined || this.#held.has(lease) ? 0 : observed.ttlMs * EARLY_PART;
+      return this.#dueAtMs(lease) - earlyMs <= beganMs ? [lease] : [];
+    });
     const sights = await this.#look(due);
     for (const lease of due) this.#judge(lease, sights.get(lease), beganMs);
   }
