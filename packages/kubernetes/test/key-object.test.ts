@@ -78,3 +78,16 @@ it('a lease that a list lacks is looked at by itself, and keeps its keys', async
   await until(() => server.requests.slice(before).some((request) => request.path === path), { what: 'a look at that lease' });
   expect(await other.list('q')).toHaveLength(8);
 });
+
+it('keys of an object that somebody else has filled can still be deleted', async () => {
+  await using server = await FakeApiServer.start();
+  await using store = await openKubernetes(addressOf(server));
+  const lease = await store.grantLease(60_000, { at });
+  await store.enqueue('q', 'a', new Uint8Array(1), lease.id);
+  const path = '/apis/test.example/v1/namespaces/default/configmaps/incumbent';
+  const object = fields((await server.call('GET', path)).body);
+  const data = { ...fields(object['data']), other: 'x'.repeat(1_010_000) };
+  expect((await server.call('PUT', path, { ...object, data })).status).toBe(200);
+  await store.revokeLease(lease.id);
+  expect(await store.list('q')).toEqual([]);
+});

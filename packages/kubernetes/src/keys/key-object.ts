@@ -178,7 +178,7 @@ export class KeyObject {
   /** Undefined if another process has changed the object meanwhile. Nothing was applied then. */
   async #write(base: Snapshot, draft: Draft, batch: readonly Pending[], options: AttemptOptions): Promise<Snapshot | undefined> {
     const data = draft.data();
-    checkSize(data);
+    checkSize(data, base.data);
     this.#latest = undefined;
     // A call may end while the request waits for a connection. The request goes on for the other
     // calls, and applies the changes of that call too.
@@ -246,8 +246,15 @@ function isWanted({ attempt }: Pending): boolean {
   return !attempt.signal.aborted;
 }
 
-function checkSize(data: Readonly<Record<string, string>>): void {
+function sizeOf(data: Readonly<Record<string, string>>): number {
   let bytes = 0;
   for (const [name, value] of Object.entries(data)) bytes += name.length + Buffer.byteLength(value);
-  if (bytes > MAX_DATA_BYTES) throw tooLarge('kubernetes', `all keys together would take ${bytes} bytes, of ${MAX_DATA_BYTES}`);
+  return bytes;
+}
+
+/** A change that makes the object smaller is never too large: somebody else may have filled it. */
+function checkSize(data: Readonly<Record<string, string>>, before: Readonly<Record<string, string>>): void {
+  const bytes = sizeOf(data);
+  if (bytes > MAX_DATA_BYTES && bytes > sizeOf(before))
+    throw tooLarge('kubernetes', `all keys together would take ${bytes} bytes, of ${MAX_DATA_BYTES}`);
 }
