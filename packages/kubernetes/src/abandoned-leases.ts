@@ -1,6 +1,7 @@
 /**
  * Leases that nobody uses and that may exist: one whose grant was never acknowledged, or whose
- * revocation failed. The API server ends none by itself, so the store goes on trying to delete them.
+ * revocation failed. The API server ends no lease by itself, so the store keeps trying to delete
+ * them.
  */
 
 import type { Clock } from '@incumbent/core';
@@ -17,7 +18,7 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 5_000;
 /** How long one attempt may take, in ms. */
 const ATTEMPT_MS = 5_000;
-/** After this time, in ms, an operator has to delete the lease, or a process that meets its keys. */
+/** After this time, in ms, the store leaves the lease to observers and operators. */
 const GIVE_UP_MS = 600_000;
 /** How long {@link AbandonedLeases.close} takes at most, in ms. */
 const CLOSE_MS = 500;

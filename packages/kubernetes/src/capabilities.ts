@@ -11,14 +11,15 @@ const EXPIRY_SLACK_MS = 1_500;
 const RECONNECTS_WITHIN_MS = 100;
 
 export const capabilities: StoreCapabilities = {
-  // Reads without a resourceVersion are linearizable, and a change names the version that it replaces.
+  // Reads without a resourceVersion are linearizable, and a change names the version that it
+  // replaces.
   linearizable: true,
   // The swap that checks the revision of the term key writes the next number.
   termSource: 'counter',
   minTtlMs: MIN_TTL_MS,
   maxTtlMs: MAX_TTL_MS,
-  // By an observer who has seen the last renewal. One who looks for the first time begins a new ttl, so
-  // a lease that nobody observed ends this long after somebody has begun to.
+  // By an observer that has seen the last renewal. An observer that sees the lease for the first
+  // time begins a new ttl, so a lease that nobody observed ends this long after that first look.
   expiresWithinMs: (ttlMs) => Math.ceil(ttlMs / 1_000) * 1_000 + EXPIRY_SLACK_MS,
   reconnectsWithinMs: RECONNECTS_WITHIN_MS,
   assignableLease: true,

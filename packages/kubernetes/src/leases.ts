@@ -103,7 +103,7 @@ export class Leases {
     const own = this.#own.get(lease);
     const name = readLeaseId(lease);
     if (own === undefined || name === undefined) throw leaseGone('kubernetes', lease);
-    // An observer may be about to end a lease that is this old, and may not see this renewal in time.
+    // An observer may be about to end a lease that is this old.
     if (own.isOver || this.#isLate(own)) await this.#giveUp(lease, time);
     const sent = momentOf(this.#context.clock);
     const object = await this.#putRenewal(name, own, sent, time);

@@ -38,7 +38,10 @@ export interface NewEntry {
   readonly lease: LeaseId;
 }
 
-/** Writes the key if it is absent. Otherwise resolves with the entry that is there, which must have the same lease. */
+/**
+ * Writes the key if it is absent. Otherwise resolves with the existing entry, which must have the
+ * same lease.
+ */
 export async function enqueue(keys: KeyObject, leases: Leases, { key, value, lease }: NewEntry, time: CallTime): Promise<Entry> {
   checkName(key);
   await checkAlive(leases, [lease], time);
@@ -110,7 +113,10 @@ class LeaseIsEnding extends Error {
   }
 }
 
-/** Settles as the change does. If a lease is ending meanwhile, it is certainly gone before this rejects. */
+/**
+ * Settles as the change does. If a lease is ending meanwhile, ends it first, so that it is certainly
+ * gone when this rejects.
+ */
 async function unlessEnding<T>(leases: Leases, change: Promise<T>, time: CallTime): Promise<T> {
   try {
     return await change;

@@ -56,8 +56,8 @@ export class WatchHub {
   /** Of the run under way, which ends with its last subscriber. */
   #ended: AbortController | undefined;
   /**
-   * A version from which the server cannot watch any more. The object may keep its version for hours,
-   * and the server forgets versions after minutes.
+   * A version from which the server cannot watch any more. The object may keep its version for
+   * hours, and the server forgets versions after minutes.
    */
   #expired: string | undefined;
   /** Ends the watch under way, with the reason why. */
@@ -69,7 +69,10 @@ export class WatchHub {
     this.#gate = new RetryGate(options.clock, systemRandom);
   }
 
-  /** Reports states until the returned function is called. The first one is no older than this call. */
+  /**
+   * Reports states until the returned function is called. The first state is no older than this
+   * call.
+   */
   subscribe(subscriber: Subscriber): () => void {
     if (this.#isClosed) {
       subscriber.onFailed(storeClosed('kubernetes'));
@@ -137,7 +140,7 @@ export class WatchHub {
     // A later state may have arrived meanwhile.
     const newest = this.#latest === undefined || snapshot.isAtLeast(this.#latest) ? snapshot : this.#latest;
     if (!all && newest === this.#latest) {
-      // The others have been shown this state, for example by another newcomer's part in the same read.
+      // The others have been shown this state, for example because another newcomer shared the read.
       for (const subscriber of present) this.#show(subscriber, newest);
       return;
     }
@@ -148,7 +151,8 @@ export class WatchHub {
   async #watchOnce(signal: AbortSignal): Promise<void> {
     const { client, clock, names, watchMs } = this.#options;
     const known = this.#latest?.identity?.version;
-    // Without a version, the watch begins with the object as it is, perhaps as it was a little before.
+    // Without a version, the watch begins with the present object, or with the object as it was
+    // shortly before.
     const version = known === this.#expired ? undefined : known;
     const query = {
       fieldSelector: `metadata.name=${keysName(names)}`,

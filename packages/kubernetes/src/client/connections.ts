@@ -59,9 +59,9 @@ export class Connections {
   }
 
   /**
-   * Sends the request at most once. Sets `attempt.sent` and calls `onSent` when it may have been sent. Resolves
-   * with the head of the response. Rejects with an `ExchangeError`, or with the reason of the
-   * attempt's signal. The request ends when that signal aborts.
+   * Sends the request at most once. Sets `attempt.sent` and calls `onSent` when it may have been
+   * sent. Resolves with the head of the response. Rejects with an `ExchangeError`, or with the
+   * reason of the attempt's signal. The request ends when that signal aborts.
    */
   async send({ method, path, body = '' }: HttpRequest, attempt: Attempt, onSent: () => void): Promise<IncomingMessage> {
     const { headers } = await attempt.wait(this.#current());

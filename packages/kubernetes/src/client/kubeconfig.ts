@@ -1,7 +1,7 @@
 /**
  * A context of a kubeconfig, read by `@kubernetes/client-node`: certificates, tokens, exec plug-ins
- * and OpenID Connect. Loaded only when a context is used, because the package is large: see decision
- * record 0066.
+ * and OpenID Connect. The package is loaded only when a context is used, because it is large: see
+ * decision record 0066.
  */
 
 import type { RequestOptions } from 'node:https';

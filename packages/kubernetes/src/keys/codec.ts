@@ -25,12 +25,12 @@ export const MAX_DATA_NAME = 253;
 const WRITE: Readonly<Record<string, string>> = { '/': '__', '~': '_t', _: '_u' };
 const READ: Readonly<Record<string, string>> = { __: '/', _t: '~', _u: '_' };
 
-/** `elections/a/leader` as `elections__a__leader`. No key has a name that begins with `_count` or `_epoch`. */
+/** `elections/a/leader` as `elections__a__leader`. No key becomes `_count` or `_epoch`. */
 export function dataName(key: Key): string {
   return key.replaceAll(/[/~_]/g, (character) => WRITE[character] ?? '');
 }
 
-/** Undefined for a name that is none of a key. */
+/** Undefined for a name that no key has. */
 function keyOf(name: string): Key | undefined {
   if (/_(?![_tu])/.test(name.replaceAll(/_[_tu]/g, ''))) return undefined;
   return name.replaceAll(/_[_tu]/g, (escape) => READ[escape] ?? '');

@@ -22,10 +22,13 @@ interface Applied<T> {
   readonly needsFresh: boolean;
 }
 
-/** Applies one call's changes to a draft, or finds that they cannot be. May be called again with another draft. */
+/**
+ * Applies the changes of one call to a draft, unless the draft does not allow them. May be called
+ * again with another draft.
+ */
 export type Change<T> = (draft: Draft) => Applied<T>;
 
-/** The first and the longest pause after another process has changed the object at the same time, in ms. */
+/** The first and the longest pause after another process has changed the object meanwhile, in ms. */
 const FIRST_PAUSE_MS = 4;
 const LONGEST_PAUSE_MS = 250;
 
@@ -53,7 +56,7 @@ export class KeyObject {
   readonly #reads: ReadBatcher<undefined, Snapshot>;
   readonly #pending: Pending[] = [];
   #isRunning = false;
-  /** The latest state that is known. Undefined while a change is under way, and after one that failed. */
+  /** The latest known state. Undefined while a change is under way, and after a failed change. */
   #latest: Snapshot | undefined;
   /** The furthest that the object was ever seen. */
   #furthest: Progress | undefined;
@@ -147,7 +150,8 @@ export class KeyObject {
     let isFresh = false;
     for (;;) {
       if (snapshot === undefined) {
-        // Counts as sent, although it changes nothing: the outcome of a call is never less than true.
+        // The read counts as sent, although it changes nothing: a call that times out during the
+        // read is then `unknown`.
         snapshot = await this.#get(options, () => markAll(batch, true));
         isFresh = true;
       }

@@ -45,8 +45,8 @@ export class Snapshot {
   }
 
   /**
-   * Identifies the counter of `count`. An object that is made from a backup of another one continues
-   * its counter. Undefined if the object does not exist.
+   * Identifies the counter of `count`. An object that is made from a backup of another object
+   * continues the counter of that object. Undefined if the object does not exist.
    */
   get counter(): string | undefined {
     return this.epoch === '' ? this.identity?.uid : this.epoch;

@@ -21,8 +21,8 @@ export function nameOf(object: Fields): string {
 
 /**
  * The metadata for a change of the object. Both the uid and the version remain as preconditions. In
- * `managedFields`, the server keeps a name for each key, which doubles the size of an object of many
- * keys and takes a part of the server's own limit. An empty entry removes them.
+ * `managedFields`, the server keeps a name for each key. These names double the size of an object
+ * of many keys and take a part of the server's own limit. An empty entry removes them.
  */
 export function metadataForChange(object: Fields): Fields {
   return { ...fields(object['metadata']), managedFields: [{}] };

@@ -40,7 +40,7 @@ const SHORTEST_PAUSE_MS = 20;
  */
 const EARLY_PART = 1 / 4;
 
-/** A lease that the rounds leave out. */
+/** A lease that the rounds leave out for a while. */
 interface Held {
   /** Infinity while its end or the deletion of its keys is under way. */
   readonly untilMs: number;
@@ -55,8 +55,8 @@ interface Held {
  * The adapter tells what it sees by {@link saw}, for example from a watch. The observer itself
  * looks when it begins to observe a lease, and when a ttl is over.
  *
- * An observer begins a new ttl for a lease that it sees for the first time. After a crash, a lease
- * so ends one ttl after somebody has begun to look, not one ttl after the crash.
+ * An observer begins a new ttl for a lease that it sees for the first time. After a crash of all
+ * processes, a lease therefore ends one ttl after the first look, not one ttl after the crash.
  */
 export class LeaseObserver {
   readonly #clock: Clock;
