@@ -7,10 +7,8 @@ import { begun } from '../time.ts';
 import { NAME, type Arena, type TestMember } from './arena.ts';
 import { electionCasesOf } from './define.ts';
 
-const define = electionCasesOf('succession');
-
-/** The order holds while nobody loses a lease and joins again. */
-const CALM = { calm: true };
+/** Calm: the order holds while nobody loses a lease and joins again. */
+const define = electionCasesOf('succession', true);
 
 /** Lets all join in the given order while the first one leads. Then each leads in turn. */
 async function orderOf(arena: Arena, ids: readonly string[], successionOf: (id: string) => Succession): Promise<readonly string[]> {
@@ -36,59 +34,43 @@ async function orderOf(arena: Arena, ids: readonly string[], successionOf: (id: 
 }
 
 export const successionCases: readonly StoreCase[] = [
-  define(
-    'by priority: the highest first, among equals who joined first',
-    async (arena) => {
-      const priorities = new Map([
-        ['a', 1],
-        ['b', 9],
-        ['c', -3],
-        ['d', 9],
-      ]);
-      const order = await orderOf(arena, ['a', 'b', 'c', 'd'], (id) => byPriority(priorities.get(id) ?? 100));
-      assert.deepEqual(order, ['b', 'd', 'a', 'c']);
-    },
-    CALM,
-  ),
+  define('by priority: the highest first, among equals who joined first', async (arena) => {
+    const priorities = new Map([
+      ['a', 1],
+      ['b', 9],
+      ['c', -3],
+      ['d', 9],
+    ]);
+    const order = await orderOf(arena, ['a', 'b', 'c', 'd'], (id) => byPriority(priorities.get(id) ?? 100));
+    assert.deepEqual(order, ['b', 'd', 'a', 'c']);
+  }),
 
-  define(
-    'by version: the newest first, among equals who joined first',
-    async (arena) => {
-      const versions = new Map([
-        ['a', '1.9.0'],
-        ['b', '1.10.0'],
-        ['c', '1.10.0-rc.1'],
-        ['d', '1.10.0+5'],
-      ]);
-      const order = await orderOf(arena, ['a', 'b', 'c', 'd'], (id) => byVersion(versions.get(id) ?? '9.0.0', 'newest'));
-      assert.deepEqual(order, ['b', 'd', 'c', 'a']);
-    },
-    CALM,
-  ),
+  define('by version: the newest first, among equals who joined first', async (arena) => {
+    const versions = new Map([
+      ['a', '1.9.0'],
+      ['b', '1.10.0'],
+      ['c', '1.10.0-rc.1'],
+      ['d', '1.10.0+5'],
+    ]);
+    const order = await orderOf(arena, ['a', 'b', 'c', 'd'], (id) => byVersion(versions.get(id) ?? '9.0.0', 'newest'));
+    assert.deepEqual(order, ['b', 'd', 'c', 'a']);
+  }),
 
-  define(
-    'by member id: in the order of the comparison',
-    async (arena) => {
-      const reversed = byMemberId('reversed', (a, b) => (a < b ? 1 : Number(a !== b) * -1));
-      assert.deepEqual(await orderOf(arena, ['b', 'c', 'a'], () => reversed), ['c', 'b', 'a']);
-    },
-    CALM,
-  ),
+  define('by member id: in the order of the comparison', async (arena) => {
+    const reversed = byMemberId('reversed', (a, b) => (a < b ? 1 : Number(a !== b) * -1));
+    assert.deepEqual(await orderOf(arena, ['b', 'c', 'a'], () => reversed), ['c', 'b', 'a']);
+  }),
 
-  define(
-    'by rendezvous: the same order whoever joined first',
-    async (arena) => {
-      const order = await orderOf(arena, ['a', 'b', 'c'], () => rendezvous());
-      const { rank } = rendezvous();
-      const weights = ['a', 'b', 'c'].toSorted((x, y) => (weightOf(x) > weightOf(y) ? -1 : 1));
-      assert.deepEqual(order, weights);
+  define('by rendezvous: the same order whoever joined first', async (arena) => {
+    const order = await orderOf(arena, ['a', 'b', 'c'], () => rendezvous());
+    const { rank } = rendezvous();
+    const weights = ['a', 'b', 'c'].toSorted((x, y) => (weightOf(x) > weightOf(y) ? -1 : 1));
+    assert.deepEqual(order, weights);
 
-      function weightOf(memberId: string): string {
-        return rank({ election: NAME, memberId });
-      }
-    },
-    CALM,
-  ),
+    function weightOf(memberId: string): string {
+      return rank({ election: NAME, memberId });
+    }
+  }),
 
   define('a leader that is not the preferred one hands over, where the succession rebalances', async (arena) => {
     const options = { rebalanceEveryMs: 100 };
