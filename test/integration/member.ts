@@ -12,7 +12,8 @@ import { emitTelemetry, tellWhileLeading } from './leading.ts';
 
 const [url = 'memory:', memberId = 'm', ttlMs = '5000', election = 'controller', stopMs = '20', reaper = ''] = process.argv.slice(2);
 
-const store = await openStore(url);
+// On a busy machine, the servers of a check may answer late at first.
+const store = await openStore(url, { waitMs: 10_000 });
 const member = new Member(store, { memberId, ttlMs: Number(ttlMs), reaper: reaper === 'reaper' });
 // A check may send the signal twice. The second one must not kill the process while it closes.
 let stopping: Promise<void> | undefined;
