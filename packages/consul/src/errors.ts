@@ -5,16 +5,7 @@
 
 import type { StoreErrorCode } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
-import {
-  errorCode,
-  isDistrust,
-  judgeCommon,
-  judgeSocket,
-  type MissingPermission,
-  storeErrorOf,
-  type Verdict,
-  verdictsOf,
-} from '@incumbent/network';
+import { judgeHttp, type MissingPermission, storeErrorOf, type Verdict, verdictsOf } from '@incumbent/network';
 
 import { ExchangeError } from './client/failure.ts';
 import type { Namespace } from './namespace.ts';
@@ -53,21 +44,7 @@ export const missingForChecks: MissingPermission = {
 };
 
 function judge({ failure, cause }: ExchangeError): Verdict {
-  switch (failure.kind) {
-    case 'notConnected':
-      return judgeSocket(cause);
-    case 'status':
-      return judgeStatus(failure.status, failure.text);
-    case 'cut':
-      // In TLS 1.3, a client learns only after its first request that its certificate was rejected.
-      // The agent does not read the request.
-      if (isDistrust(cause)) return ['UNAUTHENTICATED', 'refused'];
-      // Node's parser: the response is not HTTP.
-      if (errorCode(cause).startsWith('HPE_')) return ['UNSUPPORTED', 'unknown'];
-      return judgeCommon(failure);
-    default:
-      return judgeCommon(failure);
-  }
+  return failure.kind === 'status' ? judgeStatus(failure.status, failure.text) : judgeHttp(failure, cause);
 }
 
 function judgeStatus(status: number, text: string): Verdict {

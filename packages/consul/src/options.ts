@@ -13,7 +13,7 @@ import {
   type TlsOptions,
 } from '@incumbent/network';
 
-import type { Connect } from './client/dialer.ts';
+import type { Connect } from './client/connections.ts';
 
 /**
  * What ends a session that nobody renews. With `check`, a check of the agent ends it within its

@@ -5,16 +5,7 @@
 
 import type { LeaseId } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
-import {
-  errorCode,
-  isDistrust,
-  judgeCommon,
-  judgeSocket,
-  type MissingPermission,
-  storeErrorOf,
-  UNFORESEEN,
-  type Verdict,
-} from '@incumbent/network';
+import { judgeHttp, type MissingPermission, storeErrorOf, UNFORESEEN, type Verdict } from '@incumbent/network';
 
 import { ExchangeError, type Right } from './client/failure.ts';
 
@@ -45,20 +36,7 @@ function neededBy(error: unknown): Right | undefined {
 }
 
 function judge({ failure, cause }: ExchangeError): Verdict {
-  switch (failure.kind) {
-    case 'notConnected':
-      return judgeSocket(cause);
-    case 'status':
-      return judgeStatus(failure.status, failure.reason);
-    case 'cut':
-      // In TLS 1.3, a client learns only after its first request that its certificate was rejected.
-      if (isDistrust(cause)) return ['UNAUTHENTICATED', 'refused'];
-      // Node's parser: the response is not HTTP.
-      if (errorCode(cause).startsWith('HPE_')) return ['UNSUPPORTED', 'unknown'];
-      return judgeCommon(failure);
-    default:
-      return judgeCommon(failure);
-  }
+  return failure.kind === 'status' ? judgeStatus(failure.status, failure.reason) : judgeHttp(failure, cause);
 }
 
 /** `reason` is the API's own. Empty if a gateway answers, or a server that is still starting. */

@@ -4,11 +4,10 @@ import { checkCall, Semaphore, withoutSecret } from '@incumbent/core/adapter';
 import { type Attempt, type AttemptOptions, Calls } from '@incumbent/network';
 
 import type { OnItem } from './body.ts';
-import { Connections, type HttpResponse } from './connections.ts';
-import type { DialOptions } from './dialer.ts';
+import { type ConnectionOptions, Connections, type HttpResponse } from './connections.ts';
 import { ExchangeError } from './failure.ts';
 
-export interface ClientOptions extends DialOptions {
+export interface ClientOptions extends ConnectionOptions {
   readonly token: string | undefined;
   /** Query parameters of every request: the datacenter, and Consul's own namespace. */
   readonly scope: Readonly<Record<string, string>>;

@@ -1,20 +1,28 @@
-/**
- * The HTTP connections to an agent. Each request has a connection to itself, which is kept for the
- * next request. Node's HTTP client never sends a request twice, and reports when a request gets its
- * connection: before that, nothing was sent.
- */
+/** The HTTP connections to an agent. */
 
-import { Agent, request as httpRequest, type ClientRequest, type ClientRequestArgs, type IncomingMessage } from 'node:http';
-import { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 
 import type { Clock } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
-import { type Attempt, endpointName } from '@incumbent/network';
+import { type Attempt, dial, type Endpoint, endpointName, HttpAgent, withoutPacket } from '@incumbent/network';
 
 import { BodyReaders, type OnItem } from './body.ts';
-import { Dialer, type DialOptions } from './dialer.ts';
 import { ExchangeError } from './failure.ts';
+
+/**
+ * Opens a socket to the agent. The store destroys a socket that is returned after the signal has
+ * aborted.
+ */
+export type Connect = (endpoint: Endpoint, signal: AbortSignal) => Promise<Socket>;
+
+export interface ConnectionOptions {
+  readonly endpoint: Endpoint;
+  readonly connect: Connect;
+  /** How long opening a connection may take, in ms. */
+  readonly connectTimeoutMs: number;
+  readonly clock: Clock;
+}
 
 export interface HttpRequest {
   readonly method: string;
@@ -33,22 +41,15 @@ export interface HttpResponse {
   header(name: string): string | undefined;
 }
 
-/** How long {@link Connections.close} waits for the sockets to close. */
-const CLOSE_MS = 1_000;
-
-/** An idle connection is closed after this time, before a firewall on the way forgets it. */
-const IDLE_MS = 30_000;
-
 export class Connections {
-  readonly #clock: Clock;
   readonly #host: string;
-  readonly #agent: DialingAgent;
+  readonly #agent: HttpAgent;
   readonly #bodies = new BodyReaders();
 
-  constructor(options: DialOptions) {
-    this.#clock = options.clock;
-    this.#host = endpointName(options.endpoint);
-    this.#agent = new DialingAgent(new Dialer(options));
+  constructor({ endpoint, connect, connectTimeoutMs, clock }: ConnectionOptions) {
+    this.#host = endpointName(endpoint);
+    const open = (signal: AbortSignal): Promise<Socket> => dial(connect, endpoint, signal);
+    this.#agent = new HttpAgent({ open, connectTimeoutMs, clock, ErrorType: ExchangeError });
   }
 
   /**
@@ -90,58 +91,7 @@ export class Connections {
   }
 
   /** Closes the connections, and ends the attempts to connect that are under way. */
-  async close(): Promise<void> {
-    const over = Promise.withResolvers<void>();
-    const cancel = this.#clock.schedule(CLOSE_MS, over.resolve);
-    await Promise.race([this.#agent.close(), over.promise]);
-    cancel();
+  close(): Promise<void> {
+    return this.#agent.close();
   }
-}
-
-type OnConnected = (error: Error | null, socket: Duplex) => void;
-
-/** An HTTP agent of Node whose connections a dialer opens. */
-class DialingAgent extends Agent {
-  readonly #dialer: Dialer;
-  readonly #open = new Set<Socket>();
-  #closed = false;
-
-  constructor(dialer: Dialer) {
-    // Node closes only idle connections by this timeout. It emits an event for a connection in use.
-    super({ keepAlive: true, timeout: IDLE_MS });
-    this.#dialer = dialer;
-  }
-
-  override createConnection(_: ClientRequestArgs, done: OnConnected = () => {}): undefined {
-    this.#dialer.dial().then(
-      (socket) => {
-        this.#open.add(socket);
-        socket.once('close', () => this.#open.delete(socket));
-        if (this.#closed) socket.destroy();
-        done(null, socket);
-      },
-      // The caller ignores the socket of a failed attempt.
-      (error: unknown) => done(error instanceof Error ? error : new Error(String(error)), new Socket()),
-    );
-  }
-
-  /** Resolves when all connections have closed. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#dialer.close();
-    const ends = [...this.#open].map((socket) => new Promise((resolve) => void socket.once('close', resolve)));
-    // Node's agent may not know a connection yet that has just been opened.
-    for (const socket of this.#open) socket.destroy();
-    this.destroy();
-    await Promise.all(ends);
-  }
-}
-
-/**
- * Node's parser attaches the bytes that it cannot read to its error, and a response may repeat the
- * request's token.
- */
-function withoutPacket(error: unknown): unknown {
-  if (error instanceof Error) Reflect.deleteProperty(error, 'rawPacket');
-  return error;
 }

@@ -1,15 +1,10 @@
 /** How an exchange with an agent failed. `errors.ts` says what a failure means for a call. */
 
-import { type CommonFailure, FailedExchange } from '@incumbent/network';
+import { FailedExchange, type HttpFailure } from '@incumbent/network';
 
 export type Failure =
-  /**
-   * `cut` includes a response that is not HTTP. `malformed` is a response with an expected status
-   * whose content cannot be read.
-   */
-  | CommonFailure
-  /** There was no connection, so nothing was sent. */
-  | { readonly kind: 'notConnected' }
+  /** `malformed` is a response with an expected status whose content cannot be read. */
+  | HttpFailure
   /** The response has an unexpected status. */
   | { readonly kind: 'status'; readonly status: number; readonly text: string };
 

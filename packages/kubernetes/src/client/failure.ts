@@ -1,12 +1,13 @@
 /** How an exchange with an API server failed. `errors.ts` says what a failure means for a call. */
 
-import { type CommonFailure, FailedExchange } from '@incumbent/network';
+import { FailedExchange, type HttpFailure } from '@incumbent/network';
 
 export type Failure =
-  /** `cut` includes a response that is not HTTP. `malformed` is one whose content cannot be read. */
-  | CommonFailure
-  /** There was no connection or there were no credentials, so nothing was sent. */
-  | { readonly kind: 'notConnected' }
+  /**
+   * `malformed` is a response whose content cannot be read. `notConnected` includes that there were
+   * no credentials.
+   */
+  | HttpFailure
   /** The response has an unexpected status. `needs`: the right without which it is a 403. */
   | { readonly kind: 'status'; readonly status: number; readonly reason: string; readonly needs?: Right };
 

@@ -4,7 +4,7 @@ import type { Change, Key, LeaseId, StoreCapabilities } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 
 import type { CommonFailure } from '../calls/exchange-error.ts';
-import { describeError, type Verdict } from './verdict.ts';
+import { describeError, errorCode, isDistrust, judgeSocket, type Verdict } from './verdict.ts';
 
 /** The verdict on an error that nobody foresaw: it may have come at any moment of the call. */
 export const UNFORESEEN: Verdict = ['STORE_FAILED', 'unknown'];
@@ -36,6 +36,26 @@ export function judgeCommon(failure: CommonFailure): Verdict {
     default:
       return failure satisfies never;
   }
+}
+
+/** The failures of a request over HTTP that got no response. */
+export type HttpFailure =
+  /** `cut` includes a response that is not HTTP. */
+  | CommonFailure
+  /** There was no connection, so nothing was sent. */
+  | { readonly kind: 'notConnected' };
+
+/** The verdict on a request over HTTP. `cause` is the error of Node's HTTP client. */
+export function judgeHttp(failure: HttpFailure, cause: unknown): Verdict {
+  if (failure.kind === 'notConnected') return judgeSocket(cause);
+  if (failure.kind === 'cut') {
+    // In TLS 1.3, a client learns only after its first request that its certificate was rejected.
+    // The server does not read the request.
+    if (isDistrust(cause)) return ['UNAUTHENTICATED', 'refused'];
+    // Node's parser: the response is not HTTP.
+    if (errorCode(cause).startsWith('HPE_')) return ['UNSUPPORTED', 'unknown'];
+  }
+  return judgeCommon(failure);
 }
 
 /**
