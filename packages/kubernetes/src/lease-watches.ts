@@ -8,7 +8,7 @@ import type { Client } from './client/client.ts';
 import { isNotPermitted } from './errors.ts';
 import { LABEL, leaseIdOf, leasesPath, readLeaseId, type Names } from './names.ts';
 import { fields, type Fields } from './objects/json.ts';
-import { readLease, sightOf } from './objects/lease.ts';
+import { readLease, viewOf } from './objects/lease.ts';
 import { nameOf } from './objects/metadata.ts';
 
 interface LeaseWatchContext {
@@ -65,7 +65,7 @@ export class LeaseWatches {
       for (const lease of only === undefined ? [...leases] : [only]) if (!this.#observer.isObserving(lease)) leases.delete(lease);
       if (signal.aborted || (only === undefined ? leases.size === 0 : !leases.has(only))) return;
       const isPermitted = await this.#watchOnce(selector, () => {
-        for (const lease of only === undefined ? leases : [only]) this.#observer.doubt(lease);
+        for (const lease of only === undefined ? leases : [only]) this.#observer.recheck(lease);
       });
       // Also after a watch that ended too early. Somebody may grant the right later.
       const pauseMs = isPermitted ? this.#gate.leftMs : this.#context.watchMs;
@@ -101,6 +101,6 @@ export class LeaseWatches {
     const object = fields(event['object']);
     const lease = readLease(object);
     const id = leaseIdOf({ name: nameOf(object), uid: lease.uid });
-    if (this.#observer.isObserving(id)) this.#observer.saw(id, type === 'DELETED' ? undefined : sightOf(lease));
+    if (this.#observer.isObserving(id)) this.#observer.saw(id, type === 'DELETED' ? undefined : viewOf(lease));
   }
 }

@@ -8,7 +8,7 @@ import { hostname } from 'node:os';
 
 import type { Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal } from '@incumbent/core';
 import { momentOf } from '@incumbent/core/adapter';
-import { type AttemptOptions, type CallTime, leaseGone, LeaseObserver, type ObservedStore, type Sight } from '@incumbent/network';
+import { type AttemptOptions, type CallTime, leaseGone, LeaseObserver, type ObservedStore, type LeaseView } from '@incumbent/network';
 
 import { AbandonedLeases } from './abandoned-leases.ts';
 import type { Client, Response } from './client/client.ts';
@@ -17,7 +17,7 @@ import { LeaseWatches } from './lease-watches.ts';
 import type { KeyObject } from './keys/key-object.ts';
 import { LABEL, leaseIdOf, leasesPath, newLeaseName, readLeaseId, type LeaseName, type Names } from './names.ts';
 import { fields, optionalFields, type Fields } from './objects/json.ts';
-import { microTime, readLease, sightOf, type LeaseObject } from './objects/lease.ts';
+import { microTime, readLease, viewOf, type LeaseObject } from './objects/lease.ts';
 import { identityOf, metadataForChange, nameOf } from './objects/metadata.ts';
 
 /** How long a request may take that the store makes for itself, in ms. */
@@ -95,7 +95,7 @@ export class Leases {
     const object = readLease(response.body);
     const id = leaseIdOf({ name: nameOf(response.body), uid: object.uid });
     this.#own.set(id, { ttlMs, object, sent, renewals: 0, isOver: false });
-    this.#observer.saw(id, sightOf(object));
+    this.#observer.saw(id, viewOf(object));
     return { id, ttlMs, validFrom: at };
   }
 
@@ -104,13 +104,13 @@ export class Leases {
     const name = readLeaseId(lease);
     if (own === undefined || name === undefined) throw leaseGone('kubernetes', lease);
     // An observer may be about to end a lease that is this old.
-    if (own.isOver || this.#isLate(own)) await this.#giveUp(lease, time);
+    if (own.isOver || this.#isLate(own)) await this.#endAndReport(lease, time);
     const sent = momentOf(this.#context.clock);
     const object = await this.#putRenewal(name, own, sent, time);
-    if (object === undefined || own.isOver) await this.#giveUp(lease, time);
+    if (object === undefined || own.isOver) await this.#endAndReport(lease, time);
     else {
       if (sent.monotonicMs > own.sent.monotonicMs) own.sent = sent;
-      this.#observer.saw(lease, sightOf(object));
+      this.#observer.saw(lease, viewOf(object));
     }
     return { ttlMs: own.ttlMs, validFrom: at };
   }
@@ -149,7 +149,7 @@ export class Leases {
    */
   async exists(lease: LeaseId, time: CallTime): Promise<boolean> {
     if ((await this.#read(lease, time.left)) !== undefined) return true;
-    await this.#sweep(lease, time.left);
+    await this.#removeEnded(lease, time.left);
     return false;
   }
 
@@ -215,7 +215,7 @@ export class Leases {
     await this.#deleteKeys(lease, time.left);
     try {
       await deleteLease(client, names, name, undefined, time.left);
-      await this.#sweep(lease, time.left);
+      await this.#removeEnded(lease, time.left);
     } catch (error) {
       throw afterWriting(error, 'revocation');
     }
@@ -241,7 +241,7 @@ export class Leases {
   }
 
   /** Ends the lease, so that it is certainly gone, and reports that. */
-  async #giveUp(lease: LeaseId, time: CallTime): Promise<never> {
+  async #endAndReport(lease: LeaseId, time: CallTime): Promise<never> {
     await this.revoke(lease, time);
     throw leaseGone('kubernetes', lease);
   }
@@ -257,13 +257,13 @@ export class Leases {
     return found?.uid === name.uid ? found : undefined;
   }
 
-  async #look(leases: readonly LeaseId[]): Promise<ReadonlyMap<LeaseId, Sight>> {
+  async #look(leases: readonly LeaseId[]): Promise<ReadonlyMap<LeaseId, LeaseView>> {
     const listed = leases.length > MAX_SINGLE_READS ? await this.#list() : undefined;
     const found = await Promise.all(leases.map(async (lease) => listed?.get(lease) ?? this.#read(lease, this.#background)));
     return new Map(
       leases.flatMap((lease, index) => {
         const object = found[index];
-        return object === undefined ? [] : [[lease, sightOf(object)]];
+        return object === undefined ? [] : [[lease, viewOf(object)]];
       }),
     );
   }
@@ -297,7 +297,7 @@ export class Leases {
     const own = this.#own.get(lease);
     // Before the keys disappear, so that nothing is bound to the lease any more.
     if (own !== undefined) own.isOver = true;
-    await this.#sweep(lease, this.#background);
+    await this.#removeEnded(lease, this.#background);
   }
 
   async #deleteKeys(lease: LeaseId, options: AttemptOptions): Promise<void> {
@@ -305,7 +305,7 @@ export class Leases {
   }
 
   /** Deletes the keys of a lease that is certainly gone. */
-  async #sweep(lease: LeaseId, options: AttemptOptions): Promise<void> {
+  async #removeEnded(lease: LeaseId, options: AttemptOptions): Promise<void> {
     await this.#deleteKeys(lease, options);
     this.#own.delete(lease);
     this.#metAtMs.delete(lease);

@@ -63,7 +63,7 @@ export {
 } from './errors/store-errors.ts';
 export { describeError, errorCode, isDistrust, judgeSocket, type Verdict } from './errors/verdict.ts';
 export { LeaseObserver, type ObservedStore } from './observed-leases/lease-observer.ts';
-export { ObservedLease, type Sight } from './observed-leases/observed-lease.ts';
+export { ObservedLease, type LeaseView } from './observed-leases/observed-lease.ts';
 export { accessOf, optionsIn, plainTls } from './options/access.ts';
 export { revocationOf } from './options/revocation.ts';
 export {

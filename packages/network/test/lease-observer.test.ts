@@ -2,13 +2,13 @@ import type { LeaseId } from '@incumbent/core';
 import { ManualClock } from '@incumbent/memory';
 import { expect, it } from 'vitest';
 
-import { LeaseObserver, ObservedLease, type ObservedStore, type Sight } from '@incumbent/network';
+import { LeaseObserver, ObservedLease, type ObservedStore, type LeaseView } from '@incumbent/network';
 
 const TTL_MS = 1_000;
 
 /** A store that ends no leases: each is an object with a version. */
 class FakeStore implements ObservedStore {
-  readonly leases = new Map<LeaseId, Sight>();
+  readonly leases = new Map<LeaseId, LeaseView>();
   readonly forgotten: LeaseId[] = [];
   readonly wanted = new Set<LeaseId>();
   looks = 0;
@@ -30,13 +30,13 @@ class FakeStore implements ObservedStore {
     this.wanted.add(lease);
   }
 
-  async look(leases: readonly LeaseId[]): Promise<ReadonlyMap<LeaseId, Sight>> {
+  async look(leases: readonly LeaseId[]): Promise<ReadonlyMap<LeaseId, LeaseView>> {
     this.looks += 1;
     if (this.fails) throw new Error('no answer');
-    const [sights, answer] = [new Map([...this.leases].filter(([lease]) => leases.includes(lease))), this.#answer];
+    const [views, answer] = [new Map([...this.leases].filter(([lease]) => leases.includes(lease))), this.#answer];
     this.#answer = undefined;
     await answer;
-    return sights;
+    return views;
   }
 
   async end(lease: LeaseId, version: string): Promise<void> {
@@ -170,33 +170,33 @@ it('closed, it looks no more', async () => {
   expect([store.looks, store.leases.has('a')]).toEqual([0, true]);
 });
 
-it('a lease in doubt is looked at, and its ttl goes on', async () => {
+it('a lease to recheck is looked at, and its ttl goes on', async () => {
   const { clock, store, observer } = scene();
   observer.observe('a');
   await clock.advance(TTL_MS - 100);
-  observer.doubt('a');
+  observer.recheck('a');
   await clock.advance(50);
   expect([store.looks, store.leases.has('a')]).toEqual([2, true]);
   await clock.advance(100);
   expect([store.leases.has('a'), store.forgotten]).toEqual([false, ['a']]);
 });
 
-it('a lease in doubt that is gone loses its keys at once, although the first look fails', async () => {
+it('a lease to recheck that is gone loses its keys at once, although the first look fails', async () => {
   const { clock, store, observer } = scene();
   observer.observe('a');
   await clock.advance(100);
   store.leases.delete('a');
   store.fails = true;
-  observer.doubt('a');
+  observer.recheck('a');
   await clock.advance(100);
   store.fails = false;
   await clock.advance(300);
   expect(store.forgotten).toEqual(['a']);
 });
 
-it('a doubt about a lease that is not observed does nothing', async () => {
+it('a recheck of a lease that is not observed does nothing', async () => {
   const { clock, store, observer } = scene();
-  observer.doubt('a');
+  observer.recheck('a');
   await clock.advance(TTL_MS);
   expect([store.looks, observer.isObserving('a')]).toEqual([0, false]);
 });
@@ -206,7 +206,7 @@ it('a lease whose end the observer is told of during a look that began before is
   observer.observe('a');
   await clock.advance(100);
   const answer = store.holdNextLook();
-  observer.doubt('a');
+  observer.recheck('a');
   await clock.advance(1);
   store.leases.delete('a');
   observer.saw('a', undefined);
@@ -220,7 +220,7 @@ it('a look that began before the last renewal was seen does not begin the ttl an
   observer.observe('a');
   await clock.advance(100);
   const answer = store.holdNextLook();
-  observer.doubt('a');
+  observer.recheck('a');
   await clock.advance(1);
   store.put('a', '2');
   observer.saw('a', { version: '2', ttlMs: TTL_MS });
@@ -260,8 +260,8 @@ it('a lease whose deletion fails, and one whose deletion has no answer, hold up 
     if (lease === 'b') await new Promise(() => {});
   };
   store.leases.clear();
-  observer.doubt('a');
-  observer.doubt('b');
+  observer.recheck('a');
+  observer.recheck('b');
   await clock.advance(100);
   store.put('c', '1');
   observer.observe('c');
@@ -276,7 +276,7 @@ it('a lease that is found gone before its ttl is over loses its keys at once, al
   await clock.advance(10);
   store.onForget = () => Promise.reject(new Error('no answer'));
   store.leases.delete('a');
-  observer.doubt('a');
+  observer.recheck('a');
   await clock.advance(30);
   store.onForget = async () => {};
   await clock.advance(300);

@@ -1,6 +1,6 @@
 /** `Lease` objects of the group `coordination.k8s.io`. */
 
-import type { Sight } from '@incumbent/network';
+import type { LeaseView } from '@incumbent/network';
 
 import { MAX_TTL_MS } from '../limits.ts';
 import { optionalFields, type Fields } from './json.ts';
@@ -24,7 +24,7 @@ export function readLease(object: Fields): LeaseObject {
   return { ...identityOf(object), ttlMs, object };
 }
 
-export function sightOf({ uid, version, ttlMs }: LeaseObject): Sight {
+export function viewOf({ uid, version, ttlMs }: LeaseObject): LeaseView {
   return { version: `${uid} ${version}`, ttlMs };
 }
 

@@ -12,6 +12,7 @@ import type { Clock } from '@incumbent/core';
 
 import type { OverErrorClass } from '../calls/exchange-error.ts';
 
+/** How an {@link HttpAgent} opens and ends its connections. */
 export interface HttpAgentOptions {
   /** Opens a connection. Destroys one that has opened after the signal has aborted. */
   readonly open: (signal: AbortSignal) => Promise<Socket>;

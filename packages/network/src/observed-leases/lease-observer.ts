@@ -2,7 +2,7 @@
 
 import type { Cancel, Clock, LeaseId } from '@incumbent/core';
 
-import { ObservedLease, type Sight } from './observed-lease.ts';
+import { ObservedLease, type LeaseView } from './observed-lease.ts';
 
 /** What a {@link LeaseObserver} needs of its adapter. */
 export interface ObservedStore {
@@ -10,7 +10,7 @@ export interface ObservedStore {
    * Reads these leases as they are now. A lease that is missing in the result is certainly gone,
    * for ever. Rejects if that is not certain of all.
    */
-  look(leases: readonly LeaseId[]): Promise<ReadonlyMap<LeaseId, Sight>>;
+  look(leases: readonly LeaseId[]): Promise<ReadonlyMap<LeaseId, LeaseView>>;
   /**
    * Ends the lease in one step, if it still has this version. Resolves also if it has another one
    * or is gone.
@@ -41,7 +41,7 @@ const SHORTEST_PAUSE_MS = 20;
 const EARLY_PART = 1 / 4;
 
 /** A lease that the rounds leave out for a while. */
-interface Held {
+interface Pause {
   /** Infinity while its end or the deletion of its keys is under way. */
   readonly untilMs: number;
   readonly failures: number;
@@ -64,8 +64,8 @@ export class LeaseObserver {
   /** Undefined: not seen yet. */
   readonly #leases = new Map<LeaseId, ObservedLease | undefined>();
   /** Those that the next round looks at, although their ttl is not over. */
-  readonly #doubted = new Set<LeaseId>();
-  readonly #held = new Map<LeaseId, Held>();
+  readonly #toRecheck = new Set<LeaseId>();
+  readonly #pauses = new Map<LeaseId, Pause>();
   #failedLooks = 0;
   #cancel: Cancel | undefined;
   #isLooking = false;
@@ -89,19 +89,19 @@ export class LeaseObserver {
 
   /**
    * Takes what the adapter has just received. Begins to observe the lease, if it is not observed.
-   * Without a sight the lease may be gone, and the observer looks at once.
+   * Without a view the lease may be gone, and the observer looks at once.
    */
-  saw(lease: LeaseId, sight: Sight | undefined): void {
+  saw(lease: LeaseId, view: LeaseView | undefined): void {
     if (this.#isClosed) return;
-    if (sight === undefined) return this.doubt(lease);
+    if (view === undefined) return this.recheck(lease);
     const nowMs = this.#clock.monotonic();
     const observed = this.#leases.get(lease);
     if (observed === undefined) {
-      this.#leases.set(lease, new ObservedLease(sight, nowMs));
+      this.#leases.set(lease, new ObservedLease(view, nowMs));
       this.#plan();
     } else {
       // The end of the ttl is left to a look, which is newer than what was received.
-      observed.see(sight, nowMs);
+      observed.see(view, nowMs);
     }
   }
 
@@ -109,17 +109,17 @@ export class LeaseObserver {
    * Looks at the lease at once, if it is observed: it may have ended while nobody told the adapter,
    * for example between two watches. What was seen before still counts.
    */
-  doubt(lease: LeaseId): void {
+  recheck(lease: LeaseId): void {
     if (this.#isClosed || !this.#leases.has(lease)) return;
-    this.#doubted.add(lease);
+    this.#toRecheck.add(lease);
     this.#lookIn(0);
   }
 
   /** Ends the observation of a lease whose end another part of the adapter has brought about. */
   drop(lease: LeaseId): void {
     this.#leases.delete(lease);
-    this.#doubted.delete(lease);
-    if (this.#heldUntilMs(lease) < Number.POSITIVE_INFINITY) this.#held.delete(lease);
+    this.#toRecheck.delete(lease);
+    if (this.#pausedUntilMs(lease) < Number.POSITIVE_INFINITY) this.#pauses.delete(lease);
   }
 
   close(): void {
@@ -159,32 +159,32 @@ export class LeaseObserver {
     const beganMs = this.#clock.monotonic();
     if (![...this.#leases.keys()].some((lease) => this.#dueAtMs(lease) <= beganMs)) return;
     const due = [...this.#leases].flatMap(([lease, observed]) => {
-      const earlyMs = observed === undefined || this.#held.has(lease) ? 0 : observed.ttlMs * EARLY_PART;
+      const earlyMs = observed === undefined || this.#pauses.has(lease) ? 0 : observed.ttlMs * EARLY_PART;
       return this.#dueAtMs(lease) - earlyMs <= beganMs ? [lease] : [];
     });
-    const sights = await this.#look(due);
-    for (const lease of due) this.#judge(lease, sights.get(lease), beganMs);
+    const views = await this.#look(due);
+    for (const lease of due) this.#judge(lease, views.get(lease), beganMs);
   }
 
-  /** A failure leaves the doubts to the next round. */
-  async #look(due: readonly LeaseId[]): Promise<ReadonlyMap<LeaseId, Sight>> {
-    const doubted = due.filter((lease) => this.#doubted.delete(lease));
+  /** A failure leaves what to recheck to the next round. */
+  async #look(due: readonly LeaseId[]): Promise<ReadonlyMap<LeaseId, LeaseView>> {
+    const rechecked = due.filter((lease) => this.#toRecheck.delete(lease));
     try {
       return await this.#store.look(due);
     } catch (error) {
-      for (const lease of doubted) if (this.#leases.has(lease)) this.#doubted.add(lease);
+      for (const lease of rechecked) if (this.#leases.has(lease)) this.#toRecheck.add(lease);
       throw error;
     }
   }
 
   /** `beganMs`: the time before the look. */
-  #judge(lease: LeaseId, sight: Sight | undefined, beganMs: number): void {
+  #judge(lease: LeaseId, view: LeaseView | undefined, beganMs: number): void {
     if (this.#isClosed) return;
-    if (sight === undefined) return void this.#act(lease, () => this.#forget(lease));
+    if (view === undefined) return void this.#act(lease, () => this.#forget(lease));
     const nowMs = this.#clock.monotonic();
     const observed = this.#leases.get(lease);
-    if (observed === undefined) this.#leases.set(lease, new ObservedLease(sight, nowMs));
-    else if (observed.seeLooked(sight, beganMs, nowMs)) void this.#act(lease, () => this.#end(lease, observed.version));
+    if (observed === undefined) this.#leases.set(lease, new ObservedLease(view, nowMs));
+    else if (observed.seeRead(view, beganMs, nowMs)) void this.#act(lease, () => this.#end(lease, observed.version));
   }
 
   /**
@@ -192,15 +192,15 @@ export class LeaseObserver {
    * lease. Never rejects. After a failure, a later round looks at the lease again.
    */
   async #act(lease: LeaseId, task: () => Promise<void>): Promise<void> {
-    const failures = (this.#held.get(lease)?.failures ?? 0) + 1;
-    this.#held.set(lease, { untilMs: Number.POSITIVE_INFINITY, failures });
+    const failures = (this.#pauses.get(lease)?.failures ?? 0) + 1;
+    this.#pauses.set(lease, { untilMs: Number.POSITIVE_INFINITY, failures });
     try {
       await task();
-      this.#held.delete(lease);
+      this.#pauses.delete(lease);
     } catch {
       const untilMs = this.#clock.monotonic() + retryMs(failures, LONGEST_END_PAUSE_MS);
-      this.#held.set(lease, { untilMs, failures });
-      if (this.#leases.has(lease)) this.#doubted.add(lease);
+      this.#pauses.set(lease, { untilMs, failures });
+      if (this.#leases.has(lease)) this.#toRecheck.add(lease);
       else this.drop(lease);
     }
     this.#plan();
@@ -215,20 +215,20 @@ export class LeaseObserver {
   async #end(lease: LeaseId, version: string): Promise<void> {
     await this.#store.end(lease, version);
     const beganMs = this.#clock.monotonic();
-    const sight = (await this.#store.look([lease])).get(lease);
+    const view = (await this.#store.look([lease])).get(lease);
     if (this.#isClosed) return;
-    if (sight === undefined) return this.#forget(lease);
-    this.#leases.get(lease)?.seeLooked(sight, beganMs, this.#clock.monotonic());
+    if (view === undefined) return this.#forget(lease);
+    this.#leases.get(lease)?.seeRead(view, beganMs, this.#clock.monotonic());
   }
 
-  #heldUntilMs(lease: LeaseId): number {
-    return this.#held.get(lease)?.untilMs ?? Number.NEGATIVE_INFINITY;
+  #pausedUntilMs(lease: LeaseId): number {
+    return this.#pauses.get(lease)?.untilMs ?? Number.NEGATIVE_INFINITY;
   }
 
   /** The monotonic time from which a round looks at the lease. */
   #dueAtMs(lease: LeaseId): number {
-    const endsAtMs = this.#doubted.has(lease) ? undefined : this.#leases.get(lease)?.endsAtMs;
-    return Math.max(endsAtMs ?? Number.NEGATIVE_INFINITY, this.#heldUntilMs(lease));
+    const endsAtMs = this.#toRecheck.has(lease) ? undefined : this.#leases.get(lease)?.endsAtMs;
+    return Math.max(endsAtMs ?? Number.NEGATIVE_INFINITY, this.#pausedUntilMs(lease));
   }
 
   #pauseMs(): number {

@@ -1,7 +1,7 @@
 /** What one observer knows of one lease on a store that ends no leases itself. */
 
 /** A lease as an observer saw it. */
-export interface Sight {
+export interface LeaseView {
   /**
    * Identifies the object and its last change. Every renewal changes it, and it never takes a value
    * that it had before.
@@ -25,44 +25,45 @@ export interface Sight {
  * the time: whatever delays an observer makes it wait longer.
  */
 export class ObservedLease {
-  #sight: Sight;
+  #view: LeaseView;
   #sinceMs: number;
 
-  /** `atMs`: the monotonic time after the sight has arrived. */
-  constructor(sight: Sight, atMs: number) {
-    this.#sight = sight;
+  /** `atMs`: the monotonic time after the view has arrived. */
+  constructor(view: LeaseView, atMs: number) {
+    this.#view = view;
     this.#sinceMs = atMs;
   }
 
   get version(): string {
-    return this.#sight.version;
+    return this.#view.version;
   }
 
   get ttlMs(): number {
-    return this.#sight.ttlMs;
+    return this.#view.ttlMs;
   }
 
   /** The monotonic time from which the lease may be ended if its version is still the same. */
   get endsAtMs(): number {
-    return this.#sinceMs + this.#sight.ttlMs;
+    return this.#sinceMs + this.#view.ttlMs;
   }
 
   /**
-   * Takes the next sight, which arrived before `atMs`. A changed version begins the time anew.
+   * Takes the next view, which arrived before `atMs`. A changed version begins the time anew.
    * Returns whether the lease may be ended now.
    */
-  see(sight: Sight, atMs: number): boolean {
-    if (sight.version !== this.#sight.version || sight.ttlMs !== this.#sight.ttlMs) {
-      this.#sight = sight;
+  see(view: LeaseView, atMs: number): boolean {
+    if (view.version !== this.#view.version || view.ttlMs !== this.#view.ttlMs) {
+      this.#view = view;
       this.#sinceMs = atMs;
     }
     return atMs >= this.endsAtMs;
   }
+
   /**
-   * The same for a sight from a look that began at `beganMs`. If a version has arrived since, the
-   * look may have been answered before that version was made, so it counts only with that version.
+   * The same for a view from a read that began at `beganMs`. If a version has arrived since, the
+   * read may have been answered before that version was made, so it counts only with that version.
    */
-  seeLooked(sight: Sight, beganMs: number, atMs: number): boolean {
-    return (this.#sinceMs <= beganMs || sight.version === this.#sight.version) && this.see(sight, atMs);
+  seeRead(view: LeaseView, beganMs: number, atMs: number): boolean {
+    return (this.#sinceMs <= beganMs || view.version === this.#view.version) && this.see(view, atMs);
   }
 }
