@@ -19,16 +19,16 @@ export function hostOf(url: string): string {
 }
 
 /**
- * A TCP port of the loopback address on which no process listens, and that this process has not
- * been given before. Another process may take it first, so the caller must be ready to try another
- * port.
+ * A TCP port of the loopback address on which no process listens. On Linux no other process of the
+ * tests is given it until this one ends, also while the server on it is down for a restart.
+ * Elsewhere another process may take it first, so the caller must be ready to try another port.
  */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const port = randomInt(FIRST, END);
     if (given.has(port)) continue;
     given.add(port);
-    if (await isFree(port)) return port;
+    if ((await reserve(port)) && (await isFree(port))) return port;
   }
   throw new Error(`no free port among ${ATTEMPTS} tried from ${FIRST} to ${END - 1}`);
 }
@@ -59,6 +59,17 @@ export async function listenAnywhere(server: Server): Promise<Address> {
 
 export function isAddressInUse(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+}
+
+/** Whether no other process has reserved the port. It stays reserved until this process ends. */
+export async function reserve(port: number): Promise<boolean> {
+  if (process.platform !== 'linux') return true;
+  const holder = createServer().unref();
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  holder.once('error', (error) => (isAddressInUse(error) ? resolve(false) : reject(error)));
+  // An abstract socket has no file, so that nothing is left behind by a process that is killed.
+  holder.listen({ path: `\0incumbent-test-port-${port}` }, () => resolve(true));
+  return promise;
 }
 
 async function isFree(port: number): Promise<boolean> {

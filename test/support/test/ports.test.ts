@@ -1,4 +1,8 @@
+import { execFile } from 'node:child_process';
 import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
 import { describe, expect, test } from 'vitest';
 
 import { freePort } from '../src/index.ts';
@@ -25,5 +29,13 @@ describe('a free port', () => {
     // One by one: two that are looked at in one moment are not free.
     for (let index = 0; index < 1_000; index += 1) ports.add(await freePort());
     expect(ports.size).toBe(1_000);
+  });
+
+  test.runIf(process.platform === 'linux')('stays reserved for this process, also while nobody listens on it', async () => {
+    const port = await freePort();
+    const ports = fileURLToPath(new URL('../src/ports.ts', import.meta.url));
+    const script = `import { reserve } from ${JSON.stringify(ports)}; console.log(await reserve(${port}), await reserve(${port + 30_000}));`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script]);
+    expect(stdout.trim()).toBe('false true');
   });
 });
