@@ -21,6 +21,7 @@ import {
 import { failoverTraces } from './failover-traces.ts';
 import { hostileServers } from './hostile.ts';
 import { isValid } from './is-valid.ts';
+import { kubernetesEtcdChecks } from './kubernetes.ts';
 import { kubernetesHost } from './kubernetes-host.ts';
 import { kafkaEtcd, kafkaSqlite } from './kafka.ts';
 import { postgresManyElections, redisManyElections } from './many-elections.ts';
@@ -131,9 +132,13 @@ const consulChecks: readonly Check[] = [
   reaperChecks.consul,
 ];
 
-const kubernetesChecks: readonly Check[] = [...faultsOn(kubernetesHost), kubernetesFailoverRequests, reaperChecks.kubernetes].map(
-  (check) => ({ ...check, canRun: () => requireStore({ store: 'kubernetes', own: true }) }),
-);
+const kubernetesChecks: readonly Check[] = [
+  ...faultsOn(kubernetesHost),
+  ...kubernetesEtcdChecks,
+  crash(kubernetesHost),
+  kubernetesFailoverRequests,
+  reaperChecks.kubernetes,
+].map((check) => ({ ...check, canRun: () => requireStore({ store: 'kubernetes', own: true }) }));
 
 const hostileChecks: readonly Check[] = [hostileServers];
 

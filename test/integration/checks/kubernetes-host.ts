@@ -48,7 +48,12 @@ async function read(object: string): Promise<ConfigMap | undefined> {
   return isConfigMap(body) ? body : undefined;
 }
 
-export const kubernetesHost: Host = {
+interface KubernetesHost extends Host {
+  /** The server also has the faults of its etcd. */
+  start(): Promise<KubernetesServer>;
+}
+
+export const kubernetesHost: KubernetesHost = {
   store: 'kubernetes',
   prefix: 'kubernetes-',
   deletes: 'an edit of the ConfigMap that leaves out the line',

@@ -115,7 +115,8 @@ interface Outages<S> {
   readonly pick: (servers: S, index: number) => Faults;
 }
 
-function onTrio<S extends { stop(): Promise<void> }>({ host, start, ways, pick }: Outages<S>): Check['open'] {
+/** Opens a check whose members stay for all runs, while in each run a server fails. */
+export function onTrio<S extends { stop(): Promise<void> }>({ host, start, ways, pick }: Outages<S>): Check['open'] {
   return async () => {
     const servers = await start();
     const namespace = freshNamespace();
@@ -130,14 +131,15 @@ function onTrio<S extends { stop(): Promise<void> }>({ host, start, ways, pick }
   };
 }
 
-const METHOD =
+/** How every outage is measured, for readers of the evidence. */
+export const OUTAGE_METHOD =
   `Three processes, ttl ${TTL_MS} ms, that stay for all runs. In each run a server is killed with SIGKILL and restarted up to 2 s later; recovered: from the ` +
   'server being back to a member saying that it leads; then the leader is killed, and next: until another says so, in a higher term.';
 
 export const serverKill = (host: Host): Check => ({
   name: `${host.prefix}server-kill`,
   claim: `When the ${host.store} server is killed (kill -9) and restarted, elections recover by themselves, and terms rise.`,
-  method: METHOD,
+  method: OUTAGE_METHOD,
   runs: 20,
   parallel: 1,
   open: onTrio({ host, start: () => host.start(), ways: ({ endpoints }) => [endpoints], pick: (server) => server }),
@@ -146,7 +148,7 @@ export const serverKill = (host: Host): Check => ({
 export const clusterKill = <T extends Cluster>(host: ClusterHost<T>): Check => ({
   name: `${host.prefix}cluster-kill`,
   claim: `When each of three ${host.store} servers is killed (kill -9) and restarted in turn, elections recover by themselves, and terms rise.`,
-  method: `${host.stage ?? ''}${METHOD}`,
+  method: `${host.stage ?? ''}${OUTAGE_METHOD}`,
   runs: 20,
   parallel: 1,
   open: onTrio({
