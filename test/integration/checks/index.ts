@@ -132,13 +132,17 @@ const consulChecks: readonly Check[] = [
   reaperChecks.consul,
 ];
 
+function needsApiServer(): Promise<boolean> {
+  return requireStore({ store: 'kubernetes', own: true });
+}
+
 const kubernetesChecks: readonly Check[] = [
   ...faultsOn(kubernetesHost),
   ...kubernetesEtcdChecks,
   crash(kubernetesHost),
   kubernetesFailoverRequests,
   reaperChecks.kubernetes,
-].map((check) => ({ ...check, canRun: () => requireStore({ store: 'kubernetes', own: true }) }));
+].map((check) => ({ ...check, canRun: needsApiServer }));
 
 const hostileChecks: readonly Check[] = [hostileServers];
 
@@ -172,6 +176,7 @@ export const checks: readonly Check[] = [
   cronSlots,
   ...migrateChecks,
   rollingDeploy(etcdHost),
+  { ...rollingDeploy(kubernetesHost), canRun: needsApiServer },
   rollingDeploy(redisHost),
   runPeers,
   serveClients,
