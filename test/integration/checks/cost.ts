@@ -56,7 +56,7 @@ export const massLoss: Check = {
   parallel: 1,
   open: onServer(
     () => startEtcd(),
-    async (etcd) => {
+    async (etcd, { isTimed }) => {
       await using many = await spawnMany(storeUrl([etcd.url], freshNamespace()), { ttlMs: TTL_MS });
       await many.waitFor('allLed', { withinMs: 2 * WAIT_MS });
       await settled(many);
@@ -68,7 +68,7 @@ export const massLoss: Check = {
       const againMs = at(again) - revokedAt;
       await sleep(2 * TTL_MS);
       const losses = many.events.slice(from).filter(({ event }) => event === 'lost').length;
-      assert.ok(againMs <= TTL_MS + 5_000, `it took ${againMs} ms`);
+      assert.ok(!isTimed || againMs <= TTL_MS + 5_000, `it took ${againMs} ms`);
       assert.equal(losses, 1_000);
       return { figures: { againMs, losses } };
     },
