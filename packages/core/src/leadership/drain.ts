@@ -14,6 +14,8 @@ export class Drain {
   readonly #clock: Clock;
   /** Created with the first work. */
   #works: Set<Promise<unknown>> | undefined;
+  /** What the release waits for besides the work. Created with the first one. */
+  #others: Set<Promise<unknown>> | undefined;
   #leadWork: Promise<unknown> | undefined;
   /** True if all work is known: it was passed to `add`, or its owner has called `workStopped`. */
   #isAccountedFor = false;
@@ -26,14 +28,14 @@ export class Drain {
 
   /** Waits for this work as well, whether it resolves or rejects. */
   add(work: Promise<unknown>): Promise<unknown> {
-    const settled = work.then(
-      () => {},
-      () => {},
-    );
     this.#works ??= new Set();
-    this.#works.add(settled);
-    void settled.then(() => this.#remove(settled));
-    return settled;
+    return this.#waitFor(work, this.#works);
+  }
+
+  /** Waits for something that is no work. It does not count as work that is known. */
+  delay(until: Promise<unknown>): void {
+    this.#others ??= new Set();
+    void this.#waitFor(until, this.#others);
   }
 
   /**
@@ -56,7 +58,8 @@ export class Drain {
    */
   workStopped(): void {
     this.#isAccountedFor = true;
-    this.#remove(this.#leadWork);
+    if (this.#leadWork !== undefined) this.#works?.delete(this.#leadWork);
+    this.#changed?.();
   }
 
   /**
@@ -86,11 +89,19 @@ export class Drain {
   }
 
   #isOver(): boolean {
-    return this.#isAccountedFor && this.#isEmpty;
+    return this.#isAccountedFor && this.#isEmpty && (this.#others === undefined || this.#others.size === 0);
   }
 
-  #remove(work: Promise<unknown> | undefined): void {
-    if (work !== undefined) this.#works?.delete(work);
-    this.#changed?.();
+  #waitFor(task: Promise<unknown>, tasks: Set<Promise<unknown>>): Promise<unknown> {
+    const settled = task.then(
+      () => {},
+      () => {},
+    );
+    tasks.add(settled);
+    void settled.then(() => {
+      tasks.delete(settled);
+      this.#changed?.();
+    });
+    return settled;
   }
 }

@@ -15,15 +15,8 @@ import { Drain } from './drain.ts';
 import { endError, explainEnd } from './explain-end.ts';
 import { type ElectionSpec, handoverError, SuccessorFinder } from './find-successor.ts';
 import { LeaderCalls, type LeaderRecordContext, LeaderRecordWriter, OwnKeys } from './leader-record.ts';
-import {
-  type ChosenSuccessor,
-  isLoss,
-  isSurelyKept,
-  type LeadershipEnd,
-  type LeadershipEndReason,
-  type ReleaseState,
-  transition,
-} from './release-machine.ts';
+import { isLoss, isSurelyKept, transition } from './release-machine.ts';
+import type { ChosenSuccessor, LeadershipEnd, LeadershipEndReason, ReleaseState } from './release-machine.ts';
 import { type LeadershipInit, release } from './release.ts';
 import { StoredValue } from './stored-value.ts';
 
@@ -213,6 +206,14 @@ export class Leadership<V = unknown> {
    */
   waitUntil(work: Promise<unknown>): void {
     void this.#drain.add(work);
+  }
+
+  /**
+   * Delays the release until the promise settles, for `drainMs` at most. Unlike `waitUntil`, it says
+   * nothing about the work, and so never shortens the drain. Pass it while this leadership is valid.
+   */
+  delayRelease(until: Promise<unknown>): void {
+    this.#drain.delay(until);
   }
 
   /** @internal Drains the work of `lead`, unless that work itself resigns or hands over. */

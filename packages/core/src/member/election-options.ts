@@ -1,5 +1,6 @@
 /** The options of an election, and their checks. */
 
+import type { Cancel } from '../base/clock.ts';
 import { IncumbentError } from '../base/errors.ts';
 import { checkFunction, invalidOption } from '../base/validate.ts';
 import type { Leadership } from '../leadership/leadership.ts';
@@ -37,10 +38,49 @@ export interface ElectionOptions<V> extends ValueOptions<V> {
 /** The names of the options. */
 export const electionOptions = ['value', 'succession', 'minTerm', 'acceptWeakStore', 'onElected', 'onEnded', 'parse', 'codec'] as const;
 
-/** Checks the callbacks, and returns those that are given. */
-export function checkCallbacks<V>({ onElected, onEnded }: ElectionOptions<V>): Pick<ElectionOptions<V>, 'onElected' | 'onEnded'> {
-  for (const [name, callback] of Object.entries({ onElected, onEnded })) if (callback !== undefined) checkFunction(name, callback);
-  return { ...(onElected === undefined ? {} : { onElected }), ...(onEnded === undefined ? {} : { onEnded }) };
+/** A method, so that an election of any value is also one of unknown values. */
+interface Listener<V> {
+  tell(leadership: Leadership<V>): unknown;
+}
+
+/** The callbacks of the options, and the listeners that were added later. */
+export class ElectionListeners<V> {
+  readonly #options: Pick<ElectionOptions<V>, 'onElected' | 'onEnded'>;
+  readonly #failed: (error: unknown) => void;
+  readonly #added = new Set<Listener<V>>();
+
+  /** Throws `INVALID_OPTION` for a callback that is no function. `failed` gets their errors. */
+  constructor({ onElected, onEnded }: ElectionOptions<V>, failed: (error: unknown) => void) {
+    for (const [name, callback] of Object.entries({ onElected, onEnded })) if (callback !== undefined) checkFunction(name, callback);
+    this.#options = { ...(onElected === undefined ? {} : { onElected }), ...(onEnded === undefined ? {} : { onEnded }) };
+    this.#failed = failed;
+  }
+
+  /** Returns how to remove the listener. One function may be added several times. */
+  add(listener: (leadership: Leadership<V>) => unknown): Cancel {
+    checkFunction('listener', listener);
+    const added = { tell: listener };
+    this.#added.add(added);
+    return () => void this.#added.delete(added);
+  }
+
+  /** Tells all of a leadership that begins, and `onEnded` of its end when it ends. */
+  tell(leadership: Leadership<V>): void {
+    const { onEnded } = this.#options;
+    this.#notify(() => this.#options.onElected?.(leadership));
+    for (const listener of this.#added) this.#notify(() => listener.tell(leadership));
+    if (onEnded !== undefined) void leadership.ended.then((end) => this.#notify(() => this.#options.onEnded?.(end)));
+  }
+
+  /** Runs a callback of the user, which may be an async function. */
+  #notify(callback: () => unknown): void {
+    try {
+      const result = callback();
+      if (result instanceof Promise) result.catch(this.#failed);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
 }
 
 /** Refuses a store that is not linearizable unless the caller accepts it by name. */

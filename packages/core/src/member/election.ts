@@ -3,6 +3,7 @@
 import { checkSignal, onAbort, orAborted, type SignalOptions, withHandled } from '../async/abort.ts';
 import type { Semaphore } from '../async/semaphore.ts';
 import { sleep } from '../async/sleep.ts';
+import type { Cancel } from '../base/clock.ts';
 import { explainDetached } from '../base/methods.ts';
 import { IncumbentError } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
@@ -22,7 +23,7 @@ import { checkFloor } from '../protocol/terms.ts';
 import { electedFields, type MemberIdentity } from '../protocol/transactions.ts';
 import { payloadCodec } from '../protocol/value-codec.ts';
 import type { Key } from '../store/contract.ts';
-import { checkCallbacks, checkStrength, type ElectionOptions, electionOptions } from './election-options.ts';
+import { checkStrength, ElectionListeners, type ElectionOptions, electionOptions } from './election-options.ts';
 import { beginByHand, checkLeadOptions, type LeadContext, type LeadOptions, leadOneTerm, leadUntilDone } from './lead.ts';
 import { type OrphanCleaner, OwnEntries } from './orphan-cleaner.ts';
 
@@ -58,7 +59,7 @@ export class Election<V = unknown> {
   readonly #context: ElectionContext;
   readonly #spec: ElectionSpec<V>;
   readonly #value: V | undefined;
-  readonly #callbacks: Pick<ElectionOptions<V>, 'onElected' | 'onEnded'>;
+  readonly #listeners: ElectionListeners<V>;
   #termFloor: bigint;
   #attempts = 0;
   #run: Run | undefined;
@@ -81,7 +82,8 @@ export class Election<V = unknown> {
     this.#spec = { election: name, keys: electionKeys(name), succession, codec };
     this.#entries = new OwnEntries(context, this.#spec.keys);
     this.#value = options.value;
-    this.#callbacks = checkCallbacks(options);
+    const failed = (error: unknown): void => context.telemetry.emit('subscriberFailed', { election: name, error });
+    this.#listeners = new ElectionListeners(options, failed);
     codec.encode(options.value);
     this.#termFloor = checkFloor('minTerm', options.minTerm === undefined ? 1n : options.minTerm) - 1n;
     checkStrength(context.store, name, options.acceptWeakStore);
@@ -90,6 +92,16 @@ export class Election<V = unknown> {
   /** The present leadership of this member; undefined if there is none that is valid. */
   get leadership(): Leadership<V> | undefined {
     return this.#leadership?.isValid() === true ? this.#leadership : undefined;
+  }
+
+  /**
+   * Calls `listener` each time this member is elected, as the option `onElected` is called, until
+   * the returned function is called.
+   *
+   * @throws `INVALID_OPTION` unless the listener is a function.
+   */
+  onElected(listener: (leadership: Leadership<V>) => unknown): Cancel {
+    return this.#listeners.add(listener);
   }
 
   /**
@@ -380,19 +392,7 @@ export class Election<V = unknown> {
       },
     });
     this.#context.took(leadership, session, this.#spec.succession);
-    this.#notify(() => this.#callbacks.onElected?.(leadership));
-    if (this.#callbacks.onEnded !== undefined) void leadership.ended.then((end) => this.#notify(() => this.#callbacks.onEnded?.(end)));
+    this.#listeners.tell(leadership);
     return leadership;
-  }
-
-  /** Runs a callback of the user, which may be an async function. */
-  #notify(callback: () => unknown): void {
-    const fail = (error: unknown): void => this.#context.telemetry.emit('subscriberFailed', { election: this.name, error });
-    try {
-      const result = callback();
-      if (result instanceof Promise) result.catch(fail);
-    } catch (error) {
-      fail(error);
-    }
   }
 }

@@ -54,3 +54,39 @@ describe('the callbacks of an election', () => {
     );
   });
 });
+
+describe('a listener of an election', () => {
+  it('is called at each election after the option, until it is removed', async () => {
+    const world = new World();
+    const calls: string[] = [];
+    const election = world.member('a').election(NAME, { onElected: ({ term }) => calls.push(`option ${term}`) });
+    const remove = election.onElected(({ term }) => calls.push(`listener ${term}`));
+    for (const last of ['option 1, listener 1', 'option 2, listener 2', 'option 3']) {
+      const leadership = await world.run(election.campaign());
+      expect(calls.splice(0).join(', ')).toBe(last);
+      await world.run(leadership.resign());
+      if (leadership.term === 2n) remove();
+    }
+    await world.close();
+    world.expectNothingLeft();
+  });
+
+  it('that throws keeps no other one from being called', async () => {
+    const world = new World();
+    const terms: bigint[] = [];
+    const election = world.member('a').election(NAME);
+    election.onElected(() => {
+      throw new Error('mine');
+    });
+    election.onElected(({ term }) => terms.push(term));
+    await world.run(election.campaign());
+    expect(terms).toEqual([1n]);
+    expect(world.events.about('a subscriber threw')).toMatchObject([{ election: NAME, err: { message: 'mine' } }]);
+    await world.close();
+  });
+
+  it('is refused if it is no function', () => {
+    const election = new World().member('a').election(NAME);
+    expect(() => Reflect.apply(election.onElected, election, [5])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+  });
+});
