@@ -1,7 +1,7 @@
 import { ElectionAdmin, ElectionObserver, Fence, lead, Member, openStore, rendezvous, withLock } from 'incumbent';
 import { openConsul } from '@incumbent/consul';
 import { openEtcd } from '@incumbent/etcd';
-import { openKubernetes } from '@incumbent/kubernetes';
+import { openKubernetes, publishLeader } from '@incumbent/kubernetes';
 import { MemoryServer, openMemory } from '@incumbent/memory';
 import { openPostgres } from '@incumbent/postgres';
 import { openRedis } from '@incumbent/redis';
@@ -11,6 +11,7 @@ import { describe, expect, it } from 'vitest';
 
 import * as calls from '../site/reference/option-help.ts';
 import type { OptionHelp } from '../site/reference/option-help.ts';
+import * as kubernetes from '../site/reference/kubernetes-option-help.ts';
 import * as memory from '../site/reference/memory-option-help.ts';
 import * as stores from '../site/reference/store-option-help.ts';
 import { textOf } from '../../test/repo/workspace.ts';
@@ -60,8 +61,18 @@ const tables: readonly (readonly [name: string, Options, Check])[] = [
   ['KeepaliveOptions', stores.keepaliveOptions, (keepalive) => openEtcd({ endpoints: ['127.0.0.1:1'], keepalive })],
   ['ZookeeperOptions', stores.zookeeperOptions, (options) => openZookeeper(Object.assign({ endpoints: ['127.0.0.1:1'] }, options))],
   ['ConsulOptions', stores.consulOptions, (options) => openConsul(Object.assign({ endpoint: '127.0.0.1:1' }, options))],
-  ['KubernetesOptions', stores.kubernetesOptions, (options) => openKubernetes(Object.assign({ server: 'https://127.0.0.1:1' }, options))],
-  ['KeysResource', stores.keysResourceOptions, (keysResource) => openKubernetes({ server: 'https://127.0.0.1:1', keysResource })],
+  [
+    'KubernetesOptions',
+    kubernetes.kubernetesOptions,
+    (options) => openKubernetes(Object.assign({ server: 'https://127.0.0.1:1' }, options)),
+  ],
+  ['KeysResource', kubernetes.keysResourceOptions, (keysResource) => openKubernetes({ server: 'https://127.0.0.1:1', keysResource })],
+  [
+    'PublishOptions',
+    kubernetes.publishOptions,
+    (options) => publishLeader(store, election, Object.assign({ lease: 'options', onError: work }, options)),
+  ],
+  ['PodLabel', kubernetes.podLabelOptions, (podLabel) => publishLeader(store, election, { lease: 'options', podLabel, onError: work })],
   [
     'PostgresOptions',
     without(stores.postgresOptions, ['pool']),
@@ -156,7 +167,8 @@ describe('the defaults', () => {
     ['packages/etcd/src/options.ts', { ...stores.etcdOptions, ...stores.keepaliveOptions }],
     ['packages/zookeeper/src/options.ts', stores.zookeeperOptions],
     ['packages/consul/src/options.ts', stores.consulOptions],
-    ['packages/kubernetes/src/options.ts', stores.kubernetesOptions],
+    ['packages/kubernetes/src/options.ts', kubernetes.kubernetesOptions],
+    ['packages/kubernetes/src/publish/options.ts', kubernetes.publishOptions],
     ['packages/postgres/src/options.ts', stores.postgresOptions],
     ['packages/redis/src/options.ts', stores.redisOptions],
     ['packages/memory/src/options.ts', { latencyMs: memory.memoryOptions.latencyMs }],
@@ -182,7 +194,7 @@ describe('the parameters of the URLs', () => {
     ['etcds://127.0.0.1:1/x', [...Object.values(stores.etcdOptions), ...Object.values(stores.keepaliveOptions)], networkTls],
     ['zookeepers://127.0.0.1:1/x', Object.values(stores.zookeeperOptions), networkTls],
     ['consuls://127.0.0.1:1/x', Object.values(stores.consulOptions), networkTls],
-    ['kubernetes://context/x/y', Object.values(stores.kubernetesOptions), []],
+    ['kubernetes://context/x/y', Object.values(kubernetes.kubernetesOptions), []],
     ['rediss://127.0.0.1:1/x', Object.values(stores.redisOptions), networkTls],
     ['rediss+sentinel://127.0.0.1:1/x', [...Object.values(stores.redisOptions), ...Object.values(stores.sentinelOptions)], networkTls],
   ] satisfies readonly (readonly [url: string, readonly OptionHelp[], readonly OptionHelp[]])[])(

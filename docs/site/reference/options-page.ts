@@ -1,5 +1,11 @@
 /** The generated page of docs/reference that lists every option. */
 
+import {
+  keysResourceOptions,
+  kubernetesOptions,
+  podLabelOptions,
+  publishOptions,
+} from './kubernetes-option-help.ts';
 import { memoryOptions, memoryServerOptions } from './memory-option-help.ts';
 import {
   adminOptions,
@@ -21,8 +27,6 @@ import {
   consulOptions,
   etcdOptions,
   keepaliveOptions,
-  keysResourceOptions,
-  kubernetesOptions,
   postgresOptions,
   redisOptions,
   sentinelOptions,
@@ -127,6 +131,12 @@ const storeSections: readonly OptionSection[] = [
     intro: `\`kubernetes:\` in a pod, \`kubernetes://context/namespace/prefix\` outside. In a context,
 write \`/\` as \`%2F\`, \`:\` as \`%3A\` and \`@\` as \`%40\`.`,
     options: { ...kubernetesOptions, ...within('keysResource', keysResourceOptions) },
+  },
+  {
+    heading: '`publishLeader(store, election, options)`',
+    intro: `Of \`@incumbent/kubernetes\`: shows the leader of any election to the tools of a cluster
+([how](../../packages/kubernetes/README.md#show-the-leader-to-the-cluster)).`,
+    options: { ...publishOptions, ...within('podLabel', podLabelOptions) },
   },
   {
     heading: '`openPostgres`',

@@ -11,7 +11,7 @@ import { momentOf } from '@incumbent/core/adapter';
 import { type AttemptOptions, type CallTime, leaseGone, LeaseObserver, type ObservedStore, type LeaseView } from '@incumbent/network';
 
 import { AbandonedLeases } from './abandoned-leases.ts';
-import type { Client, Response } from './client/client.ts';
+import type { Client, Lane, Response } from './client/client.ts';
 import { afterWriting, isNotPermitted, mayBeApplied } from './errors.ts';
 import { LeaseWatches } from './lease-watches.ts';
 import type { KeyObject } from './keys/key-object.ts';
@@ -228,14 +228,14 @@ export class Leases {
     for (let known: LeaseObject | undefined = own.object; known !== undefined;) {
       own.renewals += 1;
       const body = renewed(known.object, own.ttlMs, microTime(sent.wallMs, own.renewals));
-      const request = { method: 'PUT', path, body, accept: [CONFLICT, ABSENT], renews: true } as const;
+      const request = { method: 'PUT', path, body, accept: [CONFLICT, ABSENT], lane: 'renewals' } as const;
       const { status, body: answer } = await client.request(request, time.left);
       if (status < 300) {
         own.object = readLease(answer);
         return own.object;
       }
       // An earlier renewal whose answer was lost has changed the object, or somebody else has.
-      known = status === ABSENT ? undefined : await this.#read(leaseIdOf(name), time.left, true);
+      known = status === ABSENT ? undefined : await this.#read(leaseIdOf(name), time.left, 'renewals');
     }
     return undefined;
   }
@@ -247,12 +247,12 @@ export class Leases {
   }
 
   /** Undefined if the lease is certainly gone. */
-  async #read(lease: LeaseId, options: AttemptOptions, renews = false): Promise<LeaseObject | undefined> {
+  async #read(lease: LeaseId, options: AttemptOptions, lane: Lane = 'calls'): Promise<LeaseObject | undefined> {
     const { client, names } = this.#context;
     const name = readLeaseId(lease);
     if (name === undefined) return undefined;
     const path = `${leasesPath(names)}/${name.name}`;
-    const { status, body } = await client.request({ method: 'GET', path, accept: [ABSENT], renews }, options);
+    const { status, body } = await client.request({ method: 'GET', path, accept: [ABSENT], lane }, options);
     const found = status === ABSENT ? undefined : readLease(body);
     return found?.uid === name.uid ? found : undefined;
   }

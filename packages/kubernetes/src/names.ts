@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto';
 
 import type { LeaseId } from '@incumbent/core';
 
-/** The resource whose objects hold the keys. */
-export interface KeysResource {
+/** A type of objects of Kubernetes. */
+export interface Resource {
   /** `v1`, or `group/version`. */
   readonly apiVersion: string;
   readonly kind: string;
@@ -13,7 +13,13 @@ export interface KeysResource {
   readonly plural: string;
 }
 
-export const CONFIG_MAPS: KeysResource = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' };
+/** The resource whose objects hold the keys. */
+export type KeysResource = Resource;
+
+export const CONFIG_MAPS: Resource = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' };
+export const LEASES: Resource = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', plural: 'leases' };
+export const PODS: Resource = { apiVersion: 'v1', kind: 'Pod', plural: 'pods' };
+export const EVENTS: Resource = { apiVersion: 'v1', kind: 'Event', plural: 'events' };
 
 /** The label of every object of a store. Its value is the prefix. */
 export const LABEL = 'incumbent/prefix';
@@ -30,13 +36,18 @@ export function keysName({ prefix }: Names): string {
   return prefix;
 }
 
-export function keysPath({ namespace, keys: { apiVersion, plural } }: Names): string {
+/** The path of all objects of a resource in one namespace. */
+export function collectionPath(namespace: string, { apiVersion, plural }: Resource): string {
   const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   return `${root}/namespaces/${namespace}/${plural}`;
 }
 
+export function keysPath({ namespace, keys }: Names): string {
+  return collectionPath(namespace, keys);
+}
+
 export function leasesPath({ namespace }: Names): string {
-  return `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases`;
+  return collectionPath(namespace, LEASES);
 }
 
 /** A new name of a Lease object. Never used twice. */

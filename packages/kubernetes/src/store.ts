@@ -2,6 +2,7 @@
 
 import type {
   CallOptions,
+  Cancel,
   Change,
   Clock,
   Entry,
@@ -39,10 +40,22 @@ import type { KeyObject } from './keys/key-object.ts';
 import type { Snapshot } from './keys/snapshot.ts';
 import { Leases } from './leases.ts';
 import { MAX_TTL_MS } from './limits.ts';
+import type { Names } from './names.ts';
 import type { KubernetesSettings } from './options.ts';
 import { compareAndSwap, enqueue } from './transactions.ts';
 import { WatchHub } from './watch-hub.ts';
 import { watchEntries } from './watch.ts';
+
+/** The API server of a store, for what is beside the store. */
+export interface Cluster {
+  readonly client: Pick<Client, 'request'>;
+  readonly clock: Clock;
+  /** Of Kubernetes. */
+  readonly namespace: string;
+  readonly prefix: string;
+  /** Disposes of the part when the store closes, before its connections. Returns how to prevent that. */
+  add(part: AsyncDisposable): Cancel;
+}
 
 export class KubernetesStore implements Store {
   readonly name = 'kubernetes';
@@ -51,14 +64,18 @@ export class KubernetesStore implements Store {
   readonly revocation: Revocation | undefined;
   readonly #client: Client;
   readonly #clock: Clock;
+  readonly #names: Names;
   readonly #keys: KeyObject;
   readonly #leases: Leases;
   readonly #hub: WatchHub;
+  /** What ends before the store does. */
+  readonly #parts = new Set<AsyncDisposable>();
   #closing: Promise<void> | undefined;
 
   constructor(client: Client, keys: KeyObject, { clock, names, watchMs, shared }: KubernetesSettings) {
     this.#client = client;
     this.#clock = clock;
+    this.#names = names;
     this.namespace = `${names.namespace}/${names.prefix}`;
     this.#keys = keys;
     const isWatched = (lease: LeaseId): boolean => this.#hub.shows(lease);
@@ -146,6 +163,20 @@ export class KubernetesStore implements Store {
     });
   }
 
+  /** @internal The way in for what uses the same API server, and ends before the store does. */
+  get cluster(): Cluster {
+    return {
+      client: this.#client,
+      clock: this.#clock,
+      namespace: this.#names.namespace,
+      prefix: this.#names.prefix,
+      add: (part) => {
+        this.#parts.add(part);
+        return () => void this.#parts.delete(part);
+      },
+    };
+  }
+
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -156,6 +187,7 @@ export class KubernetesStore implements Store {
   }
 
   async #close(): Promise<void> {
+    await Promise.all([...this.#parts].map((part) => part[Symbol.asyncDispose]()));
     this.#hub.close();
     await this.#leases.close();
     await this.#client.close();

@@ -198,7 +198,46 @@ export const exchanges: readonly Exchange[] = [
     },
   },
   {
-    name: 'a list can be limited to the objects with a label',
+    name: 'a merge patch changes what it names, and removes what is null',
+    async run(call) {
+      const map = new TestMap(call);
+      const first = await map.create('1');
+      const { resourceVersion } = metadataOf(first);
+      const patch = { metadata: { resourceVersion, labels: { exchange: null, other: 'a' }, annotations: { note: 'b' } } };
+      const { status, body } = await call('PATCH', map.path, patch);
+      const { labels, annotations } = metadataOf(body);
+      assert.deepEqual([status, labels, annotations, fields(body)['data']], [200, { other: 'a' }, { note: 'b' }, { line: '1' }]);
+      assert.notEqual(versionOf(body), versionOf(first));
+    },
+  },
+  {
+    name: 'a merge patch is applied only to the version that it names, and to an object that is there',
+    async run(call) {
+      const map = new TestMap(call);
+      const first = await map.create('1');
+      await map.put(first, '2');
+      const patch = { metadata: { resourceVersion: versionOf(first), labels: { other: 'a' } } };
+      const stale = await call('PATCH', map.path, patch);
+      await map.delete({});
+      const absent = await call('PATCH', map.path, { metadata: { labels: { other: 'a' } } });
+      assert.deepEqual([stale.status, reasonOf(stale.body)], [409, 'Conflict']);
+      assert.deepEqual([absent.status, reasonOf(absent.body)], [404, 'NotFound']);
+    },
+  },
+  {
+    name: 'a Lease may have an empty holder, and keeps its annotations',
+    async run(call) {
+      const metadata = { name: `exchange-${randomUUID()}`, annotations: { note: '9007199254740993' } };
+      const spec = { holderIdentity: '', leaseDurationSeconds: 1, leaseTransitions: 2_147_483_647 };
+      const created = await call('POST', LEASES, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec });
+      const read = await call('GET', `${LEASES}/${metadata.name}`);
+      assert.deepEqual([created.status, fields(read.body)['spec']], [201, spec]);
+      assert.deepEqual(metadataOf(read.body)['annotations'], metadata.annotations);
+      await call('DELETE', `${LEASES}/${metadata.name}`);
+    },
+  },
+  {
+    name: 'a list can be limited to the objects with a label, also from the cache',
     async run(call) {
       const [map, other] = [new TestMap(call), new TestMap(call)];
       await map.create('1');
@@ -206,6 +245,8 @@ export const exchanges: readonly Exchange[] = [
       const { body } = await call('GET', `${MAPS}?labelSelector=exchange%3D${map.name}`);
       const { items } = fields(body);
       assert.deepEqual(Array.isArray(items) && items.map((item) => metadataOf(item)['name']), [map.name]);
+      const cached = await call('GET', `${MAPS}?labelSelector=exchange%3D${map.name}&resourceVersion=0`);
+      assert.ok(cached.status === 200 && Array.isArray(fields(cached.body)['items']));
     },
   },
   {

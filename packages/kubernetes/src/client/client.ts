@@ -12,21 +12,23 @@ import { fields, parseObject, type Fields } from '../objects/json.ts';
 
 /**
  * How many requests of one store may be under way, besides watches. Each has a connection to itself,
- * and to open one costs more than to wait for a request.
+ * and to open one costs more than to wait for a request. The requests of one lane never wait for
+ * those of another.
  */
-const MAX_REQUESTS = 16;
-/** The same for renewals, which never wait for other requests. */
-const MAX_RENEWALS = 16;
+const LANES = { calls: 16, renewals: 16, publishing: 4 };
+
+export type Lane = keyof typeof LANES;
 
 export interface Request {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** The body of a PATCH is a merge patch (RFC 7386). */
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: object;
   /** The statuses, besides those of success, for which {@link Client.request} resolves. */
   readonly accept?: readonly number[];
-  /** Whether it is part of a renewal. Default false. */
-  readonly renews?: boolean;
+  /** Default `calls`. */
+  readonly lane?: Lane;
 }
 
 export interface Response {
@@ -38,8 +40,11 @@ export interface Response {
 export class Client {
   readonly #connections: Connections;
   readonly #calls: Calls;
-  readonly #slots = new Semaphore(MAX_REQUESTS);
-  readonly #renewalSlots = new Semaphore(MAX_RENEWALS);
+  readonly #lanes = {
+    calls: new Semaphore(LANES.calls),
+    renewals: new Semaphore(LANES.renewals),
+    publishing: new Semaphore(LANES.publishing),
+  };
   #closing: Promise<void> | undefined;
 
   constructor(options: ConnectionOptions) {
@@ -59,7 +64,7 @@ export class Client {
    */
   request(request: Request, options: AttemptOptions, onSent: () => void = () => {}): Promise<Response> {
     checkCall(options);
-    const slots = request.renews === true ? this.#renewalSlots : this.#slots;
+    const slots = this.#lanes[request.lane ?? 'calls'];
     return this.#calls.run(options, (attempt) => attempt.wait(slots.run(() => this.#exchange(request, attempt, onSent))));
   }
 
@@ -127,7 +132,7 @@ const VERBS: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update',
 const OBJECTS = /^\/apis?(?:\/([^/]+))?\/[^/]+\/namespaces\/([^/]+)\/([^/]+)(\/[^/]+)?$/;
 
 /** The right that a request needs. */
-function rightFor({ method, path, query }: Request): Right {
+export function rightFor({ method, path, query }: Request): Right {
   const [, group = '', namespace, resource, name] = OBJECTS.exec(path) ?? [];
   if (resource === undefined) return { verb: method.toLowerCase(), group: '', resource: path, namespace: undefined };
   const read = query?.['watch'] === 'true' ? 'watch' : name === undefined ? 'list' : 'get';

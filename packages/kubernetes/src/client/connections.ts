@@ -68,7 +68,8 @@ export class Connections {
     const { headers } = await attempt.wait(this.#current());
     this.#secret = headers['authorization']?.replace(/^\w+ /, '');
     const { basePath, endpoint } = this.#options.access;
-    const type = body === '' ? {} : { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) };
+    const format = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+    const type = body === '' ? {} : { 'content-type': format, 'content-length': String(Buffer.byteLength(body)) };
     const request = httpRequest({
       agent: this.#agent,
       method,

@@ -19,10 +19,11 @@ export interface FakeRequest {
   readonly body: string;
 }
 
-/** Undefined: the server answers as ever. 'silent': never. 'reset': the connection closes instead. */
-export type Intervene = (
-  request: FakeRequest,
-) => Answer | { readonly status: number; readonly text: string } | 'silent' | 'reset' | undefined;
+/** 'silent': the server never answers. 'reset': the connection closes instead. */
+type Reaction = Answer | { readonly status: number; readonly text: string } | 'silent' | 'reset';
+
+/** Undefined: the server answers as ever. */
+export type Intervene = (request: FakeRequest) => Reaction | undefined;
 
 export class FakeApiServer implements AsyncDisposable {
   readonly objects = new Objects();
@@ -84,6 +85,12 @@ export class FakeApiServer implements AsyncDisposable {
     return authorization === `Bearer ${this.tokens.admin}` ? undefined : failure(401, 'Unauthorized', 'Unauthorized');
   }
 
+  /** Takes a request that does not come over a connection, and returns what happens to it. */
+  handle(request: FakeRequest): Reaction {
+    this.requests.push(request);
+    return this.intervene(request) ?? this.#answer(request);
+  }
+
   /** Applies a request whose answer nobody gets. */
   apply(request: FakeRequest): void {
     this.#answer(request);
@@ -100,6 +107,8 @@ export class FakeApiServer implements AsyncDisposable {
         return this.objects.get(path);
       case 'PUT':
         return this.objects.replace(collection, path, parseObject(body));
+      case 'PATCH':
+        return this.objects.patch(collection, path, parseObject(body));
       case 'DELETE':
         return this.objects.delete(collection, path, body === '' ? {} : parseObject(body));
       default:

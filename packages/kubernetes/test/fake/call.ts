@@ -14,7 +14,7 @@ export async function callApi(
 ): Promise<ApiAnswer> {
   const response = await fetch(new URL(path, url), {
     method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${token}`, 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   return { status: response.status, body: parsed(await response.text()) };

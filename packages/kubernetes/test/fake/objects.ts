@@ -78,6 +78,12 @@ export class Objects {
     return { status: 200, body: object };
   }
 
+  /** Changes an object by a merge patch, if the version in it is still the object's own. */
+  patch(collection: string, path: string, patch: Fields): Answer {
+    const current = this.#objects.get(path);
+    return current === undefined ? notFound(path) : this.replace(collection, path, merged(current, patch));
+  }
+
   delete(collection: string, path: string, options: Fields): Answer {
     const current = this.#objects.get(path);
     if (current === undefined) return notFound(path);
@@ -142,6 +148,15 @@ export class Objects {
 
 export function failure(code: number, reason: string, message: string): Answer {
   return { status: code, body: { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason, message, code } };
+}
+
+/** RFC 7386: null removes a field, an object changes fields, anything else replaces the value. */
+function merged(target: Fields, patch: Fields): Fields {
+  const changed = Object.entries(patch).map(([name, value]) => {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+    return [name, isObject ? merged(optionalFields(target[name]), fields(value)) : value] as const;
+  });
+  return Object.fromEntries(Object.entries({ ...target, ...Object.fromEntries(changed) }).filter(([, value]) => value !== null));
 }
 
 function notFound(path: string): Answer {

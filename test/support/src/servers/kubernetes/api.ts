@@ -18,7 +18,8 @@ export async function callApi({ url, ca, token }: ApiAddress, method: string, pa
   const text = body === undefined ? '' : JSON.stringify(body);
   // Without the length, Node would send the body of a DELETE so that the server ignores it.
   const length = { 'content-length': String(Buffer.byteLength(text)) };
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...length };
+  const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+  const headers = { authorization: `Bearer ${token}`, 'content-type': type, ...length };
   const settings = { method, ca, agent: false, headers, signal: AbortSignal.timeout(CALL_TIMEOUT_MS) };
   const { promise, resolve, reject } = Promise.withResolvers<ApiAnswer>();
   const sent = request(new URL(path, url), settings, (response) => {

@@ -26,6 +26,22 @@ const configMaps = definition(KEYS_GROUP, 'configmaps', 'ConfigMap', {
   data: { type: 'object', additionalProperties: { type: 'string' } },
 });
 
+const pods = definition(KEYS_GROUP, 'pods', 'Pod', {});
+
+const TEXT = { type: 'string' };
+const events = definition(KEYS_GROUP, 'events', 'Event', {
+  involvedObject: { type: 'object', additionalProperties: TEXT },
+  source: { type: 'object', additionalProperties: TEXT },
+  reason: TEXT,
+  message: TEXT,
+  type: TEXT,
+  firstTimestamp: { ...TEXT, format: 'date-time' },
+  lastTimestamp: { ...TEXT, format: 'date-time' },
+  count: COUNT,
+  reportingComponent: TEXT,
+  reportingInstance: TEXT,
+});
+
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
 /** An object of each resource, for a first write. */
@@ -38,11 +54,19 @@ const probes = [
     collection: `/apis/${KEYS_GROUP}/v1/namespaces/default/configmaps`,
     object: { apiVersion: `${KEYS_GROUP}/v1`, kind: 'ConfigMap', metadata: { name: 'probe' }, data: {} },
   },
+  {
+    collection: `/apis/${KEYS_GROUP}/v1/namespaces/default/pods`,
+    object: { apiVersion: `${KEYS_GROUP}/v1`, kind: 'Pod', metadata: { name: 'probe' } },
+  },
+  {
+    collection: `/apis/${KEYS_GROUP}/v1/namespaces/default/events`,
+    object: { apiVersion: `${KEYS_GROUP}/v1`, kind: 'Event', metadata: { name: 'probe' } },
+  },
 ] as const;
 
 /** Defines the resources if they are not. Resolves with whether the server serves them by now. */
 export async function serveResources(api: ApiAddress): Promise<boolean> {
-  for (const resource of [leases, configMaps]) {
+  for (const resource of [leases, configMaps, pods, events]) {
     const { status } = await callApi(api, 'POST', DEFINITIONS, resource);
     if (status !== 201 && status !== 409) return false;
   }

@@ -7,9 +7,9 @@ export interface KubernetesOptions {
 
 /**
  * An API server for this process alone, and the etcd behind it. It serves `leases` of
- * `coordination.k8s.io/v1` and, because it has no types of its own, `configmaps` of
- * {@link KEYS_GROUP} in the namespace `default`, which need not exist. `ctl` runs etcdctl on the
- * etcd behind it.
+ * `coordination.k8s.io/v1` and, because it has no types of its own, `configmaps`, `pods` and
+ * `events` of {@link KEYS_GROUP} in the namespace `default`, which need not exist. `ctl` runs
+ * etcdctl on the etcd behind it.
  */
 export interface KubernetesServer extends OwnServer {
   /** A kubeconfig whose contexts are `admin`, by a token, and `certified`, by a certificate. */
@@ -31,5 +31,5 @@ export interface ApiAnswer {
   readonly body: unknown;
 }
 
-/** The group whose `configmaps` stand in for the built-in ones. */
+/** The group whose `configmaps`, `pods` and `events` stand in for the built-in ones. */
 export const KEYS_GROUP = 'test.incumbent.example';
