@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { after, DRAIN_MS, led } from '../support/led.ts';
+import { after, behind, DRAIN_MS, led } from '../support/led.ts';
 import { track } from '../support/track.ts';
-import { LEADER, NAME, World } from '../support/world.ts';
+import { LEADER, NAME, TTL_MS, World } from '../support/world.ts';
 
 describe('a promise that delays the release', () => {
   it('keeps the keys of the term until it settles, however it does', async () => {
@@ -30,6 +30,57 @@ describe('a promise that delays the release', () => {
       .election(NAME)
       .lead((leadership) => leadership.delayRelease(after(world, 300)));
     expect(await world.timed(leading)).toBe(300);
+  });
+
+  it("never delays it beyond the lease's own end, less the margin", async () => {
+    const world = new World();
+    const store = world.connect();
+    const leadership = await world.elect(world.member('a', { drainMs: 2_000 }, store));
+    const released = track(leadership.released);
+    leadership.delayRelease(new Promise(() => {}));
+    store.link.cutOff();
+    await world.pass(TTL_MS - 199);
+    expect([leadership.isValid(), released.state]).toEqual([false, 'pending']);
+    await world.pass(2);
+    expect(released.state).toBe('resolved');
+  });
+
+  it('delays it for drainMs at most also after a loss in which all work has stopped', async () => {
+    const { world, leadership } = await led();
+    leadership.waitUntil(leadership.ended);
+    leadership.delayRelease(new Promise(() => {}));
+    const released = track(leadership.released);
+    await world.pass(10);
+    world.clock.advanceWall(3_600_000);
+    expect(leadership.isValid()).toBe(false);
+    await world.pass(DRAIN_MS - 1);
+    expect(released.state).toBe('pending');
+    await world.pass(1);
+    expect(released.state).toBe('resolved');
+  });
+
+  it('may be the promise of the release itself', async () => {
+    const { world, leadership } = await led();
+    leadership.delayRelease(leadership.released);
+    expect(await world.timed(leadership.resign())).toBe(DRAIN_MS);
+  });
+
+  it('delays it also if it is passed while the work stops', async () => {
+    const { world, leadership } = await led();
+    leadership.waitUntil(after(world, 200).then(() => leadership.delayRelease(after(world, 300))));
+    expect(await world.timed(leadership.resign())).toBe(500);
+  });
+
+  it('delays a handover, and then the successor leads', async () => {
+    const { world, leadership } = await led();
+    const next = await behind(world, 'b');
+    leadership.delayRelease(after(world, 400));
+    const handover = track(leadership.handover('b'));
+    await world.pass(300);
+    expect([leadership.isValid(), next.state, handover.state]).toEqual([false, 'pending', 'pending']);
+    await world.run(leadership.released);
+    await world.pass(100);
+    expect([next.state, handover.state]).toEqual(['resolved', 'resolved']);
   });
 
   it('does not shorten the drain of a loss, in which work that nobody passed in may still run', async () => {
