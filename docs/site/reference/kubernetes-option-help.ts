@@ -85,7 +85,9 @@ export const keysResourceOptions: OptionTable<KeysResource> = {
 export const publishOptions: OptionTable<PublishOptions> = {
   lease: {
     type: 'string',
-    range: '1 to 200 characters of `a-z 0-9 . -`, with a letter or digit at both ends',
+    range:
+      '1 to 200 characters of `a-z 0-9 . -`, with a letter or digit at both ends and on both ' +
+      'sides of each dot',
     meaning: 'The name of the `Lease`. No other program may use it to elect a leader.',
   },
   leaseDurationMs: {
@@ -115,8 +117,10 @@ export const publishOptions: OptionTable<PublishOptions> = {
 export const podLabelOptions: OptionTable<PodLabel> = {
   name: {
     type: 'string',
-    range: 'a name of a label, such as `example.com/leads`',
-    meaning: 'The name of the label, which no other election uses.',
+    range:
+      '1 to 63 characters of `A-Z a-z 0-9 . _ -`, with a letter or digit at both ends, and ' +
+      'before it, if you wish, a domain and `/`',
+    meaning: 'The name of the label, such as `example.com/leads`. No other election uses it.',
   },
   value: {
     type: 'string',

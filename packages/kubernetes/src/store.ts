@@ -53,7 +53,11 @@ export interface Cluster {
   /** Of Kubernetes. */
   readonly namespace: string;
   readonly prefix: string;
-  /** Disposes of the part when the store closes, before its connections. Returns how to prevent that. */
+  /**
+   * Disposes of the part when the store closes, before its connections. Returns how to prevent that.
+   *
+   * @throws `STORE_CLOSED`.
+   */
   add(part: AsyncDisposable): Cancel;
 }
 
@@ -171,6 +175,7 @@ export class KubernetesStore implements Store {
       namespace: this.#names.namespace,
       prefix: this.#names.prefix,
       add: (part) => {
+        if (this.#closing !== undefined) throw storeClosed('kubernetes');
         this.#parts.add(part);
         return () => void this.#parts.delete(part);
       },

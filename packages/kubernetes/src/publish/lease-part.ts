@@ -67,7 +67,7 @@ export class LeasePart implements Part {
     const written = await untilUnchanged(this.#what, async () => {
       const current = await this.#current(signal);
       const { isMine, term: seen } = this.#read(current);
-      if (isMine && seen > term) throw overtaken(this.#what, term, seen);
+      if (isMine && seen > term) throw overtaken(this.#what, { term, seen, remedy: 'delete the Lease' });
       const { holderIdentity: holder = '' } = textFields(optionalFields(current?.['spec']));
       if (!isMine && holder !== '')
         throw foreign(this.#what, `it shows "${holder}" and does not belong to this election. Delete it, or choose another name`);

@@ -8,8 +8,8 @@ import { checkFunction, checkKnown, checkNumber, invalidOption, invalidText } fr
 /** What to publish. */
 export interface PublishOptions {
   /**
-   * The name of the `Lease`: 1 to 200 of `a-z 0-9 . -`, and a letter or digit at both ends. No other
-   * program may use it to elect a leader.
+   * The name of the `Lease`: 1 to 200 of `a-z 0-9 . -`, with a letter or digit at both ends and on
+   * both sides of each dot. No other program may use it to elect a leader.
    */
   readonly lease: string;
   /**
@@ -28,9 +28,13 @@ export interface PublishOptions {
 
 /** The label of the leader's pod. Each election needs a label with a name of its own. */
 export interface PodLabel {
-  /** As in `example.com/leads`. An annotation of this name says for which term the label is. */
+  /**
+   * 1 to 63 of `A-Z a-z 0-9 . _ -`, with a letter or digit at both ends, and before it, if you wish,
+   * a domain and `/`: `example.com/leads`. An annotation of this name says for which term the label
+   * is.
+   */
   readonly name: string;
-  /** 1 to 63 of `A-Z a-z 0-9 . _ -`, and a letter or digit at both ends. */
+  /** 1 to 63 of `A-Z a-z 0-9 . _ -`, with a letter or digit at both ends. */
   readonly value: string;
   /** The name of this process's pod. Default: the host name, which Kubernetes takes from the pod. */
   readonly pod?: string;
@@ -45,7 +49,8 @@ export interface PublishSettings {
   readonly onError: (error: IncumbentError) => unknown;
 }
 
-const SUBDOMAIN = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/;
+/** Parts of `a-z 0-9 -` with dots between them. */
+const SUBDOMAIN = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/;
 const LABEL_PART = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/;
 
 /** The name of an Event begins with that of the Lease, and may have 253 characters. */
@@ -53,12 +58,17 @@ const MAX_LEASE_CHARACTERS = 200;
 const MAX_NAME_CHARACTERS = 253;
 const MAX_LABEL_CHARACTERS = 63;
 
+const LABEL_ALLOWED = `1 to ${MAX_LABEL_CHARACTERS} of A-Z a-z 0-9 . _ -, with a letter or digit at both ends`;
+
+function subdomainOf(maxCharacters: number): string {
+  return `1 to ${maxCharacters} of a-z 0-9 . -, with a letter or digit at both ends and on both sides of each dot`;
+}
+
 /** @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`. */
 export function checkPublishOptions(options: PublishOptions): PublishSettings {
   checkKnown('publishLeader', options, ['lease', 'leaseDurationMs', 'podLabel', 'events', 'onError']);
   const { lease, podLabel, events = false, onError } = options;
-  if (!matches(SUBDOMAIN, lease, MAX_LEASE_CHARACTERS))
-    throw invalidText('lease', lease, `1 to ${MAX_LEASE_CHARACTERS} of a-z 0-9 . -, and a letter or digit at both ends`);
+  if (!matches(SUBDOMAIN, lease, MAX_LEASE_CHARACTERS)) throw invalidText('lease', lease, subdomainOf(MAX_LEASE_CHARACTERS));
   const leaseDurationMs = checkNumber('leaseDurationMs', options.leaseDurationMs, 15_000, { min: 3_000, max: 3_600_000 });
   if (typeof events !== 'boolean') throw invalidOption('events', events, 'true or false');
   checkFunction('onError', onError);
@@ -68,11 +78,15 @@ export function checkPublishOptions(options: PublishOptions): PublishSettings {
 function checkPodLabel(podLabel: PodLabel): Required<PodLabel> {
   checkKnown('podLabel', podLabel, ['name', 'value', 'pod']);
   const { name, value, pod = hostname() } = podLabel;
-  if (!isLabelName(name)) throw invalidText('podLabel.name', name, 'a name of a label, as in example.com/leads');
-  if (!matches(LABEL_PART, value, MAX_LABEL_CHARACTERS))
-    throw invalidText('podLabel.value', value, `1 to ${MAX_LABEL_CHARACTERS} of A-Z a-z 0-9 . _ -, and a letter or digit at both ends`);
+  if (!isLabelName(name))
+    throw invalidText(
+      'podLabel.name',
+      name,
+      `${LABEL_ALLOWED}, and before it, if you wish, a domain and /: ${subdomainOf(MAX_NAME_CHARACTERS)}`,
+    );
+  if (!matches(LABEL_PART, value, MAX_LABEL_CHARACTERS)) throw invalidText('podLabel.value', value, LABEL_ALLOWED);
   if (!matches(SUBDOMAIN, pod, MAX_NAME_CHARACTERS))
-    throw invalidText('podLabel.pod', pod, `the name of a pod: 1 to ${MAX_NAME_CHARACTERS} of a-z 0-9 . -`);
+    throw invalidText('podLabel.pod', pod, `the name of a pod: ${subdomainOf(MAX_NAME_CHARACTERS)}`);
   return { name, value, pod };
 }
 

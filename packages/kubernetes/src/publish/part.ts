@@ -104,9 +104,9 @@ export class SentWrites {
   }
 }
 
-/** The error of a leader that finds what a newer term has published. */
-export function overtaken(what: string, term: bigint, seen: bigint): IncumbentError {
-  const message = `kubernetes ${what}: the term ${seen} is published, which is newer than ${term}. If the terms were reset, delete it`;
+/** The error of a leader that finds what a newer term has published. `remedy`: what to remove after a reset. */
+export function overtaken(what: string, { term, seen, remedy }: { term: bigint; seen: bigint; remedy: string }): IncumbentError {
+  const message = `kubernetes ${what}: the term ${seen} is published, which is newer than ${term}. If the terms were reset, ${remedy}`;
   return new IncumbentError('STALE_TERM', message, { details: { term, seen } });
 }
 

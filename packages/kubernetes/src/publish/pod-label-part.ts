@@ -3,7 +3,7 @@
  * label is, so that a leader knows which labels it may remove, and a former leader which not.
  */
 
-import { StoreError } from '@incumbent/core';
+import { type IncumbentError, StoreError } from '@incumbent/core';
 
 import type { Resource } from '../names.ts';
 import { fields, optionalFields, textFields, type Fields } from '../objects/json.ts';
@@ -89,7 +89,7 @@ export class PodLabelPart implements Part {
       if (pod === undefined) return undefined;
       const { isLabelled, lease, term: seen } = this.#read(pod);
       if (!isLabelled || lease !== this.#lease) return undefined;
-      if (seen > term) throw overtaken(`${this.#what}: on the pod ${nameOf(pod)}`, term, seen);
+      if (seen > term) throw this.#overtaken(pod, seen);
       if (!this.#term.isValid()) return undefined;
       return (await this.#patch(pod, undefined, signal)) ?? 'changed';
     });
@@ -102,12 +102,12 @@ export class PodLabelPart implements Part {
       const pod = known ?? (await this.#pods.get(this.#label.pod, signal));
       known = undefined;
       if (pod === undefined) throw this.#noPod();
-      const { isLabelled, lease, term, isOver } = this.#read(pod);
+      const { isLabelled, lease, term } = this.#read(pod);
       const isOurs = lease === this.#lease;
-      if (isOurs && term > this.#term.term) throw overtaken(this.#what, this.#term.term, term);
+      if (isOurs && term > this.#term.term) throw this.#overtaken(pod, term);
       if (isLabelled && lease !== undefined && !isOurs)
         throw foreign(this.#what, `the label ${name} shows the leader of the Lease ${lease}. Give each election a label of its own`);
-      if (isLabelled && isOurs && term === this.#term.term && !isOver) return undefined;
+      if (isLabelled && isOurs && term === this.#term.term) return undefined;
       if (!this.#term.isValid()) return undefined;
       this.#known = await this.#sent.make(() => this.#patch(pod, value, signal));
       return this.#known ?? 'changed';
@@ -133,6 +133,11 @@ export class PodLabelPart implements Part {
       annotations: { [name]: mark },
     };
     return this.#pods.patch(nameOf(pod), { metadata }, signal);
+  }
+
+  #overtaken(pod: Fields, seen: bigint): IncumbentError {
+    const remedy = `remove the annotation ${this.#label.name} from the pod ${nameOf(pod)}`;
+    return overtaken(this.#what, { term: this.#term.term, seen, remedy });
   }
 
   #noPod(): StoreError {

@@ -26,7 +26,7 @@ export interface LeaderPublisher extends AsyncDisposable {
  * and the publisher tries again while it matters.
  *
  * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`, also for a store that
- * `openKubernetes` has not opened.
+ * `openKubernetes` has not opened. `StoreError` with the code `STORE_CLOSED`.
  */
 export function publishLeader<V>(store: Store, election: Election<V>, options: PublishOptions): LeaderPublisher {
   const settings = checkPublishOptions(options);

@@ -63,7 +63,7 @@ export class Publisher implements AsyncDisposable {
     this.#election = election.name;
     this.#settings = settings;
     this.#resources = resources;
-    this.#stops = [election.onElected((leadership) => this.#begin(leadership)), cluster.add(this)];
+    this.#stops = [cluster.add(this), election.onElected((leadership) => this.#begin(leadership))];
     if (election.leadership !== undefined) this.#begin(election.leadership);
   }
 
@@ -95,7 +95,7 @@ export class Publisher implements AsyncDisposable {
       everyMs: this.#settings.leaseDurationMs / RENEWALS,
       leading: leading.signal,
       closed: this.#closed.signal,
-      report: (error) => this.#report(error),
+      report: (error) => void this.#report(error),
     };
     const running = keepPublished(part, context).then(() => {
       this.#running.delete(running);
@@ -115,11 +115,12 @@ export class Publisher implements AsyncDisposable {
     await running;
   }
 
-  #report(error: unknown): void {
+  /** Never rejects: what the callback does must not end the publishing. */
+  async #report(error: unknown): Promise<void> {
     try {
-      this.#settings.onError(isIncumbentError(error) ? error : toStoreError(error, 'publishing the leader'));
+      await this.#settings.onError(isIncumbentError(error) ? error : toStoreError(error, 'publishing the leader'));
     } catch {
-      // What the callback does must not end the publishing.
+      // The option says that its errors are ignored.
     }
   }
 }

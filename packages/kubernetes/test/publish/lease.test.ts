@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { fields, optionalFields, type Fields } from '../../src/objects/json.ts';
 import type { FakeRequest } from '../fake/api-server.ts';
-import { NAME, PublishWorld, TTL_MS } from './world.ts';
+import { NAME, PublishWorld } from './world.ts';
 
 const isWrite = ({ method }: FakeRequest): boolean => method !== 'GET';
 const isCreation = ({ method }: FakeRequest): boolean => method === 'POST';
@@ -93,6 +93,22 @@ describe('the published Lease', () => {
     const publisher = world.publish('a', a.election, {});
     await world.cluster.advance(100);
     expect(world.shown).toMatchObject({ holder: 'a' });
+    await world.close({ ...a, publisher });
+  });
+
+  it('shows the leader once if the publisher begins in a callback of the election', async () => {
+    const world = new PublishWorld();
+    const a = world.join('a');
+    await world.cluster.run(a.publisher.close());
+    let publisher = a.publisher;
+    const remove = a.election.onElected(() => {
+      publisher = world.publish('a', a.election, {});
+      remove();
+    });
+    await world.elect(a);
+    await world.cluster.advance(100);
+    expect(world.shown).toMatchObject({ holder: 'a' });
+    expect(world.api.requests.filter(({ method }) => method !== 'GET')).toHaveLength(1);
     await world.close({ ...a, publisher });
   });
 
@@ -270,98 +286,6 @@ describe('changes by others', () => {
     expect(world.object(world.leases, NAME)).toEqual(lease);
     expect(a.errors[0]).toMatchObject({ code: 'FOREIGN_DATA', message: expect.stringContaining('"x"') });
     world.put(world.leases, { ...lease, spec: { ...spec, holderIdentity: '' } });
-    await world.until(() => world.shown?.holder === 'a', 'the Lease shows the leader');
-    await world.close(a);
-  });
-});
-
-describe('a failure of the API server', () => {
-  it.each(['silent', 'reset'] as const)('has no effect on an election and its end (%s)', async (how) => {
-    const times: number[] = [];
-    for (const isDown of [false, true]) {
-      const world = new PublishWorld();
-      if (isDown) world.api.intervene = () => how;
-      const a = world.join('a');
-      const leadership = await world.elect(a);
-      const electedMs = world.cluster.clock.monotonic();
-      await world.cluster.advance(3 * TTL_MS);
-      expect(leadership.isValid()).toBe(true);
-      const fromMs = world.cluster.clock.monotonic();
-      await world.cluster.run(leadership.resign());
-      times.push(electedMs, world.cluster.clock.monotonic() - fromMs);
-      expect(a.errors.length > 0).toBe(isDown);
-      world.heal();
-      await world.close(a);
-    }
-    expect(times.slice(2)).toEqual(times.slice(0, 2));
-  });
-
-  it('during an election delays what is published until the server is back', async () => {
-    const world = new PublishWorld();
-    world.api.intervene = () => 'reset';
-    const a = world.join('a');
-    await world.elect(a);
-    await world.cluster.advance(60_000);
-    expect(a.errors[0]).toMatchObject({ code: 'CONNECTION_LOST', message: expect.stringContaining('in the Lease controller') });
-    world.heal();
-    await world.until(() => world.shown?.holder === 'a', 'the Lease shows the leader');
-    const reported = a.errors.length;
-    await world.cluster.advance(60_000);
-    expect(a.errors).toHaveLength(reported);
-    await world.close(a);
-  });
-
-  it('at the end of a term delays the end that is published', async () => {
-    const world = new PublishWorld();
-    const a = world.join('a');
-    const leadership = await world.elect(a);
-    await world.cluster.advance(100);
-    world.api.intervene = () => ({ status: 503, body: { kind: 'Status', reason: 'ServiceUnavailable', message: 'etcd' } });
-    await world.cluster.run(leadership.resign());
-    await world.cluster.advance(60_000);
-    expect(world.shown).toMatchObject({ holder: 'a' });
-    world.heal();
-    await world.until(() => world.shown?.holder === '', 'the Lease is cleared');
-    await world.close(a);
-  });
-
-  it('makes the close of a publisher take 2 s at most', async () => {
-    const world = new PublishWorld();
-    const a = world.join('a');
-    await world.elect(a);
-    await world.cluster.advance(100);
-    world.api.intervene = () => 'silent';
-    const fromMs = world.cluster.clock.monotonic();
-    await world.cluster.run(a.publisher.close());
-    expect(world.cluster.clock.monotonic() - fromMs).toBe(2_000);
-    await world.close(a);
-  });
-
-  it('names the rule that a Role lacks', async () => {
-    const world = new PublishWorld();
-    world.api.intervene = ({ method }) =>
-      method === 'POST' ? { status: 403, body: { kind: 'Status', reason: 'Forbidden', message: 'no' } } : undefined;
-    const a = world.join('a');
-    await world.elect(a);
-    await world.until(() => a.errors.length > 0, 'an error');
-    expect(a.errors[0]).toMatchObject({
-      code: 'PERMISSION_DENIED',
-      details: { right: 'create leases', grant: expect.stringContaining('apiGroups: ["coordination.k8s.io"]') },
-    });
-    await world.close(a);
-  });
-
-  it('reaches a callback whose own errors have no effect', async () => {
-    const world = new PublishWorld();
-    world.api.intervene = () => 'reset';
-    const a = world.join('a', {
-      onError: () => {
-        throw new Error('mine');
-      },
-    });
-    await world.elect(a);
-    await world.cluster.advance(10_000);
-    world.heal();
     await world.until(() => world.shown?.holder === 'a', 'the Lease shows the leader');
     await world.close(a);
   });

@@ -75,6 +75,26 @@ describe('the label of the pod', () => {
     await world.close(b);
   });
 
+  it('is looked for exactly until no other pod has it, and in the cache of the server after that', async () => {
+    const world = new PublishWorld();
+    const [a, b] = [world.joinLabelling('a'), world.joinLabelling('b')];
+    await world.elect(a);
+    await world.cluster.advance(100);
+    world.crash('a');
+    let isRefused = false;
+    world.api.intervene = (request) => {
+      if (isRefused || !isPatch(world, 'a', null)(request)) return undefined;
+      isRefused = true;
+      return 'reset';
+    };
+    const before = world.api.requests.length;
+    await world.elect(b);
+    await world.cluster.advance(12_000);
+    const looks = world.api.requests.slice(before).filter(({ method, path }) => method === 'GET' && path === world.pods);
+    expect(looks.map(({ query }) => query.get('resourceVersion'))).toEqual([null, null, '0', '0']);
+    await world.close(b);
+  });
+
   it('is on no pod while it cannot be removed from another', async () => {
     const world = new PublishWorld();
     const [a, b] = [world.joinLabelling('a'), world.joinLabelling('b')];
@@ -156,6 +176,32 @@ describe('the label of the pod', () => {
     await world.close(a, b);
   });
 
+  it('of the next term of the same member is not removed by the end of the term before', async () => {
+    const world = new PublishWorld();
+    const a = world.joinLabelling('a');
+    const leadership = await world.elect(a);
+    await world.cluster.advance(100);
+    world.api.intervene = (request) => (isPatch(world, 'a', null)(request) ? 'reset' : undefined);
+    await world.cluster.run(leadership.resign());
+    await world.elect(a);
+    await world.cluster.advance(100);
+    world.heal();
+    await world.cluster.advance(60_000);
+    expect(world.labelHistory).toEqual(['+a']);
+    expect(fields(podOf(world, 'a')['metadata'])['annotations']).toEqual({ [LABEL]: `${NAME} 2` });
+    await world.close(a);
+  });
+
+  it('of a newer term on another pod is left alone, and the own pod gets none', async () => {
+    const world = new PublishWorld();
+    world.addPod('x', { labels: { [LABEL]: 'yes' }, annotations: { [LABEL]: `${NAME} 7` } });
+    const a = world.joinLabelling('a');
+    await world.elect(a);
+    await world.cluster.advance(20_000);
+    expect([world.labelled, a.errors[0]]).toMatchObject([['x'], { code: 'STALE_TERM', details: { term: 1n, seen: 7n } }]);
+    await world.close(a);
+  });
+
   it('is set and removed although others change the pod in between', async () => {
     const world = new PublishWorld();
     const a = world.joinLabelling('a');
@@ -195,6 +241,18 @@ describe('the label of the pod', () => {
     expect(world.labelled.toSorted()).toEqual(['x', 'y']);
   });
 
+  it('that has come to show the leader of another Lease is not removed', async () => {
+    const world = new PublishWorld();
+    const a = world.joinLabelling('a');
+    const leadership = await world.elect(a);
+    await world.cluster.advance(100);
+    const pod = podOf(world, 'a');
+    world.put(world.pods, { ...pod, metadata: { ...fields(pod['metadata']), annotations: { [LABEL]: 'other 1' } } });
+    await world.cluster.run(leadership.resign());
+    expect(world.labelled).toEqual(['a']);
+    await world.close(a);
+  });
+
   it('that shows the leader of another Lease is not taken over', async () => {
     const world = new PublishWorld();
     world.addPod('a', { labels: { [LABEL]: 'yes' }, annotations: { [LABEL]: 'other 1' } });
@@ -209,6 +267,20 @@ describe('the label of the pod', () => {
 });
 
 describe('a label that cannot be set', () => {
+  it('because the terms were reset is an error that names what to remove', async () => {
+    const world = new PublishWorld();
+    world.addPod('a', { annotations: { [LABEL]: `${NAME} 7 over` } });
+    const a = world.joinLabelling('a');
+    await world.elect(a);
+    await world.cluster.advance(100);
+    expect(a.errors[0]).toMatchObject({
+      code: 'STALE_TERM',
+      message: expect.stringContaining(`remove the annotation ${LABEL} from the pod a`),
+      details: { term: 1n, seen: 7n },
+    });
+    await world.close(a);
+  });
+
   it('because the pod has another name is an error that says so', async () => {
     const world = new PublishWorld();
     const a = world.joinLabelling('a', { podLabel: { name: LABEL, value: 'yes', pod: 'host-1' } });

@@ -41,6 +41,35 @@ describe('publishLeader', () => {
     expect([await holderOn(server), errors]).toEqual(['', []]);
   });
 
+  it('withdraws the leader of an election on another store before its own store closes', async () => {
+    await using server = await FakeApiServer.start();
+    const store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS });
+    await using member = new Member(new MemoryServer().connect(), { memberId: 'a' });
+    const election = member.election('controller');
+    const leadership = await election.campaign();
+    const errors: IncumbentError[] = [];
+    publishLeader(store, election, { lease: 'controller', onError: (error) => errors.push(error) });
+    await until(async () => (await holderOn(server)) === 'a', { what: 'the leader is shown' });
+    await store.close();
+    expect([await holderOn(server), leadership.isValid(), errors]).toEqual(['', true, []]);
+  });
+
+  it('waits for no other requests of the store', async () => {
+    await using server = await FakeApiServer.start();
+    await using store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS });
+    await using member = new Member(new MemoryServer().connect(), { memberId: 'a' });
+    const election = member.election('controller');
+    server.intervene = ({ path }) => (path === '/version' ? 'silent' : undefined);
+    const aborting = new AbortController();
+    const calls = Array.from({ length: 40 }, async () => store.inspect?.({ signal: aborting.signal, timeoutMs: 60_000 }));
+    const settled = Promise.allSettled(calls);
+    await election.campaign();
+    await using _ = publishLeader(store, election, { lease: 'controller', onError: () => {} });
+    await until(async () => (await holderOn(server)) === 'a', { what: 'the leader is shown' });
+    aborting.abort();
+    await settled;
+  });
+
   it('withdraws the leader when it is disposed of', async () => {
     await using server = await FakeApiServer.start();
     await using store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS });
@@ -63,14 +92,20 @@ describe('wrong options of publishLeader are refused:', () => {
     ['lease', { lease: 'Controller' }],
     ['lease', { lease: '-' }],
     ['lease', { lease: 'x'.repeat(201) }],
+    ['lease', { lease: 'a..b' }],
+    ['lease', { lease: 'a-.b' }],
     ['leaseDurationMs', { leaseDurationMs: 2_999 }],
     ['events', { events: 'yes' }],
     ['onError', { onError: undefined }],
     ['podLabel.name', { podLabel: { name: 'a/b/c', value: 'x' } }],
     ['podLabel.name', { podLabel: { name: 'UPPER/name', value: 'x' } }],
+    ['podLabel.name', { podLabel: { name: 'a..b/name', value: 'x' } }],
+    ['podLabel.name', { podLabel: { name: '/name', value: 'x' } }],
     ['podLabel.name', { podLabel: { name: 'x'.repeat(64), value: 'x' } }],
     ['podLabel.value', { podLabel: { name: 'leads', value: '' } }],
     ['podLabel.pod', { podLabel: { name: 'leads', value: 'x', pod: 'A pod' } }],
+    ['podLabel.pod', { podLabel: { name: 'leads', value: 'x', pod: 'a.-b' } }],
+    ['podLabel options', { podLabel: 'leads' }],
     ['kind', { kind: 'Lease' }],
   ])('%s', async (option, wrong) => {
     await using server = await FakeApiServer.start();
@@ -78,6 +113,33 @@ describe('wrong options of publishLeader are refused:', () => {
     const options = { lease: 'controller', onError, ...wrong };
     expect(() => Reflect.apply(publishLeader, undefined, [store, election, options])).toThrow(
       expect.objectContaining({ code: 'INVALID_OPTION', details: expect.objectContaining({ option }) }),
+    );
+  });
+
+  it('and the error names the value and what is allowed', async () => {
+    await using server = await FakeApiServer.start();
+    await using store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS });
+    const messageOf = (wrong: object): string => {
+      try {
+        Reflect.apply(publishLeader, undefined, [store, election, { lease: 'controller', onError, ...wrong }]);
+        return 'accepted';
+      } catch (error) {
+        return String(error);
+      }
+    };
+    expect(messageOf({ lease: 'a..b' })).toMatch(/lease is "a\.\.b".*1 to 200.*a-z 0-9/);
+    expect(messageOf({ leaseDurationMs: 1 })).toMatch(/leaseDurationMs is 1.*3,?000.*3,?600,?000/);
+    expect(messageOf({ podLabel: { name: 'a/b/c', value: 'x' } })).toMatch(/podLabel\.name is "a\/b\/c".*1 to 63.*1 to 253/);
+    expect(messageOf({ podLabel: { name: 'a', value: '-' } })).toMatch(/podLabel\.value is "-".*1 to 63/);
+    expect(messageOf({ podLabel: { name: 'a', value: 'a', pod: 'A' } })).toMatch(/podLabel\.pod is "A".*1 to 253/);
+  });
+
+  it('a store that is closed', async () => {
+    await using server = await FakeApiServer.start();
+    const store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS });
+    await store.close();
+    expect(() => publishLeader(store, election, { lease: 'controller', onError })).toThrow(
+      expect.objectContaining({ code: 'STORE_CLOSED' }),
     );
   });
 
