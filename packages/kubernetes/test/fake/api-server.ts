@@ -76,6 +76,8 @@ export class FakeApiServer implements AsyncDisposable {
     if (intervention !== undefined) return reply(response, intervention);
     const refused = this.#authenticate(request.headers.authorization);
     if (refused !== undefined) return reply(response, refused);
+    if (received.method === 'PATCH' && request.headers['content-type'] !== 'application/merge-patch+json')
+      return reply(response, failure(415, 'UnsupportedMediaType', 'the body of the request was in an unknown format'));
     if (received.method === 'GET' && query.get('watch') === 'true') return this.#watch(path, query, response);
     reply(response, this.#answer(received));
   }

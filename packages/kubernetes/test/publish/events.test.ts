@@ -74,7 +74,33 @@ it('there are no Events unless they are asked for, and none about the close of a
   expect(told(world)).toEqual([]);
   await world.elect(b);
   await world.cluster.advance(100);
+  const fromMs = world.cluster.clock.monotonic();
   await world.cluster.run(b.publisher.close());
+  expect(world.cluster.clock.monotonic() - fromMs).toBeLessThan(2_000);
   expect(told(world)).toEqual(['Normal LeaderElected b was elected in term 2']);
   await world.close(a, b);
+});
+
+it('an Event is not sent again while its term lasts', async () => {
+  const world = new PublishWorld();
+  const a = world.join('a', { events: true });
+  await world.elect(a);
+  await world.cluster.advance(60_000);
+  expect(world.api.requests.filter(({ path }) => path === world.events)).toHaveLength(1);
+  await world.close(a);
+});
+
+it('a term that no Event has announced ends without one, and nothing waits for it', async () => {
+  const world = new PublishWorld();
+  const a = world.join('a', { events: true });
+  world.api.intervene = ({ path }) => (path.startsWith(world.leases) ? 'reset' : undefined);
+  const leadership = await world.elect(a);
+  await world.cluster.advance(100);
+  await world.cluster.run(leadership.resign());
+  world.heal();
+  await world.cluster.advance(20_000);
+  const fromMs = world.cluster.clock.monotonic();
+  await world.cluster.run(a.publisher.close());
+  expect([told(world), world.cluster.clock.monotonic() - fromMs]).toEqual([[], 0]);
+  await world.close(a);
 });

@@ -8,6 +8,7 @@ import { collectionPath, EVENTS, LEASES, PODS, type Resource } from '../../src/n
 import { fields, optionalFields, textFields, type Fields } from '../../src/objects/json.ts';
 import { checkPublishOptions, type PublishOptions } from '../../src/publish/options.ts';
 import { Publisher } from '../../src/publish/publisher.ts';
+import type { Cluster } from '../../src/store.ts';
 import { FakeApiServer, type FakeRequest } from '../fake/api-server.ts';
 import { DirectClient } from '../fake/direct-client.ts';
 
@@ -61,11 +62,16 @@ export class PublishWorld {
   }
 
   publish(memberId: string, election: Election, options: Partial<PublishOptions>): Publisher {
+    const settings = checkPublishOptions({ lease: NAME, onError: () => {}, ...options });
+    return new Publisher(this.clusterOf(memberId), election, settings);
+  }
+
+  /** The API server, as the process of this member reaches it. */
+  clusterOf(memberId: string): Cluster {
     const { clock } = this.cluster.process(memberId).options;
     if (clock === undefined) throw new Error('a process without a clock');
     const client = new DirectClient(this.api, clock);
-    const settings = checkPublishOptions({ lease: NAME, onError: () => {}, ...options });
-    return new Publisher({ client, clock, namespace: 'default', prefix: 'incumbent', add: () => () => {} }, election, settings);
+    return { client, clock, namespace: 'default', prefix: 'incumbent', add: () => () => {} };
   }
 
   /** With the label of the pod of this name. */
