@@ -36,6 +36,7 @@ import { capabilities } from './capabilities.ts';
 import type { Client } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
 import { deniedRight, toStoreError } from './errors.ts';
+import { inspect } from './inspection.ts';
 import type { KeyObject } from './keys/key-object.ts';
 import type { Snapshot } from './keys/snapshot.ts';
 import { Leases } from './leases.ts';
@@ -158,13 +159,13 @@ export class KubernetesStore implements Store {
     return watchEntries(this.#hub, { entries, state: (all) => all, missing: deniedRight }, options);
   }
 
-  /** The version of the API server. It reports no clock. */
+  /**
+   * The version of the API server, the user's rights, the size of the object with the keys, and
+   * leases that nobody renews. The API server reports no clock.
+   */
   inspect(options: CallOptions = {}): Promise<StoreReport> {
-    return this.#call('inspect', options, async (time) => {
-      const { body } = await this.#client.request({ method: 'GET', path: '/version' }, time.left);
-      const { gitVersion } = body;
-      return { ...(typeof gitVersion === 'string' ? { version: gitVersion.replace(/^v/, '') } : {}), warnings: [] };
-    });
+    const [client, clock, names, keys] = [this.#client, this.#clock, this.#names, this.#keys];
+    return this.#call('inspect', options, (time) => inspect({ client, clock, names, keys }, time));
   }
 
   /** @internal The way in for what uses the same API server, and ends before the store does. */
