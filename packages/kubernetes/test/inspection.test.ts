@@ -12,7 +12,7 @@ import { microTime } from '../src/objects/lease.ts';
 import { FakeApiServer } from './fake/api-server.ts';
 import { failure } from './fake/objects.ts';
 import { KEYS } from './harness.ts';
-import { storeRights } from './manifests.ts';
+import { roleRights } from './manifests.ts';
 
 const LEASES = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
 const HOUR_MS = 3_600_000;
@@ -48,7 +48,7 @@ async function addLease(server: FakeApiServer, name: string, ageMs: number): Pro
 it('needs exactly the rights of the Role', () => {
   const names = { namespace: 'default', prefix: 'incumbent', keys: { ...KEYS, apiVersion: 'v1' } };
   const needed = neededRights(names).map(({ verb, resource }) => `${verb} ${resource}`);
-  expect(new Set(needed)).toEqual(new Set(storeRights().map(({ verb, resource }) => `${verb} ${resource}`)));
+  expect(new Set(needed)).toEqual(new Set(roleRights().map(({ verb, resource }) => `${verb} ${resource}`)));
 });
 
 it('reports the version, all rights, and an empty object', async () => {

@@ -7,7 +7,7 @@ import { openKubernetes } from '../src/index.ts';
 import { fields, type Fields } from '../src/objects/json.ts';
 import { FakeApiServer } from './fake/api-server.ts';
 import { KEYS } from './harness.ts';
-import { listOf, manifestsOf, roleRights, storeRights } from './manifests.ts';
+import { listOf, manifestsOf, roleRights } from './manifests.ts';
 
 const FILE = 'examples/kubernetes/deployment.yaml';
 /** For the process to notice the signal, to close what else it has open, and to end. */
@@ -29,7 +29,7 @@ const template = fields(fields(fields(only('Deployment')['spec'])['template'])['
 const container = fields(listOf(template['containers'])[0]);
 
 it("the example's Role has the rights that the store needs, and no others", () => {
-  expect(roleRights(FILE)).toEqual(storeRights());
+  expect(roleRights({ file: FILE })).toEqual(roleRights());
 });
 
 it('the pods run as the service account that the Role is bound to', () => {

@@ -1,6 +1,7 @@
 /** Reads the manifests that users apply. */
 
 import { readFileSync } from 'node:fs';
+import { KEYS_GROUP } from '@incumbent/test-support';
 import { parseAllDocuments } from 'yaml';
 
 import type { Right } from '../src/client/failure.ts';
@@ -21,11 +22,14 @@ export function listOf(value: unknown): readonly unknown[] {
   return value;
 }
 
-/** The rights of the Role in a file, in its order. Throws if there is not exactly one Role. */
-export function roleRights(file = 'packages/kubernetes/role.yaml'): readonly Omit<Right, 'namespace'>[] {
-  const [role, ...others] = manifestsOf(file).filter(({ kind }) => kind === 'Role');
-  if (role === undefined || others.length > 0) throw new Error(`${file} has not exactly one Role`);
-  return listOf(role['rules'])
+type RoleRight = Omit<Right, 'namespace'>;
+
+/** The rights of one Role in a file, in its order. Throws if there is not exactly one of this name. */
+export function roleRights({ role = 'incumbent', file = 'packages/kubernetes/role.yaml' } = {}): readonly RoleRight[] {
+  const isMeant = ({ kind, metadata }: Fields): boolean => kind === 'Role' && fields(metadata)['name'] === role;
+  const [found, ...others] = manifestsOf(file).filter(isMeant);
+  if (found === undefined || others.length > 0) throw new Error(`${file} has not exactly one Role ${role}`);
+  return listOf(found['rules'])
     .map(fields)
     .flatMap(({ apiGroups, resources, verbs }) =>
       listOf(apiGroups).flatMap((group) =>
@@ -36,7 +40,7 @@ export function roleRights(file = 'packages/kubernetes/role.yaml'): readonly Omi
     );
 }
 
-/** The rights of `role.yaml` on what the store itself uses. */
-export function storeRights(): ReturnType<typeof roleRights> {
-  return roleRights().filter(({ resource }) => resource === 'configmaps' || resource === 'leases');
+/** A right in the words of the server for tests, whose types of the core group are in another one. */
+export function grantOnTestServer({ verb, group, resource }: RoleRight): string {
+  return `${verb} ${group === '' ? KEYS_GROUP : group} ${resource} default`;
 }

@@ -1,12 +1,12 @@
 import { Member, type LeaseId, type Store } from '@incumbent/core';
 import { momentOf, systemClock } from '@incumbent/core/adapter';
-import { KEYS_GROUP, startKubernetes, type KubernetesServer } from '@incumbent/test-support';
+import { startKubernetes, type KubernetesServer } from '@incumbent/test-support';
 import { describeOnServer } from '@incumbent/test-support/server-suite';
 import { afterEach, expect, it } from 'vitest';
 
 import { openKubernetes } from '../src/index.ts';
 import { KEYS } from './harness.ts';
-import { storeRights } from './manifests.ts';
+import { grantOnTestServer, roleRights } from './manifests.ts';
 
 const CALL = { timeoutMs: 10_000 };
 const value = new Uint8Array([1]);
@@ -39,10 +39,7 @@ const CALLS: Readonly<Record<string, readonly [call: string, run: (scene: Scene)
 /** Without these, the store reads each lease by itself, and more often. */
 const OPTIONAL = ['list leases', 'watch leases'];
 
-const rights = storeRights().map(({ verb, group, resource }) => ({
-  name: `${verb} ${resource}`,
-  line: `${verb} ${group === '' ? KEYS_GROUP : group} ${resource} default`,
-}));
+const rights = roleRights().map((right) => ({ name: `${right.verb} ${right.resource}`, line: grantOnTestServer(right) }));
 
 let prefixes = 0;
 

@@ -1,8 +1,5 @@
 /** What members publish on a real API server, with the rights of role.yaml and no others. */
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-
 import { Member, type IncumbentError, type Store } from '@incumbent/core';
 import { KEYS_GROUP, startKubernetes, type KubernetesServer, until } from '@incumbent/test-support';
 import { describeOnServer } from '@incumbent/test-support/server-suite';
@@ -15,6 +12,7 @@ import { checkPublishOptions } from '../../src/publish/options.ts';
 import { Publisher } from '../../src/publish/publisher.ts';
 import { KubernetesStore } from '../../src/store.ts';
 import { KEYS } from '../harness.ts';
+import { grantOnTestServer, roleRights } from '../manifests.ts';
 
 /** Stand in for the built-in ones, which the server for tests does not have. */
 const resources = { pods: inTests(PODS), events: inTests(EVENTS) };
@@ -24,13 +22,9 @@ function inTests(resource: Resource): Resource {
   return { ...resource, apiVersion: `${KEYS_GROUP}/v1` };
 }
 
-/** The rights of the Roles in role.yaml, as the server for tests reads them. */
+/** The rights of both Roles in role.yaml. */
 function rightsOfRoles(): readonly string[] {
-  const roles = readFileSync(join(import.meta.dirname, '../../role.yaml'), 'utf8');
-  const rules = [...roles.matchAll(/apiGroups: \['?([^\]']*)'?\]\n *resources: \[(\w+)\]\n *verbs: \[([^\]]+)\]/g)];
-  return rules.flatMap(([, group, resource, verbs = '']) =>
-    verbs.split(', ').map((verb) => `${verb} ${group === '' ? KEYS_GROUP : group} ${resource} default`),
-  );
+  return [...roleRights(), ...roleRights({ role: 'incumbent-publisher' })].map(grantOnTestServer);
 }
 
 /** One member on a store of its own. */
