@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import {
+  freePort,
   isStopped,
   makeScratch,
   requireStore,
@@ -17,6 +18,7 @@ import {
 import type { Health } from 'incumbent/monitor';
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { kubernetesHost } from './checks/kubernetes-host.ts';
 import { freshNamespace, storeUrl } from './checks/pair.ts';
 
 const WAIT_MS = 45_000;
@@ -112,6 +114,39 @@ it('graceful-deploy: a rolling restart, and never two at work', async () => {
   expect(await script.exited).toBe(0);
   expect(script.output).toEqual([expect.stringMatching(/^\d+ orders in \d terms; longest pause \d+ ms$/), 'never two at work']);
 });
+
+it.for(['sqlite', 'kubernetes'] as const)(
+  'kubernetes on %s: ready when the store is open, healthy everywhere, and the next pod leads when one stops',
+  { timeout: 120_000 },
+  async (store, { skip }) => {
+    await using server = new AsyncDisposableStack();
+    if (store === 'kubernetes') {
+      skip(!(await requireStore({ store, own: true })));
+      const { url: at } = server.use(await kubernetesHost.start());
+      url = storeUrl([at], freshNamespace(), store);
+    }
+    const startPod = async (name: string): Promise<readonly [pod: ScriptProcess, at: string]> => {
+      const port = await freePort();
+      const program = new URL('../../examples/kubernetes/main.ts', import.meta.url);
+      const pod = await spawnScript(program, { args: [url, String(port)], env: { HOSTNAME: name } });
+      return [pod, `http://127.0.0.1:${port}`];
+    };
+    const statusOf = async (at: string): Promise<number> => (await fetch(at)).status;
+    const [first, at] = await startPod('pod-1');
+    await using _first = first;
+    await untilSaid(first, /^sends mails in term 1$/, 'the first leader');
+    const [second, other] = await startPod('pod-2');
+    await using _second = second;
+    const isReady = async (): Promise<boolean> => (await statusOf(`${other}/readyz`).catch(() => 0)) === 200;
+    await until(isReady, { what: 'the other pod is ready', withinMs: WAIT_MS });
+    expect(await Promise.all([`${at}/healthz`, `${other}/healthz`].map(statusOf))).toEqual([200, 200]);
+    first.sigterm();
+    expect(await first.exited).toBe(0);
+    await untilSaid(second, /^sends mails in term 2$/, 'the next leader');
+    second.sigterm();
+    expect(await second.exited).toBe(0);
+  },
+);
 
 it.for(['sqlite', 'redis'] as const)(
   'fastify-service on %s: healthy everywhere, one leads, and the next does when that one ends',

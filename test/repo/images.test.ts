@@ -25,7 +25,9 @@ function wrongIn(files: readonly string[], pattern: RegExp, right: RegExp): read
 
 test('every image of a compose file or a workflow is pinned by its digest', () => {
   expect(yaml.filter((path) => path.startsWith('docker/'))).toHaveLength(7);
-  expect(wrongIn(yaml, /^\s*(?:- )?(?:image|container): *(\S.*)$/gm, new RegExp(`${DIGEST}\\}?$`))).toEqual([]);
+  // An image in a reserved domain stands for one of the reader's.
+  const right = new RegExp(`${DIGEST}\\}?$|^registry\\.example\\.com/`);
+  expect(wrongIn(yaml, /^\s*(?:- )?(?:image|container): *(\S.*)$/gm, right)).toEqual([]);
 });
 
 test('every action of a workflow is pinned by its commit', () => {

@@ -1,0 +1,34 @@
+/** A service whose pods elect one of them for background work. The manifests are beside it. */
+
+import { createServer } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Member, openStore } from 'incumbent';
+import { Monitor } from 'incumbent/monitor';
+
+const [url = 'kubernetes:', port = '8080'] = process.argv.slice(2);
+
+const monitor = new Monitor(); // before the first member
+let isReady = false;
+const server = createServer(({ url: path }, response) => {
+  const health = monitor.health();
+  const isOk = path === '/readyz' ? isReady : health.healthy;
+  response.writeHead(isOk ? 200 : 503, { 'content-type': 'application/json' });
+  response.end(`${JSON.stringify(health)}\n`);
+});
+server.listen(Number(port));
+
+const store = await openStore(url);
+// Kubernetes sets HOSTNAME to the name of the pod.
+const member = new Member(store, { memberId: process.env['HOSTNAME'] ?? 'local' });
+member.shutdownOn('SIGTERM', 'SIGINT'); // hands over before the pod ends
+isReady = true;
+
+await member.election('mailer').lead(async ({ term, signal }) => {
+  console.log(`sends mails in term ${term}`);
+  while (!signal.aborted) await sleep(1_000, undefined, { signal }); // the mails of this second
+});
+isReady = false;
+await member.close();
+await store.close();
+server.close();
+server.closeAllConnections();
