@@ -31,7 +31,7 @@ export function deniedRight(error: unknown): MissingPermission {
 }
 
 /** The rule that grants a right. */
-function grantOf({ verb, group, resource, namespace }: Right): string {
+export function grantOf({ verb, group, resource, namespace }: Right): string {
   if (namespace === undefined) return `a ClusterRole with nonResourceURLs: ["${resource}"], verbs: ["${verb}"]`;
   return `a Role in the namespace ${namespace} with apiGroups: ["${group}"], resources: ["${resource}"], verbs: ["${verb}"]`;
 }

@@ -13,12 +13,13 @@ import { type AttemptOptions, type CallTime, leaseGone, LeaseObserver, type Obse
 import { AbandonedLeases } from './abandoned-leases.ts';
 import type { Client, Response } from './client/client.ts';
 import { afterWriting, isNotPermitted, mayBeApplied } from './errors.ts';
+import { listLeases } from './lease-list.ts';
 import { LeaseWatches } from './lease-watches.ts';
 import type { KeyObject } from './keys/key-object.ts';
 import { LABEL, leaseIdOf, leasesPath, newLeaseName, readLeaseId, type LeaseName, type Names } from './names.ts';
-import { fields, optionalFields, type Fields } from './objects/json.ts';
+import { optionalFields, type Fields } from './objects/json.ts';
 import { microTime, readLease, sightOf, type LeaseObject } from './objects/lease.ts';
-import { identityOf, metadataForChange, nameOf } from './objects/metadata.ts';
+import { metadataForChange, nameOf } from './objects/metadata.ts';
 
 /** How long a request may take that the store makes for itself, in ms. */
 const BACKGROUND_TIMEOUT_MS = 5_000;
@@ -28,8 +29,6 @@ const INTEREST_TTLS = 3;
 const FIRST_INTEREST_MS = 60_000;
 /** More leases than this are looked at by a list, which is one request. */
 const MAX_SINGLE_READS = 4;
-/** So many leases fit into an answer of the size that the client accepts. */
-const MAX_LISTED = 1_000;
 /** A server may apply a request this long after its client has given up, in ms: its own limit. */
 const LATE_CREATION_MS = 60_000;
 
@@ -268,17 +267,11 @@ export class Leases {
     );
   }
 
-  /**
-   * Leases of the store, each with its state now. One that is missing may exist all the same: an
-   * operator may have removed its label, there may be too many, or the user may not list them.
-   */
+  /** As {@link listLeases}. Empty if the user may not list leases. */
   async #list(): Promise<ReadonlyMap<LeaseId, LeaseObject>> {
     const { client, names } = this.#context;
-    const query = { labelSelector: `${LABEL}=${names.prefix}`, limit: String(MAX_LISTED) };
     try {
-      const { body } = await client.request({ method: 'GET', path: leasesPath(names), query }, this.#background);
-      const items = Array.isArray(body['items']) ? body['items'].map(fields) : [];
-      return new Map(items.map((item) => [leaseIdOf({ name: nameOf(item), uid: identityOf(item).uid }), readLease(item)]));
+      return await listLeases(client, names, this.#background);
     } catch (error) {
       if (isNotPermitted(error)) return new Map();
       throw error;

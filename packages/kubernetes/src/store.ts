@@ -35,10 +35,12 @@ import { capabilities } from './capabilities.ts';
 import type { Client } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
 import { deniedRight, toStoreError } from './errors.ts';
+import { inspect } from './inspection.ts';
 import type { KeyObject } from './keys/key-object.ts';
 import type { Snapshot } from './keys/snapshot.ts';
 import { Leases } from './leases.ts';
 import { MAX_TTL_MS } from './limits.ts';
+import type { Names } from './names.ts';
 import type { KubernetesSettings } from './options.ts';
 import { compareAndSwap, enqueue } from './transactions.ts';
 import { WatchHub } from './watch-hub.ts';
@@ -51,6 +53,7 @@ export class KubernetesStore implements Store {
   readonly revocation: Revocation | undefined;
   readonly #client: Client;
   readonly #clock: Clock;
+  readonly #names: Names;
   readonly #keys: KeyObject;
   readonly #leases: Leases;
   readonly #hub: WatchHub;
@@ -60,6 +63,7 @@ export class KubernetesStore implements Store {
     this.#client = client;
     this.#clock = clock;
     this.namespace = `${names.namespace}/${names.prefix}`;
+    this.#names = names;
     this.#keys = keys;
     const isWatched = (lease: LeaseId): boolean => this.#hub.shows(lease);
     this.#leases = new Leases({ client, clock, names, keys: this.#keys, watchMs, isWatched });
@@ -137,13 +141,13 @@ export class KubernetesStore implements Store {
     return watchEntries(this.#hub, { entries, state: (all) => all, missing: deniedRight }, options);
   }
 
-  /** The version of the API server. It reports no clock. */
+  /**
+   * The version of the API server, the user's rights, the size of the object with the keys, and
+   * leases that nobody renews. The API server reports no clock.
+   */
   inspect(options: CallOptions = {}): Promise<StoreReport> {
-    return this.#call('inspect', options, async (time) => {
-      const { body } = await this.#client.request({ method: 'GET', path: '/version' }, time.left);
-      const { gitVersion } = body;
-      return { ...(typeof gitVersion === 'string' ? { version: gitVersion.replace(/^v/, '') } : {}), warnings: [] };
-    });
+    const [client, clock, names, keys] = [this.#client, this.#clock, this.#names, this.#keys];
+    return this.#call('inspect', options, (time) => inspect({ client, clock, names, keys }, time));
   }
 
   close(): Promise<void> {

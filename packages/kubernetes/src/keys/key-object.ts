@@ -250,7 +250,8 @@ function isWanted({ attempt }: Pending): boolean {
   return !attempt.signal.aborted;
 }
 
-function sizeOf(data: Readonly<Record<string, string>>): number {
+/** What counts towards the limit, in bytes: the names and texts of `data`. */
+export function sizeOf(data: Readonly<Record<string, string>>): number {
   let bytes = 0;
   for (const [name, value] of Object.entries(data)) bytes += name.length + Buffer.byteLength(value);
   return bytes;

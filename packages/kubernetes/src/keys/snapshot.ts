@@ -52,6 +52,11 @@ export class Snapshot {
     return this.epoch === '' ? this.identity?.uid : this.epoch;
   }
 
+  /** The number of keys. */
+  get size(): number {
+    return this.#read.entries.size;
+  }
+
   get(key: Key): StoredEntry | undefined {
     return this.#read.entries.get(key);
   }

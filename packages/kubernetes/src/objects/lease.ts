@@ -3,7 +3,7 @@
 import type { Sight } from '@incumbent/network';
 
 import { MAX_TTL_MS } from '../limits.ts';
-import { optionalFields, type Fields } from './json.ts';
+import { optionalFields, textFields, type Fields } from './json.ts';
 import { identityOf, type Identity } from './metadata.ts';
 
 export interface LeaseObject extends Identity {
@@ -22,6 +22,13 @@ export function readLease(object: Fields): LeaseObject {
   const { leaseDurationSeconds: seconds } = optionalFields(object['spec']);
   const ttlMs = typeof seconds === 'number' && seconds >= 1 ? seconds * 1_000 : MAX_TTL_MS;
   return { ...identityOf(object), ttlMs, object };
+}
+
+/** What a Lease says to people: who holds it, and when that process has renewed it last. */
+export function holderOf(object: Fields): { readonly holder: string; readonly renewedAtMs: number | undefined } {
+  const { holderIdentity = '', renewTime = '' } = textFields(optionalFields(object['spec']));
+  const renewedAtMs = Date.parse(renewTime);
+  return { holder: holderIdentity, renewedAtMs: Number.isNaN(renewedAtMs) ? undefined : renewedAtMs };
 }
 
 export function sightOf({ uid, version, ttlMs }: LeaseObject): Sight {
