@@ -1,14 +1,15 @@
-import { basename } from 'node:path';
+import { basename, extname } from 'node:path';
 
 import { expect, test } from 'vitest';
 
 import { filesOf, textOf } from '../../test/repo/workspace.ts';
 
-const programs = [...filesOf('examples/migrating/*.ts'), ...filesOf('examples/migrating/{before,rolling}/*.ts')];
+const programs = [...filesOf('examples/migrating/*.ts'), ...filesOf('examples/migrating/{before,rolling}/*.{ts,go}')];
 
 test.each(programs)('its page quotes %s to the letter', (program) => {
-  const page = textOf(`docs/migrating/${basename(program, '.ts')}.md`);
-  expect(page).toContain(`<!-- ${program} -->\n\`\`\`ts\n${textOf(program)}\`\`\`\n`);
+  const suffix = extname(program);
+  const page = textOf(`docs/migrating/${basename(program, suffix)}.md`);
+  expect(page).toContain(`<!-- ${program} -->\n\`\`\`${suffix.slice(1)}\n${textOf(program)}\`\`\`\n`);
 });
 
 /** The pages whose old lock a Node program can hold have this heading, too. */

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ElectionObserver, type Leadership, Member, openStore } from 'incumbent';
 
-const [url = 'etcd://127.0.0.1:2379/my-app'] = process.argv.slice(2);
+const [url = 'kubernetes:', everyMs = '1000'] = process.argv.slice(2);
 const store = await openStore(url);
-const member = new Member(store, { ttlMs: 15_000, renewEveryMs: 2_000, drainMs: 5_000 });
+const member = new Member(store, { ttlMs: 15_000, drainMs: 4_000 });
 member.shutdownOn('SIGTERM', 'SIGINT');
 
 const observer = new ElectionObserver(store, 'controller');
@@ -20,7 +20,7 @@ await store.close();
 async function reconcile(leadership: Leadership): Promise<void> {
   console.log(`started leading in term ${leadership.term}`);
   while (leadership.isValid()) {
-    // One pass of the controller. Send leadership.term with every write.
-    await sleep(1_000, undefined, { signal: leadership.signal });
+    console.log('reconciles'); // One pass of the controller. Send leadership.term with every write.
+    await sleep(Number(everyMs), undefined, { signal: leadership.signal });
   }
 }

@@ -1,7 +1,7 @@
 /** A Kubernetes API server for checks, and an operator's access to the keys of a store on it. */
 
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { KEYS_GROUP, startKubernetes, type KubernetesServer } from '@incumbent/test-support';
 import type { Host } from './hosts.ts';
@@ -12,6 +12,11 @@ const KEYS_RESOURCE = `${KEYS_GROUP}/v1/configmaps/ConfigMap`;
 
 /** The server that was started last. A process of checks has one at a time. */
 let current: KubernetesServer | undefined;
+
+export async function startKubernetesHost(): Promise<KubernetesServer> {
+  current = await startKubernetes();
+  return current;
+}
 
 function currentServer(): KubernetesServer {
   assert.ok(current !== undefined, 'an API server was started');
@@ -26,6 +31,20 @@ export function kubernetesUrl(address: string, prefix: string): string {
   writeFileSync(file, readFileSync(kubeconfig, 'utf8').replaceAll(url, `https://${host}`));
   const parameters = new URLSearchParams({ kubeconfig: file, keysResource: KEYS_RESOURCE });
   return `kubernetes://admin/default/${prefix}?${parameters.toString()}`;
+}
+
+/** The environment of a pod, and a folder with the files of its service account. */
+export function writeAccount({ url, kubeconfig, tokens, ca }: KubernetesServer): {
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+} {
+  const folder = join(dirname(kubeconfig), 'serviceaccount');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'token'), tokens.admin);
+  writeFileSync(join(folder, 'ca.crt'), ca);
+  writeFileSync(join(folder, 'namespace'), 'default');
+  const { hostname, port } = new URL(url);
+  return { folder, env: { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port } };
 }
 
 /** The object of a store, and the name in its `data` of `<prefix>/<key>`. */
@@ -52,10 +71,7 @@ export const kubernetesHost: Host = {
   store: 'kubernetes',
   prefix: 'kubernetes-',
   deletes: 'an edit of the ConfigMap that leaves out the line',
-  start: async () => {
-    current = await startKubernetes();
-    return current;
-  },
+  start: startKubernetesHost,
   hasKey: async (_server, prefix) => {
     const { object, name } = placeOf(prefix);
     return Object.keys((await read(object))?.data ?? {}).some((each) => each.startsWith(name));

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import {
   programsOf,
+  requireStore,
   spawnScript,
   startConsul,
   startEtcd,
@@ -14,11 +15,13 @@ import {
   type ScriptProcess,
 } from '@incumbent/test-support';
 import type { Check, Figures } from './check.ts';
+import { startKubernetesHost, writeAccount } from './kubernetes-host.ts';
 import { at, freshNamespace, storeUrl } from './pair.ts';
 
 const PROGRAMS = new URL('../../../examples/migrating/', import.meta.url);
 const TIMED_LINES = new URL('../timed-lines.ts', import.meta.url);
 const TOOL = new URL('../tool.ts', import.meta.url);
+const LOGGING = new URL('../logging.ts', import.meta.url);
 const TICKING = fileURLToPath(new URL('../ticking.ts', import.meta.url));
 const MAIN = fileURLToPath(new URL('../../../packages/cli/src/main.ts', import.meta.url));
 const NODE = [process.execPath, '--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
@@ -96,11 +99,17 @@ function figuresOf(works: readonly (readonly number[])[]): Figures {
 }
 
 /** A migration by the programs of `examples/migrating`, which print a line for each work. */
-function byPrograms(name: string, args: (stage: Stage) => readonly string[], line: RegExp, end: () => Promise<void>): Migration {
+function byPrograms(
+  name: string,
+  args: (stage: Stage) => readonly string[],
+  line: RegExp,
+  end: () => Promise<void>,
+  surroundings: Readonly<Record<string, string>> = {},
+): Migration {
   const folders: Readonly<Record<Stage, string>> = { before: 'before/', rolling: 'rolling/', after: '' };
   return {
     start: async (stage) => {
-      const env = { NODE_OPTIONS: `--import=${TIMED_LINES.href}` };
+      const env = { ...surroundings, NODE_OPTIONS: `--import=${TIMED_LINES.href}` };
       const script = await spawnScript(new URL(`${folders[stage]}${name}.ts`, PROGRAMS), { args: args(stage), env });
       await script.waitFor('stoppable', { withinMs: WAIT_MS });
       return script;
@@ -159,6 +168,31 @@ async function fromConsulLock(): Promise<Migration> {
   };
 }
 
+/** The old program is in Go, compiled together with the API server. */
+async function fromClientGo(): Promise<Migration> {
+  const server = await startKubernetesHost();
+  const goProgram = `${await programsOf('kubernetes')}/client-go`;
+  const { folder, env } = writeAccount(server);
+  const url = storeUrl([server.url], 'my-app', 'kubernetes');
+  const every = String(EVERY_MS);
+  const migration = byPrograms(
+    'client-go',
+    (stage) => (stage === 'after' ? [url, every] : [url, every, folder]),
+    /^reconciles/,
+    () => server.stop(),
+    env,
+  );
+  let started = 0;
+  const startOld = async (): Promise<ScriptProcess> => {
+    started += 1;
+    const args = [goProgram, `-identity=old-${started}`, '-namespace=default', `-every=${EVERY_MS}ms`];
+    const script = await spawnScript(LOGGING, { args, env: { KUBECONFIG: server.kubeconfig } });
+    await script.waitFor('stoppable', { withinMs: WAIT_MS });
+    return script;
+  };
+  return { ...migration, start: (stage) => (stage === 'before' ? startOld() : migration.start(stage)) };
+}
+
 interface MigrationFrom {
   readonly store: RequiredStore['store'];
   readonly open: () => Promise<Migration>;
@@ -168,9 +202,10 @@ export const migrations: Readonly<Record<string, MigrationFrom>> = {
   redlock: { store: 'redis', open: fromRedlock },
   etcd3: { store: 'etcd', open: fromEtcd3 },
   'consul-lock': { store: 'consul', open: fromConsulLock },
+  'client-go': { store: 'kubernetes', open: fromClientGo },
 };
 
-function migrateCheck(from: string, open: () => Promise<Migration>): Check {
+function migrateCheck(from: string, { store, open }: MigrationFrom): Check {
   return {
     name: `migrate-${from}`,
     claim: `In a rolling migration from ${from} by the programs of [its page](../migrating/${from}.md), two processes never work at the same time.`,
@@ -180,6 +215,8 @@ function migrateCheck(from: string, open: () => Promise<Migration>): Check {
       'the last work of another one. worked: how many of the nine processes have worked. longestGap: the longest time without work.',
     runs: 5,
     parallel: 1,
+    // Only this server cannot be had everywhere.
+    ...(store === 'kubernetes' ? { canRun: () => requireStore({ store, own: true }) } : {}),
     open: () =>
       Promise.resolve({
         run: async () => {
@@ -191,4 +228,4 @@ function migrateCheck(from: string, open: () => Promise<Migration>): Check {
   };
 }
 
-export const migrateChecks: readonly Check[] = Object.entries(migrations).map(([from, { open }]) => migrateCheck(from, open));
+export const migrateChecks: readonly Check[] = Object.entries(migrations).map(([from, migration]) => migrateCheck(from, migration));

@@ -58,5 +58,6 @@ export { fourLetterWord, type FourLetterWord } from './servers/zookeeper/four-le
 export type { Zookeeper, ZookeeperCluster, ZookeeperClusterServer, ZookeeperOptions, ZookeeperServer } from './servers/zookeeper/types.ts';
 export { setting } from './settings.ts';
 export { isStopped } from './stopped.ts';
+export { supervise } from './supervise.ts';
 export { until, type UntilOptions } from './until.ts';
 export type { Cluster, OwnServer, StoreService } from './servers/types.ts';

@@ -1,11 +1,14 @@
 import { consulPrograms } from './consul/source.ts';
 import { etcdPrograms } from './etcd/source.ts';
+import { kubernetesPrograms } from './kubernetes/source.ts';
 import { firstOf } from './source.ts';
 
 /**
  * The folder of this machine with a store's own programs, for tests of their behaviour: `consul`,
- * or `etcd` and `etcdctl`. Throws `StoreUnavailable` if there is none.
+ * or `etcd` and `etcdctl`, or `client-go`, which is elected by Kubernetes' client. Throws
+ * `StoreUnavailable` if there is none.
  */
-export function programsOf(store: 'consul' | 'etcd'): Promise<string> {
+export function programsOf(store: 'consul' | 'etcd' | 'kubernetes'): Promise<string> {
+  if (store === 'kubernetes') return kubernetesPrograms();
   return firstOf(store, { consul: consulPrograms, etcd: etcdPrograms }[store]);
 }

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 import { run } from '../../run.ts';
 import { isDebian } from '../apt.ts';
@@ -14,15 +13,19 @@ import { PROGRAM_PACKAGES, SOURCE_PACKAGES, SOURCE_RELEASE } from './packages.ts
 /** Three minutes on two cores that nobody else uses, and more than 30 on two that ten processes share. */
 const COMPILE_TIMEOUT_MS = 60 * 60_000;
 const REMOVE_TIMEOUT_MS = 5 * 60_000;
-const MAIN = fileURLToPath(new URL('api-server/main.go', import.meta.url));
+/** What is compiled: the API server, and a program with client-go's election for the migration from it. */
+const SOURCES: Readonly<Record<string, URL>> = {
+  'api-server': new URL('api-server/main.go', import.meta.url),
+  'client-go': new URL('../../../../../examples/migrating/before/client-go.go', import.meta.url),
+};
 /** Says that all packages are unpacked. */
 const UNPACKED = 'unpacked';
 const PROGRAMS = ['etcd', 'etcdctl'] as const;
 
 /**
- * The folder with `api-server`, and with `etcd` and `etcdctl` of the same release. There is no
- * package of an API server, so the first call compiles it from the sources that Debian packages,
- * and calls `onBuild` before. The result stays in the cache until the program or the list of
+ * The folder with `api-server` and `client-go`, and with `etcd` and `etcdctl` of the same release.
+ * There is no package of an API server, so the first call compiles both from the sources that Debian
+ * packages, and calls `onBuild` before. The result stays in the cache until a program or the list of
  * packages changes. Undefined if this machine's mirrors do not have Debian's releases.
  */
 export async function apiServerPrograms(onBuild: () => void = () => {}): Promise<string | undefined> {
@@ -38,7 +41,8 @@ export async function apiServerPrograms(onBuild: () => void = () => {}): Promise
 }
 
 async function recipeOf(): Promise<string> {
-  const hash = createHash('sha256').update(await readFile(MAIN));
+  const hash = createHash('sha256');
+  for (const source of Object.values(SOURCES)) hash.update(await readFile(source));
   for (const name of [...SOURCE_PACKAGES, ...PROGRAM_PACKAGES, SOURCE_RELEASE]) hash.update(`\n${name}`);
   return hash.digest('hex').slice(0, 16);
 }
@@ -56,7 +60,7 @@ async function build(folder: string, cache: string): Promise<void> {
     await unpackPackages({ names: [...SOURCE_PACKAGES, ...PROGRAM_PACKAGES], release: SOURCE_RELEASE }, root);
     await writeFile(join(work, UNPACKED), '');
   }
-  await compile(work, root, join(folder, 'api-server'));
+  await compile(work, root, folder);
   for (const program of PROGRAMS) await keep(join(root, 'usr', 'bin', program), join(folder, program));
   await removeTree(work);
 }
@@ -68,14 +72,18 @@ async function removeTree(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
 }
 
+/** Compiles the programs into the folder. Go names each like the folder of its source. */
 async function compile(work: string, root: string, output: string): Promise<void> {
   const [goroot, gopath] = [join(root, 'usr', 'lib', 'go-1.27'), join(root, 'usr', 'share', 'gocode')];
-  const program = join(gopath, 'src', 'api-server');
-  await mkdir(program, { recursive: true });
-  await copyFile(MAIN, join(program, 'main.go'));
+  const programs = join(gopath, 'src', 'incumbent');
+  for (const [name, source] of Object.entries(SOURCES)) {
+    await mkdir(join(programs, name), { recursive: true });
+    await copyFile(source, join(programs, name, 'main.go'));
+  }
   const jobs = `-p=${Math.max(1, availableParallelism())}`;
-  await run('nice', ['-n', '5', join(goroot, 'bin', 'go'), 'build', jobs, '-trimpath', '-ldflags=-s -w', '-o', output, '.'], {
-    cwd: program,
+  const names = Object.keys(SOURCES).map((name) => `./${name}`);
+  await run('nice', ['-n', '5', join(goroot, 'bin', 'go'), 'build', jobs, '-trimpath', '-ldflags=-s -w', '-o', `${output}/`, ...names], {
+    cwd: programs,
     timeoutMs: COMPILE_TIMEOUT_MS,
     env: {
       PATH: process.env['PATH'],

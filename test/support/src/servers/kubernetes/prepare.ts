@@ -8,7 +8,7 @@ import { buildFailure } from './source.ts';
 const NO_API_SERVER: Setting = 'INCUMBENT_TEST_NO_API_SERVER';
 
 /** In the source of a test file that needs an API server. */
-const NEEDS_API_SERVER = /\bstartKubernetes\b|'kubernetes'|\bgroups\.kubernetes\b/;
+const NEEDS_API_SERVER = /\bstartKubernetes\b|'kubernetes'|\bgroups\.kubernetes\b|\bmigrations\b/;
 
 /**
  * Builds the API server before the first test of a run, if one of these test files needs it. The

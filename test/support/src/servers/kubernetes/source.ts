@@ -17,11 +17,12 @@ export function kubernetesSource(): Promise<ServerSource> {
 }
 
 async function find(): Promise<ServerSource> {
-  const programs = await findPrograms();
+  const programs = await kubernetesPrograms();
   return { what: 'an API server built here', programs, instance: (plan) => new LocalInstance(programs, plan) };
 }
 
-async function findPrograms(): Promise<string> {
+/** The folder with the programs. Throws as {@link kubernetesSource} does. */
+export async function kubernetesPrograms(): Promise<string> {
   const failure = setting('INCUMBENT_TEST_NO_API_SERVER');
   if (failure !== undefined) throw new StoreUnavailable('kubernetes', [failure]);
   const programs = await apiServerPrograms().catch((error: unknown) => {
