@@ -9,8 +9,8 @@ import {
   until,
 } from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { migrate, migrations } from './checks/migrate.ts';
-import { freshNamespace, storeUrl } from './checks/pair.ts';
+import { fromClientGo, migrate, migrations } from './checks/migrate.ts';
+import { at, freshNamespace, storeUrl } from './checks/pair.ts';
 
 const WAIT_MS = 45_000;
 
@@ -80,4 +80,28 @@ describe('in a rolling deployment, an old and a new program never work at the sa
       await using migration = await open();
       expect(await migrate(migration)).toMatchObject({ overlaps: 0 });
     });
+});
+
+describe('from client-go', { timeout: 240_000 }, async () => {
+  it.runIf(await requireStore({ store: 'kubernetes', own: true }))(
+    'a new process that was paused works no more when an old one has taken the Lease',
+    async () => {
+      await using migration = await fromClientGo();
+      const worksOf = (script: ScriptProcess): readonly number[] => script.events.filter((event) => migration.isWork(event)).map(at);
+      const untilWorks = async (script: ScriptProcess, count: number): Promise<void> => {
+        await until(() => worksOf(script).length >= count, { what: `${count} works`, withinMs: 2 * WAIT_MS });
+      };
+      await using fresh = await migration.start('rolling');
+      await untilWorks(fresh, 1);
+      await using old = await migration.start('before');
+      fresh.sigstop();
+      await untilWorks(old, 1);
+      fresh.sigcont();
+      // Works for long enough that the paused process would work as well, if it still could.
+      await untilWorks(old, worksOf(old).length + 1_000);
+      const [takenAt = Infinity] = worksOf(old);
+      // Its last check may have come just before the pause, and the work of that check after it.
+      expect(worksOf(fresh).filter((time) => time > takenAt).length).toBeLessThanOrEqual(1);
+    },
+  );
 });

@@ -169,7 +169,7 @@ async function fromConsulLock(): Promise<Migration> {
 }
 
 /** The old program is in Go, compiled together with the API server. */
-async function fromClientGo(): Promise<Migration> {
+export async function fromClientGo(): Promise<Migration> {
   const server = await startKubernetesHost();
   const goProgram = `${await programsOf('kubernetes')}/client-go`;
   const { folder, env } = writeAccount(server);
