@@ -21,6 +21,7 @@ import {
 import { failoverTraces } from './failover-traces.ts';
 import { hostileServers } from './hostile.ts';
 import { isValid } from './is-valid.ts';
+import { kubernetesCrowd } from './kubernetes-crowd.ts';
 import { kubernetesHost } from './kubernetes-host.ts';
 import { kafkaEtcd, kafkaSqlite } from './kafka.ts';
 import { postgresManyElections, redisManyElections } from './many-elections.ts';
@@ -165,6 +166,7 @@ export const checks: readonly Check[] = [
   containers,
   composeCheck,
   cronSlots,
+  kubernetesCrowd,
   ...migrateChecks,
   rollingDeploy(etcdHost),
   rollingDeploy(redisHost),
