@@ -68,7 +68,7 @@ async function inspectRights(client: Client, names: Names, options: AttemptOptio
   const needed = neededRights(names);
   const allowed = await Promise.all(needed.map((right) => isAllowed(client, names, right, options)));
   if (allowed.includes(undefined))
-    return { fact: { what: 'rights', detail: 'not known: the API server answers no SelfSubjectAccessReview' }, warnings: [] };
+    return { fact: { what: 'rights', detail: 'not known: the API server has not answered a SelfSubjectAccessReview' }, warnings: [] };
   const missing = needed.filter((_, index) => allowed[index] === false);
   const said = missing.map(({ verb, resource }) => `${verb} ${resource}`);
   const detail = missing.length === 0 ? 'all that the store needs' : `missing: ${said.join(', ')}`;
@@ -87,7 +87,8 @@ async function isAllowed(client: Client, names: Names, right: Right, options: At
   const body = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectAccessReview', spec };
   try {
     const answer = await client.request({ method: 'POST', path: REVIEWS, body }, options);
-    return optionalFields(answer.body['status'])['allowed'] === true;
+    const { allowed } = optionalFields(answer.body['status']);
+    return typeof allowed === 'boolean' ? allowed : undefined;
   } catch {
     // A server without reviews, or a user without the right to ask. The report has more to say.
     return undefined;

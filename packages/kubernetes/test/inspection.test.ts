@@ -105,6 +105,15 @@ it('says that the rights are not known if the server answers no reviews', async 
   expect(report?.warnings).toEqual([]);
 });
 
+it('takes no review without a decision for a missing right', async () => {
+  await using server = await FakeApiServer.start();
+  server.intervene = ({ path }) => (path.endsWith('/selfsubjectaccessreviews') ? { status: 201, body: { status: {} } } : undefined);
+  await using store = await open(server);
+  const report = await store.inspect?.();
+  expect(report?.facts?.[0]?.detail).toBe('not known: the API server has not answered a SelfSubjectAccessReview');
+  expect(report?.warnings).toEqual([]);
+});
+
 it('warns of an object that is nearly full', async () => {
   await using server = await FakeApiServer.start();
   await using store = await open(server);
