@@ -11,7 +11,7 @@ import { momentOf } from '@incumbent/core/adapter';
 import { type AttemptOptions, type CallTime, leaseGone, LeaseObserver, type ObservedStore, type LeaseView } from '@incumbent/network';
 
 import { AbandonedLeases } from './abandoned-leases.ts';
-import type { Client, Lane, Response } from './client/client.ts';
+import type { Client, Purpose, Response } from './client/client.ts';
 import { afterWriting, isNotPermitted, mayBeApplied } from './errors.ts';
 import { listLeases } from './lease-list.ts';
 import { LeaseWatches } from './lease-watches.ts';
@@ -227,7 +227,7 @@ export class Leases {
     for (let known: LeaseObject | undefined = own.object; known !== undefined;) {
       own.renewals += 1;
       const body = renewed(known.object, own.ttlMs, microTime(sent.wallMs, own.renewals));
-      const request = { method: 'PUT', path, body, accept: [CONFLICT, ABSENT], lane: 'renewals' } as const;
+      const request = { method: 'PUT', path, body, accept: [CONFLICT, ABSENT], purpose: 'renewals' } as const;
       const { status, body: answer } = await client.request(request, time.left);
       if (status < 300) {
         own.object = readLease(answer);
@@ -246,12 +246,12 @@ export class Leases {
   }
 
   /** Undefined if the lease is certainly gone. */
-  async #read(lease: LeaseId, options: AttemptOptions, lane: Lane = 'calls'): Promise<LeaseObject | undefined> {
+  async #read(lease: LeaseId, options: AttemptOptions, purpose: Purpose = 'calls'): Promise<LeaseObject | undefined> {
     const { client, names } = this.#context;
     const name = readLeaseId(lease);
     if (name === undefined) return undefined;
     const path = `${leasesPath(names)}/${name.name}`;
-    const { status, body } = await client.request({ method: 'GET', path, accept: [ABSENT], lane }, options);
+    const { status, body } = await client.request({ method: 'GET', path, accept: [ABSENT], purpose }, options);
     const found = status === ABSENT ? undefined : readLease(body);
     return found?.uid === name.uid ? found : undefined;
   }

@@ -11,7 +11,7 @@ import { grantOnTestServer, roleRights } from './manifests.ts';
 const CALL = { timeoutMs: 10_000 };
 const value = new Uint8Array([1]);
 
-interface Scene {
+interface Stores {
   readonly store: Store;
   readonly lease: LeaseId;
   /** The same server, and another object for keys, which does not exist. */
@@ -20,7 +20,7 @@ interface Scene {
 }
 
 /** For each right, the call that fails without it. */
-const CALLS: Readonly<Record<string, readonly [call: string, run: (scene: Scene) => Promise<unknown>]>> = {
+const CALLS: Readonly<Record<string, readonly [call: string, run: (stores: Stores) => Promise<unknown>]>> = {
   'get configmaps': ['openKubernetes', ({ open }) => open()],
   'watch configmaps': [
     'watch',

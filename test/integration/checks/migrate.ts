@@ -104,12 +104,12 @@ function byPrograms(
   args: (stage: Stage) => readonly string[],
   line: RegExp,
   end: () => Promise<void>,
-  surroundings: Readonly<Record<string, string>> = {},
+  moreEnv: Readonly<Record<string, string>> = {},
 ): Migration {
   const folders: Readonly<Record<Stage, string>> = { before: 'before/', rolling: 'rolling/', after: '' };
   return {
     start: async (stage) => {
-      const env = { ...surroundings, NODE_OPTIONS: `--import=${TIMED_LINES.href}` };
+      const env = { ...moreEnv, NODE_OPTIONS: `--import=${TIMED_LINES.href}` };
       const script = await spawnScript(new URL(`${folders[stage]}${name}.ts`, PROGRAMS), { args: args(stage), env });
       await script.waitFor('stoppable', { withinMs: WAIT_MS });
       return script;

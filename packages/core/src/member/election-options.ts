@@ -43,16 +43,17 @@ interface Listener<V> {
   tell(leadership: Leadership<V>): unknown;
 }
 
-/** The callbacks of the options, and the listeners that were added later. */
+/** The callbacks of the options, and the listeners that are added later. */
 export class ElectionListeners<V> {
-  readonly #options: Pick<ElectionOptions<V>, 'onElected' | 'onEnded'>;
+  readonly #onEnded: ElectionOptions<V>['onEnded'];
   readonly #failed: (error: unknown) => void;
-  readonly #added = new Set<Listener<V>>();
+  readonly #listeners = new Set<Listener<V>>();
 
   /** Throws `INVALID_OPTION` for a callback that is no function. `failed` gets their errors. */
   constructor({ onElected, onEnded }: ElectionOptions<V>, failed: (error: unknown) => void) {
     for (const [name, callback] of Object.entries({ onElected, onEnded })) if (callback !== undefined) checkFunction(name, callback);
-    this.#options = { ...(onElected === undefined ? {} : { onElected }), ...(onEnded === undefined ? {} : { onEnded }) };
+    if (onElected !== undefined) this.add(onElected);
+    this.#onEnded = onEnded;
     this.#failed = failed;
   }
 
@@ -60,16 +61,15 @@ export class ElectionListeners<V> {
   add(listener: (leadership: Leadership<V>) => unknown): Cancel {
     checkFunction('listener', listener);
     const added = { tell: listener };
-    this.#added.add(added);
-    return () => void this.#added.delete(added);
+    this.#listeners.add(added);
+    return () => void this.#listeners.delete(added);
   }
 
   /** Tells all of a leadership that begins, and `onEnded` of its end when it ends. */
   tell(leadership: Leadership<V>): void {
-    const { onEnded } = this.#options;
-    this.#notify(() => this.#options.onElected?.(leadership));
-    for (const listener of this.#added) this.#notify(() => listener.tell(leadership));
-    if (onEnded !== undefined) void leadership.ended.then((end) => this.#notify(() => this.#options.onEnded?.(end)));
+    const onEnded = this.#onEnded;
+    for (const listener of this.#listeners) this.#notify(() => listener.tell(leadership));
+    if (onEnded !== undefined) void leadership.ended.then((end) => this.#notify(() => onEnded(end)));
   }
 
   /** Runs a callback of the user, which may be an async function. */

@@ -12,12 +12,13 @@ import { fields, parseObject, type Fields } from '../objects/json.ts';
 
 /**
  * How many requests of one store may be under way, besides watches. Each has a connection to itself,
- * and to open one costs more than to wait for a request. The requests of one lane never wait for
- * those of another.
+ * and to open one costs more than to wait for a request. Requests for one purpose never wait for
+ * those for another.
  */
-const LANES = { calls: 16, renewals: 16, publishing: 4 };
+const MAX_REQUESTS = { calls: 16, renewals: 16, publishing: 4 };
 
-export type Lane = keyof typeof LANES;
+/** What a request is for. */
+export type Purpose = keyof typeof MAX_REQUESTS;
 
 export interface Request {
   /** The body of a PATCH is a merge patch (RFC 7386). */
@@ -28,7 +29,7 @@ export interface Request {
   /** The statuses, besides those of success, for which {@link Client.request} resolves. */
   readonly accept?: readonly number[];
   /** Default `calls`. */
-  readonly lane?: Lane;
+  readonly purpose?: Purpose;
 }
 
 export interface Response {
@@ -40,10 +41,10 @@ export interface Response {
 export class Client {
   readonly #connections: Connections;
   readonly #calls: Calls;
-  readonly #lanes = {
-    calls: new Semaphore(LANES.calls),
-    renewals: new Semaphore(LANES.renewals),
-    publishing: new Semaphore(LANES.publishing),
+  readonly #slots = {
+    calls: new Semaphore(MAX_REQUESTS.calls),
+    renewals: new Semaphore(MAX_REQUESTS.renewals),
+    publishing: new Semaphore(MAX_REQUESTS.publishing),
   };
   #closing: Promise<void> | undefined;
 
@@ -64,7 +65,7 @@ export class Client {
    */
   request(request: Request, options: AttemptOptions, onSent: () => void = () => {}): Promise<Response> {
     checkCall(options);
-    const slots = this.#lanes[request.lane ?? 'calls'];
+    const slots = this.#slots[request.purpose ?? 'calls'];
     return this.#calls.run(options, (attempt) => attempt.wait(slots.run(() => this.#exchange(request, attempt, onSent))));
   }
 

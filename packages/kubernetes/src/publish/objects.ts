@@ -71,7 +71,7 @@ export class Objects {
   async #send(request: Request, signal: AbortSignal): Promise<Response> {
     const options = { timeoutMs: REQUEST_MS, signal, background: true };
     try {
-      return await this.#cluster.client.request({ ...request, lane: 'publishing' }, options);
+      return await this.#cluster.client.request({ ...request, purpose: 'publishing' }, options);
     } catch (error) {
       if (signal.aborted) throw error;
       throw withGrant(toStoreError(error, this.#what), () => deniedRight(error));

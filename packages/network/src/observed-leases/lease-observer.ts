@@ -40,7 +40,7 @@ const SHORTEST_PAUSE_MS = 20;
  */
 const EARLY_PART = 1 / 4;
 
-/** A lease that the rounds leave out for a while. */
+/** A lease that looks leave out for a while. */
 interface Pause {
   /** Infinity while its end or the deletion of its keys is under way. */
   readonly untilMs: number;
@@ -63,7 +63,7 @@ export class LeaseObserver {
   readonly #store: ObservedStore;
   /** Undefined: not seen yet. */
   readonly #leases = new Map<LeaseId, ObservedLease | undefined>();
-  /** Those that the next round looks at, although their ttl is not over. */
+  /** Those that the next look includes, although their ttl is not over. */
   readonly #toRecheck = new Set<LeaseId>();
   readonly #pauses = new Map<LeaseId, Pause>();
   #failedLooks = 0;
@@ -131,7 +131,7 @@ export class LeaseObserver {
   #lookIn(pauseMs: number): void {
     if (this.#isLooking) return;
     this.#cancel?.();
-    this.#cancel = this.#clock.schedule(pauseMs, () => void this.#round());
+    this.#cancel = this.#clock.schedule(pauseMs, () => void this.#lookAndPlan());
   }
 
   /** Looks when the next lease is due. */
@@ -139,13 +139,13 @@ export class LeaseObserver {
     if (!this.#isClosed && this.#leases.size > 0) this.#lookIn(this.#pauseMs());
   }
 
-  async #round(): Promise<void> {
+  async #lookAndPlan(): Promise<void> {
     this.#isLooking = true;
     try {
       await this.#lookAtDue();
       this.#failedLooks = 0;
     } catch {
-      // The next round tries again. What was seen before still counts.
+      // The next look tries again. What was seen before still counts.
       this.#failedLooks += 1;
     } finally {
       this.#isLooking = false;
@@ -166,7 +166,7 @@ export class LeaseObserver {
     for (const lease of due) this.#judge(lease, views.get(lease), beganMs);
   }
 
-  /** A failure leaves what to recheck to the next round. */
+  /** After a failure, the next look includes what was to be rechecked. */
   async #look(due: readonly LeaseId[]): Promise<ReadonlyMap<LeaseId, LeaseView>> {
     const rechecked = due.filter((lease) => this.#toRecheck.delete(lease));
     try {
@@ -188,8 +188,8 @@ export class LeaseObserver {
   }
 
   /**
-   * Runs beside the rounds, so that a request that fails or is not answered concerns only its own
-   * lease. Never rejects. After a failure, a later round looks at the lease again.
+   * Runs beside the looks, so that a request that fails or is not answered concerns only its own
+   * lease. Never rejects. After a failure, a later look includes the lease again.
    */
   async #act(lease: LeaseId, task: () => Promise<void>): Promise<void> {
     const failures = (this.#pauses.get(lease)?.failures ?? 0) + 1;
@@ -225,7 +225,7 @@ export class LeaseObserver {
     return this.#pauses.get(lease)?.untilMs ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** The monotonic time from which a round looks at the lease. */
+  /** The monotonic time from which looks include the lease. */
   #dueAtMs(lease: LeaseId): number {
     const endsAtMs = this.#toRecheck.has(lease) ? undefined : this.#leases.get(lease)?.endsAtMs;
     return Math.max(endsAtMs ?? Number.NEGATIVE_INFINITY, this.#pausedUntilMs(lease));
