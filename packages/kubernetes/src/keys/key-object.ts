@@ -28,9 +28,12 @@ interface Applied<T> {
  */
 export type Change<T> = (draft: Draft) => Applied<T>;
 
-/** The first and the longest pause after another process has changed the object meanwhile, in ms. */
-const FIRST_PAUSE_MS = 4;
-const LONGEST_PAUSE_MS = 250;
+/**
+ * The first pause after another process has changed the object meanwhile is as long as the refused
+ * attempt took, so that it suits slow servers and busy machines, too. These are its bounds, in ms.
+ */
+const LEAST_PAUSE_MS = 4;
+const LONGEST_PAUSE_MS = 2_000;
 
 /**
  * Further reads share the next request. It is more than one, so that a request without an answer
@@ -145,7 +148,8 @@ export class KeyObject {
   }
 
   async #applyAll(batch: readonly Pending[], options: AttemptOptions): Promise<void> {
-    const backoff = new Backoff(systemRandom, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+    let backoff: Backoff | undefined;
+    const beganMs = this.#clock.monotonic();
     let snapshot = this.#latest;
     let isFresh = false;
     for (;;) {
@@ -173,9 +177,12 @@ export class KeyObject {
         for (const { settle } of applied) settle();
         return;
       }
+      backoff ??= new Backoff(systemRandom, Math.max(this.#clock.monotonic() - beganMs, LEAST_PAUSE_MS), LONGEST_PAUSE_MS);
       await sleep(this.#clock, backoff.next(), options.signal);
       options.signal?.throwIfAborted();
-      snapshot = undefined;
+      // A watch may have shown a later state meanwhile.
+      snapshot = this.#latest;
+      isFresh = false;
     }
   }
 
