@@ -22,6 +22,7 @@ import { failoverTraces } from './failover-traces.ts';
 import { hostileServers } from './hostile.ts';
 import { isValid } from './is-valid.ts';
 import { kubernetesEtcdChecks } from './kubernetes.ts';
+import { kubernetesCrowd } from './kubernetes-crowd.ts';
 import { kubernetesHost } from './kubernetes-host.ts';
 import { kafkaEtcd, kafkaSqlite } from './kafka.ts';
 import { postgresManyElections, redisManyElections } from './many-elections.ts';
@@ -174,6 +175,7 @@ export const checks: readonly Check[] = [
   containers,
   composeCheck,
   cronSlots,
+  kubernetesCrowd,
   ...migrateChecks,
   rollingDeploy(etcdHost),
   { ...rollingDeploy(kubernetesHost), canRun: needsApiServer },
