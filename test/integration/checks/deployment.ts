@@ -29,8 +29,8 @@ interface Elected {
 export interface DeploymentResult {
   /** How often each election had a new leader. */
   readonly changes: Readonly<Record<ElectionName, number>>;
-  /** The longest time from the end of one leadership to the start of the next one, in ms. */
-  readonly vacancyMs: number;
+  /** The time from the end of each leadership to the start of the next one, in ms. */
+  readonly vacanciesMs: readonly number[];
 }
 
 /** A number of processes of one version, each of which is in the queue of every election. */
@@ -71,13 +71,13 @@ export class DeployedFleet implements AsyncDisposable {
     const first = this.#electedIn('oldest').find((elected) => elected.version === version);
     assert.ok(first !== undefined && first.at > lastStopAt, 'with oldest, a new process led before the last old one was stopped');
     const changes = { newest: 0, oldest: 0, plain: 0 };
-    let vacancyMs = 0;
+    const vacanciesMs: number[] = [];
     for (const election of ELECTIONS) {
       const elected = this.#electedIn(election).filter(({ term }) => term > before[election]);
       changes[election] = elected.length;
-      for (const one of elected) vacancyMs = Math.max(vacancyMs, one.at - this.#abortedAt(election, before[election], one.term));
+      vacanciesMs.push(...elected.map((one) => one.at - this.#abortedAt(election, before[election], one.term)));
     }
-    return { changes, vacancyMs };
+    return { changes, vacanciesMs };
   }
 
   /** Stops all processes. Throws if their histories break a promise, or if one has printed. */
