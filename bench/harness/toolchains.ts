@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cached, run, unpackedPackages } from '@incumbent/test-support';
+import { cached, programsOf, run, unpackedPackages } from '@incumbent/test-support';
 import type { Program } from './driver.ts';
 
 const BUILD_TIMEOUT_MS = 600_000;
@@ -47,6 +47,11 @@ export async function goProgram({ quick }: BuildOptions): Promise<Program> {
     await run('rm', ['-rf', env.GOCACHE, source]);
   });
   return { command: join(folder, 'etcd-go'), args: [] };
+}
+
+/** client-go's election, compiled together with the API server of the tests. */
+export async function clientGoProgram(): Promise<Program> {
+  return { command: join(await programsOf('kubernetes'), 'client-go-driver'), args: [] };
 }
 
 /** The Go libraries that `golang-etcd-server-dev` depends on, according to Debian. */
