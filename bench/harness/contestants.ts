@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { programsOf } from '@incumbent/test-support';
 import type { Program } from './driver.ts';
 import type { Stage, StoreName } from './stage.ts';
-import { type BuildOptions, curatorProgram, goProgram, kazooProgram } from './toolchains.ts';
+import { type BuildOptions, clientGoProgram, curatorProgram, goProgram, kazooProgram } from './toolchains.ts';
 
 interface ProgramOptions extends BuildOptions {
   /** Whether to use the packages as they would be published instead of their sources. */
@@ -59,6 +59,10 @@ const command =
 const asServer = (_stage: Stage, _namespace: string, url: string): string => url;
 const asHost = (_stage: Stage, _namespace: string, url: string): string => new URL(url).host;
 const asStore = (stage: Stage, namespace: string, url: string): string => stage.storeUrl(namespace, url);
+
+/** The path of a kubeconfig for the server's address. */
+const asKubeconfig = (stage: Stage, namespace: string, url: string): string =>
+  new URL(stage.storeUrl(namespace, url)).searchParams.get('kubeconfig') ?? '';
 
 /** The superuser of the tests' servers, who has no password. */
 const asDatabase = (_stage: Stage, _namespace: string, url: string): string => `postgres://test@${new URL(url).host}/postgres`;
@@ -158,6 +162,11 @@ export const contestants: readonly Contestant[] = [
   }),
   peer({ name: 'redlock using()', store: 'redis', program: script('redlock'), address: asServer, settleMs: 250 }),
   floor('redis'),
+
+  ours('kubernetes', 'handover'),
+  ours('kubernetes', 'resign'),
+  peer({ name: 'client-go', store: 'kubernetes', program: clientGoProgram, address: asKubeconfig }),
+  floor('kubernetes'),
 
   ours('sqlite', 'handover'),
   ours('sqlite', 'resign'),

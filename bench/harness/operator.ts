@@ -29,6 +29,7 @@ export async function deleteLeader(stage: Stage, { kind, store, keyPrefix = '' }
     }
     case 'postgres':
     case 'zookeeper':
+    case 'kubernetes':
     case 'sqlite':
     case 'memory':
       throw new TypeError(`nobody knows by which key others lead on ${store}`);

@@ -1,7 +1,7 @@
 /** The number of requests that a server reports. Shares no code with any contestant. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fourLetterWord, type OwnServer } from '@incumbent/test-support';
+import { fourLetterWord, type KubernetesServer, type OwnServer } from '@incumbent/test-support';
 
 export async function requestsOf(
   store: 'etcd' | 'zookeeper' | 'consul' | 'postgres' | 'redis',
@@ -38,6 +38,14 @@ async function etcdMessages(url: string): Promise<number> {
 async function consulRequests(url: string): Promise<number> {
   const text = await textOf(`${url}/v1/agent/metrics?format=prometheus`);
   const counts = [...text.matchAll(/^consul_http_(?!GET_v1_agent_metrics)\w+_count(?:\{.*\})? (\S+)$/gm)];
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
+}
+
+/** Requests for objects that were answered. A watch counts when it ends. */
+export async function kubernetesRequests(server: KubernetesServer): Promise<number> {
+  const { body } = await server.call('GET', '/metrics');
+  const counts = [...String(body).matchAll(/^apiserver_request_total\{.*\} (\S+)$/gm)];
+  if (counts.length === 0) throw new Error('the API server counts no requests');
   return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 

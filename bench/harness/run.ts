@@ -139,6 +139,9 @@ export class OpenBench implements Bench, AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const stage of this.#stages.values()) await (await stage)[Symbol.asyncDispose]();
+    for (const stage of await Promise.allSettled(this.#stages.values())) {
+      // If a server could not be started, its contestants are missing. There is nothing to stop.
+      if (stage.status === 'fulfilled') await stage.value[Symbol.asyncDispose]();
+    }
   }
 }

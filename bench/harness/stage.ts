@@ -2,10 +2,11 @@
 
 import { join } from 'node:path';
 import { makeScratch, startConsul, startEtcd, startPostgres, startRedis, startZookeeper, type OwnServer } from '@incumbent/test-support';
+import { startKubernetesHost } from '../../test/integration/checks/kubernetes-host.ts';
 import { storeUrl } from '../../test/integration/checks/pair.ts';
-import { requestsOf } from './requests.ts';
+import { kubernetesRequests, requestsOf } from './requests.ts';
 
-export const STORES = ['etcd', 'zookeeper', 'consul', 'postgres', 'redis', 'sqlite', 'memory'] as const;
+export const STORES = ['etcd', 'zookeeper', 'consul', 'postgres', 'redis', 'kubernetes', 'sqlite', 'memory'] as const;
 
 export type StoreName = (typeof STORES)[number];
 
@@ -61,8 +62,14 @@ export async function openStage(store: StoreName): Promise<Stage> {
     case 'zookeeper':
     case 'consul':
     case 'postgres':
-    case 'redis':
-      return serverStage(store, await starts[store]());
+    case 'redis': {
+      const server = await starts[store]();
+      return serverStage(store, server, (commands) => requestsOf(store, server, commands));
+    }
+    case 'kubernetes': {
+      const server = await startKubernetesHost();
+      return serverStage(store, server, () => kubernetesRequests(server));
+    }
     case 'sqlite': {
       const folder = await makeScratch('bench');
       return {
@@ -82,16 +89,23 @@ function noServer(store: StoreName, version: string): Pick<Stage, 'store' | 'url
   return { store, url: '', version, requests: async () => undefined, server: undefined };
 }
 
-function serverStage(store: Exclude<StoreName, 'sqlite' | 'memory'>, server: OwnServer): Stage {
+function serverStage(store: Exclude<StoreName, 'sqlite' | 'memory'>, server: OwnServer, requests: Stage['requests']): Stage {
   return {
     store,
     url: server.url,
     version: `${NAMES[store]} ${server.version}`,
     storeUrl: (namespace, url = server.url) => storeUrl([url], namespace, store),
-    requests: (commands) => requestsOf(store, server, commands),
+    requests,
     server,
     [Symbol.asyncDispose]: () => server.stop(),
   };
 }
 
-const NAMES = { etcd: 'etcd', zookeeper: 'ZooKeeper', consul: 'Consul', postgres: 'PostgreSQL', redis: 'Redis' };
+const NAMES = {
+  etcd: 'etcd',
+  zookeeper: 'ZooKeeper',
+  consul: 'Consul',
+  postgres: 'PostgreSQL',
+  redis: 'Redis',
+  kubernetes: 'Kubernetes',
+};

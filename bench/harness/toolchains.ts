@@ -3,10 +3,11 @@
  * the cache. Each function rejects with the reason if a tool is not available.
  */
 
-import { readdir } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { cached, run, unpackedPackages } from '@incumbent/test-support';
+import { cached, programsOf, run, unpackedPackages } from '@incumbent/test-support';
 import type { Program } from './driver.ts';
 
 const BUILD_TIMEOUT_MS = 600_000;
@@ -22,8 +23,8 @@ export interface BuildOptions {
  * each version of its source.
  */
 export async function goProgram({ quick }: BuildOptions): Promise<Program> {
-  const source = join(DRIVERS, 'etcd-go');
-  const folder = await cached(join('bench', `etcd-go-${await digestOf(join(source, 'main.go'))}`), async (draft) => {
+  const sources = [join(DRIVERS, 'etcd-go', 'main.go'), join(DRIVERS, 'speak.go')];
+  const folder = await cached(join('bench', `etcd-go-${await digestOf(sources)}`), async (draft) => {
     refuse(quick);
     const root = join(await goPackages(), 'usr');
     const machines = await readdir(join(root, 'lib'));
@@ -37,11 +38,20 @@ export async function goProgram({ quick }: BuildOptions): Promise<Program> {
       GOCACHE: join(draft, 'cache'),
       CGO_ENABLED: '0',
     };
+    // The compiler wants the files of a package in one folder.
+    const source = join(draft, 'source');
+    await run('mkdir', [source]);
+    await run('cp', [...sources, source]);
     const program = join(draft, 'etcd-go');
     await run(join(goRoot, 'bin', 'go'), ['build', '-o', program, '.'], { cwd: source, env, timeoutMs: BUILD_TIMEOUT_MS });
-    await run('rm', ['-rf', env.GOCACHE]);
+    await run('rm', ['-rf', env.GOCACHE, source]);
   });
   return { command: join(folder, 'etcd-go'), args: [] };
+}
+
+/** client-go's election, compiled together with the API server of the tests. */
+export async function clientGoProgram(): Promise<Program> {
+  return { command: join(await programsOf('kubernetes'), 'client-go-driver'), args: [] };
 }
 
 /** The Go libraries that `golang-etcd-server-dev` depends on, according to Debian. */
@@ -69,7 +79,7 @@ const ZOOKEEPER = ['libzookeeper-java', 'libdropwizard-metrics-java', 'libnetty-
 /** Curator, compiled by the machine's own `javac`. */
 export async function curatorProgram({ quick }: BuildOptions): Promise<Program> {
   const source = join(DRIVERS, 'curator', 'CuratorDriver.java');
-  const classes = await cached(join('bench', `curator-${await digestOf(source)}`), async (draft) => {
+  const classes = await cached(join('bench', `curator-${await digestOf([source])}`), async (draft) => {
     refuse(quick);
     const jars = await curatorJars();
     await run('cp', [...jars, draft]);
@@ -93,6 +103,8 @@ function refuse(quick: boolean): void {
   if (quick) throw new Error('not built yet; a run without --quick does that');
 }
 
-async function digestOf(file: string): Promise<string> {
-  return (await run('git', ['hash-object', file])).trim().slice(0, 12);
+async function digestOf(files: readonly string[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(await readFile(file));
+  return hash.digest('hex').slice(0, 12);
 }

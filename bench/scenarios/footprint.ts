@@ -22,7 +22,7 @@ interface Library {
 const LIBRARIES: readonly Library[] = [
   { name: '@incumbent/core', imports: ['@incumbent/core'], from: INCUMBENT, targetMs: 15 },
   { name: '@incumbent/core and @incumbent/etcd', imports: ['@incumbent/core', '@incumbent/etcd'], from: INCUMBENT, targetMs: 120 },
-  ...['zookeeper', 'consul', 'redis', 'sqlite'].map((store) => ({
+  ...['zookeeper', 'consul', 'redis', 'kubernetes', 'sqlite'].map((store) => ({
     name: `@incumbent/core and @incumbent/${store}`,
     imports: ['@incumbent/core', `@incumbent/${store}`],
     from: INCUMBENT,

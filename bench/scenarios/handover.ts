@@ -122,6 +122,7 @@ const BASE: Readonly<Partial<Record<StoreName, string>>> = {
   consul: 'HTTP recipe',
   postgres: 'advisory lock, waiting',
   redis: 'redis-semaphore Mutex',
+  kubernetes: 'client-go',
 };
 
 /**
@@ -185,6 +186,8 @@ function targetsOfOne(store: StoreName, name: string, measured: Measured): reado
       return [ratio(OWN_FLOOR, 1.3)];
     case 'redis':
       return [ratio('redis-semaphore Mutex', 0.35)];
+    case 'kubernetes':
+      return [ratio('client-go', 0.1)];
     case 'sqlite':
       return [under(3)];
     case 'memory':

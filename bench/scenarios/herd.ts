@@ -181,14 +181,20 @@ async function measure(bench: Bench, contestant: Contestant, candidates: number)
   return { candidates, failovers };
 }
 
-/** One machine cannot serve a connection or a poll for each of thousands of candidates. */
-function isTooMuch({ kind, store }: Contestant, candidates: number): boolean {
-  return candidates > (kind === 'ours' ? 5_000 : store === 'etcd' ? 1_000 : 100);
+/**
+ * The most candidates of a contestant. One machine cannot serve a connection or a poll for each of
+ * thousands. On Kubernetes, one object has the entries of all, and each one that joins replaces it.
+ */
+function mostOf({ kind, store }: Contestant): number {
+  if (kind === 'ours') return store === 'kubernetes' ? 500 : 5_000;
+  return store === 'etcd' ? 1_000 : 100;
 }
 
 /** Between these sizes a handover works the same way, and many candidates take long to join. */
-function sizesOf({ kind, mode }: Contestant, sizes: readonly number[]): readonly number[] {
-  return kind === 'ours' && mode === 'handover' ? sizes.filter((_, index) => index === 0 || index === sizes.length - 1) : sizes;
+function sizesOf(contestant: Contestant, all: readonly number[]): readonly number[] {
+  const sizes = all.filter((candidates) => candidates <= mostOf(contestant));
+  const onlyEnds = contestant.kind === 'ours' && contestant.mode === 'handover';
+  return onlyEnds ? sizes.filter((_, index) => index === 0 || index === sizes.length - 1) : sizes;
 }
 
 function targetsOf({ store, name }: Contestant, measured: readonly Measured[]): readonly Target[] {
@@ -221,7 +227,7 @@ export const herd: Scenario = {
       const rows: string[][] = [];
       for (const contestant of contestants) {
         const measured: Measured[] = [];
-        for (const size of sizesOf(contestant, sizes).filter((candidates) => !isTooMuch(contestant, candidates))) {
+        for (const size of sizesOf(contestant, sizes)) {
           try {
             measured.push(await measure(bench, contestant, size));
           } catch (error) {

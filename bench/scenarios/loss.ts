@@ -22,6 +22,8 @@ const TTL_MS: Readonly<Record<StoreName, number>> = {
   consul: 3_000,
   postgres: 3_000,
   redis: 3_000,
+  // The usual LeaseDuration of client-go.
+  kubernetes: 15_000,
   sqlite: 3_000,
   memory: 3_000,
 };

@@ -1,71 +1,21 @@
-// Go's etcd client: concurrency.Session and concurrency.Election. `raw`: its client alone, one watch and one transaction.
-//
-// Speaks the protocol of speak.ts; stamps are CLOCK_MONOTONIC, read by clock_gettime, as process.hrtime is.
+// Go's etcd client: concurrency.Session and concurrency.Election. `raw`: its client alone, one
+// watch and one transaction.
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"flag"
-	"os"
-	"runtime/debug"
-	"strconv"
-	"sync"
 	"time"
 
 	"go.etcd.io/etcd/clientv3"
 	"go.etcd.io/etcd/clientv3/concurrency"
-	"golang.org/x/sys/unix"
 )
-
-type command struct {
-	Do       string `json:"do"`
-	Election string `json:"election"`
-	As       string `json:"as"`
-	Times    int    `json:"times"`
-}
-
-type held struct {
-	isLeader func() bool
-	resign   func() error
-}
 
 var (
-	endpoint  = flag.String("url", "", "")
-	namespace = flag.String("namespace", "bench", "")
-	ttlMs     = flag.Int("ttl", 10000, "")
-	mode      = flag.String("mode", "", "")
-
 	client   *clientv3.Client
 	ctx      = context.Background()
-	printing sync.Mutex
-	mutex    sync.Mutex
 	sessions = map[string]*concurrency.Session{}
-	holding  = map[string]*held{}
 )
-
-func now() string {
-	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
-		panic(err)
-	}
-	return strconv.FormatInt(t.Nano(), 10)
-}
-
-func emit(event string, c command, fields map[string]interface{}) {
-	line := map[string]interface{}{"event": event, "at": now(), "election": c.Election, "as": c.As}
-	for name, value := range fields {
-		line[name] = value
-	}
-	bytes, err := json.Marshal(line)
-	if err != nil {
-		panic(err)
-	}
-	printing.Lock()
-	defer printing.Unlock()
-	os.Stdout.Write(append(bytes, '\n'))
-}
 
 // One session for the candidates of a name.
 func session(as string) (*concurrency.Session, error) {
@@ -81,7 +31,7 @@ func session(as string) (*concurrency.Session, error) {
 	return opened, err
 }
 
-func campaign(c command) (*held, error) {
+func campaign(c command) (*leadership, error) {
 	s, err := session(c.As)
 	if err != nil {
 		return nil, err
@@ -94,7 +44,7 @@ func campaign(c command) (*held, error) {
 	go func() {
 		<-s.Done()
 		over = true
-		emit("lost", c, map[string]interface{}{"reason": "session done"})
+		emit("lost", c, fields{"reason": "session done"})
 	}()
 	isLeader := func() bool {
 		select {
@@ -104,10 +54,10 @@ func campaign(c command) (*held, error) {
 			return !over
 		}
 	}
-	return &held{isLeader, func() error { over = true; return election.Resign(ctx) }}, nil
+	return &leadership{isLeader, func() error { over = true; return election.Resign(ctx) }}, nil
 }
 
-func raw(c command) (*held, error) {
+func raw(c command) (*leadership, error) {
 	key := *namespace + "/" + c.Election
 	for {
 		put, err := client.Txn(ctx).If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).Then(clientv3.OpPut(key, "x")).Commit()
@@ -115,7 +65,7 @@ func raw(c command) (*held, error) {
 			return nil, err
 		}
 		if put.Succeeded {
-			return &held{func() bool { return true }, func() error { _, err := client.Delete(ctx, key); return err }}, nil
+			return &leadership{func() bool { return true }, func() error { _, err := client.Delete(ctx, key); return err }}, nil
 		}
 		watching, stop := context.WithCancel(ctx)
 		for response := range client.Watch(watching, key, clientv3.WithRev(put.Header.Revision)) {
@@ -131,63 +81,19 @@ func raw(c command) (*held, error) {
 	}
 }
 
-func obey(c command) error {
-	since := now()
-	key := c.Election + "/" + c.As
-	switch c.Do {
-	case "campaign":
-		enter := campaign
-		if *mode == "raw" {
-			enter = raw
-		}
-		elected, err := enter(c)
-		if err != nil {
-			return err
-		}
-		at := now()
-		mutex.Lock()
-		holding[key] = elected
-		mutex.Unlock()
-		emit("leads", c, map[string]interface{}{"since": since, "at": at})
-	case "resign":
-		mutex.Lock()
-		leading := holding[key]
-		delete(holding, key)
-		mutex.Unlock()
-		if err := leading.resign(); err != nil {
-			return err
-		}
-		emit("resigned", c, map[string]interface{}{"since": since})
-	case "observe":
-		s, err := session(c.As)
-		if err != nil {
-			return err
-		}
-		for i := 0; i < c.Times; i++ {
-			go func() {
-				for response := range concurrency.NewElection(s, *namespace+"/"+c.Election).Observe(ctx) {
-					if len(response.Kvs) > 0 {
-						emit("told", c, map[string]interface{}{"leader": string(response.Kvs[0].Value)})
-					}
-				}
-			}()
-		}
-		emit("observes", c, map[string]interface{}{"since": since})
-	case "reportLeading":
+func observe(c command) error {
+	s, err := session(c.As)
+	if err != nil {
+		return err
+	}
+	for i := 0; i < c.Times; i++ {
 		go func() {
-			for range time.Tick(5 * time.Millisecond) {
-				from := now()
-				mutex.Lock()
-				leading := holding[key]
-				mutex.Unlock()
-				if leading != nil && leading.isLeader() {
-					emit("leading", c, map[string]interface{}{"from": from})
+			for response := range concurrency.NewElection(s, *namespace+"/"+c.Election).Observe(ctx) {
+				if len(response.Kvs) > 0 {
+					emit("told", c, fields{"leader": string(response.Kvs[0].Value)})
 				}
 			}
 		}()
-	case "collect":
-		debug.FreeOSMemory()
-		emit("collected", c, nil)
 	}
 	return nil
 }
@@ -199,17 +105,9 @@ func main() {
 		panic(err)
 	}
 	client = opened
-	emit("ready", command{}, nil)
-	lines := bufio.NewScanner(os.Stdin)
-	for lines.Scan() {
-		var c command
-		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
-			panic(err)
-		}
-		go func() {
-			if err := obey(c); err != nil {
-				emit("failed", c, map[string]interface{}{"error": err.Error()})
-			}
-		}()
+	enter := campaign
+	if *mode == "raw" {
+		enter = raw
 	}
+	library{campaign: enter, observe: observe}.speak()
 }

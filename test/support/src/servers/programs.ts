@@ -5,8 +5,8 @@ import { firstOf } from './source.ts';
 
 /**
  * The folder of this machine with a store's own programs, for tests of their behaviour: `consul`,
- * or `etcd` and `etcdctl`, or `client-go`, which is elected by Kubernetes' client. Throws
- * `StoreUnavailable` if there is none.
+ * or `etcd` and `etcdctl`, or `client-go` and `client-go-driver`, which are elected by Kubernetes'
+ * client. Throws `StoreUnavailable` if there is none.
  */
 export function programsOf(store: 'consul' | 'etcd' | 'kubernetes'): Promise<string> {
   if (store === 'kubernetes') return kubernetesPrograms();

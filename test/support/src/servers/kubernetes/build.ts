@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 import { run } from '../../run.ts';
 import { isDebian } from '../apt.ts';
@@ -13,18 +13,24 @@ import { PROGRAM_PACKAGES, SOURCE_PACKAGES, SOURCE_RELEASE } from './packages.ts
 /** Three minutes on two cores that nobody else uses, and more than 30 on two that ten processes share. */
 const COMPILE_TIMEOUT_MS = 60 * 60_000;
 const REMOVE_TIMEOUT_MS = 5 * 60_000;
-/** What is compiled: the API server, and a program with client-go's election for the migration from it. */
-const SOURCES: Readonly<Record<string, URL>> = {
-  'api-server': new URL('api-server/main.go', import.meta.url),
-  'client-go': new URL('../../../../../examples/migrating/before/client-go.go', import.meta.url),
+const ROOT = new URL('../../../../../', import.meta.url);
+/**
+ * The files of each program: the API server, and two programs with client-go's election, one for the
+ * migration from it and one for the benchmark. They share the packages, and what the compiler makes
+ * of them.
+ */
+const SOURCES: Readonly<Record<string, readonly URL[]>> = {
+  'api-server': [new URL('api-server/main.go', import.meta.url)],
+  'client-go': [new URL('examples/migrating/before/client-go.go', ROOT)],
+  'client-go-driver': ['client-go/main.go', 'speak.go'].map((file) => new URL(`bench/drivers/${file}`, ROOT)),
 };
 /** Says that all packages are unpacked. */
 const UNPACKED = 'unpacked';
 const PROGRAMS = ['etcd', 'etcdctl'] as const;
 
 /**
- * The folder with `api-server` and `client-go`, and with `etcd` and `etcdctl` of the same release.
- * There is no package of an API server, so the first call compiles both from the sources that Debian
+ * The folder with the programs of {@link SOURCES}, and with `etcd` and `etcdctl` of the same release.
+ * There is no package of an API server, so the first call compiles it from the sources that Debian
  * packages, and calls `onBuild` before. The result stays in the cache until a program or the list of
  * packages changes. Undefined if this machine's mirrors do not have Debian's releases.
  */
@@ -42,7 +48,7 @@ export async function apiServerPrograms(onBuild: () => void = () => {}): Promise
 
 async function recipeOf(): Promise<string> {
   const hash = createHash('sha256');
-  for (const source of Object.values(SOURCES)) hash.update(await readFile(source));
+  for (const source of Object.values(SOURCES).flat()) hash.update(await readFile(source));
   for (const name of [...SOURCE_PACKAGES, ...PROGRAM_PACKAGES, SOURCE_RELEASE]) hash.update(`\n${name}`);
   return hash.digest('hex').slice(0, 16);
 }
@@ -76,9 +82,9 @@ async function removeTree(folder: string): Promise<void> {
 async function compile(work: string, root: string, output: string): Promise<void> {
   const [goroot, gopath] = [join(root, 'usr', 'lib', 'go-1.27'), join(root, 'usr', 'share', 'gocode')];
   const programs = join(gopath, 'src', 'incumbent');
-  for (const [name, source] of Object.entries(SOURCES)) {
+  for (const [name, files] of Object.entries(SOURCES)) {
     await mkdir(join(programs, name), { recursive: true });
-    await copyFile(source, join(programs, name, 'main.go'));
+    for (const file of files) await copyFile(file, join(programs, name, basename(file.pathname)));
   }
   const jobs = `-p=${Math.max(1, availableParallelism())}`;
   const names = Object.keys(SOURCES).map((name) => `./${name}`);
