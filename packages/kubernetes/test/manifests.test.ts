@@ -7,9 +7,10 @@ import { openKubernetes } from '../src/index.ts';
 import { fields, type Fields } from '../src/objects/json.ts';
 import { FakeApiServer } from './fake/api-server.ts';
 import { KEYS } from './harness.ts';
-import { listOf, manifestsOf, roleRights } from './manifests.ts';
+import { listOf, manifestsOf, rightsIn, roleRights } from './manifests.ts';
 
 const FILE = 'examples/kubernetes/deployment.yaml';
+const FLOW_SCHEMA = 'examples/kubernetes/flow-schema.yaml';
 /** For the process to notice the signal, to close what else it has open, and to end. */
 const SPARE_MS = 10_000;
 
@@ -38,6 +39,24 @@ it('the pods run as the service account that the Role is bound to', () => {
   const binding = only('RoleBinding');
   expect(binding['subjects']).toEqual([{ kind: 'ServiceAccount', name: account }]);
   expect(binding['roleRef']).toEqual({ apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: nameOf(only('Role')) });
+});
+
+it('the flow schema takes the requests that the Role allows, but no list of leases, before the schema of all service accounts', () => {
+  const [{ spec } = {}, ...others] = manifestsOf(FLOW_SCHEMA);
+  expect(others).toEqual([]);
+  const { priorityLevelConfiguration, matchingPrecedence, rules } = fields(spec);
+  expect(priorityLevelConfiguration).toEqual({ name: 'leader-election' });
+  // Those of Kubernetes' own components end at 900.
+  expect(matchingPrecedence).toBeGreaterThan(900);
+  expect(matchingPrecedence).toBeLessThan(9_000);
+  const [rule, ...otherRules] = listOf(rules).map(fields);
+  expect(otherRules).toEqual([]);
+  const { subjects, resourceRules } = fields(rule);
+  expect(subjects).toEqual([{ kind: 'ServiceAccount', serviceAccount: { namespace: 'my-app', name: nameOf(only('ServiceAccount')) } }]);
+  expect(listOf(resourceRules).map((one) => fields(one)['namespaces'])).toEqual([['my-app'], ['my-app']]);
+  const isInLevel = ({ verb, resource }: { readonly verb: string; readonly resource: string }): boolean =>
+    verb !== 'list' || resource !== 'leases';
+  expect(new Set(rightsIn(resourceRules))).toEqual(new Set(roleRights().filter(isInLevel)));
 });
 
 it('the grace period covers a shutdown with the default timings', async () => {
