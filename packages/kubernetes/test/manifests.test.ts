@@ -11,6 +11,7 @@ import { listOf, manifestsOf, rightsIn, roleRights } from './manifests.ts';
 
 const FILE = 'examples/kubernetes/deployment.yaml';
 const FLOW_SCHEMA = 'examples/kubernetes/flow-schema.yaml';
+const SIDECAR = 'examples/kubernetes/sidecar.yaml';
 /** For the process to notice the signal, to close what else it has open, and to end. */
 const SPARE_MS = 10_000;
 
@@ -91,4 +92,21 @@ it('the probes ask a port that the container names, at two paths', () => {
 
 it('a new pod waits in the queue before an old one stops', () => {
   expect(fields(only('Deployment')['spec'])['strategy']).toEqual({ rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } });
+});
+
+it('the sidecar has options of `incumbent serve`, the service account of the Role, and no rights of root', () => {
+  const [deployment = {}, ...others] = manifestsOf(SIDECAR);
+  expect(others).toEqual([]);
+  const pod = fields(fields(fields(deployment['spec'])['template'])['spec']);
+  expect(pod['serviceAccountName']).toBe(nameOf(only('ServiceAccount')));
+  const sidecar = fields(listOf(pod['initContainers'])[0]);
+  expect(sidecar['restartPolicy']).toBe('Always');
+  const [command, ...options] = listOf(sidecar['args']).map(String);
+  expect(command).toBe('serve');
+  const help = readFileSync(new URL('../../cli/test/help/serve.txt', import.meta.url), 'utf8');
+  expect(options.filter((option) => !help.includes(`  ${option.replace(/=.*/, '')} <`))).toEqual([]);
+  const variables = listOf(sidecar['env']).map((variable) => String(fields(variable)['name']));
+  expect(options.flatMap((option) => [...option.matchAll(/\$\((\w+)\)/g)].map(([, name]) => name))).toEqual(['POD_NAME']);
+  expect(variables).toEqual(['INCUMBENT_STORE', 'POD_NAME']);
+  expect(sidecar['securityContext']).toMatchObject({ runAsNonRoot: true, readOnlyRootFilesystem: true, allowPrivilegeEscalation: false });
 });
