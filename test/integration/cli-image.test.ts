@@ -27,7 +27,7 @@ const manifests = globSync('{,packages/*/}package.json', { cwd: ROOT }).map((fil
 const cli = manifests.find(({ name }) => name === '@incumbent/cli');
 
 // The first time, Docker, etcd and the packages of the build are downloaded.
-describe.runIf((await requireEngine()) && (await requireBuild()))('the image of the command', { timeout: 120_000 }, () => {
+describe.runIf((await requireEngine()) && (await requireBuild()))('the image of the command', { timeout: 300_000 }, () => {
   let used: UsedEngine;
   let docker: Docker;
   let image: CliImage;

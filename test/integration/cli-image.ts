@@ -65,7 +65,7 @@ export class Docker {
   }
 
   /** Runs the command until it ends, and returns its standard output. Throws if it fails. */
-  run(args: readonly string[], timeoutMs = 60_000): Promise<string> {
+  run(args: readonly string[], timeoutMs = 120_000): Promise<string> {
     return run(this.#program, args, { env: this.#env, timeoutMs });
   }
 }
