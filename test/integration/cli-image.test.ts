@@ -138,9 +138,9 @@ describe.runIf((await requireEngine()) && (await requireBuild()))('the image of 
   });
 
   it('serves an election, hands over on SIGTERM, and exits with 0', async () => {
-    const serve = (member: string, port: number): Promise<string> =>
-      start('serve', '--election', 'serves', '--member', member, '--listen', `127.0.0.1:${port}`);
-    const first = await serve('first', 0);
+    const serve = (member: string): Promise<string> =>
+      start('serve', '--election', 'serves', '--member', member, '--listen', '127.0.0.1:0');
+    const first = await serve('first');
     const leads = async (member: string): Promise<void> => {
       const isLeader = async (): Promise<true | undefined> => {
         const said = await incumbent('leader', 'serves', '--json').catch(() => '');
@@ -149,7 +149,7 @@ describe.runIf((await requireEngine()) && (await requireBuild()))('the image of 
       await until(isLeader, { what: `the leadership of ${member}`, ...DEADLINE });
     };
     await leads('first');
-    await serve('second', 0);
+    await serve('second');
     const candidates = async (): Promise<true | undefined> => (await incumbent('candidates', 'serves')).includes('second') || undefined;
     await until(candidates, { what: 'the second candidate', ...DEADLINE });
     expect(await terminate(first)).toBe(0);
