@@ -32,7 +32,9 @@ async function build(): Promise<void> {
 /** All files, or none where a digest cannot be had. */
 async function pin(): Promise<void> {
   const root = join(import.meta.dirname, '..');
-  const files = globSync(['docker/*.yaml', 'test/support/src/servers/*/image.ts'], { cwd: root }).map((file) => join(root, file));
+  const files = globSync(['docker/*.yaml', 'docker/Dockerfile', 'test/support/src/servers/*/image.ts'], { cwd: root }).map((file) =>
+    join(root, file),
+  );
   const texts = files.map((file) => readFileSync(file, 'utf8'));
   try {
     const digests = await digestsOf(texts.flatMap(imagesIn));

@@ -30,6 +30,21 @@ test('every image of a compose file or a workflow is pinned by its digest', () =
   expect(wrongIn(yaml, /^\s*(?:- )?(?:image|container): *(\S.*)$/gm, right)).toEqual([]);
 });
 
+test('every base image of a Dockerfile is a named stage, or an argument that is pinned by its digest', () => {
+  const dockerfiles = filesOf('**/Dockerfile');
+  expect(dockerfiles).toEqual(['docker/Dockerfile']);
+  expect(wrongIn(dockerfiles, /^FROM (\S+)/gm, /^\$\{\w+_IMAGE\}$/)).toEqual([]);
+  expect(wrongIn(dockerfiles, /^ARG \w+_IMAGE=(\S+)/gm, new RegExp(`${DIGEST}$|^\\$\\{\\w+_IMAGE\\}$`))).toEqual([]);
+});
+
+test('the image of the command has the version of its package, in its Dockerfile and wherever it is named', () => {
+  const { version }: { readonly version: string } = JSON.parse(textOf('packages/cli/package.json'));
+  expect(textOf('docker/Dockerfile')).toContain(`\nARG VERSION=${version}\n`);
+  const naming = filesOf('**/{*.md,*.yaml,Dockerfile}');
+  expect(naming.filter((path) => textOf(path).includes('registry.example.com/incumbent:'))).toContain('examples/kubernetes/sidecar.yaml');
+  expect(wrongIn(naming, /\bregistry\.example\.com\/incumbent(?::[\w.-]*\w)?/g, new RegExp(`:${version}$`))).toEqual([]);
+});
+
 test('every action of a workflow is pinned by its commit', () => {
   expect(workflows).not.toEqual([]);
   expect(wrongIn(workflows, /\buses: *(\S+)/g, /@[0-9a-f]{40}$/)).toEqual([]);

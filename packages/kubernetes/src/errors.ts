@@ -66,6 +66,11 @@ export function isNotPermitted(error: unknown): boolean {
   return error instanceof ExchangeError && error.failure.kind === 'status' && error.failure.status === 403;
 }
 
+/** Whether the server does not have what the path names (404). */
+export function isNotServed(error: unknown): boolean {
+  return error instanceof ExchangeError && error.failure.kind === 'status' && error.failure.status === 404;
+}
+
 /** Whether one of several changes may be to blame for the refusal of a request with all of them. */
 export function isOfOneChange(error: unknown): boolean {
   const { code, outcome } = toStoreError(error, 'change');

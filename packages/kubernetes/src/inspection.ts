@@ -13,6 +13,7 @@ import { MAX_DATA_BYTES } from './limits.ts';
 import { keysName, readLeaseId, type Names } from './names.ts';
 import { optionalFields } from './objects/json.ts';
 import { holderOf, type LeaseObject } from './objects/lease.ts';
+import { inspectPriority } from './priority.ts';
 
 const REVIEWS = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
 /** The part of {@link MAX_DATA_BYTES} beyond which there is a warning. */
@@ -49,12 +50,16 @@ export async function inspect({ client, clock, names, keys }: InspectionContext,
   const { body } = await client.request({ method: 'GET', path: '/version' }, time.left);
   const { gitVersion } = body;
   const snapshot = await keys.read(time.left);
-  const [rights, leases] = await Promise.all([inspectRights(client, names, time.left), leasesOf(client, names, time.left)]);
+  const [rights, leases, priority] = await Promise.all([
+    inspectRights(client, names, time.left),
+    leasesOf(client, names, time.left),
+    inspectPriority(client, names, time.left),
+  ]);
   const size = inspectSize(snapshot, names);
   const old = inspectLeases(leases, snapshot, names, clock.wall());
   return {
     ...(typeof gitVersion === 'string' ? { version: gitVersion.replace(/^v/, '') } : {}),
-    facts: [rights.fact, size.fact, old.fact],
+    facts: [rights.fact, size.fact, old.fact, priority],
     warnings: [...rights.warnings, ...size.warnings, ...old.warnings],
   };
 }

@@ -61,6 +61,7 @@ it('reports the version, all rights, and an empty object', async () => {
       { what: 'rights', detail: 'all that the store needs' },
       { what: 'keys', detail: `0 in the ConfigMap incumbent: 0 of ${MAX_DATA_BYTES} bytes (0.0 %)` },
       { what: 'leases', detail: "0; not renewed for 3 ttls, by this machine's clock: 0" },
+      { what: 'priority', detail: 'none: the API server puts requests into no priority level' },
     ],
     warnings: [],
   });

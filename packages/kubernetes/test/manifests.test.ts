@@ -7,9 +7,11 @@ import { openKubernetes } from '../src/index.ts';
 import { fields, type Fields } from '../src/objects/json.ts';
 import { FakeApiServer } from './fake/api-server.ts';
 import { KEYS } from './harness.ts';
-import { listOf, manifestsOf, roleRights } from './manifests.ts';
+import { listOf, manifestsOf, rightsIn, roleRights } from './manifests.ts';
 
 const FILE = 'examples/kubernetes/deployment.yaml';
+const FLOW_SCHEMA = 'examples/kubernetes/flow-schema.yaml';
+const SIDECAR = 'examples/kubernetes/sidecar.yaml';
 /** For the process to notice the signal, to close what else it has open, and to end. */
 const SPARE_MS = 10_000;
 
@@ -38,6 +40,24 @@ it('the pods run as the service account that the Role is bound to', () => {
   const binding = only('RoleBinding');
   expect(binding['subjects']).toEqual([{ kind: 'ServiceAccount', name: account }]);
   expect(binding['roleRef']).toEqual({ apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: nameOf(only('Role')) });
+});
+
+it('the flow schema takes the requests that the Role allows, but no list of leases, before the schema of all service accounts', () => {
+  const [{ spec } = {}, ...others] = manifestsOf(FLOW_SCHEMA);
+  expect(others).toEqual([]);
+  const { priorityLevelConfiguration, matchingPrecedence, rules } = fields(spec);
+  expect(priorityLevelConfiguration).toEqual({ name: 'leader-election' });
+  // Those of Kubernetes' own components end at 900.
+  expect(matchingPrecedence).toBeGreaterThan(900);
+  expect(matchingPrecedence).toBeLessThan(9_000);
+  const [rule, ...otherRules] = listOf(rules).map(fields);
+  expect(otherRules).toEqual([]);
+  const { subjects, resourceRules } = fields(rule);
+  expect(subjects).toEqual([{ kind: 'ServiceAccount', serviceAccount: { namespace: 'my-app', name: nameOf(only('ServiceAccount')) } }]);
+  expect(listOf(resourceRules).map((one) => fields(one)['namespaces'])).toEqual([['my-app'], ['my-app']]);
+  const isInLevel = ({ verb, resource }: { readonly verb: string; readonly resource: string }): boolean =>
+    verb !== 'list' || resource !== 'leases';
+  expect(new Set(rightsIn(resourceRules))).toEqual(new Set(roleRights().filter(isInLevel)));
 });
 
 it('the grace period covers a shutdown with the default timings', async () => {
@@ -72,4 +92,21 @@ it('the probes ask a port that the container names, at two paths', () => {
 
 it('a new pod waits in the queue before an old one stops', () => {
   expect(fields(only('Deployment')['spec'])['strategy']).toEqual({ rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } });
+});
+
+it('the sidecar has options of `incumbent serve`, the service account of the Role, and no rights of root', () => {
+  const [deployment = {}, ...others] = manifestsOf(SIDECAR);
+  expect(others).toEqual([]);
+  const pod = fields(fields(fields(deployment['spec'])['template'])['spec']);
+  expect(pod['serviceAccountName']).toBe(nameOf(only('ServiceAccount')));
+  const sidecar = fields(listOf(pod['initContainers'])[0]);
+  expect(sidecar['restartPolicy']).toBe('Always');
+  const [command, ...options] = listOf(sidecar['args']).map(String);
+  expect(command).toBe('serve');
+  const help = readFileSync(new URL('../../cli/test/help/serve.txt', import.meta.url), 'utf8');
+  expect(options.filter((option) => !help.includes(`  ${option.replace(/=.*/, '')} <`))).toEqual([]);
+  const variables = listOf(sidecar['env']).map((variable) => String(fields(variable)['name']));
+  expect(options.flatMap((option) => [...option.matchAll(/\$\((\w+)\)/g)].map(([, name]) => name))).toEqual(['POD_NAME']);
+  expect(variables).toEqual(['INCUMBENT_STORE', 'POD_NAME']);
+  expect(sidecar['securityContext']).toMatchObject({ runAsNonRoot: true, readOnlyRootFilesystem: true, allowPrivilegeEscalation: false });
 });

@@ -29,7 +29,12 @@ export function roleRights({ role = 'incumbent', file = 'packages/kubernetes/rol
   const isMeant = ({ kind, metadata }: Fields): boolean => kind === 'Role' && fields(metadata)['name'] === role;
   const [found, ...others] = manifestsOf(file).filter(isMeant);
   if (found === undefined || others.length > 0) throw new Error(`${file} has not exactly one Role ${role}`);
-  return listOf(found['rules'])
+  return rightsIn(found['rules']);
+}
+
+/** The rights that rules of a Role or of a FlowSchema name, in their order. */
+export function rightsIn(rules: unknown): readonly RoleRight[] {
+  return listOf(rules)
     .map(fields)
     .flatMap(({ apiGroups, resources, verbs }) =>
       listOf(apiGroups).flatMap((group) =>

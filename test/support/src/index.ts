@@ -1,5 +1,6 @@
 export { Balancer, type Balanced } from './balancer.ts';
 export { accessibilityProblems, requireBrowser, startBrowser } from './browser.ts';
+export { dockerCommand } from './engine/docker.ts';
 export { composeCommand, type ComposeCommand } from './engine/compose.ts';
 export type { ContainerState, Engine } from './engine/engine.ts';
 export { findEngine } from './engine/find.ts';
@@ -42,6 +43,7 @@ export { startSentinels, type RedisSentinels, type SentinelsOptions } from './se
 export { startRedis } from './servers/redis/server.ts';
 export type { Redis, RedisOptions, RedisServer } from './servers/redis/types.ts';
 export {
+  canBeHad,
   findFreezableDisk,
   requireCompose,
   requireEngine,

@@ -1,6 +1,6 @@
 /** Requests to an API server. Each request is one attempt, with a timeout. */
 
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
 import { checkCall, Semaphore, withoutSecret } from '@incumbent/core/adapter';
 import { type Attempt, type AttemptOptions, Calls } from '@incumbent/network';
@@ -34,6 +34,7 @@ export interface Request {
 
 export interface Response {
   readonly status: number;
+  readonly headers: IncomingHttpHeaders;
   /** An object of Kubernetes, or a `Status`. */
   readonly body: Fields;
 }
@@ -105,10 +106,10 @@ export class Client {
     // The attempt may have ended while it waited.
     attempt.signal.throwIfAborted();
     const message = await this.#send(request, attempt, onSent);
-    const { statusCode: status = 0 } = message;
+    const { statusCode: status = 0, headers } = message;
     const text = await attempt.wait(readText(message));
-    if (isSuccess(status)) return { status, body: parseObject(text) };
-    if (request.accept?.includes(status) === true && isStatusObject(text)) return { status, body: parseObject(text) };
+    if (isSuccess(status)) return { status, headers, body: parseObject(text) };
+    if (request.accept?.includes(status) === true && isStatusObject(text)) return { status, headers, body: parseObject(text) };
     throw this.#unexpected(request, status, text);
   }
 

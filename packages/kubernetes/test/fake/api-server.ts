@@ -25,6 +25,15 @@ type Reaction = Answer | { readonly status: number; readonly text: string } | 's
 /** Undefined: the server answers as ever. */
 export type Intervene = (request: FakeRequest) => Reaction | undefined;
 
+/** The path of the objects of a resource in one namespace, or of a resource of flow control. */
+const COLLECTION = /^(\/apis?\/.+\/namespaces\/[^/]+\/[^/]+|\/apis\/flowcontrol\.apiserver\.k8s\.io\/v1\/[^/]+)(?:\/([^/]+))?$/;
+
+/** The uids of the flow schema and the priority level that the server puts a request into. */
+export interface Classification {
+  readonly flowSchema: string;
+  readonly level: string;
+}
+
 export class FakeApiServer implements AsyncDisposable {
   readonly objects = new Objects();
   readonly requests: FakeRequest[] = [];
@@ -33,6 +42,8 @@ export class FakeApiServer implements AsyncDisposable {
   connections = 0;
   /** What happens to a request before the server looks at it. */
   intervene: Intervene = () => undefined;
+  /** Undefined: the server has no priority and fairness. */
+  classify: ((request: FakeRequest) => Classification) | undefined;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
   #url = '';
 
@@ -70,6 +81,11 @@ export class FakeApiServer implements AsyncDisposable {
     const { pathname: path, searchParams: query } = new URL(request.url ?? '', 'http://fake');
     const received = { method: request.method ?? '', path, query, body: await text(request) };
     this.requests.push(received);
+    if (this.classify !== undefined) {
+      const { flowSchema, level } = this.classify(received);
+      response.setHeader('X-Kubernetes-PF-FlowSchema-UID', flowSchema);
+      response.setHeader('X-Kubernetes-PF-PriorityLevel-UID', level);
+    }
     const intervention = this.intervene(received);
     if (intervention === 'silent') return;
     if (intervention === 'reset') return void request.socket.destroy();
@@ -100,7 +116,7 @@ export class FakeApiServer implements AsyncDisposable {
 
   #answer({ method, path, query, body }: FakeRequest): Answer {
     if (path === '/version') return { status: 200, body: { major: '1', minor: '36', gitVersion: 'v1.36.4' } };
-    const [, collection, name] = /^(\/apis?\/.+\/namespaces\/[^/]+\/[^/]+)(?:\/([^/]+))?$/.exec(path) ?? [];
+    const [, collection, name] = COLLECTION.exec(path) ?? [];
     if (collection === undefined) return failure(404, 'NotFound', 'the server could not find the requested resource');
     if (name === undefined)
       return method === 'POST' ? this.objects.create(collection, parseObject(body)) : this.objects.list(collection, selected(query));

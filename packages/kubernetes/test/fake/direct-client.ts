@@ -35,7 +35,7 @@ export class DirectClient implements Pick<Client, 'request'> {
       if (reaction === 'reset') throw new ExchangeError({ kind: 'cut' }, 'the connection closed');
       const { status } = reaction;
       const answer = 'text' in reaction ? {} : reaction.body;
-      if (status < 300 || accept.includes(status)) return { status, body: answer };
+      if (status < 300 || accept.includes(status)) return { status, headers: {}, body: answer };
       const { reason = '', message = '' } = textFields(answer);
       throw new ExchangeError({ kind: 'status', status, reason, needs: rightFor(request) }, `${status} ${message}`);
     });

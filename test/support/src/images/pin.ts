@@ -3,10 +3,10 @@
 import { run } from '../run.ts';
 
 /**
- * `image: ${NAME:-registry/name:1.2.3}` of a compose file, and `published: 'registry/name:1.2.3'`
- * of an `ImageSource`.
+ * `image: ${NAME:-registry/name:1.2.3}` of a compose file, `ARG NAME=registry/name:1.2.3` of a
+ * Dockerfile, and `published: 'registry/name:1.2.3'` of an `ImageSource`.
  */
-const NAMED = /(?<before>\bimage: \$\{\w+:-|\bpublished: ')(?<tag>[\w./-]+:[\w.-]+)(?:@sha256:[0-9a-f]{64})?(?=[}'])/g;
+const NAMED = /(?<before>\bimage: \$\{\w+:-|\bARG \w+=|\bpublished: ')(?<tag>[\w./-]+:[\w.-]+)(?:@sha256:[0-9a-f]{64})?(?=[}'\n])/g;
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
 
 /**

@@ -75,6 +75,10 @@ async function tryDisk(): Promise<void> {
   }
 }
 
+/**
+ * Whether `look` resolves. If it throws `StoreUnavailable`, writes the reason to standard error, or
+ * throws it with `INCUMBENT_REQUIRE_STORES=1` unless `isSpare` is true.
+ */
 export async function canBeHad(look: () => Promise<unknown>, isSpare = false): Promise<boolean> {
   try {
     await look();
