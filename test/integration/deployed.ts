@@ -1,7 +1,7 @@
 /**
- * A process of one version of a program, for checks of deployments. It campaigns in three elections
- * that differ only in their succession. Started by `checks/rolling-deploy.ts`. Arguments: the
- * store's URL, the member id, the version.
+ * A process of one version of a program, for checks of deployments. It campaigns in elections that
+ * differ only in their succession. Started by `checks/deployment.ts`. Arguments: the store's URL, the
+ * member id, the version, and the names of the elections.
  */
 
 import diagnosticsChannel from 'node:diagnostics_channel';
@@ -12,7 +12,7 @@ import { byVersion, firstComeFirstServed, Member, openStore, type Succession } f
 
 import { emitTelemetry, leadershipIn, tellWhileLeading } from './leading.ts';
 
-const [url = 'memory:', memberId = 'm', version = '1.0.0'] = process.argv.slice(2);
+const [url = 'memory:', memberId = 'm', version = '1.0.0', ...names] = process.argv.slice(2);
 
 const successions: Readonly<Record<string, Succession>> = {
   newest: byVersion(version, 'newest'),
@@ -27,9 +27,9 @@ const store = await openStore(url);
 const member = new Member(store, { memberId });
 process.once('SIGTERM', () => void stop());
 
-for (const [election, succession] of Object.entries(successions))
+for (const election of names)
   member
-    .election(election, { succession, ...weakStore(store) })
+    .election(election, { succession: successions[election] ?? firstComeFirstServed(), ...weakStore(store) })
     .lead((leadership) => tellWhileLeading(leadership, 0, election))
     .catch((error: unknown) => emit('failed', { election, error: String(error) }));
 

@@ -27,7 +27,8 @@ export function rollingDeploy(host: Host): Check {
       'this process is in the queue, and then stops an old process by SIGTERM. The first deployment (to 1.10.0) stops the old processes in the order in which they joined, ' +
       'the second one (to 2.0.0) in a random order. Each process campaigns in three elections at the same time, which differ only in their succession: newest and oldest (`byVersion`), and ' +
       'plain (the default). The figures are the changes of leaders in each of them. With oldest, no new process may lead before the last old one is stopped; it does not save changes. ' +
-      "The history of all processes is checked: never two leaders. A vacancy lasts from the abort of a leader's signal to the election of the next leader; medianVacancyMs and vacancyMs: the median and the longest one of all elections.",
+      "The history of all processes is checked: never two leaders. A vacancy lasts from the abort of a leader's signal to the election of the next leader; medianVacancyMs and vacancyMs: the median and the longest one of all elections. " +
+      'loneVacancyMs: the longest one of another deployment, whose processes campaign in one election (plain) each.',
     runs: 10,
     parallel: 1,
     open: onServer(
@@ -37,11 +38,15 @@ export function rollingDeploy(host: Host): Check {
         return host.start();
       },
       async (server, { random }) => {
-        await using fleet = new DeployedFleet(storeUrl([server.url], freshNamespace(), host.store), true);
+        await using fleet = new DeployedFleet(storeUrl([server.url], freshNamespace(), host.store), { built: true });
         await fleet.start(PROCESSES, '1.9.0');
         const joined = await fleet.deploy('1.10.0', (old) => old);
         const drawn = await fleet.deploy('2.0.0', (old) => shuffled(old, random));
         await fleet.finish();
+        await using lone = new DeployedFleet(storeUrl([server.url], freshNamespace(), host.store), { built: true, elections: ['plain'] });
+        await lone.start(PROCESSES, '1.9.0');
+        const { vacanciesMs: loneMs } = await lone.deploy('1.10.0', (old) => old);
+        await lone.finish();
         const vacanciesMs = [...joined.vacanciesMs, ...drawn.vacanciesMs].toSorted((a, b) => a - b);
         assert.deepEqual([joined.changes.newest, drawn.changes.newest], [1, 1]);
         return {
@@ -54,6 +59,7 @@ export function rollingDeploy(host: Host): Check {
             plainRandom: drawn.changes.plain,
             medianVacancyMs: vacanciesMs[Math.floor(vacanciesMs.length / 2)] ?? NaN,
             vacancyMs: vacanciesMs.at(-1) ?? NaN,
+            loneVacancyMs: Math.max(...loneMs),
           },
         };
       },
