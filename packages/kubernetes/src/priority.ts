@@ -21,6 +21,11 @@ const SHARED = new Set(['catch-all', 'global-default', 'workload-low']);
 const MANIFEST = 'https://github.com/incumbent/incumbent/blob/main/examples/kubernetes/flow-schema.yaml';
 /** A uid that no object has. */
 const NO_UID = '00000000-0000-0000-0000-000000000000';
+/**
+ * Responses to a renewal that changes nothing. They have the headers, too: 400 comes from a webhook
+ * that supports no dry run, and 422 from a server that requires a resourceVersion.
+ */
+const REFUSALS = [400, 403, 404, 409, 422];
 
 export async function inspectPriority(client: Client, names: Names, options: AttemptOptions): Promise<StoreFact> {
   const { level, flowSchema } = await classifyRenewal(client, names, options);
@@ -56,7 +61,7 @@ async function classifyRenewal(client: Client, names: Names, options: AttemptOpt
   // A server may create what it is asked to change, but not under a uid.
   const body = { apiVersion, kind, metadata: { name, uid: NO_UID }, spec: { leaseDurationSeconds: 1 } };
   const path = `${leasesPath(names)}/${name}`;
-  const { headers } = await client.request({ method: 'PUT', path, query: { dryRun: 'All' }, body, accept: [403, 404, 409] }, options);
+  const { headers } = await client.request({ method: 'PUT', path, query: { dryRun: 'All' }, body, accept: REFUSALS }, options);
   const { 'x-kubernetes-pf-prioritylevel-uid': level, 'x-kubernetes-pf-flowschema-uid': flowSchema } = textFields(headers);
   return { level, flowSchema };
 }

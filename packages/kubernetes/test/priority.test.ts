@@ -57,10 +57,14 @@ it.each(['workload-low', 'global-default', 'catch-all'])('names the manifest tha
   expect(existsSync(new URL(`../../../${file}`, import.meta.url))).toBe(true);
 });
 
-it('is that of a user who may not change leases, too', async () => {
+it.each([
+  { who: 'a user who may not change leases', answer: failure(403, 'Forbidden', 'no') },
+  { who: 'a server with a webhook that supports no dry run', answer: failure(400, 'BadRequest', 'no dry run') },
+  { who: 'a server that requires a resourceVersion', answer: failure(422, 'Invalid', 'must be specified for an update') },
+])('is that of $who, too', async ({ answer }) => {
   await using server = await FakeApiServer.start();
   await classify(server, 'leader-election', 'mailer');
-  server.intervene = ({ method }) => (method === 'PUT' ? failure(403, 'Forbidden', 'no') : undefined);
+  server.intervene = ({ method }) => (method === 'PUT' ? answer : undefined);
   expect(await priorityOn(server)).toBe('level leader-election, flow schema mailer');
 });
 
