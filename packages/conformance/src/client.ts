@@ -132,6 +132,11 @@ export class Client {
     return new Watcher(this.clock, (watchOptions) => this.store.watch(key, watchOptions), options);
   }
 
+  /** A watch that may begin with a state that a call has shown. */
+  watchFrom(known: Entry): Watcher<Entry | undefined> {
+    return new Watcher(this.clock, (watchOptions) => this.store.watch(known.key, { ...watchOptions, known }));
+  }
+
   /** A watch that reports only whether the key exists. */
   watchPresence(key: Key): Watcher<Entry | undefined> {
     return new Watcher(this.clock, (watchOptions) => this.store.watch(key, { ...watchOptions, values: false }));

@@ -82,9 +82,9 @@ export class EtcdStore implements api.Store {
     return options.last === undefined ? entries : entries.toReversed();
   }
 
-  watch(key: api.Key, options: api.WatchOptions = {}): AsyncIterable<api.Entry | undefined> {
+  watch(key: api.Key, options: api.KeyWatchOptions = {}): AsyncIterable<api.Entry | undefined> {
     checkPath('key', key);
-    return watch(this.#hub, () => new KeyState(this.#namespace, key), options);
+    return watch(this.#hub, () => new KeyState(this.#namespace, key, options.known), options);
   }
 
   watchList(prefix: api.Key, options: api.WatchOptions = {}): AsyncIterable<readonly api.Entry[]> {

@@ -6,7 +6,7 @@ import { endsWatch, storeClosed } from '@incumbent/network';
 import type { Client, OpenStream } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
 import { blamesMember, toStoreError } from './errors.ts';
-import { range } from './protocol/kv.ts';
+import { range, type KeyRange } from './protocol/kv.ts';
 import { WATCH_PATH } from './protocol/watch.ts';
 import { WatchRecovery } from './watch-recovery.ts';
 import type { WatchState } from './watch-state.ts';
@@ -59,14 +59,15 @@ export class WatchHub {
   }
 
   /**
-   * Fills the state with a linearizable read, and resolves when the server watches from the
-   * revision of that read on. The subscriber then receives every event, and the end. Rejects with a
-   * `StoreError`, or with the signal's reason.
+   * Fills the state with a linearizable read, unless it is known, and resolves when the server
+   * watches from the revision of that state on. The subscriber then receives every event, and the
+   * end. Rejects with a `StoreError`, or with the signal's reason.
    */
   establish(state: WatchState<unknown>, subscriber: Subscriber, signal: AbortSignal): Promise<Subscription> {
     return this.#recovery.run(async () => {
       try {
-        return await this.#readAndSubscribe(state, subscriber, signal);
+        const revision = state.takeKnown() ?? (await this.#read(state, signal));
+        return await this.#subscribe(state.request, revision + 1n, subscriber, signal);
       } catch (error) {
         if (!signal.aborted && !endsWatch(error)) this.#recovery.hold();
         throw error;
@@ -74,20 +75,25 @@ export class WatchHub {
     }, signal);
   }
 
-  async #readAndSubscribe(state: WatchState<unknown>, subscriber: Subscriber, signal: AbortSignal): Promise<Subscription> {
-    const answer = await this.#client.call(range, state.request, { timeoutMs: STEP_TIMEOUT_MS, background: true, signal });
-    state.reset(answer.kvs, answer.revision);
-    this.#watchedKey = state.request.key;
+  async #read(state: WatchState<unknown>, signal: AbortSignal): Promise<bigint> {
+    const { kvs, revision } = await this.#client.call(range, state.request, { timeoutMs: STEP_TIMEOUT_MS, background: true, signal });
+    state.reset(kvs, revision);
+    return revision;
+  }
+
+  async #subscribe(target: KeyRange, fromRevision: bigint, subscriber: Subscriber, signal: AbortSignal): Promise<Subscription> {
     const subscribe = async (): Promise<Subscription> => {
       const stream = await this.#current();
       signal.throwIfAborted();
-      return this.#created(stream.subscribe(state.request, answer.revision + 1n, subscriber), stream, signal);
+      const subscription = await this.#created(stream.subscribe(target, fromRevision, subscriber), stream, signal);
+      this.#watchedKey = target.key;
+      return subscription;
     };
     try {
       return await subscribe();
     } catch (error) {
       if (signal.aborted || !endsWatch(error)) throw error;
-      // The user may read the range, so the user may watch it: the token of the stream has expired.
+      // A call has shown the range, so the user may watch it: the token of the stream has expired.
       // A new stream uses a new token.
       return subscribe();
     }

@@ -2,7 +2,7 @@
 
 import type { Entry, Key } from '@incumbent/core';
 
-import type { Namespace } from './namespace.ts';
+import { modRevisionOf, type Namespace } from './namespace.ts';
 import type { KeyRange, KeyValue, RangeRequest } from './protocol/kv.ts';
 import type { WatchEvent } from './protocol/watch.ts';
 
@@ -10,6 +10,11 @@ export interface WatchState<T> {
   /** The range to read and to watch. */
   readonly request: RangeRequest;
   readonly namespace: Namespace;
+  /**
+   * The revision of a state that is known without a read. Undefined from the second call on,
+   * because a revision that the server refuses would be refused again.
+   */
+  takeKnown(): bigint | undefined;
   /** Replaces the state by what was read at a revision. */
   reset(kvs: readonly KeyValue[], revision: bigint): void;
   /**
@@ -26,10 +31,23 @@ export class KeyState implements WatchState<Entry | undefined> {
   readonly namespace: Namespace;
   #entry: Entry | undefined;
   #revision = 0n;
+  #isKnown: boolean;
 
-  constructor(namespace: Namespace, key: Key) {
+  /** `known`: the key as a call has shown it. */
+  constructor(namespace: Namespace, key: Key, known?: Entry) {
     this.namespace = namespace;
     this.request = { key: namespace.key(key) };
+    const revision = known === undefined ? -1n : modRevisionOf(known.revision);
+    this.#isKnown = revision > 0n;
+    if (!this.#isKnown) return;
+    this.#entry = known;
+    this.#revision = revision;
+  }
+
+  takeKnown(): bigint | undefined {
+    const revision = this.#isKnown ? this.#revision : undefined;
+    this.#isKnown = false;
+    return revision;
   }
 
   reset([kv]: readonly KeyValue[], revision: bigint): void {
@@ -63,6 +81,10 @@ export class ListState implements WatchState<readonly Entry[]> {
   constructor(namespace: Namespace, prefix: Key) {
     this.namespace = namespace;
     this.request = { ...namespace.under(prefix), byCreation: 'ascending' };
+  }
+
+  takeKnown(): undefined {
+    return undefined;
   }
 
   reset(kvs: readonly KeyValue[], revision: bigint): void {

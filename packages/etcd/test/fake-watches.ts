@@ -56,6 +56,8 @@ export class Watching {
   readonly stream: ServerHttp2Stream;
   /** What was asked for: `create`, or `cancel` and the number. */
   readonly asked: string[] = [];
+  /** The revisions from which watches were asked for. */
+  readonly from: bigint[] = [];
   /** How far the server says that it has come; undefined: it does not answer. */
   progress: bigint | undefined = REVISION;
   progressAsked = 0;
@@ -83,6 +85,7 @@ export class Watching {
     const field = request.next();
     if (field === 1) {
       this.asked.push('create');
+      this.from.push(startOf(request.message()));
       return onCreate(this);
     }
     if (field === 3) {
@@ -94,6 +97,12 @@ export class Watching {
     cancellation.next();
     this.asked.push(`cancel ${cancellation.int64()}`);
   }
+}
+
+/** The revision from which a watch is asked for. */
+function startOf(creation: Reader): bigint {
+  for (let field = creation.next(); field !== undefined; field = creation.next()) if (field === 3) return creation.int64();
+  return 0n;
 }
 
 /** Makes a watch as soon as it is asked for. */
@@ -130,8 +139,8 @@ export class WatchScene {
     );
   };
 
-  begin(): void {
-    this.watch = new Recorder((options) => this.store.watch('a', options));
+  begin(known?: Entry): void {
+    this.watch = new Recorder((options) => this.store.watch('a', { ...options, known }));
   }
 
   readonly values = (): (string | undefined)[] => this.watch.states.map((entry) => entry && new TextDecoder().decode(entry.value));

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { frame } from '../src/protocol/frame.ts';
 import { fails, startFakeServer } from './fake-server.ts';
-import { creates, openOn, reads, SOON, watchAnswer, Watching, WatchScene } from './fake-watches.ts';
+import { creates, openOn, reads, REVISION, SOON, watchAnswer, Watching, WatchScene } from './fake-watches.ts';
 
 describe('a watch', () => {
   let scene: WatchScene;
@@ -64,6 +64,39 @@ describe('a watch', () => {
     scene.streams[0]?.says({ id: 5n, puts: 'put' });
     await scene.shows('read', 'put');
     expect(scene.watch.stale).toEqual([]);
+  });
+
+  describe('of a key that is known', () => {
+    const known: Entry = { key: 'a', name: 'a', value: new TextEncoder().encode('known'), revision: '6', order: 2n };
+
+    it('shows the known state, then each change since then, and reads nothing', async () => {
+      scene.onRead = fails(13, 'nothing is to be read');
+      scene.begin(known);
+      await scene.shows('known');
+      scene.streams[0]?.says({ id: 5n, puts: 'put' });
+      await scene.shows('known', 'put');
+      expect([scene.streams[0]?.from, scene.watch.stale]).toEqual([[7n], []]);
+    });
+
+    it('reads the key if the known revision was compacted away', async () => {
+      scene.onCreate = [(watching) => watching.says({ id: 5n, created: true, canceled: '', compacted: 9n }), creates];
+      scene.begin(known);
+      await scene.shows('read');
+      expect(scene.streams.flatMap(({ from }) => from)).toEqual([7n, REVISION + 1n]);
+    });
+
+    it('reads the key after the watch was lost', async () => {
+      scene.begin(known);
+      await scene.shows('known');
+      scene.streams[0]?.says({ id: 5n, canceled: 'etcdserver: watcher is slow' });
+      await scene.shows('known', 'read');
+    });
+
+    it('reads the key if its revision is none of etcd', async () => {
+      scene.begin({ ...known, revision: '' });
+      await scene.shows('read');
+      expect(scene.streams[0]?.from).toEqual([REVISION + 1n]);
+    });
   });
 
   it('ignores the events of other watches', async () => {

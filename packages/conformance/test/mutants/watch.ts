@@ -136,6 +136,21 @@ export const watchMutants: readonly Mutant[] = [
       }),
   },
   {
+    name: 'a watch that begins with a known state shows only what changes after it has begun',
+    caughtBy: ['watch', 'begun with a known state, it shows what has changed since then: a change, and a deletion'],
+    wrap: (store) =>
+      but(store, {
+        async *watch(key, { known, ...options } = {}) {
+          if (known !== undefined) yield known;
+          let skips = known !== undefined;
+          for await (const state of store.watch(key, options)) {
+            if (!skips) yield state;
+            skips = false;
+          }
+        },
+      }),
+  },
+  {
     name: 'a watch shows every other state',
     caughtBy: ['watch', 'shows creation, change, deletion and creation anew'],
     wrap: (store) =>

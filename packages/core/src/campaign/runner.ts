@@ -305,7 +305,7 @@ export class CampaignRunner {
   }
 
   #watchOwn(entry: Entry): KeyWatch {
-    this.#own ??= new KeyWatch(watchContext(this.#context), entry.key);
+    this.#own ??= new KeyWatch(watchContext(this.#context), entry.key, entry);
     return this.#own;
   }
 }

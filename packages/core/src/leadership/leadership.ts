@@ -303,7 +303,7 @@ export class Leadership<V = unknown> {
    * has its answer: on some stores, starting a watch takes almost as long as a claim.
    */
   watch(): void {
-    this.#own.watchRecord(this.#spec.keys.leader, (record) => this.#record.isMine(record));
+    this.#own.watchRecord(this.#spec.keys.leader, this.#record);
   }
 
   /** @internal Resolves when the drain is over. The lease must not be revoked before. */

@@ -26,10 +26,16 @@ export function watchContext(session: Omit<KeyWatchContext, 'retryMs'> & { reado
 
 /**
  * Calls `see` with every state of a key until the signal aborts. Restarts a watch that fails, also
- * on a permanent error: the permission may come back.
+ * on a permanent error: the permission may come back. `known`: the key as a call has just shown it.
  */
-export function keepWatching(context: KeyWatchContext, key: Key, signal: AbortSignal, see: (entry: Entry | undefined) => void): void {
-  new Follower(context, key, signal, see).begin();
+export function keepWatching(
+  context: KeyWatchContext,
+  key: Key,
+  signal: AbortSignal,
+  see: (entry: Entry | undefined) => void,
+  known?: Entry,
+): void {
+  new Follower(context, key, signal, see).begin(known);
 }
 
 /**
@@ -49,11 +55,11 @@ class Follower {
     this.#see = see;
   }
 
-  begin(): void {
+  begin(known?: Entry): void {
     const [signal, { store }] = [this.#signal, this.#context];
     if (signal.aborted) return;
     try {
-      this.#readNext(store.watch(this.#key, { signal })[Symbol.asyncIterator]());
+      this.#readNext(store.watch(this.#key, { signal, known })[Symbol.asyncIterator]());
     } catch (cause) {
       this.#lost(cause);
     }
@@ -101,14 +107,18 @@ export class KeyWatch {
   #latest: Entry | undefined;
   #listener: (() => void) | undefined;
 
-  constructor(context: KeyWatchContext, key: Key) {
+  /** `known`: the key as a call has just shown it. */
+  constructor(context: KeyWatchContext, key: Key, known?: Entry) {
     this.#context = context;
-    this.alsoWatch(key, (entry) => this.#see(entry));
+    this.alsoWatch(key, (entry) => this.#see(entry), known);
   }
 
-  /** Calls `see` with every state of another key, until this watch ends. */
-  alsoWatch(key: Key, see: (entry: Entry | undefined) => void): void {
-    keepWatching(this.#context, key, this.#over.signal, see);
+  /**
+   * Calls `see` with every state of another key, until this watch ends. `known`: that key as a call
+   * has just shown it.
+   */
+  alsoWatch(key: Key, see: (entry: Entry | undefined) => void, known?: Entry): void {
+    keepWatching(this.#context, key, this.#over.signal, see, known);
   }
 
   /** Ends the watch, without an error. */
