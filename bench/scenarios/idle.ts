@@ -15,7 +15,9 @@ interface Measured {
   readonly elections: number;
   readonly perSecond: number | undefined;
   readonly cpuPercent: number;
+  /** After a forced collection of garbage. */
   readonly rssKb: number;
+  readonly rssBeforeCollectionKb: number;
   readonly wonMs: number;
 }
 
@@ -41,6 +43,7 @@ async function measure(bench: Bench, contestant: Contestant, elections: number):
   await using driver = await bench.start(contestant);
   const wonMs = await win(driver, elections);
   await sleep(bench.options.quick ? 500 : 2_000);
+  const { rssKb: rssBeforeCollectionKb } = driver.usage();
   await driver.ask({ do: 'collect' }, 'collected');
   await sleep(200);
   const [requests, usage, from] = [await stage.requests(contestant.commands), driver.usage(), performance.now()];
@@ -53,6 +56,7 @@ async function measure(bench: Bench, contestant: Contestant, elections: number):
     perSecond: requests === undefined || requestsAfter === undefined ? undefined : ((requestsAfter - requests) * 1_000) / tookMs,
     cpuPercent: (100 * (usageAfter.cpuMs - usage.cpuMs)) / tookMs,
     rssKb: usageAfter.rssKb,
+    rssBeforeCollectionKb,
     wonMs,
   };
 }
@@ -62,37 +66,80 @@ function mostOf({ kind, store }: Contestant): number {
   return kind === 'ours' && store !== 'kubernetes' ? 10_000 : 1_000;
 }
 
-const MOST_KB = 8;
+const MOST_KB = 40;
+const MOST_FURTHER_KB = { consul: 16, others: 10 } as const;
 const MOST_CPU_PERCENT = 1;
+/** To win 1,000 elections, in times of the other library. */
+const MOST_RATIO = 2;
 
-function targetsOf({ store }: Contestant, one: Measured, all: readonly Measured[]): readonly Target[] {
-  return all.flatMap((measured): readonly Target[] => {
-    const kb = (measured.rssKb - one.rssKb) / measured.elections;
-    switch (measured.elections) {
-      case 1_000:
-        return [
-          {
-            what: `idle, 1,000 elections, ${store}`,
-            wanted: `at most ${MOST_KB} KB each`,
-            measured: `${number(kb)} KB`,
-            met: kb <= MOST_KB,
-          },
-        ];
-      case 10_000:
-        // Its watches read the file.
-        if (store === 'sqlite') return [];
-        return [
-          {
-            what: `idle, 10,000 elections, ${store}`,
-            wanted: `under ${MOST_CPU_PERCENT} % of a processor`,
-            measured: `${number(measured.cpuPercent)} %`,
-            met: measured.cpuPercent < MOST_CPU_PERCENT,
-          },
-        ];
-      default:
-        return [];
-    }
+function targetsOf({ store }: Contestant, all: readonly Measured[]): readonly Target[] {
+  const [one, many, most] = all;
+  if (one === undefined || many === undefined) return [];
+  const kb = (many.rssBeforeCollectionKb - one.rssBeforeCollectionKb) / many.elections;
+  const targets: Target[] = [
+    {
+      what: `idle, ${many.elections.toLocaleString('en')} elections, ${store}, without a forced collection`,
+      wanted: `at most ${MOST_KB} KB each`,
+      measured: `${number(kb)} KB`,
+      met: kb <= MOST_KB,
+    },
+  ];
+  if (most === undefined) return targets;
+  const [furtherKb, mostKb] = [furtherOf(many, most), MOST_FURTHER_KB[store === 'consul' ? 'consul' : 'others']];
+  targets.push({
+    what: `idle, ${most.elections.toLocaleString('en')} elections, ${store}`,
+    wanted: `at most ${mostKb} KB for each further one`,
+    measured: `${number(furtherKb)} KB`,
+    met: furtherKb <= mostKb,
   });
+  // The watches of SQLite read the file.
+  if (store === 'sqlite') return targets;
+  return [
+    ...targets,
+    {
+      what: `idle, ${most.elections.toLocaleString('en')} elections, ${store}`,
+      wanted: `under ${MOST_CPU_PERCENT} % of a processor`,
+      measured: `${number(most.cpuPercent)} %`,
+      met: most.cpuPercent < MOST_CPU_PERCENT,
+    },
+  ];
+}
+
+/** The memory of each further election, in KB. */
+function furtherOf(few: Measured, many: Measured): number {
+  return (many.rssKb - few.rssKb) / (many.elections - few.elections);
+}
+
+/** `one`: with one election. `before`: with fewer elections. */
+function rowOf(name: string, measured: Measured, one: Measured, before: Measured | undefined): string[] {
+  const { elections, perSecond, cpuPercent, rssKb, rssBeforeCollectionKb, wonMs } = measured;
+  const each = (kb: number): string => (elections === 1 ? '–' : number(kb / elections));
+  return [
+    name,
+    elections.toLocaleString('en'),
+    perSecond === undefined ? '–' : number(perSecond),
+    number(cpuPercent),
+    number(rssKb / 1_024),
+    each(rssKb - one.rssKb),
+    before === undefined ? '–' : number(furtherOf(before, measured)),
+    each(rssBeforeCollectionKb - one.rssBeforeCollectionKb),
+    number(wonMs),
+  ];
+}
+
+/** To win many elections on etcd, next to the other library whose elections share a session, too. */
+function startTarget(measured: ReadonlyMap<string, readonly Measured[]>): readonly Target[] {
+  const [ours, theirs] = ['incumbent', 'Go concurrency'].map((name) => measured.get(name)?.[1]);
+  if (ours === undefined || theirs === undefined) return [];
+  const ratio = ours.wonMs / theirs.wonMs;
+  return [
+    {
+      what: `to win ${ours.elections.toLocaleString('en')} elections, etcd`,
+      wanted: `at most ${MOST_RATIO} × Go concurrency`,
+      measured: `${number(ratio)} ×`,
+      met: ratio <= MOST_RATIO,
+    },
+  ];
 }
 
 export const idle: Scenario = {
@@ -107,6 +154,7 @@ export const idle: Scenario = {
         ({ kind, mode, many }) => kind !== 'floor' && many && mode !== 'handover',
       );
       const rows: string[][] = [];
+      const measured = new Map<string, readonly Measured[]>();
       for (const contestant of contestants) {
         const all: Measured[] = [];
         for (const size of sizes.filter((elections) => elections <= mostOf(contestant))) {
@@ -119,23 +167,12 @@ export const idle: Scenario = {
         }
         const [one] = all;
         if (one === undefined) continue;
-        for (const [index, { elections, perSecond, cpuPercent, rssKb, wonMs }] of all.entries()) {
-          const each = elections === 1 ? '–' : number((rssKb - one.rssKb) / elections);
-          const before = all[index - 1];
-          const further = before === undefined ? '–' : number((rssKb - before.rssKb) / (elections - before.elections));
-          const name = contestant.kind === 'ours' ? 'incumbent' : contestant.name;
-          const cells = [
-            perSecond === undefined ? '–' : number(perSecond),
-            number(cpuPercent),
-            number(rssKb / 1_024),
-            each,
-            further,
-            number(wonMs),
-          ];
-          rows.push([name, elections.toLocaleString('en'), ...cells]);
-        }
-        if (contestant.kind === 'ours') targets.push(...targetsOf(contestant, one, all));
+        const name = contestant.kind === 'ours' ? 'incumbent' : contestant.name;
+        measured.set(name, all);
+        for (const [index, these] of all.entries()) rows.push(rowOf(name, these, one, all[index - 1]));
+        if (contestant.kind === 'ours') targets.push(...targetsOf(contestant, all));
       }
+      if (store === 'etcd') targets.push(...startTarget(measured));
       const head = [
         '',
         'elections',
@@ -144,6 +181,7 @@ export const idle: Scenario = {
         'memory, MB',
         'KB for each',
         'KB for each further one',
+        'KB for each, without a forced collection',
         'to win them all, ms',
       ];
       tables.push({ title: store, table: { head, rows } });
@@ -153,7 +191,8 @@ export const idle: Scenario = {
       method:
         'One process leads so many elections, on one session where the library can, ttl 10 s. Over 6 s, after a collection of garbage that gives memory back (in Node: V8’s last resort): requests as the server counts them, renewals included; processor time and resident memory as the kernel counts ' +
         'them, of the whole process. KB for each: over the same process with one election; ' +
-        'for each further one: over the row above, as the first thousand also pay for what a runtime makes ready to run often.',
+        'for each further one: over the row above, as the first thousand also pay for what a runtime makes ready to run often. ' +
+        'Without a forced collection: two seconds after the last election was won, and before that collection, over the same process with one election.',
       tables,
       charts: [],
       targets,
