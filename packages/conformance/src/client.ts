@@ -132,9 +132,9 @@ export class Client {
     return new Watcher(this.clock, (watchOptions) => this.store.watch(key, watchOptions), options);
   }
 
-  /** A watch that may begin with a state that a call has shown. */
-  watchFrom(known: Entry): Watcher<Entry | undefined> {
-    return new Watcher(this.clock, (watchOptions) => this.store.watch(known.key, { ...watchOptions, known }));
+  /** A watch that may show only what has changed since a call has shown the key. */
+  watchSince({ key, revision }: Entry): Watcher<Entry | undefined> {
+    return new Watcher(this.clock, (watchOptions) => this.store.watch(key, { ...watchOptions, since: revision }));
   }
 
   /** A watch that reports only whether the key exists. */

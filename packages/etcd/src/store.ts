@@ -84,7 +84,7 @@ export class EtcdStore implements api.Store {
 
   watch(key: api.Key, options: api.KeyWatchOptions = {}): AsyncIterable<api.Entry | undefined> {
     checkPath('key', key);
-    return watch(this.#hub, () => new KeyState(this.#namespace, key, options.known), options);
+    return watch(this.#hub, () => new KeyState(this.#namespace, key, options.since), options);
   }
 
   watchList(prefix: api.Key, options: api.WatchOptions = {}): AsyncIterable<readonly api.Entry[]> {

@@ -59,14 +59,14 @@ export class WatchHub {
   }
 
   /**
-   * Fills the state with a linearizable read, unless it is known, and resolves when the server
-   * watches from the revision of that state on. The subscriber then receives every event, and the
-   * end. Rejects with a `StoreError`, or with the signal's reason.
+   * Fills the state with a linearizable read, unless the caller knows a revision of the key, and
+   * resolves when the server watches from that revision on. The subscriber then receives every
+   * event, and the end. Rejects with a `StoreError`, or with the signal's reason.
    */
   establish(state: WatchState<unknown>, subscriber: Subscriber, signal: AbortSignal): Promise<Subscription> {
     return this.#recovery.run(async () => {
       try {
-        const revision = state.takeKnown() ?? (await this.#read(state, signal));
+        const revision = state.takeSince() ?? (await this.#read(state, signal));
         return await this.#subscribe(state.request, revision + 1n, subscriber, signal);
       } catch (error) {
         if (!signal.aborted && !endsWatch(error)) this.#recovery.hold();
@@ -82,12 +82,11 @@ export class WatchHub {
   }
 
   async #subscribe(target: KeyRange, fromRevision: bigint, subscriber: Subscriber, signal: AbortSignal): Promise<Subscription> {
+    this.#watchedKey = target.key;
     const subscribe = async (): Promise<Subscription> => {
       const stream = await this.#current();
       signal.throwIfAborted();
-      const subscription = await this.#created(stream.subscribe(target, fromRevision, subscriber), stream, signal);
-      this.#watchedKey = target.key;
-      return subscription;
+      return this.#created(stream.subscribe(target, fromRevision, subscriber), stream, signal);
     };
     try {
       return await subscribe();
@@ -145,7 +144,7 @@ export class WatchHub {
   async #open(): Promise<WatchStream> {
     const stream = new WatchStream({
       revision: () => this.#client.revision,
-      proveMember: (open, signal) => this.#client.proveMember(open, signal),
+      proveMember: (open, signal) => this.#client.proveMember(open, this.#watchedKey, signal),
       revisionElsewhere: (open, signal) => this.#revisionElsewhere(open, signal),
       onEnd: (ended, error) => this.#onEnd(ended, error),
     });

@@ -1,6 +1,6 @@
 /** What a watch last saw of its part of the store. */
 
-import type { Entry, Key } from '@incumbent/core';
+import type { Entry, Key, Revision } from '@incumbent/core';
 
 import { modRevisionOf, type Namespace } from './namespace.ts';
 import type { KeyRange, KeyValue, RangeRequest } from './protocol/kv.ts';
@@ -10,16 +10,19 @@ export interface WatchState<T> {
   /** The range to read and to watch. */
   readonly request: RangeRequest;
   readonly namespace: Namespace;
+  /** False while nothing but a revision is known, after which the watch begins. */
+  readonly isKnown: boolean;
   /**
-   * The revision of a state that is known without a read. Undefined from the second call on,
+   * The revision after which the watch may begin without a read. Undefined from the second call on,
    * because a revision that the server refuses would be refused again.
    */
-  takeKnown(): bigint | undefined;
+  takeSince(): bigint | undefined;
   /** Replaces the state by what was read at a revision. */
   reset(kvs: readonly KeyValue[], revision: bigint): void;
   /**
    * Applies the events since then, in order. Ignores events of other keys, and events that are not
-   * newer than the read: a server that was restored or that lags behind may send such events.
+   * newer than the read, or than the revision after which the watch began: a server that was
+   * restored or that lags behind may send such events.
    */
   apply(events: readonly WatchEvent[]): void;
   /** The state as the store contract shows it. */
@@ -31,28 +34,28 @@ export class KeyState implements WatchState<Entry | undefined> {
   readonly namespace: Namespace;
   #entry: Entry | undefined;
   #revision = 0n;
-  #isKnown: boolean;
+  #since: bigint | undefined;
+  isKnown = false;
 
-  /** `known`: the key as a call has shown it. */
-  constructor(namespace: Namespace, key: Key, known?: Entry) {
+  /** `since`: see `KeyWatchOptions`. */
+  constructor(namespace: Namespace, key: Key, since: Revision = '') {
     this.namespace = namespace;
     this.request = { key: namespace.key(key) };
-    const revision = known === undefined ? -1n : modRevisionOf(known.revision);
-    this.#isKnown = revision > 0n;
-    if (!this.#isKnown) return;
-    this.#entry = known;
-    this.#revision = revision;
+    const revision = modRevisionOf(since);
+    this.#since = revision > 0n ? revision : undefined;
   }
 
-  takeKnown(): bigint | undefined {
-    const revision = this.#isKnown ? this.#revision : undefined;
-    this.#isKnown = false;
-    return revision;
+  takeSince(): bigint | undefined {
+    const since = this.#since;
+    this.#since = undefined;
+    if (since !== undefined) this.#revision = since;
+    return since;
   }
 
   reset([kv]: readonly KeyValue[], revision: bigint): void {
     this.#entry = kv && this.namespace.entry(kv);
     this.#revision = revision;
+    this.isKnown = true;
   }
 
   apply(events: readonly WatchEvent[]): void {
@@ -60,6 +63,7 @@ export class KeyState implements WatchState<Entry | undefined> {
       if (kv.key !== this.request.key || kv.modRevision <= this.#revision) continue;
       this.#revision = kv.modRevision;
       this.#entry = deleted ? undefined : this.namespace.entry(kv);
+      this.isKnown = true;
     }
   }
 
@@ -71,6 +75,7 @@ export class KeyState implements WatchState<Entry | undefined> {
 export class ListState implements WatchState<readonly Entry[]> {
   readonly request: RangeRequest;
   readonly namespace: Namespace;
+  readonly isKnown = true;
   /**
    * In the order of creation: the read returns them in this order, new keys are appended, and a
    * changed key keeps its position.
@@ -83,7 +88,7 @@ export class ListState implements WatchState<readonly Entry[]> {
     this.request = { ...namespace.under(prefix), byCreation: 'ascending' };
   }
 
-  takeKnown(): undefined {
+  takeSince(): undefined {
     return undefined;
   }
 

@@ -70,14 +70,14 @@ export class Subscription {
 
 /** After so many ms without a proof, another member is asked for the revision of the cluster. */
 const COMPARE_AFTER_MS = 1_000;
-/** A member that lags behind is asked again after so many ms. */
+/** A member that has not reported a revision yet is asked again after so many ms. */
 const ASK_AGAIN_MS = 250;
 
 export interface WatchStreamContext {
   /** The last revision that a linearizable call has shown. The member must reach this revision. */
   revision(): bigint;
-  /** Resolves when the member has served a linearizable read, and so has caught up. */
-  proveMember(open: OpenStream, signal: AbortSignal): Promise<void>;
+  /** Resolves with the revision of a linearizable read that the member has served. */
+  proveMember(open: OpenStream, signal: AbortSignal): Promise<bigint>;
   /** Sends the next requests to another member. Resolves with the revision of a read there. */
   revisionElsewhere(open: OpenStream, signal: AbortSignal): Promise<bigint>;
   /** The stream ended. Called once, without an error if the stream has no watches left. */
@@ -99,9 +99,14 @@ export class WatchStream {
   #askAgain: NodeJS.Timeout | undefined;
   #readAgain: NodeJS.Timeout | undefined;
   #compareSoon: NodeJS.Timeout | undefined;
-  /** The highest revision that the member has reported. */
+  /** The highest revision that the member has reported on this stream. */
   #shown = 0n;
-  /** The awaited proof: progress to this revision, and a read. Undefined when it has arrived. */
+  /**
+   * The highest revision after which a watch begins. A member that never gets there has lost it:
+   * its cluster was restored from a backup.
+   */
+  #begunAfter = 0n;
+  /** The revision that the awaited proof must show. Undefined while no proof is awaited. */
   #toProve: bigint | undefined;
   #reading: AbortController | undefined;
 
@@ -148,6 +153,7 @@ export class WatchStream {
       subscription.end(new ExchangeError({ kind: 'cut' }, 'the stream of watches has ended'));
     } else {
       this.#unanswered.push(subscription);
+      this.#begunAfter = later(this.#begunAfter, startRevision - 1n);
       this.#open?.stream.send(encodeWatchCreation(range, startRevision));
     }
     return subscription;
@@ -169,17 +175,18 @@ export class WatchStream {
   }
 
   /**
-   * Ends the stream unless it proves within some seconds that it reports changes: the stream must
-   * report progress, and the member must serve a read. Progress alone proves nothing while nothing
-   * is written: a member that hangs would pass.
+   * Ends the stream unless the member proves within some seconds that it reports changes: it must
+   * serve a linearizable read, and have reported the revision of that read on this stream. While
+   * nothing is written, that revision was reported before, and there is nothing to ask for: etcd
+   * 3.5.30 reports no progress then.
    */
   prove(): void {
-    if (this.#over || this.#isProving) return;
+    if (this.#over || this.#toProve !== undefined) return;
     clearTimeout(this.#nextProof);
-    this.#toProve = this.#context.revision();
+    this.#toProve = later(this.#context.revision(), this.#begunAfter);
     this.#reading = new AbortController();
-    this.#askProgress();
     this.#read();
+    this.#seeProof();
     this.#compareSoon = setTimeout(() => void this.#compare(), COMPARE_AFTER_MS).unref();
     this.#nextProof = setTimeout(() => {
       this.#nextProof = setTimeout(() => this.#endUnproven(), GRACE_MS).unref();
@@ -202,18 +209,15 @@ export class WatchStream {
     this.end(new ExchangeError({ kind: 'timeout', sent: true }, 'the server did not prove that it reports changes to the watches'));
   }
 
-  get #isProving(): boolean {
-    return this.#toProve !== undefined || this.#reading !== undefined;
-  }
-
   /** Reads again after a failure, which is normal while the cluster elects its leader. */
   readonly #read = (): void => {
     const [open, reading] = [this.#open, this.#reading];
     if (open === undefined || reading === undefined) return;
     this.#context.proveMember(open, reading.signal).then(
-      () => {
-        if (this.#reading !== reading) return;
+      (revision) => {
+        if (this.#reading !== reading || this.#toProve === undefined) return;
         this.#reading = undefined;
+        this.#toProve = later(this.#toProve, revision);
         this.#seeProof();
       },
       () => {
@@ -222,33 +226,31 @@ export class WatchStream {
     );
   };
 
+  /** Asks until an answer completes the proof. While a watch catches up, there may be no answer. */
   readonly #askProgress = (): void => {
-    this.#askAgain = undefined;
-    if (!this.#over) this.#open?.stream.send(encodeProgressRequest());
+    this.#open?.stream.send(encodeProgressRequest());
+    this.#askAgain = setTimeout(this.#askProgress, ASK_AGAIN_MS).unref();
   };
 
-  #seeRevision(revision: bigint): void {
-    if (revision > this.#shown) this.#shown = revision;
-    if (this.#toProve === undefined) return;
-    if (revision < this.#toProve) {
-      this.#askAgain ??= setTimeout(this.#askProgress, ASK_AGAIN_MS).unref();
+  /** Ends the wait for a proof if it is complete, or asks for what is missing. */
+  #seeProof(): void {
+    if (this.#over || this.#toProve === undefined) return;
+    if (this.#shown < this.#toProve) {
+      if (this.#askAgain === undefined) this.#askProgress();
       return;
     }
-    this.#toProve = undefined;
     clearTimeout(this.#askAgain);
     this.#askAgain = undefined;
-    this.#seeProof();
-  }
-
-  #seeProof(): void {
-    if (this.#over || this.#isProving) return;
+    if (this.#reading !== undefined) return;
+    this.#toProve = undefined;
     clearTimeout(this.#nextProof);
     clearTimeout(this.#compareSoon);
     this.#proveLater();
   }
 
   #onAnswer(answer: WatchAnswer): void {
-    this.#seeRevision(answer.revision);
+    this.#shown = later(this.#shown, answer.revision);
+    this.#seeProof();
     if (answer.created) this.#onCreated(answer);
     else if (answer.canceled) this.#onCanceled(answer);
     else this.#live.get(answer.id)?.subscriber.onEvents(answer.events);
@@ -313,4 +315,9 @@ export class WatchStream {
     this.#context.onEnd(this, error);
     for (const subscription of [...this.#live.values(), ...this.#unanswered]) subscription.end(error);
   }
+}
+
+/** The later one of two revisions. */
+function later(one: bigint, other: bigint): bigint {
+  return one > other ? one : other;
 }

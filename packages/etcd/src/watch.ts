@@ -49,7 +49,7 @@ class Watch<T> implements Subscriber {
 
   onEvents(events: readonly WatchEvent[]): void {
     this.#state.apply(events);
-    this.#controller.show(this.#state);
+    this.#show();
   }
 
   onEnded(error: ExchangeError): void {
@@ -63,7 +63,11 @@ class Watch<T> implements Subscriber {
     while (!this.#stopped && (this.#subscription === undefined || this.#subscription.over)) await this.#try();
     this.#attempt = undefined;
     if (this.#stopped) this.#subscription?.cancel();
-    else this.#controller.show(this.#state);
+    else this.#show();
+  }
+
+  #show(): void {
+    if (this.#state.isKnown) this.#controller.show(this.#state);
   }
 
   async #try(): Promise<void> {

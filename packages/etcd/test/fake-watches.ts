@@ -1,7 +1,7 @@
 /** A fake server's side of a stream of watches, and a store on it. */
 
 import type { ServerHttp2Stream } from 'node:http2';
-import type { Entry, Store } from '@incumbent/core';
+import type { Entry, Revision, Store } from '@incumbent/core';
 import { openEtcd } from '@incumbent/etcd';
 import { Deframer } from '@incumbent/network';
 import { Recorder } from '@incumbent/test-support/recorder';
@@ -25,9 +25,9 @@ function keyValue(value: string, revision: bigint): Writer {
   return new Writer().string(1, 'incumbent/a').int64(2, REVISION).int64(3, revision).string(5, value);
 }
 
-/** A Range answer: the key at this value. */
-export function reads(value: string): Answer {
-  return ok(new Writer().message(1, new Writer().int64(3, REVISION)).message(2, keyValue(value, REVISION)).finish());
+/** A Range answer: the key at this value, read at this revision of the cluster. */
+export function reads(value: string, revision: bigint = REVISION): Answer {
+  return ok(new Writer().message(1, new Writer().int64(3, revision)).message(2, keyValue(value, REVISION)).finish());
 }
 
 interface WatchAnswerParts {
@@ -114,6 +114,7 @@ export class WatchScene {
   /** What the server does when the nth watch is asked for; the last one for all that follow. */
   onCreate: ((watching: Watching) => void)[] = [creates];
   onRead: Answer = reads('read');
+  readsAsked = 0;
   server!: FakeServer;
   store!: Store;
   watch!: Recorder<Entry | undefined>;
@@ -133,14 +134,17 @@ export class WatchScene {
   readonly answer: Answer = (stream, headers) => {
     const path = headers[':path'];
     if (path === '/etcdserverpb.Maintenance/Status') return ok(VERSION)(stream, headers);
-    if (path === RANGE) return this.onRead(stream, headers);
+    if (path === RANGE) {
+      this.readsAsked += 1;
+      return this.onRead(stream, headers);
+    }
     this.streams.push(
       new Watching(stream, (watching) => (this.onCreate.length > 1 ? this.onCreate.shift() : this.onCreate[0])?.(watching)),
     );
   };
 
-  begin(known?: Entry): void {
-    this.watch = new Recorder((options) => this.store.watch('a', { ...options, known }));
+  begin(since?: Revision): void {
+    this.watch = new Recorder((options) => this.store.watch('a', { ...options, since }));
   }
 
   readonly values = (): (string | undefined)[] => this.watch.states.map((entry) => entry && new TextDecoder().decode(entry.value));

@@ -20,12 +20,16 @@ describe('a watch on a server that sends no more events', () => {
     await scene.close();
   });
 
-  /**
-   * Lets the time pass after which a proof is asked for, and waits until the scene.server was
-   * asked.
-   */
-  async function untilAsked(times: number): Promise<void> {
+  /** Lets the time pass after which a proof is due, and waits until it is asked for with a read. */
+  async function untilRead(): Promise<void> {
+    const before = scene.readsAsked;
     await vi.advanceTimersByTimeAsync(3_000);
+    await expect.poll(() => scene.readsAsked, SOON).toBeGreaterThan(before);
+  }
+
+  /** The same, until the server was asked so many times for the progress of its watches. */
+  async function untilAsked(times: number): Promise<void> {
+    await untilRead();
     await expect.poll(() => scene.streams[0]?.progressAsked, SOON).toBe(times);
   }
 
@@ -38,7 +42,7 @@ describe('a watch on a server that sends no more events', () => {
     scene.begin();
     await scene.shows('read');
     scene.streams[0]!.progress = undefined;
-    scene.onRead = reads('read again');
+    scene.onRead = reads('read again', REVISION + 1n);
     await untilAsked(1);
     await expect.poll(passed, SOON).toEqual(['read', 'read again']);
     expect(scene.watch.stale).toHaveLength(1);
@@ -48,11 +52,26 @@ describe('a watch on a server that sends no more events', () => {
   it('does the same if the server reports an older revision than reads have shown', async () => {
     scene.begin();
     await scene.shows('read');
-    scene.streams[0]!.progress = REVISION - 1n;
-    scene.onRead = reads('read again');
+    scene.onRead = reads('read again', REVISION + 1n);
     await untilAsked(1);
     await expect.poll(passed, SOON).toEqual(['read', 'read again']);
     expect(scene.streams[0]!.progressAsked).toBeGreaterThan(1);
+  });
+
+  it('does the same if the server never reaches the revision after which the watch begins', async () => {
+    scene.begin(String(REVISION + 2n));
+    await expect.poll(() => scene.streams[0]?.asked, SOON).toEqual(['create']);
+    await untilAsked(1);
+    await expect.poll(passed, SOON).toEqual(['read']);
+    expect([scene.watch.stale.length, scene.streams.length]).toEqual([1, 2]);
+  });
+
+  it('does not go stale if nothing was written, although the server reports no progress then', async () => {
+    scene.begin();
+    await scene.shows('read');
+    scene.streams[0]!.progress = undefined;
+    for (let proofs = 0; proofs < 4; proofs += 1) await untilRead();
+    expect([scene.watch.stale.length, scene.streams.length, scene.streams[0]?.progressAsked]).toEqual([0, 1, 0]);
   });
 
   it('that was never confirmed ends its stream and is created on a new connection', async () => {
@@ -101,7 +120,7 @@ describe('a watch on a server that sends no more events', () => {
     await scene.shows('read');
     scene.onRead = (stream, headers) =>
       stream.session === scene.server.sessions[0] ? undefined : reads('read elsewhere')(stream, headers);
-    await untilAsked(1);
+    await untilRead();
     const reread = async (): Promise<number> => {
       await vi.advanceTimersByTimeAsync(500);
       return scene.watch.stale.length;
@@ -117,7 +136,7 @@ describe('a watch on a server that sends no more events', () => {
     const moved = new Recorder<Entry | undefined>((options) => both.watch('a', options));
     await expect.poll(() => moved.states.length, SOON).toBe(1);
     scene.onRead = () => {};
-    await untilAsked(1);
+    await untilRead();
     await vi.advanceTimersByTimeAsync(1_000);
     // A poll would let the time of the clock pass.
     for (const endsAt = performance.now() + SOON.timeout; moved.stale.length === 0 && performance.now() < endsAt;) {
@@ -133,14 +152,14 @@ describe('a watch on a server that sends no more events', () => {
     await scene.shows('read');
     const slow: (() => void)[] = [];
     scene.onRead = (stream, headers) => void slow.push(() => reads('read')(stream, headers));
-    await untilAsked(1);
+    await untilRead();
     await vi.advanceTimersByTimeAsync(2_000);
     await expect.poll(() => slow.length, SOON).toBe(2);
     scene.onRead = reads('read');
     for (const respond of slow) respond();
     // What was answered before has arrived when this has.
     await scene.store.read('c', { timeoutMs: 5_000 });
-    await untilAsked(2);
+    await untilRead();
     expect([scene.watch.stale.length, scene.streams.length]).toEqual([0, 1]);
   });
 
@@ -152,14 +171,15 @@ describe('a watch on a server that sends no more events', () => {
       failures -= 1;
       return (failures === 0 ? fails(14, 'etcdserver: leader changed') : fails(7, 'etcdserver: permission denied'))(stream, headers);
     };
-    await untilAsked(1);
+    await untilRead();
     await expect.poll(() => failures, SOON).toBe(0);
-    for (const times of [2, 3]) {
-      const asked = async (): Promise<number | undefined> => {
+    // The read after the failure, and those of the next two proofs.
+    for (const times of [1, 2, 3]) {
+      const denied = async (): Promise<number> => {
         await vi.advanceTimersByTimeAsync(500);
-        return scene.streams[0]?.progressAsked;
+        return -failures;
       };
-      await expect.poll(asked, SOON).toBe(times);
+      await expect.poll(denied, SOON).toBe(times);
     }
     expect([scene.watch.stale.length, scene.streams.length]).toEqual([0, 1]);
   });
@@ -167,12 +187,13 @@ describe('a watch on a server that sends no more events', () => {
   it('does not go stale if the server lags behind for a moment', async () => {
     scene.begin();
     await scene.shows('read');
-    scene.streams[0]!.progress = REVISION - 1n;
+    scene.onRead = reads('read', REVISION + 1n);
     await untilAsked(1);
-    scene.streams[0]!.progress = REVISION;
+    scene.streams[0]!.progress = REVISION + 1n;
     await vi.advanceTimersByTimeAsync(250);
     await expect.poll(() => scene.streams[0]?.progressAsked, SOON).toBe(2);
-    await untilAsked(3);
+    // The stream has reported this revision, so the next proof needs no progress.
+    await untilAsked(2);
     expect([scene.watch.stale.length, scene.streams.length]).toEqual([0, 1]);
   });
 });

@@ -66,34 +66,38 @@ describe('a watch', () => {
     expect(scene.watch.stale).toEqual([]);
   });
 
-  describe('of a key that is known', () => {
-    const known: Entry = { key: 'a', name: 'a', value: new TextEncoder().encode('known'), revision: '6', order: 2n };
+  describe('of a key whose revision is known', () => {
+    const since = '6';
 
-    it('shows the known state, then each change since then, and reads nothing', async () => {
+    const isAsked = (): Promise<void> => expect.poll(() => scene.streams[0]?.from, SOON).toEqual([7n]);
+
+    it('shows each change since then, and reads nothing', async () => {
       scene.onRead = fails(13, 'nothing is to be read');
-      scene.begin(known);
-      await scene.shows('known');
+      scene.begin(since);
+      await isAsked();
+      expect(scene.values()).toEqual([]);
       scene.streams[0]?.says({ id: 5n, puts: 'put' });
-      await scene.shows('known', 'put');
-      expect([scene.streams[0]?.from, scene.watch.stale]).toEqual([[7n], []]);
+      await scene.shows('put');
+      expect([scene.readsAsked, scene.watch.stale]).toEqual([0, []]);
     });
 
-    it('reads the key if the known revision was compacted away', async () => {
+    it('reads the key if the server refuses the revision, which was compacted away', async () => {
       scene.onCreate = [(watching) => watching.says({ id: 5n, created: true, canceled: '', compacted: 9n }), creates];
-      scene.begin(known);
+      scene.begin(since);
       await scene.shows('read');
       expect(scene.streams.flatMap(({ from }) => from)).toEqual([7n, REVISION + 1n]);
     });
 
-    it('reads the key after the watch was lost', async () => {
-      scene.begin(known);
-      await scene.shows('known');
-      scene.streams[0]?.says({ id: 5n, canceled: 'etcdserver: watcher is slow' });
-      await scene.shows('known', 'read');
+    it('reads the key if the server finds only later that the revision was compacted away', async () => {
+      scene.begin(since);
+      await isAsked();
+      scene.streams[0]?.says({ id: 5n, canceled: '', compacted: 9n });
+      await scene.shows('read');
+      expect(scene.streams.flatMap(({ from }) => from)).toEqual([7n, REVISION + 1n]);
     });
 
-    it('reads the key if its revision is none of etcd', async () => {
-      scene.begin({ ...known, revision: '' });
+    it('reads the key if the revision is none of etcd', async () => {
+      scene.begin('1@x');
       await scene.shows('read');
       expect(scene.streams[0]?.from).toEqual([REVISION + 1n]);
     });

@@ -33,6 +33,7 @@ export { composeImages } from './servers/images.ts';
 export { uniqueNamespace } from './servers/namespace.ts';
 export { unpackedPackages, type PackagesOptions } from './servers/packages.ts';
 export { programsOf } from './servers/programs.ts';
+export { startKubernetesEtcd } from './servers/kubernetes/etcd.ts';
 export { startKubernetes } from './servers/kubernetes/server.ts';
 export { KEYS_GROUP, type KubernetesOptions, type KubernetesServer } from './servers/kubernetes/types.ts';
 export { startPostgresCluster, type PostgresClusterOptions } from './servers/postgres/cluster.ts';

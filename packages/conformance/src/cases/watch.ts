@@ -91,17 +91,17 @@ export const watchCases: readonly StoreCase[] = [
     },
   ),
 
-  define('begun with a known state, it shows what has changed since then: a change, and a deletion', async (client, harness) => {
+  define('begun with a known revision, it shows what has changed since then: a change, and a deletion', async (client, harness) => {
     const { slackMs } = harness;
     const other = await connect(harness);
     const first = await client.create('a', 'one');
     const known = await client.get('a');
     const second = await client.put('a', first, 'two');
-    const changed = other.watchFrom(known);
+    const changed = other.watchSince(known);
     await changed.sees((entry) => entry?.revision === second && text(entry) === 'two', 'the change', slackMs);
     await client.remove('a', second);
     await changed.sees((entry) => entry === undefined, 'the deletion', slackMs);
-    const deleted = other.watchFrom(known);
+    const deleted = other.watchSince(known);
     await deleted.sees((entry) => entry === undefined, 'the deletion before the watch', slackMs);
     await client.create('a', 'three');
     await deleted.sees((entry) => text(entry) === 'three', 'the creation anew', slackMs);

@@ -136,13 +136,12 @@ export const watchMutants: readonly Mutant[] = [
       }),
   },
   {
-    name: 'a watch that begins with a known state shows only what changes after it has begun',
-    caughtBy: ['watch', 'begun with a known state, it shows what has changed since then: a change, and a deletion'],
+    name: 'a watch that begins with a known revision shows only what changes after it has begun',
+    caughtBy: ['watch', 'begun with a known revision, it shows what has changed since then: a change, and a deletion'],
     wrap: (store) =>
       but(store, {
-        async *watch(key, { known, ...options } = {}) {
-          if (known !== undefined) yield known;
-          let skips = known !== undefined;
+        async *watch(key, { since, ...options } = {}) {
+          let skips = since !== undefined;
           for await (const state of store.watch(key, options)) {
             if (!skips) yield state;
             skips = false;

@@ -305,7 +305,7 @@ export class CampaignRunner {
   }
 
   #watchOwn(entry: Entry): KeyWatch {
-    this.#own ??= new KeyWatch(watchContext(this.#context), entry.key, entry);
+    this.#own ??= new KeyWatch(watchContext(this.#context), entry.key, entry.revision);
     return this.#own;
   }
 }

@@ -83,18 +83,18 @@ export class LeaderRecordWriter {
    * is known. `entry`: the leader's entry in the queue.
    */
   remains(entry: Entry): Remains | undefined {
-    const [keys, leader, value, revision] = [this.#keys, this.latest, this.#termValue, this.#termRevision];
-    if (value === undefined || leader === undefined) return undefined;
-    return { leader, term: { key: keys.term, name: 'term', value, revision, order: 0n }, entry };
+    const [keys, value, revision] = [this.#keys, this.#termValue, this.#termRevision];
+    if (value === undefined || this.#revision === undefined) return undefined;
+    return {
+      leader: writtenLeader(keys.leader, this.#revision, this.#recordOf(undefined)),
+      term: { key: keys.term, name: 'term', value, revision, order: 0n },
+      entry,
+    };
   }
 
-  /**
-   * The record as the store last confirmed it, without the published value. Undefined if its
-   * revision is not known.
-   */
-  get latest(): Entry | undefined {
-    if (this.#revision === undefined) return undefined;
-    return writtenLeader(this.#keys.leader, this.#revision, this.#recordOf(undefined));
+  /** The revision of the record that the store last confirmed. Undefined if it is not known. */
+  get revision(): Revision | undefined {
+    return this.#revision;
   }
 
   /**
@@ -215,12 +215,12 @@ export class OwnKeys {
   }
 
   /** Begins to watch the record that the leader has written. */
-  watchRecord(key: Key, written: Pick<LeaderRecordWriter, 'isMine' | 'latest'>): void {
+  watchRecord(key: Key, written: Pick<LeaderRecordWriter, 'isMine' | 'revision'>): void {
     const see = (record: Entry | undefined): void => {
       if (record === undefined) this.#listener.end('recordDeleted');
       else if (!written.isMine(record)) this.#listener.end('recordReplaced');
     };
-    this.#own.alsoWatch(key, see, written.latest);
+    this.#own.alsoWatch(key, see, written.revision);
   }
 
   /** Ends both watches. */

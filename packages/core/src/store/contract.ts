@@ -168,8 +168,8 @@ export interface KeyWatchOptions extends WatchOptions {
    * absent. Default true.
    */
   readonly values?: boolean;
-  /** The key as a call has just shown it. A store may show this state first, instead of a read. */
-  readonly known?: Entry | undefined;
+  /** The revision that a call has just shown. The store may yield only what changes after it. */
+  readonly since?: Revision | undefined;
 }
 
 /** What a store guarantees, and its limits. */
@@ -376,7 +376,7 @@ export interface Store extends AsyncDisposable {
   /**
    * Yields the present state of a key, then the state after every change. May skip states, but
    * always yields the latest one. May yield a state twice. The first state is no older than the
-   * call, or is the `known` one. Reads the key again after a lost connection, a compaction or a lost notification. A watch
+   * call. Reads the key again after a lost connection, a compaction or a lost notification. A watch
    * lags behind the store, so it never proves that a member leads.
    *
    * @throws While iterating: a {@link StoreError} if the watch cannot continue, because the

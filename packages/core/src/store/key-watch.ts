@@ -5,7 +5,7 @@ import { sleep } from '../async/sleep.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
 import { isIncumbentError } from '../base/errors.ts';
 import type { Telemetry } from '../base/telemetry.ts';
-import type { Entry, Key, Store } from './contract.ts';
+import type { Entry, Key, Revision, Store } from './contract.ts';
 
 /** What a watch needs besides its key. */
 export interface KeyWatchContext {
@@ -26,16 +26,16 @@ export function watchContext(session: Omit<KeyWatchContext, 'retryMs'> & { reado
 
 /**
  * Calls `see` with every state of a key until the signal aborts. Restarts a watch that fails, also
- * on a permanent error: the permission may come back. `known`: the key as a call has just shown it.
+ * on a permanent error: the permission may come back. `since`: see `KeyWatchOptions`.
  */
 export function keepWatching(
   context: KeyWatchContext,
   key: Key,
   signal: AbortSignal,
   see: (entry: Entry | undefined) => void,
-  known?: Entry,
+  since?: Revision,
 ): void {
-  new Follower(context, key, signal, see).begin(known);
+  new Follower(context, key, signal, see).begin(since);
 }
 
 /**
@@ -55,11 +55,11 @@ class Follower {
     this.#see = see;
   }
 
-  begin(known?: Entry): void {
+  begin(since?: Revision): void {
     const [signal, { store }] = [this.#signal, this.#context];
     if (signal.aborted) return;
     try {
-      this.#readNext(store.watch(this.#key, { signal, known })[Symbol.asyncIterator]());
+      this.#readNext(store.watch(this.#key, { signal, since })[Symbol.asyncIterator]());
     } catch (cause) {
       this.#lost(cause);
     }
@@ -107,18 +107,15 @@ export class KeyWatch {
   #latest: Entry | undefined;
   #listener: (() => void) | undefined;
 
-  /** `known`: the key as a call has just shown it. */
-  constructor(context: KeyWatchContext, key: Key, known?: Entry) {
+  /** `since`: see `KeyWatchOptions`. */
+  constructor(context: KeyWatchContext, key: Key, since?: Revision) {
     this.#context = context;
-    this.alsoWatch(key, (entry) => this.#see(entry), known);
+    this.alsoWatch(key, (entry) => this.#see(entry), since);
   }
 
-  /**
-   * Calls `see` with every state of another key, until this watch ends. `known`: that key as a call
-   * has just shown it.
-   */
-  alsoWatch(key: Key, see: (entry: Entry | undefined) => void, known?: Entry): void {
-    keepWatching(this.#context, key, this.#over.signal, see, known);
+  /** Calls `see` with every state of another key, until this watch ends. */
+  alsoWatch(key: Key, see: (entry: Entry | undefined) => void, since?: Revision): void {
+    keepWatching(this.#context, key, this.#over.signal, see, since);
   }
 
   /** Ends the watch, without an error. */

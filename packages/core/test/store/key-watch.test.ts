@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { Entry, Store } from '../../src/index.ts';
+import type { Revision, Store } from '../../src/index.ts';
 import { KeyWatch } from '../../src/store/key-watch.ts';
 import { Telemetry } from '../../src/base/telemetry.ts';
 import { resolveTiming } from '../../src/lease/timing.ts';
@@ -52,16 +52,16 @@ describe('a watch on one key', () => {
     expect([world.server.watches.open, world.clock.timers]).toEqual([0, 0]);
   });
 
-  it('begins with the state that is known, and without it when it is begun again', async () => {
+  it('begins with the revision that is known, and without it when it is begun again', async () => {
     const world = new World();
     world.put('a/b', '1');
     const behind = world.connect();
-    const known = await world.run(behind.read('a/b', { timeoutMs: 100 }));
+    const known = (await world.run(behind.read('a/b', { timeoutMs: 100 })))?.revision;
     const first = denyFirst(1);
     const begun: unknown[] = [];
     const store = relay(behind, {
       watch: (key, options) => {
-        begun.push(options?.known);
+        begun.push(options?.since);
         return first(() => behind.watch(key, options));
       },
     });
@@ -126,9 +126,9 @@ describe('a watch on one key', () => {
   });
 });
 
-function watchOf(world: World, store: Store = world.connect(), known?: Entry): KeyWatch {
+function watchOf(world: World, store: Store = world.connect(), since?: Revision): KeyWatch {
   const { ttlMs } = resolveTiming({}, store.name, store.capabilities);
-  return new KeyWatch({ store, clock: world.clock, telemetry: new Telemetry(world.events, {}), retryMs: ttlMs / 10 }, 'a/b', known);
+  return new KeyWatch({ store, clock: world.clock, telemetry: new Telemetry(world.events, {}), retryMs: ttlMs / 10 }, 'a/b', since);
 }
 
 /** As somebody would wrap a watch. */

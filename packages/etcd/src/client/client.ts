@@ -91,15 +91,22 @@ export class Client {
   }
 
   /**
-   * Resolves when the member of this stream has answered or refused a linearizable read. It has
-   * then applied everything that the cluster had agreed on. A member whose disk hangs serves no
-   * such read, although it answers pings and renews leases. Rejects if the member does not serve.
+   * Resolves with the revision of a linearizable read that the member of this stream has served. It
+   * has then applied everything that the cluster had agreed on. A member whose disk hangs serves no
+   * such read, although it answers pings and renews leases. If the member refuses the read, which
+   * it decides after it has caught up, resolves with the last revision that a call has shown.
+   * Rejects if the member does not serve.
    */
-  async proveMember({ connection, token }: OpenStream, signal: AbortSignal): Promise<void> {
+  async proveMember({ connection }: OpenStream, key: string, signal: AbortSignal): Promise<bigint> {
+    // The stream may have begun with a token that has expired since.
+    const token = await this.#tokens.token();
     try {
-      await exchange(connection, range, headersWith(token), range.encode({ key: 'any', limit: 1 }), signal);
+      const request = range.encode({ key, limit: 1, keysOnly: true });
+      return decode(range, await exchange(connection, range, headersWith(token), request, signal)).revision;
     } catch (error) {
       if (signal.aborted || blamesMember(error)) throw error;
+      if (blamesToken(error)) this.#tokens.forget(token);
+      return this.revision;
     }
   }
 

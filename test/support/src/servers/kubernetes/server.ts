@@ -2,11 +2,10 @@ import { readFile } from 'node:fs/promises';
 
 import { freePort, LOOPBACK } from '../../ports.ts';
 import { makeCertificates } from '../certificates.ts';
-import { etcdKind } from '../etcd/kind.ts';
-import { instancePlan, pickAddresses } from '../etcd/plan.ts';
 import { ServerProcess } from '../process.ts';
 import { onlyServer, startCluster, startServers } from '../start.ts';
 import { callApi } from './api.ts';
+import { startEtcdServer } from './etcd.ts';
 import { kubernetesKind } from './kind.ts';
 import { apiServerFlags, writeAccess, writeKubeconfig, writeRights, type AccessFiles } from './plan.ts';
 import { kubernetesSource } from './source.ts';
@@ -25,14 +24,7 @@ export async function startKubernetes({ flags = [] }: KubernetesOptions = {}): P
     const tls = await makeCertificates(folder, 'admin/O=system:masters');
     const files = await writeAccess(folder);
     const ca = await readFile(tls.ca, 'utf8');
-    const etcdPlan = { folder, certificates: undefined, links: undefined, flags: ['--unsafe-no-fsync'] };
-    const [etcd] = await startServers(premises, async () => {
-      const addresses = await pickAddresses(1, etcdPlan);
-      return addresses.map((self) => {
-        const instance = source.instance(instancePlan(self, addresses, etcdPlan));
-        return new ServerProcess({ url: self.client, instance, kind: etcdKind, auth: undefined, tls: undefined });
-      });
-    });
+    const [etcd] = await startEtcdServer(premises, source);
     if (etcd === undefined) throw new Error('an etcd without a server');
     const servers = await startServers(premises, async () => {
       const url = `https://${LOOPBACK}:${await freePort()}`;

@@ -1,4 +1,4 @@
-/** What a member knows of its own keys when it begins to watch them, so that a store need not read them. */
+/** The revisions of its own keys that a member knows when it begins to watch them. */
 
 import { expect, it } from 'vitest';
 import type { Store } from '../../src/index.ts';
@@ -10,7 +10,7 @@ import { CANDIDATES, LEADER, NAME, World } from '../support/world.ts';
 function recording(behind: Store, known: Map<string, string | undefined>): Store {
   return relay(behind, {
     watch: (key, options) => {
-      if (key.startsWith('elections/')) known.set(key.startsWith(`${CANDIDATES}/b`) ? 'own' : key, options?.known?.revision);
+      if (key.startsWith('elections/')) known.set(key.startsWith(`${CANDIDATES}/b`) ? 'own' : key, options?.since);
       return behind.watch(key, options);
     },
   });
@@ -46,7 +46,7 @@ it('a successor knows the record that the swap of the handover wrote', async () 
   expect(known).toEqual(new Map([[LEADER, await revisionOf(world, LEADER)]]));
 });
 
-it('a leader that has published knows the record as the store last confirmed it', async () => {
+it('a leader that publishes at once knows a revision that the store has confirmed', async () => {
   const world = new World();
   const known = new Map<string, string | undefined>();
   const election = world.member('b', {}, recording(world.connect(), known)).election<string>(NAME);
