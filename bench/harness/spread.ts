@@ -25,9 +25,10 @@ export function shown(spread: Spread | undefined): string {
   return spread === undefined ? '–' : `${number(spread.median)} (${number(spread.lower)} … ${number(spread.upper)})`;
 }
 
-/** Three significant digits, never an exponent. */
+/** Three significant digits, or two of a value below 0.1. Never an exponent. */
 export function number(value: number): string {
   if (!Number.isFinite(value)) return '–';
+  if (value !== 0 && Math.abs(value) < 0.1) return value.toLocaleString('en', { maximumSignificantDigits: 2 });
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { makeScratch, outcomeOf, requireStore, type Scratch } from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { number } from '../../bench/harness/spread.ts';
 
 const BENCH = fileURLToPath(new URL('../../bench/index.ts', import.meta.url));
 const NODE = [process.execPath, '--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
@@ -33,6 +34,10 @@ async function quick(scenarios: readonly string[], stores: readonly string[]): P
   expect(page.split('\n').filter((line) => /^- .*: /.test(line) && !line.includes('not built yet'))).toEqual([]);
   return page;
 }
+
+it('a figure on the page has at least two significant digits, and no exponent', () => {
+  expect([1_825, 97.23, 4.5, 0.5, 0.0038, -0.023, 0].map(number)).toEqual(['1,825', '97.2', '4.50', '0.50', '0.0038', '-0.023', '0.00']);
+});
 
 it('pnpm bench --quick measures handovers, and writes a page with a chart', { timeout: TIMEOUT_MS }, async () => {
   const page = await quick(['handover'], STORES);
