@@ -55,7 +55,10 @@ export class LeaderRecordWriter {
   /** The value of the term at `#termRevision`. Undefined if it is not known. */
   #termValue: Uint8Array | undefined;
   readonly #previous: PreviousRecord | undefined;
-  /** The revision of the record. Undefined if it is not known: then the first write reads it. */
+  /**
+   * The revision of the record. Undefined if it is not known: then the first write reads it, unless
+   * a watch shows it before.
+   */
   #revision: Revision | undefined;
   /** How many writes were requested. */
   #publications = 0;
@@ -95,6 +98,14 @@ export class LeaderRecordWriter {
   /** The revision of the record that the store last confirmed. Undefined if it is not known. */
   get revision(): Revision | undefined {
     return this.#revision;
+  }
+
+  /**
+   * Takes the revision from a record of this leadership that a watch has shown, unless it is known.
+   * While it is not known, no write has changed the record.
+   */
+  noteSeen(record: Entry): void {
+    this.#revision ??= record.revision;
   }
 
   /**
@@ -215,10 +226,11 @@ export class OwnKeys {
   }
 
   /** Begins to watch the record that the leader has written. */
-  watchRecord(key: Key, written: Pick<LeaderRecordWriter, 'isMine' | 'revision'>): void {
+  watchRecord(key: Key, written: Pick<LeaderRecordWriter, 'isMine' | 'noteSeen' | 'revision'>): void {
     const see = (record: Entry | undefined): void => {
       if (record === undefined) this.#listener.end('recordDeleted');
-      else if (!written.isMine(record)) this.#listener.end('recordReplaced');
+      else if (written.isMine(record)) written.noteSeen(record);
+      else this.#listener.end('recordReplaced');
     };
     this.#own.alsoWatch(key, see, written.revision);
   }
