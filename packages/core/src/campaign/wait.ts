@@ -39,9 +39,9 @@ const CHECK_SPREAD = 0.25;
 
 /**
  * How long a candidate waits for a better event of the same swap, in ms: after the entry ahead has
- * gone, for the end of its term; after its own record has appeared, for the mark in its entry.
- * Their watches may show the changes of one swap one after the other. After a crash, nothing else
- * comes.
+ * gone, for the end of its term or the mark in its own entry; after its own record has appeared,
+ * for the mark; after the mark, for the new term. Their watches may show the changes of one swap
+ * one after the other. After a crash, nothing else comes.
  */
 const SAME_SWAP_MS = 2;
 
@@ -141,10 +141,14 @@ export class CandidateWait {
     else if (this.#mayBeMine() && isRecordOf(ahead, this.#entry.key)) this.#wake();
   }
 
-  /** Wakes at once, unless the watch of the term may still show that the one ahead has resigned. */
+  /**
+   * Wakes at once, unless another watch may still show that the one ahead has resigned, or that it
+   * has handed over to me.
+   */
   #aheadHasGone(): void {
     this.#notified(this.#wait.for === 'leader' ? 'leaderGone' : 'aheadGone');
-    if (isTermOf(this.#term, this.#wait.key)) this.#wakeSoon();
+    const mayFollow = [this.#wait.key, this.#entry.key].some((holder) => isTermOf(this.#term, holder));
+    if (mayFollow) this.#wakeSoon();
     else this.#wake();
   }
 
@@ -162,7 +166,17 @@ export class CandidateWait {
     if (event === undefined) return;
     if (event.type === 'handedOver') this.#notified('handedOver');
     this.#handedOver = event;
-    this.#woken.resolve(event);
+    if (event.type === 'handedOver' && this.#termMayFollow()) this.#wakeSoon();
+    else this.#woken.resolve(event);
+  }
+
+  /**
+   * True if the watch of the term has not shown yet what a handover in one swap has written. Where
+   * each key of a swap has its own revision, the mark in my entry is certain only with the term.
+   */
+  #termMayFollow(): boolean {
+    const { assignableLease, swapSharesRevision = false } = this.#context.store.capabilities;
+    return assignableLease && !swapSharesRevision && this.#followsTerm && !isTermOf(this.#term, this.#entry.key);
   }
 
   #checkLater(): void {
@@ -251,6 +265,7 @@ export class CandidateWait {
     this.#followsTerm = true;
     this.#watch(rules.keys.term, true, (term) => {
       this.#term = term;
+      if (this.#handedOver !== undefined && !this.#termMayFollow()) this.#wake();
       if (!isGivenUp(term, this.#wait.key)) return;
       this.#notified('termEnded');
       this.#wake();
