@@ -7,7 +7,7 @@
  * key.
  */
 
-import type { LeaseId, StoreError } from '@incumbent/core';
+import type { Cancel, LeaseId, StoreError } from '@incumbent/core';
 
 import type { Database } from './client/database.ts';
 import { endsWatch, toStoreError } from './errors.ts';
@@ -17,6 +17,8 @@ import type { ChangeNotifier } from './host/log-watcher.ts';
 import type { Tables } from './schema/tables.ts';
 import type { WatchHub } from './watch-hub.ts';
 
+/** A process that writes in a loop polls no more often. */
+const LEAST_MS = 1;
 const WAITING_MS = 10;
 const IDLE_MS = 100;
 /**
@@ -31,8 +33,9 @@ const NOTIFIED_POLLS = 20;
  */
 const FILE_CHECK_EVERY = 10;
 /**
- * Pauses before the polls after a report. A report comes when a commit is written, which is before
- * the commit is synced and can be read.
+ * Pauses before the polls after a report. The system reports a commit when it is written, which is
+ * before the commit is synced and can be read. The writer announces the commit after that, but
+ * cannot if another user owns the log.
  */
 const NOTIFIED_MS: readonly number[] = [0, 1, 1, 2, 4];
 /** After failing for this long, watches are stale. */
@@ -50,9 +53,11 @@ export interface ChangePollerContext {
 
 export class ChangePoller {
   readonly #context: ChangePollerContext;
-  #timer: NodeJS.Timeout | undefined;
-  /** When the timer fires, by performance.now(). */
-  #timerAt = Infinity;
+  #cancelPoll: Cancel = () => {};
+  /** When the next poll is due, by performance.now(). */
+  #pollAt = Infinity;
+  /** When the last poll was. */
+  #polledAt = -Infinity;
   #version: string | undefined;
   #nextEndUs = Infinity;
   #awaitsOthers = false;
@@ -76,8 +81,8 @@ export class ChangePoller {
 
   /** Stops until the next `pollNow`. */
   stop(): void {
-    clearTimeout(this.#timer);
-    this.#timerAt = Infinity;
+    this.#cancelPoll();
+    this.#pollAt = Infinity;
     this.#context.notifier.stop();
   }
 
@@ -88,19 +93,21 @@ export class ChangePoller {
   }
 
   /**
-   * Never delays a poll that is due earlier, so that a stream of reports cannot delay it for ever.
+   * Polls at most once in `LEAST_MS`. Never delays a poll that is due earlier, so that a stream of
+   * reports cannot delay it for ever.
    */
   #pollIn(delayMs: number): void {
-    const at = performance.now() + delayMs;
-    if (at >= this.#timerAt) return;
-    this.#timerAt = at;
-    clearTimeout(this.#timer);
-    // Polling does not keep the process alive.
-    this.#timer = setTimeout(() => this.#poll(), delayMs).unref();
+    const now = performance.now();
+    const at = Math.max(now + delayMs, this.#polledAt + LEAST_MS);
+    if (at >= this.#pollAt) return;
+    this.#pollAt = at;
+    this.#cancelPoll();
+    this.#cancelPoll = schedule(at - now, () => this.#poll());
   }
 
   #poll(): void {
-    this.#timerAt = Infinity;
+    this.#pollAt = Infinity;
+    this.#polledAt = performance.now();
     const { hub, notifier, database } = this.#context;
     if (hub.isEmpty) return this.stop();
     notifier.start(() => this.#notified());
@@ -170,4 +177,14 @@ export class ChangePoller {
     this.#failingSince ??= performance.now();
     if (performance.now() - this.#failingSince >= STALE_MS) hub.lose(cause);
   }
+}
+
+/** Runs a task later, without keeping the process alive. A timer takes at least 1 ms. */
+function schedule(delayMs: number, task: () => void): Cancel {
+  if (delayMs <= 0) {
+    const immediate = setImmediate(task).unref();
+    return () => clearImmediate(immediate);
+  }
+  const timer = setTimeout(task, delayMs).unref();
+  return () => clearTimeout(timer);
 }

@@ -44,7 +44,10 @@ export class SqliteStore implements api.Store {
     const hub = new WatchHub(monitor);
     const notifier = new LogWatcher(database.path);
     const poller = new ChangePoller({ database, host, hub, ownLeases: this.#ownLeases, monitor, notifier });
-    calls.onWrite(() => poller.pollNow());
+    calls.onWrite(() => {
+      notifier.announce();
+      poller.pollNow();
+    });
     this.#file = file;
     this.#database = database;
     this.#calls = calls;

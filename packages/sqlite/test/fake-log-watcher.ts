@@ -12,4 +12,6 @@ export class LogWatcher {
     log.changed = () => {};
     log.stopped += 1;
   }
+
+  announce(): void {}
 }

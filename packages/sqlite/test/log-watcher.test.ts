@@ -1,5 +1,8 @@
-import { EventEmitter } from 'node:events';
+import { EventEmitter, once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import type * as fileSystem from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Entry } from '@incumbent/core';
 import { Recorder } from '@incumbent/test-support/recorder';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -109,6 +112,25 @@ describe('the watcher of the log', () => {
     expect(watcher.isClosed).toBe(true);
     log.start(count);
     expect(system.watches.length).toBe(1);
+  });
+});
+
+describe('an announcement', () => {
+  it('is a change of the log, of which the system notifies whoever watches it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'announce-'));
+    const path = join(folder, 'state.db');
+    writeFileSync(`${path}-wal`, 'a commit');
+    const { watch } = await vi.importActual<typeof fileSystem>('node:fs');
+    const other = watch(`${path}-wal`);
+    const change = once(other, 'change');
+    new LogWatcher(path).announce();
+    expect((await change)[0]).toBe('change');
+    other.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('does nothing if there is no log', () => {
+    expect(() => new LogWatcher('/data/state.db').announce()).not.toThrow();
   });
 });
 

@@ -3,7 +3,7 @@
  * without them, the file is polled.
  */
 
-import { watch, type FSWatcher } from 'node:fs';
+import { utimesSync, watch, type FSWatcher } from 'node:fs';
 
 export interface ChangeNotifier {
   /** Whether the system sends notifications now. */
@@ -11,6 +11,11 @@ export interface ChangeNotifier {
   /** Starts to call `changed` after changes. Does nothing if it has started already. */
   start(changed: () => void): void;
   stop(): void;
+  /**
+   * Makes the system notify all processes that watch the file. Called after a commit: the system
+   * notifies them by itself when the commit is written, which is before they can read it.
+   */
+  announce(): void;
 }
 
 /**
@@ -47,6 +52,15 @@ export class LogWatcher implements ChangeNotifier {
   stop(): void {
     this.#watcher?.close();
     this.#watcher = undefined;
+  }
+
+  announce(): void {
+    const now = new Date();
+    try {
+      utimesSync(this.#path, now, now);
+    } catch {
+      // There is no log, or another user owns it. The other processes poll.
+    }
   }
 
   /**
