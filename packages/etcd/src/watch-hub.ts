@@ -10,7 +10,8 @@ import { range, type KeyRange } from './protocol/kv.ts';
 import { WATCH_PATH } from './protocol/watch.ts';
 import { WatchRecovery } from './watch-recovery.ts';
 import type { WatchState } from './watch-state.ts';
-import { WatchStream, type Subscriber, type Subscription } from './watch-stream.ts';
+import { WatchStream } from './watch-stream.ts';
+import type { Subscriber, Subscription } from './watch-subscription.ts';
 
 /** How long each step may take: a read, opening a stream, the server's confirmation of a watch. */
 const STEP_TIMEOUT_MS = 5_000;

@@ -14,59 +14,8 @@ import {
   encodeWatchCancellation,
   encodeWatchCreation,
   type WatchAnswer,
-  type WatchEvent,
 } from './protocol/watch.ts';
-
-/** Receives what one watch reports. */
-export interface Subscriber {
-  onEvents(events: readonly WatchEvent[]): void;
-  /** The watch had started and has ended. Not called after `cancel`. */
-  onEnded(error: ExchangeError): void;
-}
-
-/** One watch of the stream. */
-export class Subscription {
-  readonly subscriber: Subscriber;
-  readonly #cancel: (subscription: Subscription) => void;
-  /** Undefined once the server watches. */
-  #starting: PromiseWithResolvers<void> | undefined = Promise.withResolvers<void>();
-  /** The server's id of the watch. Undefined until the server watches. */
-  id: bigint | undefined;
-  over = false;
-
-  constructor(subscriber: Subscriber, cancel: (subscription: Subscription) => void) {
-    this.subscriber = subscriber;
-    this.#cancel = cancel;
-    // Nobody may be waiting for the creation any more.
-    this.#starting?.promise.catch(() => {});
-  }
-
-  /** Resolves when the server watches. Rejects with an `ExchangeError` if it does not. */
-  get created(): Promise<void> {
-    return this.#starting?.promise ?? Promise.resolve();
-  }
-
-  /** The server watches. */
-  started(id: bigint): void {
-    this.id = id;
-    this.#starting?.resolve();
-    this.#starting = undefined;
-  }
-
-  end(error: ExchangeError | undefined): void {
-    if (this.over) return;
-    this.over = true;
-    if (this.#starting !== undefined) this.#starting.reject(error);
-    else if (error !== undefined) this.subscriber.onEnded(error);
-  }
-
-  /** Ends the watch. Idempotent. */
-  cancel(): void {
-    if (this.over) return;
-    this.end(undefined);
-    this.#cancel(this);
-  }
-}
+import { CancelledWatches, Subscription, type Subscriber } from './watch-subscription.ts';
 
 /** After so many ms without a proof, another member is asked for the revision of the cluster. */
 const COMPARE_AFTER_MS = 1_000;
@@ -89,8 +38,7 @@ export class WatchStream {
   readonly #unanswered: Subscription[] = [];
   readonly #live = new Map<bigint, Subscription>();
   readonly #context: WatchStreamContext;
-  /** The ids of the watches to cancel at the server. */
-  readonly #toCancel: bigint[] = [];
+  readonly #cancelled = new CancelledWatches((watches) => this.#cancelAtServer(watches));
   #open: OpenStream | undefined;
   #forgetConnection = (): void => {};
   #over = false;
@@ -148,13 +96,19 @@ export class WatchStream {
 
   /** Requests a watch of a range from a revision on. */
   subscribe(range: KeyRange, startRevision: bigint, subscriber: Subscriber): Subscription {
-    const subscription = new Subscription(subscriber, this.#onCancel);
+    const subscription = new Subscription({ range, startRevision }, subscriber, this.#onCancel);
     if (this.#over) {
       subscription.end(new ExchangeError({ kind: 'cut' }, 'the stream of watches has ended'));
-    } else {
+      return subscription;
+    }
+    this.#begunAfter = later(this.#begunAfter, startRevision - 1n);
+    const cancelled = this.#cancelled.take(subscription.watched);
+    if (cancelled?.id === undefined) {
       this.#unanswered.push(subscription);
-      this.#begunAfter = later(this.#begunAfter, startRevision - 1n);
       this.#open?.stream.send(encodeWatchCreation(range, startRevision));
+    } else {
+      this.#live.set(cancelled.id, subscription);
+      subscription.takeOver(cancelled);
     }
     return subscription;
   }
@@ -253,7 +207,7 @@ export class WatchStream {
     this.#seeProof();
     if (answer.created) this.#onCreated(answer);
     else if (answer.canceled) this.#onCanceled(answer);
-    else this.#live.get(answer.id)?.subscriber.onEvents(answer.events);
+    else this.#live.get(answer.id)?.receive(answer.events);
   }
 
   #onCreated(answer: WatchAnswer): void {
@@ -262,11 +216,10 @@ export class WatchStream {
     if (answer.canceled) {
       subscription.end(watchCanceled(answer.reason, answer.compactRevision));
       this.#endIfIdle();
-    } else if (subscription.over) {
-      this.#cancelAtServer(answer.id);
     } else {
       this.#live.set(answer.id, subscription);
       subscription.started(answer.id);
+      if (subscription.over) this.#cancelled.add(subscription);
     }
   }
 
@@ -274,22 +227,19 @@ export class WatchStream {
     const subscription = this.#live.get(answer.id);
     if (subscription === undefined) return;
     this.#live.delete(answer.id);
+    this.#cancelled.delete(subscription);
     subscription.end(watchCanceled(answer.reason, answer.compactRevision));
     this.#endIfIdle();
   }
 
   /** A watch that the server has not confirmed yet is cancelled when the server confirms it. */
-  readonly #onCancel = ({ id }: Subscription): void => {
-    if (id !== undefined && this.#live.delete(id)) this.#cancelAtServer(id);
+  readonly #onCancel = (subscription: Subscription): void => {
+    if (subscription.id !== undefined && !this.#over) this.#cancelled.add(subscription);
   };
 
-  /** Deferred, so that all other requests of this turn of the event loop go first. */
-  #cancelAtServer(id: bigint): void {
-    if (this.#toCancel.push(id) === 1) setImmediate(() => this.#cancelAllAtServer());
-  }
-
-  #cancelAllAtServer(): void {
-    const ids = this.#toCancel.splice(0);
+  #cancelAtServer(watches: readonly Subscription[]): void {
+    const ids = watches.flatMap(({ id }) => id ?? []);
+    for (const id of ids) this.#live.delete(id);
     this.#endIfIdle();
     if (this.#over) return;
     for (const id of ids) this.#open?.stream.send(encodeWatchCancellation(id));
@@ -311,6 +261,7 @@ export class WatchStream {
     clearTimeout(this.#compareSoon);
     this.#reading?.abort();
     this.#reading = undefined;
+    this.#cancelled.clear();
     this.#forgetConnection();
     this.#context.onEnd(this, error);
     for (const subscription of [...this.#live.values(), ...this.#unanswered]) subscription.end(error);

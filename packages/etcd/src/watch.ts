@@ -9,7 +9,7 @@ import { missingRight, toStoreError } from './errors.ts';
 import type { WatchEvent } from './protocol/watch.ts';
 import type { WatchHub } from './watch-hub.ts';
 import type { WatchState } from './watch-state.ts';
-import type { Subscriber, Subscription } from './watch-stream.ts';
+import type { Subscriber, Subscription } from './watch-subscription.ts';
 
 /** Shows the state now, and after each change. Survives the loss of its connection. */
 export function watch<T>(hub: WatchHub, newState: () => WatchState<T>, options: WatchOptions): AsyncIterable<T> {

@@ -10,7 +10,7 @@ import { isRetryable } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import { isGivenUp, isRecordOf, isTermOf } from '../protocol/transactions.ts';
-import type { Entry, Key } from '../store/contract.ts';
+import type { Entry, Key, Revision } from '../store/contract.ts';
 import { follow, type KeyWatch } from '../store/key-watch.ts';
 import { WATCH_WINDOW } from './campaign-machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Wait } from './state.ts';
@@ -147,8 +147,8 @@ export class CandidateWait {
    */
   #aheadHasGone(): void {
     this.#notified(this.#wait.for === 'leader' ? 'leaderGone' : 'aheadGone');
-    const mayFollow = [this.#wait.key, this.#entry.key].some((holder) => isTermOf(this.#term, holder));
-    if (mayFollow) this.#wakeSoon();
+    const isPending = this.#term === undefined || [this.#wait.key, this.#entry.key].some((holder) => isTermOf(this.#term, holder));
+    if (this.#followsTerm && isPending) this.#wakeSoon();
     else this.#wake();
   }
 
@@ -203,8 +203,10 @@ export class CandidateWait {
     const read = (key: Key): Promise<Entry | undefined> => store.read(key, session.call);
     try {
       const keys = [this.#entry.key, rules.keys.leader];
-      const [own, leader] = await semaphore.run(() => Promise.all(keys.map(read)), keys.length);
+      if (this.#followsTerm && this.#term === undefined) keys.push(rules.keys.term);
+      const [own, leader, term] = await semaphore.run(() => Promise.all(keys.map(read)), keys.length);
       if (this.#ended.signal.aborted) return;
+      this.#term ??= term;
       this.#takeOwn(own);
       this.#checkLeader(leader);
       this.#failedChecks.reset();
@@ -257,20 +259,24 @@ export class CandidateWait {
 
   /**
    * Watches the term if the one ahead leads. Only the next in line does, so that it learns at once
-   * how the term ends, and can claim without a read if the leader crashes.
+   * how the term ends, and can claim without a read if the leader crashes. `since`: a revision in
+   * which the leader has this term. A store that begins the watch there saves a read now, and the
+   * next check reads the term.
    */
-  #followTerm(): void {
-    const { rules } = this.#context;
+  #followTerm(since?: Revision): void {
+    const { rules, store } = this.#context;
     if (this.#followsTerm || !this.#mayFollowTerm()) return;
     this.#followsTerm = true;
-    this.#watch(rules.keys.term, true, (term) => {
+    const { signal } = this.#ended;
+    const see = (term: Entry | undefined): void => {
       this.#term = term;
       if (this.#handedOver !== undefined && !this.#termMayFollow()) this.#wake();
       if (!isGivenUp(term, this.#wait.key)) return;
       this.#notified('termEnded');
       this.#wake();
       this.#givenUp.resolve({ type: 'looked', queue: undefined, term, own: this.#context.own.latest });
-    });
+    };
+    void follow(store.watch(rules.keys.term, { signal, since }), see, this.#fail);
   }
 
   /** False if the store's notifications carry no values: then a watch would save no read. */
@@ -299,7 +305,9 @@ export class CandidateWait {
       if (isRecordOf(leader, this.#entry.key)) {
         this.#notified('handedOver');
         this.#wakeSoon();
-      } else if (isRecordOf(leader, this.#wait.key)) this.#followTerm();
+      } else if (isRecordOf(leader, this.#wait.key)) {
+        this.#followTerm(store.capabilities.swapSharesRevision === true ? leader.revision : undefined);
+      }
     };
     this.#seeLeader = see;
     this.#watch(rules.keys.leader, values, see);

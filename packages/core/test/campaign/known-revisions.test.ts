@@ -1,17 +1,26 @@
 /** The revisions of its own keys that a member knows when it begins to watch them. */
 
-import { expect, it } from 'vitest';
-import type { Store } from '../../src/index.ts';
-import { led } from '../support/led.ts';
+import { describe, expect, it } from 'vitest';
+import type { Entry, Key, KeyWatchOptions, Leadership, Store } from '../../src/index.ts';
+import { behind, led } from '../support/led.ts';
 import { relay } from '../support/relay.ts';
-import { CANDIDATES, LEADER, NAME, World } from '../support/world.ts';
+import { track, type Tracked } from '../support/track.ts';
+import { CANDIDATES, LEADER, NAME, TERM, TTL_MS, World, type WorldOptions } from '../support/world.ts';
+
+/** Shows only what changes after a known revision, as a watch on etcd does. */
+function sinceThen(store: Store): Store {
+  async function* watch(key: Key, options: KeyWatchOptions = {}): AsyncGenerator<Entry | undefined, void, undefined> {
+    for await (const entry of store.watch(key, options)) if (options.since === undefined || entry?.revision !== options.since) yield entry;
+  }
+  return relay(store, { watch });
+}
 
 /** Records the revision that is known at the start of each watch of a key of the election. */
-function recording(behind: Store, known: Map<string, string | undefined>): Store {
-  return relay(behind, {
+function recording(store: Store, known: Map<string, string | undefined>): Store {
+  return relay(store, {
     watch: (key, options) => {
       if (key.startsWith('elections/')) known.set(key.startsWith(`${CANDIDATES}/b`) ? 'own' : key, options?.since);
-      return behind.watch(key, options);
+      return store.watch(key, options);
     },
   });
 }
@@ -57,4 +66,50 @@ it('a leader that publishes at once knows a revision that the store has confirme
   const revision = known.get(LEADER);
   expect(revision).toBeDefined();
   expect(BigInt(revision ?? 0) <= BigInt((await revisionOf(world, LEADER)) ?? 0)).toBe(true);
+});
+
+describe('behind one that a handover has elected, the next in line', () => {
+  interface Promoted {
+    readonly world: World;
+    readonly known: Map<string, string | undefined>;
+    readonly next: Tracked<Leadership>;
+  }
+
+  /** The leader has handed over to `b`, behind which `c` waits. */
+  async function promoted(options: WorldOptions): Promise<Promoted> {
+    const { world, leadership } = await led(options);
+    await behind(world, 'b');
+    const known = new Map<string, string | undefined>();
+    const store = recording(sinceThen(world.connect()), known);
+    const next = track(world.member('c', {}, store).election(NAME).campaign());
+    await world.pass(20);
+    known.clear();
+    await world.run(leadership.handover());
+    await world.pass(20);
+    return { world, known, next };
+  }
+
+  it('knows the revision of the term from the record, where all keys of a swap have one revision', async () => {
+    const { world, known } = await promoted({ swapSharesRevision: true });
+    expect(known).toEqual(new Map([[TERM, await revisionOf(world, TERM)]]));
+  });
+
+  it('does not, where each key has its own', async () => {
+    const { known } = await promoted({ swapSharesRevision: false });
+    expect(known).toEqual(new Map([[TERM, undefined]]));
+  });
+
+  it.each([
+    ['reads the term when the leader crashes, and claims', 0, 1],
+    ['has read the term by its next check, and claims without a read', 4 * TTL_MS, 0],
+  ])('%s', async (_, waitedMs, reads) => {
+    const { world, next } = await promoted({ swapSharesRevision: true });
+    await world.pass(waitedMs);
+    const before = world.server.requests;
+    world.server.expireLease(world.leaseOf('b'));
+    await world.pass(20);
+    const after = world.server.requests;
+    expect(next.value?.term).toBe(3n);
+    expect([after.read - before.read, after.list - before.list, after.compareAndSwap - before.compareAndSwap]).toEqual([reads, 0, 1]);
+  });
 });
