@@ -186,7 +186,7 @@ export class WatchHub {
     switch (event['type']) {
       case 'ADDED':
       case 'MODIFIED':
-        return this.#accept(this.#options.keys.saw(Snapshot.of(object)));
+        return this.#accept(this.#options.keys.saw(object));
       case 'DELETED':
         return this.#accept(Snapshot.absent());
       case 'ERROR':

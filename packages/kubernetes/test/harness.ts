@@ -6,7 +6,7 @@ import { connectSocket } from '@incumbent/network';
 import { KEYS_GROUP } from '@incumbent/test-support';
 import { type CaseResources, harnessOf, proxyFaults } from '@incumbent/test-support/conformance-harness';
 
-import { dataName, readKeys, writeEntry } from '../src/keys/codec.ts';
+import { dataName, KeysReader, writeEntry } from '../src/keys/codec.ts';
 import { keysPath, leasesPath, readLeaseId, type KeysResource, type Names } from '../src/names.ts';
 import { openKubernetes, type KubernetesOptions } from '../src/index.ts';
 import { fields, textFields } from '../src/objects/json.ts';
@@ -108,7 +108,7 @@ class KubernetesCase {
     return {
       put: (key, value) =>
         this.#edit((data) => {
-          const { count } = readKeys(data);
+          const { count } = new KeysReader().read(data);
           const entry = { value, created: count + 1, modified: count + 1, lease: undefined };
           return { ...data, [dataName(key)]: writeEntry(entry), _count: String(count + 1) };
         }),

@@ -73,16 +73,44 @@ export interface Keys {
   readonly entries: ReadonlyMap<Key, StoredEntry>;
 }
 
-/** Skips what no store has written. */
-export function readKeys(data: Readonly<Record<string, string>>): Keys {
-  const entries = new Map<Key, StoredEntry>();
-  for (const [name, text] of Object.entries(data)) {
-    const key = name === COUNT || name === EPOCH ? undefined : keyOf(name);
-    const entry = key === undefined ? undefined : readEntry(text);
-    if (key !== undefined && entry !== undefined) entries.set(key, entry);
+/** One field of `data`. */
+interface Field {
+  readonly text: string;
+  /** Undefined for a name that no key has. */
+  readonly key: Key | undefined;
+  /** Undefined for text that no store has written. */
+  readonly entry: StoredEntry | undefined;
+}
+
+function readField(name: string, text: string): Field {
+  const key = name === COUNT || name === EPOCH ? undefined : keyOf(name);
+  return { text, key, entry: key === undefined ? undefined : readEntry(text) };
+}
+
+/**
+ * Reads one state of an object after the other. Most fields of a state are those of the state
+ * before, and are not decoded again.
+ */
+export class KeysReader {
+  #fields: ReadonlyMap<string, Field> = new Map();
+
+  /** Skips what no store has written. */
+  read(data: Readonly<Record<string, string>>): Keys {
+    const read = new Map<string, Field>();
+    const entries = new Map<Key, StoredEntry>();
+    let count = Number(data[COUNT] ?? 0) || 0;
+    for (const [name, text] of Object.entries(data)) {
+      const before = this.#fields.get(name);
+      const field = before?.text === text ? before : readField(name, text);
+      read.set(name, field);
+      const { key, entry } = field;
+      if (key === undefined || entry === undefined) continue;
+      entries.set(key, entry);
+      count = Math.max(count, entry.modified);
+    }
+    this.#fields = read;
+    return { epoch: data[EPOCH] ?? '', count, entries };
   }
-  const count = Math.max(Number(data[COUNT] ?? 0) || 0, ...[...entries.values()].map(({ modified }) => modified));
-  return { epoch: data[EPOCH] ?? '', count, entries };
 }
 
 /** The parts of `data` that are not keys. */

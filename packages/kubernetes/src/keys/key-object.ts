@@ -13,6 +13,8 @@ import { ExchangeError } from '../client/failure.ts';
 import { isOfOneChange, wentBack } from '../errors.ts';
 import { MAX_DATA_BYTES } from '../limits.ts';
 import { keysName, keysPath, LABEL, type Names } from '../names.ts';
+import type { Fields } from '../objects/json.ts';
+import { KeysReader } from './codec.ts';
 import { Draft, type Progress, Snapshot } from './snapshot.ts';
 
 /** What a change did to a draft. */
@@ -57,6 +59,7 @@ export class KeyObject {
   readonly #clock: Clock;
   readonly #names: Names;
   readonly #reads: ReadBatcher<undefined, Snapshot>;
+  readonly #reader = new KeysReader();
   readonly #pending: Pending[] = [];
   #isRunning = false;
   /** The latest known state. Undefined while a change is under way, and after a failed change. */
@@ -87,10 +90,11 @@ export class KeyObject {
   }
 
   /**
-   * Takes a state that a watch has shown. Changes begin with the latest one that is known. Returns
-   * the state, as the same object as before if it is the same state.
+   * Takes the object as a watch has shown it. Changes begin with the latest state that is known.
+   * Returns the state, as the same `Snapshot` as before if it is the same state.
    */
-  saw(snapshot: Snapshot): Snapshot {
+  saw(object: Fields): Snapshot {
+    const snapshot = Snapshot.of(object, this.#reader);
     const known = this.#latest;
     if (known !== undefined && known.isSame(snapshot)) return known;
     // A state before the object existed has no version to begin with.
@@ -199,7 +203,7 @@ export class KeyObject {
       markAll(batch, false);
       return undefined;
     }
-    const snapshot = Snapshot.of(body);
+    const snapshot = Snapshot.of(body, this.#reader);
     this.#remember(snapshot);
     return snapshot;
   }
@@ -224,7 +228,7 @@ export class KeyObject {
     const [before, furthest] = [this.#latest, this.#furthest];
     const path = `${keysPath(this.#names)}/${keysName(this.#names)}`;
     const { status, body } = await this.#client.request({ method: 'GET', path, accept: [ABSENT] }, options, onSent);
-    const snapshot = status === ABSENT ? Snapshot.absent() : Snapshot.of(body);
+    const snapshot = status === ABSENT ? Snapshot.absent() : Snapshot.of(body, this.#reader);
     if (before?.isSame(snapshot) === true) return before;
     if (furthest !== undefined && !snapshot.isAtLeast(furthest)) throw wentBack(furthest.count, snapshot.count);
     this.#remember(snapshot);

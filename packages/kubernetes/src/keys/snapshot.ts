@@ -6,7 +6,7 @@ import type { Entry, Key, LeaseId } from '@incumbent/core';
 
 import { optionalFields, textFields, type Fields } from '../objects/json.ts';
 import { identityOf, metadataForChange, type Identity } from '../objects/metadata.ts';
-import { dataName, readKeys, revisionOf, writeCount, writeEntry, type Keys, type StoredEntry } from './codec.ts';
+import { dataName, KeysReader, revisionOf, writeCount, writeEntry, type Keys, type StoredEntry } from './codec.ts';
 
 type Data = Readonly<Record<string, string>>;
 
@@ -18,21 +18,24 @@ export class Snapshot {
   readonly identity: Identity | undefined;
   readonly #object: Fields;
   readonly #data: Data;
+  readonly #reader: KeysReader;
   #keys: Keys | undefined;
 
-  private constructor(identity: Identity | undefined, object: Fields) {
+  private constructor(identity: Identity | undefined, object: Fields, reader: KeysReader) {
     this.identity = identity;
     this.#object = object;
+    this.#reader = reader;
     this.#data = textFields(optionalFields(object['data']));
   }
 
   /** There is no object, and so no key. */
   static absent(): Snapshot {
-    return new Snapshot(undefined, {});
+    return new Snapshot(undefined, {}, new KeysReader());
   }
 
-  static of(object: Fields): Snapshot {
-    return new Snapshot(identityOf(object), object);
+  /** `reader`: has read earlier states of the same object. */
+  static of(object: Fields, reader: KeysReader = new KeysReader()): Snapshot {
+    return new Snapshot(identityOf(object), object, reader);
   }
 
   get epoch(): string {
@@ -102,7 +105,7 @@ export class Snapshot {
   }
 
   get #read(): Keys {
-    this.#keys ??= readKeys(this.#data);
+    this.#keys ??= this.#reader.read(this.#data);
     return this.#keys;
   }
 }

@@ -33,7 +33,12 @@ export function text(object: Fields, name: string): string {
 
 /** The fields that are text. Others are left out. */
 export function textFields(object: Fields): Readonly<Record<string, string>> {
+  if (isText(object)) return object;
   return Object.fromEntries(Object.entries(object).filter((field): field is [string, string] => typeof field[1] === 'string'));
+}
+
+function isText(object: Fields): object is Readonly<Record<string, string>> {
+  return Object.values(object).every((value) => typeof value === 'string');
 }
 
 function malformed(message: string): ExchangeError {
