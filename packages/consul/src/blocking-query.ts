@@ -11,7 +11,7 @@ import { endsWatch, type RetryGate } from '@incumbent/network';
 
 import type { Client } from './client/client.ts';
 import { noLeader, toStoreError } from './errors.ts';
-import { CONSISTENT, readKeys, type Reading, type Target } from './protocol/kv.ts';
+import { type AnswerHead, CONSISTENT, type Pair, queryKeys, type Target } from './protocol/kv.ts';
 import type { TokenBucket } from './token-bucket.ts';
 import { WatchState } from './watch-state.ts';
 
@@ -51,6 +51,11 @@ const JOIN_MS = 5;
 
 /** A server that has not heard from the leader for longer than this may be behind. */
 const MAX_LAST_CONTACT_MS = 1_000;
+
+interface Reading {
+  readonly pairs: readonly Pair[];
+  readonly index: number;
+}
 
 export class BlockingQuery {
   readonly #context: QueryContext;
@@ -123,7 +128,7 @@ export class BlockingQuery {
   /** Reads at once, from a leader that a quorum has confirmed. */
   async #readNow(signal: AbortSignal): Promise<void> {
     const newcomers = [...this.#newcomers];
-    const reading = await this.#read(CONSISTENT, READ_TIMEOUT_MS, signal);
+    const reading = await this.#read(CONSISTENT, 0, READ_TIMEOUT_MS, signal);
     if (signal.aborted) return;
     for (const subscriber of newcomers) if (this.#newcomers.delete(subscriber)) this.#subscribers.add(subscriber);
     this.#show(reading);
@@ -134,7 +139,7 @@ export class BlockingQuery {
     const query = { index: String(this.#index), wait: `${waitMs}ms` };
     await this.#untilJoined(signal, async (until) => {
       try {
-        const reading = await this.#read(query, waitMs + waitMs / 16 + LATE_MS, until);
+        const reading = await this.#read(query, this.#index + 1, waitMs + waitMs / 16 + LATE_MS, until);
         if (!until.aborted) this.#onAnswer(reading);
       } catch (error) {
         if (!until.aborted) throw error;
@@ -164,9 +169,14 @@ export class BlockingQuery {
     }
   }
 
-  async #read(query: Readonly<Record<string, string>>, timeoutMs: number, signal: AbortSignal): Promise<Reading> {
-    const reading = await readKeys(this.#context.client, this.#target, query, { timeoutMs, signal, background: true });
-    if (reading.knownLeader && reading.lastContactMs <= MAX_LAST_CONTACT_MS) return reading;
+  /** Ignores the body of an answer whose index is below `minIndex`: it shows nothing new. */
+  async #read(query: Readonly<Record<string, string>>, minIndex: number, timeoutMs: number, signal: AbortSignal): Promise<Reading> {
+    const pairs: Pair[] = [];
+    const onHead = ({ index }: AnswerHead): ((pair: Pair) => void) | undefined =>
+      index < minIndex ? undefined : (pair) => pairs.push(pair);
+    const options = { timeoutMs, signal, background: true };
+    const { index, knownLeader, lastContactMs } = await queryKeys(this.#context.client, this.#target, query, onHead, options);
+    if (knownLeader && lastContactMs <= MAX_LAST_CONTACT_MS) return { pairs, index };
     throw noLeader();
   }
 

@@ -14,7 +14,7 @@ import { MIN_CHECK_TTL_MS } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import { readOptions, type ConsulOptions, type ConsulSettings } from './options.ts';
 import { checkIdOf, deregisterCheck, findOrphans, registerCheck } from './protocol/check.ts';
-import { CONSISTENT, readKeys } from './protocol/kv.ts';
+import { readKeys } from './protocol/kv.ts';
 import { ConsulStore } from './store.ts';
 
 /** How long an opening waits for the list of the checks that dead processes have left. */
@@ -67,7 +67,7 @@ async function openPart<T>(part: Promise<T>): Promise<T> {
  */
 async function findConsul(client: Client, namespace: Namespace, time: CallTime): Promise<void> {
   try {
-    await readKeys(client, namespace.key('members'), CONSISTENT, time.left);
+    await readKeys(client, namespace.key('members'), time.left);
   } catch (error) {
     throw openingFailed(error);
   }

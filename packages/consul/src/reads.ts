@@ -9,7 +9,7 @@ import type { CallTime } from '@incumbent/network';
 
 import type { Client } from './client/client.ts';
 import type { Namespace } from './namespace.ts';
-import { CONSISTENT, readKeys, type Pair } from './protocol/kv.ts';
+import { readKeys, type Pair } from './protocol/kv.ts';
 
 export async function readEntry(client: Client, namespace: Namespace, key: Key, time: CallTime): Promise<Entry | undefined> {
   const pair = await readPair(client, namespace, key, time);
@@ -18,8 +18,8 @@ export async function readEntry(client: Client, namespace: Namespace, key: Key, 
 
 /** Like {@link readEntry}, but returns Consul's pair. */
 export async function readPair(client: Client, namespace: Namespace, key: Key, time: CallTime): Promise<Pair | undefined> {
-  const { pairs } = await readKeys(client, namespace.key(key), CONSISTENT, time.left);
-  return pairs[0];
+  const [pair] = await readKeys(client, namespace.key(key), time.left);
+  return pair;
 }
 
 /**
@@ -33,7 +33,7 @@ export async function listEntries(
   time: CallTime,
 ): Promise<readonly Entry[]> {
   const { values = true, before } = options;
-  const { pairs } = await readKeys(client, namespace.under(prefix), CONSISTENT, time.left);
+  const pairs = await readKeys(client, namespace.under(prefix), time.left);
   const entries = namespace.entries(pairs);
   const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
   const some = someOf(earlier, options);

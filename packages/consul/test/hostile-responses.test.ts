@@ -7,7 +7,7 @@ import { systemClock, type TimedCall } from '@incumbent/core';
 import { connectSocket } from '@incumbent/network';
 import { describe, expect, it } from 'vitest';
 
-import { BodyReaders } from '../src/client/body.ts';
+import { BodyReaders, TextReader } from '../src/client/body.ts';
 import { Client } from '../src/client/client.ts';
 import { readKeys } from '../src/protocol/kv.ts';
 import { listen, stop } from './fake-agent.ts';
@@ -58,7 +58,7 @@ const LIST = { path: 'a', recurse: true };
 /** The message of the failure to read a list. */
 async function listFailure(piece: string, begin: string): Promise<string> {
   await using agent = await agentSending(piece, begin);
-  const error: unknown = await readKeys(agent.client, LIST, {}, CALL).catch((reason: unknown) => reason);
+  const error: unknown = await readKeys(agent.client, LIST, CALL).catch((reason: unknown) => reason);
   expect(error).toMatchObject({ failure: { kind: 'malformed' } });
   return String(error);
 }
@@ -108,7 +108,7 @@ describe('responses longer than 64 KiB', () => {
   }
 
   const list = (client: Client, path: string, options: TimedCall = CALL): Promise<number> =>
-    readKeys(client, { path, recurse: true }, {}, options).then(({ pairs }) => pairs.length);
+    readKeys(client, { path, recurse: true }, options).then(({ length }) => length);
 
   it('are read one at a time, and shorter ones do not wait for them', async () => {
     await using agent = await slowAgent();
@@ -148,7 +148,7 @@ it('frees the chunks of a body, and of its socket, as soon as it has copied them
     const [message] = await once(request, 'response');
     if (!(message instanceof IncomingMessage)) throw new TypeError('no response');
     message.on('data', (chunk: Uint8Array) => chunks.push(chunk));
-    const text = await new BodyReaders().read(message, undefined);
+    const text = await new BodyReaders().read(message, new TextReader());
     expect(text).toBe('a'.repeat(length));
   } finally {
     socket.destroy();

@@ -67,6 +67,14 @@ describe('a watch', () => {
     expect(watched.seen).toEqual(['8', '10']);
   });
 
+  it('does not read the body of an answer without a change', async () => {
+    await using on = await scene();
+    on.agent.respond = inTurn(pairs(8, ['app/a', 8]), { ...pairs(8), body: 'not a list' }, pairs(9, ['app/a', 9]));
+    const watched = new Watched(on.store, 'a');
+    await eventually('the change', () => watched.seen.length === 2 && on.queries().length === 4);
+    expect([watched.seen, watched.stale, on.queries()]).toEqual([['8', '9'], [], ['now', 'after 8', 'after 8', 'after 9']]);
+  });
+
   it('forgets an index that goes back, ignores the state that came with it, and reads again', async () => {
     await using on = await scene();
     on.agent.respond = inTurn(pairs(8, ['app/a', 8]), pairs(3, ['app/a', 3]), pairs(4, ['app/a', 4]));

@@ -36,9 +36,9 @@ const FIRST_BYTES = 4_096;
 /** Shorter bodies never wait for others, so that long lists do not delay renewals and claims. */
 const SHORT_BYTES = 64 * 2 ** 10;
 
-interface BodyReader {
+export interface BodyReader {
   push(chunk: Uint8Array): void;
-  /** Returns the text of the body, or an empty string if its items were handed out. */
+  /** Returns the text of the body; empty unless the reader keeps the text. */
   end(): string;
   free(): void;
 }
@@ -51,12 +51,11 @@ export class BodyReaders {
   readonly #long = new Semaphore(1);
 
   /**
-   * Resolves with the body's text. With `onItem`, the body is a list of JSON objects, each of which
-   * is handed out as it arrives. Rejects with an `ExchangeError` of the kind `malformed` if the
-   * body exceeds a limit, and with the error of the connection.
+   * Passes the body to the reader as it arrives, and resolves with the text that the reader
+   * returns. Rejects with an `ExchangeError` of the kind `malformed` if the body exceeds a limit,
+   * and with the error of the connection.
    */
-  read(message: IncomingMessage, onItem: OnItem | undefined): Promise<string> {
-    const reader = onItem === undefined ? new TextReader() : new ListReader(onItem);
+  read(message: IncomingMessage, reader: BodyReader): Promise<string> {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const finished = promise.then(ignore, ignore);
     let length = 0;
@@ -68,6 +67,7 @@ export class BodyReaders {
     };
     const take = (chunk: Uint8Array): void => {
       try {
+        if (length > MAX_LIST_BYTES) throw tooLong(MAX_LIST_BYTES);
         checkPieces(pieces, length);
         reader.push(chunk);
         free(chunk, FREED_CHUNK_BYTES);
@@ -110,7 +110,8 @@ export class BodyReaders {
 
 function ignore(): void {}
 
-class TextReader implements BodyReader {
+/** Keeps the text of a body that is not a list. */
+export class TextReader implements BodyReader {
   readonly #buffer = new GrowingBuffer(MAX_TEXT_BYTES);
 
   push(chunk: Uint8Array): void {
@@ -125,6 +126,14 @@ class TextReader implements BodyReader {
   free(): void {
     this.#buffer.free();
   }
+}
+
+/** Reads the body to its end, which keeps the connection usable, and ignores it. */
+const UNREAD: BodyReader = { push: ignore, end: () => '', free: ignore };
+
+/** Hands out the items of a list. Without `onItem`, nothing needs them. */
+export function listReader(onItem: OnItem | undefined): BodyReader {
+  return onItem === undefined ? UNREAD : new ListReader(onItem);
 }
 
 const codeOf = (character: string): number => character.charCodeAt(0);
@@ -146,7 +155,6 @@ export class ListReader implements BodyReader {
   #isEscaped = false;
   #isComplete = false;
   #parts = 0;
-  #length = 0;
   #memory = 0;
 
   constructor(onItem: OnItem) {
@@ -154,8 +162,6 @@ export class ListReader implements BodyReader {
   }
 
   push(chunk: Uint8Array): void {
-    this.#length += chunk.length;
-    if (this.#length > MAX_LIST_BYTES) throw tooLong(MAX_LIST_BYTES);
     let start = 0;
     for (let at = 0; at < chunk.length; at += 1) {
       if (this.#isInString && !this.#isEscaped) at = nextSpecial(chunk, at);

@@ -3,8 +3,7 @@
 import { checkCall, Semaphore, withoutSecret } from '@incumbent/core/adapter';
 import { type Attempt, type AttemptOptions, Calls } from '@incumbent/network';
 
-import type { OnItem } from './body.ts';
-import { type ConnectionOptions, Connections, type HttpResponse } from './connections.ts';
+import { type ConnectionOptions, Connections, type HttpResponse, type OnHead } from './connections.ts';
 import { ExchangeError } from './failure.ts';
 
 export interface ClientOptions extends ConnectionOptions {
@@ -21,9 +20,10 @@ export interface Request {
   /** The statuses besides 200 for which {@link Client.request} resolves. */
   readonly accept?: readonly number[];
   /**
-   * The response is a list of objects. Receives each object, as JSON, while the response arrives.
+   * The body of a response with status 200 is a list of objects. Called when the head of such a
+   * response has arrived. What it returns receives each object, as JSON, while the body arrives.
    */
-  readonly onItem?: OnItem;
+  readonly onHead?: OnHead;
   /** Does not wait for other requests, however many there are. */
   readonly urgent?: boolean;
 }
@@ -81,11 +81,11 @@ export class Client {
     await this.#connections.close();
   }
 
-  #send({ method, path, query = {}, body, onItem }: Request, attempt: Attempt): Promise<HttpResponse> {
+  #send({ method, path, query = {}, body, onHead }: Request, attempt: Attempt): Promise<HttpResponse> {
     const { token, scope } = this.#options;
     const search = new URLSearchParams({ ...scope, ...query }).toString();
     const headers = { ...(token === undefined ? {} : { 'X-Consul-Token': token }), ...(body === undefined ? {} : JSON_TYPE) };
-    return this.#connections.send({ method, path: search === '' ? path : `${path}?${search}`, headers, body, onItem }, attempt);
+    return this.#connections.send({ method, path: search === '' ? path : `${path}?${search}`, headers, body, onHead }, attempt);
   }
 }
 

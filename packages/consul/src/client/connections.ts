@@ -7,7 +7,7 @@ import type { Clock } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
 import { type Attempt, dial, type Endpoint, endpointName, HttpAgent, withoutPacket } from '@incumbent/network';
 
-import { BodyReaders, type OnItem } from './body.ts';
+import { BodyReaders, listReader, type OnItem, TextReader } from './body.ts';
 import { ExchangeError } from './failure.ts';
 
 /**
@@ -30,15 +30,21 @@ export interface HttpRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** Receives the items of a response with status 200, which must be a list of objects. */
-  readonly onItem: OnItem | undefined;
+  /** See `Request.onHead`. */
+  readonly onHead: OnHead | undefined;
 }
 
-export interface HttpResponse {
+export interface HttpHead {
   readonly status: number;
-  /** The body; empty if its items were handed out. */
-  readonly text: string;
   header(name: string): string | undefined;
+}
+
+/** Returns what receives the items of the list that follows; undefined if nothing needs them. */
+export type OnHead = (head: HttpHead) => OnItem | undefined;
+
+export interface HttpResponse extends HttpHead {
+  /** The body; empty if it was a list for `onHead`. */
+  readonly text: string;
 }
 
 export class Connections {
@@ -57,7 +63,7 @@ export class Connections {
    * with an `ExchangeError`, or with the reason of the attempt's signal as soon as the attempt is
    * over.
    */
-  async send({ method, path, headers, body = '', onItem }: HttpRequest, attempt: Attempt): Promise<HttpResponse> {
+  async send({ method, path, headers, body = '', onHead }: HttpRequest, attempt: Attempt): Promise<HttpResponse> {
     attempt.signal.throwIfAborted();
     const request = httpRequest({ agent: this.#agent, method, path, headers: { host: this.#host, ...headers } });
     const cancel = onAbort(attempt.signal, () => request.destroy());
@@ -66,21 +72,24 @@ export class Connections {
     });
     request.end(body);
     try {
-      return await attempt.wait(this.#responseTo(request, attempt, onItem));
+      return await attempt.wait(this.#responseTo(request, attempt, onHead));
     } finally {
       cancel();
     }
   }
 
-  async #responseTo(request: ClientRequest, attempt: Attempt, onItem: OnItem | undefined): Promise<HttpResponse> {
+  async #responseTo(request: ClientRequest, attempt: Attempt, onHead: OnHead | undefined): Promise<HttpResponse> {
     try {
       const message = await new Promise<IncomingMessage>((resolve, reject) => {
         request.once('response', resolve).on('error', reject);
       });
       const { statusCode: status = 0, headers } = message;
-      const header = (name: string): string | undefined => [headers[name]].flat()[0];
-      return { status, text: await this.#bodies.read(message, status === 200 ? onItem : undefined), header };
+      const head: HttpHead = { status, header: (name) => [headers[name]].flat()[0] };
+      const reader = onHead !== undefined && status === 200 ? listReader(onHead(head)) : new TextReader();
+      return { ...head, text: await this.#bodies.read(message, reader) };
     } catch (error) {
+      // Nobody reads the rest of the response, so the connection cannot be used again.
+      request.destroy();
       if (error instanceof ExchangeError) throw error;
       throw new ExchangeError(
         { kind: attempt.sent ? 'cut' : 'notConnected' },

@@ -2,8 +2,8 @@
 
 import type { AttemptOptions } from '@incumbent/network';
 
-import type { HttpResponse } from '../client/connections.ts';
 import type { Client } from '../client/client.ts';
+import type { HttpHead } from '../client/connections.ts';
 import { fields, index, malformed, optionalText, parseItem, text, type Fields } from './json.ts';
 
 export interface Pair {
@@ -21,8 +21,8 @@ export interface Target {
   readonly recurse: boolean;
 }
 
-export interface Reading {
-  readonly pairs: readonly Pair[];
+/** What the head of an answer says about the pairs that follow. */
+export interface AnswerHead {
   /** A blocking query of the same target waits for a change after this index. */
   readonly index: number;
   /** False if the servers have no leader. */
@@ -36,35 +36,48 @@ export interface Reading {
  */
 export const CONSISTENT = { consistent: '' } as const;
 
-export async function readKeys(
+/**
+ * Sends a query of a target. `onHead` is called when the head of an answer with pairs has arrived.
+ * What it returns receives each pair while the answer arrives; undefined if nothing needs them.
+ */
+export async function queryKeys(
   client: Client,
   { path, recurse }: Target,
   query: Readonly<Record<string, string>>,
+  onHead: (head: AnswerHead) => ((pair: Pair) => void) | undefined,
   options: AttemptOptions,
-): Promise<Reading> {
-  const full = { ...query, ...(recurse ? { recurse: '' } : {}) };
-  const pairs: Pair[] = [];
+): Promise<AnswerHead> {
   const response = await client.request(
     {
       method: 'GET',
       // A `%` in a path comes from the namespace's escaping, and belongs to the key.
       path: `/v1/kv/${path.replaceAll('%', '%25')}`,
-      query: full,
+      query: { ...query, ...(recurse ? { recurse: '' } : {}) },
       accept: [404],
-      onItem: (json) => pairs.push(pairFrom(json)),
+      onHead: (head) => {
+        const onPair = onHead(answerHead(head));
+        return onPair && ((json) => onPair(pairFrom(json)));
+      },
     },
     options,
   );
-  return { pairs, ...positionOf(response) };
+  return answerHead(response);
 }
 
-function positionOf(response: HttpResponse): Omit<Reading, 'pairs'> {
-  const at = Number(response.header('x-consul-index') ?? Number.NaN);
-  if (!Number.isSafeInteger(at)) throw malformed(`there is no X-Consul-Index with status ${response.status}`);
+/** Reads the pairs of a target, linearizably. */
+export async function readKeys(client: Client, target: Target, options: AttemptOptions): Promise<readonly Pair[]> {
+  const pairs: Pair[] = [];
+  await queryKeys(client, target, CONSISTENT, () => (pair) => pairs.push(pair), options);
+  return pairs;
+}
+
+function answerHead({ status, header }: HttpHead): AnswerHead {
+  const at = Number(header('x-consul-index') ?? Number.NaN);
+  if (!Number.isSafeInteger(at)) throw malformed(`there is no X-Consul-Index with status ${status}`);
   return {
     index: at,
-    knownLeader: response.header('x-consul-knownleader') !== 'false',
-    lastContactMs: Number(response.header('x-consul-lastcontact') ?? 0),
+    knownLeader: header('x-consul-knownleader') !== 'false',
+    lastContactMs: Number(header('x-consul-lastcontact') ?? 0),
   };
 }
 
