@@ -12,12 +12,10 @@ import { endsWatch, type RetryGate } from '@incumbent/network';
 import type { Client } from './client/client.ts';
 import { noLeader, toStoreError } from './errors.ts';
 import { type AnswerHead, CONSISTENT, type Pair, queryKeys, type Target } from './protocol/kv.ts';
+import { type PartSubscriber, SharedAnswer } from './shared-answer.ts';
 import type { TokenBucket } from './token-bucket.ts';
-import { WatchState } from './watch-state.ts';
 
-export interface QuerySubscriber {
-  /** The state now. */
-  onState(state: WatchState): void;
+export interface QuerySubscriber extends PartSubscriber {
   /** The last state may be out of date. A state follows when the query succeeds again. */
   onStale(cause: StoreError): void;
   /** The query will never succeed. */
@@ -51,11 +49,6 @@ const JOIN_MS = 5;
 
 /** A server that has not heard from the leader for longer than this may be behind. */
 const MAX_LAST_CONTACT_MS = 1_000;
-
-interface Reading {
-  readonly pairs: readonly Pair[];
-  readonly index: number;
-}
 
 export class BlockingQuery {
   readonly #context: QueryContext;
@@ -128,31 +121,34 @@ export class BlockingQuery {
   /** Reads at once, from a leader that a quorum has confirmed. */
   async #readNow(signal: AbortSignal): Promise<void> {
     const newcomers = [...this.#newcomers];
-    const reading = await this.#read(CONSISTENT, 0, READ_TIMEOUT_MS, signal);
+    const answer = new SharedAnswer([...this.#subscribers, ...newcomers]);
+    const index = await this.#read(CONSISTENT, 0, answer, READ_TIMEOUT_MS, signal);
     if (signal.aborted) return;
     for (const subscriber of newcomers) if (this.#newcomers.delete(subscriber)) this.#subscribers.add(subscriber);
-    this.#show(reading);
+    this.#index = Math.max(index, 1);
+    answer.end();
   }
 
   async #waitForChange(signal: AbortSignal): Promise<void> {
     const { waitMs } = this.#context;
-    const query = { index: String(this.#index), wait: `${waitMs}ms` };
+    const since = this.#index;
+    const query = { index: String(since), wait: `${waitMs}ms` };
+    const answer = new SharedAnswer(this.#subscribers);
     await this.#untilJoined(signal, async (until) => {
       try {
-        const reading = await this.#read(query, this.#index + 1, waitMs + waitMs / 16 + LATE_MS, until);
-        if (!until.aborted) this.#onAnswer(reading);
+        const index = await this.#read(query, since + 1, answer, waitMs + waitMs / 16 + LATE_MS, until);
+        if (until.aborted || index === since) return;
+        // The answer may be older than the last one. The next request is a linearizable read.
+        if (index < since) this.#index = 0;
+        else {
+          this.#index = index;
+          this.#settleMs = SETTLE_MS;
+          answer.end();
+        }
       } catch (error) {
         if (!until.aborted) throw error;
       }
     });
-  }
-
-  #onAnswer(reading: Reading): void {
-    // The answer may be older than the last one. The next request is a linearizable read.
-    if (reading.index < this.#index) this.#index = 0;
-    if (reading.index <= this.#index || this.#index === 0) return;
-    this.#settleMs = SETTLE_MS;
-    this.#show(reading);
   }
 
   /**
@@ -169,21 +165,22 @@ export class BlockingQuery {
     }
   }
 
-  /** Ignores the body of an answer whose index is below `minIndex`: it shows nothing new. */
-  async #read(query: Readonly<Record<string, string>>, minIndex: number, timeoutMs: number, signal: AbortSignal): Promise<Reading> {
-    const pairs: Pair[] = [];
-    const onHead = ({ index }: AnswerHead): ((pair: Pair) => void) | undefined =>
-      index < minIndex ? undefined : (pair) => pairs.push(pair);
-    const options = { timeoutMs, signal, background: true };
-    const { index, knownLeader, lastContactMs } = await queryKeys(this.#context.client, this.#target, query, onHead, options);
-    if (knownLeader && lastContactMs <= MAX_LAST_CONTACT_MS) return { pairs, index };
-    throw noLeader();
-  }
-
-  #show({ pairs, index }: Reading): void {
-    this.#index = Math.max(index, 1);
-    const state = new WatchState(pairs);
-    for (const subscriber of [...this.#subscribers]) subscriber.onState(state);
+  /**
+   * Resolves with the index of the answer. The answer takes no pairs if the index is below
+   * `minIndex`: they show nothing new.
+   */
+  async #read(
+    query: Readonly<Record<string, string>>,
+    minIndex: number,
+    answer: SharedAnswer,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<number> {
+    const onHead = (head: AnswerHead): ((pair: Pair) => void) | undefined =>
+      isConfirmed(head) && head.index >= minIndex ? (pair) => answer.take(pair) : undefined;
+    const head = await queryKeys(this.#context.client, this.#target, query, onHead, { timeoutMs, signal, background: true });
+    if (!isConfirmed(head)) throw noLeader();
+    return head.index;
   }
 
   #onFailure(thrown: unknown): void {
@@ -197,4 +194,8 @@ export class BlockingQuery {
     this.#context.retryGate.hold();
     for (const subscriber of all) subscriber.onStale(error);
   }
+}
+
+function isConfirmed({ knownLeader, lastContactMs }: AnswerHead): boolean {
+  return knownLeader && lastContactMs <= MAX_LAST_CONTACT_MS;
 }

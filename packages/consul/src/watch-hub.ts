@@ -38,15 +38,14 @@ export class WatchHub {
   }
 
   /**
-   * Reports the state of the target, and of everything else that the query covers, until the
-   * returned function is called.
+   * Reports the state of the subscriber's target until the returned function is called.
    */
-  subscribe(target: Target, subscriber: QuerySubscriber): () => void {
+  subscribe(subscriber: QuerySubscriber): () => void {
     if (this.#options.client.closed) {
       subscriber.onFailed(storeClosed('consul'));
       return () => {};
     }
-    const covering = this.#queryTargetFor(target);
+    const covering = this.#queryTargetFor(subscriber.target);
     const query = this.#queries.get(covering.path) ?? this.#startQuery(covering);
     this.#subscribers.add(subscriber);
     query.add(subscriber);

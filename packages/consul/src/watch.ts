@@ -7,7 +7,6 @@ import { type MissingPermission, withGrant } from '@incumbent/network';
 import type { QuerySubscriber } from './blocking-query.ts';
 import type { Pair, Target } from './protocol/kv.ts';
 import type { WatchHub } from './watch-hub.ts';
-import type { WatchState } from './watch-state.ts';
 
 /** What to watch, and how the watch presents its pairs. */
 export interface Watched<T> {
@@ -18,11 +17,11 @@ export interface Watched<T> {
 }
 
 export function watchTarget<T>(hub: WatchHub, { target, missing, state }: Watched<T>, options: WatchOptions): AsyncIterable<T> {
-  return watchStates((controller) => hub.subscribe(target, new WatchSubscriber(target, missing, controller)), state, options);
+  return watchStates((controller) => hub.subscribe(new WatchSubscriber(target, missing, controller)), state, options);
 }
 
 class WatchSubscriber implements QuerySubscriber {
-  readonly #target: Target;
+  readonly target: Target;
   readonly #missing: () => MissingPermission;
   readonly #controller: WatchController<readonly Pair[]>;
   /**
@@ -32,13 +31,12 @@ class WatchSubscriber implements QuerySubscriber {
   #shown: string | undefined;
 
   constructor(target: Target, missing: () => MissingPermission, controller: WatchController<readonly Pair[]>) {
-    this.#target = target;
+    this.target = target;
     this.#missing = missing;
     this.#controller = controller;
   }
 
-  onState(state: WatchState): void {
-    const pairs = state.of(this.#target);
+  onState(pairs: readonly Pair[]): void {
     const shown = pairs.map(({ path, modified }) => `${path} ${modified}`).join('\n');
     if (shown === this.#shown) return;
     this.#shown = shown;

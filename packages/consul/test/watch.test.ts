@@ -181,6 +181,40 @@ describe('many watches', () => {
     expect([waits().size, on.agent.pending]).toEqual([50, 50]);
   });
 
+  it('may share a query for more keys than the longest list has', async () => {
+    await using on = await scene({ maxBlockingQueries: 4 });
+    const others = Array.from({ length: 30_000 }, (_, i) => [`app/other/k${i}`, 6] as const);
+    on.agent.respond = ({ query }) =>
+      query.has('consistent') ? pairs(8, ['app/a3', 8], ...(query.has('recurse') ? others : [])) : undefined;
+    const watches = ['a0', 'a1', 'a2', 'a3', 'a4'].map((key) => new Watched(on.store, key));
+    await eventually('all', () => watches.every(({ seen }) => seen.length > 0));
+    expect(watches.map(({ seen, stale }) => [seen, stale])).toEqual(
+      [undefined, undefined, undefined, '8', undefined].map((now) => [[now], []]),
+    );
+  });
+
+  it('of lists may share a query with watches of keys', async () => {
+    await using on = await scene({ maxBlockingQueries: 4 });
+    const states = new Map([
+      [null, pairs(8, ['app/b', 8], ['app/l/x', 6], ['app/l/y', 7])],
+      ['8', pairs(9, ['app/l/y', 7])],
+    ]);
+    on.agent.respond = ({ query }) => (query.has('recurse') || query.has('consistent') ? states.get(query.get('index')) : undefined);
+    const alone = ['a0', 'a1', 'a2'].map((key) => new Watched(on.store, key));
+    await eventually('three queries', () => alone.every(({ seen }) => seen.length === 1));
+    const key = new Watched(on.store, 'b');
+    const lists: (readonly string[])[] = [];
+    const follow = async (): Promise<void> => {
+      for await (const entries of on.store.watchList('l')) lists.push(entries.map(({ name }) => name));
+    };
+    void follow().catch(() => {});
+    await eventually('both', () => key.seen.length === 2 && lists.length === 2);
+    expect([key.seen, lists]).toEqual([
+      ['8', undefined],
+      [['x', 'y'], ['y']],
+    ]);
+  });
+
   it('that join others and leave at once do not change how the others wait', async () => {
     await using on = await scene();
     on.agent.respond = ({ query }) => (query.has('consistent') ? pairs(8, ['app/a', 8]) : undefined);

@@ -17,8 +17,11 @@ import { ExchangeError } from './failure.ts';
  */
 export type OnItem = (json: Uint8Array) => void;
 
-/** The longest body that is a list. In memory, a list takes about twice its length. */
-const MAX_LIST_BYTES = MAX_ANSWER_BYTES / 2;
+/**
+ * The longest body. The process never holds more than one item of a list, so this limits only time:
+ * a pair of Consul's has about 300 bytes.
+ */
+const MAX_BODY_BYTES = 4 * MAX_ANSWER_BYTES;
 /**
  * The longest item of a list. The longest value that Consul accepts by default takes 0.7 MiB of it.
  */
@@ -26,8 +29,6 @@ const MAX_ITEM_BYTES = 2 ** 20;
 /** The longest other body: about the list of the checks of thousands of dead processes. */
 const MAX_TEXT_BYTES = 2 * 2 ** 20;
 
-/** What an item takes in memory besides its own bytes. */
-const ITEM_BYTES = 512;
 /** An item has at most this number of fields and nested values. A pair of Consul's has 8. */
 const MAX_ITEM_PARTS = 64;
 
@@ -67,7 +68,7 @@ export class BodyReaders {
     };
     const take = (chunk: Uint8Array): void => {
       try {
-        if (length > MAX_LIST_BYTES) throw tooLong(MAX_LIST_BYTES);
+        if (length > MAX_BODY_BYTES) throw tooLong(MAX_BODY_BYTES);
         checkPieces(pieces, length);
         reader.push(chunk);
         free(chunk, FREED_CHUNK_BYTES);
@@ -155,7 +156,6 @@ export class ListReader implements BodyReader {
   #isEscaped = false;
   #isComplete = false;
   #parts = 0;
-  #memory = 0;
 
   constructor(onItem: OnItem) {
     this.#onItem = onItem;
@@ -215,8 +215,6 @@ export class ListReader implements BodyReader {
   }
 
   #handOut(): void {
-    this.#memory += this.#item.length + ITEM_BYTES;
-    if (this.#memory > MAX_ANSWER_BYTES) throw malformed('the list has too many items');
     this.#onItem(this.#item.bytes);
     this.#item.clear();
     this.#parts = 0;

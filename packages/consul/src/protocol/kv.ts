@@ -1,6 +1,6 @@
 /** Reads of keys. */
 
-import type { AttemptOptions } from '@incumbent/network';
+import { type AttemptOptions, MAX_ANSWER_BYTES } from '@incumbent/network';
 
 import type { Client } from '../client/client.ts';
 import type { HttpHead } from '../client/connections.ts';
@@ -66,9 +66,31 @@ export async function queryKeys(
 
 /** Reads the pairs of a target, linearizably. */
 export async function readKeys(client: Client, target: Target, options: AttemptOptions): Promise<readonly Pair[]> {
-  const pairs: Pair[] = [];
-  await queryKeys(client, target, CONSISTENT, () => (pair) => pairs.push(pair), options);
-  return pairs;
+  const list = new PairList();
+  await queryKeys(client, target, CONSISTENT, () => (pair) => list.add(pair), options);
+  return list.pairs;
+}
+
+/** The highest sum of the paths and values of a list. In memory, a list takes about twice that. */
+const MAX_LIST_BYTES = MAX_ANSWER_BYTES / 2;
+/** What a pair counts besides its path and its value. */
+const PAIR_BYTES = 256;
+
+/** The pairs of one list, which may take a limited amount of memory. */
+export class PairList {
+  readonly #pairs: Pair[] = [];
+  #bytes = 0;
+
+  get pairs(): readonly Pair[] {
+    return this.#pairs;
+  }
+
+  /** Throws an `ExchangeError` of the kind `malformed` if the list becomes too large. */
+  add(pair: Pair): void {
+    this.#bytes += PAIR_BYTES + pair.path.length + pair.value.length;
+    if (this.#bytes > MAX_LIST_BYTES) throw malformed('the list has too many pairs');
+    this.#pairs.push(pair);
+  }
 }
 
 function answerHead({ status, header }: HttpHead): AnswerHead {

@@ -1,0 +1,57 @@
+import { type Pair, PairList, type Target } from './protocol/kv.ts';
+
+/** A watch of a part of the answer. */
+export interface PartSubscriber {
+  readonly target: Target;
+  /** All pairs of the target now. */
+  onState(pairs: readonly Pair[]): void;
+}
+
+/**
+ * Passes the pairs of an answer to the watches that share the query, while the answer arrives. A
+ * watch of one key is shown its pair at once, so that the process never holds the pairs of
+ * thousands of watches, or pairs that nobody watches. A watch of a list is shown all of its pairs
+ * at the end.
+ */
+export class SharedAnswer {
+  readonly #subscribers: Iterable<PartSubscriber>;
+  #parts: Parts | undefined;
+
+  /** The subscribers are those at the arrival of the first pair, or at the end without pairs. */
+  constructor(subscribers: Iterable<PartSubscriber>) {
+    this.#subscribers = subscribers;
+  }
+
+  take(pair: Pair): void {
+    const { keys, lists } = (this.#parts ??= partsOf(this.#subscribers));
+    for (const subscriber of keys.get(pair.path) ?? []) subscriber.onState([pair]);
+    keys.delete(pair.path);
+    for (const [subscriber, list] of lists) if (pair.path.startsWith(subscriber.target.path)) list.add(pair);
+  }
+
+  /** The answer is complete: keys without a pair are absent. */
+  end(): void {
+    const { keys, lists } = (this.#parts ??= partsOf(this.#subscribers));
+    for (const subscriber of [...keys.values()].flat()) subscriber.onState([]);
+    for (const [subscriber, { pairs }] of lists) subscriber.onState(pairs);
+  }
+}
+
+interface Parts {
+  /** The watches of single keys that have not been shown their pair, by the path of the key. */
+  readonly keys: Map<string, PartSubscriber[]>;
+  readonly lists: ReadonlyMap<PartSubscriber, PairList>;
+}
+
+function partsOf(subscribers: Iterable<PartSubscriber>): Parts {
+  const keys = new Map<string, PartSubscriber[]>();
+  const lists = new Map<PartSubscriber, PairList>();
+  for (const subscriber of subscribers) {
+    const { path, recurse } = subscriber.target;
+    const same = keys.get(path);
+    if (recurse) lists.set(subscriber, new PairList());
+    else if (same === undefined) keys.set(path, [subscriber]);
+    else same.push(subscriber);
+  }
+  return { keys, lists };
+}
