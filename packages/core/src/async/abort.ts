@@ -15,7 +15,12 @@ export interface SignalOptions {
   readonly signal?: AbortSignal;
 }
 
-const fans = new WeakMap<AbortSignal, Set<() => void>>();
+/** Is notified when a signal aborts. */
+export interface AbortListener {
+  aborted(): void;
+}
+
+const fans = new WeakMap<AbortSignal, Set<AbortListener>>();
 
 /**
  * Runs `task` once when the signal aborts, or at once if it has aborted. The returned function
@@ -23,16 +28,23 @@ const fans = new WeakMap<AbortSignal, Set<() => void>>();
  */
 export function onAbort(signal: AbortSignal | undefined, task: () => void): Cancel {
   if (signal === undefined) return () => {};
-  if (signal.aborted) {
-    task();
-    return () => {};
-  }
-  const own = (): void => task();
-  const fan = fanOf(signal);
-  fan.add(own);
-  return () => {
-    fan.delete(own);
-  };
+  const own = { aborted: task };
+  addAbortListener(signal, own);
+  return () => removeAbortListener(signal, own);
+}
+
+/**
+ * Notifies the listener once when the signal aborts, or at once if it has aborted. Unlike
+ * `onAbort`, creates no functions: a process may have tens of thousands of watches.
+ */
+export function addAbortListener(signal: AbortSignal, listener: AbortListener): void {
+  if (signal.aborted) listener.aborted();
+  else fanOf(signal).add(listener);
+}
+
+/** Does not notify the listener any more. */
+export function removeAbortListener(signal: AbortSignal, listener: AbortListener): void {
+  fans.get(signal)?.delete(listener);
 }
 
 /**
@@ -46,18 +58,18 @@ export function endQuietly(controller: AbortController): void {
   controller.abort(OVER);
 }
 
-function fanOf(signal: AbortSignal): Set<() => void> {
+function fanOf(signal: AbortSignal): Set<AbortListener> {
   const known = fans.get(signal);
   if (known !== undefined) return known;
-  const fan = new Set<() => void>();
+  const fan = new Set<AbortListener>();
   fans.set(signal, fan);
   signal.addEventListener(
     'abort',
     () => {
-      // Iterate over the set itself, because a task may cancel another task.
-      for (const task of fan) {
-        fan.delete(task);
-        task();
+      // Iterate over the set itself, because a listener may remove another one.
+      for (const listener of fan) {
+        fan.delete(listener);
+        listener.aborted();
       }
     },
     { once: true },

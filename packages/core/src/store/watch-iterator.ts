@@ -5,7 +5,7 @@
 
 import type { Cancel } from '../base/clock.ts';
 import type { StoreError } from '../base/errors.ts';
-import { onAbort } from '../async/abort.ts';
+import { type AbortListener, addAbortListener, removeAbortListener } from '../async/abort.ts';
 import type { WatchOptions } from './contract.ts';
 
 /** How an adapter reports to a watch. After the end of the watch, its methods have no effect. */
@@ -38,20 +38,20 @@ export function watchStates<S, T>(
 
 type Next<T> = IteratorResult<T, void>;
 
+type Answer<T> = (next: Next<T> | Promise<never>) => void;
+
 /** A class with few fields instead of an async generator, because a process may have thousands. */
-class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<S> {
+class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<S>, AbortListener {
   readonly #state: (seen: S) => T;
   readonly #options: WatchOptions;
   /** Undefined after the call. */
   #begin: ((watch: WatchController<S>) => Cancel) | undefined;
   #cancel: Cancel | undefined;
-  #ignoreSignal: Cancel | undefined;
   /** The latest state that the consumer has not received. */
   #seen: { readonly seen: S } | undefined;
   #failure: { readonly error: unknown } | undefined;
-  /** All requests that found no state wait for this promise. Each then tries again. */
-  #news: Promise<void> | undefined;
-  #resolveNews: (() => void) | undefined;
+  /** The requests that found no state, in their order. Undefined if there are none. */
+  #requests: Answer<T>[] | undefined;
   #isStale = false;
   #ended = false;
 
@@ -63,9 +63,15 @@ class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<
 
   next(): Promise<Next<T>> {
     if (this.#begin !== undefined) this.#start(this.#begin);
-    if (!this.#mayGive()) this.#news ??= this.#untilNews();
-    const news = this.#news;
-    return news === undefined ? new Promise((resolve) => resolve(this.#give())) : news.then(() => this.#comeBack(news));
+    return new Promise((answer) => {
+      if (this.#requests !== undefined) this.#requests.push(answer);
+      else if (this.#mayGive()) answer(this.#give());
+      else this.#requests = [answer];
+    });
+  }
+
+  aborted(): void {
+    this.#end();
   }
 
   return(): Promise<Next<T>> {
@@ -78,7 +84,7 @@ class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<
     if (this.#ended) return;
     this.#isStale = false;
     this.#seen = { seen };
-    this.#resolveNews?.();
+    this.#answerSoon();
   }
 
   lose(cause: StoreError): void {
@@ -107,7 +113,7 @@ class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<
       const cancel = begin(this);
       if (this.#ended) return cancel();
       this.#cancel = cancel;
-      this.#ignoreSignal = onAbort(signal, () => this.#end());
+      if (signal !== undefined) addAbortListener(signal, this);
     } catch (error) {
       this.fail(error);
     }
@@ -117,24 +123,30 @@ class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<
     if (this.#ended) return;
     this.#ended = true;
     this.#begin = this.#seen = undefined;
-    this.#resolveNews?.();
-    this.#ignoreSignal?.();
+    this.#answerSoon();
+    const { signal } = this.#options;
+    if (signal !== undefined) removeAbortListener(signal, this);
     this.#cancel?.();
   }
 
-  #untilNews(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#resolveNews = resolve;
-    });
+  /** A state that was shown and lost in the same turn of the event loop is not yielded. */
+  #answerSoon(): void {
+    if (this.#requests !== undefined) queueMicrotask(() => this.#answer());
   }
 
-  /**
-   * Answers the requests in their order. A state that was shown and lost in the same turn of the
-   * event loop is not yielded, so there may be nothing to yield.
-   */
-  #comeBack(news: Promise<void>): Next<T> | Promise<Next<T>> {
-    if (news === this.#news) this.#news = undefined;
-    return this.#news === undefined && this.#mayGive() ? this.#give() : this.next();
+  #answer(): void {
+    const requests = this.#requests ?? [];
+    while (this.#mayGive() && requests.length > 0) requests.shift()?.(this.#outcome());
+    if (requests.length === 0) this.#requests = undefined;
+  }
+
+  /** What a request resolves with: a failure is a rejected promise. */
+  #outcome(): Next<T> | Promise<never> {
+    try {
+      return this.#give();
+    } catch (error) {
+      return Promise.reject(error);
+    }
   }
 
   #mayGive(): boolean {
