@@ -30,7 +30,7 @@ import {
   type MemoryServerOptions,
   type Operation,
 } from './options.ts';
-import { Watch, type WatchSource } from './watch.ts';
+import { Watch, type WatchRoute } from './watch.ts';
 import { WatchHub, type WatchTarget } from './watch-hub.ts';
 
 /** How many requests of each kind a server has applied or refused. */
@@ -214,6 +214,7 @@ export class MemoryStore implements api.Store {
   readonly #keyPrefix: string;
   readonly #connection: Connection;
   readonly #calls: Calls;
+  readonly #route: WatchRoute;
   #isClosed = false;
 
   constructor(access: ServerAccess, owner: number, settings: LinkSettings) {
@@ -225,6 +226,7 @@ export class MemoryStore implements api.Store {
     this.#keyPrefix = settings.keyPrefix;
     this.namespace = settings.keyPrefix === '' ? undefined : settings.keyPrefix.slice(0, -1);
     this.#connection = new Connection(settings.clock, settings.latencyOf);
+    this.#route = { connection: this.#connection, hub: access.hub };
     this.#calls = new Calls(this.#connection, faults, (operation) => access.admit(operation));
     this.link = new MemoryLink(this.#connection, faults);
   }
@@ -278,18 +280,18 @@ export class MemoryStore implements api.Store {
 
   watch(key: api.Key, options: api.KeyWatchOptions = {}): AsyncIterable<api.Entry | undefined> {
     const inside = this.#inside(checkPath('key', key));
-    const source = this.#source({ key: inside }, () => this.#access.database.read(inside));
+    const read = (): Row | undefined => this.#access.database.read(inside);
     const show = (row: Row | undefined): api.Entry | undefined => {
       const entry = this.#maybeEntry(row);
       return entry === undefined || options.values !== false ? entry : withoutValue(entry);
     };
-    return this.#watch(source, show, options);
+    return this.#watch({ key: inside }, read, show, options);
   }
 
   watchList(prefix: api.Key, options: api.WatchOptions = {}): AsyncIterable<readonly api.Entry[]> {
     const inside = this.#inside(checkPath('prefix', prefix));
-    const source = this.#source({ prefix: inside }, () => this.#access.database.list(inside));
-    return this.#watch(source, (rows) => rows.map((row) => this.#entry(row)), options);
+    const read = (): readonly Row[] => this.#access.database.list(inside);
+    return this.#watch({ prefix: inside }, read, (rows) => rows.map((row) => this.#entry(row)), options);
   }
 
   async close(): Promise<void> {
@@ -303,12 +305,8 @@ export class MemoryStore implements api.Store {
     await this.close();
   }
 
-  #watch<S, T>(source: WatchSource<S>, show: (state: S) => T, options: api.WatchOptions): AsyncIterable<T> {
-    return watchStates((controller) => new Watch(this.#connection, source, controller).start(), show, options);
-  }
-
-  #source<S>(target: WatchTarget, read: () => S): WatchSource<S> {
-    return { read, subscribe: (changed) => this.#access.hub.add(target, changed) };
+  #watch<S, T>(target: WatchTarget, read: () => S, show: (state: S) => T, options: api.WatchOptions): AsyncIterable<T> {
+    return watchStates((controller) => new Watch(this.#route, target, read, controller).start(), show, options);
   }
 
   #swap(changes: readonly api.Change[]): api.SwapResult {

@@ -1,16 +1,24 @@
 /** The server's side of all watches: which watch is notified of which keys. */
 
-import type { Cancel, Key } from '@incumbent/core';
+import type { Key } from '@incumbent/core';
 import { pathsAbove } from './key-table.ts';
 
 /** What a watch is about: one key, or the keys below a prefix. */
 export type WatchTarget = { readonly key: Key } | { readonly prefix: Key };
 
-type Listeners = Map<Key, Set<() => void>>;
+/** A watch, at the server. */
+export interface Watcher {
+  readonly target: WatchTarget;
+  /** Called after every change of the target. */
+  changed(): void;
+}
+
+/** An array, as most keys have one watcher, and a Set takes four times the memory. */
+type Watchers = Map<Key, Watcher[]>;
 
 export class WatchHub {
-  readonly #byKey: Listeners = new Map();
-  readonly #byPrefix: Listeners = new Map();
+  readonly #byKey: Watchers = new Map();
+  readonly #byPrefix: Watchers = new Map();
   #opened = 0;
   #open = 0;
 
@@ -24,32 +32,38 @@ export class WatchHub {
     return this.#open;
   }
 
-  /** Calls `changed` after every change of the target, until cancelled. */
-  add(target: WatchTarget, changed: () => void): Cancel {
-    const [listeners, path] = 'key' in target ? [this.#byKey, target.key] : [this.#byPrefix, target.prefix];
-    // A new function, so that a listener that is added twice is called twice.
-    const listener = (): void => changed();
-    const existing = listeners.get(path);
-    if (existing === undefined) listeners.set(path, new Set([listener]));
-    else existing.add(listener);
+  /** Notifies the watcher of every change, until it is removed. */
+  add(watcher: Watcher): void {
+    const [watchers, path] = this.#placeOf(watcher);
+    const others = watchers.get(path);
+    if (others === undefined) watchers.set(path, [watcher]);
+    else others.push(watcher);
     this.#opened += 1;
     this.#open += 1;
-    return () => this.#remove(listeners, path, listener);
   }
 
-  #remove(listeners: Listeners, path: Key, listener: () => void): void {
-    const existing = listeners.get(path);
-    if (existing?.delete(listener)) this.#open -= 1;
-    if (existing?.size === 0) listeners.delete(path);
+  /** Has no effect on a watcher that was not added. */
+  remove(watcher: Watcher): void {
+    const [watchers, path] = this.#placeOf(watcher);
+    const all = watchers.get(path) ?? [];
+    const at = all.indexOf(watcher);
+    if (at === -1) return;
+    this.#open -= 1;
+    all.splice(at, 1);
+    if (all.length === 0) watchers.delete(path);
   }
 
-  /** Calls each watch of these keys once, even if several of the keys concern it. */
+  #placeOf({ target }: Watcher): readonly [Watchers, Key] {
+    return 'key' in target ? [this.#byKey, target.key] : [this.#byPrefix, target.prefix];
+  }
+
+  /** Notifies each watch of these keys once, even if several of the keys concern it. */
   notify(keys: Iterable<Key>): void {
-    const concerned = new Set<() => void>();
+    const concerned = new Set<Watcher>();
     for (const key of keys) {
-      for (const listener of this.#byKey.get(key) ?? []) concerned.add(listener);
-      for (const prefix of pathsAbove(key)) for (const listener of this.#byPrefix.get(prefix) ?? []) concerned.add(listener);
+      for (const watcher of this.#byKey.get(key) ?? []) concerned.add(watcher);
+      for (const prefix of pathsAbove(key)) for (const watcher of this.#byPrefix.get(prefix) ?? []) concerned.add(watcher);
     }
-    for (const listener of concerned) listener();
+    for (const watcher of concerned) watcher.changed();
   }
 }

@@ -4,39 +4,43 @@ import type { Cancel, StoreError } from '@incumbent/core';
 import type { WatchController } from '@incumbent/core/adapter';
 import type { Connection, ConnectionListener } from './client/connection.ts';
 import { watchMessageLost } from './errors.ts';
-
-/** What is watched, at the server. */
-export interface WatchSource<S> {
-  /** The state now. */
-  read(): S;
-  /** Calls `changed` after every change, until cancelled. */
-  subscribe(changed: () => void): Cancel;
-}
+import type { Watcher, WatchHub, WatchTarget } from './watch-hub.ts';
 
 /** The pause before a watch opens again after one of its messages was lost. */
 const RETRY_MS = 100;
 
-export class Watch<S> implements ConnectionListener {
-  readonly #connection: Connection;
-  readonly #source: WatchSource<S>;
+/** How the client and the server reach each other. */
+export interface WatchRoute {
+  readonly connection: Connection;
+  readonly hub: WatchHub;
+}
+
+export class Watch<S> implements ConnectionListener, Watcher {
+  readonly target: WatchTarget;
+  readonly #route: WatchRoute;
+  readonly #read: () => S;
   readonly #controller: WatchController<S>;
-  #cancelListener: Cancel | undefined;
-  #unsubscribe: Cancel | undefined;
   #cancelRetry: Cancel | undefined;
   /** Messages of an earlier opening are ignored. */
   #opening = 0;
   #isOpen = false;
+  /** How many states the server has sent, and the number of the newest one that has arrived. */
+  #sent = 0;
+  #arrived = 0;
 
-  constructor(connection: Connection, source: WatchSource<S>, controller: WatchController<S>) {
-    this.#connection = connection;
-    this.#source = source;
+  /** `read` returns the state of the target at the server. */
+  constructor(route: WatchRoute, target: WatchTarget, read: () => S, controller: WatchController<S>) {
+    this.#route = route;
+    this.target = target;
+    this.#read = read;
     this.#controller = controller;
   }
 
   /** Starts the watch, and returns what stops it. */
   start(): Cancel {
-    const { outage } = this.#connection;
-    this.#cancelListener = this.#connection.subscribe(this);
+    const { connection } = this.#route;
+    const { outage } = connection;
+    connection.subscribe(this);
     if (outage === undefined) this.#open();
     else if (outage.code === 'STORE_CLOSED') this.closed(outage);
     else this.#lose(outage);
@@ -65,14 +69,14 @@ export class Watch<S> implements ConnectionListener {
 
   #stop(): void {
     this.#drop();
-    this.#cancelListener?.();
+    this.#route.connection.unsubscribe(this);
   }
 
   #open(): void {
     this.#drop();
     this.#isOpen = true;
     const opening = this.#opening;
-    this.#connection.send(
+    this.#route.connection.send(
       { kind: 'watch' },
       () => this.#serve(opening),
       () => this.#retry(opening),
@@ -82,31 +86,30 @@ export class Watch<S> implements ConnectionListener {
   /** Runs at the server: sends the state now, and after every change. */
   #serve(opening: number): void {
     if (opening !== this.#opening) return;
-    let sent = 0;
-    let arrived = 0;
-    const sendState = (): void => {
-      const [number, state] = [++sent, this.#source.read()];
-      const receive = (): void => {
-        // With varying latencies, an event can overtake another. Only the newest one is shown.
-        if (number > arrived) this.#receive(opening, state);
-        arrived = Math.max(arrived, number);
-      };
-      this.#connection.send({ kind: 'event' }, receive, () => this.#retry(opening));
-    };
-    this.#unsubscribe = this.#source.subscribe(sendState);
-    sendState();
+    this.#route.hub.add(this);
+    this.changed();
   }
 
-  #receive(opening: number, state: S): void {
-    if (opening === this.#opening) this.#controller.show(state);
+  /** Runs at the server. */
+  changed(): void {
+    if (!this.#isOpen) return;
+    const [opening, number, state] = [this.#opening, ++this.#sent, this.#read()];
+    const receive = (): void => {
+      // With varying latencies, an event can overtake another. Only the newest one is shown.
+      if (opening !== this.#opening || number < this.#arrived) return;
+      this.#arrived = number;
+      this.#controller.show(state);
+    };
+    this.#route.connection.send({ kind: 'event' }, receive, () => this.#retry(opening));
   }
 
   /** A stream that loses a message loses its connection. */
   #retry(opening: number): void {
     if (opening !== this.#opening) return;
     this.#lose(watchMessageLost());
-    this.#cancelRetry = this.#connection.clock.schedule(RETRY_MS, () => {
-      if (this.#connection.outage === undefined) this.healed();
+    const { connection } = this.#route;
+    this.#cancelRetry = connection.clock.schedule(RETRY_MS, () => {
+      if (connection.outage === undefined) this.healed();
     });
   }
 
@@ -118,8 +121,7 @@ export class Watch<S> implements ConnectionListener {
   #drop(): void {
     this.#opening += 1;
     this.#isOpen = false;
-    this.#unsubscribe?.();
-    this.#unsubscribe = undefined;
+    this.#route.hub.remove(this);
     this.#cancelRetry?.();
   }
 }

@@ -44,8 +44,9 @@ export class Calls {
   #rejectEarly(operation: Operation, { timeoutMs, signal }: TimedCall, reject: Reject): readonly Cancel[] {
     const onTimeout = (): void => reject(timedOut(operation, timeoutMs));
     const listener: ConnectionListener = { cut: () => {}, silent: () => {}, healed: () => {}, reset: reject, closed: reject };
+    this.#connection.subscribe(listener);
     return [
-      this.#connection.subscribe(listener),
+      () => this.#connection.unsubscribe(listener),
       this.#connection.clock.schedule(timeoutMs, onTimeout),
       onAbort(signal, () => reject(signal?.reason)),
     ];

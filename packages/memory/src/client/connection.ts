@@ -42,12 +42,13 @@ export class Connection {
     this.#latencyOf = latencyOf;
   }
 
-  /** Notifies `listener` of faults until cancelled. */
-  subscribe(listener: ConnectionListener): Cancel {
+  /** Notifies `listener` of faults until `unsubscribe`. */
+  subscribe(listener: ConnectionListener): void {
     this.#listeners.add(listener);
-    return () => {
-      this.#listeners.delete(listener);
-    };
+  }
+
+  unsubscribe(listener: ConnectionListener): void {
+    this.#listeners.delete(listener);
   }
 
   /** Why no request can be sent. Undefined: one can be sent, even if it gets lost. */
