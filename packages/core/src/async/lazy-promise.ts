@@ -3,7 +3,8 @@
  */
 export class LazyPromise<T> {
   #settled: { readonly value: T } | undefined;
-  #requested: PromiseWithResolvers<T> | undefined;
+  #promise: Promise<T> | undefined;
+  #resolve: ((value: T) => void) | undefined;
 
   /** The value that it was resolved with; undefined before that. */
   get value(): T | undefined {
@@ -11,14 +12,16 @@ export class LazyPromise<T> {
   }
 
   get promise(): Promise<T> {
-    this.#requested ??= Promise.withResolvers<T>();
-    if (this.#settled !== undefined) this.#requested.resolve(this.#settled.value);
-    return this.#requested.promise;
+    this.#promise ??= new Promise((resolve) => {
+      if (this.#settled === undefined) this.#resolve = resolve;
+      else resolve(this.#settled.value);
+    });
+    return this.#promise;
   }
 
   /** Has no effect after the first call. */
   resolve(value: T): void {
     this.#settled ??= { value };
-    this.#requested?.resolve(this.#settled.value);
+    this.#resolve?.(this.#settled.value);
   }
 }

@@ -263,17 +263,17 @@ type Part = Pick<ListOptions, 'first'>;
 export class LeaderCalls {
   readonly #context: SessionContext;
   readonly #session: LeaseSession;
-  readonly #assertValid: () => void;
+  readonly #leadership: { assertValid(): void };
 
-  constructor(context: SessionContext, session: LeaseSession, assertValid: () => void) {
+  constructor(context: SessionContext, session: LeaseSession, leadership: { assertValid(): void }) {
     this.#context = context;
     this.#session = session;
-    this.#assertValid = assertValid;
+    this.#leadership = leadership;
   }
 
   /** Makes one call to the store. Throws `LEADERSHIP_ENDED` instead if `isValid()` is false. */
   async make<T>(task: (options: CallOptions) => Promise<T>, { signal }: SignalOptions): Promise<T> {
-    this.#assertValid();
+    this.#leadership.assertValid();
     const timeoutMs = this.#context.timing.callTimeoutMs;
     try {
       return await task(signal === undefined ? { timeoutMs } : { timeoutMs, signal });

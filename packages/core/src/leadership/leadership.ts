@@ -88,7 +88,7 @@ export class Leadership<V = unknown> {
     this.memberId = context.self.memberId;
     this.#drain = new Drain(context.clock);
     this.#record = new LeaderRecordWriter(context, spec.keys, won);
-    this.#calls = new LeaderCalls(context, session, () => this.assertValid());
+    this.#calls = new LeaderCalls(context, session, this);
     this.#successors = new SuccessorFinder(spec, won.entry.key, this.#calls);
     this.#letGo = context.clock.keepAlive();
     this.#leaveSession = session.onEnd((end) => this.#finish(end.reason));

@@ -15,6 +15,9 @@ export interface SessionPoolContext extends SessionContext, Pick<SessionKeeperCo
   readonly onDuplicate: OnDuplicate;
 }
 
+/** Resolves with the session of an election or a group, and opens one if none is live. */
+export type GetSession = (signal: AbortSignal) => Promise<LeaseSession>;
+
 /** The sessions on one lease after another, and the number of keys reserved on that lease. */
 interface Slot {
   readonly sessions: SessionKeeper;
@@ -45,7 +48,7 @@ export class SessionPool {
    * Returns the function by which an election or a group gets its session. `keys` is the number of
    * keys that it binds to the lease. Its first call decides which lease it uses from then on.
    */
-  reserve(keys: number): (signal: AbortSignal) => Promise<LeaseSession> {
+  reserve(keys: number): GetSession {
     let slot: Slot | undefined;
     return (signal) => {
       slot ??= this.#slotFor(keys);

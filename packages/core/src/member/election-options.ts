@@ -2,6 +2,7 @@
 
 import type { Cancel } from '../base/clock.ts';
 import { IncumbentError } from '../base/errors.ts';
+import type { Telemetry } from '../base/telemetry.ts';
 import { checkFunction, invalidOption } from '../base/validate.ts';
 import type { Leadership } from '../leadership/leadership.ts';
 import type { LeadershipEnd } from '../leadership/release-machine.ts';
@@ -46,29 +47,32 @@ interface Listener<V> {
 /** The callbacks of the options, and the listeners that are added later. */
 export class ElectionListeners<V> {
   readonly #onEnded: ElectionOptions<V>['onEnded'];
-  readonly #failed: (error: unknown) => void;
-  readonly #listeners = new Set<Listener<V>>();
+  readonly #election: string;
+  readonly #telemetry: Telemetry;
+  /** Created with the first listener. */
+  #listeners: Set<Listener<V>> | undefined;
 
-  /** Throws `INVALID_OPTION` for a callback that is no function. `failed` gets their errors. */
-  constructor({ onElected, onEnded }: ElectionOptions<V>, failed: (error: unknown) => void) {
+  /** Throws `INVALID_OPTION` for a callback that is no function. */
+  constructor(election: string, { onElected, onEnded }: ElectionOptions<V>, telemetry: Telemetry) {
+    this.#election = election;
+    this.#telemetry = telemetry;
     for (const [name, callback] of Object.entries({ onElected, onEnded })) if (callback !== undefined) checkFunction(name, callback);
     if (onElected !== undefined) this.add(onElected);
     this.#onEnded = onEnded;
-    this.#failed = failed;
   }
 
   /** Returns how to remove the listener. One function may be added several times. */
   add(listener: (leadership: Leadership<V>) => unknown): Cancel {
     checkFunction('listener', listener);
-    const added = { tell: listener };
-    this.#listeners.add(added);
-    return () => void this.#listeners.delete(added);
+    const [added, listeners] = [{ tell: listener }, (this.#listeners ??= new Set())];
+    listeners.add(added);
+    return () => void listeners.delete(added);
   }
 
   /** Tells all of a leadership that begins, and `onEnded` of its end when it ends. */
   tell(leadership: Leadership<V>): void {
     const onEnded = this.#onEnded;
-    for (const listener of this.#listeners) this.#notify(() => listener.tell(leadership));
+    for (const listener of this.#listeners ?? []) this.#notify(() => listener.tell(leadership));
     if (onEnded !== undefined) void leadership.ended.then((end) => this.#notify(() => onEnded(end)));
   }
 
@@ -76,10 +80,14 @@ export class ElectionListeners<V> {
   #notify(callback: () => unknown): void {
     try {
       const result = callback();
-      if (result instanceof Promise) result.catch(this.#failed);
+      if (result instanceof Promise) result.catch((error: unknown) => this.#failed(error));
     } catch (error) {
       this.#failed(error);
     }
+  }
+
+  #failed(error: unknown): void {
+    this.#telemetry.emit('subscriberFailed', { election: this.#election, error });
   }
 }
 

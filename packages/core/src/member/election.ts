@@ -13,6 +13,7 @@ import type { ElectionSpec } from '../leadership/find-successor.ts';
 import { Leadership, type ManagedLeadership } from '../leadership/leadership.ts';
 import { releaseOrphan } from '../leadership/release-machine.ts';
 import { release } from '../leadership/release.ts';
+import type { GetSession } from '../lease/session-pool.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import type { CandidateView } from '../observer/observer.ts';
 import { electionKeys } from '../protocol/keys.ts';
@@ -34,7 +35,6 @@ export interface ElectionContext extends SessionContext {
   readonly orphanCleaner: OrphanCleaner;
   /** Aborts when the member closes. */
   readonly closing: AbortSignal;
-  readonly session: (signal: AbortSignal) => Promise<LeaseSession>;
   readonly took: (leadership: ManagedLeadership, session: LeaseSession, succession: Succession) => void;
   /** Called when the leadership is released. */
   readonly left: (leadership: ManagedLeadership) => void;
@@ -57,6 +57,7 @@ export class Election<V = unknown> {
   /** The name of the election. */
   readonly name: string;
   readonly #context: ElectionContext;
+  readonly #session: GetSession;
   readonly #spec: ElectionSpec<V>;
   readonly #value: V | undefined;
   readonly #listeners: ElectionListeners<V>;
@@ -66,7 +67,7 @@ export class Election<V = unknown> {
   #winding: Promise<void> = Promise.resolve();
   #leadership: Leadership<V> | undefined;
   /** The last work of `lead`: settled, running, or stuck. */
-  #work: Promise<unknown> = Promise.resolve();
+  #work: Promise<unknown> | undefined;
   readonly #entries: OwnEntries;
 
   static {
@@ -74,16 +75,16 @@ export class Election<V = unknown> {
   }
 
   /** @internal */
-  constructor(context: ElectionContext, name: string, options: ElectionOptions<V>) {
+  constructor(context: ElectionContext, session: GetSession, name: string, options: ElectionOptions<V>) {
     checkKnown('election', options, electionOptions);
     this.#context = context;
+    this.#session = session;
     this.name = name;
     const [codec, succession] = [payloadCodec(options), checkSuccessionOption(options.succession)];
     this.#spec = { election: name, keys: electionKeys(name), succession, codec };
     this.#entries = new OwnEntries(context, this.#spec.keys);
     this.#value = options.value;
-    const failed = (error: unknown): void => context.telemetry.emit('subscriberFailed', { election: name, error });
-    this.#listeners = new ElectionListeners(options, failed);
+    this.#listeners = new ElectionListeners(name, options, context.telemetry);
     codec.encode(options.value);
     this.#termFloor = checkFloor('minTerm', options.minTerm === undefined ? 1n : options.minTerm) - 1n;
     checkStrength(context.store, name, options.acceptWeakStore);
@@ -280,7 +281,7 @@ export class Election<V = unknown> {
       halt.throwIfAborted();
       if (wait === 'never' && (await this.#isLedByOther(halt))) return undefined;
       await orAborted(Promise.all([this.#leadership?.released, this.#work]), halt);
-      const session = await this.#context.session(halt);
+      const session = await this.#session(halt);
       const { name, outcome } = await this.#campaignOnce(session, halt, wait);
       if (outcome.why !== 'elected') this.#entries.discard(name);
       switch (outcome.why) {

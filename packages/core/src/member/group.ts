@@ -11,6 +11,7 @@ import { explainDetached } from '../base/methods.ts';
 import type { Cancel } from '../base/clock.ts';
 import { IncumbentError, isIncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
 import { checkFunction, checkKnown } from '../base/validate.ts';
+import type { GetSession } from '../lease/session-pool.ts';
 import type { LeaseSession } from '../lease/session.ts';
 import { groupKey } from '../protocol/keys.ts';
 import { readGroup, writeGroup } from '../protocol/record.ts';
@@ -45,6 +46,7 @@ export class Group<V = unknown> {
   /** The name of the group. */
   readonly name: string;
   readonly #context: ElectionContext;
+  readonly #session: GetSession;
   readonly #prefix: Key;
   readonly #codec: PayloadCodec<V>;
   readonly #value: V | undefined;
@@ -59,9 +61,10 @@ export class Group<V = unknown> {
   }
 
   /** @internal */
-  constructor(context: ElectionContext, name: string, options: GroupOptions<V>) {
+  constructor(context: ElectionContext, session: GetSession, name: string, options: GroupOptions<V>) {
     checkKnown('group', options, ['value', 'parse', 'codec']);
     this.#context = context;
+    this.#session = session;
     this.name = name;
     this.#prefix = groupKey(name);
     this.#codec = payloadCodec(options);
@@ -236,7 +239,7 @@ export class Group<V = unknown> {
     const { clock, random, timing, telemetry } = this.#context;
     const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
     for (;;) {
-      const session = await this.#context.session(leave);
+      const session = await this.#session(leave);
       try {
         await this.#put(session);
         return session;

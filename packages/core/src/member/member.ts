@@ -128,7 +128,7 @@ export class Member {
 
   readonly #clock: Clock;
   readonly #telemetry: Telemetry;
-  readonly #context: Omit<ElectionContext, 'session'>;
+  readonly #context: ElectionContext;
   readonly #sessions: SessionPool;
   readonly #orphanCleaner: OrphanCleaner;
   readonly #rebalancer: Rebalancer;
@@ -220,7 +220,7 @@ export class Member {
       this.#elections,
       checkName('election', name),
       options,
-      () => new Election<V>(this.#contextFor(KEYS.election), name, options ?? {}),
+      () => new Election<V>(this.#context, this.#sessions.reserve(KEYS.election), name, options ?? {}),
     );
   }
 
@@ -232,7 +232,12 @@ export class Member {
    */
   group<V = unknown>(name: string, options?: GroupOptions<V>): Group<V> {
     this.#checkOpen();
-    return once(this.#groups, checkName('group', name), options, () => new Group<V>(this.#contextFor(KEYS.group), name, options ?? {}));
+    return once(
+      this.#groups,
+      checkName('group', name),
+      options,
+      () => new Group<V>(this.#context, this.#sessions.reserve(KEYS.group), name, options ?? {}),
+    );
   }
 
   /**
@@ -328,10 +333,6 @@ export class Member {
     const done = task.finally(() => over.abort());
     await sleep(this.#clock, until - this.#clock.monotonic(), over.signal);
     if (over.signal.aborted) await done;
-  }
-
-  #contextFor(keys: number): ElectionContext {
-    return { ...this.#context, session: this.#sessions.reserve(keys) };
   }
 
   #checkOpen(): void {

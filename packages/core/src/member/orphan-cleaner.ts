@@ -105,7 +105,7 @@ export class OwnEntries {
 
   /** Marks the entry with this name as used by a campaign or a leadership. */
   use(name: string): void {
-    this.#inUse = [...this.#inUse, name];
+    this.#inUse = this.#inUse.concat(name);
   }
 
   /** Called for an entry of this member that was read in the queue. */
