@@ -44,6 +44,8 @@ export interface Writing {
   readonly signal: AbortSignal;
 }
 
+const [toUtf8, fromUtf8] = [new TextEncoder(), new TextDecoder()];
+
 /** Writes the leader's record in one term. */
 export class LeaderRecordWriter {
   readonly #context: LeaderRecordContext;
@@ -52,8 +54,11 @@ export class LeaderRecordWriter {
   /** The key of the entry that won the term. */
   readonly #entryKey: Key;
   readonly #termRevision: Revision;
-  /** The value of the term at `#termRevision`. Undefined if it is not known. */
-  #termValue: Uint8Array | undefined;
+  /**
+   * The value of the term at `#termRevision`. Undefined if it is not known. As text, because it is
+   * kept for all of the term, and bytes take three times the memory.
+   */
+  #termText: string | undefined;
   readonly #previous: PreviousRecord | undefined;
   /**
    * The revision of the record. Undefined if it is not known: then the first write reads it, unless
@@ -71,7 +76,7 @@ export class LeaderRecordWriter {
     this.#term = won.term;
     this.#entryKey = won.entry.key;
     this.#termRevision = won.termRevision;
-    this.#termValue = won.termValue;
+    this.#termText = won.termValue && fromUtf8.decode(won.termValue);
     this.#previous = won.previous;
     this.#revision = won.leaderRevision;
   }
@@ -83,15 +88,15 @@ export class LeaderRecordWriter {
 
   /**
    * What the store holds of this term, as far as is known without a read; undefined if too little
-   * is known. `entry`: the leader's entry in the queue.
+   * is known. `entryRevision`: of the leader's entry in the queue.
    */
-  remains(entry: Entry): Remains | undefined {
-    const [keys, value, revision] = [this.#keys, this.#termValue, this.#termRevision];
-    if (value === undefined || this.#revision === undefined) return undefined;
+  remains(entryRevision: Revision | undefined): Remains | undefined {
+    const [keys, text, revision] = [this.#keys, this.#termText, this.#termRevision];
+    if (text === undefined || this.#revision === undefined || entryRevision === undefined) return undefined;
     return {
       leader: writtenLeader(keys.leader, this.#revision, this.#recordOf(undefined)),
-      term: { key: keys.term, name: 'term', value, revision, order: 0n },
-      entry,
+      term: { key: keys.term, name: 'term', value: toUtf8.encode(text), revision, order: 0n },
+      entry: { key: this.#entryKey, revision: entryRevision },
     };
   }
 
@@ -113,9 +118,9 @@ export class LeaderRecordWriter {
    * another revision is not of this leadership.
    */
   async lookUpTerm(call: Call): Promise<void> {
-    if (this.#termValue !== undefined) return;
+    if (this.#termText !== undefined) return;
     const term = await call((options) => this.#context.store.read(this.#keys.term, options));
-    if (term?.revision === this.#termRevision) this.#termValue = term.value;
+    if (term?.revision === this.#termRevision) this.#termText = fromUtf8.decode(term.value);
   }
 
   /** True if this leadership has written the record. False if it is unreadable. */
@@ -205,24 +210,23 @@ export interface OwnKeysListener {
 export class OwnKeys {
   readonly #own: KeyWatch;
   readonly #listener: OwnKeysListener;
-  #entry: Entry;
+  #entryRevision: Revision | undefined;
 
   /** `own`: the watch on the entry, which this object takes over. */
-  constructor(own: KeyWatch, entry: Entry, listener: OwnKeysListener) {
+  constructor(own: KeyWatch, listener: OwnKeysListener) {
     this.#own = own;
-    this.#entry = entry;
     this.#listener = listener;
   }
 
   /** Accepts a request that the entry contains, and those that follow. */
-  begin(): void {
-    this.#acceptRequest();
+  begin(entry: Entry): void {
+    this.#acceptRequest(entry);
     this.#own.onNews(() => this.#seeEntry());
   }
 
-  /** The entry as the watch last showed it. */
-  get entry(): Entry {
-    return this.#entry;
+  /** The revision of the entry that the watch last showed. */
+  get entryRevision(): Revision | undefined {
+    return this.#entryRevision;
   }
 
   /** Begins to watch the record that the leader has written. */
@@ -244,13 +248,13 @@ export class OwnKeys {
     const news = this.#own.take();
     if (news === undefined) return;
     if (news.entry === undefined) return this.#listener.end('entryDeleted');
-    this.#entry = news.entry;
-    this.#acceptRequest();
+    this.#acceptRequest(news.entry);
   }
 
   /** Does what an operator has requested in the entry. */
-  #acceptRequest(): void {
-    const { stepDown, handTo }: Partial<CandidateRecord> = tryRead(readCandidate, this.#entry) ?? {};
+  #acceptRequest(entry: Entry): void {
+    this.#entryRevision = entry.revision;
+    const { stepDown, handTo }: Partial<CandidateRecord> = tryRead(readCandidate, entry) ?? {};
     if (stepDown === true) this.#listener.stepDown();
     if (handTo !== undefined) this.#listener.handOver(handTo);
   }

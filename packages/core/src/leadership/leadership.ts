@@ -78,7 +78,7 @@ export class Leadership<V = unknown> {
     const { session, won, own, onReleased } = init;
     this.#session = session;
     this.#entryKey = won.entry.key;
-    this.#own = new OwnKeys(own, won.entry, {
+    this.#own = new OwnKeys(own, {
       end: (reason) => this.#finish(reason),
       stepDown: () => this.#stepDown(),
       handOver: (to) => this.#handOverOnRequest(to),
@@ -92,7 +92,7 @@ export class Leadership<V = unknown> {
     this.#successors = new SuccessorFinder(spec, won.entry.key, this.#calls);
     this.#letGo = context.clock.keepAlive();
     this.#leaveSession = session.onEnd((end) => this.#finish(end.reason));
-    this.#own.begin();
+    this.#own.begin(won.entry);
   }
 
   /** Resolves with the reason when `isValid()` becomes false. Never rejects. */
@@ -374,7 +374,7 @@ export class Leadership<V = unknown> {
     const releasing = release(
       { ...this.#context, keys, entryKey: this.#entryKey, session: this.#session, findNext },
       transition(this.#releaseState, { type: 'drained', successor }),
-      end.lost ? undefined : this.#record.remains(this.#own.entry),
+      end.lost ? undefined : this.#record.remains(this.#own.entryRevision),
     );
     // Begin the release before ending the watches: callers wait for the release alone.
     this.#own.end();

@@ -91,13 +91,16 @@ export function claimChanges(
   return changes;
 }
 
+/** The part of an entry that its deletion needs. */
+type OwnEntry = Pick<Entry, 'key' | 'revision'>;
+
 /** The facts of a handover. */
 export interface Handover {
   readonly keys: ElectionKeys;
   /** The leader's record, its term and its entry, as the store holds them. */
   readonly leader: Entry;
   readonly term: Entry;
-  readonly entry: Entry;
+  readonly entry: OwnEntry;
   readonly successor: { readonly entry: Entry; readonly self: MemberIdentity; readonly first: boolean };
   /** Why my term ends. */
   readonly reason: string;
@@ -155,7 +158,7 @@ function leave({ entry, successor }: Handover, mark: Uint8Array): Change[] {
 export interface Remains {
   readonly leader: Entry | undefined;
   readonly term: Entry | undefined;
-  readonly entry: Entry | undefined;
+  readonly entry: OwnEntry | undefined;
 }
 
 /**
