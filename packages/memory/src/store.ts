@@ -30,8 +30,8 @@ import {
   type MemoryServerOptions,
   type Operation,
 } from './options.ts';
-import { Watch, type WatchRoute } from './watch.ts';
-import { WatchHub, type WatchTarget } from './watch-hub.ts';
+import { Watch, type WatchContext } from './watch.ts';
+import { WatchHub } from './watch-hub.ts';
 
 /** How many requests of each kind a server has applied or refused. */
 export type Requests = Readonly<Record<Operation, number>>;
@@ -214,7 +214,12 @@ export class MemoryStore implements api.Store {
   readonly #keyPrefix: string;
   readonly #connection: Connection;
   readonly #calls: Calls;
-  readonly #route: WatchRoute;
+  readonly #keyWatches: WatchContext<Row | undefined>;
+  readonly #listWatches: WatchContext<readonly Row[]>;
+  // All watches share these functions.
+  readonly #showEntry = (row: Row | undefined): api.Entry | undefined => this.#maybeEntry(row);
+  readonly #showWithoutValue = (row: Row | undefined): api.Entry | undefined => row && withoutValue(this.#entry(row));
+  readonly #showEntries = (rows: readonly Row[]): readonly api.Entry[] => rows.map((row) => this.#entry(row));
   #isClosed = false;
 
   constructor(access: ServerAccess, owner: number, settings: LinkSettings) {
@@ -226,7 +231,9 @@ export class MemoryStore implements api.Store {
     this.#keyPrefix = settings.keyPrefix;
     this.namespace = settings.keyPrefix === '' ? undefined : settings.keyPrefix.slice(0, -1);
     this.#connection = new Connection(settings.clock, settings.latencyOf);
-    this.#route = { connection: this.#connection, hub: access.hub };
+    const { database, hub } = access;
+    this.#keyWatches = { connection: this.#connection, watchers: hub.keys, read: (key) => database.read(key) };
+    this.#listWatches = { connection: this.#connection, watchers: hub.prefixes, read: (prefix) => database.list(prefix) };
     this.#calls = new Calls(this.#connection, faults, (operation) => access.admit(operation));
     this.link = new MemoryLink(this.#connection, faults);
   }
@@ -279,19 +286,12 @@ export class MemoryStore implements api.Store {
   }
 
   watch(key: api.Key, options: api.KeyWatchOptions = {}): AsyncIterable<api.Entry | undefined> {
-    const inside = this.#inside(checkPath('key', key));
-    const read = (): Row | undefined => this.#access.database.read(inside);
-    const show = (row: Row | undefined): api.Entry | undefined => {
-      const entry = this.#maybeEntry(row);
-      return entry === undefined || options.values !== false ? entry : withoutValue(entry);
-    };
-    return this.#watch({ key: inside }, read, show, options);
+    const show = options.values === false ? this.#showWithoutValue : this.#showEntry;
+    return this.#watch(this.#keyWatches, this.#inside(checkPath('key', key)), show, options);
   }
 
   watchList(prefix: api.Key, options: api.WatchOptions = {}): AsyncIterable<readonly api.Entry[]> {
-    const inside = this.#inside(checkPath('prefix', prefix));
-    const read = (): readonly Row[] => this.#access.database.list(inside);
-    return this.#watch({ prefix: inside }, read, (rows) => rows.map((row) => this.#entry(row)), options);
+    return this.#watch(this.#listWatches, this.#inside(checkPath('prefix', prefix)), this.#showEntries, options);
   }
 
   async close(): Promise<void> {
@@ -305,8 +305,8 @@ export class MemoryStore implements api.Store {
     await this.close();
   }
 
-  #watch<S, T>(target: WatchTarget, read: () => S, show: (state: S) => T, options: api.WatchOptions): AsyncIterable<T> {
-    return watchStates((controller) => new Watch(this.#route, target, read, controller).start(), show, options);
+  #watch<S, T>(context: WatchContext<S>, path: api.Key, show: (state: S) => T, options: api.WatchOptions): AsyncIterable<T> {
+    return watchStates((controller) => new Watch(context, path, controller).start(), show, options);
   }
 
   #swap(changes: readonly api.Change[]): api.SwapResult {

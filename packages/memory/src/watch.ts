@@ -1,24 +1,26 @@
 /** The client's side of one watch. Shows what has arrived, and opens again after every outage. */
 
-import type { Cancel, StoreError } from '@incumbent/core';
+import type { Cancel, Key, StoreError } from '@incumbent/core';
 import type { WatchController } from '@incumbent/core/adapter';
 import type { Connection, ConnectionListener } from './client/connection.ts';
 import { watchMessageLost } from './errors.ts';
-import type { Watcher, WatchHub, WatchTarget } from './watch-hub.ts';
+import type { Watcher, Watchers } from './watch-hub.ts';
 
 /** The pause before a watch opens again after one of its messages was lost. */
 const RETRY_MS = 100;
 
-/** How the client and the server reach each other. */
-export interface WatchRoute {
+/** What all watches of keys of one client share, or all watches of lists. */
+export interface WatchContext<S> {
   readonly connection: Connection;
-  readonly hub: WatchHub;
+  /** Where the server finds the watches. */
+  readonly watchers: Watchers;
+  /** The state at the server. */
+  read(path: Key): S;
 }
 
 export class Watch<S> implements ConnectionListener, Watcher {
-  readonly target: WatchTarget;
-  readonly #route: WatchRoute;
-  readonly #read: () => S;
+  readonly path: Key;
+  readonly #context: WatchContext<S>;
   readonly #controller: WatchController<S>;
   #cancelRetry: Cancel | undefined;
   /** Messages of an earlier opening are ignored. */
@@ -28,17 +30,16 @@ export class Watch<S> implements ConnectionListener, Watcher {
   #sent = 0;
   #arrived = 0;
 
-  /** `read` returns the state of the target at the server. */
-  constructor(route: WatchRoute, target: WatchTarget, read: () => S, controller: WatchController<S>) {
-    this.#route = route;
-    this.target = target;
-    this.#read = read;
+  /** `path`: the key at the server, or the prefix of the list. */
+  constructor(context: WatchContext<S>, path: Key, controller: WatchController<S>) {
+    this.#context = context;
+    this.path = path;
     this.#controller = controller;
   }
 
   /** Starts the watch, and returns what stops it. */
   start(): Cancel {
-    const { connection } = this.#route;
+    const { connection } = this.#context;
     const { outage } = connection;
     connection.subscribe(this);
     if (outage === undefined) this.#open();
@@ -69,14 +70,14 @@ export class Watch<S> implements ConnectionListener, Watcher {
 
   #stop(): void {
     this.#drop();
-    this.#route.connection.unsubscribe(this);
+    this.#context.connection.unsubscribe(this);
   }
 
   #open(): void {
     this.#drop();
     this.#isOpen = true;
     const opening = this.#opening;
-    this.#route.connection.send(
+    this.#context.connection.send(
       { kind: 'watch' },
       () => this.#serve(opening),
       () => this.#retry(opening),
@@ -86,28 +87,28 @@ export class Watch<S> implements ConnectionListener, Watcher {
   /** Runs at the server: sends the state now, and after every change. */
   #serve(opening: number): void {
     if (opening !== this.#opening) return;
-    this.#route.hub.add(this);
+    this.#context.watchers.add(this);
     this.changed();
   }
 
   /** Runs at the server. */
   changed(): void {
     if (!this.#isOpen) return;
-    const [opening, number, state] = [this.#opening, ++this.#sent, this.#read()];
+    const [opening, number, state] = [this.#opening, ++this.#sent, this.#context.read(this.path)];
     const receive = (): void => {
       // With varying latencies, an event can overtake another. Only the newest one is shown.
       if (opening !== this.#opening || number < this.#arrived) return;
       this.#arrived = number;
       this.#controller.show(state);
     };
-    this.#route.connection.send({ kind: 'event' }, receive, () => this.#retry(opening));
+    this.#context.connection.send({ kind: 'event' }, receive, () => this.#retry(opening));
   }
 
   /** A stream that loses a message loses its connection. */
   #retry(opening: number): void {
     if (opening !== this.#opening) return;
     this.#lose(watchMessageLost());
-    const { connection } = this.#route;
+    const { connection } = this.#context;
     this.#cancelRetry = connection.clock.schedule(RETRY_MS, () => {
       if (connection.outage === undefined) this.healed();
     });
@@ -121,7 +122,7 @@ export class Watch<S> implements ConnectionListener, Watcher {
   #drop(): void {
     this.#opening += 1;
     this.#isOpen = false;
-    this.#route.hub.remove(this);
+    this.#context.watchers.remove(this);
     this.#cancelRetry?.();
   }
 }
