@@ -63,18 +63,17 @@ function fanOf(signal: AbortSignal): Set<AbortListener> {
   if (known !== undefined) return known;
   const fan = new Set<AbortListener>();
   fans.set(signal, fan);
-  signal.addEventListener(
-    'abort',
-    () => {
-      // Iterate over the set itself, because a listener may remove another one.
-      for (const listener of fan) {
-        fan.delete(listener);
-        listener.aborted();
-      }
-    },
-    { once: true },
-  );
+  signal.addEventListener('abort', notifyFan, { once: true });
   return fan;
+}
+
+function notifyFan(this: AbortSignal): void {
+  const fan = fans.get(this);
+  // Iterate over the set itself, because a listener may remove another one.
+  for (const listener of fan ?? []) {
+    fan?.delete(listener);
+    listener.aborted();
+  }
 }
 
 /** Settles as `promise` does, or rejects with the signal's reason if the signal aborts first. */
