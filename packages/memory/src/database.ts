@@ -23,9 +23,9 @@ export class Database {
   readonly #keys = new KeyTable();
   readonly #leases: Leases;
   /** Rises with every call that puts a key, or with every put if a swap shares no revision. */
-  #revision = 0n;
+  #revision = 0;
   /** How many keys were created. */
-  #created = 0n;
+  #created = 0;
 
   /** `changed` is called with the changed keys after each method call that changed any. */
   constructor(clock: Clock, limits: Limits, changed: (keys: ReadonlySet<Key>) => void) {
@@ -161,14 +161,14 @@ export class Database {
 
   /** Takes the revision that all puts of one call share, if they share one. */
   #begin(): void {
-    if (this.#limits.swapSharesRevision === true) this.#revision += 1n;
+    if (this.#limits.swapSharesRevision === true) this.#revision += 1;
   }
 
   #put(key: Key, value: Uint8Array, lease: ServerLease | undefined): Row {
     const former = this.#keys.get(key);
-    if (this.#limits.swapSharesRevision !== true) this.#revision += 1n;
-    const revision = this.#limits.revisionsSurviveDeletion ? this.#revision : (former?.revision ?? 0n) + 1n;
-    if (former === undefined) this.#created += 1n;
+    if (this.#limits.swapSharesRevision !== true) this.#revision += 1;
+    const revision = this.#limits.revisionsSurviveDeletion ? this.#revision : (former?.revision ?? 0) + 1;
+    if (former === undefined) this.#created += 1;
     const row = { key, value, revision, order: former?.order ?? this.#created, lease: lease?.id };
     this.#unbind(former);
     lease?.keys.add(key);

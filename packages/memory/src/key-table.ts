@@ -6,8 +6,8 @@ import type { Key, LeaseId } from '@incumbent/core';
 export interface Row {
   readonly key: Key;
   readonly value: Uint8Array;
-  readonly revision: bigint;
-  readonly order: bigint;
+  readonly revision: number;
+  readonly order: number;
   readonly lease: LeaseId | undefined;
 }
 

@@ -344,6 +344,6 @@ export class MemoryStore implements api.Store {
 function entryOf(row: Row, keyPrefix: string): api.Entry {
   const key = row.key.slice(keyPrefix.length);
   const name = key.slice(key.lastIndexOf('/') + 1);
-  const entry = { key, name, value: new Uint8Array(row.value), revision: revisionOf(row), order: row.order };
+  const entry = { key, name, value: new Uint8Array(row.value), revision: revisionOf(row), order: BigInt(row.order) };
   return row.lease === undefined ? entry : { ...entry, lease: row.lease };
 }

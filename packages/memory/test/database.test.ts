@@ -45,7 +45,7 @@ class World {
     const rows = this.database.all();
     assert.deepEqual(
       rows.map((row) => row.order),
-      rows.map((row) => row.order).toSorted((a, b) => Number(a - b)),
+      rows.map((row) => row.order).toSorted((a, b) => a - b),
     );
     for (const prefix of ['a', 'a/b', 'a/d', 'b', 'none']) {
       assert.deepEqual(
