@@ -63,8 +63,6 @@ export class Leadership<V = unknown> {
   readonly #calls: LeaderCalls;
   readonly #successors: SuccessorFinder;
   readonly #leaveSession: Cancel;
-  /** Ends the `keepAlive` of this leadership. */
-  readonly #letGo: Cancel;
   #releaseState: ReleaseState = { phase: 'leading' };
 
   static {
@@ -90,7 +88,6 @@ export class Leadership<V = unknown> {
     this.#record = new LeaderRecordWriter(context, spec.keys, won);
     this.#calls = new LeaderCalls(context, session, this);
     this.#successors = new SuccessorFinder(spec, won.entry.key, this.#calls);
-    this.#letGo = context.clock.keepAlive();
     this.#leaveSession = session.onEnd((end) => this.#finish(end.reason));
     this.#own.begin(won.entry);
   }
@@ -381,7 +378,6 @@ export class Leadership<V = unknown> {
     this.#leaveSession();
     const released = await releasing;
     this.#releaseState = released;
-    this.#letGo();
     telemetry.emit('released', { election, term: this.term });
     this.#onReleased(released, end);
     this.#released.resolve();

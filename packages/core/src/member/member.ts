@@ -3,7 +3,7 @@
 import { Semaphore } from '../async/semaphore.ts';
 import { keepAlive, sleep } from '../async/sleep.ts';
 import { explainDetached } from '../base/methods.ts';
-import { type Clock, systemClock } from '../base/clock.ts';
+import { type Cancel, type Clock, systemClock } from '../base/clock.ts';
 import { IncumbentError } from '../base/errors.ts';
 import { type Random, randomName, systemRandom } from '../base/random.ts';
 import { checkLogger, type Logger, Telemetry } from '../base/telemetry.ts';
@@ -139,6 +139,8 @@ export class Member {
   readonly #elections = new Map<string, Part>();
   readonly #groups = new Map<string, Part>();
   readonly #leaderships = new Map<ManagedLeadership, LeaseSession>();
+  /** Ends the `keepAlive` of the leaderships. Undefined if there are none. */
+  #letGo: Cancel | undefined;
   /** The leaderships whose work may not have stopped, while the member closes. */
   readonly #draining = new Set<ManagedLeadership>();
   #closed: Promise<void> | undefined;
@@ -185,6 +187,7 @@ export class Member {
       orphanCleaner: this.#orphanCleaner,
       closing: this.#closing.signal,
       took: (leadership, session, { rebalance, byArrival }) => {
+        this.#letGo ??= clock.keepAlive();
         this.#leaderships.set(leadership, session);
         if (rebalance) this.#rebalancer.add(leadership);
         if (byArrival) this.#lookups.add(leadership);
@@ -192,6 +195,9 @@ export class Member {
       left: (leadership) => {
         this.#leaderships.delete(leadership);
         this.#lookups.remove(leadership);
+        if (this.#leaderships.size > 0) return;
+        this.#letGo?.();
+        this.#letGo = undefined;
       },
       ended: () => this.#ended(),
     };

@@ -7,8 +7,8 @@ export const watches: readonly Mutant[] = [
   mutant(
     'leakedHold',
     'a leadership that has ended keeps the process alive',
-    'core/src/leadership/leadership.ts',
-    '    this.#letGo();\n',
+    'core/src/member/member.ts',
+    '        this.#letGo?.();\n',
     '',
   ),
   mutant(
