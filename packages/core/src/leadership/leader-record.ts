@@ -221,7 +221,7 @@ export class OwnKeys {
   /** Accepts a request that the entry contains, and those that follow. */
   begin(entry: Entry): void {
     this.#acceptRequest(entry);
-    this.#own.onNews(() => this.#seeEntry());
+    this.#own.passTo((state) => this.#seeEntry(state));
   }
 
   /** The revision of the entry that the watch last showed. */
@@ -244,11 +244,9 @@ export class OwnKeys {
     this.#own.end();
   }
 
-  #seeEntry(): void {
-    const news = this.#own.take();
-    if (news === undefined) return;
-    if (news.entry === undefined) return this.#listener.end('entryDeleted');
-    this.#acceptRequest(news.entry);
+  #seeEntry(entry: Entry | undefined): void {
+    if (entry === undefined) this.#listener.end('entryDeleted');
+    else this.#acceptRequest(entry);
   }
 
   /** Does what an operator has requested in the entry. */

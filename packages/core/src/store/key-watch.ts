@@ -106,6 +106,7 @@ export class KeyWatch {
   #isNews = false;
   #latest: Entry | undefined;
   #listener: (() => void) | undefined;
+  #see = (entry: Entry | undefined): void => this.#keep(entry);
 
   /** `since`: see `KeyWatchOptions`. */
   constructor(context: KeyWatchContext, key: Key, since?: Revision) {
@@ -144,7 +145,18 @@ export class KeyWatch {
     if (this.#isNews) task();
   }
 
-  #see(entry: Entry | undefined): void {
+  /**
+   * Calls `see` with the state that nobody has taken, if there is one, and with every later state.
+   * Keeps none of them: a leader has no use for the value of its entry.
+   */
+  passTo(see: (entry: Entry | undefined) => void): void {
+    const news = this.take();
+    this.#latest = this.#listener = undefined;
+    this.#see = see;
+    if (news !== undefined) see(news.entry);
+  }
+
+  #keep(entry: Entry | undefined): void {
     this.#isNews = true;
     this.#latest = entry;
     this.#listener?.();

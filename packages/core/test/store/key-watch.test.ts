@@ -36,6 +36,33 @@ describe('a watch on one key', () => {
     expect(called).toEqual(['first', 'second', 'second']);
   });
 
+  it('passes the state that nobody has taken, and every later one, and keeps none', async () => {
+    const world = new World();
+    const watch = watchOf(world);
+    const called: string[] = [];
+    const seen: string[] = [];
+    watch.onNews(() => called.push('task'));
+    world.put('a/b', '1');
+    await world.pass();
+    watch.passTo((entry) => seen.push(new TextDecoder().decode(entry?.value)));
+    expect([watch.latest, watch.take()]).toEqual([undefined, undefined]);
+    world.put('a/b', '2');
+    await world.pass();
+    expect([watch.latest, watch.take()]).toEqual([undefined, undefined]);
+    expect([called, seen]).toEqual([['task'], ['1', '2']]);
+    watch.end();
+  });
+
+  it('passes no state that was taken', async () => {
+    const world = new World();
+    const watch = watchOf(world);
+    await world.pass();
+    watch.take();
+    watch.passTo(() => expect.unreachable());
+    expect(watch.latest).toBeUndefined();
+    watch.end();
+  });
+
   it('that cannot go on is begun again, for the store may allow tomorrow what it refuses today', async () => {
     const world = new World();
     const behind = world.connect();

@@ -47,8 +47,8 @@ export const validity: readonly Mutant[] = [
     'noEntryWatch',
     'a leader does not see that its entry was deleted',
     'core/src/leadership/leader-record.ts',
-    "if (news.entry === undefined) return this.#listener.end('entryDeleted');",
-    'if (news.entry === undefined) return;',
+    "if (entry === undefined) this.#listener.end('entryDeleted');",
+    'if (entry === undefined) return;',
   ),
   mutant(
     'wallAnchoredOnce',
