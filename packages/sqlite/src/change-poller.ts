@@ -179,10 +179,13 @@ export class ChangePoller {
   }
 }
 
-/** Runs a task later, without keeping the process alive. A timer takes at least 1 ms. */
+/**
+ * Runs a task later. A timer takes at least 1 ms, and does not keep the process alive. An immediate
+ * does, for one turn of the event loop: without that, an idle event loop would not run it.
+ */
 function schedule(delayMs: number, task: () => void): Cancel {
   if (delayMs <= 0) {
-    const immediate = setImmediate(task).unref();
+    const immediate = setImmediate(task);
     return () => clearImmediate(immediate);
   }
   const timer = setTimeout(task, delayMs).unref();

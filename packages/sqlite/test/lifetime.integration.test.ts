@@ -43,6 +43,14 @@ describe('a process', () => {
     },
   );
 
+  it('is shown the first state of a watch although nothing else wakes it up', async () => {
+    await using script = await start('a lone watch');
+    await script.waitFor('begins', { withinMs: WAIT_MS });
+    // Without a reason to go on, the event loop would sleep until a timer that is due much later.
+    await script.waitFor('state', { withinMs: 6_000 });
+    await endsByItself(script);
+  });
+
   it('lives as long as it campaigns, and no longer', async () => {
     await using leader = await start('a leadership');
     await leader.waitFor('leads', { withinMs: WAIT_MS });

@@ -34,6 +34,17 @@ const modes: Modes<Store> = {
     watch(store);
     return sleep(200);
   },
+  /** A watch in a process that does nothing else but to wait for a timer. */
+  'a lone watch': async (store) => {
+    const last = setTimeout(() => {}, 60_000);
+    emit('begins');
+    await sleep(500);
+    for await (const state of store.watch('a', { signal: new AbortController().signal })) {
+      emit('state', { state: String(state) });
+      break;
+    }
+    clearTimeout(last);
+  },
   'an idle member': idleMember,
   'an idle observer': async (store) => {
     const observer = new ElectionObserver(store, 'controller');
