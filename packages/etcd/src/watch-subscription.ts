@@ -96,7 +96,8 @@ const KEPT_MS = 10;
  * candidate watches who leads, and does so again as the leader.
  */
 export class CancelledWatches {
-  readonly #watches = new Set<Subscription>();
+  /** By what they watch. There may be thousands. */
+  readonly #watches = new Map<string, Subscription[]>();
   readonly #cancelAll: (watches: readonly Subscription[]) => void;
   #timer: NodeJS.Timeout | undefined;
 
@@ -106,23 +107,25 @@ export class CancelledWatches {
   }
 
   add(watch: Subscription): void {
-    this.#watches.add(watch);
+    const name = nameOf(watch.watched);
+    const others = this.#watches.get(name);
+    if (others === undefined) this.#watches.set(name, [watch]);
+    else others.push(watch);
     this.#timer ??= setTimeout(() => this.#end(), KEPT_MS).unref();
   }
 
   /** Removes a watch that has every event of the wanted one, and returns it. */
   take(wanted: WatchedRange): Subscription | undefined {
-    for (const watch of this.#watches) {
-      if (!isSame(watch.watched.range, wanted.range) || !watch.hasAllOf(wanted)) continue;
-      this.#watches.delete(watch);
-      return watch;
-    }
-    return undefined;
+    const taken = this.#watches.get(nameOf(wanted))?.find((watch) => watch.hasAllOf(wanted));
+    if (taken !== undefined) this.delete(taken);
+    return taken;
   }
 
-  /** The server has ended the watch. */
+  /** Forgets a watch: the server has ended it. */
   delete(watch: Subscription): void {
-    this.#watches.delete(watch);
+    const name = nameOf(watch.watched);
+    const others = this.#watches.get(name)?.filter((other) => other !== watch);
+    if (others !== undefined) this.#watches.set(name, others);
   }
 
   /** Forgets all watches: their stream has ended. */
@@ -133,12 +136,12 @@ export class CancelledWatches {
 
   #end(): void {
     this.#timer = undefined;
-    const watches = [...this.#watches];
+    const watches = [...this.#watches.values()].flat();
     this.#watches.clear();
     this.#cancelAll(watches);
   }
 }
 
-function isSame(one: KeyRange, other: KeyRange): boolean {
-  return one.key === other.key && one.end === other.end;
+function nameOf({ range: { key, end } }: WatchedRange): string {
+  return end === undefined ? key : `${key}\0${end}`;
 }
