@@ -147,6 +147,9 @@ export class BlockingQuery {
         }
       } catch (error) {
         if (!until.aborted) throw error;
+      } finally {
+        // Some watches may have been shown a part of the answer, so the next one must not be older.
+        if (until.aborted) this.#index = 0;
       }
     });
   }
