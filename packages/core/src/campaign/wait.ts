@@ -31,8 +31,9 @@ export interface CandidateWaitContext extends SessionContext {
 }
 
 /**
- * How often a candidate reads its own entry and the leader's record, in ttls. `inWindow`: one of
- * the first `WATCH_WINDOW` candidates. A random delay is added, so that many do not read together.
+ * How often a candidate reads its own entry and the leader's record, and the term if it follows one
+ * that it does not know, in ttls. `inWindow`: one of the first `WATCH_WINDOW` candidates. A random
+ * delay is added, so that many do not read together.
  */
 const CHECK_TTLS = { inWindow: 3, behind: 10 } as const;
 const CHECK_SPREAD = 0.25;
@@ -195,8 +196,8 @@ export class CandidateWait {
   }
 
   /**
-   * Reads its own entry and the leader's record, as a server may stop serving watches alone. Treats
-   * the result like a watch event. Repeats a read that fails soon.
+   * Reads its own entry, the leader's record, and the term if it follows one that it does not know,
+   * as a server may stop serving watches alone. Treats the result like a watch event. Repeats a read that fails soon.
    */
   async #check(): Promise<void> {
     const { store, session, semaphore, rules } = this.#context;

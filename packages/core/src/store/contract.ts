@@ -168,7 +168,7 @@ export interface KeyWatchOptions extends WatchOptions {
    * absent. Default true.
    */
   readonly values?: boolean;
-  /** The revision that a call has just shown. The store may yield only what changes after it. */
+  /** A revision at which the caller knows the key. The store may yield only later changes. */
   readonly since?: Revision | undefined;
 }
 

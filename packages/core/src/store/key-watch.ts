@@ -98,7 +98,7 @@ class Follower {
 
 /**
  * Watches one key, and others with `alsoWatch`, until its owner calls `end` or passes it to the
- * next owner. Gives each state of the key to `take` once.
+ * next owner. Gives each state of the key to `take` once, or passes it on after `passTo`.
  */
 export class KeyWatch {
   readonly #context: KeyWatchContext;
