@@ -39,10 +39,10 @@ const modes: Modes<Store> = {
     const last = setTimeout(() => {}, 60_000);
     emit('begins');
     await sleep(500);
-    for await (const state of store.watch('a', { signal: new AbortController().signal })) {
-      emit('state', { state: String(state) });
-      break;
-    }
+    const states = store.watch('a', { signal: new AbortController().signal })[Symbol.asyncIterator]();
+    await states.next();
+    emit('state');
+    await states.return?.();
     clearTimeout(last);
   },
   'an idle member': idleMember,
