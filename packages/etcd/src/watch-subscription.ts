@@ -61,12 +61,12 @@ export class Subscription {
     this.#subscriber.onEvents(events);
   }
 
-  /** Whether this watch, which its subscriber has cancelled, has kept every event of another one. */
+  /** Whether this watch, which its subscriber has cancelled, has every event of another one. */
   hasAllOf({ startRevision }: WatchedRange): boolean {
     return this.watched.startRevision <= startRevision && this.#received < startRevision;
   }
 
-  /** Takes the place of a cancelled watch at the server, and receives the events that it has kept. */
+  /** Takes the place of a cancelled watch at the server, and receives the events that it kept. */
   takeOver(cancelled: Subscription): void {
     if (cancelled.id !== undefined) this.started(cancelled.id);
     if (cancelled.#late !== undefined) this.receive(cancelled.#late);

@@ -197,7 +197,8 @@ export class CandidateWait {
 
   /**
    * Reads its own entry, the leader's record, and the term if it follows one that it does not know,
-   * as a server may stop serving watches alone. Treats the result like a watch event. Repeats a read that fails soon.
+   * as a server may stop serving watches alone. Treats the entry and the record like events of
+   * their watches. Repeats a read that fails soon.
    */
   async #check(): Promise<void> {
     const { store, session, semaphore, rules } = this.#context;
