@@ -3,7 +3,9 @@
  * succession.
  */
 
+import { subscribe } from 'node:diagnostics_channel';
 import { type ElectionOptions, ElectionObserver, isIncumbentError, Member, openStore, type Leadership } from 'incumbent';
+import { emit } from './emit.ts';
 import { speak, start, type Contestant, type HeldLeadership } from './speak.ts';
 
 const { url, ttlMs, mode } = start();
@@ -51,4 +53,5 @@ const contestant: Contestant = {
   },
 };
 
+subscribe('incumbent:joined', () => emit('joined'));
 await speak(contestant);

@@ -1,13 +1,14 @@
 /**
  * The lower bound: no election, one key. A waiting client gets one notification that the key was
- * deleted, and creates it by one swap. Uses the SDK's adapters without core.
+ * deleted, and creates it by one swap. With the mode `read`, it reads another key in between. Uses
+ * the SDK's adapters without core.
  */
 
 import { openStore } from 'incumbent';
 import type { Store } from '@incumbent/core';
 import { speak, start, type Contestant } from './speak.ts';
 
-const { url } = start();
+const { url, mode } = start();
 const store: Store = await openStore(url);
 const CALL = { timeoutMs: 5_000 };
 
@@ -26,7 +27,10 @@ async function gone(key: string): Promise<void> {
 const contestant: Contestant = {
   async campaign(key) {
     let expect = await take(key);
-    for (; expect === undefined; expect = await take(key)) await gone(key);
+    for (; expect === undefined; expect = await take(key)) {
+      await gone(key);
+      if (mode === 'read') await store.read(`${key}/read`, { ...CALL, fresh: false });
+    }
     const revision = expect;
     return {
       isLeader: () => true,

@@ -84,10 +84,20 @@ const ours = (store: StoreName, mode: 'resign' | 'handover'): Contestant => ({
   oneProcess: store === 'memory',
 });
 
+/**
+ * One notification and one swap without any decision in between: the lower bound for elections by
+ * the same client.
+ */
+export const OWN_FLOOR = "floor: Incumbent's store client";
+
+/** The same with a read in between, where a notification does not say how the last term ended. */
+export const OWN_FLOOR_WITH_READ = `${OWN_FLOOR}, with a read`;
+
 const floor = (store: StoreName): Contestant => ({
   ...ours(store, 'resign'),
-  name: "floor: Incumbent's store client",
+  name: OWN_FLOOR,
   kind: 'floor',
+  mode: 'raw',
   settleMs: SETTLE_MS,
   observes: false,
   program: script('raw-store'),
@@ -120,6 +130,7 @@ export const contestants: readonly Contestant[] = [
   peer({ name: 'kazoo Election', store: 'zookeeper', program: kazooProgram, address: asHost, observes: true }),
   peer({ name: 'Curator LeaderLatch', store: 'zookeeper', program: curatorProgram, address: asHost }),
   floor('zookeeper'),
+  { ...floor('zookeeper'), name: OWN_FLOOR_WITH_READ, mode: 'read' },
 
   ours('consul', 'handover'),
   ours('consul', 'resign'),
@@ -174,4 +185,5 @@ export const contestants: readonly Contestant[] = [
 
   ours('memory', 'handover'),
   ours('memory', 'resign'),
+  floor('memory'),
 ];

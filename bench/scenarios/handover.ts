@@ -1,7 +1,7 @@
 /** The most important scenario: how long nobody leads when a leader resigns or hands over. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Contestant } from '../harness/contestants.ts';
+import { OWN_FLOOR, OWN_FLOOR_WITH_READ, type Contestant } from '../harness/contestants.ts';
 import { msBetween, stampOf, type Driver } from '../harness/driver.ts';
 import { All } from '../harness/all.ts';
 import type { Bench, Chart, Scenario, Section, Target } from '../harness/run.ts';
@@ -125,12 +125,6 @@ const BASE: Readonly<Partial<Record<StoreName, string>>> = {
   kubernetes: 'client-go',
 };
 
-/**
- * One notification and one swap without any decision in between: the lower bound for elections by
- * the same client.
- */
-const OWN_FLOOR = "floor: Incumbent's store client";
-
 /** What the other libraries do is a resignation, whatever its name. */
 const OURS = ['incumbent, resign', 'incumbent, handover'];
 
@@ -161,20 +155,20 @@ function targetsOfOne(store: StoreName, name: string, measured: Measured): reado
   const of = (wanted: string): number | undefined => [...measured].find(([contestant]) => contestant.name === wanted)?.[1].took.median;
   const own = of(name);
   const what = `${name}, ${store}`;
+  const floor = of(OWN_FLOOR_WITH_READ) ?? of(OWN_FLOOR);
   const ratio = (peer: string, most: number): Target => {
     const theirs = of(peer);
     const wanted = `at most ${most} × ${peer}`;
     if (own === undefined || theirs === undefined) return { what, wanted, measured: 'not measured', met: undefined };
-    const floor = peer.startsWith('floor') ? undefined : of(OWN_FLOOR);
-    const least = floor === undefined ? '' : `, its floor ${number(floor / theirs)} ×`;
+    const least = floor === undefined || peer.startsWith('floor') ? '' : `, its floor ${number(floor / theirs)} ×`;
     return { what, wanted, measured: `${number(own / theirs)} ×${least}`, met: own / theirs <= most };
   };
-  const under = (most: number): Target => ({
-    what,
-    wanted: `under ${most} ms`,
-    measured: own === undefined ? 'not measured' : `${number(own)} ms`,
-    met: own === undefined ? undefined : own < most,
-  });
+  const under = (most: number): Target => {
+    const wanted = `under ${most} ms`;
+    if (own === undefined) return { what, wanted, measured: 'not measured', met: undefined };
+    const least = floor === undefined ? '' : `, its floor ${number(floor)} ms`;
+    return { what, wanted, measured: `${number(own)} ms${least}`, met: own < most };
+  };
   switch (store) {
     case 'etcd':
       return [ratio('Go concurrency', 1.4), ratio('npm etcd3 Election', 0.25), ratio(OWN_FLOOR, 1.3), ratio('floor: Go clientv3', 1.3)];
@@ -226,7 +220,7 @@ export const handover: Scenario = {
       method:
         'Two candidates of each contestant, a process each (memory: one process); one leads, the other waits. From just before the leader’s call that gives leadership up to the next one being told that it leads, ' +
         'in ms; then the former leader waits in its turn. The contestants of a store take turns in one loop, each going first as often as any other. `floor`: no election; who waits gets one notification that a key has gone, ' +
-        'and makes one swap. `incumbent, handover` is `leadership.handover()`, `incumbent, resign` is `leadership.resign()`; both leaders have led for longer than a second, so they know their successor. ' +
+        'and makes one swap; `with a read`: it reads another key in between, as the next leader does on ZooKeeper, whose notifications do not say how the last term ended. `incumbent, handover` is `leadership.handover()`, `incumbent, resign` is `leadership.resign()`; both leaders have led for longer than a second, so they know their successor. ' +
         'Vacancy: from the moment at which the former leader no longer considers itself leader, for libraries that tell it.',
       tables: [...all].map(([store, measured]) => ({
         title: store,

@@ -1,7 +1,7 @@
 /** Whether a failover costs more and takes longer with more candidates. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Contestant } from '../harness/contestants.ts';
+import { OWN_FLOOR, type Contestant } from '../harness/contestants.ts';
 import { msBetween, stampOf, type Driver } from '../harness/driver.ts';
 import type { Bench, Scenario, Section, Target } from '../harness/run.ts';
 import { number, spreadOf } from '../harness/spread.ts';
@@ -44,7 +44,16 @@ interface Failover {
  * The next in line. Their process is separate from the one with thousands of candidates, as in
  * practice.
  */
-const NEAR = 7;
+const NEAR = 15;
+
+/** A leader and so many waiting candidates. */
+interface Size {
+  readonly candidates: number;
+  /** How many wait in the leader's process. */
+  readonly near: number;
+  /** Whose candidates wait in the other process. */
+  readonly far: Contestant;
+}
 
 /**
  * The leader and the next in line campaign from one process, and all others from another, with a
@@ -65,7 +74,7 @@ class Herd implements AsyncDisposable {
     this.#leader = leader;
   }
 
-  static async open(bench: Bench, contestant: Contestant, candidates: number): Promise<Herd> {
+  static async open(bench: Bench, contestant: Contestant, { candidates, near: nearby, far: crowd }: Size): Promise<Herd> {
     const stage = await bench.stage(contestant.store);
     const started = { namespace: freshNamespace(), ttlMs: contestant.store === 'zookeeper' ? ZOOKEEPER_TTL_MS : TTL_MS };
     const near = await bench.start(contestant, started);
@@ -73,11 +82,11 @@ class Herd implements AsyncDisposable {
     try {
       await near.ask({ do: 'campaign', as: 'c0' }, 'leads', WITHIN_MS);
       const others = Array.from({ length: candidates - 1 }, (_, index) => `c${index + 1}`);
-      await campaign(near, others.slice(0, NEAR));
-      if (others.length > NEAR) {
-        const far = await bench.start(contestant, started);
+      await campaign(near, contestant, others.slice(0, nearby));
+      if (others.length > nearby) {
+        const far = await bench.start(crowd, started);
         drivers.push(far);
-        await campaign(far, others.slice(NEAR));
+        await campaign(far, crowd, others.slice(nearby));
       }
       const herd = new Herd(contestant, stage, drivers, others.length, { driver: near, as: 'c0' });
       await herd.#quiet();
@@ -127,15 +136,15 @@ class Herd implements AsyncDisposable {
   }
 
   /**
-   * Waits until all have joined. No event reports that, but processes that join keep themselves or
-   * the server busy. The server's count alone is not enough, because a process that collects
-   * garbage sends nothing for a while and then continues. Polling candidates are never quiet, so
-   * the wait for them is short.
+   * Waits until all have joined and watch. Not every library reports that, but processes that join
+   * keep themselves or the server busy. The server's count alone is not enough, because a process
+   * that collects garbage sends nothing for a while and then continues. Polling candidates are never
+   * quiet, so the wait for them is short.
    */
   async #quiet(): Promise<void> {
     const tries = 10 + this.#waiting / 20;
-    // Each waiting candidate renews its lease.
-    const few = 10 + this.#waiting / 50;
+    // Each waiting candidate renews its lease once in ten minutes.
+    const few = 10 + this.#waiting / 1_000;
     for (let [tried, quiet] = [0, 0]; tried < tries && quiet < QUIET_TIMES; tried += 1) {
       const before = this.#cpuMs();
       const asked = await this.#counted(QUIET_MS, async () => {});
@@ -157,10 +166,21 @@ interface Leader {
   readonly as: string;
 }
 
-async function campaign(driver: Driver, names: readonly string[]): Promise<void> {
+/** Incumbent's candidates tell when they have joined. The next ones wait for that. */
+async function campaign(driver: Driver, { kind }: Contestant, names: readonly string[]): Promise<void> {
   for (let begun = 0; begun < names.length; begun += AT_ONCE) {
-    for (const as of names.slice(begun, begun + AT_ONCE)) driver.send({ do: 'campaign', as });
-    await sleep(begun === 0 ? 700 : 150);
+    const from = driver.events.length;
+    const batch = names.slice(begun, begun + AT_ONCE);
+    for (const as of batch) driver.send({ do: 'campaign', as });
+    if (kind === 'ours') await joined(driver, batch.length, from);
+    else await sleep(begun === 0 ? 700 : 150);
+  }
+}
+
+async function joined(driver: Driver, candidates: number, from: number): Promise<void> {
+  for (let told = 0, position = from; told < candidates; told += 1) {
+    const event = await driver.waitFor('joined', { from: position, withinMs: WITHIN_MS });
+    position = driver.events.indexOf(event, position) + 1;
   }
 }
 
@@ -168,11 +188,20 @@ async function endAll(drivers: readonly Driver[]): Promise<void> {
   await Promise.all(drivers.map((driver) => driver[Symbol.asyncDispose]()));
 }
 
-async function measure(bench: Bench, contestant: Contestant, candidates: number): Promise<Measured> {
+/**
+ * The floor has no queue: two clients take turns, while the candidates of Incumbent wait in the same
+ * namespace.
+ */
+function sizeOf(contestant: Contestant, crowd: Contestant, candidates: number): Size {
+  return contestant.kind === 'floor' ? { candidates, near: 1, far: crowd } : { candidates, near: NEAR, far: contestant };
+}
+
+async function measure(bench: Bench, contestant: Contestant, size: Size): Promise<Measured> {
+  const { candidates } = size;
   const times = bench.options.quick ? 1 : NEAR;
   const failovers: Failover[] = [];
   try {
-    await using herd = await Herd.open(bench, contestant, candidates);
+    await using herd = await Herd.open(bench, contestant, size);
     for (let i = 0; i < times; i += 1) failovers.push(await herd.failover());
   } finally {
     // The remains of thousands of candidates keep a server busy for minutes.
@@ -186,14 +215,14 @@ async function measure(bench: Bench, contestant: Contestant, candidates: number)
  * thousands. On Kubernetes, one object has the entries of all, and each one that joins replaces it.
  */
 function mostOf({ kind, store }: Contestant): number {
-  if (kind === 'ours') return store === 'kubernetes' ? 500 : 5_000;
+  if (kind !== 'peer') return store === 'kubernetes' ? 500 : 5_000;
   return store === 'etcd' ? 1_000 : 100;
 }
 
 /** Between these sizes a handover works the same way, and many candidates take long to join. */
 function sizesOf(contestant: Contestant, all: readonly number[]): readonly number[] {
   const sizes = all.filter((candidates) => candidates <= mostOf(contestant));
-  const onlyEnds = contestant.kind === 'ours' && contestant.mode === 'handover';
+  const onlyEnds = contestant.kind === 'floor' || (contestant.kind === 'ours' && contestant.mode === 'handover');
   return onlyEnds ? sizes.filter((_, index) => index === 0 || index === sizes.length - 1) : sizes;
 }
 
@@ -201,17 +230,22 @@ const MOST_RATIO = 1.5;
 /** Messages at etcd, where the server counts also those that begin or end a watch. */
 const MOST_MESSAGES = 6;
 
-function targetsOf({ store, name }: Contestant, measured: readonly Measured[]): readonly Target[] {
-  const least = measured[0];
-  const most = measured.at(-1);
-  if (least === undefined || most === undefined || least === most) return [];
-  const [few, many] = [medianOf(least.failovers, 'tookMs'), medianOf(most.failovers, 'tookMs')];
-  if (few === undefined || many === undefined) return [];
+/** The time among the most candidates, in times of that among two. */
+function growthOf(measured: readonly Measured[]): number | undefined {
+  const [few, many] = [measured[0], measured.at(-1)].map((one) => medianOf(one?.failovers ?? [], 'tookMs'));
+  return few === undefined || many === undefined || measured.length < 2 ? undefined : many / few;
+}
+
+function targetsOf({ store, name }: Contestant, measured: readonly Measured[], floor: readonly Measured[]): readonly Target[] {
+  const [least, most] = [measured[0], measured.at(-1)];
+  const growth = growthOf(measured);
+  if (least === undefined || most === undefined || growth === undefined) return [];
+  const floorGrowth = growthOf(floor);
   const ratio: Target = {
     what: `${name}, among ${most.candidates}, ${store}`,
     wanted: `at most ${MOST_RATIO} × the time among ${least.candidates}`,
-    measured: `${number(many / few)} ×`,
-    met: many / few <= MOST_RATIO,
+    measured: `${number(growth)} ×${floorGrowth === undefined ? '' : `, its floor ${number(floorGrowth)} ×`}`,
+    met: growth <= MOST_RATIO,
   };
   if (store !== 'etcd') return [ratio];
   const messages = measured.map(({ failovers }) => medianOf(failovers, 'requests') ?? 0);
@@ -234,20 +268,24 @@ export const herd: Scenario = {
     const tables: Section['tables'][number][] = [];
     const targets: Target[] = [];
     for (const store of STORES.filter((name) => stores.includes(name) && name !== 'memory')) {
-      const contestants = (await bench.contestants(store)).filter(
-        ({ kind, mode, many }) => kind === 'ours' || (kind !== 'floor' && many && mode !== 'handover'),
+      const all = await bench.contestants(store);
+      const crowd = all.find(({ kind, mode }) => kind === 'ours' && mode === 'resign');
+      const contestants = all.filter(
+        ({ kind, name, mode, many }) => kind === 'ours' || name === OWN_FLOOR || (kind === 'peer' && many && mode !== 'handover'),
       );
       const rows: string[][] = [];
+      const results = new Map<Contestant, readonly Measured[]>();
       for (const contestant of contestants) {
         const measured: Measured[] = [];
         for (const size of sizesOf(contestant, sizes)) {
           try {
-            measured.push(await measure(bench, contestant, size));
+            measured.push(await measure(bench, contestant, sizeOf(contestant, crowd ?? contestant, size)));
           } catch (error) {
             bench.drop({ ...contestant, name: `${contestant.name}, ${size} candidates` }, error);
             break;
           }
         }
+        results.set(contestant, measured);
         for (const { candidates, failovers } of measured) {
           const max = spreadOf(failovers.map(({ tookMs }) => tookMs))?.max;
           const figures = [medianOf(failovers, 'tookMs'), max, medianOf(failovers, 'requests'), medianOf(failovers, 'perSecond')];
@@ -257,8 +295,9 @@ export const herd: Scenario = {
             ...figures.map((value) => (value === undefined ? '–' : number(value))),
           ]);
         }
-        if (contestant.kind === 'ours') targets.push(...targetsOf(contestant, measured));
       }
+      const floor = [...results].find(([{ name }]) => name === OWN_FLOOR)?.[1] ?? [];
+      for (const [contestant, measured] of results) if (contestant.kind === 'ours') targets.push(...targetsOf(contestant, measured, floor));
       tables.push({
         title: store,
         table: { head: ['', 'candidates', 'median, ms', 'max, ms', 'requests', 'requests/s while waiting'], rows },
@@ -268,7 +307,8 @@ export const herd: Scenario = {
       title: 'Herd',
       method:
         `So many candidates, a session each where the library can, the leader and those that come next in one process, all others in another; the leader resigns, or hands over, several times. From just before its call to the next one being told that it leads. Requests: what the server counted from the call ` +
-        `until half a second after the next one led, the resignation and the new leader's own watches included, less what it counts while all wait.`,
+        `until half a second after the next one led, the resignation and the new leader's own watches included, less what it counts while all wait. ` +
+        '`floor`: no election and no queue; two clients in one process take turns, by one notification and one swap each, while all others are candidates of Incumbent in the same namespace.',
       tables,
       charts: [],
       targets,
