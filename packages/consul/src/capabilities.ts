@@ -3,6 +3,7 @@
 import type { StoreCapabilities } from '@incumbent/core';
 
 import { MIN_CHECK_TTL_MS } from './leases.ts';
+import { revisionInSwap } from './namespace.ts';
 import { MAX_TTL_MS } from './protocol/session.ts';
 import { MAX_CHANGES, MAX_VALUE_BYTES } from './transactions.ts';
 
@@ -49,6 +50,7 @@ export function capabilitiesOf(bound: 'check' | 'ttl', minSessionTtlMs: number):
     watchTellsValues: true,
     // Every change of any key takes the next index of the whole store.
     revisionsSurviveDeletion: true,
+    revisionInSwap,
     endsEarly: ENDS_EARLY[bound],
     maxChanges: MAX_CHANGES,
     maxValueBytes: MAX_VALUE_BYTES,

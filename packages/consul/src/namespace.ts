@@ -72,6 +72,11 @@ export function revisionOf({ modified, session }: Pick<Pair, 'modified' | 'sessi
   return session === '' ? String(modified) : `${modified}@${session}`;
 }
 
+/** Consul gives all keys of a transaction one index. */
+export function revisionInSwap(other: Revision, lease: LeaseId | undefined): Revision {
+  return revisionOf({ modified: readRevision(other).index, session: lease ?? '' });
+}
+
 export interface KnownRevision {
   readonly index: number;
   readonly lease: LeaseId | undefined;

@@ -49,7 +49,7 @@ export function capabilitiesOf(version: string): StoreCapabilities {
     // Each change of any key takes the next revision of the whole store.
     revisionsSurviveDeletion: true,
     // The revision of a key is that of the transaction that wrote it.
-    swapSharesRevision: true,
+    revisionInSwap: (other) => other,
     endsEarly: endsEarly(version),
     maxChanges: MAX_CHANGES,
     maxValueBytes: MAX_VALUE_BYTES,

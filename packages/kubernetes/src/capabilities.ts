@@ -27,7 +27,7 @@ export const capabilities: StoreCapabilities = {
   // Revisions are numbers of one counter, which only the deletion of the whole object resets; it
   // then gets another epoch.
   revisionsSurviveDeletion: true,
-  swapSharesRevision: true,
+  revisionInSwap: (other) => other,
   maxChanges: MAX_CHANGES,
   maxValueBytes: MAX_VALUE_BYTES,
   maxTotalBytes: MAX_DATA_BYTES,

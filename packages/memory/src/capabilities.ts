@@ -1,15 +1,23 @@
 /** What a memory server declares, from its options. */
 
-import type { StoreCapabilities } from '@incumbent/core';
+import type { Revision, StoreCapabilities } from '@incumbent/core';
 import { checkNumber, checkOneOf, invalidOption } from '@incumbent/core/adapter';
 
 /** The capabilities that an option of the server can set. */
-export type CapabilityOptions = Partial<
+export interface CapabilityOptions extends Partial<
   Omit<
     StoreCapabilities,
-    'expiresWithinMs' | 'expiresOnExitWithinMs' | 'renewalLag' | 'reconnectsWithinMs' | 'watchTellsValues' | 'maxTotalBytes'
+    | 'expiresWithinMs'
+    | 'expiresOnExitWithinMs'
+    | 'renewalLag'
+    | 'reconnectsWithinMs'
+    | 'watchTellsValues'
+    | 'revisionInSwap'
+    | 'maxTotalBytes'
   >
->;
+> {
+  readonly swapSharesRevision?: boolean;
+}
 
 /** How late the timer that ends a lease may be on a busy machine. */
 const TIMER_SLACK_MS = 100;
@@ -19,6 +27,7 @@ const DAY_MS = 86_400_000;
 export function capabilitiesOf(options: CapabilityOptions): StoreCapabilities {
   const minTtlMs = checkNumber('minTtlMs', options.minTtlMs, 1, { min: 1, max: DAY_MS });
   const { endsEarly } = options;
+  const swapSharesRevision = checkBoolean('swapSharesRevision', options.swapSharesRevision) && options.revisionsSurviveDeletion !== false;
   return {
     linearizable: checkBoolean('linearizable', options.linearizable),
     termSource: checkOneOf('termSource', options.termSource, 'counter', ['counter', 'clock']),
@@ -28,7 +37,7 @@ export function capabilitiesOf(options: CapabilityOptions): StoreCapabilities {
     assignableLease: checkBoolean('assignableLease', options.assignableLease),
     watchTellsValues: true,
     revisionsSurviveDeletion: checkBoolean('revisionsSurviveDeletion', options.revisionsSurviveDeletion),
-    swapSharesRevision: checkBoolean('swapSharesRevision', options.swapSharesRevision) && options.revisionsSurviveDeletion !== false,
+    ...(swapSharesRevision ? { revisionInSwap: (other: Revision) => other } : {}),
     maxChanges: checkNumber('maxChanges', options.maxChanges, 128, { min: 1, max: 10_000 }),
     maxValueBytes: checkNumber('maxValueBytes', options.maxValueBytes, 2 ** 20, { min: 1, max: 2 ** 30 }),
     maxKeysPerLease: checkNumber('maxKeysPerLease', options.maxKeysPerLease, 100_000, { min: 1, max: 1_000_000 }),

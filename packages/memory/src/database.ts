@@ -10,7 +10,7 @@ import { Leases, type ServerLease } from './leases.ts';
 
 export type Limits = Pick<
   StoreCapabilities,
-  'assignableLease' | 'revisionsSurviveDeletion' | 'swapSharesRevision' | 'maxChanges' | 'maxValueBytes' | 'minTtlMs' | 'maxTtlMs'
+  'assignableLease' | 'revisionsSurviveDeletion' | 'revisionInSwap' | 'maxChanges' | 'maxValueBytes' | 'minTtlMs' | 'maxTtlMs'
 >;
 
 export type Swap =
@@ -161,12 +161,12 @@ export class Database {
 
   /** Takes the revision that all puts of one call share, if they share one. */
   #begin(): void {
-    if (this.#limits.swapSharesRevision === true) this.#revision += 1;
+    if (this.#limits.revisionInSwap !== undefined) this.#revision += 1;
   }
 
   #put(key: Key, value: Uint8Array, lease: ServerLease | undefined): Row {
     const former = this.#keys.get(key);
-    if (this.#limits.swapSharesRevision !== true) this.#revision += 1;
+    if (this.#limits.revisionInSwap === undefined) this.#revision += 1;
     const revision = this.#limits.revisionsSurviveDeletion ? this.#revision : (former?.revision ?? 0) + 1;
     if (former === undefined) this.#created += 1;
     const row = { key, value, revision, order: former?.order ?? this.#created, lease: lease?.id };

@@ -40,7 +40,7 @@ export function capabilitiesOf(isDurable: boolean): StoreCapabilities {
     // Revisions are counted for the whole namespace, and never repeat.
     revisionsSurviveDeletion: true,
     // The first change of a transaction counts, and the others get the same number.
-    swapSharesRevision: true,
+    revisionInSwap: (other) => other,
     endsEarly: 'the server counts leases by its wall clock: if that clock is set forward, leases end early',
     maxChanges: MAX_CHANGES,
     maxValueBytes: MAX_VALUE_BYTES,

@@ -33,22 +33,29 @@ export const capabilityCases: readonly StoreCase[] = [
     assert.ok(reconnectsWithinMs >= 0 && reconnectsWithinMs < Infinity);
   }),
 
-  define('keys that one swap puts have one revision, which no later change gets, if the store says so', async (client) => {
-    if (client.store.capabilities.swapSharesRevision !== true) return;
-    const names = ['a', 'b', 'c'].map((name) => `shared/${name}`);
-    const changes = names.map((key) => ({ key, expect: null, put: new Uint8Array([1]) }));
-    const result = await client.swap(...changes);
+  define('the revision of a key says that of another key of the same swap, and no later one, if the store says so', async (client) => {
+    const { revisionInSwap } = client.store.capabilities;
+    if (revisionInSwap === undefined) return;
+    const { id: lease } = await client.longLease();
+    const put = new Uint8Array([1]);
+    const keys = [
+      { key: 'shared/a', lease: null },
+      { key: 'shared/b', lease },
+      { key: 'shared/c', lease },
+    ];
+    const result = await client.swap(...keys.map((change) => ({ ...change, expect: null, put })));
     assert.ok(result.swapped);
-    const [revision = ''] = result.revisions;
     const revisions = async (): Promise<readonly (string | undefined)[]> =>
-      Promise.all(names.map(async (key) => (await client.read(key))?.revision));
-    assert.deepEqual([result.revisions, await revisions()], [names.map(() => revision), names.map(() => revision)]);
-    const [first = ''] = names;
+      Promise.all(keys.map(async ({ key }) => (await client.read(key))?.revision));
+    assert.deepEqual(await revisions(), result.revisions);
+    const said = (other = ''): readonly string[] => keys.map((key) => revisionInSwap(other, key.lease ?? undefined));
+    for (const other of result.revisions) assert.deepEqual(said(other), result.revisions);
     // The same value again is a change, too.
-    await client.swap({ key: first, expect: revision, put: new Uint8Array([1]) });
+    const [before = ''] = result.revisions;
+    await client.swap({ key: 'shared/a', expect: before, put });
     const [after, ...others] = await revisions();
-    assert.notEqual(after, revision);
-    assert.deepEqual(others, [revision, revision]);
+    assert.notEqual(after, before);
+    assert.deepEqual(others, result.revisions.slice(1));
   }),
 
   define('a lease may last as long as its ttl, and longer for a longer one', async ({ store: { capabilities } }, { ttlMs }) => {

@@ -185,7 +185,7 @@ function changed(
   rules: CandidateRules,
 ): CandidateState {
   if (readCandidate(entry).handoverTerm === undefined) return { phase: 'looking', entry, unknownOutcome: state.unknownOutcome };
-  const won = state.unknownOutcome ? undefined : wonAtMark(entry, { term, swapSharesRevision: rules.swapSharesRevision === true });
+  const won = state.unknownOutcome ? undefined : wonAtMark(entry, { term, revisionInSwap: rules.revisionInSwap });
   if (won !== undefined) return { phase: 'elected', won };
   return { phase: 'confirming', entry, term: isTermOf(term, entry.key) ? term : undefined };
 }

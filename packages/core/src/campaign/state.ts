@@ -5,7 +5,7 @@
 import type { ElectionKeys } from '../protocol/keys.ts';
 import type { Succession } from '../protocol/succession.ts';
 import type { Claim, Won } from '../protocol/transactions.ts';
-import type { Entry, Key, Revision } from '../store/contract.ts';
+import type { Entry, Key, Revision, StoreCapabilities } from '../store/contract.ts';
 
 /** The parameters of a campaign. */
 export interface CandidateRules {
@@ -18,8 +18,8 @@ export interface CandidateRules {
    * a time of the store's clock.
    */
   readonly termsFromClock?: boolean;
-  /** The store's capability. Default false. */
-  readonly swapSharesRevision?: boolean;
+  /** The store's capability. */
+  readonly revisionInSwap?: StoreCapabilities['revisionInSwap'];
 }
 
 /** Why a campaign ended without a term. */

@@ -176,8 +176,8 @@ export class CandidateWait {
    * each key of a swap has its own revision, the mark in my entry is certain only with the term.
    */
   #termMayFollow(): boolean {
-    const { assignableLease, swapSharesRevision = false } = this.#context.store.capabilities;
-    return assignableLease && !swapSharesRevision && this.#followsTerm && !isTermOf(this.#term, this.#entry.key);
+    const { assignableLease, revisionInSwap } = this.#context.store.capabilities;
+    return assignableLease && revisionInSwap === undefined && this.#followsTerm && !isTermOf(this.#term, this.#entry.key);
   }
 
   #checkLater(): void {
@@ -308,7 +308,7 @@ export class CandidateWait {
         this.#notified('handedOver');
         this.#wakeSoon();
       } else if (isRecordOf(leader, this.#wait.key)) {
-        this.#followTerm(store.capabilities.swapSharesRevision === true ? leader.revision : undefined);
+        this.#followTerm(store.capabilities.revisionInSwap?.(leader.revision, undefined));
       }
     };
     this.#seeLeader = see;

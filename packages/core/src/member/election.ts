@@ -353,9 +353,9 @@ export class Election<V = unknown> {
   ): Promise<{ readonly name: string; readonly outcome: CampaignResult }> {
     this.#attempts += 1;
     const name = this.#entryName(this.#attempts);
-    const { termSource, swapSharesRevision = false } = this.#context.store.capabilities;
+    const { termSource, revisionInSwap } = this.#context.store.capabilities;
     const { keys, succession } = this.#spec;
-    const rules = { keys, succession, termFloor: this.#termFloor, termsFromClock: termSource === 'clock', swapSharesRevision };
+    const rules = { keys, succession, termFloor: this.#termFloor, termsFromClock: termSource === 'clock', revisionInSwap };
     this.#entries.use(name);
     const alsoMine = (key: Key): void => this.#entries.seen(key, session);
     const payload = this.#payload();

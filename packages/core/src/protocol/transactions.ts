@@ -3,7 +3,7 @@
  * still the last one.
  */
 
-import type { Change, Entry, Key, LeaseId, Revision } from '../store/contract.ts';
+import type { Change, Entry, Key, LeaseId, Revision, StoreCapabilities } from '../store/contract.ts';
 import type { ElectionKeys } from './keys.ts';
 import {
   type LeaderRecord,
@@ -205,7 +205,7 @@ export interface MarkContext {
   /** The term's entry, if a watch has shown it. */
   readonly term: Entry | undefined;
   /** The store's capability. */
-  readonly swapSharesRevision: boolean;
+  readonly revisionInSwap?: StoreCapabilities['revisionInSwap'];
 }
 
 /**
@@ -213,15 +213,15 @@ export interface MarkContext {
  * proves none: it is that of a handover in two steps, or an older version wrote it; the entry has
  * changed since; or the revision of the term is not known.
  */
-export function wonAtMark(entry: Entry, { term, swapSharesRevision }: MarkContext): Won | undefined {
+export function wonAtMark(entry: Entry, { term, revisionInSwap }: MarkContext): Won | undefined {
   const mark = readElected(readCandidate(entry));
   if (mark === undefined) return undefined;
   const mine = term !== undefined && isTermOf(term, entry.key) && readTerm(term).term === mark.term ? term : undefined;
-  const revision = swapSharesRevision ? entry.revision : mine?.revision;
+  const termRevision = revisionInSwap?.(entry.revision, undefined) ?? mine?.revision;
   // With another revision of the term, the entry is not as the swap wrote it.
-  if (revision === undefined || (mine !== undefined && mine.revision !== revision)) return undefined;
-  const leaderRevision = swapSharesRevision ? revision : undefined;
-  return { ...mark, entry, leaderRevision, termRevision: revision, termValue: mine?.value };
+  if (termRevision === undefined || (mine !== undefined && mine.revision !== termRevision)) return undefined;
+  const leaderRevision = revisionInSwap?.(entry.revision, entry.lease);
+  return { ...mark, entry, leaderRevision, termRevision, termValue: mine?.value };
 }
 
 /** Writes that my term has ended. Only checks a later term, or a term that has already ended. */

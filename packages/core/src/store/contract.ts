@@ -226,11 +226,11 @@ export interface StoreCapabilities {
   /** True if a key that is deleted and created again never gets a revision that it had before. */
   readonly revisionsSurviveDeletion: boolean;
   /**
-   * True if all keys that one swap puts get the same revision, and no other change of these keys
-   * gets it. Then the successor of a handover knows the revisions of the term and of the leader's
-   * record from its own entry. Default false.
+   * The revision of one key that a swap has put, from the revision of another: `lease` is that of the
+   * first. Then the successor of a handover knows the revisions of the term and of the leader's
+   * record from its own entry. Absent if a swap gives each key a revision of its own.
    */
-  readonly swapSharesRevision?: boolean;
+  readonly revisionInSwap?: (other: Revision, lease: LeaseId | undefined) => Revision;
   /** The reason why this store may end a lease although it is renewed. Absent if it never does. */
   readonly endsEarly?: string;
   /** The most changes in one swap. `leadership.swap` takes one fewer, because it adds the guard. */

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { next, start, WATCH_WINDOW } from '../../src/campaign/campaign-machine.ts';
-import type { CandidateEvent, CandidateState } from '../../src/campaign/state.ts';
+import type { CandidateEvent, CandidateRules, CandidateState } from '../../src/campaign/state.ts';
 import { byPriority, type Entry } from '../../src/index.ts';
 import {
   behind,
@@ -361,7 +361,7 @@ function renamed<E extends Entry>(entry: E, name: string): E {
 }
 
 describe('marked by a handover, where all keys of a swap have one revision', () => {
-  const sharing = { ...rules, swapSharesRevision: true };
+  const sharing: CandidateRules = { ...rules, revisionInSwap: (revision) => revision };
   const mark = electedIn(me, 5n, '7');
   const shared = { ...termOf(5n, me), revision: '7' };
   const seen = (entry: Entry, term?: Entry): CandidateState => next(behind, { type: 'handedOver', entry, term }, sharing);

@@ -3,7 +3,7 @@
  * takes effect at one instant, and is answered.
  */
 
-import { StoreError, type Key, type LeaseId, type StoreCapabilities } from '@incumbent/core';
+import { StoreError, type Key, type LeaseId, type Revision, type StoreCapabilities } from '@incumbent/core';
 import type { Stream } from '../time/random.ts';
 import type { Scheduler } from '../time/scheduler.ts';
 import { Disks, type HangOptions } from './disks.ts';
@@ -69,7 +69,8 @@ export class SimServer {
     this.#random = random;
     this.disks = new Disks(shape.servers ?? 1, random);
     this.capabilities = capabilitiesOf(shape);
-    this.state = new State({ ...this.capabilities }, (changes) => this.#changed(changes));
+    const { swapSharesRevision = false } = shape;
+    this.state = new State({ ...this.capabilities, swapSharesRevision }, (changes) => this.#changed(changes));
     const rules = {
       rate: shape.rate,
       lateMs: shape.expiryLateMs,
@@ -218,7 +219,7 @@ function capabilitiesOf(shape: StoreShape): StoreCapabilities {
     // Real stores have these two capabilities together.
     watchTellsValues: assignableLease,
     revisionsSurviveDeletion,
-    swapSharesRevision,
+    ...(swapSharesRevision ? { revisionInSwap: (other: Revision) => other } : {}),
     maxChanges: 128,
     maxValueBytes: 2 ** 20,
     maxKeysPerLease: keysPerLease,

@@ -51,7 +51,7 @@ export interface LeaseBook {
 
 export interface StateRules {
   readonly revisionsSurviveDeletion: boolean;
-  readonly swapSharesRevision?: boolean;
+  readonly swapSharesRevision: boolean;
   readonly maxChanges: number;
   readonly maxValueBytes: number;
 }
@@ -208,12 +208,12 @@ export class State {
 
   /** Takes the revision that all puts of one call share, if they share one. */
   #begin(): void {
-    if (this.#rules.swapSharesRevision === true) this.#revision += 1;
+    if (this.#rules.swapSharesRevision) this.#revision += 1;
   }
 
   #put(key: Key, value: Uint8Array, lease: LeaseId | undefined): Row {
     const before = this.#rows.get(key);
-    if (this.#rules.swapSharesRevision !== true) this.#revision += 1;
+    if (!this.#rules.swapSharesRevision) this.#revision += 1;
     if (before === undefined) this.#created += 1;
     const revision = this.#rules.revisionsSurviveDeletion ? this.#revision : (before?.revision ?? 0) + 1;
     const row = { key, value, revision, order: before?.order ?? this.#created, lease };

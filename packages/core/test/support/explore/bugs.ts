@@ -176,7 +176,7 @@ const marks: readonly Bug[] = [
     'derivedRevision',
     'the revision of the term is taken from the entry, where keys of a swap have revisions of their own',
     { candidates: 2, budget: { handovers: 1 } },
-    { next: (state, event, rules) => real.next(state, event, { ...rules, swapSharesRevision: true }) },
+    { next: (state, event, rules) => real.next(state, event, { ...rules, revisionInSwap: (other) => other }) },
   ),
   bug(
     'anotherTerm',

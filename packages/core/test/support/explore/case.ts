@@ -1,6 +1,7 @@
 /** The cases: the number of candidates, and what may happen to them. */
 
 import { firstComeFirstServed, type Succession } from '../../../src/index.ts';
+import type { CandidateRules } from '../../../src/campaign/state.ts';
 import { keys } from '../candidates.ts';
 import { real, type Machine } from './machine.ts';
 import type { Budget, Model } from './model.ts';
@@ -41,7 +42,7 @@ export function search(
   }: Case,
   machine: Machine = real,
 ): Found {
-  const rules = { keys, succession, termFloor: 0n, swapSharesRevision: shares };
+  const rules: CandidateRules = { keys, succession, termFloor: 0n, ...(shares ? { revisionInSwap: (other) => other } : {}) };
   const setting: Setting = { machine, rules, rankOf: (id) => (succession.byArrival ? '' : id), inOne, older };
   const people = Array.from({ length: candidates }, (_, i) => newcomer(String(i + 1)));
   const begin = {

@@ -154,7 +154,7 @@ export const claims: readonly Mutant[] = [
     'derivedRevision',
     'the revision of the term is taken from the entry, where keys of a swap have revisions of their own',
     'core/src/campaign/campaign-machine.ts',
-    'swapSharesRevision: rules.swapSharesRevision === true }',
-    'swapSharesRevision: true }',
+    'revisionInSwap: rules.revisionInSwap }',
+    'revisionInSwap: (other) => other }',
   ),
 ];
