@@ -226,9 +226,10 @@ export interface StoreCapabilities {
   /** True if a key that is deleted and created again never gets a revision that it had before. */
   readonly revisionsSurviveDeletion: boolean;
   /**
-   * The revision of one key that a swap has put, from the revision of another: `lease` is that of the
-   * first. Then the successor of a handover knows the revisions of the term and of the leader's
-   * record from its own entry. Absent if a swap gives each key a revision of its own.
+   * Returns the revision that a swap has given one key, from the one that it has given another.
+   * `lease` is the lease of the first key. No other change gives that key the same revision. The
+   * successor of a handover learns the revisions of the term and of the leader's record in this
+   * way, from its own entry. Absent if a swap gives each key a revision of its own.
    */
   readonly revisionInSwap?: (other: Revision, lease: LeaseId | undefined) => Revision;
   /** The reason why this store may end a lease although it is renewed. Absent if it never does. */
