@@ -138,8 +138,8 @@ class Herd implements AsyncDisposable {
   /**
    * Waits until all have joined and watch. Not every library reports that, but processes that join
    * keep themselves or the server busy. The server's count alone is not enough, because a process
-   * that collects garbage sends nothing for a while and then continues. Polling candidates are never
-   * quiet, so the wait for them is short.
+   * that collects garbage sends nothing for a while and then continues. Polling candidates are
+   * never quiet, so the wait for them is short.
    */
   async #quiet(): Promise<void> {
     const tries = 10 + this.#waiting / 20;
@@ -189,8 +189,8 @@ async function endAll(drivers: readonly Driver[]): Promise<void> {
 }
 
 /**
- * The floor has no queue: two clients take turns, while the candidates of Incumbent wait in the same
- * namespace.
+ * The floor has no queue: two clients take turns, while the candidates of Incumbent wait in the
+ * same namespace.
  */
 function sizeOf(contestant: Contestant, crowd: Contestant, candidates: number): Size {
   return contestant.kind === 'floor' ? { candidates, near: 1, far: crowd } : { candidates, near: NEAR, far: contestant };
