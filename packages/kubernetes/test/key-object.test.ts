@@ -162,8 +162,12 @@ it('the first pause after a refused change is at most as long as the attempt too
   await store.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array(1) }]);
   changeFirst(server, () => (attemptMs = 600));
   delaysMs.length = 0;
-  await untilSettled(clock, store.compareAndSwap([{ key: 'b', expect: null, put: new Uint8Array(1) }], PATIENT));
-  expect(delaysMs.filter((delayMs) => delayMs >= 300 && delayMs <= 600)).toHaveLength(1);
+  const change = store.compareAndSwap([{ key: 'b', expect: null, put: new Uint8Array(1) }], PATIENT);
+  const pauses = (): readonly number[] => delaysMs.filter((delayMs) => delayMs >= 300 && delayMs <= 600);
+  // The clock stands still until then, so the attempt has taken exactly 600 ms.
+  await until(() => pauses().length > 0, { what: 'a pause of at most 600 ms' });
+  await untilSettled(clock, change);
+  expect(pauses()).toHaveLength(1);
 });
 
 /** Moves the clock until the call has settled. */
