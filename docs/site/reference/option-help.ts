@@ -118,7 +118,8 @@ export const memberOptions: OptionTable<MemberOptions> = {
     range: [10, '`ttlMs`'],
     meaning:
       'The most that one call to the store may take, in ms. The default is at most 5,000, and a ' +
-      'sixth of `ttlMs` on ZooKeeper.',
+      'sixth of `ttlMs` on ZooKeeper. After a call of a campaign has timed out, the next one may ' +
+      'take twice as long, up to half of `ttlMs`.',
   },
   clockErrorRatio: {
     type: 'number',

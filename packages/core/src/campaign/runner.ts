@@ -11,8 +11,9 @@ import { isRetryable, outcomeOf } from '../base/errors.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import { type Payload, readTerm, tryRead, writeCandidate } from '../protocol/record.ts';
 import { type Claim, claimChanges, isRecordOf, type MemberIdentity, type Won } from '../protocol/transactions.ts';
-import type { Entry, Key } from '../store/contract.ts';
+import type { CallOptions, Change, Entry, Key } from '../store/contract.ts';
 import { KeyWatch, watchContext } from '../store/key-watch.ts';
+import { CampaignCalls } from './calls.ts';
 import { next, start, WATCH_WINDOW } from './campaign-machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Exit } from './state.ts';
 import { CandidateWait } from './wait.ts';
@@ -60,6 +61,7 @@ const HALTED: CandidateEvent = { type: 'failed', unknown: false };
 export class CampaignRunner {
   readonly #context: CampaignRunnerContext;
   readonly #session: LeaseSession;
+  readonly #calls: CampaignCalls;
   readonly #backoff: Backoff;
   #own: KeyWatch | undefined;
   /** The present wait, or the one that has just ended. */
@@ -72,6 +74,7 @@ export class CampaignRunner {
   constructor(context: CampaignRunnerContext, session: LeaseSession) {
     this.#context = context;
     this.#session = session;
+    this.#calls = new CampaignCalls(session, context);
     this.#backoff = new Backoff(context.random, context.timing.retryEveryMs, context.timing.ttlMs / 2);
   }
 
@@ -162,17 +165,17 @@ export class CampaignRunner {
       case 'joining':
         return this.#enqueue();
       case 'looking':
-        return this.#withPermit(() => this.#look(state), 2);
+        return this.#withPermit((call) => this.#look(state, call), 2);
       case 'waiting':
         return this.#wait(state);
       case 'claiming':
         return this.#claim(state);
       case 'confirming':
-        return this.#withPermit(() => this.#confirm(state.term, state.entry.key), state.term === undefined ? 2 : 1);
+        return this.#withPermit((call) => this.#confirm(state.term, state.entry.key, call), state.term === undefined ? 2 : 1);
       case 'withdrawing': {
         const { entry } = state;
         if (entry === undefined) return this.#enqueue();
-        return this.#withPermit(() => this.#swap([{ key: entry.key, expect: entry.revision, delete: true }]));
+        return this.#withPermit((call) => this.#swap([{ key: entry.key, expect: entry.revision, delete: true }], call));
       }
       case 'pausing':
         await this.#pause(this.#backoff.next());
@@ -188,16 +191,17 @@ export class CampaignRunner {
   /**
    * Waits for a permit. Makes no call if the caller has given up or the session has ended by then.
    */
-  async #withPermit(task: () => Promise<CandidateEvent>, calls = 1): Promise<CandidateEvent> {
+  async #withPermit(task: (call: CallOptions) => Promise<CandidateEvent>, calls = 1): Promise<CandidateEvent> {
     const { semaphore, halt } = this.#context;
-    return semaphore.run(async () => (this.#session.ended !== undefined || (halt.aborted && !this.#stopped) ? HALTED : task()), calls);
+    const isHalted = (): boolean => this.#session.ended !== undefined || (halt.aborted && !this.#stopped);
+    return semaphore.run(async () => (isHalted() ? HALTED : this.#calls.make(task)), calls);
   }
 
   async #enqueue(): Promise<CandidateEvent> {
     const { store, rules, name, payload } = this.#context;
     const value = writeCandidate(payload, rules.termFloor);
-    return this.#withPermit(async () => {
-      const entry = await store.enqueue(rules.keys.candidates, name, value, this.#session.lease, this.#session.call);
+    return this.#withPermit(async (call) => {
+      const entry = await store.enqueue(rules.keys.candidates, name, value, this.#session.lease, call);
       return { type: 'enqueued', entry };
     });
   }
@@ -207,9 +211,9 @@ export class CampaignRunner {
    * Unless they show that this candidate is elected, or named in a handover, reads the leader's
    * record once more: that read is no older than the term.
    */
-  async #confirm(known: Entry | undefined, entryKey: Key): Promise<CandidateEvent> {
+  async #confirm(known: Entry | undefined, entryKey: Key, call: CallOptions): Promise<CandidateEvent> {
     const { store, rules } = this.#context;
-    const read = (key: Key): Promise<Entry | undefined> => store.read(key, this.#session.call);
+    const read = (key: Key): Promise<Entry | undefined> => store.read(key, call);
     if (known !== undefined) return { type: 'read', term: known, leader: await read(rules.keys.leader) };
     const [term, leader] = await Promise.all([read(rules.keys.term), read(rules.keys.leader)]);
     const last = tryRead(readTerm, term);
@@ -224,14 +228,14 @@ export class CampaignRunner {
    * ahead, so the cost does not grow with the queue. Right after the end of the leader ahead
    * (`after`), reads the term alone, which may lag behind: then the store refuses the claim.
    */
-  async #look({ entry, passed, after }: Extract<CandidateState, { phase: 'looking' }>): Promise<CandidateEvent> {
+  async #look({ entry, passed, after }: Extract<CandidateState, { phase: 'looking' }>, call: CallOptions): Promise<CandidateEvent> {
     const { store, rules } = this.#context;
     // The claim deletes the candidates that it passes over at the revisions that are read here.
     const values = passed === 'queue';
     const part = rules.succession.byArrival ? { before: entry, last: WATCH_WINDOW + 2 } : {};
     const [queue, term] = await Promise.all([
-      after === undefined ? store.list(rules.keys.candidates, { ...this.#session.call, ...part, values }) : undefined,
-      store.read(rules.keys.term, { ...this.#session.call, fresh: after === undefined }),
+      after === undefined ? store.list(rules.keys.candidates, { ...call, ...part, values }) : undefined,
+      store.read(rules.keys.term, { ...call, fresh: after === undefined }),
     ]);
     const own = this.#watchOwn(entry).latest;
     if (queue !== undefined) this.#reportOthers(queue, entry);
@@ -253,10 +257,10 @@ export class CampaignRunner {
     const changes = claimChanges(rules.keys, self, state.entry, state.claim, payload, this.#session.lease);
     const [, term] = changes;
     const termValue = term !== undefined && 'put' in term ? term.put : undefined;
-    return this.#withPermit(async () => {
+    return this.#withPermit(async (call) => {
       const sentMs = this.#context.clock.monotonic();
       try {
-        const event = await this.#swap(changes);
+        const event = await this.#swap(changes, call);
         this.#reportClaim(state.claim, sentMs, event.type === 'swapped' ? 'elected' : 'refused');
         return event.type === 'swapped' ? { ...event, termValue } : event;
       } catch (error) {
@@ -273,8 +277,8 @@ export class CampaignRunner {
     telemetry.emit('claimed', { election, term, endedTerm, outcome, tookMs: clock.monotonic() - sentMs });
   }
 
-  async #swap(changes: Parameters<SessionContext['store']['compareAndSwap']>[0]): Promise<CandidateEvent> {
-    const result = await this.#context.store.compareAndSwap(changes, this.#session.call);
+  async #swap(changes: readonly Change[], call: CallOptions): Promise<CandidateEvent> {
+    const result = await this.#context.store.compareAndSwap(changes, call);
     return result.swapped ? { type: 'swapped', revisions: result.revisions } : { type: 'notSwapped', failed: result.failed };
   }
 
@@ -293,7 +297,7 @@ export class CampaignRunner {
   #wait(state: Extract<CandidateState, { phase: 'waiting' }>): Promise<CandidateEvent> {
     const own = this.#watchOwn(state.entry);
     this.#waiting = new CandidateWait(
-      { ...this.#context, session: this.#session, own, claimOutcomeUnknown: this.#claimOutcomeUnknown },
+      { ...this.#context, session: this.#session, calls: this.#calls, own, claimOutcomeUnknown: this.#claimOutcomeUnknown },
       state,
     );
     return this.#waiting.over();

@@ -12,6 +12,7 @@ import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import { isGivenUp, isRecordOf, isTermOf } from '../protocol/transactions.ts';
 import type { Entry, Key, Revision } from '../store/contract.ts';
 import { follow, type KeyWatch } from '../store/key-watch.ts';
+import type { CampaignCalls } from './calls.ts';
 import { WATCH_WINDOW } from './campaign-machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Wait } from './state.ts';
 
@@ -21,6 +22,7 @@ export interface CandidateWaitContext extends SessionContext {
   readonly election: string;
   readonly rules: CandidateRules;
   readonly session: LeaseSession;
+  readonly calls: CampaignCalls;
   /** The watch on its own entry. */
   readonly own: KeyWatch;
   /** Whether the store may still apply an earlier claim of this campaign. */
@@ -201,12 +203,14 @@ export class CandidateWait {
    * their watches. Repeats a read that fails soon.
    */
   async #check(): Promise<void> {
-    const { store, session, semaphore, rules } = this.#context;
-    const read = (key: Key): Promise<Entry | undefined> => store.read(key, session.call);
+    const { store, calls, semaphore, rules } = this.#context;
     try {
       const keys = [this.#entry.key, rules.keys.leader];
       if (this.#followsTerm && this.#term === undefined) keys.push(rules.keys.term);
-      const [own, leader, term] = await semaphore.run(() => Promise.all(keys.map(read)), keys.length);
+      const [own, leader, term] = await semaphore.run(
+        () => calls.make((call) => Promise.all(keys.map((key) => store.read(key, call)))),
+        keys.length,
+      );
       if (this.#ended.signal.aborted) return;
       this.#term ??= term;
       this.#takeOwn(own);

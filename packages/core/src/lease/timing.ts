@@ -35,7 +35,8 @@ export interface TimingOptions {
   readonly retryEveryMs?: number;
   /**
    * The most that one call to the store may take. From 10 to the ttl. Default a quarter of the ttl,
-   * or a sixth on a store with a `renewalLag`, and at most 5,000.
+   * or a sixth on a store with a `renewalLag`, and at most 5,000. After a call of a campaign has
+   * timed out, the next one may take twice as long, up to half of the ttl.
    */
   readonly callTimeoutMs?: number;
   /**

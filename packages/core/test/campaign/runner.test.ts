@@ -1,9 +1,9 @@
 import type { MemoryStore } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
-import { byPriority, type ElectionOptions, type Leadership } from '../../src/index.ts';
+import { byPriority, type CallOptions, type ElectionOptions, type Leadership, type Store } from '../../src/index.ts';
 import { writeCandidate } from '../../src/protocol/record.ts';
 import { led } from '../support/led.ts';
-import { relay } from '../support/relay.ts';
+import { relay, timeout } from '../support/relay.ts';
 import { track, type Tracked } from '../support/track.ts';
 import { CANDIDATES, LEADER, NAME, TTL_MS, World } from '../support/world.ts';
 
@@ -101,6 +101,49 @@ describe('a successor that never claims', () => {
     world.server.deleteKey(`${CANDIDATES}/w~i~1~fifo~`);
     await world.pass(50);
     expect(next.value?.term).toBe(2n);
+  });
+});
+
+describe('a store whose answers to a campaign take longer than callTimeoutMs', () => {
+  /** Reads take this long. The call is aborted or times out like any other. */
+  function slowReads(world: World, store: Store, tookMs: number): Store {
+    const slow = async <T>(read: () => Promise<T>, { timeoutMs = 0 }: CallOptions = {}): Promise<T> => {
+      await new Promise<void>((resolve) => {
+        world.clock.schedule(Math.min(tookMs, timeoutMs), resolve);
+      });
+      if (tookMs > timeoutMs) throw timeout();
+      return read();
+    };
+    return relay(store, {
+      read: (key, options) => slow(() => store.read(key, options), options),
+      list: (prefix, options) => slow(() => store.list(prefix, options), options),
+    });
+  }
+
+  it('elects a candidate, whose next try may take twice as long', async () => {
+    const world = new World();
+    const { callTimeoutMs } = world.member('a').timing;
+    const member = world.member('b', {}, slowReads(world, world.connect(), 1.5 * callTimeoutMs));
+    const elected = track(member.election(NAME).campaign());
+    await world.until(() => elected.state === 'resolved', 'elected', 2 * TTL_MS);
+    expect(elected.value?.isValid()).toBe(true);
+  });
+
+  it('tells a candidate whose watches are silent that nobody leads', async () => {
+    const world = new World();
+    const [leader, store] = [world.connect(), world.connect()];
+    const member = world.member('a', {}, leader);
+    await world.elect(member);
+    const elected = track(
+      world
+        .member('b', {}, slowReads(world, store, 1.5 * member.timing.callTimeoutMs))
+        .election(NAME)
+        .campaign(),
+    );
+    await world.pass(TTL_MS);
+    store.link.stallWatches();
+    leader.link.cutOff();
+    await world.until(() => elected.state === 'resolved', 'elected', 10 * TTL_MS);
   });
 });
 
