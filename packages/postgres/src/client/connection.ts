@@ -57,6 +57,8 @@ export class Connection {
   readonly #clock: Clock;
   readonly #ended = Promise.withResolvers<ExchangeError>();
   #error: ExchangeError | undefined;
+  /** Rejects the statement that was sent last. */
+  #failStatement: ((error: ExchangeError) => void) | undefined;
   readonly #memory: AnswerMemory;
   #messages: WholeMessages | undefined;
   #lastReceivedMs: number;
@@ -151,14 +153,12 @@ export class Connection {
     // Notifications have taken memory since the last answer.
     this.#expectAnswer();
     this.#isNotReplicated = false;
-    const rows = this.#run(statement);
-    // After the connection has ended, nobody waits for the statement.
-    rows.catch(() => {});
-    const ended = this.#ended.promise.then((error) => {
-      throw error;
-    });
-    ended.catch(() => {});
-    const answer = await Promise.race([rows, ended]);
+    // Not a race with `ended`: a promise that lives as long as the connection would keep each answer
+    // as long.
+    const { promise, resolve, reject } = Promise.withResolvers<readonly Row[]>();
+    this.#failStatement = reject;
+    this.#run(statement).then(resolve, reject);
+    const answer = await promise;
     if (this.#isNotReplicated)
       throw new ExchangeError({ kind: 'notReplicated' }, 'the wait for a synchronous standby was cancelled, and the commit exists here');
     return answer;
@@ -170,6 +170,7 @@ export class Connection {
     this.#error = error;
     this.#messages?.close();
     this.#memory.release();
+    this.#failStatement?.(error);
     this.#ended.resolve(error);
     this.#destroy();
   }

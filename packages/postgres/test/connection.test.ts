@@ -1,0 +1,46 @@
+/** What a connection keeps while it lives. */
+
+import { duplexPair } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+import { ManualClock } from '@incumbent/memory';
+import { expect, it } from 'vitest';
+
+import { answersOfStore } from '../src/client/answer-memory.ts';
+import { Connection } from '../src/client/connection.ts';
+import { cut } from '../src/client/failure.ts';
+import { COMPLETE, description, GREETING, READY, row } from './server-messages.ts';
+
+setFlagsFromString('--expose-gc');
+
+/** The type of the message Query. */
+const QUERY = 'Q'.charCodeAt(0);
+
+/** A connection to a server that answers each statement with one row. */
+async function connected(): Promise<Connection> {
+  const [stream, server] = duplexPair();
+  server.on('data', (message: Buffer) => {
+    if (message[0] === QUERY) server.write(Buffer.concat([description(1), row('a'), COMPLETE, READY]));
+  });
+  const login = Connection.login(
+    stream,
+    { database: 'd', username: 'u', password: undefined },
+    { clock: new ManualClock(), answers: answersOfStore() },
+  );
+  server.write(GREETING);
+  return login;
+}
+
+it('keeps no answer', async () => {
+  const connection = await connected();
+  const answers: WeakRef<object>[] = [];
+  for (let i = 0; i < 10; i += 1) answers.push(new WeakRef(await connection.query('SELECT')));
+  // A reference lives until the end of the turn that made it.
+  await nextTurn();
+  runInNewContext('gc()');
+  // The last answer may still be referred to.
+  expect(answers.slice(0, -1).filter((answer) => answer.deref() !== undefined)).toEqual([]);
+  connection.end(cut('the end of the test'));
+});
