@@ -78,5 +78,5 @@ export {
   type UserCredentials,
 } from './options/store-options.ts';
 export { StoreUrl, type StoreUrlShape } from './options/store-url.ts';
-export { WatchReader, type WatchReaderOptions } from './watches/watch-reader.ts';
+export { type ReadableWatch, WatchReader } from './watches/watch-reader.ts';
 export { WatchRegistry } from './watches/watch-registry.ts';

@@ -1,8 +1,8 @@
 /** One watch: reads its state when a connection is there, and again after every notification. */
 
-import type { Cancel, Clock, Entry, WatchOptions } from '@incumbent/core';
+import type { Cancel, Clock, Entry, StoreError, WatchOptions } from '@incumbent/core';
 import { watchStates, type WatchController } from '@incumbent/core/adapter';
-import { type ReadQuery, WatchReader } from '@incumbent/network';
+import { type ReadableWatch, type ReadQuery, WatchReader } from '@incumbent/network';
 
 import { toStoreError } from './errors.ts';
 
@@ -37,7 +37,7 @@ export function watchQuery<T>(
   return watchStates((controller) => new Watch(source, query, controller).start(), stateOf, options);
 }
 
-class Watch implements RegisteredWatch {
+class Watch implements RegisteredWatch, ReadableWatch<readonly Entry[]> {
   readonly query: ReadQuery;
   readonly #source: WatchSource;
   readonly #controller: WatchController<readonly Entry[]>;
@@ -47,14 +47,11 @@ class Watch implements RegisteredWatch {
     this.#source = source;
     this.query = query;
     this.#controller = controller;
-    this.#reader = new WatchReader({
-      clock: source.clock,
-      read: () => source.read(query),
-      show: (entries) => controller.show(entries),
-      lose: (reason) => controller.lose(reason),
-      fail: (reason) => controller.fail(reason),
-      toStoreError: (error) => toStoreError(error, 'watch'),
-    });
+    this.#reader = new WatchReader(this);
+  }
+
+  get clock(): Clock {
+    return this.#source.clock;
   }
 
   start(): Cancel {
@@ -65,8 +62,24 @@ class Watch implements RegisteredWatch {
     };
   }
 
+  read(): Promise<readonly Entry[]> {
+    return this.#source.read(this.query);
+  }
+
+  show(entries: readonly Entry[]): void {
+    this.#controller.show(entries);
+  }
+
+  lose(reason: StoreError): void {
+    this.#controller.lose(reason);
+  }
+
   fail(error: unknown): void {
     this.#controller.fail(error);
+  }
+
+  toStoreError(error: unknown): StoreError {
+    return toStoreError(error, 'watch');
   }
 
   onConnected(): void {
@@ -75,7 +88,7 @@ class Watch implements RegisteredWatch {
 
   onDisconnected(cause: unknown): void {
     this.#reader.onDisconnected();
-    this.#controller.lose(toStoreError(cause, 'watch'));
+    this.lose(this.toStoreError(cause));
   }
 
   invalidate(): void {

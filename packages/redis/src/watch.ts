@@ -5,7 +5,7 @@
 
 import type { Cancel, Clock, LeaseId, StoreError, WatchOptions } from '@incumbent/core';
 import { watchStates, type WatchController } from '@incumbent/core/adapter';
-import { type ReadQuery, WatchReader } from '@incumbent/network';
+import { type ReadableWatch, type ReadQuery, WatchReader } from '@incumbent/network';
 
 import { toStoreError } from './errors.ts';
 import type { Change } from './protocol/changes.ts';
@@ -47,7 +47,7 @@ function snapshotOf<T>(state: WatchState<T>): T {
   return state.snapshot();
 }
 
-class Watch<T> implements RegisteredWatch {
+class Watch<T> implements RegisteredWatch, ReadableWatch<readonly StoredEntry[]> {
   readonly #source: WatchSource;
   readonly #state: WatchState<T>;
   readonly #controller: WatchController<WatchState<T>>;
@@ -59,14 +59,11 @@ class Watch<T> implements RegisteredWatch {
     this.#source = source;
     this.#state = state;
     this.#controller = controller;
-    this.#reader = new WatchReader({
-      clock: source.clock,
-      read: () => source.read(this.query),
-      show: (entries) => this.#reset(entries),
-      lose: (reason) => this.#lose(reason),
-      fail: (reason) => this.fail(reason),
-      toStoreError: (error) => toStoreError(error, 'watch'),
-    });
+    this.#reader = new WatchReader(this);
+  }
+
+  get clock(): Clock {
+    return this.#source.clock;
   }
 
   get query(): ReadQuery {
@@ -81,8 +78,27 @@ class Watch<T> implements RegisteredWatch {
     };
   }
 
+  read(): Promise<readonly StoredEntry[]> {
+    return this.#source.read(this.query);
+  }
+
+  show(entries: readonly StoredEntry[]): void {
+    this.#state.reset(entries);
+    this.#isComplete = true;
+    this.#show();
+  }
+
+  lose(reason: StoreError): void {
+    this.#isComplete = false;
+    this.#controller.lose(reason);
+  }
+
   fail(error: unknown): void {
     this.#controller.fail(error);
+  }
+
+  toStoreError(error: unknown): StoreError {
+    return toStoreError(error, 'watch');
   }
 
   onConnected(): void {
@@ -91,7 +107,7 @@ class Watch<T> implements RegisteredWatch {
 
   onDisconnected(cause: unknown): void {
     this.#reader.onDisconnected();
-    this.#lose(toStoreError(cause, 'watch'));
+    this.lose(this.toStoreError(cause));
   }
 
   onChanges(changes: readonly Change[]): void {
@@ -111,17 +127,6 @@ class Watch<T> implements RegisteredWatch {
 
   invalidate(): void {
     this.#reader.invalidate();
-  }
-
-  #reset(entries: readonly StoredEntry[]): void {
-    this.#state.reset(entries);
-    this.#isComplete = true;
-    this.#show();
-  }
-
-  #lose(reason: StoreError): void {
-    this.#isComplete = false;
-    this.#controller.lose(reason);
   }
 
   #show(): void {

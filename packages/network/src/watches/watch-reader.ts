@@ -5,8 +5,11 @@ import type { Cancel, Clock, StoreError } from '@incumbent/core';
 import { REREAD_MS } from '../calls/timing.ts';
 import { endsWatch } from '../errors/store-errors.ts';
 
-/** What a {@link WatchReader} needs of its watch. */
-export interface WatchReaderOptions<State> {
+/**
+ * What a {@link WatchReader} needs of its watch. The watch itself implements it, because a process
+ * may have thousands of watches, and each closure takes memory.
+ */
+export interface ReadableWatch<State> {
   readonly clock: Clock;
   /** Reads the state. Rejects if the server refuses the read, or does not answer in time. */
   read(): Promise<State>;
@@ -26,7 +29,7 @@ export interface WatchReaderOptions<State> {
  * for a read without changes could take for ever. Repeats a read that failed after 250 ms.
  */
 export class WatchReader<State> {
-  readonly #options: WatchReaderOptions<State>;
+  readonly #watch: ReadableWatch<State>;
   #cancelRetry: Cancel | undefined;
   #isConnected = false;
   #isReading = false;
@@ -35,8 +38,8 @@ export class WatchReader<State> {
   /** Whether something may have changed since the current read began. */
   #mustRead = false;
 
-  constructor(options: WatchReaderOptions<State>) {
-    this.#options = options;
+  constructor(watch: ReadableWatch<State>) {
+    this.#watch = watch;
   }
 
   /** True if there is a connection and no read is under way: the state can change without a read. */
@@ -69,20 +72,20 @@ export class WatchReader<State> {
       const isCurrent = (): boolean => this.#isConnected && connection === this.#connection;
       this.#mustRead = false;
       try {
-        const state = await this.#options.read();
-        if (isCurrent()) this.#options.show(state);
+        const state = await this.#watch.read();
+        if (isCurrent()) this.#watch.show(state);
       } catch (error) {
-        if (isCurrent()) this.#onFailed(this.#options.toStoreError(error));
+        if (isCurrent()) this.#onFailed(this.#watch.toStoreError(error));
       }
     }
     this.#isReading = false;
   }
 
   #onFailed(reason: StoreError): void {
-    if (endsWatch(reason)) return this.#options.fail(reason);
+    if (endsWatch(reason)) return this.#watch.fail(reason);
     this.#mustRead = false;
-    this.#options.lose(reason);
+    this.#watch.lose(reason);
     this.#cancelRetry?.();
-    this.#cancelRetry = this.#options.clock.schedule(REREAD_MS, () => this.invalidate());
+    this.#cancelRetry = this.#watch.clock.schedule(REREAD_MS, () => this.invalidate());
   }
 }

@@ -34,6 +34,8 @@ export interface LeaseListener {
 
 interface TrackedLease {
   dueAtMs: number;
+  /** This lease alone. All listeners that depend on no other lease share it. */
+  readonly only: ReadonlySet<LeaseId>;
   readonly listeners: Set<LeaseListener>;
   cancel: Cancel;
 }
@@ -66,8 +68,9 @@ export class LeaseExpiries {
       now.add(entry.lease);
     }
     for (const lease of before ?? []) if (!now.has(lease)) this.#remove(listener, lease);
-    if (now.size > 0) this.#leasesOf.set(listener, now);
-    else this.#leasesOf.delete(listener);
+    const [first] = now;
+    if (first === undefined) this.#leasesOf.delete(listener);
+    else this.#leasesOf.set(listener, (now.size === 1 && this.#tracked.get(first)?.only) || now);
   }
 
   /** This store has renewed the lease, which lives for at least `ttlMs` from now. */
@@ -88,7 +91,7 @@ export class LeaseExpiries {
       if (!isKnown && dueAtMs > known.dueAtMs) known.dueAtMs = dueAtMs;
       return;
     }
-    const tracked: TrackedLease = { dueAtMs: 0, listeners: new Set([listener]), cancel: () => {} };
+    const tracked: TrackedLease = { dueAtMs: 0, only: new Set([lease]), listeners: new Set([listener]), cancel: () => {} };
     this.#tracked.set(lease, tracked);
     this.#setRemaining(lease, tracked, remainingMs ?? PERSISTENT_LEASE_MS);
   }
