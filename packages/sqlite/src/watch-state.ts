@@ -8,28 +8,29 @@ import type { Row } from './schema/tables.ts';
 /** One watch. A watch of a key is shown one row, or none if the key is absent. */
 export type Watch = WatchController<readonly Row[]>;
 
+/** Arrays, because most keys have one watch, and a process may watch thousands of keys. */
 export class WatchState {
   #rows: readonly Row[] = [];
   /** The watches that have shown the rows. */
-  readonly #current = new Set<Watch>();
+  #current: readonly Watch[] = [];
   /** The watches that are new or stale. They show the next state that is read, changed or not. */
-  readonly #waiting = new Set<Watch>();
+  #waiting: readonly Watch[] = [];
 
   get rows(): readonly Row[] {
     return this.#rows;
   }
 
   get isWatched(): boolean {
-    return this.#current.size + this.#waiting.size > 0;
+    return this.#current.length + this.#waiting.length > 0;
   }
 
   add(watch: Watch): void {
-    this.#waiting.add(watch);
+    this.#waiting = [...this.#waiting, watch];
   }
 
   delete(watch: Watch): void {
-    this.#current.delete(watch);
-    this.#waiting.delete(watch);
+    this.#current = this.#current.filter((other) => other !== watch);
+    this.#waiting = this.#waiting.filter((other) => other !== watch);
   }
 
   /** Shows new rows to all watches but those that wait, which `confirm` serves. */
@@ -40,25 +41,22 @@ export class WatchState {
 
   /** Shows the rows, which were just read, to the watches that wait. */
   confirm(): void {
-    for (const watch of this.#waiting) {
-      this.#waiting.delete(watch);
-      this.#current.add(watch);
-      watch.show(this.#rows);
-    }
+    const shown = this.#waiting;
+    this.#waiting = [];
+    this.#current = [...this.#current, ...shown];
+    for (const watch of shown) watch.show(this.#rows);
   }
 
   /** The rows may be out of date. Watches that were shown nothing yet are not notified. */
   lose(cause: StoreError): void {
-    for (const watch of this.#current) {
-      this.#current.delete(watch);
-      this.#waiting.add(watch);
-      watch.lose(cause);
-    }
+    const lost = this.#current;
+    this.#current = [];
+    this.#waiting = [...this.#waiting, ...lost];
+    for (const watch of lost) watch.lose(cause);
   }
 
   /** Ends all watches. */
   fail(cause: StoreError): void {
-    const watches = [...this.#current, ...this.#waiting];
-    for (const watch of watches) watch.fail(cause);
+    for (const watch of [...this.#current, ...this.#waiting]) watch.fail(cause);
   }
 }

@@ -32,7 +32,7 @@ import type { Acl } from './protocol/nodes.ts';
 import { Queue } from './queue.ts';
 import { list, Reads } from './reads.ts';
 import { compareAndSwap, leaseOf, type WriteContext } from './transactions.ts';
-import { keyTarget, listTarget, type WatchContext, WatchSet } from './watch.ts';
+import { KeyTarget, listTarget, type WatchContext, WatchSet } from './watch.ts';
 
 export interface StoreParts extends SessionLimits {
   readonly clock: api.Clock;
@@ -141,7 +141,7 @@ export class ZookeeperStore implements api.Store {
   watch(key: api.Key, options: api.KeyWatchOptions = {}): AsyncIterable<api.Entry | undefined> {
     checkPath('key', key);
     const { values = true } = options;
-    return this.#watches.watch(keyTarget(this.#watchContext, key, values), options);
+    return this.#watches.watch(new KeyTarget(this.#watchContext, key, values), options);
   }
 
   watchList(prefix: api.Key, options: api.WatchOptions = {}): AsyncIterable<readonly api.Entry[]> {

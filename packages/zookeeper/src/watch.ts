@@ -37,23 +37,37 @@ export interface WatchContext {
 /** How long one read may take. */
 const READ = { timeoutMs: 5_000, background: true } as const;
 
-/** The target of one key. `values: false`: the watch shows only whether the key exists. */
-export function keyTarget({ session, reads, namespace }: WatchContext, key: Key, values: boolean): WatchTarget<Entry | undefined> {
-  const path = namespace.path(key);
-  return {
-    path,
-    mode: 'node',
-    read: async (fresh) => {
-      const data = fresh ? await reads.data(path, READ) : await readNode(session, path, READ);
-      return data === undefined ? undefined : namespace.entry(path, data);
-    },
-    stateAfter: ({ path: changed, kind }) => {
-      if (changed !== path) return undefined;
-      if (kind === 'deleted') return { state: undefined };
-      const exists = kind === 'created' || kind === 'dataChanged';
-      return exists && !values ? { state: namespace.bareEntry(path) } : undefined;
-    },
-  };
+/**
+ * One key. Without values, the watch shows only whether the key exists. A class instead of
+ * closures, because a process may watch thousands of keys.
+ */
+export class KeyTarget implements WatchTarget<Entry | undefined> {
+  readonly path: string;
+  readonly #context: WatchContext;
+  readonly #values: boolean;
+
+  constructor(context: WatchContext, key: Key, values: boolean) {
+    this.#context = context;
+    this.path = context.namespace.path(key);
+    this.#values = values;
+  }
+
+  get mode(): WatchMode {
+    return 'node';
+  }
+
+  async read(fresh: boolean): Promise<Entry | undefined> {
+    const { session, reads, namespace } = this.#context;
+    const data = fresh ? await reads.data(this.path, READ) : await readNode(session, this.path, READ);
+    return data === undefined ? undefined : namespace.entry(this.path, data);
+  }
+
+  stateAfter({ path, kind }: WatchEvent): { readonly state: Entry | undefined } | undefined {
+    if (path !== this.path) return undefined;
+    if (kind === 'deleted') return { state: undefined };
+    const exists = kind === 'created' || kind === 'dataChanged';
+    return exists && !this.#values ? { state: this.#context.namespace.bareEntry(path) } : undefined;
+  }
 }
 
 export function listTarget({ clock, reads, namespace }: WatchContext, prefix: Key): WatchTarget<readonly Entry[]> {

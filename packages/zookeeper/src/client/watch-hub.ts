@@ -40,7 +40,8 @@ const REFUSALS = ['NOAUTH', 'AUTHFAILED', 'INVALIDACL', 'BADARGUMENTS'] as const
 interface PathWatch {
   readonly path: string;
   mode: WatchMode;
-  readonly listeners: Set<WatchListener>;
+  /** An array, because most paths have one listener, and a session may watch thousands of paths. */
+  listeners: readonly WatchListener[];
   /** True while the server reports changes, and every listener was notified of that. */
   active: boolean;
   /** Replaces the persistent watch on a server that has none. */
@@ -71,10 +72,10 @@ export class WatchHub {
   /** Adds a listener until the returned function is called. The node need not exist. */
   add(path: string, mode: WatchMode, listener: WatchListener): () => void {
     const watch = this.#watchOf(path, mode);
-    watch.listeners.add(listener);
+    watch.listeners = [...watch.listeners, listener];
     const isActive = watch.active && (watch.mode === mode || watch.mode === 'tree');
     if (mode === 'tree') watch.mode = 'tree';
-    if (isActive) queueMicrotask(() => void (watch.active && watch.listeners.has(listener) && listener.changed()));
+    if (isActive) queueMicrotask(() => void (watch.active && watch.listeners.includes(listener) && listener.changed()));
     else if (this.#connected) void this.#arm(watch);
     return () => this.#remove(watch, listener);
   }
@@ -89,7 +90,7 @@ export class WatchHub {
   disconnected(cause: ExchangeError): void {
     this.#connected = false;
     for (const watch of [...this.#paths.values()]) {
-      if (watch.listeners.size === 0) this.#forget(watch);
+      if (watch.listeners.length === 0) this.#forget(watch);
       this.#lose(watch, cause);
     }
   }
@@ -115,7 +116,7 @@ export class WatchHub {
     const watch: PathWatch = {
       path,
       mode,
-      listeners: new Set(),
+      listeners: [],
       active: false,
       oneShot: undefined,
       leaving: undefined,
@@ -126,13 +127,16 @@ export class WatchHub {
   }
 
   #remove(watch: PathWatch, listener: WatchListener): void {
-    if (!watch.listeners.delete(listener) || watch.listeners.size > 0 || this.#paths.get(watch.path) !== watch) return;
+    const left = watch.listeners.filter((other) => other !== listener);
+    if (left.length === watch.listeners.length) return;
+    watch.listeners = left;
+    if (left.length > 0 || this.#paths.get(watch.path) !== watch) return;
     // Deferred, so that the caller's next requests go first.
     watch.leaving = this.#link.later(() => this.#leave(watch));
   }
 
   #leave(watch: PathWatch): void {
-    if (watch.listeners.size > 0 || this.#paths.get(watch.path) !== watch) return;
+    if (watch.listeners.length > 0 || this.#paths.get(watch.path) !== watch) return;
     this.#forget(watch);
     // A watch that the server keeps does no harm: nobody listens to its events.
     if (this.#connected && watch.oneShot === undefined) this.#link.ask(removeWatch, watch.path).catch(() => {});
@@ -147,7 +151,7 @@ export class WatchHub {
   #lose(watch: PathWatch, cause: ExchangeError): void {
     watch.retrying?.();
     watch.active = false;
-    for (const listener of [...watch.listeners]) listener.stale(cause);
+    for (const listener of watch.listeners) listener.stale(cause);
   }
 
   #onEvent(watch: PathWatch, event: WatchEvent): void {
@@ -199,13 +203,13 @@ export class WatchHub {
   #fail(watch: PathWatch, cause: ExchangeError): void {
     this.#forget(watch);
     watch.active = false;
-    for (const listener of [...watch.listeners]) listener.ended(cause);
+    for (const listener of watch.listeners) listener.ended(cause);
   }
 }
 
 function notify(watch: PathWatch, event?: WatchEvent): void {
   watch.active = true;
-  for (const listener of [...watch.listeners]) listener.changed(event);
+  for (const listener of watch.listeners) listener.changed(event);
 }
 
 /** Empty for the root. */
