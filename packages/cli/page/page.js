@@ -233,8 +233,11 @@ document.addEventListener('keydown', (event) => {
   if (document.querySelector('dialog[open]') !== null) return;
   if (event.key === '/' && !isTyping && !event.ctrlKey && !event.metaKey) {
     event.preventDefault();
-    if (view.name !== 'elections' || (view.opened !== undefined && !isWide())) location.hash = '#/';
-    requestAnimationFrame(() => by('search').focus());
+    const isShown = view.name === 'elections' && (view.opened === undefined || isWide());
+    if (!isShown) location.hash = '#/';
+    // At once if possible, so that the next key goes into the field.
+    if (isShown) by('search').focus();
+    else requestAnimationFrame(() => by('search').focus());
   }
   if (event.key === 'Escape' && !isTyping && view.opened !== undefined) location.hash = view.name === 'groups' ? '#/groups' : '#/';
 });
