@@ -233,11 +233,13 @@ document.addEventListener('keydown', (event) => {
   if (document.querySelector('dialog[open]') !== null) return;
   if (event.key === '/' && !isTyping && !event.ctrlKey && !event.metaKey) {
     event.preventDefault();
-    const isShown = view.name === 'elections' && (view.opened === undefined || isWide());
-    if (!isShown) location.hash = '#/';
-    // At once if possible, so that the next key goes into the field.
-    if (isShown) by('search').focus();
-    else requestAnimationFrame(() => by('search').focus());
+    if (view.name === 'elections' && (view.opened === undefined || isWide())) {
+      // At once, so that the next key goes into the field.
+      by('search').focus();
+    } else {
+      location.hash = '#/';
+      requestAnimationFrame(() => by('search').focus());
+    }
   }
   if (event.key === 'Escape' && !isTyping && view.opened !== undefined) location.hash = view.name === 'groups' ? '#/groups' : '#/';
 });
