@@ -1,31 +1,37 @@
-/** Queue entries: one etcd transaction each. */
+/** Queue entries as etcd's transactions. */
 
 import type { Entry, Key, LeaseId, TimedCall } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 
-import type { Client } from './client/client.ts';
 import { boundLease, leaseIdOf, type Namespace } from './namespace.ts';
-import { txn, type KeyValue } from './protocol/kv.ts';
+import type { KeyValue } from './protocol/kv.ts';
+import type { Swaps } from './swaps.ts';
 import { firstOf } from './transactions.ts';
 
 export interface QueueEntry {
+  /** The key of the queue. */
+  readonly prefix: Key;
   readonly key: Key;
   readonly value: Uint8Array;
   readonly lease: LeaseId;
 }
 
 /** Creates the entry, or returns the existing one if it is bound to the same lease. */
-export async function enqueue(client: Client, namespace: Namespace, wanted: QueueEntry, options: TimedCall): Promise<Entry> {
+export async function enqueue(swaps: Swaps, namespace: Namespace, wanted: QueueEntry, options: TimedCall): Promise<Entry> {
   const key = namespace.key(wanted.key);
   const lease = boundLease(wanted.lease);
-  const answer = await client.call(
-    txn,
-    { compare: [{ key, created: 0n }], success: [{ put: key, value: wanted.value, lease }], failure: [{ range: { key } }] },
+  // A copy, because the caller may use its bytes again.
+  const value = new Uint8Array(wanted.value);
+  const answer = await swaps.swap(
+    {
+      compare: [{ key, created: 0n }],
+      success: [{ put: key, value, lease }],
+      failure: [{ range: { key } }],
+      queue: wanted.prefix,
+    },
     options,
   );
   if (!answer.succeeded) return existing(namespace, wanted, firstOf(answer, 0));
-  // A copy, because the caller may use its bytes again.
-  const value = new Uint8Array(wanted.value);
   return namespace.entry({ key, value, createRevision: answer.revision, modRevision: answer.revision, lease });
 }
 

@@ -14,6 +14,7 @@ import { status } from './protocol/admin.ts';
 import type { RangeRequest, RangeAnswer } from './protocol/kv.ts';
 import { enqueue } from './queue.ts';
 import { Reads } from './reads.ts';
+import { Swaps } from './swaps.ts';
 import { compareAndSwap } from './transactions.ts';
 import { watch } from './watch.ts';
 import { WatchHub } from './watch-hub.ts';
@@ -27,6 +28,7 @@ export class EtcdStore implements api.Store {
   readonly #client: Client;
   readonly #namespace: Namespace;
   readonly #reads: Reads;
+  readonly #swaps: Swaps;
   readonly #hub: WatchHub;
 
   constructor(client: Client, { namespace, access }: EtcdSettings, version: string) {
@@ -34,6 +36,7 @@ export class EtcdStore implements api.Store {
     this.#namespace = new Namespace(namespace);
     this.namespace = namespace;
     this.#reads = new Reads(client);
+    this.#swaps = new Swaps(client);
     this.#hub = new WatchHub(client);
     this.capabilities = capabilitiesOf(version);
     this.revocation = revocationOf(import.meta.url, access, (lease) => lease, true);
@@ -59,14 +62,14 @@ export class EtcdStore implements api.Store {
     checkChanges(changes);
     checkSwapSize(this, changes);
     const keys = (): readonly string[] => changes.map(({ key }) => this.#namespace.key(key));
-    const swap = compareAndSwap(this.#client, this.#namespace, changes, checkCall(options));
+    const swap = compareAndSwap(this.#swaps, this.#namespace, changes, checkCall(options));
     return namingGrant(swap, () => missingRight('readwrite', keys(), this.#namespace));
   }
 
   async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
     const key = checkPath('key', `${prefix}/${name}`);
     checkValueSize(this, value);
-    const entry = enqueue(this.#client, this.#namespace, { key, value, lease }, checkCall(options));
+    const entry = enqueue(this.#swaps, this.#namespace, { prefix, key, value, lease }, checkCall(options));
     return namingGrant(entry, () => missingRight('readwrite', [this.#namespace.key(key)], this.#namespace));
   }
 

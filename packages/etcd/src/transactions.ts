@@ -1,20 +1,19 @@
-/** Swaps: one etcd transaction each. */
+/** Swaps as etcd's transactions. */
 
 import type { Change, LeaseId, SwapResult, TimedCall } from '@incumbent/core';
 
-import type { Client } from './client/client.ts';
 import { partMissing } from './errors.ts';
 import { boundLease, modRevisionOf, revisionOf, type Namespace } from './namespace.ts';
-import { txn, type Compare, type KeyValue, type Operation, type TxnAnswer } from './protocol/kv.ts';
+import type { Compare, KeyValue, TxnAnswer, WriteOperation } from './protocol/kv.ts';
+import type { Swaps } from './swaps.ts';
 
 export async function compareAndSwap(
-  client: Client,
+  swaps: Swaps,
   namespace: Namespace,
   changes: readonly Change[],
   options: TimedCall,
 ): Promise<SwapResult> {
-  const answer = await client.call(
-    txn,
+  const answer = await swaps.swap(
     {
       compare: changes.map((change) => compareOf(namespace, change)),
       success: changes.flatMap((change) => operationOf(namespace, change)),
@@ -33,11 +32,12 @@ function compareOf(namespace: Namespace, { key, expect }: Change): Compare {
   return expect === null ? { key: name, created: 0n } : { key: name, modified: modRevisionOf(expect) };
 }
 
-function operationOf(namespace: Namespace, change: Change): readonly Operation[] {
+function operationOf(namespace: Namespace, change: Change): readonly WriteOperation[] {
   const key = namespace.key(change.key);
   if ('delete' in change) return [{ delete: key }];
   if (!('put' in change)) return [];
-  return [{ put: key, value: change.put, lease: bindingOf(change.lease, change.expect === null) }];
+  // A copy, because the caller may use its bytes again before they are sent.
+  return [{ put: key, value: new Uint8Array(change.put), lease: bindingOf(change.lease, change.expect === null) }];
 }
 
 function bindingOf(lease: LeaseId | 'keep' | null | undefined, creates: boolean): bigint | 'keep' {

@@ -1,4 +1,4 @@
-/** Reads of one microtask, against a fake server. */
+/** Reads of one turn of the event loop, against a fake server. */
 
 import type { Entry, Store } from '@incumbent/core';
 import { openEtcd } from '@incumbent/etcd';

@@ -53,6 +53,20 @@ export const swapRaceCases: readonly StoreCase[] = [
     }
   }),
 
+  define('of two swaps at once, each on condition of a key that the other writes, exactly one is made', async (client, harness) => {
+    const clients = [client, client, await connect(harness)];
+    for (const round of times(12)) {
+      const [a, b] = [`a${round}`, `b${round}`];
+      const [atA, atB] = [await client.create(a, 'none'), await client.create(b, 'none')];
+      const results = await Promise.all([
+        cycle(clients, round).swap({ key: a, expect: atA }, { key: b, expect: atB, put: bytes('one') }),
+        cycle(clients, round + 1).swap({ key: b, expect: atB }, { key: a, expect: atA, put: bytes('two') }),
+      ]);
+      assert.notEqual(results[0].swapped, results[1].swapped, results[0].swapped ? 'both were made' : 'none was made');
+      assert.deepEqual([await client.get(a), await client.get(b)].map(text), results[0].swapped ? ['none', 'one'] : ['two', 'none']);
+    }
+  }),
+
   define('swaps that overlap in two keys are atomic: no reader of both sees one without the other', async (client, harness) => {
     const clients = await connectMany(harness, 2);
     await client.swap({ key: 'p/a', expect: null, put: bytes('0') }, { key: 'p/b', expect: null, put: bytes('0') });

@@ -46,6 +46,23 @@ export const swapMutants: readonly Mutant[] = [
       }),
   },
   {
+    name: 'the keys that a swap only compares are compared before the swap',
+    caughtBy: ['compareAndSwap', 'of two swaps at once, each on condition of a key that the other writes, exactly one is made'],
+    wrap: (store) =>
+      but(store, {
+        compareAndSwap: async (changes, options) => {
+          const isWrite = (change: Change): boolean => 'put' in change || 'delete' in change;
+          const [writes, compares] = [changes.filter(isWrite), changes.filter((change) => !isWrite(change))];
+          if (writes.length === 0 || compares.length === 0) return store.compareAndSwap(changes, options);
+          const compared = await store.compareAndSwap(compares, options);
+          if (!compared.swapped) return compared;
+          const written = await store.compareAndSwap(writes, options);
+          if (!written.swapped) return written;
+          return { swapped: true, revisions: changes.map((change) => written.revisions[writes.indexOf(change)]) };
+        },
+      }),
+  },
+  {
     name: 'a refused swap does not say what failed',
     caughtBy: ['compareAndSwap', ALL_OR_NOTHING],
     wrap: (store) => but(store, { compareAndSwap: async (...call) => withFailed(await store.compareAndSwap(...call), () => []) }),

@@ -40,10 +40,11 @@ export interface RangeAnswer {
 /** `created: 0n` is true if the key does not exist. */
 export type Compare = { readonly key: string; readonly created: bigint } | { readonly key: string; readonly modified: bigint };
 
-export type Operation =
+export type WriteOperation =
   | { readonly put: string; readonly value: Uint8Array; readonly lease: bigint | 'keep' }
-  | { readonly delete: string }
-  | { readonly range: RangeRequest };
+  | { readonly delete: string };
+
+type Operation = WriteOperation | { readonly range: RangeRequest };
 
 export interface TxnRequest {
   /** If all are true, `success` is executed, otherwise `failure`. */

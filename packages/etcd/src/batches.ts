@@ -1,0 +1,81 @@
+/** Requests that are made at the same time, in one transaction. */
+
+import type { TimedCall } from '@incumbent/core';
+import { outcomeOf, systemClock } from '@incumbent/core/adapter';
+
+/** How several requests become one transaction. */
+export interface BatchesOptions<Request, Answer> {
+  /** Whether the transaction of these requests may also have this one. */
+  mayAdd(requests: readonly Request[], request: Request): boolean;
+  /** Sends a request by itself. */
+  sendOne(request: Request, options: TimedCall): Promise<Answer>;
+  /**
+   * Sends two or more requests as one transaction. Resolves with their answers in the same order,
+   * or with undefined if the transaction has had no effect and has to be divided.
+   */
+  sendAll(requests: readonly Request[], options: TimedCall): Promise<readonly Answer[] | undefined>;
+}
+
+/** Requests with the same time limit and the same signal. Their transaction can end with them. */
+interface Batch<Request, Answer> {
+  readonly options: TimedCall;
+  readonly requests: Request[];
+  /** As `sendAll` resolves. Undefined if there is only one request. */
+  readonly answers: Promise<readonly Answer[] | undefined>;
+}
+
+/**
+ * Collects the requests of one turn of the event loop, and sends those with the same time limit and
+ * signal as one transaction. Sends each by itself if etcd refuses the transaction, perhaps because of one of
+ * them.
+ */
+export class Batches<Request, Answer> {
+  readonly #options: BatchesOptions<Request, Answer>;
+  readonly #open = new Set<Batch<Request, Answer>>();
+
+  constructor(options: BatchesOptions<Request, Answer>) {
+    this.#options = options;
+  }
+
+  /** Rejects with a `StoreError`, or with the signal's reason. */
+  async send(request: Request, options: TimedCall): Promise<Answer> {
+    const endsAtMs = systemClock.monotonic() + options.timeoutMs;
+    const batch = this.#batchFor(request, options);
+    const index = batch.requests.push(request) - 1;
+    const answer = (await batch.answers)?.[index];
+    if (answer !== undefined) return answer;
+    const timeoutMs = Math.max(endsAtMs - systemClock.monotonic(), 1);
+    return this.#options.sendOne(request, { ...options, timeoutMs });
+  }
+
+  #batchFor(request: Request, options: TimedCall): Batch<Request, Answer> {
+    for (const batch of this.#open) {
+      const { timeoutMs, signal } = batch.options;
+      const isAlike = timeoutMs === options.timeoutMs && signal === options.signal;
+      if (isAlike && this.#options.mayAdd(batch.requests, request)) return batch;
+    }
+    const answers = endOfTurn().then(() => this.#close(batch));
+    const batch: Batch<Request, Answer> = { options, requests: [], answers };
+    this.#open.add(batch);
+    return batch;
+  }
+
+  async #close(batch: Batch<Request, Answer>): Promise<readonly Answer[] | undefined> {
+    this.#open.delete(batch);
+    const { requests, options } = batch;
+    if (requests.length === 1) return undefined;
+    try {
+      return await this.#options.sendAll(requests, options);
+    } catch (error) {
+      if (outcomeOf(error) === 'refused') return undefined;
+      throw error;
+    }
+  }
+}
+
+/** Resolves when no more promise callbacks are due, before the next event of the event loop. */
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    queueMicrotask(() => process.nextTick(resolve));
+  });
+}
