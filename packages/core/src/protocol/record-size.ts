@@ -20,9 +20,10 @@ const LONGEST_PREVIOUS = { term: MAX_TERM, memberId: LONGEST_NAME, reason: LONGE
 
 /**
  * Throws `INVALID_OPTION` if the longest record of a candidate with this payload and this key
- * exceeds the store's `maxValueBytes`.
+ * exceeds the store's `maxValueBytes`. Every store has room for a record without a payload.
  */
 export function checkRecordSize(store: Store, self: MemberIdentity, key: Key, payload: Payload): void {
+  if (payload === undefined) return;
   const { maxValueBytes } = store.capabilities;
   const bytes = longestRecord(self, key, payload);
   if (bytes > maxValueBytes) throw tooLarge(store.name, maxValueBytes, bytes, bytes - longestRecord(self, key, undefined));
