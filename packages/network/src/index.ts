@@ -32,7 +32,6 @@ export {
 } from './calls/timing.ts';
 export { dial } from './connect/dial.ts';
 export { endpointName, isLoopback, parseEndpoint, parseEndpoints, type Endpoint } from './connect/endpoint.ts';
-export { HttpAgent, type HttpAgentOptions, withoutPacket } from './connect/http-agent.ts';
 export { openFirst, type OpenFirstOptions } from './connect/open-first.ts';
 export { connectSocket, type Connect, freeChunk, FREED_CHUNK_BYTES, type SocketOptions } from './connect/socket.ts';
 export { certificatesOf, checkTls, readsFiles, type Pem, type PemFile, type TlsOptions } from './connect/tls.ts';

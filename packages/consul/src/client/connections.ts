@@ -1,11 +1,12 @@
 /** The HTTP connections to an agent. */
 
-import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
 import type { Clock } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
-import { type Attempt, dial, type Endpoint, endpointName, HttpAgent, withoutPacket } from '@incumbent/network';
+import { type Attempt, dial, type Endpoint, endpointName } from '@incumbent/network';
+import { http, HttpAgent, withoutPacket } from '@incumbent/network/http';
 
 import { BodyReaders, listReader, type OnItem, TextReader } from './body.ts';
 import { ExchangeError } from './failure.ts';
@@ -65,7 +66,7 @@ export class Connections {
    */
   async send({ method, path, headers, body = '', onHead }: HttpRequest, attempt: Attempt): Promise<HttpResponse> {
     attempt.signal.throwIfAborted();
-    const request = httpRequest({ agent: this.#agent, method, path, headers: { host: this.#host, ...headers } });
+    const request = http.request({ agent: this.#agent, method, path, headers: { host: this.#host, ...headers } });
     const cancel = onAbort(attempt.signal, () => request.destroy());
     request.once('socket', () => {
       attempt.sent = true;

@@ -1,20 +1,12 @@
 /** The HTTP connections to an API server, and the credentials that its requests carry. */
 
-import { request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 
 import type { Clock } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
-import {
-  type Attempt,
-  connectSocket,
-  dial,
-  type Endpoint,
-  endpointName,
-  HttpAgent,
-  type TlsOptions,
-  withoutPacket,
-} from '@incumbent/network';
+import { type Attempt, connectSocket, dial, type Endpoint, endpointName, type TlsOptions } from '@incumbent/network';
+import { http, HttpAgent, withoutPacket } from '@incumbent/network/http';
 
 import type { Access, Credentials } from './access.ts';
 import { ExchangeError } from './failure.ts';
@@ -70,7 +62,7 @@ export class Connections {
     const { basePath, endpoint } = this.#options.access;
     const format = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const type = body === '' ? {} : { 'content-type': format, 'content-length': String(Buffer.byteLength(body)) };
-    const request = httpRequest({
+    const request = http.request({
       agent: this.#agent,
       method,
       path: basePath + path,

@@ -4,13 +4,19 @@
  * connection: before that, nothing was sent.
  */
 
-import { Agent, type ClientRequestArgs } from 'node:http';
+import type * as NodeHttp from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 import type { Clock } from '@incumbent/core';
 
 import type { OverErrorClass } from '../calls/exchange-error.ts';
+
+/**
+ * Node's HTTP client. An `import` of `node:http` reads all its exports, and one of them makes Node
+ * load its `fetch`: 5 MB of memory and 20 ms, on Node 24.
+ */
+export const http: typeof NodeHttp = process.getBuiltinModule('node:http');
 
 /** How an {@link HttpAgent} opens and ends its connections. */
 export interface HttpAgentOptions {
@@ -32,7 +38,7 @@ const IDLE_MS = 30_000;
 type OnConnected = (error: Error | null, socket: Duplex) => void;
 
 /** An HTTP agent of Node whose connections the adapter opens. They do not keep the process alive. */
-export class HttpAgent extends Agent {
+export class HttpAgent extends http.Agent {
   readonly #options: HttpAgentOptions;
   readonly #open = new Set<Socket>();
   /** The connections that another request may use after the present one. */
@@ -46,7 +52,7 @@ export class HttpAgent extends Agent {
   }
 
   /** Node calls it for a request without a connection. */
-  override createConnection(_: ClientRequestArgs, done: OnConnected = () => {}): undefined {
+  override createConnection(_: NodeHttp.ClientRequestArgs, done: OnConnected = () => {}): undefined {
     this.#connect().then(
       (socket) => {
         this.#open.add(socket);
