@@ -20,6 +20,7 @@ const FIELD_BYTES = 96;
 const MAX_VARINT_BYTES = 10;
 
 const EMPTY = new Uint8Array(0);
+const decoder = new TextDecoder();
 
 /** The bytes are not a message of the expected type, or the message is incomplete. */
 export class MalformedMessage extends Error {
@@ -34,7 +35,8 @@ export class MalformedMessage extends Error {
  * only in a `oneof`.
  */
 export class Writer {
-  #buffer = new Uint8Array(64);
+  /** From Node's pool, as most messages are short. */
+  #buffer = Buffer.allocUnsafe(128);
   #length = 0;
 
   int64(field: number, value: bigint): this {
@@ -44,32 +46,51 @@ export class Writer {
   }
 
   bool(field: number, value: boolean): this {
-    return this.int64(field, value ? 1n : 0n);
+    this.#tag(field, VARINT);
+    this.#number(value ? 1 : 0);
+    return this;
   }
 
   bytes(field: number, value: Uint8Array): this {
-    this.#tag(field, BYTES);
-    this.#varint(BigInt(value.length));
-    this.#reserve(value.length);
+    this.#part(field, value.length);
     this.#buffer.set(value, this.#length);
     this.#length += value.length;
     return this;
   }
 
   string(field: number, value: string): this {
-    return this.bytes(field, new TextEncoder().encode(value));
+    const length = Buffer.byteLength(value);
+    this.#part(field, length);
+    this.#buffer.write(value, this.#length);
+    this.#length += length;
+    return this;
   }
 
   message(field: number, message: Writer): this {
-    return this.bytes(field, message.finish());
+    return this.bytes(field, message.#buffer.subarray(0, message.#length));
   }
 
   finish(): Uint8Array {
-    return this.#buffer.slice(0, this.#length);
+    return new Uint8Array(this.#buffer.subarray(0, this.#length));
+  }
+
+  /** Begins a field of so many bytes, and makes room for them. */
+  #part(field: number, bytes: number): void {
+    this.#tag(field, BYTES);
+    this.#number(bytes);
+    this.#reserve(bytes);
   }
 
   #tag(field: number, wireType: number): void {
-    this.#varint(BigInt(field * 8 + wireType));
+    this.#number(field * 8 + wireType);
+  }
+
+  /** A varint of a whole number from 0 to 2^32 - 1. */
+  #number(value: number): void {
+    this.#reserve(MAX_VARINT_BYTES);
+    let rest = value;
+    for (; rest >= 0x80; rest >>>= 7) this.#put((rest & 0x7f) | 0x80);
+    this.#put(rest);
   }
 
   #varint(value: bigint): void {
@@ -87,7 +108,7 @@ export class Writer {
   #reserve(bytes: number): void {
     const needed = this.#length + bytes;
     if (needed <= this.#buffer.length) return;
-    const grown = new Uint8Array(Math.max(needed, this.#buffer.length * 2));
+    const grown = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2));
     grown.set(this.#buffer.subarray(0, this.#length));
     this.#buffer = grown;
   }
@@ -140,7 +161,7 @@ export class Reader {
   }
 
   string(): string {
-    return new TextDecoder().decode(this.#view());
+    return decoder.decode(this.#view());
   }
 
   message(): Reader {
