@@ -11,12 +11,12 @@ export interface BatchesOptions<Request, Answer> {
   sendOne(request: Request, options: TimedCall): Promise<Answer>;
   /**
    * Sends two or more requests as one transaction. Resolves with their answers in the same order,
-   * or with undefined if the transaction has had no effect and has to be divided.
+   * or with undefined if the transaction has had no effect: then each request is sent by itself.
    */
   sendAll(requests: readonly Request[], options: TimedCall): Promise<readonly Answer[] | undefined>;
 }
 
-/** Requests with the same time limit and the same signal. Their transaction can end with them. */
+/** Requests with the same time limit and the same signal, which then also end the transaction. */
 interface Batch<Request, Answer> {
   readonly options: TimedCall;
   readonly requests: Request[];
@@ -26,8 +26,8 @@ interface Batch<Request, Answer> {
 
 /**
  * Collects the requests of one turn of the event loop, and sends those with the same time limit and
- * signal as one transaction. Sends each by itself if etcd refuses the transaction, perhaps because of one of
- * them.
+ * signal as one transaction. If etcd refuses the transaction, one of its requests may be to blame,
+ * and each is sent by itself.
  */
 export class Batches<Request, Answer> {
   readonly #options: BatchesOptions<Request, Answer>;

@@ -9,8 +9,6 @@ import type { Swaps } from './swaps.ts';
 import { firstOf } from './transactions.ts';
 
 export interface QueueEntry {
-  /** The key of the queue. */
-  readonly prefix: Key;
   readonly key: Key;
   readonly value: Uint8Array;
   readonly lease: LeaseId;
@@ -27,7 +25,6 @@ export async function enqueue(swaps: Swaps, namespace: Namespace, wanted: QueueE
       compare: [{ key, created: 0n }],
       success: [{ put: key, value, lease }],
       failure: [{ range: { key } }],
-      queue: wanted.prefix,
     },
     options,
   );

@@ -1,11 +1,12 @@
 /** Linearizable reads. Reads that are made at the same time are one request. */
 
 import type { TimedCall } from '@incumbent/core';
+import { isIncumbentError } from '@incumbent/core/adapter';
 
 import { Batches } from './batches.ts';
 import type { Client } from './client/client.ts';
 import { partMissing } from './errors.ts';
-import { range, type RangeAnswer, type RangeRequest, txn } from './protocol/kv.ts';
+import { range, type RangeAnswer, type RangeRequest, txn, type TxnAnswer } from './protocol/kv.ts';
 
 /** The answer has to fit into one message, and each value may have 1 MiB. */
 const MAX_READS = 16;
@@ -20,12 +21,8 @@ export class Reads {
       sendOne: (read, options) => client.call(range, read, options),
       async sendAll(reads, options) {
         const success = reads.map((read) => ({ range: read }));
-        const { ranges } = await client.call(txn, { compare: [], success, failure: [] }, options);
-        return reads.map((_, index) => {
-          const part = ranges[index];
-          if (part === undefined) throw partMissing();
-          return part;
-        });
+        const answer = await client.call(txn, { compare: [], success, failure: [] }, options).catch(unlessUnreadable);
+        return answer && reads.map((_, index) => partOf(answer, index));
       },
     });
   }
@@ -34,4 +31,15 @@ export class Reads {
   range(request: RangeRequest, options: TimedCall): Promise<RangeAnswer> {
     return this.#batches.send(request, options);
   }
+}
+
+/** Undefined for an answer that cannot be read: it may be too long, where each part is not. */
+function unlessUnreadable(error: unknown): undefined {
+  if (!isIncumbentError(error, 'STORE_FAILED')) throw error;
+}
+
+function partOf({ ranges }: TxnAnswer, index: number): RangeAnswer {
+  const part = ranges[index];
+  if (part === undefined) throw partMissing();
+  return part;
 }

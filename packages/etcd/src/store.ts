@@ -69,7 +69,7 @@ export class EtcdStore implements api.Store {
   async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
     const key = checkPath('key', `${prefix}/${name}`);
     checkValueSize(this, value);
-    const entry = enqueue(this.#swaps, this.#namespace, { prefix, key, value, lease }, checkCall(options));
+    const entry = enqueue(this.#swaps, this.#namespace, { key, value, lease }, checkCall(options));
     return namingGrant(entry, () => missingRight('readwrite', [this.#namespace.key(key)], this.#namespace));
   }
 

@@ -4,8 +4,9 @@ import type { Entry, Store } from '@incumbent/core';
 import { openEtcd } from '@incumbent/etcd';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
+import { frame } from '../src/protocol/frame.ts';
 import { Writer } from '../src/protocol/protobuf.ts';
-import { fails, ok, startFakeServer, type Answer, type FakeServer } from './fake-server.ts';
+import { fails, ok, raw, startFakeServer, type Answer, type FakeServer } from './fake-server.ts';
 
 const CALL = { timeoutMs: 5_000 };
 const VERSION = new Writer().string(2, '3.6.1').finish();
@@ -92,6 +93,13 @@ describe('reads', () => {
 
   it('are sent one by one if the server accepts fewer in one request', async () => {
     onTxn = fails(3, 'etcdserver: too many operations in txn request');
+    const both = await Promise.all([store.read('a', CALL), store.read('a', CALL)]);
+    expect(both.map(valueOf)).toEqual(['value of a', 'value of a']);
+    expect(asked()).toEqual([TXN, RANGE, RANGE]);
+  });
+
+  it('are sent one by one if the answer to all of them cannot be read, as one that is too long', async () => {
+    onTxn = raw([frame(new Uint8Array([255]))], { 'grpc-status': '0' });
     const both = await Promise.all([store.read('a', CALL), store.read('a', CALL)]);
     expect(both.map(valueOf)).toEqual(['value of a', 'value of a']);
     expect(asked()).toEqual([TXN, RANGE, RANGE]);

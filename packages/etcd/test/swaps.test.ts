@@ -82,9 +82,30 @@ describe('swaps', () => {
     expect(requests()).toBe(2);
   });
 
+  const check = (key: string): Change => ({ key, expect: '5' });
+  const removal = (key: string): Change => ({ key, expect: '5', delete: true });
+  const creation = (key: string): Change => ({ key, expect: null, put: VALUE });
+
+  it.each<[string, Change, Change]>([
+    ['only compare, which etcd would do on a member that may lag behind', check('a'), check('b')],
+    ['only compare, beside one that writes', check('a'), change('b')],
+    ['only delete, which a server without space still does', removal('a'), change('b')],
+    ['create keys in the same place, which would get the same order', creation('q/a'), creation('q/b')],
+    ['create keys one below the other', creation('q/a'), creation('q/r/b')],
+  ])('are separate requests if they %s', async (_, ...both) => {
+    await Promise.all(both.map((one) => store.compareAndSwap([one], CALL)));
+    expect(requests()).toBe(2);
+  });
+
   it('are separate requests if both add to the same queue, which gives each entry its own place', async () => {
     const add = (queue: string, name: string): Promise<unknown> => store.enqueue(queue, name, VALUE, '1f', CALL);
     await Promise.all([add('q', 'a'), add('q', 'b'), add('r', 'a')]);
+    expect(requests()).toBe(2);
+  });
+
+  it('are separate requests if their values are long', async () => {
+    const put = new Uint8Array(2 ** 19);
+    await Promise.all(['a', 'b'].map((key) => store.compareAndSwap([{ key, expect: '5', put }], CALL)));
     expect(requests()).toBe(2);
   });
 

@@ -9,7 +9,7 @@
  *   its options through `checkCall`.
  * - A call that fails rejects with a {@link StoreError} whose `outcome` is correct: `refused` and
  *   `notSent` only if the store did not apply the call and never will, `unknown` otherwise. The
- *   adapter does not retry, resend or queue a call.
+ *   adapter does not send a call again, unless the store has certainly not applied it.
  * - `compareAndSwap`, `enqueue`, `list`, and `read` unless `fresh` is false, are linearizable if
  *   `capabilities.linearizable` is true.
  * - Keys are relative to the store's namespace. No other application uses that namespace.
