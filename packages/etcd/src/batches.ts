@@ -3,10 +3,18 @@
 import type { TimedCall } from '@incumbent/core';
 import { outcomeOf, systemClock } from '@incumbent/core/adapter';
 
+/** The requests of one transaction. */
+export interface Contents<Request> {
+  /** Adds the request and returns true, unless the transaction may not have it as well. */
+  add(request: Request): boolean;
+}
+
 /** How several requests become one transaction. */
 export interface BatchesOptions<Request, Answer> {
-  /** Whether the transaction of these requests may also have this one. */
-  mayAdd(requests: readonly Request[], request: Request): boolean;
+  /** Whether the request may share a transaction with others. */
+  mayShare(request: Request): boolean;
+  /** The contents of a new transaction, which takes any first request. */
+  newContents(): Contents<Request>;
   /** Sends a request by itself. */
   sendOne(request: Request, options: TimedCall): Promise<Answer>;
   /**
@@ -19,6 +27,7 @@ export interface BatchesOptions<Request, Answer> {
 /** Requests with the same time limit and the same signal, which then also end the transaction. */
 interface Batch<Request, Answer> {
   readonly options: TimedCall;
+  readonly contents: Contents<Request>;
   readonly requests: Request[];
   /** As `sendAll` resolves. Undefined if there is only one request. */
   readonly answers: Promise<readonly Answer[] | undefined>;
@@ -39,23 +48,26 @@ export class Batches<Request, Answer> {
 
   /** Rejects with a `StoreError`, or with the signal's reason. */
   async send(request: Request, options: TimedCall): Promise<Answer> {
+    const { mayShare, sendOne } = this.#options;
+    if (!mayShare(request)) return sendOne(request, options);
     const endsAtMs = systemClock.monotonic() + options.timeoutMs;
     const batch = this.#batchFor(request, options);
     const index = batch.requests.push(request) - 1;
     const answer = (await batch.answers)?.[index];
     if (answer !== undefined) return answer;
     const timeoutMs = Math.max(endsAtMs - systemClock.monotonic(), 1);
-    return this.#options.sendOne(request, { ...options, timeoutMs });
+    return sendOne(request, { ...options, timeoutMs });
   }
 
   #batchFor(request: Request, options: TimedCall): Batch<Request, Answer> {
     for (const batch of this.#open) {
       const { timeoutMs, signal } = batch.options;
-      const isAlike = timeoutMs === options.timeoutMs && signal === options.signal;
-      if (isAlike && this.#options.mayAdd(batch.requests, request)) return batch;
+      if (timeoutMs === options.timeoutMs && signal === options.signal && batch.contents.add(request)) return batch;
     }
+    const contents = this.#options.newContents();
+    contents.add(request);
     const answers = endOfTurn().then(() => this.#close(batch));
-    const batch: Batch<Request, Answer> = { options, requests: [], answers };
+    const batch: Batch<Request, Answer> = { options, contents, requests: [], answers };
     this.#open.add(batch);
     return batch;
   }

@@ -3,7 +3,7 @@
 import type { TimedCall } from '@incumbent/core';
 import { isIncumbentError } from '@incumbent/core/adapter';
 
-import { Batches } from './batches.ts';
+import { Batches, type Contents } from './batches.ts';
 import type { Client } from './client/client.ts';
 import { partMissing } from './errors.ts';
 import { range, type RangeAnswer, type RangeRequest, txn, type TxnAnswer } from './protocol/kv.ts';
@@ -17,7 +17,8 @@ export class Reads {
 
   constructor(client: Client) {
     this.#batches = new Batches({
-      mayAdd: (reads) => reads.length < MAX_READS,
+      mayShare: () => true,
+      newContents: () => new ReadContents(),
       sendOne: (read, options) => client.call(range, read, options),
       async sendAll(reads, options) {
         const success = reads.map((read) => ({ range: read }));
@@ -30,6 +31,16 @@ export class Reads {
   /** Rejects with a `StoreError`, or with the signal's reason. */
   range(request: RangeRequest, options: TimedCall): Promise<RangeAnswer> {
     return this.#batches.send(request, options);
+  }
+}
+
+class ReadContents implements Contents<RangeRequest> {
+  #reads = 0;
+
+  add(): boolean {
+    if (this.#reads === MAX_READS) return false;
+    this.#reads += 1;
+    return true;
   }
 }
 

@@ -2,7 +2,7 @@
 
 import type { TimedCall } from '@incumbent/core';
 
-import { Batches } from './batches.ts';
+import { Batches, type Contents } from './batches.ts';
 import type { Client } from './client/client.ts';
 import { type TxnAnswer, txn, type TxnRequest, type WriteOperation } from './protocol/kv.ts';
 
@@ -19,14 +19,15 @@ export interface Swap extends TxnRequest {
 
 /**
  * A transaction of several swaps makes all swaps or none. It stands for these swaps one after the
- * other, in any order, because of what they may not have in common: see {@link areIndependent}.
+ * other, in any order, because of what they may not have in common: see {@link SwapContents}.
  */
 export class Swaps {
   readonly #batches: Batches<Swap, TxnAnswer>;
 
   constructor(client: Client) {
     this.#batches = new Batches({
-      mayAdd: (swaps, swap) => mayShareRequest([...swaps, swap]) && swaps.every((other) => areIndependent(other, swap)),
+      mayShare,
+      newContents: () => new SwapContents(),
       sendOne: (swap, options) => client.call(txn, swap, options),
       async sendAll(swaps, options) {
         const compare = swaps.flatMap((swap) => swap.compare);
@@ -44,30 +45,41 @@ export class Swaps {
 }
 
 /**
- * Whether these swaps fit into one request, and each of them puts a value. etcd answers a
+ * Whether the swap puts a value, and is not too large to share a transaction. etcd answers a
  * transaction that neither writes nor reads from the state of one member, which may be old. And a
  * server without space still deletes keys, unless the same transaction puts a value.
  */
-function mayShareRequest(swaps: readonly Swap[]): boolean {
-  const compares = swaps.reduce((sum, { compare }) => sum + compare.length, 0);
-  const bytes = swaps.flatMap(valuesOf).reduce((sum, value) => sum + value.length, 0);
-  return compares <= MAX_COMPARES && bytes <= MAX_VALUES_BYTES && swaps.every((swap) => valuesOf(swap).length > 0);
-}
-
-function valuesOf({ success }: Swap): readonly Uint8Array[] {
-  return success.flatMap((write) => ('put' in write ? [write.value] : []));
+function mayShare(swap: Swap): boolean {
+  const puts = swap.success.some((write) => 'put' in write);
+  return puts && swap.compare.length <= MAX_COMPARES && valueBytes(swap) <= MAX_VALUES_BYTES;
 }
 
 /**
- * Whether no key belongs to both swaps, and both create no keys in the same place. etcd compares
- * everything before it writes anything, and a swap compares each key that it writes. All keys that
- * a transaction creates have the same create revision, which is the order of a list.
+ * No key belongs to two swaps, because etcd compares everything before it writes anything. (A swap
+ * compares each key that it writes.) No two swaps create keys in the same place, because all keys
+ * that a transaction creates have the same create revision, which is the order of a list.
  */
-function areIndependent(one: Swap, other: Swap): boolean {
-  const hasKey = (key: string): boolean => other.compare.some((compare) => compare.key === key);
-  if (one.compare.some(({ key }) => hasKey(key))) return false;
-  const places = placesOf(other);
-  return !placesOf(one).some((place) => places.some((its) => place.startsWith(its) || its.startsWith(place)));
+class SwapContents implements Contents<Swap> {
+  #bytes = 0;
+  readonly #keys = new Set<string>();
+  readonly #places: string[] = [];
+
+  add(swap: Swap): boolean {
+    const { compare } = swap;
+    const bytes = this.#bytes + valueBytes(swap);
+    if (this.#keys.size + compare.length > MAX_COMPARES || bytes > MAX_VALUES_BYTES) return false;
+    if (compare.some(({ key }) => this.#keys.has(key))) return false;
+    const places = placesOf(swap);
+    if (places.some((place) => this.#places.some((its) => place.startsWith(its) || its.startsWith(place)))) return false;
+    this.#bytes = bytes;
+    this.#places.push(...places);
+    for (const { key } of compare) this.#keys.add(key);
+    return true;
+  }
+}
+
+function valueBytes({ success }: Swap): number {
+  return success.reduce((sum, write) => ('put' in write ? sum + write.value.length : sum), 0);
 }
 
 /** Where a swap creates keys: the part of each key up to its last slash. */
