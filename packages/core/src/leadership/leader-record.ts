@@ -197,25 +197,25 @@ function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
-/** What a leader does when its keys change. */
-export interface OwnKeysListener {
-  readonly end: (reason: 'recordDeleted' | 'recordReplaced' | 'entryDeleted') => void;
+/** What a change of its keys tells a leader. */
+export type OwnKeysNews =
+  /** The leadership has ended. */
+  | { readonly type: 'over'; readonly reason: 'recordDeleted' | 'recordReplaced' | 'entryDeleted' }
   /** An operator wants the leader to step down. */
-  readonly stepDown: () => void;
+  | { readonly type: 'stepDown' }
   /** An operator wants a handover to the candidate with this member id. */
-  readonly handOver: (to: string) => void;
-}
+  | { readonly type: 'handOver'; readonly to: string };
 
 /** The keys of one leader. */
 export class OwnKeys {
   readonly #own: KeyWatch;
-  readonly #listener: OwnKeysListener;
+  readonly #onNews: (news: OwnKeysNews) => void;
   #entryRevision: Revision | undefined;
 
   /** `own`: the watch on the entry, which this object takes over. */
-  constructor(own: KeyWatch, listener: OwnKeysListener) {
+  constructor(own: KeyWatch, onNews: (news: OwnKeysNews) => void) {
     this.#own = own;
-    this.#listener = listener;
+    this.#onNews = onNews;
   }
 
   /** Accepts a request that the entry contains, and those that follow. */
@@ -232,9 +232,9 @@ export class OwnKeys {
   /** Begins to watch the record that the leader has written. */
   watchRecord(key: Key, written: Pick<LeaderRecordWriter, 'isMine' | 'noteSeen' | 'revision'>): void {
     const see = (record: Entry | undefined): void => {
-      if (record === undefined) this.#listener.end('recordDeleted');
+      if (record === undefined) this.#onNews({ type: 'over', reason: 'recordDeleted' });
       else if (written.isMine(record)) written.noteSeen(record);
-      else this.#listener.end('recordReplaced');
+      else this.#onNews({ type: 'over', reason: 'recordReplaced' });
     };
     this.#own.alsoWatch(key, see, written.revision);
   }
@@ -245,7 +245,7 @@ export class OwnKeys {
   }
 
   #seeEntry(entry: Entry | undefined): void {
-    if (entry === undefined) this.#listener.end('entryDeleted');
+    if (entry === undefined) this.#onNews({ type: 'over', reason: 'entryDeleted' });
     else this.#acceptRequest(entry);
   }
 
@@ -253,8 +253,8 @@ export class OwnKeys {
   #acceptRequest(entry: Entry): void {
     this.#entryRevision = entry.revision;
     const { stepDown, handTo }: Partial<CandidateRecord> = tryRead(readCandidate, entry) ?? {};
-    if (stepDown === true) this.#listener.stepDown();
-    if (handTo !== undefined) this.#listener.handOver(handTo);
+    if (stepDown === true) this.#onNews({ type: 'stepDown' });
+    if (handTo !== undefined) this.#onNews({ type: 'handOver', to: handTo });
   }
 }
 

@@ -14,7 +14,7 @@ import type { Change, Key, SwapResult } from '../store/contract.ts';
 import { Drain } from './drain.ts';
 import { endError, explainEnd } from './explain-end.ts';
 import { type ElectionSpec, handoverError, SuccessorFinder } from './find-successor.ts';
-import { LeaderCalls, type LeaderRecordContext, LeaderRecordWriter, OwnKeys } from './leader-record.ts';
+import { LeaderCalls, type LeaderRecordContext, LeaderRecordWriter, OwnKeys, type OwnKeysNews } from './leader-record.ts';
 import { isLoss, isSurelyKept, transition } from './release-machine.ts';
 import type { ChosenSuccessor, LeadershipEnd, LeadershipEndReason, ReleaseState } from './release-machine.ts';
 import { type LeadershipInit, release } from './release.ts';
@@ -76,11 +76,7 @@ export class Leadership<V = unknown> {
     const { session, won, own, onReleased } = init;
     this.#session = session;
     this.#entryKey = won.entry.key;
-    this.#own = new OwnKeys(own, {
-      end: (reason) => this.#finish(reason),
-      stepDown: () => this.#stepDown(),
-      handOver: (to) => this.#handOverOnRequest(to),
-    });
+    this.#own = new OwnKeys(own, (news) => this.#onNews(news));
     this.#onReleased = onReleased;
     this.term = won.term;
     this.memberId = context.self.memberId;
@@ -313,9 +309,18 @@ export class Leadership<V = unknown> {
     return this.#successors.preferred();
   }
 
-  #stepDown(): void {
-    this.#drain.expectUntrackedWork();
-    this.#finish('steppedDown');
+  #onNews(news: OwnKeysNews): void {
+    switch (news.type) {
+      case 'over':
+        return this.#finish(news.reason);
+      case 'stepDown':
+        this.#drain.expectUntrackedWork();
+        return this.#finish('steppedDown');
+      case 'handOver':
+        return this.#handOverOnRequest(news.to);
+      default:
+        return news satisfies never;
+    }
   }
 
   #handOverOnRequest(to: string): void {

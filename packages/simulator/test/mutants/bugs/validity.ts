@@ -40,14 +40,14 @@ export const validity: readonly Mutant[] = [
     'noRecordWatch',
     'a leader does not see that its record was deleted',
     'core/src/leadership/leader-record.ts',
-    "if (record === undefined) this.#listener.end('recordDeleted');",
+    "if (record === undefined) this.#onNews({ type: 'over', reason: 'recordDeleted' });",
     'if (record === undefined) return;',
   ),
   mutant(
     'noEntryWatch',
     'a leader does not see that its entry was deleted',
     'core/src/leadership/leader-record.ts',
-    "if (entry === undefined) this.#listener.end('entryDeleted');",
+    "if (entry === undefined) this.#onNews({ type: 'over', reason: 'entryDeleted' });",
     'if (entry === undefined) return;',
   ),
   mutant(
