@@ -7,11 +7,14 @@ interface Watch {
   readonly query: { readonly key: Key } | { readonly prefix: Key };
 }
 
+/** The watches of each path. Arrays, because most paths have one watch, and there may be thousands. */
+type WatchesByPath<W> = Map<Key, readonly W[]>;
+
 /** The open watches of a store. */
 export class WatchRegistry<W extends Watch> {
   readonly #all = new Set<W>();
-  readonly #byKey = new Map<Key, Set<W>>();
-  readonly #byPrefix = new Map<Key, Set<W>>();
+  readonly #byKey: WatchesByPath<W> = new Map();
+  readonly #byPrefix: WatchesByPath<W> = new Map();
 
   get size(): number {
     return this.#all.size;
@@ -25,16 +28,15 @@ export class WatchRegistry<W extends Watch> {
   add(watch: W): void {
     this.#all.add(watch);
     const [index, path] = this.#indexOf(watch);
-    const watches = index.get(path) ?? new Set();
-    index.set(path, watches.add(watch));
+    index.set(path, [...(index.get(path) ?? []), watch]);
   }
 
   delete(watch: W): void {
     this.#all.delete(watch);
     const [index, path] = this.#indexOf(watch);
-    const watches = index.get(path);
-    watches?.delete(watch);
-    if (watches?.size === 0) index.delete(path);
+    const others = (index.get(path) ?? []).filter((other) => other !== watch);
+    if (others.length === 0) index.delete(path);
+    else index.set(path, others);
   }
 
   /** The watches of the key itself, and those of every prefix above it. */
@@ -45,7 +47,7 @@ export class WatchRegistry<W extends Watch> {
     return watches;
   }
 
-  #indexOf({ query }: W): readonly [Map<Key, Set<W>>, Key] {
+  #indexOf({ query }: W): readonly [WatchesByPath<W>, Key] {
     return 'key' in query ? [this.#byKey, query.key] : [this.#byPrefix, query.prefix];
   }
 }
