@@ -19,42 +19,57 @@ export interface WatchState<T> {
    * and applies none, if one of them does not say what the key has become.
    */
   apply(changes: readonly Change[]): boolean;
-  /** Removes the keys of a lease that has ended. */
-  removeLease(lease: LeaseId): void;
+  /** Removes the keys of a lease that has ended. Returns whether there were any. */
+  removeLease(lease: LeaseId): boolean;
+  /** Called after each change. */
   entries(): Iterable<StoredEntry>;
-  /** What the iterator of the watch yields. */
-  snapshot(): T;
+  /** What the iterator of the watch yields. Called at most once after each change. */
+  take(): T;
 }
 
+/**
+ * Keeps no entry that was taken: a process may watch thousands of keys that do not change, and
+ * their values would take more memory than their watches.
+ */
 export class KeyWatchState implements WatchState<Entry | undefined> {
   readonly query: { readonly key: Key };
   #stored: StoredEntry | undefined;
+  #lease: LeaseId | undefined;
 
   constructor(key: Key) {
     this.query = { key };
   }
 
-  reset(entries: readonly StoredEntry[]): void {
-    [this.#stored] = entries;
+  reset([stored]: readonly StoredEntry[]): void {
+    this.#set(stored);
   }
 
   apply(changes: readonly Change[]): boolean {
     const last = changes.at(-1);
     if (last?.kind === 'changed') return false;
-    this.#stored = last?.kind === 'put' ? last.stored : undefined;
+    this.#set(last?.kind === 'put' ? last.stored : undefined);
     return true;
   }
 
-  removeLease(lease: LeaseId): void {
-    if (this.#stored?.entry.lease === lease) this.#stored = undefined;
+  removeLease(lease: LeaseId): boolean {
+    if (lease !== this.#lease) return false;
+    this.#set(undefined);
+    return true;
   }
 
   entries(): Iterable<StoredEntry> {
     return this.#stored === undefined ? [] : [this.#stored];
   }
 
-  snapshot(): Entry | undefined {
-    return this.#stored?.entry;
+  take(): Entry | undefined {
+    const entry = this.#stored?.entry;
+    this.#stored = undefined;
+    return entry;
+  }
+
+  #set(stored: StoredEntry | undefined): void {
+    this.#stored = stored;
+    this.#lease = stored?.entry.lease;
   }
 }
 
@@ -80,15 +95,17 @@ export class ListWatchState implements WatchState<readonly Entry[]> {
     return true;
   }
 
-  removeLease(lease: LeaseId): void {
+  removeLease(lease: LeaseId): boolean {
+    const before = this.#stored.size;
     for (const [key, { entry }] of this.#stored) if (entry.lease === lease) this.#stored.delete(key);
+    return this.#stored.size < before;
   }
 
   entries(): Iterable<StoredEntry> {
     return this.#stored.values();
   }
 
-  snapshot(): readonly Entry[] {
+  take(): readonly Entry[] {
     return Array.from(this.#stored.values(), ({ entry }) => entry).toSorted((a, b) => Number(a.order - b.order));
   }
 }

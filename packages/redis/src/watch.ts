@@ -40,11 +40,11 @@ export interface RegisteredWatch {
 }
 
 export function watchState<T>(source: WatchSource, state: () => WatchState<T>, options: WatchOptions): AsyncIterable<T> {
-  return watchStates((controller) => new Watch(source, state(), controller).start(), snapshotOf<T>, options);
+  return watchStates((controller) => new Watch(source, state(), controller).start(), takeFrom<T>, options);
 }
 
-function snapshotOf<T>(state: WatchState<T>): T {
-  return state.snapshot();
+function takeFrom<T>(state: WatchState<T>): T {
+  return state.take();
 }
 
 class Watch<T> implements RegisteredWatch, ReadableWatch<readonly StoredEntry[]> {
@@ -121,8 +121,7 @@ class Watch<T> implements RegisteredWatch, ReadableWatch<readonly StoredEntry[]>
   onLeaseEnded(lease: LeaseId): void {
     if (!this.#reader.isIdle) return this.invalidate();
     if (!this.#isComplete) return;
-    this.#state.removeLease(lease);
-    this.#show();
+    if (this.#state.removeLease(lease)) this.#show();
   }
 
   invalidate(): void {

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 
+import { storedEntryFrom } from '../src/protocol/entries.ts';
 import { readScript } from '../src/scripts/reads.ts';
 import { KeyWatchState, ListWatchState } from '../src/watch-state.ts';
 import { bulk } from './fake-servers.ts';
@@ -119,6 +120,14 @@ describe('a watch of a list', () => {
     expect(states.at(-1)?.map(({ key }) => key)).toEqual(['q/b', 'q/c']);
   });
 
+  it('keeps nothing of a key that it has shown, but the end of its lease', () => {
+    const state = new KeyWatchState('a');
+    state.reset([storedEntryFrom(fields('a', 'one', '2', 'l1').map((field) => Buffer.from(field)))]);
+    expect(values([state.take(), state.take()])).toEqual(['one', undefined]);
+    expect([...state.entries()]).toEqual([]);
+    expect([state.removeLease('l2'), state.removeLease('l1'), state.removeLease('l1')]).toEqual([false, true, false]);
+  });
+
   it('shows all of a swap or nothing, if one of its values is too long to be published', async () => {
     const state = new ListWatchState('q');
     const entries = (value: string) => [fields('q/a', value), fields('q/b', value)];
@@ -129,7 +138,7 @@ describe('a watch of a list', () => {
     const receiving = scene.receive(published('p', ...fields('q/a', 'new', '4'), 'u', 'q/b'), changed('q/a', 'q/b'));
     // A snapshot that is taken at any moment has values of one kind.
     for (let turn = 0; turn < 20; turn += 1) {
-      expect(new Set(values(state.snapshot())).size).toBe(1);
+      expect(new Set(values(state.take())).size).toBe(1);
       await Promise.resolve();
     }
     await receiving;

@@ -26,7 +26,7 @@ export interface WatchController<S> {
  * function that `begin` returns once, at the end of the watch. The watch ends when the signal
  * aborts, when the iterator's `return` is called, and when it fails, also because `begin` or
  * `state` throws. A slow consumer gets the latest state. `state` converts it into the contract's
- * form only when the consumer requests it.
+ * form only when the consumer requests it, at most once for each call of `show`.
  */
 export function watchStates<S, T>(
   begin: (watch: WatchController<S>) => Cancel,
