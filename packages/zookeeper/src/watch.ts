@@ -81,28 +81,35 @@ export function listTarget({ clock, reads, namespace }: WatchContext, prefix: Ke
 /** All open watches of a store. */
 export class WatchSet {
   readonly #context: WatchContext;
-  readonly #open = new Set<Pick<WatchController<never>, 'fail'>>();
+  readonly #open = new Set<{ fail(error: unknown): void }>();
 
   constructor(context: WatchContext) {
     this.#context = context;
   }
 
   watch<T>(target: WatchTarget<T>, options: WatchOptions): AsyncIterable<T> {
-    const begin = (controller: WatchController<T>): Cancel => {
-      this.#open.add(controller);
-      const stop = new Watch(this.#context, target, controller).start();
-      return () => {
-        this.#open.delete(controller);
-        stop();
-      };
-    };
-    return watchStates(begin, (state) => state, options);
+    return watchStates((controller: WatchController<T>) => this.#begin(target, controller), unchanged<T>, options);
   }
 
   /** Ends all watches with this error. */
   fail(error: unknown): void {
-    for (const controller of [...this.#open]) controller.fail(error);
+    for (const watch of [...this.#open]) watch.fail(error);
   }
+
+  #begin<T>(target: WatchTarget<T>, controller: WatchController<T>): Cancel {
+    const watch = new Watch(this.#context, target, controller);
+    this.#open.add(watch);
+    watch.start();
+    return () => {
+      this.#open.delete(watch);
+      watch.stop();
+    };
+  }
+}
+
+/** A watch of the contract yields the states as they are read. */
+function unchanged<T>(state: T): T {
+  return state;
 }
 
 /** One watch: reads whenever something may have changed, and shows what it has read. */
@@ -131,14 +138,19 @@ class Watch<T> implements WatchListener {
     this.#controller = controller;
   }
 
-  start(): Cancel {
-    const { path, mode } = this.#target;
-    const leave = this.#session.watch(path, mode, this);
-    return () => {
-      this.#stopped = true;
-      leave();
-      this.#endPause?.();
-    };
+  start(): void {
+    this.#session.watch(this.#target.path, this.#target.mode, this);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#session.unwatch(this.#target.path, this);
+    this.#endPause?.();
+  }
+
+  /** Ends the watch of the contract with this error. */
+  fail(error: unknown): void {
+    this.#controller.fail(error);
   }
 
   changed(event?: WatchEvent): void {

@@ -156,14 +156,18 @@ export class ZooKeeperSession {
   }
 
   /**
-   * Watches the path, on this connection and on every later one, until the returned function is
-   * called. The node need not exist.
+   * Watches the path, on this connection and on every later one, until `unwatch`. The node need not
+   * exist.
    */
-  watch(path: string, mode: WatchMode, listener: WatchListener): () => void {
+  watch(path: string, mode: WatchMode, listener: WatchListener): void {
     if (this.#end === undefined) return this.#watches.add(path, mode, listener);
     const cause = this.#end.reason(false);
     queueMicrotask(() => listener.ended(cause));
-    return () => {};
+  }
+
+  /** Calls the listener no more for changes of the path. */
+  unwatch(path: string, listener: WatchListener): void {
+    this.#watches.remove(path, listener);
   }
 
   /**

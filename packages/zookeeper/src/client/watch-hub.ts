@@ -69,15 +69,24 @@ export class WatchHub {
     return this.#paths.size === 0;
   }
 
-  /** Adds a listener until the returned function is called. The node need not exist. */
-  add(path: string, mode: WatchMode, listener: WatchListener): () => void {
+  /** Adds a listener until `remove`. The node need not exist. */
+  add(path: string, mode: WatchMode, listener: WatchListener): void {
     const watch = this.#watchOf(path, mode);
     watch.listeners = [...watch.listeners, listener];
     const isActive = watch.active && (watch.mode === mode || watch.mode === 'tree');
     if (mode === 'tree') watch.mode = 'tree';
     if (isActive) queueMicrotask(() => void (watch.active && watch.listeners.includes(listener) && listener.changed()));
     else if (this.#connected) void this.#arm(watch);
-    return () => this.#remove(watch, listener);
+  }
+
+  /** Has no effect if the listener is not there, or has ended. */
+  remove(path: string, listener: WatchListener): void {
+    const watch = this.#paths.get(path);
+    const left = watch?.listeners.filter((other) => other !== listener);
+    if (watch === undefined || left === undefined || left.length === watch.listeners.length) return;
+    watch.listeners = left;
+    // Deferred, so that the caller's next requests go first.
+    if (left.length === 0) watch.leaving = this.#link.later(() => this.#leave(watch));
   }
 
   /** There is a new connection, which has no watches. */
@@ -124,15 +133,6 @@ export class WatchHub {
     };
     this.#paths.set(path, watch);
     return watch;
-  }
-
-  #remove(watch: PathWatch, listener: WatchListener): void {
-    const left = watch.listeners.filter((other) => other !== listener);
-    if (left.length === watch.listeners.length) return;
-    watch.listeners = left;
-    if (left.length > 0 || this.#paths.get(watch.path) !== watch) return;
-    // Deferred, so that the caller's next requests go first.
-    watch.leaving = this.#link.later(() => this.#leave(watch));
   }
 
   #leave(watch: PathWatch): void {

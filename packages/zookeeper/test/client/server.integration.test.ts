@@ -161,7 +161,8 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
     ];
     const path = freshPath();
     let changes = 0;
-    const stop = watching.watch(path, 'tree', { changed: () => (changes += 1), stale: () => {}, ended: () => {} });
+    const listener = { changed: () => (changes += 1), stale: () => {}, ended: () => {} };
+    watching.watch(path, 'tree', listener);
     await until(() => changes === 1, { what: 'the watch' });
     const steps = [
       () => make(writing, path),
@@ -174,7 +175,7 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a server'
       await step();
       await until(() => changes >= index + 2, { what: `change ${index}` });
     }
-    stop();
+    watching.unwatch(path, listener);
     await watching.request(sync, '/', CALL);
     const before = changes;
     await make(writing, `${path}/c`);

@@ -32,7 +32,8 @@ export function recordWatch(
   mode: WatchMode = 'node',
 ): { recorder: WatchRecorder; stop: () => void } {
   const recorder = new WatchRecorder();
-  return { recorder, stop: session.watch(path, mode, recorder) };
+  session.watch(path, mode, recorder);
+  return { recorder, stop: () => session.unwatch(path, recorder) };
 }
 
 /** A session on one server; `peer`: that server's end of its last connection. */
