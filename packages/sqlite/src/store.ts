@@ -20,7 +20,7 @@ import { list, read } from './reads.ts';
 import { writeAccess } from './revoker.ts';
 import { compareAndSwap } from './transactions.ts';
 import { WatchHub } from './watch-hub.ts';
-import { watchKey, watchList, type WatchContext } from './watch.ts';
+import { Watches } from './watch.ts';
 
 export class SqliteStore implements api.Store {
   readonly name = 'sqlite';
@@ -35,7 +35,7 @@ export class SqliteStore implements api.Store {
   /** The process whose death ends the leases of this store. Undefined: only the ttl does. */
   readonly #holder: ProcessIdentity | undefined;
   readonly #ownLeases = new Set<api.LeaseId>();
-  readonly #watching: WatchContext;
+  readonly #watches: Watches;
   #isClosed = false;
 
   constructor(database: Database, calls: Calls, host: Host, { file, namespace, endsWithProcess }: SqliteSettings) {
@@ -54,7 +54,7 @@ export class SqliteStore implements api.Store {
     this.#namespace = new Namespace(namespace);
     this.namespace = namespace;
     this.#holder = endsWithProcess ? own : undefined;
-    this.#watching = { hub, poller, namespace: this.#namespace };
+    this.#watches = new Watches(hub, poller, this.#namespace);
     this.capabilities = capabilitiesOn(host, this.#holder);
     this.revocation = {
       module: moduleBeside(import.meta.url, 'revoker'),
@@ -96,11 +96,11 @@ export class SqliteStore implements api.Store {
   }
 
   watch(key: api.Key, options: api.WatchOptions = {}): AsyncIterable<api.Entry | undefined> {
-    return watchKey(this.#watching, key, options);
+    return this.#watches.key(key, options);
   }
 
   watchList(prefix: api.Key, options: api.WatchOptions = {}): AsyncIterable<readonly api.Entry[]> {
-    return watchList(this.#watching, prefix, options);
+    return this.#watches.list(prefix, options);
   }
 
   /** Reports SQLite's version, and which other users can use or replace the file. */
@@ -114,8 +114,7 @@ export class SqliteStore implements api.Store {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#calls.close();
-    this.#watching.poller.stop();
-    this.#watching.hub.close();
+    this.#watches.close();
     this.#database.close();
   }
 

@@ -8,13 +8,16 @@ import type { Row } from './schema/tables.ts';
 /** One watch. A watch of a key is shown one row, or none if the key is absent. */
 export type Watch = WatchController<readonly Row[]>;
 
+/** What most states have no watches of. One array, because there may be thousands of states. */
+const NONE: readonly Watch[] = [];
+
 /** Arrays, because most keys have one watch, and a process may watch thousands of keys. */
 export class WatchState {
   #rows: readonly Row[] = [];
   /** The watches that have shown the rows. */
-  #current: readonly Watch[] = [];
+  #current = NONE;
   /** The watches that are new or stale. They show the next state that is read, changed or not. */
-  #waiting: readonly Watch[] = [];
+  #waiting = NONE;
 
   get rows(): readonly Row[] {
     return this.#rows;
@@ -42,7 +45,7 @@ export class WatchState {
   /** Shows the rows, which were just read, to the watches that wait. */
   confirm(): void {
     const shown = this.#waiting;
-    this.#waiting = [];
+    this.#waiting = NONE;
     this.#current = [...this.#current, ...shown];
     for (const watch of shown) watch.show(this.#rows);
   }
@@ -50,7 +53,7 @@ export class WatchState {
   /** The rows may be out of date. Watches that were shown nothing yet are not notified. */
   lose(cause: StoreError): void {
     const lost = this.#current;
-    this.#current = [];
+    this.#current = NONE;
     this.#waiting = [...this.#waiting, ...lost];
     for (const watch of lost) watch.lose(cause);
   }
