@@ -270,9 +270,7 @@ export const herd: Scenario = {
     for (const store of STORES.filter((name) => stores.includes(name) && name !== 'memory')) {
       const all = await bench.contestants(store);
       const crowd = all.find(({ kind, mode }) => kind === 'ours' && mode === 'resign');
-      const contestants = all.filter(
-        ({ kind, name, mode, many }) => kind === 'ours' || name === OWN_FLOOR || (kind === 'peer' && many && mode !== 'handover'),
-      );
+      const contestants = all.filter(({ kind, name, many }) => kind === 'ours' || name === OWN_FLOOR || (kind === 'peer' && many));
       const rows: string[][] = [];
       const results = new Map<Contestant, readonly Measured[]>();
       for (const contestant of contestants) {
