@@ -52,8 +52,9 @@ export class Driver implements AsyncDisposable {
   constructor({ command, args, env }: Program) {
     this.startedAt = process.hrtime.bigint();
     // The driver does not inherit the Node options of a test runner.
-    const { NODE_OPTIONS: _runner, ...inherited } = process.env;
-    this.#child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...inherited, ...env } });
+    const { NODE_OPTIONS: _runner, BENCH_NODE_OPTIONS: NODE_OPTIONS, ...inherited } = process.env;
+    const own = NODE_OPTIONS === undefined ? {} : { NODE_OPTIONS };
+    this.#child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: { ...inherited, ...own, ...env } });
     this.#child.stdin?.on('error', () => {});
     this.#exited = once(this.#child, 'close').catch(() => {});
     this.#child.once('error', (error) => this.#printed.push(String(error)));

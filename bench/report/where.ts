@@ -27,5 +27,6 @@ export function load(): string {
 
 export function machine(): string {
   const [cpu] = cpus();
-  return `${platform()} ${release().split('-')[0]} ${arch()}, ${cpus().length} × ${cpu?.model.trim() ?? 'unknown'}, Node ${process.versions.node}`;
+  const options = process.env['BENCH_NODE_OPTIONS'];
+  return `${platform()} ${release().split('-')[0]} ${arch()}, ${cpus().length} × ${cpu?.model.trim() ?? 'unknown'}, Node ${process.versions.node}${options === undefined ? '' : ` with ${options}`}`;
 }
