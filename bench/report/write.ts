@@ -35,7 +35,8 @@ export function write(folder: URL, section: Section, circumstances: Circumstance
   for (const chart of section.charts) writeFileSync(new URL(`charts/${chart.name}.svg`, folder), drawn(chart));
   const page = new URL('RESULTS.md', folder);
   const before = existsSync(page) ? readFileSync(page, 'utf8') : '';
-  const sections = new Map(byScenario([...new Map(sectionsOf(before)).set(section.title, textOf(section, circumstances))]));
+  const latest = new Map(sectionsOf(before)).set(section.title, textOf(section, circumstances));
+  const sections = new Map(byScenario([...latest]));
   const targets = targetsOf(before).set(linkTo(section.title), rowsOf(section));
   const rows = [...sections.keys()].flatMap((title) => targets.get(linkTo(title)) ?? []);
   writeFileSync(page, pageOf([...sections.values()], rows));
@@ -51,7 +52,7 @@ function sectionsOf(page: string): readonly (readonly [string, string])[] {
   return sections.map((text) => [/^## (.*)$/m.exec(text)?.[1] ?? '', text.trimEnd()]);
 }
 
-/** Puts the sections of single stores behind that of all stores. Keeps the order otherwise. */
+/** Puts the sections of one scenario next to each other. Keeps the order otherwise. */
 function byScenario(sections: readonly (readonly [string, string])[]): readonly (readonly [string, string])[] {
   const scenarios = Map.groupBy(sections, ([title]) => title.split(':')[0]);
   return [...scenarios.values()].flat();

@@ -72,6 +72,14 @@ describe('a watch', () => {
     expect(values(states)).toEqual([undefined, 'one']);
   });
 
+  it('keeps nothing of a key that it has shown, but the end of its lease', () => {
+    const state = new KeyWatchState('a');
+    state.reset([storedEntryFrom(fields('a', 'one', '2', 'l1').map((field) => Buffer.from(field)))]);
+    expect(values([state.take(), state.take()])).toEqual(['one', undefined]);
+    expect([...state.entries()]).toEqual([]);
+    expect([state.removeLease('l2'), state.removeLease('l1'), state.removeLease('l1')]).toEqual([false, true, false]);
+  });
+
   it('shows the end of a lease: it asks when the time of the lease is over', async () => {
     let left = 700;
     using scene = new WatchScene(([name, , , , , lease]) => (name === 'EVALSHA' && lease === 'l1' ? `*1\r\n:${left}\r\n` : undefined));
@@ -118,14 +126,6 @@ describe('a watch of a list', () => {
       ['2', '2'],
     ]);
     expect(states.at(-1)?.map(({ key }) => key)).toEqual(['q/b', 'q/c']);
-  });
-
-  it('keeps nothing of a key that it has shown, but the end of its lease', () => {
-    const state = new KeyWatchState('a');
-    state.reset([storedEntryFrom(fields('a', 'one', '2', 'l1').map((field) => Buffer.from(field)))]);
-    expect(values([state.take(), state.take()])).toEqual(['one', undefined]);
-    expect([...state.entries()]).toEqual([]);
-    expect([state.removeLease('l2'), state.removeLease('l1'), state.removeLease('l1')]).toEqual([false, true, false]);
   });
 
   it('shows all of a swap or nothing, if one of its values is too long to be published', async () => {

@@ -8,7 +8,7 @@ import type { Row } from './schema/tables.ts';
 /** One watch. A watch of a key is shown one row, or none if the key is absent. */
 export type Watch = WatchController<readonly Row[]>;
 
-/** What most states have no watches of. One array, because there may be thousands of states. */
+/** All states share this array, because there may be thousands without a watch that waits. */
 const NONE: readonly Watch[] = [];
 
 /** Arrays, because most keys have one watch, and a process may watch thousands of keys. */

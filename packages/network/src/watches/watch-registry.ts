@@ -7,7 +7,10 @@ interface Watch {
   readonly query: { readonly key: Key } | { readonly prefix: Key };
 }
 
-/** The watches of each path. Arrays, because most paths have one watch, and there may be thousands. */
+/**
+ * The watches of each path. Arrays, because most paths have one watch, and a process may watch
+ * thousands of paths.
+ */
 type WatchesByPath<W> = Map<Key, readonly W[]>;
 
 /** The open watches of a store. */
