@@ -62,18 +62,18 @@ export class WatchHub {
   /**
    * Fills the state with a linearizable read, unless the caller knows a revision of the key, and
    * resolves when the server watches from that revision on. The subscriber then receives every
-   * event, and the end. Rejects with a `StoreError`, or with the signal's reason.
+   * event, and the end. Rejects with a `StoreError`, or in any way if the subscriber has stopped.
    */
-  establish(state: WatchState<unknown>, subscriber: Subscriber, signal: AbortSignal): Promise<Subscription> {
+  establish(state: WatchState<unknown>, subscriber: Subscriber): Promise<Subscription> {
     return this.#recovery.run(async () => {
       try {
-        const revision = state.takeSince() ?? (await this.#read(state, signal));
-        return await this.#subscribe(state.request, revision + 1n, subscriber, signal);
+        const revision = state.takeSince() ?? (await this.#read(state, subscriber.signal));
+        return await this.#subscribe(state.request, revision + 1n, subscriber);
       } catch (error) {
-        if (!signal.aborted && !endsWatch(error)) this.#recovery.hold();
+        if (!subscriber.stopped && !endsWatch(error)) this.#recovery.hold();
         throw error;
       }
-    }, signal);
+    }, subscriber);
   }
 
   async #read(state: WatchState<unknown>, signal: AbortSignal): Promise<bigint> {
@@ -82,37 +82,34 @@ export class WatchHub {
     return revision;
   }
 
-  async #subscribe(target: KeyRange, fromRevision: bigint, subscriber: Subscriber, signal: AbortSignal): Promise<Subscription> {
+  async #subscribe(target: KeyRange, fromRevision: bigint, subscriber: Subscriber): Promise<Subscription> {
     this.#watchedKey = target.key;
     const subscribe = async (): Promise<Subscription> => {
-      const stream = await this.#current();
-      signal.throwIfAborted();
-      return this.#created(stream.subscribe(target, fromRevision, subscriber), stream, signal);
+      const stream = this.#stream ?? (await this.#opened());
+      if (subscriber.stopped) throw new Error('the watch was stopped before it was requested');
+      return this.#created(stream.subscribe(target, fromRevision, subscriber), stream);
     };
     try {
       return await subscribe();
     } catch (error) {
-      if (signal.aborted || !endsWatch(error)) throw error;
+      if (subscriber.stopped || !endsWatch(error)) throw error;
       // A call has shown the range, so the user may watch it: the token of the stream has expired.
       // A new stream uses a new token.
       return subscribe();
     }
   }
 
-  async #created(subscription: Subscription, stream: WatchStream, signal: AbortSignal): Promise<Subscription> {
-    const abort = (): void => subscription.cancel();
+  /** A watch that is stopped meanwhile ends only now: the server cannot be told before. */
+  async #created(subscription: Subscription, stream: WatchStream): Promise<Subscription> {
     const late = setTimeout(() => this.#abandon(subscription, stream), STEP_TIMEOUT_MS).unref();
-    signal.addEventListener('abort', abort, { once: true });
     try {
       await subscription.created;
       return subscription;
     } catch (error) {
-      signal.throwIfAborted();
       this.#retire(stream, error);
       throw toStoreError(error, 'Watch', true);
     } finally {
       clearTimeout(late);
-      signal.removeEventListener('abort', abort);
     }
   }
 
@@ -134,8 +131,7 @@ export class WatchHub {
     if (endsWatch(toStoreError(error, 'Watch', true))) this.#client.forgetToken(stream.open?.token);
   }
 
-  #current(): Promise<WatchStream> {
-    if (this.#stream !== undefined) return Promise.resolve(this.#stream);
+  #opened(): Promise<WatchStream> {
     this.#opening ??= this.#open().finally(() => {
       this.#opening = undefined;
     });

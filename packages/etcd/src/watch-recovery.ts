@@ -1,10 +1,17 @@
 /** When lost watches may start again. */
 
 import type { Clock, Random } from '@incumbent/core';
-import { orAborted, Semaphore, sleep } from '@incumbent/core/adapter';
+import { Semaphore, sleep } from '@incumbent/core/adapter';
 import { RetryGate } from '@incumbent/network';
 
 const MAX_RUNNING = 32;
+
+/** Somebody who starts something and may give up before it has started. */
+export interface Stoppable {
+  readonly stopped: boolean;
+  /** Aborts when `stopped` becomes true. Read it only to wait for that: reading it creates it. */
+  readonly signal: AbortSignal;
+}
 
 /**
  * Thousands of watches share one connection and lose it together. They start again 32 at a time,
@@ -22,24 +29,17 @@ export class WatchRecovery {
 
   /**
    * Runs `task` when one of the 32 places is free and no pause is left. Settles as the task does.
-   * If the signal aborts before the task starts, rejects with its reason at once.
+   * If the caller stops before the task starts, rejects instead of starting it: at once during a
+   * pause, otherwise when it is the caller's turn.
    */
-  async run<T>(task: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    const place = Promise.withResolvers<void>();
-    const result = this.#running.run(async () => {
-      place.resolve();
-      while (this.#gate.leftMs > 0 && !signal.aborted) await sleep(this.#clock, this.#gate.leftMs, signal);
-      signal.throwIfAborted();
+  run<T>(task: () => Promise<T>, caller: Stoppable): Promise<T> {
+    return this.#running.run(async () => {
+      while (this.#gate.leftMs > 0 && !caller.stopped) await sleep(this.#clock, this.#gate.leftMs, caller.signal);
+      if (caller.stopped) throw new Error('the watch was stopped before it started');
       const done = await task();
       this.#gate.reset();
       return done;
     });
-    // While the call waits for its place, nobody listens to this promise.
-    result.catch(() => {});
-    // Only the wait for the place ends at the abort. The result of a task that has started is
-    // always returned: it may hold a watch, which somebody must close.
-    await orAborted(place.promise, signal);
-    return result;
   }
 
   /** Starts a pause after a failure that the other watches would meet too. */

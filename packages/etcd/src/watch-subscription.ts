@@ -3,9 +3,10 @@
 import type { ExchangeError } from './client/failure.ts';
 import type { KeyRange } from './protocol/kv.ts';
 import type { WatchEvent } from './protocol/watch.ts';
+import type { Stoppable } from './watch-recovery.ts';
 
 /** Receives what one watch reports. */
-export interface Subscriber {
+export interface Subscriber extends Stoppable {
   onEvents(events: readonly WatchEvent[]): void;
   /** The watch had started and has ended. Not called after `cancel`. */
   onEnded(error: ExchangeError): void;
@@ -36,8 +37,6 @@ export class Subscription {
     this.watched = watched;
     this.#subscriber = subscriber;
     this.#cancel = cancel;
-    // Nobody may be waiting for the creation any more.
-    this.#starting?.promise.catch(() => {});
   }
 
   /** Resolves when the server watches. Rejects with an `ExchangeError` if it does not. */

@@ -24,10 +24,11 @@ class Watch<T> implements Subscriber {
   readonly #hub: WatchHub;
   readonly #state: WatchState<T>;
   readonly #controller: WatchController<WatchState<T>>;
-  /** Ends the attempt to start the watch at the server. Undefined while the server watches. */
-  #attempt: AbortController | undefined;
+  /** Ends a read or a pause before the start. Undefined if nobody has asked for its signal. */
+  #over: AbortController | undefined;
   #subscription: Subscription | undefined;
-  #stopped = false;
+  #isStarting = false;
+  stopped = false;
 
   constructor(hub: WatchHub, state: WatchState<T>, controller: WatchController<WatchState<T>>) {
     this.#hub = hub;
@@ -41,10 +42,15 @@ class Watch<T> implements Subscriber {
     setImmediate(() => void this.#establish());
     return () => {
       this.#hub.delete(this.#controller);
-      this.#stopped = true;
-      if (this.#attempt !== undefined) endQuietly(this.#attempt);
+      this.stopped = true;
+      if (this.#over !== undefined) endQuietly(this.#over);
       this.#subscription?.cancel();
     };
+  }
+
+  get signal(): AbortSignal {
+    this.#over ??= new AbortController();
+    return this.#over.signal;
   }
 
   onEvents(events: readonly WatchEvent[]): void {
@@ -55,14 +61,16 @@ class Watch<T> implements Subscriber {
   onEnded(error: ExchangeError): void {
     this.#hub.onWatchLost();
     this.#lose(error);
-    if (this.#attempt === undefined) void this.#establish();
+    if (!this.#isStarting) void this.#establish();
   }
 
   /** Tries until the server watches. */
   async #establish(): Promise<void> {
-    while (!this.#stopped && (this.#subscription === undefined || this.#subscription.over)) await this.#try();
-    this.#attempt = undefined;
-    if (this.#stopped) this.#subscription?.cancel();
+    this.#isStarting = true;
+    while (!this.stopped && (this.#subscription === undefined || this.#subscription.over)) await this.#try();
+    this.#isStarting = false;
+    this.#over = undefined;
+    if (this.stopped) this.#subscription?.cancel();
     else this.#show();
   }
 
@@ -71,11 +79,10 @@ class Watch<T> implements Subscriber {
   }
 
   async #try(): Promise<void> {
-    this.#attempt = new AbortController();
     try {
-      this.#subscription = await this.#hub.establish(this.#state, this, this.#attempt.signal);
+      this.#subscription = await this.#hub.establish(this.#state, this);
     } catch (error) {
-      if (!this.#stopped) this.#lose(error);
+      if (!this.stopped) this.#lose(error);
     }
   }
 

@@ -2,9 +2,22 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { ManualClock } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
 
-import { WatchRecovery } from '../src/watch-recovery.ts';
+import { type Stoppable, WatchRecovery } from '../src/watch-recovery.ts';
 
-const { signal } = new AbortController();
+class Caller implements Stoppable {
+  readonly #over = new AbortController();
+  readonly signal: AbortSignal = this.#over.signal;
+
+  get stopped(): boolean {
+    return this.signal.aborted;
+  }
+
+  stop(): void {
+    this.#over.abort();
+  }
+}
+
+const caller = new Caller();
 
 /** Random numbers at their least: pauses are half their length. */
 const random = { u32: () => 0 };
@@ -24,7 +37,7 @@ describe('lost watches', () => {
       running -= 1;
       done += 1;
     };
-    await Promise.all(Array.from({ length: 500 }, () => recovery.run(task, signal)));
+    await Promise.all(Array.from({ length: 500 }, () => recovery.run(task, caller)));
     expect({ most, done }).toEqual({ most: 32, done: 500 });
   });
 
@@ -34,7 +47,7 @@ describe('lost watches', () => {
     const waitOf = async (): Promise<number> => {
       const fromMs = clock.monotonic();
       let waitedMs = Number.NaN;
-      const started = recovery.run(async () => void (waitedMs = clock.monotonic() - fromMs), signal);
+      const started = recovery.run(async () => void (waitedMs = clock.monotonic() - fromMs), caller);
       await clock.advance(1_000);
       await started;
       return waitedMs;
@@ -50,7 +63,7 @@ describe('lost watches', () => {
       const failed = recovery.run(() => {
         waits.push(clock.monotonic() - fromMs);
         return fail();
-      }, signal);
+      }, caller);
       await Promise.all([failed.catch(() => {}), clock.advance(1_000)]);
     }
     expect(waits).toEqual([50, 100, 200, 400, 500, 500]);
@@ -63,14 +76,13 @@ describe('lost watches', () => {
   it('that are given up while they wait do not start, and leave their place to the next', async () => {
     const { clock, recovery } = begin();
     const block = Promise.withResolvers<void>();
-    const running = Array.from({ length: 32 }, () => recovery.run(() => block.promise, signal));
-    const stop = new AbortController();
-    const givenUp = recovery.run(() => expect.unreachable('it was given up'), stop.signal);
-    const next = recovery.run(async () => 'next', signal);
-    stop.abort('enough');
-    // At once, although all places are taken.
-    await expect(givenUp).rejects.toBe('enough');
+    const running = Array.from({ length: 32 }, () => recovery.run(() => block.promise, caller));
+    const impatient = new Caller();
+    const givenUp = recovery.run(() => expect.unreachable('it was given up'), impatient);
+    const next = recovery.run(async () => 'next', caller);
+    impatient.stop();
     block.resolve();
+    await expect(givenUp).rejects.toThrow('stopped');
     expect(await next).toBe('next');
     await Promise.all(running);
     expect(clock.timers).toBe(0);
@@ -79,10 +91,10 @@ describe('lost watches', () => {
   it('that are given up during a pause reject at once', async () => {
     const { clock, recovery } = begin();
     recovery.hold();
-    const stop = new AbortController();
-    const givenUp = recovery.run(() => expect.unreachable('it was given up'), stop.signal);
-    stop.abort('enough');
-    await expect(givenUp).rejects.toBe('enough');
+    const impatient = new Caller();
+    const givenUp = recovery.run(() => expect.unreachable('it was given up'), impatient);
+    impatient.stop();
+    await expect(givenUp).rejects.toThrow('stopped');
     expect(clock.timers).toBe(0);
   });
 });

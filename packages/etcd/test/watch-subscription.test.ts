@@ -35,7 +35,8 @@ describe('a cancelled watch', () => {
     const received: bigint[] = [];
     const onEvents = (events: readonly WatchEvent[]): void => void received.push(...events.map(({ kv }) => kv.modRevision));
     const onEnded = (): void => expect.unreachable('the server does not end it');
-    return { watch: new Subscription({ range: { key }, startRevision }, { onEvents, onEnded }, (each) => cancelled.add(each)), received };
+    const subscriber = { stopped: false, signal: new AbortController().signal, onEvents, onEnded };
+    return { watch: new Subscription({ range: { key }, startRevision }, subscriber, (each) => cancelled.add(each)), received };
   }
 
   /** A watch of `a` from revision 8 on, which has received these changes and was cancelled. */
