@@ -14,6 +14,7 @@ import type {
   LeaseId,
   LeaseOptions,
   ListOptions,
+  QueueLook,
   Renewal,
   Revision,
   Store,
@@ -37,6 +38,13 @@ export function bytes(value: string): Uint8Array {
 
 export function text(entry: Entry | undefined): string | undefined {
   return entry === undefined ? undefined : decoder.decode(entry.value);
+}
+
+/** A new entry, and what the store has told of the queue while it added the entry. */
+export interface Looked {
+  readonly entry: Entry;
+  /** Once for each time that the store has told: never or once. */
+  readonly seen: readonly { readonly ahead: readonly Entry[]; readonly found: Entry | undefined }[];
 }
 
 export class Client {
@@ -118,6 +126,13 @@ export class Client {
 
   enqueue(prefix: Key, name: string, lease: Lease, value: string = ''): Promise<Entry> {
     return this.store.enqueue(prefix, name, bytes(value), lease.id, this.call());
+  }
+
+  /** Enqueues, and asks the store to read in the same step. */
+  async enqueueLooking(prefix: Key, name: string, lease: Lease, wanted: Pick<QueueLook, 'key' | 'last'>): Promise<Looked> {
+    const seen: Looked['seen'][number][] = [];
+    const look = { ...wanted, seen: (ahead: readonly Entry[], found: Entry | undefined): void => void seen.push({ ahead, found }) };
+    return { entry: await this.store.enqueue(prefix, name, bytes(''), lease.id, { ...this.call(), look }), seen };
   }
 
   list(prefix: Key, options: Partial<ListOptions> = {}): Promise<readonly Entry[]> {

@@ -112,6 +112,11 @@ export interface StoreHarness {
    * a fault holds back has then certainly not been applied. Default true.
    */
   readonly wire?: boolean;
+  /**
+   * True if `enqueue` also reads what it is asked to read, in the same step (`QueueLook`). A store
+   * need not. Default false.
+   */
+  readonly looks?: boolean;
   /** The faults that clients of {@link StoreHarness.faulty} have. Default: none. */
   readonly offers?: readonly FaultKind[];
   /**

@@ -23,7 +23,10 @@ export interface StoreCall {
  */
 export type Interceptor = <T>(call: StoreCall, go: () => Promise<T>) => Promise<T>;
 
-/** The same store, with every call passed to `meet`. Watches are not intercepted. */
+/**
+ * The same store, with every call passed to `meet`. Watches are not intercepted. `enqueue` does not
+ * look: each read is a call of its own on every store.
+ */
 export function intercept(store: Store, meet: Interceptor): Store {
   const about = (operation: StoreCall['operation'], ...keys: readonly Key[]): StoreCall => ({ operation, keys, changes: [] });
   return {
@@ -34,7 +37,8 @@ export function intercept(store: Store, meet: Interceptor): Store {
     revokeLease: (...args) => meet(about('revokeLease'), () => store.revokeLease(...args)),
     compareAndSwap: (changes, options) =>
       meet({ operation: 'compareAndSwap', keys: changes.map(({ key }) => key), changes }, () => store.compareAndSwap(changes, options)),
-    enqueue: (prefix, ...rest) => meet(about('enqueue', prefix), () => store.enqueue(prefix, ...rest)),
+    enqueue: (prefix, name, value, lease, { look: _, ...options } = {}) =>
+      meet(about('enqueue', prefix), () => store.enqueue(prefix, name, value, lease, options)),
     read: (key, options) => meet(about('read', key), () => store.read(key, options)),
     list: (prefix, options) => meet(about('list', prefix), () => store.list(prefix, options)),
     watch: (...args) => store.watch(...args),

@@ -39,6 +39,7 @@ export {
   checkCall,
   checkChanges,
   checkListing,
+  checkLook,
   checkPart,
   checkPath,
   checkStore,

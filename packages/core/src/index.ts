@@ -25,6 +25,7 @@ export type { Logger, RetryActivity, TelemetryEvent } from './base/telemetry.ts'
 export type { InvalidInput } from './base/validate.ts';
 export type { SignalOptions } from './async/abort.ts';
 export type * from './store/contract.ts';
+export type * from './store/report.ts';
 export { byMemberId, byPriority, byVersion, firstComeFirstServed, rendezvous } from './protocol/succession.ts';
 export type { Candidate, Succession, SuccessionOptions } from './protocol/succession.ts';
 export type { StandardSchema, ValueCodec, ValueOptions } from './protocol/value-codec.ts';

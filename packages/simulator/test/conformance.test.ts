@@ -5,6 +5,7 @@ import { simHarness } from './harness.ts';
 
 const shapes: Readonly<Record<string, Partial<StoreShape>>> = {
   'as it comes': {},
+  'the keys of a swap share a revision, and enqueue reads': { swapSharesRevision: true },
   'leases not assignable, revisions restart': { assignableLease: false, revisionsSurviveDeletion: false },
   // Without `repeatRatio`, which shows an older state again. The contract does not allow that,
   // although core tolerates it.
@@ -17,6 +18,6 @@ describe.each(Object.entries(shapes))('the simulated store, %s', (_, shape) => {
   });
 });
 
-describe.each(Object.entries(shapes).slice(0, 2))('elections on the simulated store, %s', (_, shape) => {
+describe.each(Object.entries(shapes).slice(0, 3))('elections on the simulated store, %s', (_, shape) => {
   runCases(electionCases, simHarness(1, shape), { describe, it });
 });

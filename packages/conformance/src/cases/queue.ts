@@ -112,6 +112,36 @@ export const queueCases: readonly StoreCase[] = [
     assert.deepEqual(await client.list('q'), []);
   }),
 
+  define('enqueue tells, if it tells at all, who is ahead of the new entry and what the other key is', async (client, harness) => {
+    const entries = await five(client);
+    const lease = await client.longLease();
+    await client.create('term', 'seven');
+    const { entry, seen } = await client.enqueueLooking('q', 'new', lease, { key: 'term', last: 3 });
+    const ahead = await client.list('q', { before: entry, last: 3, values: false });
+    assert.deepEqual(names(ahead), names(entries.slice(2)));
+    if (harness.looks === true) assert.equal(seen.length, 1, 'the store has told nothing');
+    assert.deepEqual(seen, seen.length === 0 ? [] : [{ ahead, found: await client.get('term') }]);
+    const again = await client.enqueueLooking('q', 'new', lease, { key: 'term', last: 3 });
+    assert.deepEqual(again, { entry, seen: [] });
+    const first = await client.enqueueLooking('empty', 'new', lease, { key: 'nothing', last: 3 });
+    assert.deepEqual(first.seen, seen.length === 0 ? [] : [{ ahead: [], found: undefined }]);
+  }),
+
+  define('enqueue tells of the moment in which it adds the entry, whoever else adds one', async (client, harness) => {
+    const clients = await Promise.all(times(4).map(() => connect(harness)));
+    const leases = await Promise.all(clients.map((each) => each.longLease()));
+    const look = { key: 'term', last: 40 };
+    const added = await Promise.all(times(40).map((i) => cycle(clients, i).enqueueLooking('q', `e${i}`, cycle(leases, i), look)));
+    const listed = await client.list('q');
+    for (const { entry, seen } of added) {
+      const ahead = listed.filter(({ order }) => order < entry.order);
+      assert.deepEqual(
+        seen.map((told) => names(told.ahead)),
+        seen.length === 0 ? [] : [names(ahead)],
+      );
+    }
+  }),
+
   define('entries vanish with their lease, and the others keep their order', async (client) => {
     const [lease, other] = [await client.longLease(), await client.longLease()];
     for (const i of times(6)) await client.enqueue('q', `e${i}`, i % 2 === 0 ? lease : other);

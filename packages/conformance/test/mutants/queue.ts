@@ -1,4 +1,4 @@
-import type { Entry } from '@incumbent/core';
+import type { EnqueueOptions, Entry, Store } from '@incumbent/core';
 import { but, type Mutant } from './mutant.ts';
 
 export const queueMutants: readonly Mutant[] = [
@@ -35,6 +35,31 @@ export const queueMutants: readonly Mutant[] = [
         enqueue: async (prefix, name, value, lease, options) => {
           const there = (await store.list(prefix, options)).find((entry) => entry.name === name);
           return there ?? store.enqueue(prefix, name, value, lease, options);
+        },
+      }),
+  },
+  {
+    name: 'enqueue tells of a moment before',
+    caughtBy: ['queue', 'enqueue tells of the moment in which it adds the entry, whoever else adds one'],
+    wrap: (store) =>
+      but(store, {
+        enqueue: async (prefix, name, value, lease, options) => {
+          const seen = await lookAt(store, prefix, options);
+          const entry = await store.enqueue(prefix, name, value, lease, options);
+          seen();
+          return entry;
+        },
+      }),
+  },
+  {
+    name: 'enqueue tells of a moment after',
+    caughtBy: ['queue', 'enqueue tells, if it tells at all, who is ahead of the new entry and what the other key is'],
+    wrap: (store) =>
+      but(store, {
+        enqueue: async (prefix, name, value, lease, options) => {
+          const entry = await store.enqueue(prefix, name, value, lease, options);
+          (await lookAt(store, prefix, options))();
+          return entry;
         },
       }),
   },
@@ -115,6 +140,14 @@ export const queueMutants: readonly Mutant[] = [
   },
 ];
 
-function withList(store: Parameters<typeof but>[0], map: (entries: readonly Entry[]) => readonly Entry[]): ReturnType<typeof but> {
+/** Reads what is to be read. The function that it resolves with tells it. */
+async function lookAt(store: Store, prefix: string, options: EnqueueOptions = {}): Promise<() => void> {
+  const { look, ...call } = options;
+  if (look === undefined) return () => {};
+  const [ahead, found] = await Promise.all([store.list(prefix, { ...call, last: look.last, values: false }), store.read(look.key, call)]);
+  return () => look.seen(ahead, found);
+}
+
+function withList(store: Store, map: (entries: readonly Entry[]) => readonly Entry[]): Store {
   return but(store, { list: async (...call) => map(await store.list(...call)) });
 }

@@ -11,11 +11,11 @@ import { isRetryable, outcomeOf } from '../base/errors.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import { type Payload, readTerm, tryRead, writeCandidate } from '../protocol/record.ts';
 import { type Claim, claimChanges, isRecordOf, type MemberIdentity, type Won } from '../protocol/transactions.ts';
-import type { CallOptions, Change, Entry, Key } from '../store/contract.ts';
+import type { CallOptions, Change, Entry, Key, QueueLook } from '../store/contract.ts';
 import { KeyWatch, watchContext } from '../store/key-watch.ts';
 import { CampaignCalls } from './calls.ts';
 import { next, start, WATCH_WINDOW } from './campaign-machine.ts';
-import type { CandidateEvent, CandidateRules, CandidateState, Exit } from './state.ts';
+import type { CandidateEvent, CandidateRules, CandidateState, Exit, Looked } from './state.ts';
 import { CandidateWait } from './wait.ts';
 
 /** What a campaign needs. */
@@ -56,6 +56,24 @@ interface Elected {
 
 /** The event instead of a call whose result nobody waits for. */
 const HALTED: CandidateEvent = { type: 'failed', unknown: false };
+
+/** How many entries ahead a candidate reads: those that it watches, the leader's, and one more. */
+const LOOK_AHEAD = WATCH_WINDOW + 2;
+
+/** What the store saw when it added the entry, if it can tell. */
+class FirstLook implements QueueLook {
+  readonly key: Key;
+  readonly last = LOOK_AHEAD;
+  looked: (Looked & { readonly queue: readonly Entry[] }) | undefined;
+
+  constructor(term: Key) {
+    this.key = term;
+  }
+
+  seen(queue: readonly Entry[], term: Entry | undefined): void {
+    this.looked = { type: 'looked', queue, term };
+  }
+}
 
 /** One campaign with one entry in the queue. */
 export class CampaignRunner {
@@ -200,9 +218,12 @@ export class CampaignRunner {
   async #enqueue(): Promise<CandidateEvent> {
     const { store, rules, name, payload } = this.#context;
     const value = writeCandidate(payload, rules.termFloor);
+    const look = rules.succession.byArrival ? new FirstLook(rules.keys.term) : undefined;
     return this.#withPermit(async (call) => {
-      const entry = await store.enqueue(rules.keys.candidates, name, value, this.#session.lease, call);
-      return { type: 'enqueued', entry };
+      const entry = await store.enqueue(rules.keys.candidates, name, value, this.#session.lease, { ...call, look });
+      const looked = look?.looked;
+      if (looked !== undefined) this.#reportOthers(looked.queue, entry);
+      return { type: 'enqueued', entry, looked };
     });
   }
 
@@ -232,7 +253,7 @@ export class CampaignRunner {
     const { store, rules } = this.#context;
     // The claim deletes the candidates that it passes over at the revisions that are read here.
     const values = passed === 'queue';
-    const part = rules.succession.byArrival ? { before: entry, last: WATCH_WINDOW + 2 } : {};
+    const part = rules.succession.byArrival ? { before: entry, last: LOOK_AHEAD } : {};
     const [queue, term] = await Promise.all([
       after === undefined ? store.list(rules.keys.candidates, { ...call, ...part, values }) : undefined,
       store.read(rules.keys.term, { ...call, fresh: after === undefined }),

@@ -90,18 +90,21 @@ export type Wait =
   /** The successor of a handover claims first, for `successorClaimTimeoutMs`. */
   | { readonly for: 'successor'; readonly key: Key; readonly term: bigint };
 
+/**
+ * The candidate has read the queue and the term. `queue` is undefined if only the term was read.
+ * `own`: my entry as the watch last showed it, which may be older or newer than the read.
+ */
+export interface Looked {
+  readonly type: 'looked';
+  readonly queue: readonly Entry[] | undefined;
+  readonly term: Entry | undefined;
+  readonly own?: Entry | undefined;
+}
+
 export type CandidateEvent =
-  | { readonly type: 'enqueued'; readonly entry: Entry }
-  /**
-   * `queue` is undefined if only the term was read. `own`: my entry as the watch last showed it,
-   * which may be older or newer than the read.
-   */
-  | {
-      readonly type: 'looked';
-      readonly queue: readonly Entry[] | undefined;
-      readonly term: Entry | undefined;
-      readonly own?: Entry | undefined;
-    }
+  /** `looked`: what the store saw when it added the entry, if it has told. */
+  | { readonly type: 'enqueued'; readonly entry: Entry; readonly looked?: Looked | undefined }
+  | Looked
   /** The awaited key is gone. `term`: the term's entry, if a watch has shown it. */
   | { readonly type: 'woke'; readonly term?: Entry | undefined }
   /** The awaited key is still there, and it is time to read the queue again. */

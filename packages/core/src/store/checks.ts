@@ -6,7 +6,7 @@
 import { StoreError } from '../base/errors.ts';
 import { describeHidden } from '../base/redact.ts';
 import { checkKnown, invalidOption, invalidSecret, invalidText } from '../base/validate.ts';
-import type { CallOptions, Change, Entry, Key, Store, StoreCapabilities, TimedCall } from './contract.ts';
+import type { CallOptions, Change, Entry, Key, QueueLook, Store, StoreCapabilities, TimedCall } from './contract.ts';
 
 const PATH = /^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/;
 
@@ -149,6 +149,13 @@ export function checkListing({ first, last }: Part): void {
     if (count !== undefined && !(Number.isSafeInteger(count) && count > 0)) throw invalidOption(name, count, 'an integer above 0');
   }
   if (first !== undefined && last !== undefined) throw invalidOption('last', last, 'absent beside `first`');
+}
+
+/** Checks what `enqueue` is to read. */
+export function checkLook(look: QueueLook | undefined): void {
+  if (look === undefined) return;
+  checkPath('key', look.key);
+  checkListing({ last: look.last });
 }
 
 /** Returns the first entries, the last entries, or all of a list in the order of creation. */

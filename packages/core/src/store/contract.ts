@@ -17,6 +17,7 @@
 
 import type { Moment } from '../base/clock.ts';
 import type { StoreError } from '../base/errors.ts';
+import type { StoreReport } from './report.ts';
 
 /**
  * A path of names that are separated by `/`: `elections/controller/leader`. It neither begins nor
@@ -147,6 +148,26 @@ export interface ListOptions extends CallOptions {
   readonly last?: number;
 }
 
+/** What a candidate has to know next: who is ahead of it, and the last term. */
+export interface QueueLook {
+  /** The key to read. */
+  readonly key: Key;
+  /** List at most this many entries, without values: the last ones before the new entry. From 1. */
+  readonly last: number;
+  /**
+   * Receives those entries in the order of their creation, and the key's entry, as they were when
+   * the store added the new entry. Called at most once, before `enqueue` resolves. A store that
+   * cannot read in the same step does not call it, nor does any store if the entry existed before.
+   */
+  seen(ahead: readonly Entry[], found: Entry | undefined): void;
+}
+
+/** The options of `enqueue`. */
+export interface EnqueueOptions extends CallOptions {
+  /** Asks the store to read in the step in which it adds the entry, which saves requests. */
+  readonly look?: QueueLook | undefined;
+}
+
 /** The options of a watch, of a key or of a list. */
 export interface WatchOptions {
   /** Ends the watch without an error. So does leaving the loop: the iterator's `return`. */
@@ -247,29 +268,6 @@ export interface StoreCapabilities {
   readonly maxKeysPerLease: number;
 }
 
-/** A server's description of itself, for diagnosis. Facts that it does not report are absent. */
-export interface StoreReport {
-  readonly version?: string;
-  /**
-   * How far the server's wall clock is ahead of this process's, and the largest error of that
-   * measurement, both in ms.
-   */
-  readonly clock?: { readonly aheadMs: number; readonly withinMs: number };
-  /** What else somebody wants to know who looks for a fault: replicas, sizes, sessions. */
-  readonly facts?: readonly StoreFact[];
-  /**
-   * Settings of the server, states of its replicas, or uses of it that weaken its guarantees or
-   * delay elections.
-   */
-  readonly warnings: readonly string[];
-}
-
-/** For example `{ what: 'replication', detail: 'no standby' }`. */
-export interface StoreFact {
-  readonly what: string;
-  readonly detail: string;
-}
-
 /**
  * How another process on this machine can revoke leases of this store after this process has died.
  * It consists of strings that can be sent through a pipe. `access` contains the store's
@@ -365,7 +363,7 @@ export interface Store extends AsyncDisposable {
    * @throws `LEASE_EXPIRED` (`refused`) if the lease has ended. `TOO_LARGE` (`refused`) beyond
    *   `maxValueBytes`.
    */
-  enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options?: CallOptions): Promise<Entry>;
+  enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options?: EnqueueOptions): Promise<Entry>;
   /** Reads a key. Resolves with undefined if the key does not exist. */
   read(key: Key, options?: ReadOptions): Promise<Entry | undefined>;
   /**

@@ -94,6 +94,21 @@ describe('two candidates, where all keys of a swap have one revision', () => {
   });
 });
 
+describe('candidates whose enqueue also reads the queue and the term', () => {
+  const two = { candidates: 2, looks: true };
+  whole({
+    'lose two answers': { ...two, budget: { lost: 2 } },
+    'lose an answer and stop at any point': { ...two, budget: { lost: 1, stopped: 2 } },
+    'lose an answer and a key to an operator, where revisions restart': { ...two, budget: { lost: 1, deleted: 1 }, inOne: false },
+    'lose an answer, a lease and a claim timeout': { ...two, budget: { lost: 1, expired: 1, timeouts: 1 } },
+    'hand over, lose an answer and stop': { ...two, budget: { handovers: 1, lost: 1, stopped: 1 }, shares: true },
+    'hand over, lose an answer and a lease': { ...two, budget: { handovers: 1, lost: 1, expired: 1 }, shares: true },
+    'hand over in two steps, lose an answer and stop': { ...two, budget: { handovers: 1, lost: 1, stopped: 1 }, inOne: false },
+    'are three, and hand over': { candidates: 3, looks: true, budget: { handovers: 1 }, shares: true },
+    'are three, and stop at any point': { candidates: 3, looks: true, budget: { stopped: 1 } },
+  });
+});
+
 describe('a leader that knows its successor in advance', () => {
   const known = { candidates: 2, led: true };
   whole({

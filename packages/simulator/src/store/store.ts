@@ -7,6 +7,7 @@ import {
   checkCall,
   checkChanges,
   checkListing,
+  checkLook,
   checkPart,
   checkPath,
   checkTime,
@@ -21,6 +22,17 @@ import type { SimServer } from './server.ts';
 import type { Row, Swap } from './state.ts';
 
 export type StoreContext = CallsContext & SimWatchContext;
+
+/** What a store has seen when it added an entry. */
+interface Seen {
+  readonly ahead: readonly Row[];
+  readonly found: Row | undefined;
+}
+
+interface Added {
+  readonly row: Row;
+  readonly seen: Seen | undefined;
+}
 
 export class SimStore implements api.Store {
   readonly name = 'simulated';
@@ -86,14 +98,34 @@ export class SimStore implements api.Store {
     );
   }
 
-  async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
+  async enqueue(
+    prefix: api.Key,
+    name: string,
+    value: Uint8Array,
+    lease: api.LeaseId,
+    options: api.EnqueueOptions = {},
+  ): Promise<api.Entry> {
     const call = checkCall(options);
     const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
     const copy = new Uint8Array(value);
     const { state, leases } = this.#server;
-    return entryOf(
-      await this.#calls.run({ operation: 'enqueue', about: key }, () => state.enqueue(key, copy, lease, leases, this.#owner), call),
-    );
+    checkLook(options.look);
+    const add = (): Added => {
+      const existed = state.get(key) !== undefined;
+      const row = state.enqueue(key, copy, lease, leases, this.#owner);
+      return { row, seen: existed ? undefined : this.#look(prefix, row, options.look) };
+    };
+    const { row, seen } = await this.#calls.run({ operation: 'enqueue', about: key }, add, call);
+    if (seen !== undefined) options.look?.seen(seen.ahead.map(entryOf).map(withoutValue), maybe(seen.found));
+    return entryOf(row);
+  }
+
+  /** Only some stores can read in the step in which they add an entry. */
+  #look(prefix: api.Key, { order }: Row, look: api.QueueLook | undefined): Seen | undefined {
+    const { state, shape } = this.#server;
+    if (look === undefined || shape.swapSharesRevision !== true) return undefined;
+    const earlier = state.below(prefix).filter((row) => row.order < order);
+    return { ahead: someOf(earlier, { last: look.last }), found: state.get(look.key) };
   }
 
   /** A read that need not be fresh returns the state from before the request was sent. */

@@ -18,6 +18,8 @@ export interface Case {
   readonly inOne?: boolean;
   /** True: all keys of a swap get the same revision. */
   readonly shares?: boolean;
+  /** True: an enqueue also reads the queue and the term. */
+  readonly looks?: boolean;
   /** The members with an older version, and `operator` if that one has an older version. */
   readonly older?: readonly string[];
   /** True: at the beginning the first candidate leads, and the others are in the queue. */
@@ -36,6 +38,7 @@ export function search(
     succession = firstComeFirstServed(),
     inOne = true,
     shares = false,
+    looks = false,
     older = [],
     led = false,
     maxStates = 100_000,
@@ -43,7 +46,7 @@ export function search(
   machine: Machine = real,
 ): Found {
   const rules: CandidateRules = { keys, succession, termFloor: 0n, ...(shares ? { revisionInSwap: (other) => other } : {}) };
-  const setting: Setting = { machine, rules, rankOf: (id) => (succession.byArrival ? '' : id), inOne, older };
+  const setting: Setting = { machine, rules, rankOf: (id) => (succession.byArrival ? '' : id), inOne, looks, older };
   const people = Array.from({ length: candidates }, (_, i) => newcomer(String(i + 1)));
   const begin = {
     shelf: new Shelf(inOne, shares),

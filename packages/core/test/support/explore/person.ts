@@ -5,7 +5,7 @@
  */
 
 import { start } from '../../../src/campaign/campaign-machine.ts';
-import type { CandidateEvent, CandidateRules, CandidateState, Exit } from '../../../src/campaign/state.ts';
+import type { CandidateEvent, CandidateRules, CandidateState, Exit, Looked } from '../../../src/campaign/state.ts';
 import type { Change, Entry, Key } from '../../../src/index.ts';
 import type { ChosenSuccessor, LeadershipEndReason, ReleaseState, ReleaseEvent } from '../../../src/leadership/release-machine.ts';
 import { readTerm, writeCandidate, writtenLeader } from '../../../src/protocol/record.ts';
@@ -57,6 +57,8 @@ export interface Setting {
   readonly rules: CandidateRules;
   readonly rankOf: (id: string) => string;
   readonly inOne: boolean;
+  /** Whether an enqueue also reads the queue and the term. */
+  readonly looks: boolean;
   /** The members with an older version, which knows no mark that says that it elected. */
   readonly older: readonly string[];
 }
@@ -100,7 +102,11 @@ export function answer(person: Person, call: Call, shelf: Shelf, setting: Settin
     case 'enqueue': {
       const key = `${keys.candidates}/${nameOf(person, setting)}`;
       const after = enqueue(person, shelf, setting);
-      return [after, receive(person, { type: 'enqueued', entry: after.read(key)! }, setting)];
+      const told: Looked | undefined =
+        setting.looks && after !== shelf
+          ? { type: 'looked', queue: shelf.list(keys.candidates).map(withoutValue), term: shelf.read(keys.term) }
+          : undefined;
+      return [after, receive(person, { type: 'enqueued', entry: after.read(key)!, looked: told }, setting)];
     }
     case 'list':
       return [shelf, { ...person, call: { type: 'lookTerm', queue: shelf.list(keys.candidates).map(withoutValue) } }];
