@@ -1,7 +1,7 @@
 /** The store contract on etcd. */
 
 import type * as api from '@incumbent/core';
-import { checkCall, checkChanges, checkListing, checkPath, invalidOption, withoutValue } from '@incumbent/core/adapter';
+import { checkCall, checkChanges, checkListing, checkLook, checkPath, invalidOption, withoutValue } from '@incumbent/core/adapter';
 import { checkSwapSize, checkValueSize, namingGrant, revocationOf } from '@incumbent/network';
 
 import { capabilitiesOf, MAX_TTL_MS } from './capabilities.ts';
@@ -66,11 +66,20 @@ export class EtcdStore implements api.Store {
     return namingGrant(swap, () => missingRight('readwrite', keys(), this.#namespace));
   }
 
-  async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
+  async enqueue(
+    prefix: api.Key,
+    name: string,
+    value: Uint8Array,
+    lease: api.LeaseId,
+    options: api.EnqueueOptions = {},
+  ): Promise<api.Entry> {
     const key = checkPath('key', `${prefix}/${name}`);
     checkValueSize(this, value);
-    const entry = enqueue(this.#swaps, this.#namespace, { key, value, lease }, checkCall(options));
-    return namingGrant(entry, () => missingRight('readwrite', [this.#namespace.key(key)], this.#namespace));
+    checkLook(options.look);
+    const entry = enqueue(this.#swaps, this.#namespace, { prefix, key, value, lease }, checkCall(options));
+    const keys = options.look === undefined ? [key] : [key, options.look.key];
+    const names = (): readonly string[] => keys.map((each) => this.#namespace.key(each));
+    return namingGrant(entry, () => missingRight('readwrite', names(), this.#namespace));
   }
 
   async read(key: api.Key, options: api.CallOptions = {}): Promise<api.Entry | undefined> {

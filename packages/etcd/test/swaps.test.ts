@@ -1,6 +1,6 @@
 /** Swaps of one turn of the event loop, against a fake server. */
 
-import type { Change, Store, SwapResult } from '@incumbent/core';
+import type { Change, Entry, Store, SwapResult } from '@incumbent/core';
 import { openEtcd } from '@incumbent/etcd';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -92,6 +92,7 @@ describe('swaps', () => {
     ['only delete, which a server without space still does', removal('a'), change('b')],
     ['create keys in the same place, which would get the same order', creation('q/a'), creation('q/b')],
     ['create keys one below the other', creation('q/a'), creation('q/r/b')],
+    ['create keys one above the other', creation('q/r/b'), creation('q/a')],
   ])('are separate requests if they %s', async (_, ...both) => {
     await Promise.all(both.map((one) => store.compareAndSwap([one], CALL)));
     expect(requests()).toBe(2);
@@ -112,6 +113,48 @@ describe('swaps', () => {
   it('are divided into requests of at most 64 changes', async () => {
     await Promise.all(Array.from({ length: 65 }, (_, i) => swap(`k${i}`)));
     expect(requests()).toBe(2);
+  });
+
+  describe('that also look at the queue', () => {
+    const range = (...keys: readonly string[]): Writer => {
+      const answer = new Writer().message(1, header());
+      for (const key of keys) answer.message(2, new Writer().string(1, `incumbent/${key}`).int64(2, 3n).int64(3, 4n));
+      return new Writer().message(1, answer);
+    };
+    /** Each of these queues has one other entry. Only the first election has a term. */
+    const added = (...queues: readonly string[]): Answer => {
+      const message = new Writer().message(1, header()).bool(2, true);
+      for (const queue of queues) {
+        const term = queue === 'q0' ? range('term') : range();
+        message
+          .message(3, new Writer())
+          .message(3, range(`${queue}/mine`, `${queue}/other`))
+          .message(3, term);
+      }
+      return ok(message.finish());
+    };
+    const add = async (queue: string): Promise<unknown> => {
+      let told: unknown;
+      const seen = (ahead: readonly Entry[], found?: Entry): void => void (told = [ahead.map(({ key }) => key), found?.key]);
+      await store.enqueue(queue, 'mine', VALUE, '1f', { ...CALL, look: { key: 'term', last: 10, seen } });
+      return told;
+    };
+
+    it('show each new entry what was read for it', async () => {
+      answers = [added('q0', 'q1')];
+      expect(await Promise.all([add('q0'), add('q1')])).toEqual([
+        [['q0/other'], 'term'],
+        [['q1/other'], undefined],
+      ]);
+      expect(requests()).toBe(1);
+    });
+
+    it('are divided into requests of at most 96 operations, as a server allows 128', async () => {
+      const queues = Array.from({ length: 33 }, (_, i) => `q${i}`);
+      answers = [added(...queues.slice(0, 32)), added('q32')];
+      await Promise.all(queues.map(add));
+      expect(requests()).toBe(2);
+    });
   });
 
   it('are sent one by one if one of them cannot be made', async () => {

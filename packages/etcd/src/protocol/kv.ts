@@ -44,7 +44,7 @@ export type WriteOperation =
   | { readonly put: string; readonly value: Uint8Array; readonly lease: bigint | 'keep' }
   | { readonly delete: string };
 
-type Operation = WriteOperation | { readonly range: RangeRequest };
+export type Operation = WriteOperation | { readonly range: RangeRequest };
 
 export interface TxnRequest {
   /** If all are true, `success` is executed, otherwise `failure`. */
