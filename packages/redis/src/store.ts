@@ -74,7 +74,13 @@ export class RedisStore implements api.Store {
     return compareAndSwap(this.#calls, changes, options);
   }
 
-  async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
+  async enqueue(
+    prefix: api.Key,
+    name: string,
+    value: Uint8Array,
+    lease: api.LeaseId,
+    options: api.EnqueueOptions = {},
+  ): Promise<api.Entry> {
     return enqueue(this.#calls, { prefix, name, value, lease }, options);
   }
 

@@ -43,6 +43,7 @@ class RedisCase {
       ...this.#resources.common(),
       clock: systemClock,
       ttlMs: 1_000,
+      looks: true,
       open: () => this.#open(this.#redis.url),
       faulty: () => this.#faulty(),
       // As with redis-cli: no script publishes these changes.

@@ -2,15 +2,8 @@
 
 import { script, type Script } from './script.ts';
 
-/**
- * ARGV: five for each query. `k` (one key) or `l` (a list); the key or the prefix; the order that
- * entries must be below; the most entries: the first ones, or, below zero, the last ones; `1` for
- * values. The order and the number are empty if there is no bound. Answers with a list of entries
- * for each query; or with `large` if the answer would be too long.
- */
-export const readScript: Script = script({
-  flags: ['allow-oom'],
-  body: `
+/** Reads the last entries of a list, into an answer that does not get too long. */
+export const LAST = `
 local full = false
 local function add(rows, entry)
   if not entry then return end
@@ -24,6 +17,32 @@ local function entryIn(index, key, bare)
   return entry
 end
 
+local function lastOf(index, below, limit, bare)
+  local found = {}
+  while #found < limit and not full do
+    local rows = redis.call('ZREVRANGEBYSCORE', index, below, '-inf', 'WITHSCORES', 'LIMIT', 0, 64)
+    if #rows == 0 then break end
+    for at = 1, #rows, 2 do
+      add(found, entryIn(index, rows[at], bare))
+      if full or #found == limit then break end
+    end
+    below = '(' .. rows[#rows]
+  end
+  local rows = {}
+  for at = #found, 1, -1 do rows[#rows + 1] = found[at] end
+  return rows
+end
+`;
+
+/**
+ * ARGV: five for each query. `k` (one key) or `l` (a list); the key or the prefix; the order that
+ * entries must be below; the most entries: the first ones, or, below zero, the last ones; `1` for
+ * values. The order and the number are empty if there is no bound. Answers with a list of entries
+ * for each query; or with `large` if the answer would be too long.
+ */
+export const readScript: Script = script({
+  flags: ['allow-oom'],
+  body: `${LAST}
 local function all(index, below, bare)
   local rows = {}
   for _, key in ipairs(redis.call('ZRANGEBYSCORE', index, '-inf', below)) do
@@ -47,22 +66,6 @@ local function first(index, below, limit, bare)
   return rows
 end
 
-local function last(index, below, limit, bare)
-  local found = {}
-  while #found < limit and not full do
-    local rows = redis.call('ZREVRANGEBYSCORE', index, below, '-inf', 'WITHSCORES', 'LIMIT', 0, 64)
-    if #rows == 0 then break end
-    for at = 1, #rows, 2 do
-      add(found, entryIn(index, rows[at], bare))
-      if full or #found == limit then break end
-    end
-    below = '(' .. rows[#rows]
-  end
-  local rows = {}
-  for at = #found, 1, -1 do rows[#rows + 1] = found[at] end
-  return rows
-end
-
 local answers = {}
 for at = 2, #ARGV, 5 do
   local kind, path, before, count, bare = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4] ~= '1'
@@ -77,7 +80,7 @@ for at = 2, #ARGV, 5 do
   elseif tonumber(count) > 0 then
     answers[#answers + 1] = first(index, below, tonumber(count), bare)
   else
-    answers[#answers + 1] = last(index, below, -tonumber(count), bare)
+    answers[#answers + 1] = lastOf(index, below, -tonumber(count), bare)
   end
   if full then return done('large') end
 end

@@ -1,5 +1,6 @@
 /** Swaps and queue entries. */
 
+import { LAST } from './reads.ts';
 import { script, type Script } from './script.ts';
 
 /**
@@ -55,12 +56,14 @@ return done(revisions)
 });
 
 /**
- * ARGV: key, value, lease. Answers with `lease` if the lease has ended; with `taken` if the key has
- * another lease; or with `done` and the entry.
+ * ARGV: key, value, lease; and, to read in the same step, the prefix of the queue, how many entries
+ * ahead to list without values, and a key. Answers with `lease` if the lease has ended; with
+ * `taken` if the key has another lease; or with `done` and the entry, followed by those entries and
+ * by that key's entry if the script has added the entry.
  */
 export const enqueueScript: Script = script({
-  body: `
-local key, value, lease = ARGV[2], ARGV[3], ARGV[4]
+  body: `${LAST}
+local key, value, lease, prefix, ahead, also = unpack(ARGV, 2)
 if remaining(lease) == ENDED then
   endLease(lease)
   return done({ 'lease' })
@@ -69,6 +72,10 @@ local current = load(key)
 if not current then
   write(key, nil, value, lease)
   current = load(key)
+  if prefix then
+    local rows = lastOf(ns .. ':index:' .. prefix, '(' .. current.o, tonumber(ahead), true)
+    return done({ 'done', fieldsOf(current), rows, fieldsOf(load(also)) })
+  end
 elseif current.l ~= lease then
   return done({ 'taken' })
 end
