@@ -40,10 +40,10 @@ export function text(entry: Entry | undefined): string | undefined {
   return entry === undefined ? undefined : decoder.decode(entry.value);
 }
 
-/** A new entry, and what the store has told of the queue while it added the entry. */
+/** A new entry, and what the store has read of the queue while it added the entry. */
 export interface Looked {
   readonly entry: Entry;
-  /** Once for each time that the store has told: never or once. */
+  /** One element for each call of `look.seen`: none or one. */
   readonly seen: readonly { readonly ahead: readonly Entry[]; readonly found: Entry | undefined }[];
 }
 

@@ -113,8 +113,8 @@ export interface StoreHarness {
    */
   readonly wire?: boolean;
   /**
-   * True if `enqueue` also reads what it is asked to read, in the same step (`QueueLook`). A store
-   * need not. Default false.
+   * True if `enqueue` also reads what it is asked to read, in the same step (`QueueLook`), at least
+   * while the queue has five entries. A store need not. Default false.
    */
   readonly looks?: boolean;
   /** The faults that clients of {@link StoreHarness.faulty} have. Default: none. */

@@ -112,22 +112,27 @@ export const queueCases: readonly StoreCase[] = [
     assert.deepEqual(await client.list('q'), []);
   }),
 
-  define('enqueue tells, if it tells at all, who is ahead of the new entry and what the other key is', async (client, harness) => {
+  define('enqueue shows a look, if it shows any, the entries ahead of the new one and the other key', async (client, harness) => {
     const entries = await five(client);
     const lease = await client.longLease();
     await client.create('term', 'seven');
-    const { entry, seen } = await client.enqueueLooking('q', 'new', lease, { key: 'term', last: 3 });
-    const ahead = await client.list('q', { before: entry, last: 3, values: false });
-    assert.deepEqual(names(ahead), names(entries.slice(2)));
-    if (harness.looks === true) assert.equal(seen.length, 1, 'the store has told nothing');
+    const { entry, seen } = await client.enqueueLooking('q', 'new', lease, { key: 'term', last: 5 });
+    const ahead = await client.list('q', { before: entry, last: 5, values: false });
+    assert.deepEqual(names(ahead), names(entries));
+    if (harness.looks === true) assert.equal(seen.length, 1, 'the store has shown nothing');
     assert.deepEqual(seen, seen.length === 0 ? [] : [{ ahead, found: await client.get('term') }]);
-    const again = await client.enqueueLooking('q', 'new', lease, { key: 'term', last: 3 });
+    const again = await client.enqueueLooking('q', 'new', lease, { key: 'term', last: 5 });
     assert.deepEqual(again, { entry, seen: [] });
+    const short = await client.enqueueLooking('q', 'last', lease, { key: 'term', last: 2 });
+    assert.deepEqual(
+      short.seen.map((look) => names(look.ahead)),
+      short.seen.length === 0 ? [] : [['e4', 'new']],
+    );
     const first = await client.enqueueLooking('empty', 'new', lease, { key: 'nothing', last: 3 });
     assert.deepEqual(first.seen, seen.length === 0 ? [] : [{ ahead: [], found: undefined }]);
   }),
 
-  define('enqueue tells of the moment in which it adds the entry, whoever else adds one', async (client, harness) => {
+  define('enqueue shows a look of the moment in which it adds the entry, whoever else adds one', async (client, harness) => {
     const clients = await Promise.all(times(4).map(() => connect(harness)));
     const leases = await Promise.all(clients.map((each) => each.longLease()));
     const look = { key: 'term', last: 40 };
@@ -136,7 +141,7 @@ export const queueCases: readonly StoreCase[] = [
     for (const { entry, seen } of added) {
       const ahead = listed.filter(({ order }) => order < entry.order);
       assert.deepEqual(
-        seen.map((told) => names(told.ahead)),
+        seen.map(({ ahead: shown }) => names(shown)),
         seen.length === 0 ? [] : [names(ahead)],
       );
     }

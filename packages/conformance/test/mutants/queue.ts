@@ -39,8 +39,8 @@ export const queueMutants: readonly Mutant[] = [
       }),
   },
   {
-    name: 'enqueue tells of a moment before',
-    caughtBy: ['queue', 'enqueue tells of the moment in which it adds the entry, whoever else adds one'],
+    name: 'enqueue shows a look of a moment before',
+    caughtBy: ['queue', 'enqueue shows a look of the moment in which it adds the entry, whoever else adds one'],
     wrap: (store) =>
       but(store, {
         enqueue: async (prefix, name, value, lease, options) => {
@@ -52,8 +52,8 @@ export const queueMutants: readonly Mutant[] = [
       }),
   },
   {
-    name: 'enqueue tells of a moment after',
-    caughtBy: ['queue', 'enqueue tells, if it tells at all, who is ahead of the new entry and what the other key is'],
+    name: 'enqueue shows a look of a moment after',
+    caughtBy: ['queue', 'enqueue shows a look, if it shows any, the entries ahead of the new one and the other key'],
     wrap: (store) =>
       but(store, {
         enqueue: async (prefix, name, value, lease, options) => {
@@ -140,7 +140,7 @@ export const queueMutants: readonly Mutant[] = [
   },
 ];
 
-/** Reads what is to be read. The function that it resolves with tells it. */
+/** Reads what is to be read. The function that it resolves with shows it. */
 async function lookAt(store: Store, prefix: string, options: EnqueueOptions = {}): Promise<() => void> {
   const { look, ...call } = options;
   if (look === undefined) return () => {};

@@ -38,7 +38,7 @@ export function next(state: CandidateState, event: CandidateEvent, rules: Candid
   if (event.type === 'removed') return removed(state);
   switch (state.phase) {
     case 'joining':
-      return joining(state, event, rules);
+      return joining(state, event);
     case 'looking':
       return looking(state, event, rules);
     case 'waiting':
@@ -63,11 +63,8 @@ function pause(then: CandidateState): CandidateState {
   return { phase: 'pausing', then };
 }
 
-function joining(state: In<'joining'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
-  if (event.type === 'enqueued') {
-    const look = { phase: 'looking', entry: event.entry, unknownOutcome: state.unknownOutcome } as const;
-    return event.looked === undefined ? look : looking(look, event.looked, rules);
-  }
+function joining(state: In<'joining'>, event: CandidateEvent): CandidateState {
+  if (event.type === 'enqueued') return { phase: 'looking', entry: event.entry, unknownOutcome: state.unknownOutcome };
   if (event.type === 'failed') return pause({ phase: 'joining', unknownOutcome: state.unknownOutcome || event.unknown });
   return state;
 }

@@ -60,11 +60,12 @@ const HALTED: CandidateEvent = { type: 'failed', unknown: false };
 /** How many entries ahead a candidate reads: those that it watches, the leader's, and one more. */
 const LOOK_AHEAD = WATCH_WINDOW + 2;
 
-/** What the store saw when it added the entry, if it can tell. */
+/** Keeps what the store has read in the step in which it added the entry. */
 class FirstLook implements QueueLook {
   readonly key: Key;
   readonly last = LOOK_AHEAD;
-  looked: (Looked & { readonly queue: readonly Entry[] }) | undefined;
+  /** Undefined if the store has read nothing. */
+  looked: LookedAround | undefined;
 
   constructor(term: Key) {
     this.key = term;
@@ -74,6 +75,9 @@ class FirstLook implements QueueLook {
     this.looked = { type: 'looked', queue, term };
   }
 }
+
+/** The candidate has read the queue, and not only the term. */
+type LookedAround = Looked & { readonly queue: readonly Entry[] };
 
 /** One campaign with one entry in the queue. */
 export class CampaignRunner {
@@ -85,6 +89,8 @@ export class CampaignRunner {
   /** The present wait, or the one that has just ended. */
   #waiting: CandidateWait | undefined;
   #enqueueUnknown = false;
+  /** What the store has read for the first look. Undefined once the campaign has used it. */
+  #firstLook: LookedAround | undefined;
   /** Whether the store may still apply an earlier claim of this campaign. */
   #claimOutcomeUnknown = false;
   #stopped = false;
@@ -181,9 +187,9 @@ export class CampaignRunner {
   async #do(state: CandidateState): Promise<CandidateEvent> {
     switch (state.phase) {
       case 'joining':
-        return this.#enqueue();
+        return this.#join();
       case 'looking':
-        return this.#withPermit((call) => this.#look(state, call), 2);
+        return this.#takeFirstLook(state.entry) ?? this.#withPermit((call) => this.#look(state, call), 2);
       case 'waiting':
         return this.#wait(state);
       case 'claiming':
@@ -215,16 +221,29 @@ export class CampaignRunner {
     return semaphore.run(async () => (isHalted() ? HALTED : this.#calls.make(task)), calls);
   }
 
-  async #enqueue(): Promise<CandidateEvent> {
+  /** Joins the queue. If only the time of joining counts, asks the store for the first look. */
+  async #join(): Promise<CandidateEvent> {
+    const { keys, succession } = this.#context.rules;
+    const look = succession.byArrival ? new FirstLook(keys.term) : undefined;
+    const event = await this.#enqueue(look);
+    this.#firstLook = look?.looked;
+    return event;
+  }
+
+  async #enqueue(look?: QueueLook): Promise<CandidateEvent> {
     const { store, rules, name, payload } = this.#context;
     const value = writeCandidate(payload, rules.termFloor);
-    const look = rules.succession.byArrival ? new FirstLook(rules.keys.term) : undefined;
     return this.#withPermit(async (call) => {
       const entry = await store.enqueue(rules.keys.candidates, name, value, this.#session.lease, { ...call, look });
-      const looked = look?.looked;
-      if (looked !== undefined) this.#reportOthers(looked.queue, entry);
-      return { type: 'enqueued', entry, looked };
+      return { type: 'enqueued', entry };
     });
+  }
+
+  #takeFirstLook(entry: Entry): LookedAround | undefined {
+    const looked = this.#firstLook;
+    this.#firstLook = undefined;
+    if (looked !== undefined) this.#reportOthers(looked.queue, entry);
+    return looked;
   }
 
   /**

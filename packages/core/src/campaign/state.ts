@@ -102,8 +102,7 @@ export interface Looked {
 }
 
 export type CandidateEvent =
-  /** `looked`: what the store saw when it added the entry, if it has told. */
-  | { readonly type: 'enqueued'; readonly entry: Entry; readonly looked?: Looked | undefined }
+  | { readonly type: 'enqueued'; readonly entry: Entry }
   | Looked
   /** The awaited key is gone. `term`: the term's entry, if a watch has shown it. */
   | { readonly type: 'woke'; readonly term?: Entry | undefined }

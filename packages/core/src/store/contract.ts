@@ -156,8 +156,8 @@ export interface QueueLook {
   readonly last: number;
   /**
    * Receives those entries in the order of their creation, and the key's entry, as they were when
-   * the store added the new entry. Called at most once, before `enqueue` resolves. A store that
-   * cannot read in the same step does not call it, nor does any store if the entry existed before.
+   * the store added the new entry. Called at most once, before `enqueue` resolves. A store need not
+   * call it, for example because the queue is long, and never does if the entry existed before.
    */
   seen(ahead: readonly Entry[], found: Entry | undefined): void;
 }

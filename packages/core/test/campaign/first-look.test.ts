@@ -1,4 +1,4 @@
-/** Candidates on a store that reads the queue and the term in the step in which it adds an entry. */
+/** Candidates on a store that also reads the queue and the term when it adds an entry. */
 
 import { describe, expect, it } from 'vitest';
 import {
@@ -75,23 +75,48 @@ describe('a candidate', () => {
     expect(world.queue()).toEqual(['a']);
   });
 
-  it('whose claim meets a newer term than it was told of waits for that leader', async () => {
+  it('whose claim meets a newer term than it was shown waits for that leader, and leads after it', async () => {
     const world = new World();
-    const store = looking(world);
+    const calls: Calls = [];
+    const store = looking(world, calls);
+    const quick = world.member('quick').election(NAME);
+    let first: Promise<Leadership> | undefined;
     const late = relay(store, {
       compareAndSwap: async (changes, options) => {
         const isClaim = changes.some(({ key, expect: revision }) => key === LEADER && revision === null);
-        if (isClaim && !world.server.keys().includes(TERM)) await world.member('quick').election(NAME).campaign();
+        if (isClaim && first === undefined) await (first = quick.campaign());
         return store.compareAndSwap(changes, options);
       },
     });
     const slow = campaign(world, late, 'slow');
-    await world.until(() => world.queue().length === 2 && world.server.keys().includes(LEADER));
+    await world.until(() => world.server.keys().includes(LEADER));
     await world.pass(100);
+    expect(sinceJoining(calls).filter((name) => name === 'swap')).toHaveLength(1);
     expect(slow.state).toBe('pending');
+    await world.run(first?.then(async (leadership) => leadership.resign()) ?? Promise.resolve());
+    await world.until(() => slow.state === 'resolved', 'the slow one leads');
   });
 
-  it('that gets no answer reads by itself, as it does not know the moment of what it was told', async () => {
+  it.each<[string, (world: World) => void, string]>([
+    ['term was written by somebody else', (world) => world.put(TERM, 'hello'), 'FOREIGN_DATA'],
+    [
+      'queue follows another order',
+      (world) => world.server.put(`${CANDIDATES}/x~i~1~priority~5`, new TextEncoder().encode('{"v":1}')),
+      'SUCCESSION_MISMATCH',
+    ],
+  ])('is refused if the %s, after it has left the queue', async (_, plant, code) => {
+    const world = new World();
+    plant(world);
+    const before = world.queue();
+    const election = world.member('a', {}, looking(world)).election(NAME);
+    const queueAtEnd = election.campaign().then(
+      () => expect.unreachable('it must not lead'),
+      (error: unknown) => ({ error, queue: world.queue() }),
+    );
+    expect(await world.run(queueAtEnd)).toMatchObject({ error: { code }, queue: before });
+  });
+
+  it('whose entry was added without an answer finds it there, and reads by itself', async () => {
     const world = new World();
     const calls: Calls = [];
     const store = looking(world, calls);

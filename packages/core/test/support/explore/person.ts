@@ -5,7 +5,7 @@
  */
 
 import { start } from '../../../src/campaign/campaign-machine.ts';
-import type { CandidateEvent, CandidateRules, CandidateState, Exit, Looked } from '../../../src/campaign/state.ts';
+import type { CandidateEvent, CandidateRules, CandidateState, Exit } from '../../../src/campaign/state.ts';
 import type { Change, Entry, Key } from '../../../src/index.ts';
 import type { ChosenSuccessor, LeadershipEndReason, ReleaseState, ReleaseEvent } from '../../../src/leadership/release-machine.ts';
 import { readTerm, writeCandidate, writtenLeader } from '../../../src/protocol/record.ts';
@@ -102,11 +102,10 @@ export function answer(person: Person, call: Call, shelf: Shelf, setting: Settin
     case 'enqueue': {
       const key = `${keys.candidates}/${nameOf(person, setting)}`;
       const after = enqueue(person, shelf, setting);
-      const told: Looked | undefined =
-        setting.looks && after !== shelf
-          ? { type: 'looked', queue: shelf.list(keys.candidates).map(withoutValue), term: shelf.read(keys.term) }
-          : undefined;
-      return [after, receive(person, { type: 'enqueued', entry: after.read(key)!, looked: told }, setting)];
+      const joined = receive(person, { type: 'enqueued', entry: after.read(key)! }, setting);
+      if (!setting.looks || after === shelf || joined.state?.phase !== 'looking') return [after, joined];
+      const queue = shelf.list(keys.candidates).map(withoutValue);
+      return [after, receive(joined, { type: 'looked', queue, term: shelf.read(keys.term) }, setting)];
     }
     case 'list':
       return [shelf, { ...person, call: { type: 'lookTerm', queue: shelf.list(keys.candidates).map(withoutValue) } }];
