@@ -3,9 +3,8 @@
 import type { Entry, EnqueueOptions, Key, LeaseId, QueueLook, TimedCall } from '@incumbent/core';
 import { StoreError, withoutValue } from '@incumbent/core/adapter';
 
-import { partMissing } from './errors.ts';
 import { boundLease, leaseIdOf, type Namespace } from './namespace.ts';
-import type { KeyValue, Operation, TxnAnswer } from './protocol/kv.ts';
+import type { KeyValue, RangeRequest, TxnAnswer } from './protocol/kv.ts';
 import type { Swaps } from './swaps.ts';
 import { firstOf } from './transactions.ts';
 
@@ -26,8 +25,9 @@ export async function enqueue(swaps: Swaps, namespace: Namespace, wanted: QueueE
   const answer = await swaps.swap(
     {
       compare: [{ key, created: 0n }],
-      success: [{ put: key, value, lease }, ...(look === undefined ? [] : readsOf(namespace, wanted.prefix, look))],
+      success: [{ put: key, value, lease }],
       failure: [{ range: { key } }],
+      ...(look === undefined ? {} : { reads: readsOf(namespace, wanted.prefix, look) }),
     },
     options,
   );
@@ -36,18 +36,22 @@ export async function enqueue(swaps: Swaps, namespace: Namespace, wanted: QueueE
   return namespace.entry({ key, value, createRevision: answer.revision, modRevision: answer.revision, lease });
 }
 
-/** The operations of a look, after the one that creates the entry. */
-function readsOf(namespace: Namespace, prefix: Key, { key, last }: QueueLook): readonly Operation[] {
-  const newest = { ...namespace.under(prefix), byCreation: 'descending', limit: last + 1, keysOnly: true } as const;
-  return [{ range: newest }, { range: { key: namespace.key(key) } }];
+/**
+ * The reads of a look. To sort a queue, etcd would read all of it. So it reads a few entries in any
+ * order, and one more than a look may show: then the queue is longer.
+ */
+function readsOf(namespace: Namespace, prefix: Key, { key, last }: QueueLook): readonly RangeRequest[] {
+  return [{ ...namespace.under(prefix), limit: last + 2, keysOnly: true }, { key: namespace.key(key) }];
 }
 
-/** Passes on what the operations of a look have read. The new entry is the newest. */
-function show(look: QueueLook, namespace: Namespace, created: string, { ranges: [, newest, found] }: TxnAnswer): void {
-  if (newest === undefined || found === undefined) throw partMissing();
-  const ahead = newest.kvs.filter(({ key }) => key !== created).slice(0, look.last);
+/** Shows what was read: nothing if the new entry has had a transaction of its own. */
+function show(look: QueueLook, namespace: Namespace, created: string, { ranges: [some, found] }: TxnAnswer): void {
+  if (some === undefined || found === undefined) return;
+  const others = some.kvs.filter(({ key }) => key !== created);
+  if (others.length > look.last) return;
+  const ahead = others.map((kv) => withoutValue(namespace.entry(kv))).toSorted((one, other) => (one.order < other.order ? -1 : 1));
   const [kv] = found.kvs;
-  look.seen(ahead.map((each) => withoutValue(namespace.entry(each))).toReversed(), kv === undefined ? undefined : namespace.entry(kv));
+  look.seen(ahead, kv && namespace.entry(kv));
 }
 
 function existing(namespace: Namespace, { key, lease }: QueueEntry, kv: KeyValue | undefined): Entry {

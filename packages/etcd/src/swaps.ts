@@ -4,7 +4,7 @@ import type { TimedCall } from '@incumbent/core';
 
 import { Batches, type Contents } from './batches.ts';
 import type { Client } from './client/client.ts';
-import { type TxnAnswer, txn, type TxnRequest } from './protocol/kv.ts';
+import { type RangeRequest, type TxnAnswer, txn, type TxnRequest, type WriteOperation } from './protocol/kv.ts';
 
 /** The most comparisons, and operations, of one transaction. A server allows 128 by default. */
 const MAX_COMPARES = 64;
@@ -13,13 +13,24 @@ const MAX_OPERATIONS = 96;
 /** The most bytes of values. A server allows 1.5 MiB for the whole request by default. */
 const MAX_VALUES_BYTES: number = 512 * 2 ** 10;
 
+/** What is written if all comparisons are true, and what is read if not. */
+export interface Swap extends TxnRequest {
+  readonly success: readonly WriteOperation[];
+  /**
+   * What is read after the writes, only if the swap shares a transaction. Every member of the
+   * cluster reads it in the step in which it writes, while all other writes and renewals wait. That
+   * is worth it for a process that makes many swaps at once.
+   */
+  readonly reads?: readonly RangeRequest[];
+}
+
 /**
  * A transaction of several swaps makes all swaps or none. It stands for these swaps one after the
  * other, because of what they may not have in common: see {@link SwapContents}. A swap that also
  * reads sees what the swaps before it have written.
  */
 export class Swaps {
-  readonly #batches: Batches<TxnRequest, TxnAnswer>;
+  readonly #batches: Batches<Swap, TxnAnswer>;
 
   constructor(client: Client) {
     this.#batches = new Batches({
@@ -28,7 +39,7 @@ export class Swaps {
       sendOne: (swap, options) => client.call(txn, swap, options),
       async sendAll(swaps, options) {
         const compare = swaps.flatMap((swap) => swap.compare);
-        const success = swaps.flatMap((swap) => swap.success);
+        const success = swaps.flatMap(operationsOf);
         const answer = await client.call(txn, { compare, success, failure: [] }, options);
         return answer.succeeded ? answersOf(swaps, answer) : undefined;
       },
@@ -36,17 +47,22 @@ export class Swaps {
   }
 
   /** Rejects with a `StoreError`, or with the signal's reason. */
-  swap(swap: TxnRequest, options: TimedCall): Promise<TxnAnswer> {
+  swap(swap: Swap, options: TimedCall): Promise<TxnAnswer> {
     return this.#batches.send(swap, options);
   }
 }
 
-/** The part of the answer that belongs to each swap. */
-function answersOf(swaps: readonly TxnRequest[], answer: TxnAnswer): readonly TxnAnswer[] {
+/** What a swap does in a transaction that it shares. */
+function operationsOf({ success, reads = [] }: Swap): TxnRequest['success'] {
+  return [...success, ...reads.map((range) => ({ range }))];
+}
+
+/** The part of the answer that belongs to each swap: only what it has read. */
+function answersOf(swaps: readonly Swap[], answer: TxnAnswer): readonly TxnAnswer[] {
   let end = 0;
-  return swaps.map(({ success }) => {
-    end += success.length;
-    return { ...answer, ranges: answer.ranges.slice(end - success.length, end) };
+  return swaps.map(({ success, reads = [] }) => {
+    end += success.length + reads.length;
+    return { ...answer, ranges: answer.ranges.slice(end - reads.length, end) };
   });
 }
 
@@ -55,7 +71,7 @@ function answersOf(swaps: readonly TxnRequest[], answer: TxnAnswer): readonly Tx
  * transaction that neither writes nor reads from the state of one member, which may be old. And a
  * server without space still deletes keys, unless the same transaction puts a value.
  */
-function mayShare(swap: TxnRequest): boolean {
+function mayShare(swap: Swap): boolean {
   const puts = swap.success.some((write) => 'put' in write);
   return puts && swap.compare.length <= MAX_COMPARES && valueBytes(swap) <= MAX_VALUES_BYTES;
 }
@@ -65,7 +81,7 @@ function mayShare(swap: TxnRequest): boolean {
  * compares each key that it writes.) No two swaps create keys in the same place, because all keys
  * that a transaction creates have the same create revision, which is the order of a list.
  */
-class SwapContents implements Contents<TxnRequest> {
+class SwapContents implements Contents<Swap> {
   #bytes = 0;
   #operations = 0;
   readonly #keys = new Set<string>();
@@ -73,9 +89,9 @@ class SwapContents implements Contents<TxnRequest> {
   readonly #places = new Set<string>();
   readonly #above = new Set<string>();
 
-  add(swap: TxnRequest): boolean {
-    const { compare, success } = swap;
-    const [bytes, operations] = [this.#bytes + valueBytes(swap), this.#operations + success.length];
+  add(swap: Swap): boolean {
+    const { compare } = swap;
+    const [bytes, operations] = [this.#bytes + valueBytes(swap), this.#operations + operationsOf(swap).length];
     if (this.#keys.size + compare.length > MAX_COMPARES || operations > MAX_OPERATIONS || bytes > MAX_VALUES_BYTES) return false;
     if (compare.some(({ key }) => this.#keys.has(key))) return false;
     const places = placesOf(swap);
@@ -98,7 +114,7 @@ class SwapContents implements Contents<TxnRequest> {
   }
 }
 
-function valueBytes({ success }: TxnRequest): number {
+function valueBytes({ success }: Swap): number {
   return success.reduce((sum, write) => ('put' in write ? sum + write.value.length : sum), 0);
 }
 
@@ -111,7 +127,7 @@ function placesAbove(place: string): readonly string[] {
 }
 
 /** Where a swap creates keys: the part of each key up to its last slash. */
-function placesOf({ compare }: TxnRequest): readonly string[] {
+function placesOf({ compare }: Swap): readonly string[] {
   const created = compare.filter((part) => 'created' in part);
   return created.map(({ key }) => key.slice(0, key.lastIndexOf('/') + 1));
 }

@@ -99,7 +99,11 @@ export class WatchHub {
     }
   }
 
-  /** A watch that is stopped meanwhile ends only now: the server cannot be told before. */
+  /**
+   * If the watch is stopped meanwhile, it is cancelled only after the server has confirmed it,
+   * because a cancellation needs the server's id. Until then, or for `STEP_TIMEOUT_MS`, it keeps its
+   * place among the watches that are starting.
+   */
   async #created(subscription: Subscription, stream: WatchStream): Promise<Subscription> {
     const late = setTimeout(() => this.#abandon(subscription, stream), STEP_TIMEOUT_MS).unref();
     try {

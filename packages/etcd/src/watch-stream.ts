@@ -232,7 +232,7 @@ export class WatchStream {
     this.#endIfIdle();
   }
 
-  /** A watch that the server has not confirmed yet is cancelled when the server confirms it. */
+  /** A watch that was given up is cancelled when the server confirms it after all. */
   readonly #onCancel = (subscription: Subscription): void => {
     if (subscription.id !== undefined && !this.#over) this.#cancelled.add(subscription);
   };
@@ -246,7 +246,7 @@ export class WatchStream {
   }
 
   #endIfIdle(): void {
-    // A watch that was cancelled before the server confirmed it may never be confirmed.
+    // The server may never confirm a watch that was given up.
     if (this.#live.size > 0 || this.#unanswered.some(({ over }) => !over)) return;
     this.#open?.stream.cancel();
     this.#end(undefined);

@@ -24,8 +24,8 @@ class Watch<T> implements Subscriber {
   readonly #hub: WatchHub;
   readonly #state: WatchState<T>;
   readonly #controller: WatchController<WatchState<T>>;
-  /** Ends a read or a pause before the start. Undefined if nobody has asked for its signal. */
-  #over: AbortController | undefined;
+  /** Ends a read or a pause before the start. Created when `signal` is first read. */
+  #stopper: AbortController | undefined;
   #subscription: Subscription | undefined;
   #isStarting = false;
   stopped = false;
@@ -43,14 +43,15 @@ class Watch<T> implements Subscriber {
     return () => {
       this.#hub.delete(this.#controller);
       this.stopped = true;
-      if (this.#over !== undefined) endQuietly(this.#over);
+      if (this.#stopper !== undefined) endQuietly(this.#stopper);
       this.#subscription?.cancel();
     };
   }
 
   get signal(): AbortSignal {
-    this.#over ??= new AbortController();
-    return this.#over.signal;
+    this.#stopper ??= new AbortController();
+    if (this.stopped) endQuietly(this.#stopper);
+    return this.#stopper.signal;
   }
 
   onEvents(events: readonly WatchEvent[]): void {
@@ -69,7 +70,7 @@ class Watch<T> implements Subscriber {
     this.#isStarting = true;
     while (!this.stopped && (this.#subscription === undefined || this.#subscription.over)) await this.#try();
     this.#isStarting = false;
-    this.#over = undefined;
+    this.#stopper = undefined;
     if (this.stopped) this.#subscription?.cancel();
     else this.#show();
   }

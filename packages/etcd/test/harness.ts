@@ -42,7 +42,6 @@ class EtcdCase {
       clock: systemClock,
       ttlMs: 2_000,
       slackMs: 1_000,
-      looks: true,
       open: () => this.#open(this.#etcd.endpoints),
       faulty: (fault) => (fault === 'silenceWatches' ? this.#silenceable() : this.#faulty()),
       operator: {

@@ -151,9 +151,24 @@ describe('swaps', () => {
 
     it('are divided into requests of at most 96 operations, as a server allows 128', async () => {
       const queues = Array.from({ length: 33 }, (_, i) => `q${i}`);
-      answers = [added(...queues.slice(0, 32)), added('q32')];
-      await Promise.all(queues.map(add));
+      answers = [added(...queues.slice(0, 32)), executed];
+      const looks = await Promise.all(queues.map(add));
+      expect(looks.filter((look) => look === undefined)).toHaveLength(1);
       expect(requests()).toBe(2);
+    });
+
+    it('show nothing to an entry that has a transaction of its own, nor of a queue that is longer', async () => {
+      answers = [executed];
+      expect(await add('q0')).toBeUndefined();
+      const long = Array.from({ length: 12 }, (_, i) => `q1/${i}`);
+      const message = new Writer().message(1, header()).bool(2, true);
+      for (const keys of [['q0/mine'], long])
+        message
+          .message(3, new Writer())
+          .message(3, range(...keys))
+          .message(3, range());
+      answers = [ok(message.finish())];
+      expect(await Promise.all([add('q0'), add('q1')])).toEqual([[[], undefined], undefined]);
     });
   });
 

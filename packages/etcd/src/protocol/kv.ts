@@ -44,7 +44,7 @@ export type WriteOperation =
   | { readonly put: string; readonly value: Uint8Array; readonly lease: bigint | 'keep' }
   | { readonly delete: string };
 
-export type Operation = WriteOperation | { readonly range: RangeRequest };
+type Operation = WriteOperation | { readonly range: RangeRequest };
 
 export interface TxnRequest {
   /** If all are true, `success` is executed, otherwise `failure`. */
