@@ -59,7 +59,7 @@ return done(revisions)
  * ARGV: key, value, lease; and, to read in the same step, the prefix of the queue, how many entries
  * ahead to list without values, and a key. Answers with `lease` if the lease has ended; with
  * `taken` if the key has another lease; or with `done` and the entry, followed by those entries and
- * by that key's entry if the script has added the entry.
+ * by that key's entry if the script has added the entry and the answer is not too long.
  */
 export const enqueueScript: Script = script({
   body: `${LAST}
@@ -73,8 +73,9 @@ if not current then
   write(key, nil, value, lease)
   current = load(key)
   if prefix then
-    local rows = lastOf(ns .. ':index:' .. prefix, '(' .. current.o, tonumber(ahead), true)
-    return done({ 'done', fieldsOf(current), rows, fieldsOf(load(also)) })
+    local rows, found = lastOf(ns .. ':index:' .. prefix, '(' .. current.o, tonumber(ahead), true), {}
+    add(found, load(also))
+    if not full then return done({ 'done', fieldsOf(current), rows, found[1] or {} }) end
   end
 elseif current.l ~= lease then
   return done({ 'taken' })
