@@ -5,7 +5,7 @@ import { simHarness } from './harness.ts';
 
 const shapes: Readonly<Record<string, Partial<StoreShape>>> = {
   'as it comes': {},
-  'the keys of a swap share a revision, and enqueue reads': { swapSharesRevision: true },
+  'the keys of a swap share a revision, and enqueue reads': { swapSharesRevision: true, looks: true },
   'leases not assignable, revisions restart': { assignableLease: false, revisionsSurviveDeletion: false },
   // Without `repeatRatio`, which shows an older state again. The contract does not allow that,
   // although core tolerates it.

@@ -73,7 +73,7 @@ function harnessOf(bench: Bench): StoreHarness {
   return {
     clock: bench.process,
     ttlMs: 1_000,
-    looks: server.shape.swapSharesRevision === true,
+    looks: server.shape.looks === true,
     timeoutMs: 400,
     slackMs: 250,
     open: async () => bench.connect().store,

@@ -24,10 +24,12 @@ export interface StoreShape {
   /** If false, a key that is deleted and created again begins at its first revision. */
   readonly revisionsSurviveDeletion: boolean;
   /**
-   * Whether all keys of one swap get the same revision, and `enqueue` also reads what it is asked
-   * to read. Only if revisions survive deletion. Default false.
+   * Whether all keys of one swap get the same revision. Only if revisions survive deletion. Default
+   * false.
    */
   readonly swapSharesRevision?: boolean;
+  /** Whether `enqueue` also reads what it is asked to read. Default false. */
+  readonly looks?: boolean;
   /** A lease ends up to this many ms late. */
   readonly expiryLateMs: number;
   /** The rate of the store's clock. */

@@ -123,7 +123,7 @@ export class SimStore implements api.Store {
   /** Only some stores can read in the step in which they add an entry. */
   #look(prefix: api.Key, { order }: Row, look: api.QueueLook | undefined): Seen | undefined {
     const { state, shape } = this.#server;
-    if (look === undefined || shape.swapSharesRevision !== true) return undefined;
+    if (look === undefined || shape.looks !== true) return undefined;
     const earlier = state.below(prefix).filter((row) => row.order < order);
     return { ahead: someOf(earlier, { last: look.last }), found: state.get(look.key) };
   }
