@@ -1,9 +1,9 @@
 /** What a fleet's cron tells about runs that did not go as scheduled. */
 
 /**
- * A slot that did not run, or whose run did not end well. A process that dies at that moment may
- * lose a report of `missed` and `failed` slots, and the next leader may repeat one of an
- * `interrupted` run.
+ * A slot that did not run, or whose run did not end well. If a process dies before it reports, the
+ * next leader does: a run that failed is then reported as `interrupted`. A process that dies right
+ * after a report may make the next leader repeat it.
  */
 export type CronReport =
   /** No process claimed these slots in time, and they will not run: all from `from` to `to`. */

@@ -4,6 +4,7 @@
  */
 
 import type { Leadership, StoredValue, ValueCodec } from '@incumbent/core';
+import type { CronReport } from './reports.ts';
 import { dateOf, type SlotMs, slotOf } from './schedule.ts';
 
 /**
@@ -21,70 +22,107 @@ export interface SlotRecord {
   /** The term of the leader that wrote it. */
   readonly term: bigint;
   readonly state: SlotState;
+  /**
+   * The first of the missed slots up to this one that nobody may have reported yet. A version that
+   * does not know this field takes them as reported.
+   */
+  readonly unreportedFrom?: SlotMs;
 }
 
 const VERSION = 1;
 
 const codec: ValueCodec<SlotRecord> = {
-  encode: ({ slot, term, state }) =>
-    new TextEncoder().encode(JSON.stringify({ v: VERSION, slot: dateOf(slot).toISOString(), term: String(term), state })),
+  encode: ({ slot, term, state, unreportedFrom }) => {
+    const unreported = unreportedFrom === undefined ? {} : { unreportedFrom: timeOf(unreportedFrom) };
+    return new TextEncoder().encode(JSON.stringify({ v: VERSION, slot: timeOf(slot), term: String(term), state, ...unreported }));
+  },
   decode: (bytes) => {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    const { v, slot, term, state }: Readonly<Record<string, unknown>> = typeof value === 'object' && value !== null ? { ...value } : {};
+    const { v, slot, term, state, unreportedFrom }: Readonly<Record<string, unknown>> =
+      typeof value === 'object' && value !== null ? { ...value } : {};
     if (v !== VERSION) throw new Error(`the format of the record is ${String(v)}, not ${VERSION}`);
-    const slotMs = typeof slot === 'string' ? slotOf(slot) : Number.NaN;
+    const slotMs = slotIn(slot);
+    const fromMs = unreportedFrom === undefined ? undefined : slotIn(unreportedFrom);
     const known = STATES.find((each) => each === state);
-    if (Number.isNaN(slotMs) || known === undefined || typeof term !== 'string' || !/^\d{1,19}$/.test(term))
+    if (Number.isNaN(slotMs) || Number.isNaN(fromMs) || known === undefined || typeof term !== 'string' || !/^\d{1,19}$/.test(term))
       throw new Error('not the record of a job');
-    return { slot: slotMs, term: BigInt(term), state: known };
+    return { slot: slotMs, term: BigInt(term), state: known, ...(fromMs === undefined ? {} : { unreportedFrom: fromMs }) };
   },
 };
+
+function timeOf(slot: SlotMs): string {
+  return dateOf(slot).toISOString();
+}
+
+/** NaN if the value is not a time. */
+function slotIn(value: unknown): SlotMs {
+  return typeof value === 'string' ? slotOf(value) : Number.NaN;
+}
+
+/** The slots of a job that were not claimed in time: all from `from` to `to`. */
+export interface MissedSlots {
+  readonly from: SlotMs;
+  readonly to: SlotMs;
+  /** Whether `onReport` is to hear of them. */
+  readonly isReported: boolean;
+}
 
 /**
  * The record of one job during one leadership. Every write carries the term: the store refuses it
  * once another process has been elected. All calls reject as those of `leadership.stored` do.
+ *
+ * A leader may end at any moment, so the record also says what is still to report. The next leader
+ * reports that, and then records that it did: a report may come twice, but is never lost.
  */
 export class SlotBook {
+  readonly #job: string;
   readonly #term: bigint;
   readonly #value: StoredValue<SlotRecord>;
+  readonly #report: (report: CronReport) => void;
 
-  constructor(leadership: Leadership, election: string, job: string) {
+  constructor(leadership: Leadership, { election, job, report }: SlotBookParts) {
+    this.#job = job;
     this.#term = leadership.term;
     this.#value = leadership.stored(`cron/${election}/${job}`, { codec });
+    this.#report = report;
   }
 
   /**
    * Reads the last slot. A new job starts with `nowMs`, so that it misses no slot from then on.
-   * Marks a slot that another leadership has started as interrupted, after a call of
-   * `onInterrupted`: that leadership can no longer record the end of the run, and a crash here must
-   * not hide it.
+   * Reports what former leaders may not have reported: the slots that they missed, and a run whose
+   * end they can no longer record.
    */
-  async open(nowMs: number, onInterrupted: (slot: SlotRecord) => void): Promise<SlotMs> {
+  async open(nowMs: number): Promise<SlotMs> {
     const term = this.#term;
     const last = await this.#value.get();
     if (last === undefined) {
       const first: SlotRecord = { slot: nowMs, term, state: 'new' };
       const written = await this.#value.update((current) => (current === undefined ? first : undefined));
-      return written === undefined ? this.open(nowMs, onInterrupted) : nowMs;
+      return written === undefined ? this.open(nowMs) : nowMs;
     }
-    if (last.state === 'started' && last.term !== term) {
-      onInterrupted(last);
-      await this.#value.update((current) => (current?.slot === last.slot ? { ...last, state: 'interrupted' } : undefined));
+    const { slot, unreportedFrom: from } = last;
+    if (from !== undefined) await this.#reportMissed(from, slot);
+    else if (last.state === 'started' && last.term !== term) {
+      this.#report({ type: 'interrupted', job: this.#job, slot: dateOf(slot), term: last.term });
+      await this.#value.update((current) => (current?.slot === slot ? { ...last, state: 'interrupted' } : undefined));
     }
-    return last.slot;
+    return slot;
   }
 
   /** Claims a slot. False if this slot or a later one is recorded. */
   async claim(slot: SlotMs): Promise<boolean> {
-    return this.#advance(slot, 'started');
+    return this.#advance({ slot, term: this.#term, state: 'started' });
   }
 
   /**
-   * Records that no slot up to this one runs any more. False if this one or a later one is
-   * recorded.
+   * Records that these slots do not run any more, unless the last one or a later one is recorded.
+   * Only a write that the store accepts proves that no newer leader has run them, so the report
+   * comes after it.
    */
-  async miss(slot: SlotMs): Promise<boolean> {
-    return this.#advance(slot, 'missed');
+  async miss({ from, to, isReported }: MissedSlots): Promise<void> {
+    const missed: SlotRecord = { slot: to, term: this.#term, state: 'missed' };
+    const isRecorded = await this.#advance(isReported ? { ...missed, unreportedFrom: from } : missed);
+    if (isRecorded && isReported) await this.#reportMissed(from, to);
   }
 
   /** Records how the run of a claimed slot ended, unless a later slot is recorded. */
@@ -93,11 +131,19 @@ export class SlotBook {
     await this.#value.update((current) => (current?.slot === slot && current.term === term ? { slot, term, state } : undefined));
   }
 
-  async #advance(slot: SlotMs, state: SlotState): Promise<boolean> {
-    const term = this.#term;
-    const written = await this.#value.update((current) =>
-      current !== undefined && current.slot >= slot ? undefined : { slot, term, state },
-    );
+  async #reportMissed(from: SlotMs, to: SlotMs): Promise<void> {
+    this.#report({ type: 'missed', job: this.#job, from: dateOf(from), to: dateOf(to) });
+    await this.#value.update((current) => (current?.slot === to ? { slot: to, term: current.term, state: current.state } : undefined));
+  }
+
+  async #advance(record: SlotRecord): Promise<boolean> {
+    const written = await this.#value.update((current) => (current !== undefined && current.slot >= record.slot ? undefined : record));
     return written !== undefined;
   }
+}
+
+interface SlotBookParts {
+  readonly election: string;
+  readonly job: string;
+  readonly report: (report: CronReport) => void;
 }

@@ -108,7 +108,7 @@ export class CronTerm {
   /** Records that this slot has been missed, unless it has been claimed. */
   async miss(job: string, slot: SlotMs, isReported: boolean): Promise<void> {
     const { book } = await this.#open(job, slot - 1);
-    await this.#miss(book, { job, from: slot, to: slot, isReported });
+    await book.miss({ from: slot, to: slot, isReported });
   }
 
   async #loop(job: Job): Promise<void> {
@@ -138,7 +138,7 @@ export class CronTerm {
     if (isLate) {
       const dropTo = lastDropped(job.schedule, slot, now - job.graceMs, job.misfire === 'run' ? job.maxLate : 0);
       if (dropTo !== undefined) {
-        await this.#miss(book, { job: job.name, from: slot, to: dropTo, isReported: job.misfire !== 'skip' });
+        await book.miss({ from: slot, to: dropTo, isReported: job.misfire !== 'skip' });
         return dropTo;
       }
     }
@@ -164,10 +164,6 @@ export class CronTerm {
     if (this.#leadership.isValid()) await book.finish(slot, 'finished');
   }
 
-  async #miss(book: SlotBook, { job, from, to, isReported }: MissedSlots): Promise<void> {
-    if ((await book.miss(to)) && isReported) this.#context.report({ type: 'missed', job, from: dateOf(from), to: dateOf(to) });
-  }
-
   /** Reads the record of a job, once in this term. */
   async #open(job: string, nowMs: number): Promise<Opened> {
     const known = this.#books.get(job);
@@ -180,9 +176,9 @@ export class CronTerm {
   }
 
   async #read(job: string, nowMs: number): Promise<Opened> {
-    const book = new SlotBook(this.#leadership, this.#context.election, job);
-    const last = await book.open(nowMs, ({ slot, term }) => this.#context.report({ type: 'interrupted', job, slot: dateOf(slot), term }));
-    return { book, last };
+    const { election, report } = this.#context;
+    const book = new SlotBook(this.#leadership, { election, job, report });
+    return { book, last: await book.open(nowMs) };
   }
 
   #runOf(job: string, slot: SlotMs, isLate: boolean): CronRun {
@@ -201,11 +197,4 @@ export interface ClaimedRun {
 interface Opened {
   readonly book: SlotBook;
   readonly last: SlotMs;
-}
-
-interface MissedSlots {
-  readonly job: string;
-  readonly from: SlotMs;
-  readonly to: SlotMs;
-  readonly isReported: boolean;
 }

@@ -1,7 +1,7 @@
 import { Fence } from '@incumbent/core';
 import { describe, expect, it, vi } from 'vitest';
 import { FleetCron, type FleetCronOptions } from '../src/index.ts';
-import { every, Fleet, secondsOf } from './support/fleet.ts';
+import { every, Fleet, secondsOf, START_MS } from './support/fleet.ts';
 
 const invalid = (code = 'INVALID_OPTION'): unknown => expect.objectContaining({ code });
 
@@ -43,6 +43,72 @@ describe('a job', () => {
     expect(fleet.runs.at(-1)).toMatchObject({ by: 'b' });
     const slot = new Date(Date.UTC(2030, 0, 1, 0, 0, 2));
     expect(fleet.reports).toContainEqual({ type: 'interrupted', job: 'tick', slot, term: 1n });
+  });
+});
+
+describe('missed slots', () => {
+  /** A leader whose write of missed slots is applied, and never answered. */
+  async function startUnanswered(fleet: Fleet, options: FleetCronOptions): Promise<void> {
+    fleet.start('a', options);
+    await fleet.cluster.advance(3_500);
+    fleet.cluster.crash('a');
+    await fleet.cluster.advance(60_000);
+    const { store } = fleet.cluster.process('b');
+    const swap = store.compareAndSwap.bind(store);
+    vi.spyOn(store, 'compareAndSwap').mockImplementation(async (changes, call) => {
+      const result = await swap(changes, call);
+      return changes.some((change) => 'put' in change && isMissed(change.put)) ? new Promise(() => {}) : result;
+    });
+    fleet.start('b', options);
+    await fleet.cluster.advance(2_000);
+    expect(fleet.record('tick')).toMatchObject({ state: 'missed', term: '2' });
+  }
+
+  function isMissed(value: Uint8Array): boolean {
+    return new TextDecoder().decode(value).includes('"missed"');
+  }
+
+  it('whose record got no answer before the leader ended are reported by the next one', async () => {
+    await using fleet = new Fleet();
+    await startUnanswered(fleet, {});
+    expect(fleet.reports).toEqual([]);
+    fleet.cluster.crash('b');
+    await fleet.cluster.advance(10_000);
+    fleet.start('c', { maxLate: 100 });
+    await fleet.cluster.advance(2_000);
+    expect(fleet.reports).toEqual([{ type: 'missed', job: 'tick', from: new Date(START_MS + 4_000), to: expect.any(Date) }]);
+    const [missed] = fleet.reports;
+    const next = missed?.type === 'missed' ? secondsOf(missed.to) + 1 : 0;
+    expect(fleet.seconds.slice(3)).toEqual(Array.from({ length: fleet.seconds.length - 3 }, (_, index) => next + index));
+  });
+
+  it('that nobody wants to hear of are not reported by the next leader either', async () => {
+    await using fleet = new Fleet();
+    await startUnanswered(fleet, { misfire: 'skip' });
+    fleet.cluster.crash('b');
+    await fleet.cluster.advance(10_000);
+    fleet.start('c');
+    await fleet.cluster.advance(2_000);
+    // Only the slots that nobody has recorded.
+    expect(fleet.reports.map((each) => each.type === 'missed' && secondsOf(each.from) > 60)).toEqual([true]);
+  });
+
+  it('are reported once, although a later leader reads their record', async () => {
+    await using fleet = new Fleet();
+    fleet.start('a', { misfire: 'report' });
+    await fleet.cluster.advance(3_500);
+    fleet.cluster.crash('a');
+    await fleet.cluster.advance(60_000);
+    const { cron, start, member } = fleet.process('b', { misfire: 'report' });
+    cron.add('tick', { nextRun: (after) => (secondsOf(after) < 10 ? every(1_000).nextRun(after) : null) }, () => {});
+    void start();
+    await fleet.cluster.advance(2_000);
+    expect(fleet.reports).toHaveLength(1);
+    expect(fleet.record('tick')).toEqual({ v: 1, slot: '2030-01-01T00:00:10.000Z', term: '2', state: 'missed' });
+    await fleet.cluster.run(member.close());
+    fleet.start('c', { misfire: 'skip' });
+    await fleet.cluster.advance(2_000);
+    expect(fleet.reports).toHaveLength(1);
   });
 });
 
