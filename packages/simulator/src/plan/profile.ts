@@ -70,7 +70,11 @@ export function drawPlan(
   if (kinds.includes('wallJump') && !anyClocks) faults.push(...drawSetBacks(streamOf(seed, 'set back', profile), shape, sleepers, faults));
   const silent = drawSilentShape(shape, (what) => streamOf(seed, what, profile));
   if (silences) faults.push(...drawSilentFaults({ ...about, shape: silent, faults }, (what) => streamOf(seed, what, profile)));
-  const store = { ...silent.store, ...sharedRevisions(streamOf(seed, 'shared revisions', profile), shape) };
+  const store = {
+    ...silent.store,
+    ...sharedRevisions(streamOf(seed, 'shared revisions', profile), shape),
+    looks: streamOf(seed, 'looks', profile).chance(1 / 2),
+  };
   const later = {
     store,
     ...severalElections(streamOf(seed, 'elections', profile)),
