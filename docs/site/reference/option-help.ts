@@ -212,8 +212,8 @@ export const electionOptions: OptionTable<ElectionOptions<unknown>> = {
     fallback: 'refuses such a store',
     range: "the `name` of the store: `'redis'`",
     meaning:
-      'Accepts a store that is not linearizable. Leave it out for every other store ' +
-      '(`INVALID_OPTION`).',
+      'Accepts a store that is not linearizable. Has no effect on a linearizable store, so a ' +
+      'program whose store is configured can always pass it.',
   },
   minTerm: {
     type: 'bigint',

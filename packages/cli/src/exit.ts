@@ -95,7 +95,6 @@ export function toCliError(error: unknown): CliError {
 /** How the SDK's messages name options, and how the command does. */
 const OWN_WORDS: readonly (readonly [RegExp, string])[] = [
   [/\bacceptWeakStore: '(\w+)'/g, '--accept-weak-store $1'],
-  [/\bacceptWeakStore\b/g, '--accept-weak-store'],
   [/Give each process its own memberId, or choose onDuplicate: .*$/s, 'Give each process its own --member'],
   [/ \(ElectionAdmin\.lowerTermUnsafely, or: (incumbent lower-term-unsafely)\)/g, ': $1'],
   [/ \(or open the store with session: "ttl"\)/g, ''],

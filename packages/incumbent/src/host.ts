@@ -28,7 +28,7 @@ export interface HostOptions {
    * guarantees in all elections of this host. Has no effect on a linearizable store. Default: such a
    * store is refused with `WEAK_STORE`.
    */
-  readonly acceptWeakStore?: string;
+  readonly acceptWeakStore?: string | undefined;
   /** Called when this process takes no further part in an election, because of an error. */
   readonly onFailure: (failure: HostFailure) => void;
 }
@@ -101,7 +101,7 @@ export class ElectionHost {
    */
   election<V = unknown>(name: string, options?: ElectionOptions<V>): Election<V> {
     if (this.#elections.has(name)) return this.member.election<V>(name, options);
-    const election = this.member.election<V>(name, { ...this.#accepted, ...options });
+    const election = this.member.election<V>(name, { acceptWeakStore: this.#options.acceptWeakStore, ...options });
     this.#elections.add(name);
     return election;
   }
@@ -147,11 +147,6 @@ export class ElectionHost {
     await this.shutdown();
     if (this.#ownsStore) await this.store.close();
     this.monitor.close();
-  }
-
-  get #accepted(): { readonly acceptWeakStore?: string } {
-    const { acceptWeakStore } = this.#options;
-    return acceptWeakStore === undefined || this.store.capabilities.linearizable ? {} : { acceptWeakStore };
   }
 
   async #settle(election: string, task: () => Promise<unknown>): Promise<void> {

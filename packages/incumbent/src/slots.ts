@@ -76,7 +76,7 @@ export class SlotElection<V = unknown> {
     this.slots = slots;
     const { acceptWeakStore } = rest;
     const order = succession === undefined ? {} : { succession };
-    this.#queue = member.election(`${name}.next`, { ...order, ...(acceptWeakStore === undefined ? {} : { acceptWeakStore }) });
+    this.#queue = member.election(`${name}.next`, { ...order, acceptWeakStore });
     this.#elections = Array.from({ length: slots }, (_, slot) => member.election<V>(`${name}.${slot}`, { ...rest }));
   }
 

@@ -91,7 +91,7 @@ export async function withLock<T>(store: Store, key: string, work: (lock: Lock) 
     return { value: await work(lock) };
   };
   try {
-    const election = member.election(key, acceptWeakStore === undefined ? {} : { acceptWeakStore });
+    const election = member.election(key, { acceptWeakStore });
     const done = await election.lead(run, { once: true, signal: halt.signal });
     // Only the end of the member resolves without a value, and nobody else has this member.
     if (done === undefined) throw new TypeError('never');

@@ -153,9 +153,10 @@ class Supervisor {
     const member = new Member(store, { memberId, ttlMs, drainMs, logger: this.#log.logger, reaper: this.#reaper });
     let health: HealthServer | undefined;
     try {
-      const weak = acceptWeakStore === undefined ? {} : { acceptWeakStore };
       const election: RunElection =
-        slots === undefined ? member.election(name, { value, ...weak }) : new SlotElection(member, name, { slots, value, ...weak });
+        slots === undefined
+          ? member.election(name, { value, acceptWeakStore })
+          : new SlotElection(member, name, { slots, value, acceptWeakStore });
       health = await this.#startHealth(monitor, member, election);
       this.#log.campaigning(name, memberId, store.name);
       return await this.#campaignRepeatedly(election, timing);

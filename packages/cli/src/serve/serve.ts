@@ -66,13 +66,12 @@ async function serveOn(store: Store, options: Resolved, log: ServeLog, stopping:
   // Before the member, whose events it counts.
   using monitor = new Monitor();
   const { ttlMs, drainMs } = drainTiming(ttl, drain, store);
-  const weak = acceptWeakStore === undefined ? {} : { acceptWeakStore };
   await using sidecar = new Sidecar(store, {
     memberId,
     ttlMs,
     drainMs,
     logger: log.logger,
-    ...weak,
+    acceptWeakStore,
     publishFailed: ({ id }, error) => log.error(`the value of "${id}" is not published: ${toCliError(error).text}`),
     failed: ({ id, election: name }, why) => log.error(`"${id}" cannot campaign for "${name}": ${why}`),
     joinFailed: (group, why) => log.error(`cannot join the group "${group}": ${why}`),

@@ -38,7 +38,7 @@ export interface SidecarOptions {
   readonly memberId: string;
   readonly ttlMs: number;
   readonly drainMs: number;
-  readonly acceptWeakStore?: string;
+  readonly acceptWeakStore?: string | undefined;
   readonly logger?: Logger;
   readonly clock?: Clock;
   readonly random?: Random;
@@ -179,7 +179,7 @@ export class Sidecar implements AsyncDisposable {
     if (this.#queues.size >= maxElections) this.#forgetIdleQueues();
     if (this.#queues.size >= maxElections)
       throw new ApiError('TOO_MANY', `the sidecar takes part in ${maxElections} elections, and in no more`);
-    const queue = new ElectionQueue(this.member.election(name, acceptWeakStore === undefined ? {} : { acceptWeakStore }));
+    const queue = new ElectionQueue(this.member.election(name, { acceptWeakStore }));
     this.#queues.set(name, queue);
     return queue;
   }

@@ -23,10 +23,11 @@ export interface ElectionOptions<V> extends ValueOptions<V> {
   readonly minTerm?: bigint;
   /**
    * The `name` of a store that is not linearizable, to accept its weaker guarantees: two members
-   * may lead after a failover of its servers. Default: such a store is refused with `WEAK_STORE`.
-   * Leave it out for a linearizable store (`INVALID_OPTION`).
+   * may lead after a failover of its servers. Has no effect on a linearizable store, so a program
+   * whose store is configured can always pass it. Default: such a store is refused with
+   * `WEAK_STORE`.
    */
-  readonly acceptWeakStore?: string;
+  readonly acceptWeakStore?: string | undefined;
   /**
    * Called when this member is elected, before `campaign` resolves and the work of `lead` begins.
    * May be async; it is not awaited. An error goes to the event `subscriberFailed`.
@@ -93,11 +94,9 @@ export class ElectionListeners<V> {
 
 /** Refuses a store that is not linearizable unless the caller accepts it by name. */
 export function checkStrength(store: Store, name: string, accepted: string | undefined): void {
-  if (store.capabilities.linearizable) {
-    if (accepted === undefined) return;
-    throw invalidOption('acceptWeakStore', accepted, `left out: the store "${store.name}" is linearizable, and there is nothing to accept`);
-  }
-  if (accepted === store.name) return;
+  if (accepted !== undefined && typeof accepted !== 'string')
+    throw invalidOption('acceptWeakStore', accepted, "the name of a store, such as 'redis'");
+  if (store.capabilities.linearizable || accepted === store.name) return;
   throw new IncumbentError(
     'WEAK_STORE',
     `the store "${store.name}" is not linearizable: after a failover of its servers, two members may lead "${name}", or a term be issued twice. ` +
