@@ -111,9 +111,12 @@ function judge({ failure, cause }: ExchangeError): Verdict {
 }
 
 function judgeConnection(cause: unknown): Verdict {
-  // The server does not speak HTTP/2, or expects TLS.
-  if (/^ERR_HTTP2_(SESSION_)?ERROR$|NO_APPLICATION_PROTOCOL/.test(errorCode(cause))) return ['UNSUPPORTED', 'refused'];
-  return judgeSocket(cause);
+  return isNotHttp2(cause) ? ['UNSUPPORTED', 'refused'] : judgeSocket(cause);
+}
+
+/** Whether a connection failed because the server does not speak HTTP/2, or expects TLS. */
+export function isNotHttp2(cause: unknown): boolean {
+  return /^ERR_HTTP2_(SESSION_)?ERROR$|NO_APPLICATION_PROTOCOL/.test(errorCode(cause));
 }
 
 /** As gRPC maps them. A proxy that answers 5xx may have forwarded the request before. */

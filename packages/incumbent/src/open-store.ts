@@ -162,7 +162,7 @@ async function openText(url: string): Promise<Store> {
   const schemes = [...adapters.keys()].map((known) => `${known}:`).join(', ');
   // Text before a colon without `//` may be a user or a token, so it is not shown.
   const unknown = /^([a-z][a-z0-9+.-]*):\/\//.exec(url)?.[1];
-  const what = unknown === undefined ? 'without a scheme' : `of the scheme "${unknown}:"`;
+  const what = unknown === undefined ? 'that begins with no scheme it knows' : `of the scheme "${unknown}:"`;
   throw new IncumbentError('UNKNOWN_SCHEME', `openStore was given a URL ${what}, ${showUrl(url)}: it knows ${schemes}`, {
     details: { scheme: unknown, known: [...adapters.keys()] },
   });

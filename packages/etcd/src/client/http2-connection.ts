@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 
 import { type Connect, describeError, dial, type Endpoint, endpointName, GRACE_MS, type SharedAllowance } from '@incumbent/network';
 
+import { isNotHttp2 } from '../errors.ts';
 import { ExchangeError } from './failure.ts';
 
 /** Pings that detect a dead connection. Sent only while there are requests. */
@@ -300,7 +301,10 @@ function greet(socket: Duplex, endpoint: Endpoint, { secure }: ConnectionOptions
   });
 }
 
+const NOT_HTTP2 = 'what answers does not speak HTTP/2: it is not the client port of etcd, or it expects TLS (etcds:)';
+
 function notConnected(cause: unknown): ExchangeError {
   const message = cause === undefined ? 'the server ended the connection at once' : describeError(cause);
-  return new ExchangeError({ kind: 'notConnected' }, message, cause);
+  const reason = isNotHttp2(cause) ? `${message}: ${NOT_HTTP2}` : message;
+  return new ExchangeError({ kind: 'notConnected' }, reason, cause);
 }

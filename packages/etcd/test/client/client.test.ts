@@ -139,7 +139,10 @@ describe('a connection', () => {
       socket.write('-ERR unknown command\r\n');
     });
     const port = await listen(other);
-    await expect(openEtcd(`etcd://127.0.0.1:${port}`)).rejects.toMatchObject({ code: 'UNSUPPORTED' });
+    await expect(openEtcd(`etcd://127.0.0.1:${port}`)).rejects.toMatchObject({
+      code: 'UNSUPPORTED',
+      message: expect.stringMatching(/does not speak HTTP\/2.*etcds:/),
+    });
     other.close();
   });
 
