@@ -16,6 +16,7 @@ export interface CronTimeLike {
 export interface CronJobLike {
   readonly cronTime: CronTimeLike;
   waitForCompletion: boolean;
+  readonly isCallbackRunning?: boolean;
   errorHandler?: ((error: unknown) => void) | null | undefined;
   stop(): unknown;
   fireOnTick(): Promise<void>;
@@ -50,7 +51,9 @@ const RANDOM_NAME = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
  * Jobs that are to run in every process must be left out.
  *
  * In a callback, `FleetCron.currentRun` has the slot, the term and the signal. `@nestjs/schedule`
- * logs an error of a method itself, so such a run counts as finished.
+ * logs an error of a method itself, so such a run counts as finished. So does a command in place of
+ * a callback, as soon as it has started: start it in a callback that waits for its end. A slot at
+ * which the callback still runs because of `runOnInit` or `fireOnTick()` is reported as failed.
  *
  * @throws As `cron.add` does. `INVALID_OPTION` for a job of `@Cron` without a `name`, whose random
  *   name differs in each process. The jobs before it have been taken over.
@@ -73,6 +76,8 @@ function runner(job: CronJobLike): () => Promise<void> {
     errorHandler?.(error);
   };
   return async () => {
+    // cron then ignores the call, and the slot would count as finished.
+    if (job.isCallbackRunning === true) throw new Error('the callback of the job still runs, and not for a slot of the fleet');
     failures = [];
     await job.fireOnTick();
     for (const error of failures) throw error;

@@ -49,6 +49,27 @@ describe('jobs of cron', () => {
   });
 });
 
+describe('a job of cron whose callback still runs outside of the fleet', () => {
+  it('does not count as run', async () => {
+    await using fleet = new Fleet();
+    const { cron, start } = fleet.process('a');
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let ran = 0;
+    const onTick = async (): Promise<void> => {
+      if (FleetCron.currentRun === undefined) return promise;
+      ran += 1;
+    };
+    const job = CronJob.from({ cronTime: '* * * * * *', onTick, runOnInit: true, waitForCompletion: true, timeZone: 'UTC' });
+    addCronJobs(cron, [['tick', job]]);
+    void start();
+    await fleet.cluster.advance(1_500);
+    expect(fleet.reports).toMatchObject([{ type: 'failed', error: { message: expect.stringContaining('still runs') } }]);
+    resolve();
+    await fleet.cluster.advance(1_000);
+    expect([ran, fleet.reports.length]).toEqual([1, 1]);
+  });
+});
+
 describe('methods of a NestJS application with @Cron', () => {
   it('run once in a fleet', async () => {
     await using fleet = new Fleet();
