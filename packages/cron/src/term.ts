@@ -134,15 +134,15 @@ export class CronTerm {
       await sleep(clock, Math.min((slot ?? Infinity) - now, RECHECK_MS), this.#halt.signal);
       return last;
     }
-    const isLate = now - slot > job.graceMs;
-    if (isLate) {
+    if (now - slot > job.graceMs) {
       const dropTo = lastDropped(job.schedule, slot, now - job.graceMs, job.misfire === 'run' ? job.maxLate : 0);
       if (dropTo !== undefined) {
         await book.miss({ from: slot, to: dropTo, isReported: job.misfire !== 'skip' });
         return dropTo;
       }
     }
-    if (await book.claim(slot)) await this.#perform(job, book, this.#runOf(job.name, slot, isLate));
+    // The claim may have taken a while.
+    if (await book.claim(slot)) await this.#perform(job, book, this.#runOf(job.name, slot, clock.wall() - slot > job.graceMs));
     return slot;
   }
 

@@ -1,5 +1,5 @@
 import type { Clock } from '@incumbent/core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { FleetCron } from '../src/index.ts';
 import { every, Fleet, secondsOf } from './support/fleet.ts';
 
@@ -16,7 +16,7 @@ describe('a job', () => {
 
   it('runs its slots one after the other, and others at the same time', async () => {
     await using fleet = new Fleet();
-    const { cron, start } = fleet.process('a', { misfire: 'skip', graceMs: 0 });
+    const { cron, start } = fleet.process('a', { misfire: 'skip', graceMs: 50 });
     const { cluster } = fleet;
     let running = 0;
     cron.add('slow', every(1_000), async (run) => {
@@ -62,6 +62,26 @@ describe('a job', () => {
     await fleet.cluster.advance(1_000);
     expect(fleet.seconds).toEqual([1, 2, 3]);
     expect(fleet.reports).toMatchObject([{ type: 'failed', job: 'tick', term: 1n, error }]);
+  });
+
+  it('is late if the claim of its slot took longer than graceMs', async () => {
+    await using fleet = new Fleet();
+    const { store } = fleet.cluster.process('a');
+    const clock = fleet.clockOf('a');
+    const swap = store.compareAndSwap.bind(store);
+    let delayMs = 0;
+    vi.spyOn(store, 'compareAndSwap').mockImplementation(async (changes, call) => {
+      await new Promise<void>((resolve) => clock.schedule(delayMs, resolve));
+      return swap(changes, call);
+    });
+    fleet.start('a', { graceMs: 100, misfire: 'report' });
+    await fleet.cluster.advance(1_500);
+    delayMs = 400;
+    await fleet.cluster.advance(1_000);
+    expect(fleet.runs.map(({ second, isLate }) => [second, isLate])).toEqual([
+      [1, false],
+      [2, true],
+    ]);
   });
 
   it('has no slots before the first leader that knows it', async () => {
