@@ -29,7 +29,8 @@ export interface JobOptions {
    */
   readonly maxLate?: number;
   /**
-   * How long after its time a slot is not yet missed, in ms. From 0 to 86,400,000. Default 1,000.
+   * How long after its time a slot is not yet missed, in ms. From 50, as timers are late, to
+   * 86,400,000. Default 1,000.
    */
   readonly graceMs?: number;
 }
@@ -74,6 +75,8 @@ export class FleetCron {
   readonly #jobs = new Map<string, Job>();
   readonly #participants: CronParticipant[] = [];
   #isRunning = false;
+  /** The latest term of this process, while `run` is under way. */
+  #term: CronTerm | undefined;
 
   /**
    * Does no I/O.
@@ -83,8 +86,8 @@ export class FleetCron {
   constructor(election: CronElection, options: FleetCronOptions = {}) {
     if (typeof election !== 'object' || election === null || typeof election.lead !== 'function')
       throw invalidOption('election', election, 'an election: member.election(name)');
-    const { onReport = warn, clock = systemClock, ...defaults } = options;
     checkKnown('cron', options, [...jobOptions, 'onReport', 'clock']);
+    const { onReport = warn, clock = systemClock, ...defaults } = options;
     checkFunction('onReport', onReport);
     this.#election = election;
     this.#context = { election: election.name, clock, report: reporter(onReport) };
@@ -115,7 +118,7 @@ export class FleetCron {
     checkFunction('work', work);
     if (this.#jobs.has(name)) throw invalidText('job', name, 'a name that no other job has');
     if (this.#isRunning) throw invalidText('job', name, 'added before run() is called');
-    this.#jobs.set(name, { name, schedule, work, ...this.#optionsOf(options) });
+    this.#jobs.set(name, { name, schedule, work, ...this.optionsOf(options) });
   }
 
   /**
@@ -135,6 +138,7 @@ export class FleetCron {
       await this.#election.lead(
         async (leadership) => {
           const term = new CronTerm(this.#context, leadership);
+          this.#term = term;
           for (const each of this.#participants) each.begin(term);
           await term.run([...this.#jobs.values()]);
         },
@@ -142,6 +146,7 @@ export class FleetCron {
       );
     } finally {
       this.#isRunning = false;
+      this.#term = undefined;
       for (const each of this.#participants) each.end();
     }
   }
@@ -156,14 +161,14 @@ export class FleetCron {
     return this.#context.clock;
   }
 
-  /** @internal Adds a scheduler that asks before it runs a job itself. Returns its options. */
-  join(participant: CronParticipant, options: JobOptions): Required<JobOptions> {
-    const checked = this.#optionsOf(options);
+  /** @internal Adds a scheduler that asks before it runs a job itself. */
+  join(participant: CronParticipant): void {
     this.#participants.push(participant);
-    return checked;
+    if (this.#term !== undefined) participant.begin(this.#term);
   }
 
-  #optionsOf(options: JobOptions): Required<JobOptions> {
+  /** @internal The options of a job, with the defaults. */
+  optionsOf(options: JobOptions): Required<JobOptions> {
     checkKnown('job', options, jobOptions);
     return checkJob(options, this.#defaults);
   }
@@ -173,7 +178,7 @@ function checkJob({ misfire, maxLate, graceMs }: JobOptions, defaults: Required<
   const checked = {
     misfire: checkOneOf('misfire', misfire, defaults.misfire, ['run', 'report', 'skip']),
     maxLate: checkNumber('maxLate', maxLate, defaults.maxLate, { min: 1, max: 100 }),
-    graceMs: checkNumber('graceMs', graceMs, defaults.graceMs, { min: 0, max: 86_400_000 }),
+    graceMs: checkNumber('graceMs', graceMs, defaults.graceMs, { min: 50, max: 86_400_000 }),
   };
   if (!Number.isInteger(checked.maxLate)) throw invalidOption('maxLate', maxLate, 'a whole number');
   return checked;

@@ -51,7 +51,8 @@ export class NodeCronCoordinator {
     this.#cron = cron;
     this.#participant = { begin: (term) => this.#begin(term), end: () => this.#end() };
     const hold = checkNumber('holdMs', holdMs, 30_000, { min: 0, max: 3_600_000 });
-    this.#options = { ...cron.join(this.#participant, others), holdMs: hold };
+    this.#options = { ...cron.optionsOf(others), holdMs: hold };
+    cron.join(this.#participant);
   }
 
   /**
@@ -63,7 +64,7 @@ export class NodeCronCoordinator {
     const { job, slot } = parseKey(key);
     if (!this.#cron.isRunning) throw new Error('call run() of the FleetCron first: without it, no process runs the tasks');
     this.#settle(job, undefined);
-    const claimed = await (this.#term === undefined ? this.#hold(job, slot) : this.#claim(this.#term, job, slot));
+    const claimed = await (this.#term === undefined ? this.#hold(job, slot) : this.#claimOrHold(this.#term, job, slot));
     if (claimed !== undefined) this.#runs.set(key, claimed);
     return claimed !== undefined;
   }
@@ -72,7 +73,12 @@ export class NodeCronCoordinator {
   async onComplete(key: string): Promise<void> {
     const claimed = this.#runs.get(key);
     this.#runs.delete(key);
-    await unlessEnded(async () => claimed?.complete());
+    try {
+      await claimed?.complete();
+    } catch (error) {
+      // The next leader reports the run.
+      if (!isEnd(error)) throw error;
+    }
   }
 
   /** The run of a task, from the context with which node-cron calls the task. */
@@ -84,7 +90,7 @@ export class NodeCronCoordinator {
   async #hold(job: string, slot: SlotMs): Promise<ClaimedRun | undefined> {
     const { promise, resolve } = Promise.withResolvers<ClaimedRun | undefined>();
     const held: HeldSlot = { slot, settle: resolve };
-    this.#held.set(job, held);
+    if (!this.#keep(job, held)) return undefined;
     // Kept all the same: if this process is elected, it records the slot as missed.
     if (this.#options.misfire !== 'run') return undefined;
     const letGo = this.#cron.clock.schedule(this.#options.holdMs, () => {
@@ -97,14 +103,38 @@ export class NodeCronCoordinator {
     }
   }
 
+  /** Keeps only the latest slot. False if this one is not kept, or nobody runs the jobs. */
+  #keep(job: string, held: HeldSlot): boolean {
+    const other = this.#held.get(job);
+    if (!this.#cron.isRunning || (other !== undefined && other.slot > held.slot)) return false;
+    this.#settle(job, undefined);
+    this.#held.set(job, held);
+    return true;
+  }
+
   #settle(job: string, claimed: Promise<ClaimedRun | undefined> | undefined): void {
     const held = this.#held.get(job);
     this.#held.delete(job);
     held?.settle(claimed);
   }
 
-  async #claim(term: CronTerm, job: string, slot: SlotMs): Promise<ClaimedRun | undefined> {
-    return unlessEnded(() => term.claim(job, slot, this.#options.graceMs));
+  /** Claims a slot. If the leadership ends first, this process may lead again. */
+  async #claimOrHold(term: CronTerm, job: string, slot: SlotMs): Promise<ClaimedRun | undefined> {
+    try {
+      return await term.claim(job, slot, this.#options.graceMs);
+    } catch (error) {
+      if (isEnd(error)) return this.#hold(job, slot);
+      throw error;
+    }
+  }
+
+  /** Records a slot as missed, in the next term if it cannot be done in this one. */
+  async #miss(term: CronTerm, job: string, slot: SlotMs): Promise<void> {
+    try {
+      await term.miss(job, slot, this.#options.misfire === 'report');
+    } catch {
+      this.#keep(job, { slot, settle: () => {} });
+    }
   }
 
   #begin(term: CronTerm): void {
@@ -112,12 +142,11 @@ export class NodeCronCoordinator {
     void term.over.then(() => {
       if (this.#term === term) this.#term = undefined;
     });
-    const { misfire } = this.#options;
-    for (const [job, { slot }] of this.#held) {
-      if (misfire === 'run') this.#settle(job, this.#claim(term, job, slot));
+    for (const [job, { slot }] of [...this.#held]) {
+      if (this.#options.misfire === 'run') this.#settle(job, this.#claimOrHold(term, job, slot));
       else {
         this.#settle(job, undefined);
-        void term.miss(job, slot, misfire === 'report').catch(() => {});
+        void this.#miss(term, job, slot);
       }
     }
   }
@@ -129,14 +158,9 @@ export class NodeCronCoordinator {
   }
 }
 
-/** Settles as the task does, or resolves with undefined if the leadership ends first. */
-async function unlessEnded<T>(task: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await task();
-  } catch (error) {
-    if (isIncumbentError(error, 'LEADERSHIP_ENDED')) return undefined;
-    throw error;
-  }
+/** Whether the leadership ended before the call did. */
+function isEnd(error: unknown): boolean {
+  return isIncumbentError(error, 'LEADERSHIP_ENDED');
 }
 
 function parseKey(key: string): { readonly job: string; readonly slot: SlotMs } {

@@ -183,7 +183,7 @@ describe('an option', () => {
     { maxLate: 0 },
     { maxLate: 1.5 },
     { maxLate: 101 },
-    { graceMs: -1 },
+    { graceMs: 49 },
     { onReport: 'console' },
     { misfires: 'run' },
   ];
@@ -191,6 +191,12 @@ describe('an option', () => {
     await using fleet = new Fleet();
     const election = fleet.cluster.member('a').election('cron');
     expect(() => new FleetCron(election, options)).toThrow(invalid());
+  });
+
+  it('cannot be null', async () => {
+    await using fleet = new Fleet();
+    const election = fleet.cluster.member('a').election('cron');
+    expect(() => Reflect.construct(FleetCron, [election, null])).toThrow(invalid());
   });
 
   it('of a job is checked when it is added, and so are its name, its schedule and its work', async () => {

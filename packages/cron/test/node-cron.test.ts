@@ -151,3 +151,68 @@ describe('tasks of node-cron', () => {
     expect(fleet.skipped).toEqual(['a coordinator-error']);
   });
 });
+
+describe('a coordinator', () => {
+  const keyOf = (second: number): string => `tick:${new Date(START_MS + second * 1_000).toISOString()}`;
+
+  it('that is made while its process leads lets the tasks run', async () => {
+    await using fleet = new Fleet();
+    const { cron, start } = fleet.process('a');
+    void start();
+    await fleet.cluster.advance(500);
+    const coordinator = new NodeCronCoordinator(cron);
+    await fleet.cluster.advance(500);
+    expect(await fleet.cluster.run(coordinator.shouldRun(keyOf(1)))).toBe(true);
+  });
+
+  it('keeps a slot whose claim the end of the leadership cut short, for the next term', async () => {
+    await using fleet = new Fleet();
+    const { cron, start } = fleet.process('a');
+    const coordinator = new NodeCronCoordinator(cron);
+    void start();
+    await fleet.cluster.advance(1_000);
+    fleet.cluster.cutOff('a');
+    const asked = coordinator.shouldRun(keyOf(1));
+    await fleet.cluster.advance(8_000);
+    fleet.cluster.heal('a');
+    expect(await fleet.cluster.run(asked)).toBe(true);
+    expect(fleet.record('tick')).toMatchObject({ slot: '2030-01-01T00:00:01.000Z', term: '2', state: 'started' });
+  });
+
+  it('keeps a slot whose report the end of the leadership cut short, for the next term', async () => {
+    await using fleet = new Fleet();
+    void fleet.process('a').start();
+    const { cron, start } = fleet.process('b');
+    const coordinator = new NodeCronCoordinator(cron, { misfire: 'report' });
+    await fleet.cluster.advance(500);
+    void start();
+    await fleet.cluster.advance(500);
+    fleet.cluster.crash('a');
+    expect(await coordinator.shouldRun(keyOf(1))).toBe(false);
+    const { store } = fleet.cluster.process('b');
+    const swap = store.compareAndSwap.bind(store);
+    const cutting = vi.spyOn(store, 'compareAndSwap').mockImplementation(async (changes, call) => {
+      if (changes.some(({ key }) => key.startsWith('cron/'))) fleet.cluster.cutOff('b');
+      return swap(changes, call);
+    });
+    await fleet.cluster.advance(15_000);
+    cutting.mockRestore();
+    fleet.cluster.heal('b');
+    await fleet.cluster.advance(10_000);
+    expect(fleet.reports).toEqual([{ type: 'missed', job: 'tick', from: new Date(START_MS + 1_000), to: new Date(START_MS + 1_000) }]);
+  });
+
+  it('answers at once when the cron has stopped', async () => {
+    await using fleet = new Fleet();
+    const { cron, start, member } = fleet.process('a');
+    const coordinator = new NodeCronCoordinator(cron);
+    const running = start();
+    await fleet.cluster.advance(1_000);
+    fleet.cluster.cutOff('a');
+    const asked = coordinator.shouldRun(keyOf(1));
+    await fleet.cluster.run(member.close());
+    await fleet.cluster.run(running);
+    expect(await fleet.cluster.run(asked)).toBe(false);
+    expect(fleet.cluster.clock.timers).toBe(0);
+  });
+});
