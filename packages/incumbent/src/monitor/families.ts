@@ -99,14 +99,14 @@ export const families: readonly Family[] = [
     name: 'incumbent.vacancy',
     kind: 'gauge',
     unit: 's',
-    help: 'Length of the present vacancy, as an observer in this process sees it; 0 while somebody leads',
+    help: 'How long the store has had no record of a leader, as an observer in this process sees it; 0 otherwise',
     read: (state) => [...state.observed.values()].map((seen) => ({ labels: seen.labels, value: seconds(vacantNowMs(seen, state)) })),
   },
   {
     name: 'incumbent.vacant',
     kind: 'counter',
     unit: 's',
-    help: 'Total length of all vacancies, as an observer in this process sees it',
+    help: 'Total time in which the store had no record of a leader, as an observer in this process sees it',
     read: (state) =>
       [...state.observed.values()].map((seen) => ({ labels: seen.labels, value: seconds(seen.vacantMs + vacantNowMs(seen, state)) })),
   },
