@@ -286,7 +286,13 @@ export const endReasons: Readonly<
     remedy: 'None.',
   },
   handover: { meaning: 'The leader handed over to a candidate.', remedy: 'None.' },
-  memberClosed: { meaning: 'The member was closed.', remedy: 'None.' },
+  memberClosed: {
+    meaning:
+      'The member was closed: `close()`, `shutdown()`, or a signal of `shutdownOn`. If ' +
+      '`shutdown()` hands over, the store and all observers have the reason `handover` for the ' +
+      'same term.',
+    remedy: 'None.',
+  },
   deadline: {
     meaning: 'No renewal was acknowledged in time.',
     remedy:
