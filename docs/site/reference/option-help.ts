@@ -202,10 +202,9 @@ export const electionOptions: OptionTable<ElectionOptions<unknown>> = {
     type: 'Succession',
     fallback: '`firstComeFirstServed()`',
     meaning:
-      'The order of the candidates, the same for all of them: also `byPriority(n)`, ' +
-      '`byVersion(version, first)`, ' +
-      '`rendezvous()` ' +
-      'or `byMemberId(id, compare)`.',
+      'The order of the candidates: also `byPriority(n)`, `byVersion(version, first)`, ' +
+      '`rendezvous()` or `byMemberId(id, compare)`. All candidates use the same kind of order; ' +
+      'each has its own `n` or `version` ([example](../guide/which-call.md#priorities)).',
   },
   acceptWeakStore: {
     type: 'string',
@@ -243,7 +242,8 @@ export const successionOptions: OptionTable<SuccessionOptions> = {
     fallback: '`false`',
     meaning:
       'With `true`, a leader hands over to a candidate that goes before it, checked every ' +
-      '`rebalanceEveryMs`. With `false`, it leads for as long as it can.',
+      '`rebalanceEveryMs`. With `false`, it leads for as long as it can: a candidate with a ' +
+      'higher priority waits for the end of that leadership.',
   },
 };
 
@@ -363,7 +363,7 @@ export const lockOptions: OptionTable<Omit<LockOptions, Exclude<OfOthers, 'signa
     range: [1, DAY_MS],
     meaning:
       'The most that the wait for the lock may take, in ms. Then `withLock` rejects with a ' +
-      '`TimeoutError`. The work is not limited.',
+      '`DOMException` whose name is `TimeoutError`. The work is not limited.',
   },
   signal: {
     type: 'AbortSignal',
