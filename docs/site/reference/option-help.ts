@@ -89,8 +89,9 @@ export const memberOptions: OptionTable<MemberOptions> = {
     fallback: 10_000,
     range: [250, DAY_MS],
     meaning:
-      'How long the store keeps the keys of a silent member, in ms: the longest [failover ' +
-      'time](../glossary.md#failover-time) after a crash. The store may allow less ([the stores](../stores.md)).',
+      'How long the store keeps the keys of a silent member, in ms: the longest ' +
+      '[failover time](../glossary.md#failover-time) after a crash. The store may allow less ' +
+      '([the stores](../stores.md)).',
   },
   drainMs: {
     type: 'number',
