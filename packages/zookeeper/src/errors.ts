@@ -104,9 +104,18 @@ export type Right = 'read' | 'create, write and delete';
  * does not report a wrong password: it grants no rights then.
  */
 export function missingOn(right: Right, paths: readonly string[], { root, auths }: Identity): MissingPermission {
-  const likelyCause = auths.length === 0 ? 'the store was opened without credentials' : 'with a wrong password, a user has no rights';
-  const grant = `in zkCli.sh, addauth digest USER:PASSWORD for the owner and for this user, then setAcl -R ${root} auth::cdrwa (${likelyCause})`;
-  return { right, keys: paths, grant };
+  const grant = `in zkCli.sh, addauth digest USER:PASSWORD for the owner and for this user, then setAcl -R ${root} auth::cdrwa`;
+  return { right, keys: paths, grant: `${grant} (${likelyCause(auths)})` };
+}
+
+/** What the user lacks to create the namespace. */
+export function missingToCreate({ root, auths }: Identity): MissingPermission {
+  const grant = `in zkCli.sh, addauth digest USER:PASSWORD for one who may create it and for this user, then create ${root} "" auth::cdrwa`;
+  return { right: 'create', keys: [root], grant: `${grant} (${likelyCause(auths)})` };
+}
+
+function likelyCause(auths: readonly object[]): string {
+  return auths.length === 0 ? 'the store was opened without credentials' : 'with a wrong password, a user has no rights';
 }
 
 /** The namespace, and as whom the store asks for its nodes. */

@@ -5,10 +5,11 @@ import { CallTime, withGrant } from '@incumbent/network';
 
 import { ParentNodes } from './client/calls.ts';
 import { openClient, type Client } from './client/client.ts';
-import { ExchangeError, missingOn, toStoreError } from './errors.ts';
+import { ExchangeError, missingToCreate, toStoreError, unlessAbsent } from './errors.ts';
 import { LONGEST_MS } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import { clientOptionsOf, readOptions, type ZookeeperOptions, type ZookeeperSettings } from './options.ts';
+import { exists } from './protocol/nodes.ts';
 import { ZookeeperStore } from './store.ts';
 
 /** Servers answer a request for so short a session with the shortest that they grant. */
@@ -46,11 +47,16 @@ export async function openZookeeper(urlOrOptions: string | URL | ZookeeperOption
   }
 }
 
-async function createRoot(client: Client, { acls, auths }: ZookeeperSettings, root: Namespace, time: CallTime): Promise<void> {
+/**
+ * Creates the namespace unless it exists. ZooKeeper checks the right to create a node before it
+ * says that the node exists, so a user without that right must not try.
+ */
+async function createRoot({ shared }: Client, { acls, auths }: ZookeeperSettings, { root }: Namespace, time: CallTime): Promise<void> {
   try {
-    await new ParentNodes(client.shared, acls).create(root.path('x'), time);
+    const found = await unlessAbsent(shared.request(exists, { path: root }, time.left));
+    if (found === undefined) await new ParentNodes(shared, acls).create(`${root}/key`, time);
   } catch (error) {
-    throw withGrant(toStoreError(error, 'open'), () => missingOn('create, write and delete', [root.root], { root: root.root, auths }));
+    throw withGrant(toStoreError(error, 'open'), () => missingToCreate({ root, auths }));
   }
 }
 

@@ -40,6 +40,22 @@ describe.runIf(await requireStore({ store: 'zookeeper', own: true }))('a zookeep
   });
   afterAll(() => Promise.all([server.stop(), secure.stop()]));
 
+  it('needs no right on the parent of a namespace that exists', async () => {
+    const parent = uniqueNamespace();
+    const namespace = `${parent}/inner`;
+    const credentials = { username: 'alice', password: 'right' };
+    await using _outer = await openZookeeper({ endpoints: at(server), namespace: parent, credentials });
+    const strange = { endpoints: at(server), namespace, credentials: { username: 'bob', password: 'right' } };
+    expect(await failureOf(strange)).toMatchObject({
+      code: 'PERMISSION_DENIED',
+      details: { right: 'create', keys: [`/${namespace}`], grant: expect.stringContaining(`create /${namespace} "" auth::cdrwa`) },
+    });
+    await using inner = await openZookeeper({ endpoints: at(server), namespace, credentials, acl: 'open' });
+    expect(inner.namespace).toBe(namespace);
+    await using store = await openZookeeper(strange);
+    expect(await store.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array([1]) }], CALL)).toMatchObject({ swapped: true });
+  });
+
   it('lets nobody but its credentials at what a store makes with them', async () => {
     const namespace = uniqueNamespace();
     const alice = { username: 'alice', password: 'right' };

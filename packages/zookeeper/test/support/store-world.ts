@@ -6,7 +6,7 @@ import type { Clock, Moment, Store } from '@incumbent/core';
 import { openZookeeper } from '../../src/index.ts';
 import { type Reader, Writer } from '../../src/protocol/jute.ts';
 import { multi, multiRead } from '../../src/protocol/multi.ts';
-import { closeSession, create, getChildren, getData, sync, writeStat } from '../../src/protocol/nodes.ts';
+import { closeSession, create, exists, getChildren, getData, sync, writeStat } from '../../src/protocol/nodes.ts';
 import { FakeServer, ok, type Answer, type ClientRequest, type Peer } from './fake-server.ts';
 
 export const CALL = { timeoutMs: 2_000 };
@@ -66,6 +66,8 @@ export class StoreWorld {
         return peer.reply(xid, { body: CHECKED });
       case create.type:
         return peer.reply(xid, { code: NODEEXISTS });
+      case exists.type:
+        return peer.reply(xid, { body: writeStat(new Writer(), statOf()).finish() });
       case getData.type:
         return this.#data(xid, body.string(), peer);
       case getChildren.type:
