@@ -1,6 +1,6 @@
 /** The job: the leader starts one run after the other. */
 
-import { type Clock, type Leadership, Member, type MemberOptions, type Store, systemClock } from 'incumbent';
+import { type Clock, type Leadership, Member, type MemberOptions, sleep, type Store, systemClock } from 'incumbent';
 
 /** Where runs are recorded, such as a table of a database. */
 export interface RunTable {
@@ -34,20 +34,6 @@ async function lead(leadership: Leadership, table: RunTable, clock: Clock, every
     // those that are under way.
     const run = (await table.last(leadership.term)) + 1;
     await table.start(run, leadership.term);
-    await pause(clock, everyMs, leadership.signal);
+    await sleep(clock, everyMs, leadership.signal);
   }
-}
-
-/** Resolves after `ms`, or when the signal aborts. Leaves no timer behind. */
-function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const over = (): void => {
-      cancel();
-      signal.removeEventListener('abort', over);
-      resolve();
-    };
-    const cancel = clock.schedule(ms, over);
-    signal.addEventListener('abort', over);
-    if (signal.aborted) over();
-  });
 }

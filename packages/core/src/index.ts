@@ -24,6 +24,7 @@ export type { Random } from './base/random.ts';
 export type { Logger, RetryActivity, TelemetryEvent } from './base/telemetry.ts';
 export type { InvalidInput } from './base/validate.ts';
 export type { SignalOptions } from './async/abort.ts';
+export { sleep } from './async/sleep.ts';
 export type * from './store/contract.ts';
 export type * from './store/report.ts';
 export { byMemberId, byPriority, byVersion, firstComeFirstServed, rendezvous } from './protocol/succession.ts';

@@ -3,7 +3,11 @@
 import type { Clock } from '../base/clock.ts';
 import { onAbort } from './abort.ts';
 
-/** Resolves after `delayMs`, or as soon as the signal aborts. Never rejects. */
+/**
+ * Resolves after `delayMs`, or as soon as the signal aborts. Never rejects, so check
+ * `leadership.isValid()` after it. Code that waits by the clock of its member can be tested in a
+ * `TestCluster` and in the simulator: `await sleep(clock, 1_000, leadership.signal)`.
+ */
 export async function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   const over = Promise.withResolvers<void>();
   const cancel = clock.schedule(Math.max(delayMs, 1), () => over.resolve());

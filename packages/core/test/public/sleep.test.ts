@@ -1,8 +1,8 @@
 import { ManualClock } from '@incumbent/memory';
 import { expect, it } from 'vitest';
-import { sleep } from '../../src/testing.ts';
+import { sleep } from '../../src/index.ts';
 
-it('tests wait on a manual clock with sleep(clock, ms, signal)', async () => {
+it('sleep waits by any clock, and ends early if the signal aborts', async () => {
   const clock = new ManualClock();
   await clock.run(sleep(clock, 250));
   expect(clock.monotonic()).toBe(250);
