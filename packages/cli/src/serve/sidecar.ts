@@ -69,6 +69,8 @@ export class Sidecar implements AsyncDisposable {
   readonly #options: SidecarOptions;
   readonly #clock: Clock;
   readonly #queues = new Map<string, ElectionQueue>();
+  /** The elections that the member has made, with their options. It keeps them until it closes. */
+  readonly #made = new Set<string>();
   readonly #candidacies = new Map<string, Candidacy>();
   readonly #observers = new Map<string, SharedObserver>();
   readonly #stops: Cancel[] = [];
@@ -179,7 +181,10 @@ export class Sidecar implements AsyncDisposable {
     if (this.#queues.size >= maxElections) this.#forgetIdleQueues();
     if (this.#queues.size >= maxElections)
       throw new ApiError('TOO_MANY', `the sidecar takes part in ${maxElections} elections, and in no more`);
-    const queue = new ElectionQueue(this.member.election(name, { acceptWeakStore }));
+    // The member takes options only when it makes the election.
+    const election = this.#made.has(name) ? this.member.election(name) : this.member.election(name, { acceptWeakStore });
+    this.#made.add(name);
+    const queue = new ElectionQueue(election);
     this.#queues.set(name, queue);
     return queue;
   }

@@ -244,6 +244,16 @@ describe('the candidacies of one sidecar', () => {
     expect(() => sidecar.create('e1', 'a', { renewWithinMs: 3_600_000 })).toThrow('takes part in 2 elections, and in no more');
   });
 
+  it('can be in an election again that the sidecar has left for others', async () => {
+    const sidecar = world.sidecar('s1', { maxElections: 1 });
+    for (const election of ['e1', 'e2', 'e1']) {
+      const candidacy = sidecar.create(election, 'a', { renewWithinMs: 3_600_000 });
+      await world.until(() => candidacy.document().leads);
+      candidacy.end('withdrawn');
+      await world.pass(1_000);
+    }
+  });
+
   it('are not more after somebody has read the candidates of other elections', async () => {
     const sidecar = world.sidecar('s1', { maxElections: 1 });
     expect(await world.cluster.run(sidecar.candidates('e1'))).toEqual([]);
