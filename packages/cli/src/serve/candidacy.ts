@@ -228,10 +228,14 @@ export class Candidacy {
    * Ends the candidacy, and its leadership. If the client itself has withdrawn, the keys of the
    * leadership are released at once. Otherwise they stay until the client's work has stopped, at
    * the latest until its last promise is over. While the sidecar closes, the client can still
-   * report that.
+   * report that, or withdraw.
    */
   end(reason: OverReason, message?: string): void {
-    if (this.isOver) return;
+    if (this.isOver) {
+      // A client that withdraws says that its work has stopped, whatever has ended the candidacy.
+      if (reason === 'withdrawn' && this.#term !== undefined) this.#stopped(this.#term);
+      return;
+    }
     this.#over = { event: 'over', reason, ...(message === undefined ? {} : { message }) };
     this.#silence.stop();
     this.#context.over(this, this.#over);

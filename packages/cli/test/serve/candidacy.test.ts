@@ -229,6 +229,23 @@ describe('the work of a term that ends', () => {
     expect(other.document().leads).toBe(true);
     expect(events.at(-1)).toEqual({ event: 'over', reason: 'closing' });
   });
+
+  it('has stopped if the client withdraws while the sidecar closes', async () => {
+    const sidecar = world.sidecar('s1');
+    const { candidacy, events } = world.client(sidecar, 'a');
+    const { candidacy: other } = world.client(world.sidecar('s2'), 'b');
+    await world.until(() => candidacy.document().leads);
+    const closed = sidecar.close();
+    await world.pass(500);
+    expect(other.document().leads).toBe(false);
+    candidacy.end('withdrawn');
+    expect(await world.until(() => other.document().leads)).toBeLessThan(100);
+    await world.cluster.run(closed);
+    expect(events.slice(3)).toEqual([
+      { event: 'drained', term: 1n, acknowledged: true },
+      { event: 'over', reason: 'closing' },
+    ]);
+  });
 });
 
 describe('the candidacies of one sidecar', () => {
