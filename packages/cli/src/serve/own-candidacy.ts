@@ -13,13 +13,19 @@ export class OwnCandidacy {
   readonly #value: unknown;
   #candidacy: Candidacy | undefined;
 
+  /** Does no I/O. @throws `INVALID_NAME` or `WEAK_STORE`, before there is a candidacy. */
   constructor(sidecar: Sidecar, election: string, value: unknown) {
+    sidecar.checkCanCampaign(election);
     this.#sidecar = sidecar;
     this.#election = election;
     this.#value = value;
   }
 
-  /** Campaigns, or gives up the leadership and leaves the queue. */
+  /**
+   * Campaigns, or gives up the leadership and leaves the queue.
+   *
+   * @throws As `Sidecar.create` does.
+   */
   setHealthy(healthy: boolean): void {
     if (!healthy) this.#candidacy?.end('unhealthy');
     else if (this.#candidacy?.isOver !== false) this.#candidacy = this.#create();

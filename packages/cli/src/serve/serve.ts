@@ -83,9 +83,11 @@ async function serveOn(store: Store, options: Resolved, log: ServeLog, stopping:
   const failed = (error: unknown): void => log.error(`a request has failed: ${toCliError(error).text}`);
   const server = await startServer({ address: listen, access, ...(tls === undefined ? {} : { tls }), routes, failed });
   log.listening(server.url, memberId, store.name);
-  const stopCheck = campaignOf(own, health, log);
+  const failure = Promise.withResolvers<never>();
+  let stopCheck = (): void => {};
   try {
-    await aborted(stopping);
+    stopCheck = campaignOf(own, health, log, failure.reject);
+    await Promise.race([aborted(stopping), failure.promise]);
   } finally {
     stopCheck();
     // The clients can still acknowledge while the sidecar closes.
@@ -94,8 +96,11 @@ async function serveOn(store: Store, options: Resolved, log: ServeLog, stopping:
   }
 }
 
-/** Campaigns at once, or while the application is healthy. */
-function campaignOf(own: OwnCandidacy | undefined, health: URL | undefined, log: ServeLog): () => void {
+/**
+ * Campaigns at once, or while the application is healthy. Calls `failed` if it cannot campaign when
+ * the application becomes healthy.
+ */
+function campaignOf(own: OwnCandidacy | undefined, health: URL | undefined, log: ServeLog, failed: (error: unknown) => void): () => void {
   if (own === undefined) return () => {};
   if (health === undefined) {
     own.setHealthy(true);
@@ -103,7 +108,11 @@ function campaignOf(own: OwnCandidacy | undefined, health: URL | undefined, log:
   }
   const changed = (healthy: boolean): void => {
     log.health(healthy);
-    own.setHealthy(healthy);
+    try {
+      own.setHealthy(healthy);
+    } catch (error) {
+      failed(error);
+    }
   };
   return startHealthCheck({ clock: systemClock, check: urlCheck(health), changed });
 }

@@ -102,6 +102,15 @@ export class Sidecar implements AsyncDisposable {
   }
 
   /**
+   * Checks that candidacies of the election can be created. Does no I/O.
+   *
+   * @throws `TOO_MANY`, `INVALID_NAME`, `WEAK_STORE`, or `MEMBER_CLOSED`.
+   */
+  checkCanCampaign(election: string): void {
+    this.#queue(checkName('election', election));
+  }
+
+  /**
    * Creates a candidacy, which waits in the election's queue from now on.
    *
    * @throws `CANDIDACY_EXISTS`, `TOO_MANY`, `INVALID_NAME`, `WEAK_STORE`, or `MEMBER_CLOSED`.

@@ -48,13 +48,17 @@ function textsFor(command: string, name: string): readonly string[] {
   return misplaced(kindOf(command, name)).filter((value) => typeof value === 'string');
 }
 
+/** No server can listen there, so `serve` ends even if all other options are valid. */
+const NOWHERE = `unix:${join(folder, 'missing', 's.sock')}`;
+
 /** A valid command line, except for the values that `wrong` replaces. */
 function lineOf(command: Command, wrong: Readonly<Record<string, string>>): readonly string[] {
   const needed = command.options.filter((option) => option.mandatory || wrong[option.long ?? ''] !== undefined);
   const options = needed.map((option) => `${option.long}=${wrong[option.long ?? ''] ?? (option.long === '--from' ? '2' : '1')}`);
   const args = command.registeredArguments.filter((argument) => argument.required || wrong[argument.name()] !== undefined);
   const words = args.map((argument) => wrong[argument.name()] ?? (argument.name() === 'program' ? 'true' : 'db'));
-  return [command.name(), ...options, '--', ...words];
+  const nowhere = command.name() === 'serve' && wrong['--listen'] === undefined ? [`--listen=${NOWHERE}`] : [];
+  return [command.name(), ...nowhere, ...options, '--', ...words];
 }
 
 const { commands } = createProgram([], console.context(), '0.0.0', () => {});
