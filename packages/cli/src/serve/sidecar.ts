@@ -44,6 +44,8 @@ export interface SidecarOptions {
   readonly random?: Random;
   /** The most elections that it takes part in at the same time. Default 10,000. */
   readonly maxElections?: number;
+  /** The most elections that it watches at the same time. Default 10,000. */
+  readonly maxWatched?: number;
   /** The most groups that it joins, with those that it has left. Default 10,000. */
   readonly maxGroups?: number;
   /** Called if a candidacy's value could not be published. */
@@ -152,8 +154,25 @@ export class Sidecar implements AsyncDisposable {
     return this.#store.read(key, { timeoutMs: this.member.timing.callTimeoutMs });
   }
 
-  /** Calls the listener with every view of an election. All listeners of an election share a watch. */
+  /**
+   * Checks that the election can be observed: an event stream has no error to answer once it has
+   * begun.
+   *
+   * @throws `TOO_MANY` or `INVALID_NAME`.
+   */
+  checkCanObserve(election: string): void {
+    const { maxWatched = MAX_ELECTIONS } = this.#options;
+    if (this.#observers.has(checkName('election', election)) || this.#observers.size < maxWatched) return;
+    throw new ApiError('TOO_MANY', `the sidecar watches ${maxWatched} elections, and no more`);
+  }
+
+  /**
+   * Calls the listener with every view of an election. All listeners of an election share a watch.
+   *
+   * @throws `TOO_MANY` or `INVALID_NAME`.
+   */
   observe(election: string, listener: (view: ElectionView<unknown>) => void): Cancel {
+    this.checkCanObserve(election);
     const shared = this.#observers.get(election) ?? this.#newObserver(election);
     shared.users += 1;
     const stop = shared.observer.subscribe(listener);
@@ -205,8 +224,6 @@ export class Sidecar implements AsyncDisposable {
   }
 
   #newObserver(name: string): SharedObserver {
-    if (this.#observers.size >= MAX_ELECTIONS)
-      throw new ApiError('TOO_MANY', `the sidecar watches ${MAX_ELECTIONS} elections, and no more`);
     const { clock, random } = this.#options;
     const given = { ...(clock === undefined ? {} : { clock }), ...(random === undefined ? {} : { random }) };
     const shared = { observer: new ElectionObserver(this.#store, name, given), users: 0 };

@@ -11,7 +11,7 @@ import { MAX_BODY_BYTES } from '../../src/serve/http/requests.ts';
 import { type Pages, routesOf } from '../../src/serve/http/routes.ts';
 import { type ApiServerOptions, ApiServer } from '../../src/serve/http/server.ts';
 import { OwnCandidacy } from '../../src/serve/own-candidacy.ts';
-import { Sidecar } from '../../src/serve/sidecar.ts';
+import { Sidecar, type SidecarOptions } from '../../src/serve/sidecar.ts';
 import { answered, ApiClient, type ApiAnswer, description } from './api-client.ts';
 
 const PATH = '/elections/e/candidacies/a';
@@ -47,8 +47,8 @@ async function start(options: Partial<ApiServerOptions> = {}, more: Partial<Page
 }
 
 /** Starts the sidecar and its server anew. The drain is short, as tests wait for it at their end. */
-async function restart(drainMs = 200): Promise<void> {
-  sidecar = new Sidecar(store, { memberId: 's1', ttlMs: 20_000, drainMs });
+async function restart(more: Partial<SidecarOptions> = {}): Promise<void> {
+  sidecar = new Sidecar(store, { memberId: 's1', ttlMs: 20_000, drainMs: 200, ...more });
   server = await start();
   api = new ApiClient(server.url);
 }
@@ -128,7 +128,7 @@ describe('a candidacy', () => {
   it('has a stream of its events, with whose end it is over', async () => {
     // Time to acknowledge, on a busy machine too.
     await sidecar.close();
-    await restart(5_000);
+    await restart({ drainMs: 5_000 });
     const { body } = await api.call('PUT', PATH, { body: { renewWithinMs: null } });
     const secret = String(body['secret']);
     const stream = await api.events(`${PATH}/events`, { secret });
@@ -253,7 +253,16 @@ describe('a request', () => {
     expect(errorOf(await api.call('PUT', '/elections/e/candidacies/a%2Fb'))).toEqual([400, 'INVALID_NAME']);
     expect(errorOf(await api.call('PUT', '/elections/%zz/candidacies/a'))).toEqual([400, 'BAD_REQUEST']);
     expect(errorOf(await api.call('GET', '/elections/%20/leader'))).toEqual([400, 'INVALID_NAME']);
+    expect(errorOf(await api.call('GET', '/elections/a%20b/events'))).toEqual([400, 'INVALID_NAME']);
     expect(errorOf(await api.call('GET', '/elections/e/candidacies/a', { secret: 'x' }))).toEqual([404, 'NO_SUCH_CANDIDACY']);
+  });
+
+  it('for a stream of one more election than the sidecar may watch is refused', async () => {
+    await sidecar.close();
+    await restart({ maxWatched: 1 });
+    const streams = [await api.events('/elections/e/events'), await api.events('/elections/e/events')];
+    expect(errorOf(await api.call('GET', '/elections/f/events'))).toEqual([429, 'TOO_MANY']);
+    for (const stream of streams) stream.close();
   });
 
   it('for another path or method is answered with what there is', async () => {

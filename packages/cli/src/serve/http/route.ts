@@ -9,7 +9,10 @@ export type Answer =
   | { readonly status: number; readonly body: object }
   | { readonly status: number; readonly text: string; readonly contentType: string }
   | { readonly status: 204 }
-  /** Called with the stream that begins. The stream ends when the client or `stream.end()` ends it. */
+  /**
+   * Called with the stream that begins. The stream ends when the client or `stream.end()` ends it.
+   * An error would cut the connection, so the route checks the request before.
+   */
   | { readonly stream: (stream: EventStream) => void };
 
 export interface ApiRequest {

@@ -65,12 +65,15 @@ function lookupRoutes(sidecar: Sidecar): readonly Route[] {
     {
       method: 'GET',
       path: '/elections/{election}/events',
-      handle: ({ parameters: { election = '' } }) => ({
-        stream: (stream) => {
-          const stop = sidecar.observe(election, (view) => stream.send(viewEvent(election, view)));
-          onAbort(stream.closed, stop);
-        },
-      }),
+      handle: ({ parameters: { election = '' } }) => {
+        sidecar.checkCanObserve(election);
+        return {
+          stream: (stream) => {
+            const stop = sidecar.observe(election, (view) => stream.send(viewEvent(election, view)));
+            onAbort(stream.closed, stop);
+          },
+        };
+      },
     },
     {
       method: 'GET',
