@@ -27,11 +27,17 @@ export async function readJson(request: IncomingMessage): Promise<JsonObject> {
 async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request) {
-    if (!(chunk instanceof Buffer)) throw new TypeError('the request has an encoding');
-    size += chunk.length;
-    if (size > MAX_BODY_BYTES) throw new ApiError('BODY_TOO_LARGE', `the body has more than ${MAX_BODY_BYTES} bytes`);
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request) {
+      if (!(chunk instanceof Buffer)) throw new TypeError('the request has an encoding');
+      size += chunk.length;
+      if (size > MAX_BODY_BYTES) throw new ApiError('BODY_TOO_LARGE', `the body has more than ${MAX_BODY_BYTES} bytes`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    // The client has closed the connection, or was too slow: nobody reads the answer.
+    if (error === request.errored) throw new ApiError('BAD_REQUEST', 'the connection was closed before the end of the body');
+    throw error;
   }
   return Buffer.concat(chunks).toString('utf8');
 }

@@ -9,7 +9,7 @@ import { connect } from 'node:net';
 import { onAbort } from '@incumbent/core/adapter';
 
 import { toJson } from '../../common/json.ts';
-import { errorAnswer } from '../api-error.ts';
+import { ApiError, errorAnswer } from '../api-error.ts';
 import { type AccessRules, checkAccess } from './access.ts';
 import { EventStream } from './event-stream.ts';
 import type { Answer, Route } from './route.ts';
@@ -90,7 +90,7 @@ async function respond(
 ): Promise<void> {
   response.setHeaders(new Map(Object.entries(headers)));
   try {
-    const url = new URL(request.url ?? '/', 'http://localhost');
+    const url = targetOf(request);
     checkAccess(access, request, url.pathname);
     const { route, parameters } = router.find(request.method ?? '', url.pathname);
     write(response, await route.handle({ request, parameters, query: url.searchParams }), streams);
@@ -102,6 +102,13 @@ async function respond(
     if (!request.complete) response.setHeader('connection', 'close');
     write(response, { status, body }, streams);
   }
+}
+
+/** @throws `BAD_REQUEST` for a path that no URL can have, such as `//`. */
+function targetOf({ url = '/' }: IncomingMessage): URL {
+  const base = 'http://localhost';
+  if (!URL.canParse(url, base)) throw new ApiError('BAD_REQUEST', 'the path is not valid in a URL');
+  return new URL(url, base);
 }
 
 function write(response: ServerResponse, answer: Answer, streams: Set<EventStream>): void {

@@ -1,0 +1,54 @@
+import { request as send } from 'node:http';
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { type JsonObject, readJson } from '../../src/serve/http/requests.ts';
+import { ApiServer } from '../../src/serve/http/server.ts';
+
+let server: ApiServer;
+/** Resolves when the server begins to read the body of `PUT /`. */
+let begun: PromiseWithResolvers<void>;
+/** What the server reads. */
+let body: PromiseWithResolvers<JsonObject>;
+let failures: unknown[];
+beforeEach(async () => {
+  begun = Promise.withResolvers();
+  body = Promise.withResolvers();
+  failures = [];
+  server = await ApiServer.start({
+    address: { host: '127.0.0.1', port: 0 },
+    access: { isLocal: true },
+    routes: [
+      {
+        method: 'PUT',
+        path: '/',
+        handle: async ({ request }) => {
+          begun.resolve();
+          body.resolve(readJson(request));
+          return { status: 200, body: await body.promise };
+        },
+      },
+    ],
+    failed: (error) => void failures.push(error),
+  });
+});
+afterEach(async () => server.close());
+
+describe('the server does not fail', () => {
+  it.each(['//', '//[', '//a:b/', '/\\'])('if the path is %s', async (path) => {
+    const answer = Promise.withResolvers<number | undefined>();
+    send(server.url, { path, agent: false }, (response) => answer.resolve(response.resume().statusCode)).end();
+    expect([400, 404]).toContain(await answer.promise);
+    expect(failures).toEqual([]);
+  });
+
+  it('if the client goes away in the middle of its body', async () => {
+    const request = send(server.url, { method: 'PUT', headers: { 'content-type': 'application/json', 'content-length': 100 } });
+    request.on('error', () => {});
+    request.write('{"value":');
+    await begun.promise;
+    request.destroy();
+    await expect(body.promise).rejects.toMatchObject({ code: 'BAD_REQUEST' });
+    expect(failures).toEqual([]);
+  });
+});
