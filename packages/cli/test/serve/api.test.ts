@@ -226,6 +226,8 @@ describe('a term', () => {
     expect(errorOf(await api.call('GET', '/keys?key=app/x'))).toEqual([404, 'NOT_FOUND']);
     expect(errorOf(await api.call('GET', '/keys?key=elections/e/leader'))).toEqual([403, 'FORBIDDEN']);
     expect(errorOf(await swap([{ key: 'elections/e/leader', expect: null, put: '' }]))).toEqual([400, 'INVALID_OPTION']);
+    for (const putBase64 of ['this is *not* base64!', '/w', '/w==\n', '_w==', '/x=='])
+      expect(errorOf(await swap([{ key: 'app/x', expect: null, putBase64 }]))).toEqual([400, 'BAD_REQUEST']);
     expect(errorOf(await swap([{ key: 'app/x', expect: null, put: '' }], '7'))).toEqual([409, 'OTHER_TERM']);
     const many = Array.from({ length: store.capabilities.maxChanges + 1 }, (_, i) => ({ key: `app/${i}`, expect: null }));
     expect(errorOf(await swap(many))).toEqual([413, 'TOO_LARGE']);

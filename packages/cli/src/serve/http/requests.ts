@@ -109,10 +109,18 @@ function changeOf(change: JsonObject): Change {
   const actions = ['put', 'putBase64', 'delete'].filter((name) => change[name] !== undefined);
   if (actions.length > 1) throw new ApiError('BAD_REQUEST', `a change has ${actions.join(' and ')}: it can have one of them`);
   if (typeof put === 'string') return { key, expect, put: Buffer.from(put) };
-  if (typeof putBase64 === 'string') return { key, expect, put: Buffer.from(putBase64, 'base64') };
+  if (typeof putBase64 === 'string') return { key, expect, put: bytesOf(putBase64) };
   if (change['delete'] === true && expect !== null) return { key, expect, delete: true };
   if (actions.length === 0) return { key, expect };
   throw new ApiError('BAD_REQUEST', 'put and putBase64 must be strings; delete must be true, with the revision that it expects');
+}
+
+/** `Buffer.from` skips all characters that are not base64, and would write other bytes. */
+function bytesOf(base64: string): Buffer<ArrayBuffer> {
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.toString('base64') !== base64)
+    throw new ApiError('BAD_REQUEST', 'putBase64 must be base64 with its padding, without line breaks');
+  return bytes;
 }
 
 function isObject(value: unknown): value is JsonObject {
