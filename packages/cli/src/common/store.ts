@@ -9,6 +9,9 @@ import type { OpenStoreOptions } from 'incumbent';
 import { CliError, Exit, toCliError, usageError } from '../exit.ts';
 import type { CliContext } from '../context.ts';
 
+/** A URL with a password or a token in front of its host, or in a parameter. */
+const WITH_SECRET = /^[^:]+:\/\/(?:[^@]*:[^@]+@|.*[?&][^=&]*(?:password|token|secret)[^=&]*=[^&])/is;
+
 export interface StoreOptions {
   readonly store?: string;
   readonly storeFile?: string;
@@ -23,7 +26,7 @@ export interface StoreOptions {
 export function storeUrl({ store, storeFile }: StoreOptions, { env, err }: CliContext): string {
   if (store !== undefined && storeFile !== undefined) throw usageError('--store and --store-file cannot both be given');
   if (store !== undefined) {
-    if (/^[^:]+:\/\/[^@]*:[^@]+@/s.test(store))
+    if (WITH_SECRET.test(store))
       err.line(
         err.style(
           'yellow',

@@ -121,3 +121,25 @@ describe('the command', () => {
       for (const json of [[], ['--json']]) expect(showing(await saidOf([name, ...json, word, ...line.slice(1)]))).toEqual([]);
   });
 });
+
+describe('a secret in --store', () => {
+  const warning = async (store: string): Promise<string> =>
+    (await console.run(['leader', 'db', '--store', store], { open: () => Promise.reject(new Error('there is no server')) })).err;
+
+  it.each([
+    'redis://:secret@h/x',
+    'consul://:token@h/x',
+    'redis+sentinel://s1,s2/x?master=m&sentinelPassword=secret',
+    'redis+sentinel://s1/x?sentinelUsername=u&sentinelPassword=a%40b&master=m',
+    'consul://h/x?token=secret',
+  ])('is warned about in %s', async (store) => {
+    expect(await warning(store)).toContain('can read the secret in --store with ps');
+  });
+
+  it.each(['redis://h/x', 'postgres://user@h/x?namespace=token', 'redis+sentinel://s1/x?master=m&sentinelPassword=', 'sqlite:token=x.db'])(
+    'is not warned about in %s',
+    async (store) => {
+      expect(await warning(store)).not.toContain('with ps');
+    },
+  );
+});
