@@ -10,8 +10,7 @@ beforeEach(() => {
 afterEach(async () => cluster.close());
 
 /** A service in a process of the cluster. */
-async function serve(id: string, options: Partial<IncumbentOptions> = {}): Promise<FastifyInstance> {
-  const service = fastify();
+async function serve(id: string, options: Partial<IncumbentOptions> = {}, service: FastifyInstance = fastify()): Promise<FastifyInstance> {
   const process = cluster.process(id);
   await service.register(incumbent, { store: process.store, member: { ttlMs: 5_000, ...process.options }, ...options });
   return service;
@@ -50,6 +49,32 @@ describe('the plugin', () => {
     await cluster.run(service.close());
     expect(said).toEqual(['the work ends', 'the service closes']);
     expect(cluster.server.entries().map(({ key }) => key)).toEqual([expect.stringContaining('term')]);
+  });
+
+  it('is no leader while it drains the work, for the requests that Fastify lets through then', async () => {
+    const answers: unknown[] = [];
+    for (const return503OnClosing of [true, false]) {
+      const service = await serve('a', {}, fastify({ return503OnClosing }));
+      service.get('/leads', async () => service.incumbent.isLeader('mailer'));
+      const [draining, work] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      service.incumbent.lead('mailer', async ({ ended }) => {
+        await ended;
+        draining.resolve();
+        await work.promise;
+      });
+      const address = await service.listen({ port: 0, host: '127.0.0.1' });
+      await cluster.advance(500);
+      const closing = service.close();
+      await cluster.run(draining.promise);
+      const answer = await fetch(`${address}/leads`);
+      answers.push([answer.status, await answer.json()]);
+      work.resolve();
+      await cluster.run(closing);
+    }
+    expect(answers).toEqual([
+      [503, expect.objectContaining({ error: 'Service Unavailable' })],
+      [200, false],
+    ]);
   });
 
   it('serves health and metrics', async () => {

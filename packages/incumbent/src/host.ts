@@ -58,7 +58,7 @@ export class ElectionHost {
   readonly monitor: Monitor;
   readonly #options: HostOptions;
   readonly #ownsStore: boolean;
-  readonly #elections = new Set<string>();
+  readonly #elections = new Map<string, Election>();
   readonly #failures: HostFailure[] = [];
   readonly #running = new Set<Promise<void>>();
 
@@ -102,13 +102,17 @@ export class ElectionHost {
   election<V = unknown>(name: string, options?: ElectionOptions<V>): Election<V> {
     if (this.#elections.has(name)) return this.member.election<V>(name, options);
     const election = this.member.election<V>(name, { acceptWeakStore: this.#options.acceptWeakStore, ...options });
-    this.#elections.add(name);
+    this.#elections.set(name, election);
     return election;
   }
 
-  /** Whether this process leads the election now. */
+  /**
+   * Whether this process leads the election now. False for an election that neither `election` nor
+   * `lead` has been called for, and false once the host closes, also while the work still drains.
+   * Never throws.
+   */
   isLeader(name: string): boolean {
-    return this.election(name).leadership !== undefined;
+    return this.#elections.get(name)?.leadership !== undefined;
   }
 
   /**

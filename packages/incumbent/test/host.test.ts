@@ -33,6 +33,26 @@ describe('an election host', () => {
     expect(cluster.server.entries()).toHaveLength(1);
   });
 
+  it('is no leader from the moment it closes, while its work still drains and after', async () => {
+    const host = await open('a');
+    const work = Promise.withResolvers<void>();
+    host.lead('jobs', () => work.promise);
+    await cluster.advance(500);
+    const closing = host.close();
+    await cluster.advance(10);
+    expect([host.isLeader('jobs'), host.isLeader('others')]).toEqual([false, false]);
+    work.resolve();
+    await cluster.run(closing);
+    expect([host.isLeader('jobs'), host.isLeader('others')]).toEqual([false, false]);
+  });
+
+  it('creates no election to answer isLeader, so the next call of election may still pass options', async () => {
+    const host = await open('a');
+    expect(host.isLeader('jobs')).toBe(false);
+    expect(host.election('jobs', { value: 'address' }).name).toBe('jobs');
+    await cluster.run(host.close());
+  });
+
   it('tells of an election that has failed, and is unhealthy from then on', async () => {
     const host = await open('a');
     const error = new Error('no paper');

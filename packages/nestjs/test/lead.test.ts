@@ -1,4 +1,4 @@
-import { type INestApplicationContext, Logger, type Type } from '@nestjs/common';
+import { type CanActivate, type INestApplicationContext, Logger, type Type } from '@nestjs/common';
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
 import { type Leadership, Member } from 'incumbent';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -60,7 +60,32 @@ describe('a method with @Lead', () => {
   });
 });
 
+describe('a question for the leader in onModuleInit', () => {
+  it('leaves the election and its options to @Lead', async () => {
+    const asked: boolean[] = [];
+    const Asks = {
+      provide: 'ASKS',
+      useFactory: (host: ElectionHost) => ({ onModuleInit: () => asked.push(host.isLeader('mailer')) }),
+      inject: [ElectionHost],
+    };
+    const app = await startApp(cluster(), 'a', { providers: [mailer('a'), Asks] });
+    await cluster().advance(500);
+    expect([asked, said]).toEqual([[false], ['a begins in term 1']]);
+    await cluster().run(app.close());
+  });
+});
+
 describe('LeaderGuard', () => {
+  /** What the guard answers, or throws. */
+  const answerOf = (app: INestApplicationContext, Guard: Type<CanActivate>): unknown => {
+    try {
+      return Reflect.apply(app.get(Guard).canActivate, app.get(Guard), []);
+    } catch (error) {
+      return error;
+    }
+  };
+  const refusal = expect.objectContaining({ status: 503, message: 'this process does not lead "mailer"' });
+
   it('lets requests pass only while the process leads', async () => {
     const Guard = LeaderGuard('mailer');
     const apps: INestApplicationContext[] = [];
@@ -68,15 +93,26 @@ describe('LeaderGuard', () => {
       apps.push(await startApp(cluster(), id, { providers: [mailer(id), Guard] }));
       await cluster().advance(500);
     }
-    const answers = apps.map((app) => {
-      try {
-        return Reflect.apply(app.get(Guard).canActivate, app.get(Guard), []);
-      } catch (error) {
-        return error;
-      }
-    });
-    expect(answers).toEqual([true, expect.objectContaining({ status: 503, message: 'this process does not lead "mailer"' })]);
+    expect(apps.map((app) => answerOf(app, Guard))).toEqual([true, refusal]);
     for (const app of apps) await cluster().run(app.close());
+  });
+
+  it('answers 503 while the application closes and the work still drains', async () => {
+    const Guard = LeaderGuard('mailer');
+    const [draining, work] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const drain = async ({ ended }: Leadership): Promise<void> => {
+      await ended;
+      draining.resolve();
+      await work.promise;
+    };
+    const app = await startApp(cluster(), 'a', { providers: [mailer('a', drain), Guard] });
+    await cluster().advance(500);
+    expect(answerOf(app, Guard)).toBe(true);
+    const closing = app.close();
+    await cluster().run(draining.promise);
+    expect(answerOf(app, Guard)).toEqual(refusal);
+    work.resolve();
+    await cluster().run(closing);
   });
 });
 
