@@ -11,6 +11,10 @@ import { print } from './print.ts';
 
 /** A method of a provider or a controller. */
 interface Method {
+  readonly name: string;
+  readonly owner: object;
+  /** Whether `owner` is the only object of its class: NestJS made it when the application started. */
+  readonly isStatic: boolean;
   readonly fn: (argument: unknown) => unknown;
   readonly call: (argument: unknown) => unknown;
 }
@@ -49,9 +53,13 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
     const jobs: CronMethodFound[] = [];
     for (const method of this.#methods()) {
       const mark = reflector.get(CronMethod, method.fn);
-      if (mark !== undefined && !mark.isDisabled) jobs.push({ ...method, mark });
+      if (mark !== undefined && !mark.isDisabled) {
+        checkStatic(method, '@LeaderCron');
+        jobs.push({ ...method, mark });
+      }
       const lead = reflector.get(LeadMethod, method.fn);
       if (lead === undefined) continue;
+      checkStatic(method, '@Lead');
       this.#host.election(lead.election, lead.options);
       this.#host.lead(lead.election, method.call);
     }
@@ -73,23 +81,38 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
   #timeOf(name: string): Parameters<typeof cronSchedule>[0] {
     const registry = this.#registry;
     if (registry?.doesExist('cron', name) === true) return registry.getCronJob(name).cronTime;
-    throw new Error(
-      `@nestjs/schedule does not know the job "${name}" of @LeaderCron: import ScheduleModule.forRoot(), ` +
-        'and use the decorator only in providers that are not scoped to a request',
-    );
+    throw new Error(`@nestjs/schedule does not know the job "${name}" of @LeaderCron: import ScheduleModule.forRoot()`);
   }
 
   *#methods(): Generator<Method> {
-    for (const { instance } of [...this.#discovery.getProviders(), ...this.#discovery.getControllers()]) {
-      if (typeof instance !== 'object' || instance === null) continue;
+    // One object may have several tokens: by `useExisting`, or by a factory that returns it.
+    const seen = new Set<unknown>();
+    for (const wrapper of [...this.#discovery.getProviders(), ...this.#discovery.getControllers()]) {
+      const instance: unknown = wrapper.instance;
+      if (typeof instance !== 'object' || instance === null || wrapper.isAlias || seen.has(instance)) continue;
+      seen.add(instance);
+      const isStatic = wrapper.isDependencyTreeStatic() && !wrapper.isTransient;
       const prototype: unknown = Object.getPrototypeOf(instance);
       if (typeof prototype !== 'object' || prototype === null) continue;
       for (const name of this.#scanner.getAllMethodNames(prototype)) {
         const fn: unknown = Reflect.get(prototype, name);
-        if (isMethod(fn)) yield { fn, call: (argument) => fn.call(instance, argument) };
+        if (!isMethod(fn)) continue;
+        yield { name, owner: instance, isStatic, fn, call: (argument) => fn.call(instance, argument) };
       }
     }
   }
+}
+
+/**
+ * Throws for a provider that is transient or scoped to a request. NestJS makes its objects later,
+ * and until then shows an object whose constructor has not run.
+ */
+function checkStatic({ name, owner, isStatic }: Method, decorator: string): void {
+  if (isStatic) return;
+  throw new Error(
+    `${decorator} of ${owner.constructor.name}.${name} is in a class that is transient, scoped to a request, ` +
+      'or depends on a provider scoped to a request: move the method to a provider with the default scope',
+  );
 }
 
 function isMethod(value: unknown): value is (argument: unknown) => unknown {

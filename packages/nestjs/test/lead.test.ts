@@ -1,4 +1,4 @@
-import { type CanActivate, type INestApplicationContext, Logger, type Type } from '@nestjs/common';
+import { type CanActivate, Inject, type INestApplicationContext, Logger, Scope, type Type } from '@nestjs/common';
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
 import { type Leadership, Member } from 'incumbent';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -57,6 +57,34 @@ describe('a method with @Lead', () => {
         .map(({ key }) => key),
     ).toEqual([expect.stringContaining('term')]);
     expect(monitor.prometheus()).toContain('incumbent_leader{');
+  });
+});
+
+describe('a provider', () => {
+  it('with several tokens runs its method once', async () => {
+    const Mailer = mailer('a');
+    const providers = [
+      { provide: 'ALIAS', useExisting: Mailer },
+      Mailer,
+      { provide: 'FACTORY', useFactory: (same: unknown) => same, inject: [Mailer] },
+    ];
+    const app = await startApp(cluster(), 'a', { providers });
+    await cluster().advance(500);
+    expect([said, app.get('ALIAS') === app.get('FACTORY')]).toEqual([['a begins in term 1'], true]);
+    await cluster().run(app.close());
+  });
+
+  it.each([Scope.REQUEST, Scope.TRANSIENT])('that is not made once, at the start, prevents the start (scope %i)', async (scope) => {
+    const Mailer = mailer('a');
+    const providers = [{ provide: Mailer, useClass: Mailer, scope }];
+    await expect(startApp(cluster(), 'a', { providers })).rejects.toThrow(/^@Lead of Mailer\.send .* with the default scope$/);
+  });
+
+  it('that depends on a provider scoped to a request prevents the start', async () => {
+    const Mailer = mailer('a');
+    Inject('REQUEST_ID')(Mailer, undefined, 0);
+    const providers = [Mailer, { provide: 'REQUEST_ID', useFactory: () => 1, scope: Scope.REQUEST }];
+    await expect(startApp(cluster(), 'a', { providers })).rejects.toThrow('@Lead of Mailer.send');
   });
 });
 

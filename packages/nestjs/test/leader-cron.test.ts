@@ -1,3 +1,4 @@
+import { type Provider, Scope } from '@nestjs/common';
 import { Cron, SchedulerRegistry } from '@nestjs/schedule';
 import type { CronReport, CronRun, JobOptions } from '@incumbent/cron';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -115,6 +116,17 @@ describe('a method with @LeaderCron', () => {
     await cluster().advance(3_000);
     expect(ran).toEqual(['a 02 in term 1']);
     await cluster().run(app.close());
+  });
+
+  it.each([Scope.REQUEST, Scope.TRANSIENT])('prevents the start in a provider with the scope %i, unless it is disabled', async (scope) => {
+    const providersOf = (disabled: boolean): Provider[] => {
+      const Reports = reports('a', { disabled });
+      return [{ provide: Reports, useClass: Reports, scope }];
+    };
+    const app = await startApp(cluster(), 'a', { providers: providersOf(true) });
+    await cluster().run(app.close());
+    const refused = startApp(cluster(), 'b', { providers: providersOf(false) });
+    await expect(refused).rejects.toThrow(/^@LeaderCron of Reports\.tick .* with the default scope$/);
   });
 
   it('without ScheduleModule prevents the start', async () => {
