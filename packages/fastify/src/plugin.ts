@@ -26,9 +26,11 @@ declare module 'fastify' {
  * `service.incumbent.lead('mailer', work)` runs the work in one process. The member uses the logger of
  * the service. A service registers it once.
  *
- * When the service closes, the member hands over and the work is drained while the service still
- * answers requests, so the next leader works before this process ends. Then the service closes, and
- * after it the store. Fastify does not handle signals: call `service.close()` on SIGTERM.
+ * When the service closes, the member hands over and the work is drained before the server closes,
+ * so the next leader works before this process ends. Requests that have begun are answered. New
+ * requests get 503 from Fastify, also the health and the metrics, unless the service is created with
+ * `return503OnClosing: false`. Then the server closes, and after it the store. Fastify does not
+ * handle signals: call `service.close()` on SIGTERM.
  *
  * @throws When the service starts, as `ElectionHost.open` does.
  */
