@@ -37,6 +37,20 @@ declare module 'fastify' {
 export const incumbent: FastifyPluginAsync<IncumbentOptions> = async (service, options) => {
   const { healthPath = '/healthz', metricsPath = '/metrics', ...rest } = options;
   const host = await open(service, rest);
+  try {
+    add(service, host, { healthPath, metricsPath });
+  } catch (error) {
+    await host.close();
+    throw error;
+  }
+};
+
+// What fastify-plugin does: the decorator and the hooks are those of the service that registers this.
+Object.assign(incumbent, { [Symbol.for('skip-override')]: true, [Symbol.for('fastify.display-name')]: '@incumbent/fastify' });
+
+/** Throws if the service has such a decorator or such a route. */
+function add(service: FastifyInstance, host: ElectionHost, paths: Required<Pick<IncumbentOptions, 'healthPath' | 'metricsPath'>>): void {
+  const { healthPath, metricsPath } = paths;
   service.decorate('incumbent', host);
   service.addHook('preClose', () => host.shutdown());
   service.addHook('onClose', () => host.close());
@@ -47,10 +61,7 @@ export const incumbent: FastifyPluginAsync<IncumbentOptions> = async (service, o
     });
   if (metricsPath !== false)
     service.get(metricsPath, async (_, reply) => reply.type(host.monitor.contentType).send(host.monitor.prometheus()));
-};
-
-// What fastify-plugin does: the decorator and the hooks are those of the service that registers this.
-Object.assign(incumbent, { [Symbol.for('skip-override')]: true, [Symbol.for('fastify.display-name')]: '@incumbent/fastify' });
+}
 
 function open(service: FastifyInstance, options: Omit<HostOptions, 'onFailure'>): Promise<ElectionHost> {
   return ElectionHost.open({

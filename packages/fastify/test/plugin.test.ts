@@ -119,4 +119,17 @@ describe('the plugin', () => {
     await expect(service.register(incumbent, options)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
     await service.close();
   });
+
+  it.each([
+    ['decorator', (service: FastifyInstance) => service.decorate('incumbent', { getter: () => service.incumbent })],
+    ['route', (service: FastifyInstance) => service.get('/metrics', async () => 'others')],
+  ])('closes its store if the service has a %s of that name', async (_, prepare) => {
+    const service = fastify();
+    prepare(service);
+    const { store, options } = cluster.process('a');
+    void service.register(incumbent, { store: async () => store, member: options });
+    await expect(service.ready()).rejects.toThrow(/already/);
+    await expect(store.read('key', { timeoutMs: 100 })).rejects.toMatchObject({ code: 'STORE_CLOSED' });
+    await service.close();
+  });
 });
