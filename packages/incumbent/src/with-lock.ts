@@ -3,6 +3,7 @@
 import type { ElectionOptions, Leadership, SignalOptions, Store } from '@incumbent/core';
 import { systemClock } from '@incumbent/core';
 import { checkFunction, checkName, checkNumber, checkSignal, onAbort } from '@incumbent/core/adapter';
+import { lockMembers } from './lock-members.ts';
 import { Member, type MemberOptions } from './member.ts';
 
 /** The lock that the work holds. */
@@ -82,6 +83,7 @@ export async function withLock<T>(store: Store, key: string, work: (lock: Lock) 
   const { acquireTimeoutMs, acceptWeakStore, signal: _signal, ...memberOptions } = options;
   const timeoutMs = checkNumber('acquireTimeoutMs', acquireTimeoutMs, Infinity, { min: 1, max: 86_400_000 });
   const member = new Member(store, memberOptions);
+  lockMembers.add(member.incarnation);
   const halt = new AbortController();
   const stopListening = onAbort(signal, () => halt.abort(signal?.reason));
   const expire = (): void => halt.abort(new DOMException(`the lock "${key}" was not free within ${timeoutMs} ms`, 'TimeoutError'));
@@ -100,5 +102,6 @@ export async function withLock<T>(store: Store, key: string, work: (lock: Lock) 
     stopTimer();
     stopListening();
     await member.close();
+    lockMembers.delete(member.incarnation);
   }
 }

@@ -56,7 +56,7 @@ describe('a method with @Lead', () => {
         .server.entries()
         .map(({ key }) => key),
     ).toEqual([expect.stringContaining('term')]);
-    expect(monitor.prometheus()).toContain('incumbent_leader{');
+    expect(monitor.prometheus()).toContain('reason="memberClosed"');
   });
 });
 

@@ -11,7 +11,7 @@ import { healthOf, type Health } from './health.ts';
 import { Histogram } from './histogram.ts';
 import { instrument, type Meter } from './opentelemetry.ts';
 import { prometheusText } from './prometheus.ts';
-import { State, storeOf, type Fields, type Labels } from './state.ts';
+import { countedAs, State, type Fields, type Labels } from './state.ts';
 
 const EVENTS = [
   ...(['joined', 'elected', 'ended', 'stuck', 'unstuck', 'sessionOpened', 'sessionRenewed', 'sessionSuspect'] as const),
@@ -79,9 +79,8 @@ export class Monitor {
 
   #onEvent(event: TelemetryEvent, fields: Fields): void {
     this.#state.record(event, fields);
-    const { memberId, tookMs } = fields;
-    if (event === 'sessionRenewed' && typeof tookMs === 'number')
-      this.#renewed({ ...storeOf(fields), member: String(memberId) }, tookMs / 1_000);
+    const { tookMs } = fields;
+    if (event === 'sessionRenewed' && typeof tookMs === 'number') this.#renewed(countedAs(fields), tookMs / 1_000);
   }
 
   #renewed(labels: Labels, seconds: number): void {

@@ -1,6 +1,7 @@
 /** The present state of this process's members and observers, from the events on their channels. */
 
 import type { TelemetryEvent } from '@incumbent/core';
+import { lockMembers } from '../lock-members.ts';
 
 /** The labels of a metric, such as the member and the election. */
 export type Labels = Readonly<Record<string, string>>;
@@ -18,9 +19,11 @@ export interface Lease {
   suspectSinceMs: number | undefined;
 }
 
-/** A member's participation in one election. */
+/** A member's participation in one election, until the member closes. */
 export interface Part {
   readonly labels: Labels;
+  /** The incarnation of the member; undefined if it has closed, and its work has not stopped. */
+  incarnation: string | undefined;
   /** The term and the lease of its leadership; undefined if it does not lead. */
   leads: { readonly term: bigint; readonly lease: string } | undefined;
   /** Terms whose work continues past the drain, and since when. */
@@ -84,11 +87,11 @@ export class State {
   }
 
   record(event: TelemetryEvent, fields: Fields): void {
-    const [lease, store] = [leaseOf(fields), storeOf(fields)];
+    const [lease, store, counted] = [leaseOf(fields), storeOf(fields), countedAs(fields)];
     const member = { ...store, member: textOf(fields, 'memberId') };
     switch (event) {
       case 'joined':
-        return this.#joined(store, member.member, textOf(fields, 'key'));
+        return this.#joined(store, fields);
       case 'sessionOpened':
         return this.#renewed(lease, member, fields, 0);
       case 'sessionRenewed':
@@ -97,43 +100,65 @@ export class State {
         return this.#suspect(lease);
       case 'sessionEnded':
         this.leases.delete(lease);
-        return this.sessionsEnded.add({ ...member, reason: textOf(fields, 'reason') });
+        // A lock ends with its lease. Its member may then close without another event.
+        if (textOf(fields, 'reason') === 'memberClosed' || isLock(fields)) this.#left(textOf(fields, 'incarnation'));
+        return this.sessionsEnded.add({ ...counted, reason: textOf(fields, 'reason') });
       case 'retry':
-        return this.retries.add(member);
+        return this.retries.add(counted);
       case 'loopLag':
-        return this.loopLags.add(member);
+        return this.loopLags.add(counted);
       case 'observed':
         return this.#observed({ ...store, election: textOf(fields, 'election') }, fields);
       default:
-        return this.#inElection(event, { ...store, election: textOf(fields, 'election'), member: member.member }, fields);
+        return this.#inElection(event, { ...store, election: textOf(fields, 'election') }, fields);
     }
   }
 
-  #inElection(event: TelemetryEvent, labels: Labels, fields: Fields): void {
+  #inElection(event: TelemetryEvent, election: Labels, fields: Fields): void {
     const term = termOf(fields);
     if (term === undefined) return;
-    const part = this.#part(labels);
+    const labels = { ...election, member: textOf(fields, 'memberId') };
+    const counted = { ...election, member: countedMember(fields) };
+    // Undefined after the member has closed.
+    const part = this.parts.get(keyOf(labels));
     switch (event) {
       case 'elected':
-        part.leads = { term, lease: leaseOf(fields) };
-        return this.elected.add(labels);
+        this.#joinedAs(labels, fields).leads = { term, lease: leaseOf(fields) };
+        return this.elected.add(counted);
       case 'ended':
-        if (part.leads?.term === term) part.leads = undefined;
-        return this.ended.add({ ...labels, reason: textOf(fields, 'reason'), lost: String(fields['lost'] === true) });
+        if (part?.leads?.term === term) part.leads = undefined;
+        return this.ended.add({ ...counted, reason: textOf(fields, 'reason'), lost: String(fields['lost'] === true) });
       case 'stuck':
-        part.stuckSinceMs.set(term, this.nowMs);
+        (part ?? this.#part(labels)).stuckSinceMs.set(term, this.nowMs);
         return undefined;
       case 'unstuck':
+        if (part === undefined) return undefined;
         part.stuckSinceMs.delete(term);
+        if (part.incarnation === undefined && part.stuckSinceMs.size === 0) this.parts.delete(keyOf(labels));
         return undefined;
       default:
         return undefined;
     }
   }
 
-  #joined(store: Labels, member: string, entry: string): void {
-    const election = /^elections\/([^/]+)\//.exec(entry)?.[1];
-    if (election !== undefined) this.#part({ ...store, election, member });
+  #joined(store: Labels, fields: Fields): void {
+    const election = /^elections\/([^/]+)\//.exec(textOf(fields, 'key'))?.[1];
+    if (election !== undefined) this.#joinedAs({ ...store, election, member: textOf(fields, 'memberId') }, fields);
+  }
+
+  #joinedAs(labels: Labels, fields: Fields): Part {
+    const part = this.#part(labels);
+    part.incarnation = textOf(fields, 'incarnation');
+    return part;
+  }
+
+  /** Forgets a member that has closed, except for its work that continues. */
+  #left(incarnation: string): void {
+    for (const [key, part] of this.parts) {
+      if (part.incarnation !== incarnation) continue;
+      part.incarnation = undefined;
+      if (part.stuckSinceMs.size === 0) this.parts.delete(key);
+    }
   }
 
   #renewed(lease: string, labels: Labels, fields: Fields, tookMs: number): void {
@@ -170,17 +195,31 @@ export class State {
 
   #part(labels: Labels): Part {
     const key = keyOf(labels);
-    const part = this.parts.get(key) ?? { labels, leads: undefined, stuckSinceMs: new Map<bigint, number>() };
+    const part = this.parts.get(key) ?? { labels, incarnation: undefined, leads: undefined, stuckSinceMs: new Map<bigint, number>() };
     this.parts.set(key, part);
     return part;
   }
 }
 
 /** The labels of a store. A process may have two stores of one kind, with different namespaces. */
-export function storeOf(fields: Fields): Labels {
+function storeOf(fields: Fields): Labels {
   const store = textOf(fields, 'store');
   const namespace = textOf(fields, 'namespace');
   return namespace === '' ? { store } : { store, namespace };
+}
+
+/** The labels of a counter of a member. */
+export function countedAs(fields: Fields): Labels {
+  return { ...storeOf(fields), member: countedMember(fields) };
+}
+
+/** The member's label in counters: one for all locks, because each lock has a member of its own. */
+function countedMember(fields: Fields): string {
+  return isLock(fields) ? 'lock' : textOf(fields, 'memberId');
+}
+
+function isLock(fields: Fields): boolean {
+  return lockMembers.has(textOf(fields, 'incarnation'));
 }
 
 /** A key for a lease. Its id is not enough: two stores of one process may use the same id. */
