@@ -63,9 +63,9 @@ const names: Readonly<Record<Exclude<keyof LockOptions, 'signal'>, true>> = {
  * extend. If this process dies, the lock is free after `ttlMs` (10 s by default) at the latest.
  *
  * If the lock is lost, `lock.signal` aborts, and `withLock` rejects with `LEADERSHIP_ENDED` once
- * the work has stopped, after `drainMs` at the latest. It never calls the work a second time.
- * Aborting `options.signal` aborts `lock.signal` too, waits for the work in the same way, releases
- * the lock, and rejects with the signal's reason.
+ * the work has stopped. It never calls the work a second time. Aborting `options.signal` aborts
+ * `lock.signal` too, waits for the work for `drainMs` at most, releases the lock, and rejects with
+ * the signal's reason.
  *
  * The lock is the election `key`, held by a member of its own: two calls exclude each other also
  * within one process, and `incumbent status` shows who holds the lock. A key has 1 to 128
