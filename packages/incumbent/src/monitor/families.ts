@@ -1,6 +1,6 @@
 /** The metrics with their names, kinds and help texts, for Prometheus and OpenTelemetry. */
 
-import type { Counter, Labels, Observed, State } from './state.ts';
+import { type Counter, keyOf, type Labels, type Lease, type Observed, type State } from './state.ts';
 
 interface Sample {
   readonly labels: Labels;
@@ -54,22 +54,20 @@ export const families: readonly Family[] = [
     kind: 'gauge',
     unit: 's',
     help: 'Time since the last acknowledged renewal of the lease was sent',
-    read: (state) => [...state.leases.values()].map(({ labels, renewedAtMs }) => ({ labels, value: seconds(state.nowMs - renewedAtMs) })),
+    read: (state) => worstLeases(state, ({ renewedAtMs }) => seconds(state.nowMs - renewedAtMs), Math.max),
   },
   {
     name: 'incumbent.session.validity',
     kind: 'gauge',
     unit: 's',
     help: 'How long this member may lead without another renewal',
-    read: (state) =>
-      [...state.leases.values()].map(({ labels, validUntilMs }) => ({ labels, value: seconds(Math.max(validUntilMs - state.nowMs, 0)) })),
+    read: (state) => worstLeases(state, ({ validUntilMs }) => seconds(Math.max(validUntilMs - state.nowMs, 0)), Math.min),
   },
   {
     name: 'incumbent.session.suspect',
     kind: 'gauge',
     help: '1 while a renewal of the lease is overdue, else 0',
-    read: (state) =>
-      [...state.leases.values()].map(({ labels, suspectSinceMs }) => ({ labels, value: suspectSinceMs === undefined ? 0 : 1 })),
+    read: (state) => worstLeases(state, ({ suspectSinceMs }) => (suspectSinceMs === undefined ? 0 : 1), Math.max),
   },
   counted('incumbent.session.ended', 'Leases ended, by reason', (state) => state.sessionsEnded),
   counted('incumbent.retries', 'Calls to the store that failed and were tried again', (state) => state.retries),
@@ -114,6 +112,17 @@ export const families: readonly Family[] = [
 
 function counted(name: string, help: string, of: (state: State) => Counter): Family {
   return { name, kind: 'counter', help, read: (state) => of(state).all.map(({ labels, count }) => ({ labels, value: count })) };
+}
+
+/** One sample for each member, which may have several leases: the value of its worst lease. */
+function worstLeases(state: State, valueOf: (lease: Lease) => number, worse: (a: number, b: number) => number): readonly Sample[] {
+  const samples = new Map<string, Sample>();
+  for (const lease of state.leases.values()) {
+    const { labels } = lease;
+    const [key, value] = [keyOf(labels), valueOf(lease)];
+    samples.set(key, { labels, value: worse(samples.get(key)?.value ?? value, value) });
+  }
+  return [...samples.values()];
 }
 
 function vacantNowMs({ state: now, sinceMs }: Observed, { nowMs }: State): number {

@@ -227,7 +227,8 @@ function leaseOf(fields: Fields): string {
   return `${textOf(fields, 'incarnation')} ${textOf(fields, 'lease')}`;
 }
 
-function keyOf(labels: Labels): string {
+/** A key for the labels of a metric, whose names are always the same. */
+export function keyOf(labels: Labels): string {
   return JSON.stringify(Object.values(labels));
 }
 
