@@ -32,3 +32,8 @@ export function number(value: number): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
+
+/** `3.25 ms, its floor 3.64 ms`: what was measured, and the least that is possible, if known. */
+export function besideFloor(value: number, floor: number | undefined, unit: string): string {
+  return `${number(value)} ${unit}${floor === undefined ? '' : `, its floor ${number(floor)} ${unit}`}`;
+}

@@ -5,7 +5,7 @@ import { OWN_FLOOR, OWN_FLOOR_WITH_READ, type Contestant } from '../harness/cont
 import { msBetween, stampOf, type Driver } from '../harness/driver.ts';
 import { All } from '../harness/all.ts';
 import type { Bench, Chart, Scenario, Section, Target } from '../harness/run.ts';
-import { number, shown, spreadOf, type Spread } from '../harness/spread.ts';
+import { besideFloor, number, shown, spreadOf, type Spread } from '../harness/spread.ts';
 import { freshNamespace, STORES, type StoreName } from '../harness/stage.ts';
 
 /** Longer than any wait for the next leader: redlock polls five times a second. */
@@ -132,9 +132,20 @@ function targetsOf(store: StoreName, measured: Measured): readonly Target[] {
   return OURS.flatMap((name) => [...targetsOfOne(store, name, measured), ...vacancyTarget(store, name, measured)]);
 }
 
+/** The median time of a contestant, in ms. */
+function medianMs(measured: Measured, wanted: string): number | undefined {
+  return [...measured].find(([{ name }]) => name === wanted)?.[1].took.median;
+}
+
+/** The least time in which the SDK's own client can do what the next leader must do, in ms. */
+function floorMs(measured: Measured): number | undefined {
+  return medianMs(measured, OWN_FLOOR_WITH_READ) ?? medianMs(measured, OWN_FLOOR);
+}
+
 /**
  * On etcd and Redis, nobody leads for a shorter time than with any other library. A library that
- * does not tell when its leader stops is taken to stop with the call.
+ * does not tell when its leader stops is taken to stop with the call. The floor of a handover is
+ * also that of a vacancy: the leader stops before the swap is sent.
  */
 function vacancyTarget(store: StoreName, name: string, measured: Measured): readonly Target[] {
   if (store !== 'etcd' && store !== 'redis') return [];
@@ -145,29 +156,29 @@ function vacancyTarget(store: StoreName, name: string, measured: Measured): read
     {
       what: `vacancy, ${name}, ${store}`,
       wanted: 'shorter than that of every other library',
-      measured: known ? `${number(own)} ms, the shortest other ${number(Math.min(...theirs))} ms` : 'not measured',
+      measured: known
+        ? `${besideFloor(own, floorMs(measured), 'ms')}, the shortest other ${number(Math.min(...theirs))} ms`
+        : 'not measured',
       met: known ? own < Math.min(...theirs) : undefined,
     },
   ];
 }
 
 function targetsOfOne(store: StoreName, name: string, measured: Measured): readonly Target[] {
-  const of = (wanted: string): number | undefined => [...measured].find(([contestant]) => contestant.name === wanted)?.[1].took.median;
-  const own = of(name);
+  const own = medianMs(measured, name);
   const what = `${name}, ${store}`;
-  const floor = of(OWN_FLOOR_WITH_READ) ?? of(OWN_FLOOR);
+  const floor = floorMs(measured);
   const ratio = (peer: string, most: number): Target => {
-    const theirs = of(peer);
+    const theirs = medianMs(measured, peer);
     const wanted = `at most ${most} × ${peer}`;
     if (own === undefined || theirs === undefined) return { what, wanted, measured: 'not measured', met: undefined };
-    const least = floor === undefined || peer.startsWith('floor') ? '' : `, its floor ${number(floor / theirs)} ×`;
-    return { what, wanted, measured: `${number(own / theirs)} ×${least}`, met: own / theirs <= most };
+    const least = floor === undefined || peer.startsWith('floor') ? undefined : floor / theirs;
+    return { what, wanted, measured: besideFloor(own / theirs, least, '×'), met: own / theirs <= most };
   };
   const under = (most: number): Target => {
     const wanted = `under ${most} ms`;
     if (own === undefined) return { what, wanted, measured: 'not measured', met: undefined };
-    const least = floor === undefined ? '' : `, its floor ${number(floor)} ms`;
-    return { what, wanted, measured: `${number(own)} ms${least}`, met: own < most };
+    return { what, wanted, measured: besideFloor(own, floor, 'ms'), met: own < most };
   };
   switch (store) {
     case 'etcd':

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { OWN_FLOOR, type Contestant } from '../harness/contestants.ts';
 import { msBetween, stampOf, type Driver } from '../harness/driver.ts';
 import type { Bench, Scenario, Section, Target } from '../harness/run.ts';
-import { number, spreadOf } from '../harness/spread.ts';
+import { besideFloor, number, spreadOf } from '../harness/spread.ts';
 import { freshNamespace, STORES, type Stage } from '../harness/stage.ts';
 
 /**
@@ -240,11 +240,10 @@ function targetsOf({ store, name }: Contestant, measured: readonly Measured[], f
   const [least, most] = [measured[0], measured.at(-1)];
   const growth = growthOf(measured);
   if (least === undefined || most === undefined || growth === undefined) return [];
-  const floorGrowth = growthOf(floor);
   const ratio: Target = {
     what: `${name}, among ${most.candidates}, ${store}`,
     wanted: `at most ${MOST_RATIO} × the time among ${least.candidates}`,
-    measured: `${number(growth)} ×${floorGrowth === undefined ? '' : `, its floor ${number(floorGrowth)} ×`}`,
+    measured: besideFloor(growth, growthOf(floor), '×'),
     met: growth <= MOST_RATIO,
   };
   if (store !== 'etcd') return [ratio];

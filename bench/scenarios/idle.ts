@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { OWN_FLOOR, type Contestant } from '../harness/contestants.ts';
 import type { Driver } from '../harness/driver.ts';
 import type { Bench, Scenario, Section, Target } from '../harness/run.ts';
-import { number, spreadOf } from '../harness/spread.ts';
+import { besideFloor, number, spreadOf } from '../harness/spread.ts';
 import { STORES, type StoreName } from '../harness/stage.ts';
 
 const WITHIN_MS = 300_000;
@@ -98,12 +98,11 @@ function targetsOf(store: StoreName, all: readonly Measured[], floor: readonly M
   const [one, many, most] = all;
   const kb = uncollectedOf(all);
   if (one === undefined || many === undefined || kb === undefined) return [];
-  const floorKb = uncollectedOf(floor);
   const targets: Target[] = [
     {
       what: `idle, ${many.elections.toLocaleString('en')} elections, ${store}, without a forced collection`,
       wanted: `at most ${MOST_KB} KB each`,
-      measured: `${number(kb)} KB${floorKb === undefined ? '' : `, its floor ${number(floorKb)} KB`}`,
+      measured: besideFloor(kb, uncollectedOf(floor), 'KB'),
       met: kb <= MOST_KB,
     },
   ];
@@ -163,7 +162,7 @@ function startTarget(elections: number, wonMs: ReadonlyMap<string, number>): Tar
   return {
     what: `to win ${elections.toLocaleString('en')} elections, etcd`,
     wanted: `at most ${MOST_RATIO} × ${GO}`,
-    measured: `${number(ratio)} ×, its floor ${number(toWin(OWN_FLOOR) / toWin(GO))} ×`,
+    measured: besideFloor(ratio, toWin(OWN_FLOOR) / toWin(GO), '×'),
     met: ratio <= MOST_RATIO,
   };
 }
