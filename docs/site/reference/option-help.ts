@@ -179,7 +179,8 @@ export const memberOptions: OptionTable<MemberOptions> = {
     range: [100, DAY_MS],
     meaning:
       'How often a leader checks whether the succession prefers another candidate, in ms, for a ' +
-      'succession with `rebalance: true`.',
+      'succession with `rebalance: true`. A member that leads several elections checks a tenth ' +
+      'of them each time, and all of them after the first that it hands over.',
   },
   logger: {
     type: '{ debug, info, warn, error }',

@@ -42,7 +42,9 @@ export interface MemberOptions extends TimingOptions {
   readonly host?: string | undefined;
   /**
    * How often this member checks whether the succession prefers another candidate to it, for
-   * successions that rebalance, in ms. From 100 to 86,400,000. Default 30,000.
+   * successions that rebalance, in ms. A member that leads several elections checks a tenth of them
+   * each time, and all of them after the first that it hands over. From 100 to 86,400,000. Default
+   * 30,000.
    */
   readonly rebalanceEveryMs?: number;
   /**

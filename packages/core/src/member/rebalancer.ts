@@ -1,11 +1,14 @@
 /**
- * Hands leaderships over to candidates that the succession prefers. Checks one leadership at a
- * time, every `rebalanceEveryMs`, so that a member hands over at most one election per interval.
+ * Hands leaderships over to candidates that the succession prefers. Checks some of the leaderships
+ * every `rebalanceEveryMs`, one after another, so that a member hands over one election at a time.
  */
 
 import type { Cancel, Clock } from '../base/clock.ts';
 import type { ManagedLeadership } from '../leadership/leadership.ts';
 import type { Telemetry } from '../base/telemetry.ts';
+
+/** Each interval checks this share of the leaderships, and at least one of them. */
+const CHECKED_SHARE = 0.1;
 
 /** Rebalances the leaderships of one member. */
 export class Rebalancer {
@@ -40,23 +43,34 @@ export class Rebalancer {
   #schedule(): void {
     this.#cancel ??= this.#clock.schedule(this.#everyMs, () => {
       this.#cancel = undefined;
-      void this.#rebalanceOne();
+      void this.#rebalance();
     });
   }
 
-  async #rebalanceOne(): Promise<void> {
-    const [leadership, ...others] = this.#led;
-    if (leadership === undefined) return;
-    this.#led = [...others, leadership];
+  /**
+   * Checks the leaderships that have waited longest. Checks all of them if one is handed over: a
+   * member has joined or has returned, and more elections prefer it.
+   */
+  async #rebalance(): Promise<void> {
+    const all = this.#led.length;
+    let toCheck = Math.ceil(all * CHECKED_SHARE);
     try {
-      const successor = await leadership.preferred();
-      if (successor !== undefined && leadership.isValid()) {
-        this.#telemetry.emit('rebalanced', { term: leadership.term, to: successor });
-        await leadership.transferTo(successor);
-      }
+      for (let checked = 0; checked < toCheck; checked += 1) if (await this.#checkNext()) toCheck = all;
     } catch (error) {
       this.#telemetry.emit('retry', { doing: 'rebalancing', error });
     }
     if (this.#led.length > 0) this.#schedule();
+  }
+
+  /** Resolves with true after a handover. */
+  async #checkNext(): Promise<boolean> {
+    const [leadership, ...others] = this.#led;
+    if (leadership === undefined) return false;
+    this.#led = [...others, leadership];
+    const successor = await leadership.preferred();
+    if (successor === undefined || !leadership.isValid()) return false;
+    this.#telemetry.emit('rebalanced', { term: leadership.term, to: successor });
+    await leadership.transferTo(successor);
+    return true;
   }
 }

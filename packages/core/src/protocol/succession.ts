@@ -25,8 +25,8 @@ export interface Succession {
   /** Part of the name of every entry, so that members notice if they use different successions. */
   readonly id: string;
   /**
-   * True if a leader hands over to a candidate that goes before it. Each member checks that every
-   * `rebalanceEveryMs`.
+   * True if a leader hands over to a candidate that goes before it. Each member checks some of its
+   * leaderships every `rebalanceEveryMs`.
    */
   readonly rebalance: boolean;
   /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { byPriority, type MemberOptions } from '../../src/index.ts';
-import { track } from '../support/track.ts';
+import { byPriority, type Leadership, type MemberOptions } from '../../src/index.ts';
+import { track, type Tracked } from '../support/track.ts';
 import { NAME, World } from '../support/world.ts';
 
 describe('rebalancing', () => {
@@ -31,14 +31,29 @@ describe('rebalancing', () => {
     expect(world.events.about('preferred')).toMatchObject([{ to: 'high', term: '1' }]);
   });
 
-  it('costs one request an interval at most, however many elections are led', async () => {
+  it('checks a tenth of the elections in an interval', async () => {
     const world = new World();
     const member = world.member('a', { rebalanceEveryMs: 1_000 });
     const names = Array.from({ length: 20 }, (_, i) => `e${i}`);
     await world.run(Promise.all(names.map((name) => member.election(name, { succession: byPriority(1, { rebalance: true }) }).campaign())));
     const before = world.server.requests.list;
-    await world.pass(10_000);
-    expect(world.server.requests.list - before).toBeLessThanOrEqual(10);
+    await world.pass(10_500);
+    expect(world.server.requests.list - before).toBe(20);
+  });
+
+  it('hands over all elections that prefer a member within one interval', async () => {
+    const world = new World();
+    const names = Array.from({ length: 20 }, (_, i) => `e${i}`);
+    const join = (memberId: string, priority: number): Tracked<Leadership>[] => {
+      const member = world.member(memberId, { rebalanceEveryMs: 1_000 });
+      return names.map((name) => track(member.election(name, { succession: byPriority(priority, { rebalance: true }) }).campaign()));
+    };
+    const low = join('low', 1);
+    await world.pass(100);
+    const high = join('high', 2);
+    await world.pass(1_500);
+    expect(high.filter(({ value }) => value?.isValid())).toHaveLength(20);
+    expect(low.filter(({ value }) => value?.isValid())).toHaveLength(0);
   });
 
   it('goes on after a failed check', async () => {
