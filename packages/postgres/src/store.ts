@@ -32,6 +32,7 @@ export interface StoreParts {
 
 export class PostgresStore implements api.Store {
   readonly name = 'postgres';
+  readonly namespace: string;
   readonly capabilities: api.StoreCapabilities;
   readonly revocation: api.Revocation | undefined;
   readonly #clock: api.Clock;
@@ -40,6 +41,7 @@ export class PostgresStore implements api.Store {
   readonly #hub: WatchHub;
 
   constructor({ calls, clock, source, channel, isDurable, access }: StoreParts) {
+    this.namespace = calls.location.namespace;
     this.#clock = clock;
     this.#calls = calls;
     this.#reads = new Reads(calls, clock);

@@ -67,6 +67,11 @@ await describeOnServer('opening', { store: 'postgres', start: () => startPostgre
     }
   });
 
+  it('shows its namespace, by which metrics tell two stores of one database apart', async () => {
+    await using store = await openPostgres(optionsOf(server(), { namespace: 'shop/a' }));
+    expect(store.namespace).toBe('shop/a');
+  });
+
   it('of a schema of a newer version is refused', async () => {
     const schema = 'newer';
     await asSuperuser(
