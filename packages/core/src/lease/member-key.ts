@@ -61,6 +61,8 @@ async function takeKey(context: MemberKeyContext, session: LeaseSession, put: Ui
     if (expected === undefined) continue;
     const holder = readMember(expected);
     if (holder.incarnation === incarnation) {
+      // An earlier try was applied, and its answer was lost. Or the key is of this member's session
+      // before, whose lease still lives: then the next try replaces the key.
       if (expected.lease === session.lease) return;
     } else if (context.onDuplicate !== 'replace') {
       await waitFor(context, key, holder);
@@ -160,7 +162,11 @@ async function keep(context: MemberKeyContext, session: LeaseSession, put: Uint8
   }
 }
 
-/** True if the key is mine, or the session has ended, also because another process has the key. */
+/**
+ * Makes one attempt to create the key again, after a renewal has shown that the lease is live. Ends
+ * the session if another process has the key. True if nothing is left to do: the key is mine, or
+ * the session has ended.
+ */
 async function restore(context: MemberKeyContext, session: LeaseSession, put: Uint8Array): Promise<boolean> {
   const { store } = context;
   // Usually the key is gone because the lease has ended.

@@ -3,7 +3,7 @@
  * groups, and replaces it after it has ended. There is at most one live session at a time.
  */
 
-import { onAbort, orAborted } from '../async/abort.ts';
+import { orAborted } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
 import { isIncumbentError, isRetryable } from '../base/errors.ts';
@@ -153,10 +153,7 @@ export class SessionKeeper {
     const until = clock.monotonic() + REVOKE_TTLS * timing.ttlMs;
     while (!(await this.#tryRevoke(session))) {
       if (this.#closed.signal.aborted || clock.monotonic() > until) return;
-      const woken = new AbortController();
-      const stop = onAbort(this.#closed.signal, () => woken.abort());
-      await sleep(clock, backoff.next(), woken.signal);
-      stop();
+      await sleep(clock, backoff.next(), this.#closed.signal);
     }
   }
 

@@ -217,8 +217,9 @@ export class LeaseSession {
   }
 
   /**
-   * Whether the renewer has renewed the lease in time while the event loop was blocked. Notes first
-   * whether the wall clock was set back meanwhile.
+   * Called after the deadline. Moves the deadline if the renewer has renewed the lease while the
+   * event loop was blocked, and notes whether the wall clock was set back. True if there is time
+   * left then.
    */
   #isKeptByRenewer(): boolean {
     const renewal = this.#renewer?.latest();
@@ -242,7 +243,7 @@ export class LeaseSession {
     this.#watched?.renewed({ safeUntil: this.safeUntil, overBy });
   }
 
-  /** Clocks that differ by less than the allowed error have not jumped. */
+  /** Ends the session. Clocks that differ by no more than the margin have not jumped. */
   #passDeadline(): void {
     this.end(this.#deadline.monotonicallyMs() <= marginMs(this.#ttlMs, this.#context.timing.clockErrorRatio) ? 'deadline' : 'clockJump');
   }
@@ -343,6 +344,7 @@ export class LeaseSession {
     this.#suspect = true;
   }
 
+  /** Wakes at the deadline: `remainingMs` ends the session, or returns the time to a new one. */
   #watchDeadline(): void {
     this.#in(this.remainingMs(), () => this.#watchDeadline());
   }

@@ -70,6 +70,7 @@ export const timingOptions = [
 /** The durations of a member with their defaults filled in. See {@link TimingOptions}. */
 export type Timing = Readonly<Required<TimingOptions>>;
 
+/** The least margin. With the default `clockErrorRatio`, it applies to ttls below 2.5 s. */
 const MIN_MARGIN_MS = 50;
 /**
  * The largest random change of `retryEveryMs`, as a fraction of it. It spreads the retries of many
@@ -99,7 +100,10 @@ export function validMs(ttlMs: number, timing: Timing): number {
   return ttlMs - marginMs(ttlMs, timing.clockErrorRatio) - timing.drainMs;
 }
 
-/** The age of `validFrom` when the next renewal is due, at most, in ms. */
+/**
+ * The greatest age of `validFrom` at the moment when the next renewal is due, in ms. Without a lag,
+ * the last renewal is one interval old. With a lag, `validFrom` is the sending of an earlier one.
+ */
 export function oldestMs(renewEveryMs: number, ttlMs: number, { renewalLag = 0 }: StoreCapabilities): number {
   return renewalLag === 0 ? renewEveryMs : (1 + Math.ceil((renewalLag * ttlMs) / renewEveryMs)) * renewEveryMs;
 }
@@ -113,7 +117,9 @@ export function resolveTiming(options: TimingOptions, storeName: string, capabil
   const max = Math.min(MAX_TTL_MS, capabilities.maxTtlMs);
   const ttlMs = checkNumber('ttlMs', options.ttlMs, Math.min(Math.max(10_000, min), max), { min, max, why: `with the store ${storeName}` });
   const { renewalLag = 0 } = capabilities;
-  // With a lag, the renewal before must have been this long ago. Timers may fire a little early.
+  // With a lag, a renewal counts only from an earlier one that is at least `renewalLag × ttl` old.
+  // Renewals that are 4 % further apart than that count from the one right before, even if a timer
+  // fires a little early.
   const [renewEveryMs, callMs] = renewalLag === 0 ? [ttlMs / 3, ttlMs / 4] : [ttlMs * Math.max(renewalLag * 1.04, 0.26), ttlMs / 6];
   const timing = {
     ttlMs,
