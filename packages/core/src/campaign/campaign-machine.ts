@@ -22,8 +22,8 @@ import { termAfter } from '../protocol/terms.ts';
 export const start: CandidateState = { phase: 'joining', unknownOutcome: false };
 
 /**
- * How many candidates behind the leader watch for a vacancy, so that they notice a candidate that
- * never claims.
+ * How many candidates behind the next in line watch for a vacancy, so that they notice a candidate
+ * that never claims. A claim passes over this many candidates at most.
  */
 export const WATCH_WINDOW = 8;
 
@@ -235,6 +235,7 @@ interface Known {
   readonly previous: PreviousRecord | undefined;
 }
 
+/** Elected if both revisions are known. Otherwise they are read first. */
 function elected(entry: Entry, { leaderRevision, termRevision, ...known }: Known): CandidateState {
   if (leaderRevision === undefined || termRevision === undefined) return { phase: 'confirming', entry };
   return { phase: 'elected', won: { entry, leaderRevision, termRevision, ...known } };

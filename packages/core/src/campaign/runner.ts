@@ -57,7 +57,10 @@ interface Elected {
 /** The event instead of a call whose result nobody waits for. */
 const HALTED: CandidateEvent = { type: 'failed', unknown: false };
 
-/** How many entries ahead a candidate reads: those that it watches, the leader's, and one more. */
+/**
+ * How many entries ahead a candidate reads: the leader's, those that its claim may pass over, and
+ * one more, which shows that others are ahead of those.
+ */
 const LOOK_AHEAD = WATCH_WINDOW + 2;
 
 /** Keeps what the store has read in the step in which it added the entry. */

@@ -37,6 +37,7 @@ export type Exit =
   | { readonly why: 'orphaned'; readonly entry: Entry }
   | { readonly why: 'failed'; readonly error: unknown };
 
+/** The phase of a campaign, which says what call to make next, and what the candidate knows. */
 export type CandidateState =
   /**
    * Enqueue. `unknownOutcome`: the store may have applied an earlier enqueue, or may still apply
@@ -45,9 +46,9 @@ export type CandidateState =
   | { readonly phase: 'joining'; readonly unknownOutcome: boolean }
   /**
    * Read the queue. `unknownOutcome`: the store may have applied an earlier claim, or may still
-   * apply it; or a handover may have elected the entry of an earlier enqueue. `after`: the one
-   * right ahead has gone, so read the term alone. If that one was first when it was elected, nobody
-   * is ahead.
+   * apply it; or a handover may have elected the entry of an earlier enqueue. `after`: the entry
+   * right ahead, which has gone, so read the term alone. If that entry holds the term, and nobody
+   * else was ahead of it when the term began, nobody is ahead now.
    */
   | { readonly phase: 'looking'; readonly entry: Entry; readonly unknownOutcome: boolean; readonly passed?: Passed; readonly after?: Key }
   /** Wait for one key to go, or for another event. */
@@ -55,8 +56,8 @@ export type CandidateState =
   | { readonly phase: 'claiming'; readonly entry: Entry; readonly unknownOutcome: boolean; readonly claim: Claim }
   /**
    * Read `term`, unless it is known, and then `leader`, to find out whether this candidate is
-   * elected. `exit`: leave if it is not. `gone`: the entry is deleted. `seen`: the record was mine,
-   * the term was not.
+   * elected. `exit`: leave if it is not. `gone`: the entry is deleted. `seen`: the read before has
+   * shown that the record is mine, and that the term is not.
    */
   | {
       readonly phase: 'confirming';
@@ -79,6 +80,7 @@ export type CandidateState =
 /** Candidates ahead that this one no longer waits for: a successor, or the whole queue. */
 export type Passed = { readonly successorOf: bigint } | 'queue';
 
+/** What a waiting candidate waits for. */
 export type Wait =
   /**
    * Behind this entry, a candidate's or the leader's. `next`: nobody is between it and me but the
@@ -101,6 +103,7 @@ export interface Looked {
   readonly own?: Entry | undefined;
 }
 
+/** The result of a call, or what a watch, a timer or the caller reports. */
 export type CandidateEvent =
   | { readonly type: 'enqueued'; readonly entry: Entry }
   | Looked

@@ -33,18 +33,19 @@ export interface CandidateWaitContext extends SessionContext {
 }
 
 /**
- * How often a candidate reads its own entry and the leader's record, and the term if it follows one
- * that it does not know, in ttls. `inWindow`: one of the first `WATCH_WINDOW` candidates. A random
- * delay is added, so that many do not read together.
+ * How often a candidate reads its own entry and the leader's record, in ttls. `inWindow`: the next
+ * in line and the `WATCH_WINDOW` candidates behind it.
  */
 const CHECK_TTLS = { inWindow: 3, behind: 10 } as const;
+/** The longest random delay that is added, as a part of that time: many do not read together. */
 const CHECK_SPREAD = 0.25;
 
 /**
- * How long a candidate waits for a better event of the same swap, in ms: after the entry ahead has
- * gone, for the end of its term or the mark in its own entry; after its own record has appeared,
- * for the mark; after the mark, for the new term. Their watches may show the changes of one swap
- * one after the other. After a crash, nothing else comes.
+ * How long a candidate waits for another event of the same swap that says more, in ms. The watches
+ * of several keys may show the changes of one swap one after the other. After the entry ahead has
+ * gone, the candidate waits for the end of that entry's term, or for the mark in its own entry;
+ * after the leader's record has become its own, for the mark; after the mark, for the new term.
+ * After a crash, there is no other event.
  */
 const SAME_SWAP_MS = 2;
 
@@ -57,13 +58,14 @@ export class CandidateWait {
   readonly #woken = Promise.withResolvers<CandidateEvent>();
   readonly #fail = (error: unknown): void => this.#woken.reject(error);
   /**
-   * Set when my entry has changed. A handover deletes the leader's entry and changes mine in one
-   * step. If both events arrive together, the wait ends with this one, which says more.
+   * Set when my entry has changed or is gone. A handover deletes the leader's entry and changes
+   * mine in one step. If both events arrive together, the wait ends with this one, which says more.
    */
-  #handedOver: CandidateEvent | undefined;
+  #ownEvent: CandidateEvent | undefined;
   /** The term's entry as the watch last showed it, if the term is watched. */
   #term: Entry | undefined;
-  readonly #givenUp = Promise.withResolvers<CandidateEvent>();
+  /** Resolves when the watch of the term shows that the one ahead has ended it. */
+  readonly #termEnded = Promise.withResolvers<CandidateEvent>();
   #followsTerm = false;
   readonly #cancels: Cancel[];
   #cancelCheck: Cancel | undefined;
@@ -96,7 +98,7 @@ export class CandidateWait {
   async over(): Promise<CandidateEvent> {
     const woken = await this.#woken.promise;
     this.#context.own.onNews(() => {});
-    const event = woken.type === 'woke' || woken.type === 'due' ? (this.#handedOver ?? woken) : woken;
+    const event = woken.type === 'woke' || woken.type === 'due' ? (this.#ownEvent ?? woken) : woken;
     return event.type === 'woke' || event.type === 'handedOver' ? { ...event, term: this.#term } : event;
   }
 
@@ -106,7 +108,7 @@ export class CandidateWait {
    */
   async endWith(look: Promise<CandidateEvent>): Promise<CandidateEvent> {
     try {
-      return await Promise.race([look, this.#givenUp.promise]);
+      return await Promise.race([look, this.#termEnded.promise]);
     } finally {
       this.end();
     }
@@ -168,7 +170,7 @@ export class CandidateWait {
     const event = ownNews(own, this.#entry);
     if (event === undefined) return;
     if (event.type === 'handedOver') this.#notified('handedOver');
-    this.#handedOver = event;
+    this.#ownEvent = event;
     if (event.type === 'handedOver' && this.#termMayFollow()) this.#wakeSoon();
     else this.#woken.resolve(event);
   }
@@ -198,9 +200,9 @@ export class CandidateWait {
   }
 
   /**
-   * Reads its own entry, the leader's record, and the term if it follows one that it does not know,
-   * as a server may stop serving watches alone. Treats the entry and the record like events of
-   * their watches. Repeats a read that fails soon.
+   * Reads its own entry and the leader's record, because a server may stop serving watches while it
+   * still answers reads. Treats what it reads like events of the watches. Reads the term as well if
+   * the watch of the term has shown nothing yet. Soon repeats reads that have failed.
    */
   async #check(): Promise<void> {
     const { store, calls, semaphore, rules } = this.#context;
@@ -276,11 +278,11 @@ export class CandidateWait {
     const { signal } = this.#ended;
     const see = (term: Entry | undefined): void => {
       this.#term = term;
-      if (this.#handedOver !== undefined && !this.#termMayFollow()) this.#wake();
+      if (this.#ownEvent !== undefined && !this.#termMayFollow()) this.#wake();
       if (!isGivenUp(term, this.#wait.key)) return;
       this.#notified('termEnded');
       this.#wake();
-      this.#givenUp.resolve({ type: 'looked', queue: undefined, term, own: this.#context.own.latest });
+      this.#termEnded.resolve({ type: 'looked', queue: undefined, term, own: this.#context.own.latest });
     };
     void follow(store.watch(rules.keys.term, { signal, since }), see, this.#fail);
   }
@@ -297,6 +299,7 @@ export class CandidateWait {
    */
   #whileVacant(position: number): Cancel {
     const { store, clock, timing, rules, claimOutcomeUnknown } = this.#context;
+    // Half a ttl more for each place, so that the candidates time out one after the other.
     const forMs = timing.ttlMs * (1 + position / 2);
     const values = store.capabilities.assignableLease || claimOutcomeUnknown || this.#mayFollowTerm();
     let cancel: Cancel | undefined;
