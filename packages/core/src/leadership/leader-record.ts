@@ -1,6 +1,6 @@
 /**
- * The keys of one leader: its record, which it alone writes, and its entry in the queue. Every write
- * checks the term and the revision of the last write.
+ * The keys of one leader: its record, which it alone writes, and its entry in the queue. Every
+ * write checks the term and the revision of the last write.
  */
 
 import type { SignalOptions } from '../async/abort.ts';

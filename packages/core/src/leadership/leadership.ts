@@ -165,7 +165,7 @@ export class Leadership<V = unknown> {
     checkFenced(changes, this.#context.store.capabilities);
     const result = await this.#calls.make((call) => this.#context.store.compareAndSwap([this.guard(), ...changes], call), options);
     if (result.swapped) return { swapped: true, revisions: result.revisions.slice(1) };
-    if (result.failed.some(({ index }) => index === 0)) throw this.#overtaken('recordReplaced');
+    if (result.failed.some(({ index }) => index === 0)) throw this.#endWithError('recordReplaced');
     return { swapped: false, failed: result.failed.map(({ index, current }) => ({ index: index - 1, current })) };
   }
 
@@ -188,7 +188,7 @@ export class Leadership<V = unknown> {
     const payload = this.#spec.codec.encode(value);
     await untilAborted([this.signal, options.signal], async (signal) => {
       const written = await this.#record.write(payload, { call: (task) => this.#calls.make(task, { signal }), signal });
-      if (written !== 'written') throw this.#overtaken(written === 'deleted' ? 'recordDeleted' : 'recordReplaced');
+      if (written !== 'written') throw this.#endWithError(written === 'deleted' ? 'recordDeleted' : 'recordReplaced');
     });
   }
 
@@ -334,7 +334,7 @@ export class Leadership<V = unknown> {
 
   /**
    * The only way to end. Does everything up to the drain synchronously, in this order. `to`: the
-   * successor, or the next in succession, whoever that is.
+   * successor, or `next` for the next in succession.
    */
   #finish(reason: LeadershipEndReason, facts: { readonly seenTerm?: bigint } = {}, to?: ChosenSuccessor | 'next'): void {
     if (this.#releaseState.phase !== 'leading') return;
@@ -392,7 +392,7 @@ export class Leadership<V = unknown> {
     return { ...this.#session.report('deadline'), term: this.term, reason, lost: isLoss(reason), drainMs: 0 };
   }
 
-  #overtaken(reason: LeadershipEndReason): unknown {
+  #endWithError(reason: LeadershipEndReason): unknown {
     this.#finish(reason);
     return this.signal.reason;
   }

@@ -138,7 +138,10 @@ function afterDrain({ reason, chosen }: In<'draining'>, found: Successor | undef
   return found === undefined ? release(reason) : { phase: 'handingOver', reason, successor: found, early: false, tries: 1 };
 }
 
-/** Releases the keys without a successor. Only a `handover()` has failed then. */
+/**
+ * Releases the keys without a successor. That is the failure of a handover, and no failure for any
+ * other reason.
+ */
 function release(reason: LeadershipEndReason): ReleaseState {
   const handoverFailed = reason === 'handover';
   return { phase: 'releasing', reason: handoverFailed ? 'handoverFailed' : reason, remains: undefined, handoverFailed };

@@ -74,7 +74,8 @@ async function perform(context: ReleaseContext, state: ActiveRelease, known: Rem
   } catch (error) {
     if (context.session.ended !== undefined) return { type: 'leaseOver' };
     context.session.note(error);
-    // A handover binds the record to the successor's lease. A missing lease is the successor's.
+    // This session lives, so the lease that has expired is the successor's, to which the swap of a
+    // handover binds the record.
     if (!isRetryable(error) || isIncumbentError(error, 'LEASE_EXPIRED')) return { type: 'refused' };
     context.telemetry.emit('retry', { doing: state.phase, error });
     return { type: 'failed', unknown: outcomeOf(error) === 'unknown' };
@@ -118,7 +119,7 @@ async function handOver(
   const { leader, term, entry } = known ?? (await read(context));
   if (leader === undefined || term === undefined || entry === undefined) return { type: 'notSwapped' };
   if (!isRecordOf(leader, entryKey) || readTerm(term).entry !== entryKey) return { type: 'notSwapped' };
-  // A member that closes has handed over if somebody takes the term.
+  // The record of the term says `handover` if a member that closes has found a successor.
   const written = reason === 'memberClosed' ? 'handover' : reason;
   const self = { memberId: successor.memberId, incarnation: successor.incarnation };
   const handover = { keys, leader, term, entry, successor: { entry: successor.entry, self, first: successor.first }, reason: written };

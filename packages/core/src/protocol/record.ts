@@ -117,6 +117,7 @@ function write(fields: Json): Uint8Array {
   return utf8.encode(JSON.stringify({ v: FORMAT, ...fields }));
 }
 
+/** True for an object of JSON: neither null nor an array. */
 export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -9,15 +9,18 @@ const VERSION = new RegExp(
 /** The most characters in a version: a part of the name of a candidate's entry. */
 const MAX_CHARACTERS = 64;
 
-/** The part of a version that decides its order: all but the build metadata. Undefined if it is none. */
+/**
+ * The part of a version that decides its order: all but the build metadata. Undefined for anything
+ * that is not a version.
+ */
 export function precedenceOf(version: unknown): string | undefined {
   if (typeof version !== 'string' || version.length > MAX_CHARACTERS) return undefined;
   return VERSION.exec(version)?.[1];
 }
 
 /**
- * Below 0 if `a` is the older one. Takes what `precedenceOf` returns; anything else is older than every
- * version.
+ * Below 0 if `a` is the older one. Takes what `precedenceOf` returns. Any other text is older than
+ * every version.
  */
 export function compareVersions(a: string, b: string): number {
   const [x, y] = [VERSION.exec(a)?.[1], VERSION.exec(b)?.[1]];
@@ -47,7 +50,7 @@ function compareLists(a: readonly string[], b: readonly string[]): number {
   return a.length - b.length;
 }
 
-/** Numbers are older than words. Numbers have no leading zeros, so a longer one is the higher one. */
+/** Numbers are older than words. Without leading zeros, a longer number is the higher one. */
 function compareIdentifiers(a: string, b: string): number {
   const isNumber = /^\d+$/.test(a);
   if (isNumber !== /^\d+$/.test(b)) return isNumber ? -1 : 1;

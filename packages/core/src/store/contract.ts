@@ -221,9 +221,10 @@ export interface StoreCapabilities {
    */
   readonly expiresOnExitWithinMs?: number;
   /**
-   * On some stores an acknowledged renewal proves only that the store counted an earlier one, which
-   * was acknowledged this long before, as a fraction of the ttl. From 0 to 0.5. Default 0. Members
-   * renew more often on such a store, so that a failed renewal can be retried in time.
+   * On some stores, an acknowledged renewal proves only that the store has counted an earlier one:
+   * one that was acknowledged at least this long before, as a fraction of the ttl. From 0 to 0.5.
+   * Default 0: it proves its own counting. Members renew more often on a store with a lag, so that
+   * a failed renewal can be retried in time.
    */
   readonly renewalLag?: number;
   /**
@@ -334,7 +335,7 @@ export interface Store extends AsyncDisposable {
    */
   readonly revocation?: Revocation | undefined;
 
-  /** Requests a lease of `ttlMs`. */
+  /** Requests a lease of `ttlMs`, which is from `minTtlMs` to `maxTtlMs` of the capabilities. */
   grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease>;
   /**
    * Renews a lease. Never brings back a lease that has ended.
