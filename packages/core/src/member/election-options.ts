@@ -40,7 +40,10 @@ export interface ElectionOptions<V> extends ValueOptions<V> {
 /** The names of the options. */
 export const electionOptions = ['value', 'succession', 'minTerm', 'acceptWeakStore', 'onElected', 'onEnded', 'parse', 'codec'] as const;
 
-/** A method, so that an election of any value is also one of unknown values. */
+/**
+ * `tell` is a method, because TypeScript compares the parameters of methods in both directions.
+ * With a function, an `Election<V>` would not be assignable to an `Election<unknown>`.
+ */
 interface Listener<V> {
   tell(leadership: Leadership<V>): unknown;
 }

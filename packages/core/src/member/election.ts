@@ -64,7 +64,7 @@ export class Election<V = unknown> {
   #termFloor: bigint;
   #attempts = 0;
   #run: Run | undefined;
-  #winding: Promise<void> = Promise.resolve();
+  #lastCampaign: Promise<void> = Promise.resolve();
   #leadership: Leadership<V> | undefined;
   /** The last work of `lead`: settled, running, or stuck. */
   #work: Promise<unknown> | undefined;
@@ -109,8 +109,8 @@ export class Election<V = unknown> {
    * Campaigns until this member is elected. Retries while the store is unreachable. Keeps the
    * process alive.
    *
-   * @throws The signal's reason if it aborts. `MEMBER_CLOSED` when the member closes; a program
-   *   that does not await the campaign then goes on, as this rejection counts as handled.
+   * @throws The signal's reason if it aborts. `MEMBER_CLOSED` when the member closes: it counts as
+   *   handled, so it does not end a program that does not await the campaign.
    *   `ALREADY_CAMPAIGNING` while a campaign runs or a leadership is held. `INVALID_OPTION`, before
    *   any call to the store, if the leader's record with this value exceeds the store's
    *   `maxValueBytes`. Errors that a retry does not solve: `UNAUTHENTICATED`, `PERMISSION_DENIED`,
@@ -198,7 +198,7 @@ export class Election<V = unknown> {
 
   /** @internal Resolves when no campaign of this election has anything under way. */
   async settled(): Promise<void> {
-    await this.#winding;
+    await this.#lastCampaign;
   }
 
   async #campaign(options: SignalOptions): Promise<Leadership<V>> {
@@ -206,7 +206,7 @@ export class Election<V = unknown> {
     return this.#running(signal, () => this.#elect(signal));
   }
 
-  /** True for the error with which everything rejects that the member's end has interrupted. */
+  /** True for the error with which calls reject because the member closes. */
   #isClosing(error: unknown): boolean {
     const { closing } = this.#context;
     return closing.aborted && error === closing.reason;
@@ -267,7 +267,7 @@ export class Election<V = unknown> {
       if (halt.signal.aborted) await leadership.resignWhenDrained();
       else answer.resolve(leadership);
     };
-    this.#winding = this.#winding.then(() => this.#untilElected(halt.signal, wait)).then(elected, answer.reject);
+    this.#lastCampaign = this.#lastCampaign.then(() => this.#untilElected(halt.signal, wait)).then(elected, answer.reject);
     try {
       return await answer.promise;
     } finally {

@@ -35,9 +35,13 @@ export interface GroupMember<V> {
   readonly value: V | undefined;
 }
 
+/** One stay in the group, from `join` to `leave`. */
 interface Joined {
+  /** Aborts when the member leaves. */
   readonly leave: AbortController;
+  /** Resolves when the key is put for the first time. Rejects if the stay ends before that. */
   readonly first: Promise<void>;
+  /** Resolves when the key is deleted, or joining has failed for good. */
   readonly over: Promise<void>;
 }
 
@@ -54,7 +58,7 @@ export class Group<V = unknown> {
   #watching: AbortController | undefined;
   #joined: Joined | undefined;
   /** True if the store may still apply a put that nobody awaits. */
-  #enqueueUnknown = false;
+  #putUnknown = false;
 
   static {
     explainDetached(Group, 'group');
@@ -244,7 +248,7 @@ export class Group<V = unknown> {
         await this.#put(session);
         return session;
       } catch (error) {
-        this.#enqueueUnknown ||= outcomeOf(error) === 'unknown';
+        this.#putUnknown ||= outcomeOf(error) === 'unknown';
         session.noteOwn(error);
         if (!isRetryable(error)) throw error;
         if (session.ended === undefined) telemetry.emit('retry', { doing: 'joiningGroup', group: this.name, error });
@@ -274,6 +278,7 @@ export class Group<V = unknown> {
     }
   }
 
+  /** Resolves when the key is no longer bound to this session, or the member leaves. */
   async #untilGone(session: LeaseSession, leave: AbortSignal): Promise<void> {
     const over = Promise.withResolvers<void>();
     const ended = new AbortController();
@@ -289,7 +294,7 @@ export class Group<V = unknown> {
   async #leave(session: LeaseSession): Promise<void> {
     const { clock, random, timing, telemetry, orphanCleaner } = this.#context;
     const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
-    let sure = !this.#enqueueUnknown;
+    let sure = !this.#putUnknown;
     while (session.isValid()) {
       try {
         await this.#remove(session);

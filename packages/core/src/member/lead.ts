@@ -88,7 +88,7 @@ export async function leadUntilDone<V, T>(
   for (;;) {
     const leadership = await elect();
     const startedMs = clock.monotonic();
-    const done = await leadOnce(context, work, leadership, signal);
+    const done = await workInTerm(context, work, leadership, signal);
     if (clock.monotonic() - startedMs > timing.ttlMs) backoff.reset();
     if (done === undefined) continue;
     if (!('error' in done)) return done.value;
@@ -111,7 +111,7 @@ export async function leadOneTerm<V, T>(
 ): Promise<T | undefined> {
   const leadership = await elect();
   if (leadership === undefined) return undefined;
-  const done = await leadOnce(context, work, leadership, signal);
+  const done = await workInTerm(context, work, leadership, signal);
   if (done !== undefined) {
     if ('error' in done) throw done.error;
     return done.value;
@@ -124,7 +124,7 @@ export async function leadOneTerm<V, T>(
 /**
  * Runs the work for one term. Undefined if the leadership has ended before the work has returned.
  */
-async function leadOnce<V, T>(
+async function workInTerm<V, T>(
   context: LeadContext,
   work: Work<V, T>,
   leadership: Leadership<V>,
@@ -166,7 +166,8 @@ interface BegunByHand {
 }
 
 /**
- * Starts the leadership that the caller of `campaign` receives. The caller's own steps go first.
+ * Starts the leadership that the caller of `campaign` receives. Begins its watch two microtasks
+ * later, when an `await` of the campaign has resumed: the first calls of the caller go first.
  */
 export function beginByHand({ telemetry, election }: LeadContext, campaign: Promise<BegunByHand>): void {
   const begin = (leadership: BegunByHand): void => {

@@ -266,6 +266,7 @@ export class Member {
       handover === 'next' ? (leadership) => leadership.leave() : (leadership) => leadership.close(),
       until,
     ));
+    // An earlier call has begun the close, with its own limit. This call still has its `timeoutMs`.
     await keepAlive(this.#clock, () => (begun === undefined ? closed : this.#within(until, begun)));
   }
 
@@ -300,9 +301,9 @@ export class Member {
   }
 
   async #close(end: (leadership: ManagedLeadership) => Promise<void>, until: number): Promise<void> {
-    for (const leadership of this.#leaderships.keys()) this.#drain(leadership);
+    for (const leadership of this.#leaderships.keys()) this.#countAsDraining(leadership);
     this.#closing.abort(new IncumbentError('MEMBER_CLOSED', `the member "${this.memberId}" was closed`));
-    // The rest of the time, or half of it, is for the lease.
+    // Leaves time for the last call, which revokes the lease: its timeout, or half of the rest.
     const restMs = until - this.#clock.monotonic();
     const untilEnded = until - Math.min(this.timing.callTimeoutMs, restMs / 2);
     this.#rebalancer.close();
@@ -316,26 +317,30 @@ export class Member {
     await Promise.all([this.#reaper?.close(), this.#renewer?.close()]);
   }
 
-  #drain(leadership: ManagedLeadership): void {
+  #countAsDraining(leadership: ManagedLeadership): void {
     this.#draining.add(leadership);
     void leadership.drained.then(() => this.#draining.delete(leadership));
   }
 
   /**
-   * Resolves when the member has closed. While work drains, resolves at once: the caller may be
-   * that work, for which the close waits. The `lead` of that work resolves after it, with the
-   * close.
+   * Resolves when the member has closed. Resolves at once while work drains: the close waits for
+   * that work, and the work may be awaiting another `lead` of this member, which awaits this.
    */
   async #ended(): Promise<undefined> {
     if (this.#draining.size === 0) await this.#closed;
     return undefined;
   }
 
+  /** Resolves when the drains of all leaderships of this session are over. */
   async #drained(session: LeaseSession): Promise<void> {
     const mine = [...this.#leaderships].filter(([, other]) => other === session);
     await Promise.all(mine.map(([leadership]) => leadership.drained));
   }
 
+  /**
+   * Settles as the task does, or resolves at this moment on the monotonic clock if the task still
+   * runs then.
+   */
   async #within(until: number, task: Promise<unknown>): Promise<void> {
     const over = new AbortController();
     const done = task.finally(() => over.abort());

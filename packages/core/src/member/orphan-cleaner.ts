@@ -36,9 +36,9 @@ const LAST_CLEANUP_TTLS = 32;
 export class OrphanCleaner {
   readonly #context: OrphanCleanerContext;
   readonly #closed = new AbortController();
-  /** The running cleanup of each prefix or key. */
+  /** Ends the running cleanup of each prefix or key. */
   readonly #cleanups = new Map<string, AbortController>();
-  readonly #under = new Set<Promise<void>>();
+  readonly #running = new Set<Promise<void>>();
 
   constructor(context: OrphanCleanerContext) {
     this.#context = context;
@@ -56,16 +56,16 @@ export class OrphanCleaner {
     const stops = [onAbort(this.#closed.signal, () => over.abort()), session.onEnd(() => over.abort())];
     const cleaning = this.#keepCleaning(session, cleanUp, over.signal).finally(() => {
       for (const stop of stops) stop();
-      this.#under.delete(cleaning);
+      this.#running.delete(cleaning);
       if (this.#cleanups.get(place) === over) this.#cleanups.delete(place);
     });
-    this.#under.add(cleaning);
+    this.#running.add(cleaning);
   }
 
   /** Ends all cleanups. Resolves when none of their calls is running. */
   async close(): Promise<void> {
     this.#closed.abort();
-    await Promise.all(this.#under);
+    await Promise.all(this.#running);
   }
 
   async #keepCleaning(session: LeaseSession, cleanUp: Cleanup, over: AbortSignal): Promise<void> {

@@ -14,7 +14,10 @@ import type { ManagedLeadership } from '../leadership/leadership.ts';
 
 const FIRST_MS = 1_000;
 const LAST_MS = 60_000;
-/** A look takes ZooKeeper about four packets. */
+/**
+ * All elections that a member leads cost at most 0.08 looks a second, beside the 0.3 renewals a
+ * second of a ttl of 10 s. A look takes ZooKeeper about four packets.
+ */
 const EVERY_MS = 12_000;
 const BURST = 10;
 
@@ -93,7 +96,7 @@ export class SuccessorLookups {
     this.#isLooking = false;
   }
 
-  /** A look that fails has no consequence but that the leader looks at its end. */
+  /** If a look fails, the leader reads the queue when its term ends. */
   async #isKnown(leadership: ManagedLeadership): Promise<boolean> {
     try {
       return await this.#semaphore.run(() => leadership.lookUpSuccessor());

@@ -34,8 +34,8 @@ export interface PreviousTerm {
   /**
    * How long the store had no record of a leader between the two terms, in ms, as measured by this
    * process. After a crash, the record stays until the lease ends, so the rest of the dead leader's
-   * lease is not included. Absent if no observer of this process saw a vacancy, or not all of it: it
-   * joined later, or its view was `unknown` meanwhile. A handover in one swap has no vacancy.
+   * lease is not included. Absent if no observer of this process saw a vacancy, or not all of it:
+   * it joined later, or its view was `unknown` meanwhile. A handover in one swap has no vacancy.
    */
   readonly vacantForMs?: number;
 }

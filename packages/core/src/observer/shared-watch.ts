@@ -37,9 +37,10 @@ const MAX_READS = 3;
 
 /**
  * How often a read checks that the watch still works, in ms: a server may stop serving watches
- * alone. A random delay is added, so that many observers do not read at the same time.
+ * while it still answers reads.
  */
 const CHECK_EVERY_MS = 15_000;
+/** The longest random delay that is added, as a part of that time: many do not read together. */
 const CHECK_SPREAD = 0.25;
 
 const sharedWatches = new WeakMap<Store, Map<Key, Set<SharedElectionWatch>>>();
@@ -190,7 +191,7 @@ class SharedElectionWatch {
     this.#early = [...this.#newcomers];
     const stop = onAbort(this.#closed.signal, () => over.abort());
     const options = { signal: over.signal, onStale: (cause: unknown) => (over.signal.aborted ? undefined : this.#lose(cause)) };
-    const cancel = this.#soon();
+    const cancel = this.#loseUnlessSoon();
     const see = (entry: Entry | undefined): void => {
       cancel();
       if (!over.signal.aborted) this.#see(entry);
@@ -211,7 +212,7 @@ class SharedElectionWatch {
    * A restarted watch must show a state in time: until then only the previous watch confirms the
    * last state.
    */
-  #soon(): Cancel {
+  #loseUnlessSoon(): Cancel {
     const { clock, callTimeoutMs } = this.#context;
     if (this.#seen === undefined || this.#lost !== undefined) return () => {};
     return clock.schedule(callTimeoutMs, () =>
@@ -259,6 +260,7 @@ class SharedElectionWatch {
         this.#look.abort();
         this.#show(state, newcomers);
         if (!isSameState(state, seen) || !isStateOf(latest.entry, state)) return this.#renew();
+        // The next read counts as the first one again.
         reads = -1;
       }
     } catch {
