@@ -54,7 +54,9 @@ export type CronElection = Pick<Election, 'name' | 'lead'>;
 
 /** @internal Takes part in each term: a scheduler that asks before it runs a job itself. */
 export interface CronParticipant {
+  /** Called at the start of each term. */
   begin(term: CronTerm): void;
+  /** Called when `run` settles. */
   end(): void;
 }
 

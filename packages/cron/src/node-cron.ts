@@ -151,7 +151,7 @@ export class NodeCronCoordinator {
     }
   }
 
-  /** The leadership has ended: answers no to every question that is still open. */
+  /** `run` has settled: answers no to every question that is still open. */
   #end(): void {
     this.#term = undefined;
     for (const job of this.#held.keys()) this.#settle(job, undefined);

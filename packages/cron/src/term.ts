@@ -38,6 +38,7 @@ export interface Job {
   readonly graceMs: number;
 }
 
+/** What all terms of one cron share. */
 export interface TermContext {
   readonly election: string;
   readonly clock: Clock;
@@ -50,6 +51,7 @@ const RECHECK_MS = 60_000;
 /** The run in whose work this code is called. */
 export const currentRuns: AsyncLocalStorage<CronRun> = new AsyncLocalStorage<CronRun>();
 
+/** One leadership, in which the jobs claim and run their slots. */
 export class CronTerm {
   readonly #context: TermContext;
   readonly #leadership: Leadership;

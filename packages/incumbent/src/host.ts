@@ -1,6 +1,6 @@
 /**
- * The part of one process in its elections, for the integrations of frameworks: a store, a member and
- * a monitor that are opened and closed together.
+ * The part of one process in its elections, for the integrations of frameworks: a store, a member
+ * and a monitor that are opened and closed together.
  */
 
 import type { Election, ElectionOptions, LeadOptions, Leadership, Store } from '@incumbent/core';
@@ -25,8 +25,8 @@ export interface HostOptions {
   readonly member?: MemberOptions;
   /**
    * The `name` of a store that is not linearizable, such as `'redis'`, to accept its weaker
-   * guarantees in all elections of this host. Has no effect on a linearizable store. Default: such a
-   * store is refused with `WEAK_STORE`.
+   * guarantees in all elections of this host. Has no effect on a linearizable store. Default: such
+   * a store is refused with `WEAK_STORE`.
    */
   readonly acceptWeakStore?: string | undefined;
   /** Called when this process takes no further part in an election, because of an error. */

@@ -142,7 +142,10 @@ export class SlotElection<V = unknown> {
     }
   }
 
-  /** Takes the first slot that is free, or else the first one that becomes free. */
+  /**
+   * Takes the first slot that is free, or else the first one that becomes free. `stop` ends the
+   * wait for a slot. `signal` also ends the work of a slot that was taken.
+   */
   async #take<T>(work: Work<V, T>, stop: AbortSignal, signal: AbortSignal | undefined): Promise<Taken<T> | undefined> {
     // One after the other: of several free slots, this member claims one only.
     for (const slot of this.#elections.keys()) {

@@ -25,6 +25,7 @@ export const renewals = {
   bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
 } as const;
 
+/** All metrics besides the histogram. */
 export const families: readonly Family[] = [
   {
     name: 'incumbent.leader',

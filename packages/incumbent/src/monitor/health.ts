@@ -34,6 +34,7 @@ export interface Health {
   readonly leads: readonly (Names & { readonly term: string })[];
 }
 
+/** The problems that a restart would fix, and the elections that this process leads. */
 export function healthOf(state: State): Health {
   const now = state.nowMs;
   const parts = [...state.parts.values()];

@@ -7,6 +7,7 @@ import { families, renewals, type Family } from './families.ts';
 import type { Histogram } from './histogram.ts';
 import type { Labels, State } from './state.ts';
 
+/** All metrics that have a sample. */
 export function prometheusText(state: State, durations: Histogram): string {
   return [...families.map((family) => textOf(family, state)), renewalsOf(durations)].join('');
 }

@@ -42,6 +42,7 @@ export interface Observed {
   vacantMs: number;
 }
 
+/** Counts events by their labels. */
 export class Counter {
   readonly #counts = new Map<string, { readonly labels: Labels; count: number }>();
 
@@ -57,6 +58,7 @@ export class Counter {
   }
 }
 
+/** What the events so far add up to. `record` takes each event. */
 export class State {
   readonly leases: Map<string, Lease> = new Map<string, Lease>();
   readonly parts: Map<string, Part> = new Map<string, Part>();

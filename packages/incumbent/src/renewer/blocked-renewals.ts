@@ -40,6 +40,7 @@ interface Tracked extends RenewableLease {
 
 const systemThreadClock: ThreadClock = { now, wall: () => Date.now() };
 
+/** Renews the leases of one member from the worker, while the main thread is blocked. */
 export class BlockedRenewals {
   readonly #renew: NonNullable<Revoker['renew']>;
   readonly #rules: RenewalRules;

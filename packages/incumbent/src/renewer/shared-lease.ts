@@ -28,6 +28,7 @@ const PUBLISHED = 3;
 const SLOTS = 4;
 const FIELDS = 3;
 
+/** One lease in the memory of both threads. Each thread has an object on the same buffer. */
 export class SharedLease {
   /** To be sent to the worker. */
   readonly buffer: SharedArrayBuffer;

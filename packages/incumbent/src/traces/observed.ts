@@ -10,6 +10,7 @@ interface Observed {
   vacantSinceMs: number | undefined;
 }
 
+/** Makes a span of each change of the leader that the observers of this process see. */
 export class ObservedElections {
   readonly #context: TraceContext;
   readonly #observed = new Map<string, Observed>();

@@ -38,8 +38,8 @@ export class CheckedCalls {
   }
 
   /**
-   * Runs a task. Every error of the task becomes a `StoreError`, and `STORE_CLOSED` if the store was
-   * closed meanwhile.
+   * Runs a task. Every error of the task becomes a `StoreError`, and `STORE_CLOSED` if the store
+   * was closed meanwhile.
    *
    * @throws The `StoreError`, or the signal's reason.
    */

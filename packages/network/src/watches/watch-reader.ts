@@ -25,8 +25,9 @@ export interface ReadableWatch<State> {
 
 /**
  * Reads when there is a connection, and again whenever the state may have changed, one read at a
- * time. Shows the result of a read even if something has changed meanwhile, and reads again: waiting
- * for a read without changes could take for ever. Repeats a read that failed after 250 ms.
+ * time. Shows the result of a read even if something has changed meanwhile, and reads again:
+ * waiting for a read without changes could take for ever. When a read has failed, repeats it after
+ * 250 ms.
  */
 export class WatchReader<State> {
   readonly #watch: ReadableWatch<State>;
