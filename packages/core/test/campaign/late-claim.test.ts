@@ -6,7 +6,7 @@ import { relay } from '../support/relay.ts';
 import { track } from '../support/track.ts';
 import { CANDIDATES, LEADER, NAME, World } from '../support/world.ts';
 
-it('is learned of by whoever waits for a leader’s record to go, though it has taken that record’s place before a watch could tell', async () => {
+it('a candidate that waits for the end of a leader’s record notices that its own late claim has replaced the record before a watch showed it absent', async () => {
   const world = new World();
   const storeA = world.connect();
   await world.elect(world.member('a', {}, storeA));

@@ -91,7 +91,7 @@ describe('a successor that never claims', () => {
     expect(world.clock.monotonic() - from).toBeLessThan(5_100);
   });
 
-  it('and goes, holds up nobody', async () => {
+  it('and leaves the queue, holds up nobody', async () => {
     const { world, leadership } = await led({ assignableLease: false });
     const next = campaign(world, 'b');
     await world.pass(100);
@@ -129,7 +129,7 @@ describe('a store whose answers to a campaign take longer than callTimeoutMs', (
     expect(elected.value?.isValid()).toBe(true);
   });
 
-  it('tells a candidate whose watches are silent that nobody leads', async () => {
+  it('shows a candidate whose watches are silent that nobody leads', async () => {
     const world = new World();
     const [leader, store] = [world.connect(), world.connect()];
     const member = world.member('a', {}, leader);
@@ -147,8 +147,8 @@ describe('a store whose answers to a campaign take longer than callTimeoutMs', (
   });
 });
 
-describe('a claim of which nobody knows', () => {
-  it.each(['timeout', 'reset'] as const)('and that was applied is found again: elected once (%s)', async (how) => {
+describe('a claim whose answer is lost', () => {
+  it.each(['timeout', 'reset'] as const)('is found again if it was applied: the candidate is elected once (%s)', async (how) => {
     const world = new World();
     const store = world.connect();
     const member = world.member('a', {}, store);
@@ -160,7 +160,7 @@ describe('a claim of which nobody knows', () => {
     expect(leadership.isValid()).toBe(true);
   });
 
-  it('and that is applied while it waits behind one that is preferred to it by now is noticed', async () => {
+  it('is noticed if it is applied while the candidate waits behind one that is now preferred', async () => {
     const world = new World();
     const store = world.connect();
     const member = world.member('low', {}, store);

@@ -143,7 +143,7 @@ describe.each([2, 500])('a handover in one swap among %i candidates', (candidate
   });
 });
 
-describe('whoever comes right after a leader that was the first', () => {
+describe('the candidate right behind a leader that was first when its term began', () => {
   /** Ends each leadership, in the order of joining, but of the last two. */
   async function pass(made: Race, end: (leader: Leadership, index: number) => unknown): Promise<number> {
     const before = made.world.server.requests.list;
@@ -156,7 +156,7 @@ describe('whoever comes right after a leader that was the first', () => {
     return made.world.server.requests.list - before;
   }
 
-  it('never looks at the queue again, however long that is and however terms end', async () => {
+  it('never lists the queue again, however long the queue is and however the terms end', async () => {
     const ends = await race(20);
     const lists = await pass(ends, (leader, index) =>
       index % 2 === 0 ? leader.resign() : ends.world.server.expireLease(ends.world.leaseOf(`m${index}`)),
@@ -189,7 +189,7 @@ describe('the term', () => {
       });
   }
 
-  it('is watched by nobody but whoever is next in line, as one leader follows another', async () => {
+  it('is watched only by the next in line, as one leader follows another', async () => {
     const now = { watches: 0 };
     const made = await race(7, {}, counted(now));
     const watches: number[] = [];
@@ -202,7 +202,7 @@ describe('the term', () => {
     expect(now.watches).toBe(0);
   });
 
-  it('is watched by nobody where that costs a read at every change', async () => {
+  it('is watched by nobody on a store where that costs a read at every change', async () => {
     const now = { watches: 0 };
     const made = await race(3, {}, (behind) => silent(counted(now)(behind)));
     expect(now.watches).toBe(0);
@@ -212,8 +212,8 @@ describe('the term', () => {
   });
 });
 
-describe('whoever waited far back, behind one that leads by now', () => {
-  it('lists no queue for as long as somebody leads, who looks for its successor once a minute, and writes nothing', async () => {
+describe('a candidate that waited far back, behind the member that leads now', () => {
+  it('does not list the queue while that member leads; the leader looks for its successor once a minute; neither writes', async () => {
     const made = await race(12);
     const { server } = made.world;
     for (const member of made.members.slice(1, -2)) await made.world.run(member.close());

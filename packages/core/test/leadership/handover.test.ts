@@ -19,7 +19,7 @@ describe.each([
     expect(await leadership.ended).toMatchObject({ reason: 'handover', lost: false });
   });
 
-  it('past others takes nobody else before its turn: when that term is over, they come first', async () => {
+  it('past other candidates does not change their order: after that term, they come first', async () => {
     const { world, leadership } = await led(options);
     const [b, c, d] = [await behind(world, 'b'), await behind(world, 'c'), await behind(world, 'd')];
     await world.run(leadership.handover('c'));
@@ -79,7 +79,7 @@ describe.each([
     expect([next.value?.term, next.value?.isValid(), world.queue()]).toEqual([2n, true, ['b']]);
   });
 
-  it('takes with it what was published last, although nobody knew whether it was', async () => {
+  it('succeeds after a publication whose outcome is unknown', async () => {
     const { world, store, leadership } = await led(options);
     const next = await behind(world, 'b');
     store.link.dropReplies(1, { operations: ['compareAndSwap'] });

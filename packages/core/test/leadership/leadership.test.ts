@@ -72,7 +72,7 @@ describe('resigning', () => {
 });
 
 describe('a term that a fence reports', () => {
-  it('is no news unless it is newer', async () => {
+  it('has no effect unless it is newer', async () => {
     const { leadership } = await led();
     leadership.reportTerm(1n);
     expect(leadership.isValid()).toBe(true);

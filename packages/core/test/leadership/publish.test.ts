@@ -72,7 +72,7 @@ describe('guard and swap', () => {
     expect(world.server.keys().filter((key) => key.startsWith('work/'))).toHaveLength(4);
   });
 
-  it("leave a session alone whose caller has bound a key to somebody else's lease that is gone", async () => {
+  it('do not end the session if the caller has bound a key to another lease that is gone', async () => {
     const { world, leadership } = await led();
     const put = { key: 'work/1', expect: null, put: bytes('x'), lease: 'lease-99' };
     await expect(world.run(leadership.swap([put]))).rejects.toMatchObject({ code: 'LEASE_EXPIRED' });

@@ -144,7 +144,7 @@ describe('whatever happens', () => {
     expect(transition(leading, drained)).toBe(leading);
   });
 
-  it('released is released', () => {
+  it('a released leadership stays released', () => {
     for (const event of events) expect(transition(released, event)).toBe(released);
   });
 
@@ -154,7 +154,7 @@ describe('whatever happens', () => {
   });
 });
 
-it('a releaseOrphan releases without a word about a successor', () => {
+it('the release of an orphan never looks for a successor', () => {
   expect(transition(releaseOrphan, swapped)).toEqual(released);
 });
 

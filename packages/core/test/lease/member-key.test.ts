@@ -54,7 +54,7 @@ describe('a member', () => {
     expect(world.server.leases()).toEqual([]);
   });
 
-  it('whose key was merely deleted puts it there again, and leads on', async () => {
+  it('whose key was deleted creates it again, and continues to lead', async () => {
     const { world, first } = await former();
     world.server.deleteKey('members/a');
     await world.pass(1_000);
@@ -90,7 +90,7 @@ describe("a restarted process that waits for its former self's lease", () => {
     expect(world.events.about('another process').length).toBe(1);
   });
 
-  it('waits for as long as the store may keep a lease that nobody renews, where that is longer', async () => {
+  it('waits for as long as the store may keep a lease that nobody renews, if that is longer than twice the ttl', async () => {
     const { world } = await former();
     const behind = world.connect();
     const store = relay(behind, { capabilities: { ...behind.capabilities, expiresWithinMs: (ttlMs) => 3 * ttlMs } });
@@ -293,7 +293,7 @@ describe("a member's key", () => {
     await world.close();
   });
 
-  it("is not taken for lost when the watch shows the former holder's", async () => {
+  it('is not lost when the watch still shows the key of the former holder', async () => {
     const world = new World();
     const link = world.connect();
     const leadership = await world.elect(world.member('a', {}, late(link)));

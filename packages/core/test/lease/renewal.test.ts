@@ -155,7 +155,7 @@ function blockable({ context, session: former, world }: SessionScene): {
   return { clock, session, world };
 }
 
-describe('what a session tells', () => {
+describe('what a session reports', () => {
   it('is suspect from the first failed renewal on, and recovered by the next that succeeds', async () => {
     const scene = new SessionScene();
     const good = scene.answer;
@@ -178,7 +178,7 @@ describe('what a session tells', () => {
     expect([session.suspect, session.isValid()]).toEqual([true, true]);
   });
 
-  it('is not suspect between renewals that vouch from the one before, and survives one that hangs', async () => {
+  it('is not suspect between renewals that each count from the one before, and survives one that hangs', async () => {
     const scene = new SessionScene({ renewalLag: 0.25 });
     const { session } = scene;
     let before = scene.world.clock.monotonic();

@@ -97,7 +97,7 @@ describe('opening a session', () => {
     expect([other.state, world.server.requests.grantLease]).toEqual(['resolved', 1]);
   });
 
-  it('fails all who wait for it on what waiting does not mend', async () => {
+  it('rejects for every caller with an error that a retry does not solve', async () => {
     const world = new World();
     const denied = new StoreError('PERMISSION_DENIED', 'refused', 'no');
     const store = relay(world.connect(), { grantLease: () => Promise.reject(denied) });

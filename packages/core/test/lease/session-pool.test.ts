@@ -66,7 +66,7 @@ describe('a store that wants few keys by one lease', () => {
     expect(world.server.leases().length).toBe(1);
   });
 
-  it('that wants fewer than an election has gets a lease for each', async () => {
+  it('that allows fewer keys per lease than one election needs gets a lease for each election', async () => {
     const world = new World({ maxKeysPerLease: 1 });
     const member = world.member('a');
     await leading(world, member, ['1', '2']);
@@ -107,7 +107,7 @@ describe('a further lease', () => {
     world.expectNothingLeft();
   });
 
-  it('ends with the id: whoever is replaced leads nowhere, and comes back nowhere', async () => {
+  it('ends when another process takes the id: the replaced member leads nowhere, and campaigns nowhere again', async () => {
     const { world, member } = scene();
     const leaderships = await leading(world, member, ['1', '2', '3', '4', '5']);
     const other = world.member('a', { onDuplicate: 'replace' });

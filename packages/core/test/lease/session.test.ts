@@ -27,7 +27,7 @@ describe('the deadline', () => {
     expect(session.isValid()).toBe(false);
   });
 
-  it('comes by itself, without anybody asking', async () => {
+  it('ends the session by a timer, without a call of isValid()', async () => {
     const { ends, world } = unanswered();
     await world.pass(VALID_MS - 0.01);
     expect(ends).toEqual([]);
@@ -45,7 +45,7 @@ describe('the deadline', () => {
     expect([session.ended?.reason, world.clock.timers]).toEqual(['deadline', before]);
   });
 
-  it('holds although no timer runs: asking is enough', async () => {
+  it('ends the session at a call of isValid(), although no timer runs', async () => {
     const { context, world } = unanswered();
     const clock = new PausableClock(world.clock);
     const session = new LeaseSession({ ...context, clock }, { id: 'l', ttlMs: 10_000, validFrom: momentOf(clock) });
@@ -69,7 +69,7 @@ describe('the deadline', () => {
     expect(scene.session.remainingMs()).toBeCloseTo(VALID_MS - 2_000, 6);
   });
 
-  it('is counted from the moment that the store vouches from, where that is earlier', async () => {
+  it('is counted from the validFrom of the store if that is before the sending', async () => {
     const scene = new SessionScene();
     const granted = momentOf(scene.world.clock);
     scene.answer = async () => ({ ttlMs: 10_000, validFrom: scene.renewals.length === 1 ? granted : scene.renewals.at(-2)!.options.at });
@@ -81,7 +81,7 @@ describe('the deadline', () => {
     expect(scene.session.remainingMs()).toBeCloseTo(VALID_MS - 10_000 / 3, 2);
   });
 
-  it('never goes back when an acknowledgement vouches from before the last one', async () => {
+  it('never moves back for an acknowledgement with an earlier validFrom than the last one', async () => {
     const scene = new SessionScene();
     const granted = momentOf(scene.world.clock);
     await scene.pass(10_000 / 3);
@@ -98,7 +98,7 @@ describe('the deadline', () => {
 });
 
 describe('once false, never true again', () => {
-  it('a renewal acknowledged after the deadline revives nothing', async () => {
+  it('a renewal that is acknowledged after the deadline does not make the session valid again', async () => {
     const scene = new SessionScene();
     const answer = Promise.withResolvers<Renewal>();
     scene.answer = () => answer.promise;
@@ -182,7 +182,7 @@ describe('the wall clock', () => {
     expect(scene.session.isValid()).toBe(false);
   });
 
-  it('does not give again what a sleep has used up, when it is set back after it', async () => {
+  it('set back after a suspension does not grant the time of the suspension again', async () => {
     const { ends, session, world } = unanswered();
     await world.pass(1_000);
     world.clock.advanceWall(4_000);
@@ -195,7 +195,7 @@ describe('the wall clock', () => {
     expect(ends).toMatchObject([{ reason: 'clockJump' }]);
   });
 
-  it('tells of a sleep that comes after it was set back', async () => {
+  it('set back before a suspension still shows the suspension', async () => {
     const { ends, session, world } = unanswered();
     world.clock.advanceWall(-3_600_000);
     await world.pass(500);
@@ -239,7 +239,7 @@ describe('the wall clock', () => {
     expect(ends).toMatchObject([{ reason: 'deadline' }]);
   });
 
-  it('that merely runs faster, within the error that is allowed for, is no jump', async () => {
+  it('that runs faster by less than the allowed error has not jumped', async () => {
     const { ends, world } = unanswered();
     world.clock.advanceWall(90);
     await world.pass(VALID_MS);

@@ -63,7 +63,7 @@ describe('the durations of a member', () => {
     expect(resolve({ ttlMs: 86_400_000 }).callTimeoutMs).toBe(5_000);
   });
 
-  it('leave time for a second renewal where one vouches only from the one before', () => {
+  it('leave time for a second renewal on a store where each one counts from the one before', () => {
     const lagging = { ...capabilities, renewalLag: 0.25 };
     const timing = resolveTiming({}, 'slow', lagging);
     expect([timing.renewEveryMs, timing.callTimeoutMs]).toEqual([2_600, 10_000 / 6]);

@@ -51,7 +51,7 @@ describe('a campaign that is aborted at any moment', () => {
     });
   }
 
-  it('even in the very moment in which it is elected, leaves no leadership behind that nobody knows of', async () => {
+  it('even of its election, leaves no leadership that nobody holds', async () => {
     for (let hops = 0; hops < 40; hops += 1) {
       const world = new World();
       const caller = new AbortController();

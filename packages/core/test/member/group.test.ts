@@ -144,7 +144,7 @@ describe('joining', () => {
     expect(world.clock.holds).toBe(0);
   });
 
-  it('rejects on what waiting does not mend, and may be tried again', async () => {
+  it('rejects with an error that a retry does not solve, and may be called again', async () => {
     const world = new World();
     const behind = world.connect();
     let allowed = false;

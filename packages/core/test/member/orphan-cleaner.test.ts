@@ -74,7 +74,7 @@ describe('an enqueue that is applied after its caller gave up', () => {
     expect([campaign.value?.isValid(), world.queue()]).toEqual([true, ['a']]);
   });
 
-  it('and is handed the leadership, gives it back', async () => {
+  it('gives the leadership back if a handover elects it', async () => {
     const { world, store, member, caller } = await delayedEnqueue();
     caller.abort();
     await world.pass(4_000);
@@ -89,7 +89,7 @@ describe('an enqueue that is applied after its caller gave up', () => {
     expect(member.state).toBe('live');
   });
 
-  it('goes with the session otherwise', async () => {
+  it('leaves nothing after the session has ended', async () => {
     const { world, store, member, caller } = await delayedEnqueue();
     caller.abort();
     await world.pass(4_000);

@@ -11,7 +11,7 @@ function namesOf(election: Election, group: Group, observer: ElectionObserver, l
   return [election.name, group.name, observer.name, leadership?.memberId];
 }
 
-it('what publishes, or shows, values of some type can be handed to whoever takes any', async () => {
+it('an election, a group and an observer of one value type can be passed as those of any type', async () => {
   const world = new World();
   const member = world.member('a');
   const election = member.election<Address>(NAME, { value: { host: 'a' } });

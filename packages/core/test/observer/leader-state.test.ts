@@ -8,7 +8,7 @@ function led(term: number): object {
   return { v: 1, term: String(term), memberId: 'm', incarnation: 'i', entry: `e${term}` };
 }
 
-it('a term is not shown as led again after its end, where the watch tells so late', async () => {
+it('an ended term is not shown as led again when a late event of the watch shows its leader', async () => {
   const world = new World();
   const behind = world.connect();
   const entry = (): Entry | undefined => world.server.entries().find(({ key }) => key === LEADER);

@@ -37,7 +37,7 @@ async function viewsBesides(leader: string, world: World, store: Store): Promise
 }
 
 describe('an observer', () => {
-  it('does nothing until it is asked for anything, and never keeps the process alive by itself', async () => {
+  it('does nothing until a method or getter is used, and never keeps the process alive by itself', async () => {
     const world = new World();
     const observer = world.observer();
     await world.pass(1_000);
@@ -64,7 +64,7 @@ describe('an observer', () => {
     expect(views).toEqual(['unknown', 'vacant  neverLed', 'a 1', 'vacant 1 resigned', 'a 2', 'vacant 2 expired']);
   });
 
-  it('shows a new leader while the answer to what it asked before has not come', async () => {
+  it('shows a new leader although an earlier read has no answer yet', async () => {
     const world = new World();
     let deaf = false;
     const store = world.connect({ latencyMs: ({ kind, operation }) => (deaf && kind === 'reply' && operation === 'read' ? Infinity : 0) });
@@ -82,7 +82,7 @@ describe('an observer', () => {
     world.expectNothingLeft();
   });
 
-  it('tells the reason for the end of a term that began and ended while it looked', async () => {
+  it('shows why a term ended that began and ended during its reads', async () => {
     const world = new World();
     const behind = world.connect();
     const term = { v: 1, term: '3', memberId: 'm', incarnation: 'i', entry: 'e' };
@@ -101,7 +101,7 @@ describe('an observer', () => {
     expect(views).toEqual(['unknown', 'm 2', 'vacant 3 resigned']);
   });
 
-  it('does not take a state of before for the end of a term', async () => {
+  it('does not count an earlier state as the end of a term', async () => {
     const world = new World();
     const store = alsoShowing(undefined, world.connect());
     world.put(TERM, { v: 1, term: '2', memberId: 'm', incarnation: 'i', entry: 'e' });
@@ -251,7 +251,7 @@ describe('a store that cannot be reached', () => {
   });
 });
 
-describe('what waiting does not mend', () => {
+describe('an error that a retry does not solve', () => {
   it('rejects ready, shows why nothing is known, and is tried again nevertheless', async () => {
     const world = new World();
     world.put(LEADER, 'hello');
@@ -359,7 +359,7 @@ describe('closing an observer', () => {
     }
   });
 
-  it('that was never asked for anything is quick, and leaves the store open', async () => {
+  it('that was never used takes no time, and leaves the store open', async () => {
     const world = new World();
     const store = world.connect();
     await using observer = world.observer({}, store);

@@ -92,7 +92,7 @@ describe('many observers', () => {
     world.expectNothingLeft();
   });
 
-  it('that come later ask once for all who come at a time, and what they ask is news to nobody else', async () => {
+  it('that join later share one read per turn, whose result is no event for the others', async () => {
     const world = new World();
     world.put(LEADER, leaderRecord(1));
     const store = world.connect();
@@ -125,7 +125,7 @@ describe('many observers', () => {
     expect(world.server.watches.open).toBe(2);
   });
 
-  it('share the watch until the last one closes; whoever comes then begins another', async () => {
+  it('share the watch until the last one closes; the next observer starts another watch', async () => {
     const world = new World();
     const store = world.connect();
     const [one, other] = [world.observer({}, store), world.observer({}, store)];
@@ -149,7 +149,7 @@ describe('many observers', () => {
     world.expectNothingLeft();
   });
 
-  it('have values of their own, and one that cannot read its value is alone in that', async () => {
+  it('decode values of their own, and an observer that cannot decode its value does not affect the others', async () => {
     const world = new World();
     const store = world.connect();
     world.put(LEADER, leaderRecord(1, { hosts: ['a'] }));
@@ -172,7 +172,7 @@ describe('many observers', () => {
     expect(world.server.watches.opened).toBe(1);
   });
 
-  it('may be closed by one that is called before them, and are not called then', async () => {
+  it('may be closed by an observer that is called before them, and then are not called', async () => {
     const world = new World();
     const store = world.connect();
     const [one, other] = [world.observer({}, store), world.observer({}, store)];
@@ -259,7 +259,7 @@ describe('a newcomer', () => {
     expect(puppet.reads).toBe(reads + 1);
   });
 
-  it('whose read fails has the watch begun again, which is no news to the others', async () => {
+  it('whose read fails restarts the watch, without an event for the others', async () => {
     const { world, puppet, first } = await lagging();
     puppet.failing = true;
     const ready = track(world.observer({}, puppet.store).ready);
@@ -271,7 +271,7 @@ describe('a newcomer', () => {
     expect([first, ready.state, puppet.reads]).toEqual([['unknown', 'leader 1'], 'resolved', 1]);
   });
 
-  it('for whom the watch is begun again makes nobody trust it for ever: where it tells nothing in time, nothing is known', async () => {
+  it('that restarts the watch makes the view unknown if the new watch shows no state in time', async () => {
     const { world, puppet, first } = await lagging();
     puppet.failing = true;
     const observer = world.observer({ callTimeoutMs: 2_500 }, puppet.store);
@@ -286,7 +286,7 @@ describe('a newcomer', () => {
     expect([first.at(-1), observer.current.state]).toEqual(['leader 1', 'leader']);
   });
 
-  it('that knows of an end is not shown that term led by what the watch tells late; nor are the others', async () => {
+  it('that knows of the end of a term is not shown that term as led by a late event, nor are the others', async () => {
     const { world, puppet, first, tell } = await lagging();
     world.put(LEADER, leaderRecord(1, 'published later'));
     const late = leader(world);
@@ -316,7 +316,7 @@ describe('a newcomer', () => {
     expect([ready.state, puppet.watches.length]).toEqual(['resolved', 2]);
   });
 
-  it('whose read was answered late shows nothing older than what was found meanwhile', async () => {
+  it('whose read was answered late shows nothing older than a state found meanwhile', async () => {
     const { world, puppet, first, tell } = await lagging();
     world.put(TERM, leaderRecord(1));
     world.server.deleteKey(LEADER);

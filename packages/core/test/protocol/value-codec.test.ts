@@ -111,7 +111,7 @@ describe('bytes', () => {
     );
   });
 
-  it('and JSON are not taken for one another', () => {
+  it('and JSON are not confused', () => {
     expect(() => payloadCodec({ codec: asIs }).decode({ json: 1 })).toThrow(expect.objectContaining({ code: 'FOREIGN_DATA' }));
     expect(() => payloadCodec({}).decode({ bytes: '' })).toThrow(expect.objectContaining({ code: 'FOREIGN_DATA' }));
   });

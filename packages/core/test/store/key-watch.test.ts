@@ -63,7 +63,7 @@ describe('a watch on one key', () => {
     watch.end();
   });
 
-  it('that cannot go on is begun again, for the store may allow tomorrow what it refuses today', async () => {
+  it('that fails for good is restarted, because the store may grant the permission later', async () => {
     const world = new World();
     const behind = world.connect();
     const first = denyFirst(3);

@@ -11,7 +11,7 @@ function statOf(name: string, state: string, started: string, threads = 1): stri
   return `4711 (${name}) ${state} ${between} ${started} 99 98 97\n`;
 }
 
-describe('what the kernel tells of a process', () => {
+describe('what the kernel reports about a process', () => {
   it.each([
     ['an ordinary name', 'node'],
     ['no name', ''],

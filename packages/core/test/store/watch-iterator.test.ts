@@ -63,7 +63,7 @@ describe('a watch', () => {
     expect(watched.made).toEqual([0, 100]);
   });
 
-  it('serves those who wait in the order of asking, and whoever comes meanwhile after them', async () => {
+  it('answers requests in their order, and those that arrive meanwhile after them', async () => {
     const { states, watch } = await new Watched().iterate();
     const served: string[] = [];
     const ask = (who: string): Promise<unknown> => states.next().then(({ value }) => served.push(`${who} ${value}`));
@@ -109,7 +109,7 @@ describe('a watch ends', () => {
     expect(watched.begun).toHaveLength(0);
   });
 
-  it('with what an adapter fails it by, once: for whoever waits, or comes next', async () => {
+  it('once with the error of the adapter: for a waiting request, or else for the next one', async () => {
     const [one, other] = [new Watched(), new Watched()];
     const waits = await one.iterate();
     const waiting = waits.states.next();
@@ -154,7 +154,7 @@ describe('a watch ends', () => {
   });
 });
 
-describe('a state that can be vouched for no longer', () => {
+describe('a state that can no longer be confirmed', () => {
   it('is not yielded, and reported once until there is another', async () => {
     const onStale = vi.fn<(cause: StoreError) => void>();
     const { states, watch } = await new Watched({ onStale }).iterate();
@@ -186,7 +186,7 @@ describe('a state that can be vouched for no longer', () => {
     expect(results).toEqual(['stale', '2']);
   });
 
-  it('ends the watch, where the caller throws at the news', async () => {
+  it('ends the watch if onStale throws', async () => {
     const watched = new Watched({
       onStale: () => {
         throw new Error('mine');
