@@ -1,4 +1,4 @@
-/** What a fleet's cron tells about runs that did not go as scheduled. */
+/** Reports of a fleet's cron about runs that did not go as scheduled. */
 
 /**
  * A slot that did not run, or whose run did not end well. If a process dies before it reports, the

@@ -4,8 +4,8 @@
 export type NoDetails = Readonly<Record<string, never>>;
 
 /**
- * Details of a failed store call. A field is present where it explains the failure and the store
- * tells it.
+ * Details of a failed store call. A field is present if it explains the failure and the store has
+ * reported it.
  */
 export interface StoreErrorDetails {
   /** With `LEASE_EXPIRED`: the lease that is gone. */
@@ -26,13 +26,16 @@ export interface StoreErrorDetails {
   readonly version?: string;
 }
 
-/** Details of `LEADERSHIP_ENDED`: what every leadership tells of its end. */
+/** Details of `LEADERSHIP_ENDED`: how the leadership ended. */
 export interface LeadershipEndDetails {
   /** Undefined for a leadership by best effort, which has no term. */
   readonly term: bigint | undefined;
   /** A `LeadershipEndReason`; without a store, a `PeerEndReason`. */
   readonly reason: string;
-  /** False if the leader gave it up: by resigning, by a handover, or by closing its member. */
+  /**
+   * False if the leader gave it up: by resigning, by a handover, by closing its member, or because
+   * an operator made it step down.
+   */
   readonly lost: boolean;
   /** The longest time that the event loop was blocked since the last renewal, in ms. */
   readonly loopBlockedMs: number;

@@ -23,7 +23,7 @@ export class LoopLag {
 
   /**
    * The longest time that the loop was blocked since `forget`, in ms. Includes the present block:
-   * whoever asks may run before the heartbeat that is due.
+   * a caller may run before the heartbeat that is due.
    */
   longestMs(now: number): number {
     return Math.max(this.#longestMs, now - Math.max(this.#dueAt, this.#forgottenAt));

@@ -24,7 +24,7 @@ export interface Ending {
   readonly renewal: Renewal | undefined;
   /** Since when a renewal was overdue, and the error of the first one that failed. */
   readonly suspect: { readonly atMs: number; readonly error: string } | undefined;
-  /** Whether a span tells of the last renewal already. */
+  /** Whether the last renewal has a span already. */
   readonly isRenewalTold: boolean;
   /** The takeover that began this term. */
   readonly takeover: SpanContext | undefined;
