@@ -6,10 +6,10 @@ import { casesOf } from '../define.ts';
 const define = casesOf('capabilities');
 
 /**
- * The changes of a claim: the leader's record, the term, the last holder's entry, and the
- * candidate's own entry.
+ * The most changes of a claim: the leader's record, the term, the last holder's entry, the
+ * candidate's own entry, and the entries of 8 candidates that it passes over.
  */
-const CHANGES_OF_A_CLAIM = 4;
+const CHANGES_OF_A_CLAIM = 12;
 
 export const capabilityCases: readonly StoreCase[] = [
   define('the store has a name', async ({ store }) => {

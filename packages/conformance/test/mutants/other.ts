@@ -4,7 +4,7 @@ export const otherMutants: readonly Mutant[] = [
   {
     name: 'too few changes for a claim',
     caughtBy: ['capabilities', 'the limits fit one another, and are enough for an election'],
-    wrap: (store) => but(store, { capabilities: { ...store.capabilities, maxChanges: 3 } }),
+    wrap: (store) => but(store, { capabilities: { ...store.capabilities, maxChanges: 11 } }),
   },
   {
     name: 'the namespace is a URL',

@@ -256,7 +256,7 @@ export interface StoreCapabilities {
   readonly revisionInSwap?: (other: Revision, lease: LeaseId | undefined) => Revision;
   /** The reason why this store may end a lease although it is renewed. Absent if it never does. */
   readonly endsEarly?: string;
-  /** The most changes in one swap. `leadership.swap` takes one fewer, because it adds the guard. */
+  /** The most changes in one swap: 12 or more. `leadership.swap` takes one fewer, for the guard. */
   readonly maxChanges: number;
   /** The longest value, in bytes. */
   readonly maxValueBytes: number;
