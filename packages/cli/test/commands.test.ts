@@ -342,11 +342,11 @@ describe('colours', () => {
 describe('postgres schema', () => {
   it('prints the statements for the schema, and for a role', async () => {
     const plain = await console.run(['postgres', 'schema']);
-    expect(plain).toMatchObject({ code: 0, out: expect.stringContaining('CREATE SCHEMA IF NOT EXISTS incumbent;') });
+    expect(plain).toMatchObject({ code: 0, out: expect.stringContaining('CREATE SCHEMA IF NOT EXISTS "incumbent";') });
     expect(plain.out).not.toContain('GRANT');
     const other = await console.run(['postgres', 'schema', '--schema', 'locks', '--grant-to', 'my "app"']);
-    expect(other.out).toContain('CREATE TABLE IF NOT EXISTS locks.keys');
-    expect(other.out).toContain('GRANT USAGE ON SCHEMA locks TO "my ""app""";');
+    expect(other.out).toContain('CREATE TABLE IF NOT EXISTS "locks".keys');
+    expect(other.out).toContain('GRANT USAGE ON SCHEMA "locks" TO "my ""app""";');
     expect(other.out).not.toContain('@schema');
   });
 

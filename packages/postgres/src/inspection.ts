@@ -5,6 +5,7 @@ import type { StoreFact, StoreReport, TimedCall } from '@incumbent/core';
 import type { Client } from './client/client.ts';
 import { DURABILITY, weaknessesIn } from './client/durability.ts';
 import { integerAt, onlyRow, type Row, textAt } from './client/rows.ts';
+import { quoted } from './schema/schema.ts';
 
 /** A transaction that has locked rows of the schema for longer delays elections noticeably. */
 const LONG_LOCK_MS = 1_000;
@@ -36,7 +37,7 @@ const TABLES = (schema: string): string => `SELECT relname, n_live_tup, n_dead_t
 const SESSIONS = (schema: string): string => `SELECT a.pid, coalesce(a.application_name, ''), coalesce(a.state, ''),
     (extract(epoch FROM clock_timestamp() - a.xact_start) * 1000)::bigint,
     coalesce((extract(epoch FROM clock_timestamp() - a.state_change) * 1000)::bigint, 0),
-    EXISTS (SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation AND c.relnamespace = '${schema}'::regnamespace
+    EXISTS (SELECT FROM pg_locks l JOIN pg_class c ON c.oid = l.relation AND c.relnamespace = '${quoted(schema)}'::regnamespace
       WHERE l.pid = a.pid AND l.granted AND l.mode <> 'AccessShareLock')
   FROM pg_stat_activity a
   WHERE a.datname = current_database() AND a.backend_type = 'client backend' AND a.pid <> pg_backend_pid() AND a.xact_start IS NOT NULL

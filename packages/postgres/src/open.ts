@@ -16,7 +16,7 @@ import { StoreCalls } from './client/store-calls.ts';
 import { howToCreate, mayNotMigrate, mildestError, unsuitableSchema } from './errors.ts';
 import { type PostgresOptions, type PostgresPoolOptions, type PostgresSettings, readOptions } from './options.ts';
 import { migrate } from './schema/migrate.ts';
-import { SCHEMA_VERSION } from './schema/schema.ts';
+import { quoted, SCHEMA_VERSION } from './schema/schema.ts';
 import { PostgresStore } from './store.ts';
 
 /** The longest time for one server to accept a connection and the login. */
@@ -117,7 +117,7 @@ async function prepareSchema(calls: StoreCalls, settings: PostgresSettings, time
 /** 0: there is no schema. */
 async function versionOf({ client }: StoreCalls, schema: string, time: CallTime): Promise<number> {
   try {
-    return Number(textAt(onlyRow(await client.call(() => `SELECT ${schema}.version()`, time.left)), 0));
+    return Number(textAt(onlyRow(await client.call(() => `SELECT ${quoted(schema)}.version()`, time.left)), 0));
   } catch (error) {
     if (isAnswer(error, ...MISSING)) return 0;
     throw error;

@@ -5,6 +5,7 @@ import { invalidOption } from '@incumbent/core/adapter';
 
 import { callOf, integer, text } from './client/statement.ts';
 import type { StoreLocation } from './client/store-calls.ts';
+import { quoted } from './schema/schema.ts';
 
 /** A statement for the start of a transaction. It returns one row without a useful value. */
 export interface SqlGuard {
@@ -24,7 +25,7 @@ export function guardStatement({ schema, namespace }: StoreLocation, { key, expe
   if (election === undefined || expect === null || !/^[1-9]\d{0,18}$/.test(expect))
     throw invalidOption('leadership', key, 'a leadership of an election in this store');
   return {
-    text: `SELECT ${schema}.guard($1, $2, $3)`,
+    text: `SELECT ${quoted(schema)}.guard($1, $2, $3)`,
     values: [namespace, election, expect],
     literal: callOf(schema, 'guard', [text(namespace), text(election), integer(BigInt(expect))]),
   };

@@ -103,7 +103,7 @@ it('a missing right names the statement that grants it', () => {
   const error = withTableGrant(toStoreError(answered('42501'), 'read'), 'locks', 'my "app"');
   expect(error).toMatchObject({
     code: 'PERMISSION_DENIED',
-    details: { grant: expect.stringContaining('GRANT USAGE ON SCHEMA locks TO "my ""app"""; GRANT SELECT') },
+    details: { grant: expect.stringContaining('GRANT USAGE ON SCHEMA "locks" TO "my ""app"""; GRANT SELECT') },
   });
 });
 

@@ -1,11 +1,12 @@
 /** Opening on a real server: the schema, rights, and what the server guarantees. */
 
+import { Member } from '@incumbent/core';
 import { startPostgres, uniqueNamespace, type PostgresServer } from '@incumbent/test-support';
 import { describeOnServer } from '@incumbent/test-support/server-suite';
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 
-import { openPostgres, type PostgresOptions, schemaSql } from '../src/index.ts';
+import { openPostgres, type PostgresOptions, schemaSql, sqlGuard } from '../src/index.ts';
 import { grantSql } from '../src/schema/schema.ts';
 
 const CALL = { timeoutMs: 10_000 };
@@ -54,7 +55,7 @@ await describeOnServer('opening', { store: 'postgres', start: () => startPostgre
     const options = optionsOf(server(), { credentials: { username: 'least' }, schema });
     await expect(openPostgres(options)).rejects.toMatchObject({
       code: 'PERMISSION_DENIED',
-      details: { grant: expect.stringContaining('GRANT USAGE ON SCHEMA prepared TO "least"') },
+      details: { grant: expect.stringContaining('GRANT USAGE ON SCHEMA "prepared" TO "least"') },
     });
     await asSuperuser(server(), grantSql(schema, 'least'));
     await using store = await openPostgres(options);
@@ -70,6 +71,23 @@ await describeOnServer('opening', { store: 'postgres', start: () => startPostgre
   it('shows its namespace, by which metrics tell two stores of one database apart', async () => {
     await using store = await openPostgres(optionsOf(server(), { namespace: 'shop/a' }));
     expect(store.namespace).toBe('shop/a');
+  });
+
+  it('takes a word of SQL as the name of the schema', async () => {
+    const schema = 'user';
+    await asSuperuser(server(), 'CREATE ROLE reserved LOGIN', schemaSql(schema), grantSql(schema, 'reserved'));
+    await using store = await openPostgres(optionsOf(server(), { credentials: { username: 'reserved' }, schema }));
+    await using member = new Member(store, { memberId: 'a' });
+    const leadership = await member.election('x').campaign();
+    const { text, values, literal } = sqlGuard(store, leadership);
+    const client = new Client(server().url);
+    await client.connect();
+    try {
+      for (const statement of [{ text, values }, literal]) await client.query(statement);
+    } finally {
+      await client.end();
+    }
+    expect(await store.inspect?.(CALL)).toMatchObject({ warnings: expect.any(Array) });
   });
 
   it('of a schema of a newer version is refused', async () => {

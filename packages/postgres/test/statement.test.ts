@@ -21,7 +21,7 @@ describe('a literal', () => {
 
   it('may be a number, a boolean, null or an array', () => {
     expect(callOf('s', 'f', [integer(-1n), boolean(true), NULL, array('text', [text('a'), NULL])])).toBe(
-      "SELECT * FROM s.f(-1, true, NULL, ARRAY['a',NULL]::text[])",
+      `SELECT * FROM "s".f(-1, true, NULL, ARRAY['a',NULL]::text[])`,
     );
   });
 });

@@ -5,6 +5,8 @@
  * so values are written as literals, of characters only that no setting of the server interprets.
  */
 
+import { quoted } from '../schema/schema.ts';
+
 /** A part of a statement that is safe to insert. */
 export type Literal = { readonly sql: string };
 
@@ -39,5 +41,5 @@ export function array(type: 'text' | 'bigint' | 'bytea' | 'boolean', elements: r
 
 /** Selects the rows of a function. */
 export function callOf(schema: string, name: string, args: readonly Literal[]): string {
-  return `SELECT * FROM ${schema}.${name}(${args.map(({ sql }) => sql).join(', ')})`;
+  return `SELECT * FROM ${quoted(schema)}.${name}(${args.map(({ sql }) => sql).join(', ')})`;
 }

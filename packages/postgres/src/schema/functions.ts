@@ -36,7 +36,7 @@ const ENTRY_BYTES = 1_024;
 /** So many entries fit into an answer, each with the longest value. */
 const MAX_FAILED = 16;
 
-/** `@schema` stands for the name of the schema. */
+/** `@schema` stands for the quoted name of the schema, and `@name` for the name in a text. */
 export const FUNCTIONS: string = `
 -- Names the history of this server. A promoted standby begins a new one.
 CREATE OR REPLACE FUNCTION @schema.timeline() RETURNS text LANGUAGE sql VOLATILE AS $$
@@ -79,7 +79,7 @@ BEGIN
   SELECT * INTO v_space FROM @schema.namespaces WHERE name = p_namespace FOR NO KEY UPDATE;
   IF NOT FOUND THEN
     INSERT INTO @schema.namespaces (name, channel, timeline, system)
-      VALUES (p_namespace, 'incumbent_' || md5('@schema/' || p_namespace), v_timeline,
+      VALUES (p_namespace, 'incumbent_' || md5('@name/' || p_namespace), v_timeline,
         coalesce(p_system, (SELECT system_identifier FROM pg_control_system())))
       ON CONFLICT (name) DO NOTHING;
     SELECT * INTO v_space FROM @schema.namespaces WHERE name = p_namespace FOR NO KEY UPDATE;

@@ -31,8 +31,8 @@ export function migrationSql(schema: string, lockTimeoutMs: number): string {
   return `DO $incumbent_migration$ BEGIN
 PERFORM set_config('lock_timeout', '${lockTimeoutMs}', true);
 PERFORM ${lockOf(schema)};
-IF to_regprocedure('${schema}.version()') IS NOT NULL THEN
-  IF ${schema}.version()::integer >= ${SCHEMA_VERSION} THEN RETURN; END IF;
+IF to_regprocedure('${quoted(schema)}.version()') IS NOT NULL THEN
+  IF ${quoted(schema)}.version()::integer >= ${SCHEMA_VERSION} THEN RETURN; END IF;
 END IF;
 EXECUTE $incumbent_schema$${createSql(schema)}$incumbent_schema$;
 END $incumbent_migration$`;
@@ -43,9 +43,9 @@ function lockOf(schema: string): string {
   return `pg_advisory_xact_lock(hashtextextended('incumbent schema ${schema}', 0))`;
 }
 
-/** The statements without the transaction around them. `schema` needs no quotes. */
+/** The statements without the transaction around them. */
 function createSql(schema: string): string {
-  return `${TABLES}${FUNCTIONS}${VERSION}`.replaceAll('@schema', schema);
+  return `${TABLES}${FUNCTIONS}${VERSION}`.replaceAll('@schema', quoted(schema)).replaceAll('@name', schema);
 }
 
 const VERSION = `
@@ -58,11 +58,19 @@ CREATE OR REPLACE FUNCTION @schema.version() RETURNS text LANGUAGE sql IMMUTABLE
  */
 export function grantSql(name: string | undefined, role: string): string {
   const schema = checkSchema(name);
-  const grantee = `"${role.replaceAll('"', '""')}"`;
-  return `GRANT USAGE ON SCHEMA ${schema} TO ${grantee}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${grantee}`;
+  const [space, grantee] = [quoted(schema), quoted(role)];
+  return `GRANT USAGE ON SCHEMA ${space} TO ${grantee}; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${space} TO ${grantee}`;
 }
 
-/** Names of these characters need no quotes in SQL. Returns the default for undefined. */
+/**
+ * A name as SQL reads it. Without quotes, words such as `user` would be keywords, and each version of
+ * PostgreSQL has further ones.
+ */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Names of these characters can stand in a text. Returns the default for undefined. */
 export function checkSchema(schema: unknown = 'incumbent'): string {
   if (typeof schema === 'string' && /^(?!pg_)[a-z_][a-z0-9_]{0,39}$/.test(schema)) return schema;
   throw invalidSecret('schema', schema, 'a name of at most 40 characters of a-z 0-9 _, without a digit or pg_ in front');

@@ -21,7 +21,7 @@ const MAX_NOTIFICATION_BYTES = 7_900;
  * - A transaction sends one notification for each namespace in which it changes keys, or more if
  *   the names of the keys do not fit into one.
  *
- * `@schema` stands for the name of the schema.
+ * `@schema` stands for the quoted name of the schema, and `@name` for the name in a text.
  */
 export const TABLES: string = `
 CREATE SCHEMA IF NOT EXISTS @schema;
@@ -60,7 +60,7 @@ CREATE INDEX IF NOT EXISTS keys_by_lease ON @schema.keys (namespace, lease) WHER
 -- transaction, has the revision and the keys that nobody was notified of yet, one on each line.
 CREATE OR REPLACE FUNCTION @schema.record_change(p_id bigint, p_key text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-  v_setting text := 'incumbent.@schema_' || p_id;
+  v_setting text := 'incumbent.@name_' || p_id;
   v_changes text := coalesce(current_setting(v_setting, true), '');
   v_revision bigint;
 BEGIN
@@ -115,7 +115,7 @@ CREATE TRIGGER count_change BEFORE INSERT OR UPDATE OR DELETE ON @schema.keys
 -- Runs once at the end of a transaction that has changed keys of the namespace.
 CREATE OR REPLACE FUNCTION @schema.announce() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  v_setting text := 'incumbent.@schema_' || NEW.id;
+  v_setting text := 'incumbent.@name_' || NEW.id;
   v_changes text := current_setting(v_setting, true);
 BEGIN
   IF v_changes <> '' THEN
