@@ -10,17 +10,28 @@ import { storedEntryOf } from './protocol/entries.ts';
 import { malformed } from './protocol/failure.ts';
 import { bytesOf, listOf, numberOf, textOf } from './protocol/replies.ts';
 import type { Reply } from './protocol/resp.ts';
-import { swapScript } from './scripts/transactions.ts';
+import type { Script } from './scripts/script.ts';
+import { freeingSwapScript, swapScript } from './scripts/transactions.ts';
 
 export async function compareAndSwap(calls: StoreCalls, changes: readonly Change[], options: CallOptions): Promise<SwapResult> {
   const call = calls.check(options);
   checkChanges(changes);
   const read = (answer: Reply): SwapResult => swapResult(answer, changes.length);
-  return calls.run({ method: 'compareAndSwap', script: swapScript, args: swapArgs(changes), read }, call);
+  return calls.run({ method: 'compareAndSwap', script: swapScriptOf(changes), args: swapArgs(changes), read }, call);
 }
 
 /**
- * The arguments of `swapScript`, with copies of the values: the caller may change its bytes
+ * A swap that deletes keys and creates none. A resignation and a handover are such swaps. If a full
+ * memory prevented them, a leader that has stopped would hold its record until memory is free.
+ */
+function swapScriptOf(changes: readonly Change[]): Script {
+  const deletes = changes.some((change) => 'delete' in change);
+  const creates = changes.some((change) => 'put' in change && change.expect === null);
+  return deletes && !creates ? freeingSwapScript : swapScript;
+}
+
+/**
+ * The arguments of the script, with copies of the values: the caller may change its bytes
  * afterwards. Throws `TOO_LARGE`.
  */
 export function swapArgs(changes: readonly Change[]): readonly (string | Uint8Array)[] {
@@ -47,7 +58,7 @@ function binding(lease: LeaseId | 'keep' | null | undefined): string {
   return lease === null ? 'n' : `l${lease}`;
 }
 
-/** Reads the answer of `swapScript` to `count` changes. */
+/** Reads the answer of the script to `count` changes. */
 export function swapResult(answer: Reply, count: number): SwapResult {
   const items = listOf(answer);
   if (items.length > 1 + 2 * count) throw malformed();

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { inspect } from 'node:util';
 
 import { isIncumbentError, Member } from '@incumbent/core';
-import { requireStore, startRedis, type RedisServer } from '@incumbent/test-support';
+import { requireStore, startRedis, until, type RedisServer } from '@incumbent/test-support';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { openRedis, type RedisOptions } from '../src/index.ts';
@@ -198,6 +198,28 @@ for (const { what, version, isThere } of servers) {
       await using another = await openRedis({ endpoints: at(full) });
       await another.revokeLease(lease.id, CALL);
       expect(await another.list('q', CALL)).toEqual([]);
+    });
+
+    it('because its memory is full lets a leader resign, and hand over', async () => {
+      await using full = await start();
+      await using stores = new AsyncDisposableStack();
+      const [a, b] = await Promise.all(
+        ['a', 'b'].map(async (memberId) => {
+          const store = stores.use(await openRedis({ endpoints: at(full) }));
+          return stores.use(new Member(store, { memberId, ttlMs: 60_000 })).election('x', { acceptWeakStore: 'redis' });
+        }),
+      );
+      if (a === undefined || b === undefined) throw new Error('there are two');
+      const first = await a.campaign();
+      const next = b.campaign();
+      await until(async () => (await a.candidates()).length === 2, { what: 'b waits' });
+      await full.ctl(['config', 'set', 'maxmemory', '100kb']);
+      await first.handover('b');
+      const second = await next;
+      expect(second.term).toBe(first.term + 1n);
+      await second.resign();
+      await full.ctl(['config', 'set', 'maxmemory', '0']);
+      expect((await a.campaign()).term).toBe(first.term + 2n);
     });
 
     it('because it is loading its data is not used yet', async () => {

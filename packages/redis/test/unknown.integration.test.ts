@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openRedis } from '../src/index.ts';
 import { grantScript, renewScript, revokeScript } from '../src/scripts/leases.ts';
 import type { Script } from '../src/scripts/script.ts';
-import { enqueueScript, swapScript } from '../src/scripts/transactions.ts';
+import { enqueueScript, freeingSwapScript, swapScript } from '../src/scripts/transactions.ts';
 
 const CALL = { timeoutMs: 2_000 };
 const LEASE_CALL = { ...CALL, at: { monotonicMs: 0, wallMs: 0 } };
@@ -69,6 +69,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('an answer tha
     await store.renewLease(lease.id, LEASE_CALL);
     const { key, revision } = await store.enqueue('warm', 'up', new Uint8Array(), lease.id, CALL);
     await store.compareAndSwap([{ key, expect: revision }], CALL);
+    await store.compareAndSwap([{ key, expect: revision, delete: true }], CALL);
     await store.revokeLease(lease.id, CALL);
     return store;
   }
@@ -91,7 +92,7 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('an answer tha
     const [entry] = await healthy.list('q', CALL);
     expect(await store.enqueue('q', 'mine', bytes, lease.id, CALL)).toEqual(entry);
     await losing(renewScript, () => store.renewLease(lease.id, LEASE_CALL));
-    await losing(swapScript, () => store.compareAndSwap([{ key: 'a', expect: made?.revision ?? '', delete: true }], CALL));
+    await losing(freeingSwapScript, () => store.compareAndSwap([{ key: 'a', expect: made?.revision ?? '', delete: true }], CALL));
     expect(await healthy.read('a', CALL)).toBeUndefined();
     await losing(revokeScript, () => store.revokeLease(lease.id, CALL));
     expect(await healthy.list('q', CALL)).toEqual([]);
@@ -123,13 +124,13 @@ describe.runIf(await requireStore({ store: 'redis', own: true }))('an answer tha
 
     const asB = b.election('controller', OPTIONS).campaign();
     await until(async () => (await a.election('controller').candidates()).length === 2, { what: 'b waits', withinMs: WITHIN_MS });
-    thief.steal(swapScript);
+    thief.steal(freeingSwapScript);
     await first.handover('b').catch(() => {});
     await stolen(thief, 3);
     const second = await asB;
     expect([second.term, second.isValid(), first.isValid()]).toEqual([first.term + 1n, true, false]);
 
-    other.steal(swapScript);
+    other.steal(freeingSwapScript);
     await second.resign();
     await stolen(other, 1);
     expect(await theirs.read('elections/controller/leader', CALL)).toBeUndefined();

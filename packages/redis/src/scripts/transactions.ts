@@ -11,8 +11,7 @@ import { script, type Script } from './script.ts';
  * whose condition failed, its number from 1 and the current entry (the answer ends early when it
  * gets too long); or with `done` and the new revisions.
  */
-export const swapScript: Script = script({
-  body: `
+const SWAP = `
 local changes = {}
 for at = 2, #ARGV, 5 do
   local change = { key = ARGV[at], expect = ARGV[at + 1], action = ARGV[at + 2], lease = ARGV[at + 3], value = ARGV[at + 4] }
@@ -52,8 +51,12 @@ for _, change in ipairs(changes) do
   revisions[#revisions + 1] = revision
 end
 return done(revisions)
-`,
-});
+`;
+
+export const swapScript: Script = script({ body: SWAP });
+
+/** For swaps that free memory: a server whose memory is full runs it, too. */
+export const freeingSwapScript: Script = script({ flags: ['allow-oom'], body: SWAP });
 
 /**
  * ARGV: key, value, lease; and, to read in the same step, the prefix of the queue, how many entries
