@@ -182,8 +182,11 @@ function readUrl(url: string): KubernetesOptions {
   if (match?.groups === undefined) throw invalidSecret('url', url, EXAMPLE, shown);
   const { context = '', namespace = '', prefix = '', query = '' } = match.groups;
   const parameters = new URLSearchParams(query);
-  for (const [index, name] of [...parameters.keys()].entries())
+  const names = [...parameters.keys()];
+  for (const [index, name] of names.entries()) {
     if (!PARAMETERS.includes(name)) throw invalidSecret(`url parameter ${index + 1}`, name, `one of ${PARAMETERS.join(', ')}`);
+    if (names.indexOf(name) < index) throw invalidSecret(name, parameters.getAll(name), 'given once');
+  }
   return given({
     context: part('context', context),
     namespace: part('namespace', namespace),

@@ -11,3 +11,8 @@ it.each<readonly [string, KubernetesOptions]>([
   expect(error).toMatchObject({ code: 'INVALID_OPTION' });
   expect(String(error)).not.toContain('secret');
 });
+
+it('a parameter of a URL that is given twice is refused', async () => {
+  const refusal = { code: 'INVALID_OPTION', message: expect.stringContaining('watchMs is an array of 2: it must be given once') };
+  await expect(openKubernetes('kubernetes:?watchMs=1000&watchMs=2000')).rejects.toMatchObject(refusal);
+});

@@ -101,6 +101,7 @@ describe('a URL', () => {
       'shop://alice:secret@one?retries=secret',
       'url parameter 1 is a string of 7 characters: it must be one of timeoutMs, kind',
     ],
+    ['a parameter twice', 'shop://one?kind=secret&kind=secret', 'kind is an array of 2: it must be given once'],
     ['TLS parameters without TLS', 'shop://one?ca=x', 'it must be one of timeoutMs, kind'],
     ['a bad percent in its namespace', 'shop://alice:secret@one/%zz', 'namespace is a string of 3 characters: it must be percent-encoded'],
     ['a namespace that is the end of a password', 'shop://alice:12/secret%40one', 'namespace is a string of 10 characters'],

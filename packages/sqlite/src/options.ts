@@ -97,9 +97,11 @@ function readUrl(url: string): SqliteOptions {
   if (path === undefined || path.startsWith('//'))
     throw invalidSecret('url', url, 'sqlite:./file.db or sqlite:/folder/file.db', showUrl(url));
   const parameters = new URLSearchParams(query ?? '');
-  for (const [index, name] of [...parameters.keys()].entries()) {
+  const names = [...parameters.keys()];
+  for (const [index, name] of names.entries()) {
     // The message does not repeat the name, because it may be a part of a secret.
     if (!PARAMETERS.includes(name)) throw invalidSecret(`url parameter ${index + 1}`, name, `one of ${PARAMETERS.join(', ')}`);
+    if (names.indexOf(name) < index) throw invalidSecret(name, parameters.getAll(name), 'given once');
   }
   const [namespace, timeout, moved, endsWithProcess] = PARAMETERS.map((name) => parameters.get(name));
   return {

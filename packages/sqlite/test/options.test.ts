@@ -57,6 +57,7 @@ describe('a URL', () => {
       'sqlite:/state.db?namespce=a',
       'url parameter 1 is a string of 8 characters: it must be one of namespace, connectTimeoutMs, moved, endsWithProcess',
     ],
+    ['a parameter twice', 'sqlite:/state.db?namespace=a&namespace=b', 'namespace is an array of 2: it must be given once'],
     ['the file as a parameter', 'sqlite:/state.db?file=b', 'url parameter 1 is a string of 4 characters: it must be one of namespace'],
     ['a namespace that is none', 'sqlite:/state.db?namespace=a%20b', 'namespace is "a b": it must be names of A-Z a-z 0-9 . _ ~ -'],
     ['an empty namespace', 'sqlite:/state.db?namespace=', 'namespace is ""'],

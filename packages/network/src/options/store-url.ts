@@ -144,10 +144,11 @@ export class StoreUrl {
   }
 
   #checkParameters(known: readonly string[]): void {
-    for (const [index, name] of [...this.#query.keys()].entries()) {
-      if (known.includes(name)) continue;
+    const names = [...this.#query.keys()];
+    for (const [index, name] of names.entries()) {
       // The name may be a part of a password that contains a ? that is not encoded.
-      throw invalidSecret(`url parameter ${index + 1}`, name, `one of ${known.join(', ')}`);
+      if (!known.includes(name)) throw invalidSecret(`url parameter ${index + 1}`, name, `one of ${known.join(', ')}`);
+      if (names.indexOf(name) < index) throw invalidSecret(name, this.#query.getAll(name), 'given once');
     }
   }
 }
