@@ -16,6 +16,8 @@ export interface ProgramEnd {
   /** Its exit code, or 128 + n if signal n ended it. */
   readonly code: number;
   readonly signal: NodeJS.Signals | undefined;
+  /** How long it ran, in ms. */
+  readonly ranMs: number;
 }
 
 /** Pauses between checks whether the group is gone, in ms; the last one repeats. */
@@ -71,9 +73,14 @@ export class ProcessGroup {
 
 async function endOf(child: ChildProcess): Promise<ProgramEnd> {
   const { promise, resolve, reject } = Promise.withResolvers<ProgramEnd>();
+  const startedAt = performance.now();
   child.once('error', (error) => reject(notStarted(child.spawnfile, error)));
   child.once('exit', (code, signal) =>
-    resolve({ code: code ?? Exit.SIGNAL + (signal === null ? 0 : constants.signals[signal]), signal: signal ?? undefined }),
+    resolve({
+      code: code ?? Exit.SIGNAL + (signal === null ? 0 : constants.signals[signal]),
+      signal: signal ?? undefined,
+      ranMs: performance.now() - startedAt,
+    }),
   );
   return promise;
 }

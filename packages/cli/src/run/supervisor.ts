@@ -18,6 +18,7 @@ import { checkProgram } from './find-program.ts';
 import { pagesOf, startHealthServer, type HealthAddress, type HealthServer } from './health.ts';
 import { RunLog, type Verbosity } from './log.ts';
 import type { ProgramEnd } from './process-group.ts';
+import { restartDelayMs } from './restart-delay.ts';
 import { Signals } from './signals.ts';
 import { runTerm } from './term-run.ts';
 import { runTiming, type RunTiming } from './timing.ts';
@@ -39,13 +40,6 @@ export interface RunOptions extends StoreOptions {
   readonly quiet?: boolean;
   readonly verbose?: boolean;
 }
-
-/**
- * Pause of `--restart` after a program has ended, in ms: the first, doubled up to the longest. A
- * program that ran for longer than the longest pause resets it.
- */
-const FIRST_RESTART_MS = 1_000;
-const LONGEST_RESTART_MS = 30_000;
 
 /** How often `run` says that it still waits for the store, in ms. */
 const SAY_EVERY_MS = 5_000;
@@ -182,14 +176,14 @@ class Supervisor {
   }
 
   async #campaignRepeatedly(election: RunElection, timing: RunTiming): Promise<number> {
-    for (let delayMs = FIRST_RESTART_MS; ; delayMs = Math.min(delayMs * 2, LONGEST_RESTART_MS)) {
-      const startedAt = performance.now();
+    let delayMs: number | undefined;
+    for (;;) {
       const end = await this.#campaignOnce(election, timing);
       if (end === undefined) return this.#signals.code;
       if (end === 'lost') return Exit.LOST;
       const isStopped = this.#signals.stopping.aborted || this.#signals.hasPassed(end.signal);
       if (this.#options.restart !== true || isStopped) return end.code;
-      if (performance.now() - startedAt > LONGEST_RESTART_MS) delayMs = FIRST_RESTART_MS;
+      delayMs = restartDelayMs(delayMs, end);
       this.#log.restarting(delayMs);
       await sleep(delayMs, undefined, { signal: this.#stopCampaign.signal }).catch(() => {});
       if (this.#stopCampaign.signal.aborted) return end.code;
