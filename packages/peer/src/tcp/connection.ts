@@ -42,7 +42,9 @@ export class Connection {
   #tickAtMs: number;
   /** When the other side last answered. */
   #answeredAtMs: number;
+  #isRetired = false;
 
+  /** Receives at once, and sends with the first `flush`. */
   constructor(wire: Wire, handshake: Handshake, context: ConnectionContext) {
     this.memberId = handshake.memberId;
     this.incarnation = handshake.incarnation;
@@ -55,7 +57,6 @@ export class Connection {
     wire.stream(CONTENT_BYTES + SEAL_BYTES, (frame) => this.#take(handshake.theirs.open(frame)));
     this.#arm();
     void this.over.then(() => this.#tick());
-    this.flush();
   }
 
   /** Resolves with the reason when the connection ends. */
@@ -66,7 +67,7 @@ export class Connection {
   /** Sends waiting messages until the socket's buffer is full. */
   flush(): void {
     const { outbox, clock } = this.#context;
-    while (!this.#wire.isFull) {
+    while (!this.#isRetired && !this.#wire.isFull) {
       const content = outbox.take(clock.monotonic());
       if (content === undefined) return;
       this.#send(PACKET, content);
@@ -75,6 +76,15 @@ export class Connection {
 
   end(why: unknown): void {
     this.#wire.destroy(why);
+  }
+
+  /**
+   * Another connection with the same process replaces this one. Receives what that process has sent
+   * on this connection, and ends when it has ended the connection too, or at the next ping.
+   */
+  retire(): void {
+    this.#isRetired = true;
+    this.#wire.sayNoMore();
   }
 
   #send(kind: number, content: Uint8Array): void {
@@ -107,6 +117,7 @@ export class Connection {
 
   #ask(): void {
     const { clock, keepaliveMs } = this.#context;
+    if (this.#isRetired) return this.end(new Error('another connection has replaced this one'));
     const nowMs = clock.monotonic();
     // This process was paused. The answers may still wait to be read, so do not blame the other
     // side.

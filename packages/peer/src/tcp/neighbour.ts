@@ -17,14 +17,16 @@ export interface NeighbourContext {
   readonly refuse: (refused: Refused) => void;
 }
 
-/** The other process has opened a new connection that replaces the old one. */
-const renewed = new Error('connected anew');
+/** The member has restarted, and its new process has connected. */
+const restarted = new Error('the member has restarted');
 
 export class Neighbour {
   readonly memberId: string;
   readonly #context: NeighbourContext;
   readonly #outbox: Outbox;
   #connection: Connection | undefined;
+  /** Connections that were replaced, and may still receive messages. */
+  readonly #retired = new Set<Connection>();
   #isPreferred = false;
   #incarnation: string | undefined;
 
@@ -58,39 +60,60 @@ export class Neighbour {
 
   /**
    * Makes this the connection with the member, and returns it. If both members have dialled each
-   * other, both keep the preferred connection. If that is the present one, closes the new one and
-   * returns the present one.
+   * other, both keep the preferred connection. If that is the present one, returns the present one.
+   * The other connection ends when the messages that were sent on it have arrived.
    */
   connect(wire: Wire, handshake: Handshake, isPreferred: boolean): Connection {
-    const { clock, keepaliveMs, telemetry, receive } = this.#context;
-    if (this.#connection !== undefined && this.#isPreferred && !isPreferred && this.#incarnation === handshake.incarnation) {
-      wire.destroy(renewed);
-      return this.#connection;
-    }
-    this.#connection?.end(renewed);
-    this.#isPreferred = isPreferred;
-    // The member has restarted. The new process must not receive messages for the old one.
-    if (this.#incarnation !== undefined && this.#incarnation !== handshake.incarnation) this.#outbox.clear();
+    const isSameProcess = this.#incarnation === handshake.incarnation;
+    if (!isSameProcess) this.#forget();
     this.#incarnation = handshake.incarnation;
+    const present = this.#connection;
+    const connection = this.#open(wire, handshake);
+    if (present !== undefined && this.#isPreferred && !isPreferred) {
+      this.#retire(connection);
+      return present;
+    }
+    if (present !== undefined) this.#retire(present);
+    this.#isPreferred = isPreferred;
+    this.#connection = connection;
+    this.#context.telemetry.emit('peerConnected', { with: this.memberId });
+    connection.flush();
+    return connection;
+  }
+
+  close(why: unknown): void {
+    for (const connection of [...this.#retired, this.#connection]) connection?.end(why);
+    this.#outbox.clear();
+  }
+
+  /** The new process must not receive messages for the old one, nor be taken for it. */
+  #forget(): void {
+    // Before the first connection, the messages that wait are for the process that has connected.
+    if (this.#incarnation !== undefined) this.#outbox.clear();
+    for (const connection of [...this.#retired, this.#connection]) connection?.end(restarted);
+    this.#connection = undefined;
+  }
+
+  #open(wire: Wire, handshake: Handshake): Connection {
+    const { clock, keepaliveMs, receive } = this.#context;
     const connection = new Connection(wire, handshake, {
       clock,
       keepaliveMs,
       outbox: this.#outbox,
       receive: (bytes) => receive(this.memberId, bytes),
     });
-    this.#connection = connection;
-    telemetry.emit('peerConnected', { with: this.memberId });
     void connection.over.then((why) => this.#lost(connection, why));
     return connection;
   }
 
-  close(why: unknown): void {
-    this.#connection?.end(why);
-    this.#outbox.clear();
+  #retire(connection: Connection): void {
+    this.#retired.add(connection);
+    connection.retire();
   }
 
   #lost(connection: Connection, why: unknown): void {
     if (why instanceof Refused) this.#context.refuse(new Refused(why.reason, { ...why.facts, from: this.memberId }));
+    this.#retired.delete(connection);
     if (this.#connection !== connection) return;
     this.#connection = undefined;
     this.#context.telemetry.emit('peerDisconnected', { with: this.memberId, why: describeError(why) });

@@ -22,6 +22,7 @@ export class Wire {
   #heardPreface = false;
   #saidPreface = false;
   #isOver = false;
+  #hasSaidAll = false;
 
   /**
    * The socket must be connected. `maxBytes`: the length of the longest frame that the reader
@@ -81,7 +82,17 @@ export class Wire {
   }
 
   write(...parts: readonly Uint8Array[]): void {
-    if (!this.#isOver) this.#socket.write(this.#framed(parts));
+    if (!this.#isOver && !this.#hasSaidAll) this.#socket.write(this.#framed(parts));
+  }
+
+  /**
+   * Sends nothing more after what was written, and reads on. The connection ends when the other
+   * side has sent everything, too.
+   */
+  sayNoMore(): void {
+    if (this.#isOver || this.#hasSaidAll) return;
+    this.#hasSaidAll = true;
+    this.#socket.end();
   }
 
   /** Sends a last frame and ends the connection. */

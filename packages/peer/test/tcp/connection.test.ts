@@ -42,6 +42,7 @@ function connected(): Connected {
   Object.defineProperty(wire, 'isFull', { get: () => isFull });
   const context = { clock, keepaliveMs: 1_000, outbox, receive: () => {} };
   const connection = new Connection(wire, { memberId: 'b', incarnation: 'x', theirs: unsealed, ours: unsealed }, context);
+  connection.flush();
   let why: unknown;
   void connection.over.then((reason) => (why = reason));
   socket.push(PREFACE);
