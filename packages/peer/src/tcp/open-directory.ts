@@ -98,14 +98,21 @@ export class OpenDirectory implements Directory {
   }
 
   #meet(memberId: string): KnownMember {
-    const { clock } = this.#context.dialer;
-    const known = this.#known.get(memberId) ?? {
-      neighbour: new Neighbour(memberId, this.#context.neighbour),
-      endpoint: undefined,
-      usedAtMs: 0,
-      dialling: undefined,
+    const known = this.#known.get(memberId) ?? this.#introduce(memberId);
+    known.usedAtMs = this.#context.dialer.clock.monotonic();
+    return known;
+  }
+
+  #introduce(memberId: string): KnownMember {
+    const { clock, receive } = this.#context.neighbour;
+    const context = {
+      ...this.#context.neighbour,
+      receive: (from: string, bytes: Buffer): void => {
+        known.usedAtMs = clock.monotonic();
+        receive(from, bytes);
+      },
     };
-    known.usedAtMs = clock.monotonic();
+    const known: KnownMember = { neighbour: new Neighbour(memberId, context), endpoint: undefined, usedAtMs: 0, dialling: undefined };
     this.#known.set(memberId, known);
     return known;
   }
