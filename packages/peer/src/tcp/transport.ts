@@ -90,7 +90,8 @@ export class TcpTransport {
   /**
    * Returns the transport of one election, for the `PeerMember` of this process. Members receive
    * each other's messages if their elections have the same name. `open` rejects with the system's
-   * error if the port cannot be opened, and with a `TypeError` if the election is open already.
+   * error if the port cannot be opened (a later `open` tries again), and with a `TypeError` if the
+   * election is open already.
    * @throws `INVALID_NAME`.
    */
   election(name: string): Transport {
@@ -142,10 +143,13 @@ export class TcpTransport {
     this.#directory.admit(options);
     if (this.#elections.has(name)) throw new TypeError(`the election "${name}" is already open on this transport`);
     this.#elections.set(name, receive);
+    const listening = (this.#listening ??= this.#listen());
     try {
-      await (this.#listening ??= this.#listen());
+      await listening;
     } catch (error) {
       this.#elections.delete(name);
+      // The next election to open tries again: the port may be free by then.
+      if (this.#listening === listening) this.#listening = undefined;
       throw error;
     }
     const leave = this.#directory.enter(options);
