@@ -296,32 +296,6 @@ describe('lower-term-unsafely', () => {
   });
 });
 
-describe('doctor', () => {
-  it('makes every kind of call, and leaves no key behind', async () => {
-    const { code, out } = await console.run(['doctor', '--json', '--ttl', '5s']);
-    const found = lines(out).map((line): { readonly what: string; readonly level: string } => JSON.parse(line));
-    expect(code).toBe(0);
-    expect(found.filter(({ level }) => level !== 'ok')).toEqual([]);
-    expect(found.map(({ what }) => what)).toContain('revoke: its keys go with it');
-    expect((await console.run(['status'])).err).toBe('there has been no election in this namespace\n');
-  });
-
-  it('fails if another program has written a record of an election', async () => {
-    const member = await console.member('intruder');
-    await member.election('db').campaign();
-    await console.write('elections/db/term', 'hello');
-    const { code, out } = await console.run(['doctor']);
-    expect([code, out]).toEqual([1, expect.stringContaining('FOREIGN_DATA')]);
-  });
-
-  it('rejects a ttl that the store does not support', async () => {
-    expect(await console.run(['doctor', '--ttl', '48h'])).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('--ttl 48h is not possible'),
-    });
-  });
-});
-
 describe('colours', () => {
   const ESCAPE = '\u001b[';
 

@@ -11,6 +11,7 @@ import { openUrl, storeUrl, type StoreOptions } from '../common/store.ts';
 import type { CliContext } from '../context.ts';
 import { ttlRangeOf } from '../doctor/capabilities.ts';
 import { ok, type Finding } from '../doctor/finding.ts';
+import { finishBeforeSignal } from '../doctor/interruption.ts';
 import { checkRecords } from '../doctor/records.ts';
 import { defaultTtlMs, findingsOf, runChecks } from '../doctor/run-checks.ts';
 import { Exit, usageError } from '../exit.ts';
@@ -72,7 +73,8 @@ async function check(store: Store, { ttl }: DoctorOptions, report: (findings: re
     throw usageError(
       `--ttl ${showDuration(ttlMs)} is not possible with this store (${store.name}): from ${showDuration(minTtlMs)} to ${showDuration(maxTtlMs)}`,
     );
-  if (await runChecks(store, { ttlMs, writes: true, report })) report(await findingsOf('elections', () => checkRecords(store)));
+  const isUsable = await finishBeforeSignal((stopping) => runChecks(store, { ttlMs, writes: true, report, stopping }));
+  if (isUsable) report(await findingsOf('elections', () => checkRecords(store)));
 }
 
 const LABELS = { ok: ['green', 'ok'], warning: ['yellow', 'warn'], failure: ['red', 'FAIL'] } as const satisfies Record<

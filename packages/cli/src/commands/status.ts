@@ -1,12 +1,13 @@
 /** `incumbent status`: an overview of all elections of a namespace. */
 
-import { ElectionAdmin, isIncumbentError, listElections, type ElectionState, type ErrorCode, type Store } from '@incumbent/core';
+import { ElectionAdmin, isIncumbentError, type ElectionState, type ErrorCode, type Store } from '@incumbent/core';
 
 import { addStoreOptions, examples, exitCodes, type CommandParent } from '../common/options.ts';
 import { candidatesOf, electionLine, type ElectionLine, errorFields, printJson } from '../common/output.ts';
 import { showPrevious } from '../common/previous-term.ts';
 import { withStore, type StoreOptions } from '../common/store.ts';
 import type { CliContext } from '../context.ts';
+import { electionNames } from '../doctor/probe-target.ts';
 import { Exit, toCliError } from '../exit.ts';
 
 interface StatusOptions extends StoreOptions {
@@ -47,7 +48,7 @@ export function addStatus({ root, context, end }: CommandParent): void {
 async function status(names: readonly string[], options: StatusOptions, context: CliContext): Promise<number> {
   const { out, err } = context;
   return withStore(options, context, async (store) => {
-    const states = await statesOf(store, names.length === 0 ? await listElections(store) : names);
+    const states = await statesOf(store, names.length === 0 ? await electionNames(store) : names);
     if (states.length === 0) err.line('there has been no election in this namespace');
     else if (options.json === true) for (const state of states) printJson(out, lineOf(state));
     else out.table([['ELECTION', 'LEADER', 'TERM', 'CANDIDATES', 'STATE'], ...states.map(rowOf)]);

@@ -6,7 +6,7 @@
 import type { Change, Lease, Revision, Store } from '@incumbent/core';
 
 import { failure, ok, type Finding } from './finding.ts';
-import { CALL, leaseCall, type ProbeTarget } from './probe-target.ts';
+import { CALL, leaseCall, type ProbeTarget, removeScratch } from './probe-target.ts';
 
 const text = new TextEncoder();
 
@@ -18,6 +18,7 @@ export async function checkPermissions(target: ProbeTarget): Promise<readonly Fi
   const probe = new PermissionProbe(target);
   const findings: Finding[] = [];
   for (const [what, step] of probe.steps()) {
+    if (target.stopping?.aborted === true) break;
     try {
       await step();
       findings.push(ok(what, 'allowed'));
@@ -31,6 +32,7 @@ export async function checkPermissions(target: ProbeTarget): Promise<readonly Fi
 }
 
 class PermissionProbe {
+  readonly #target: ProbeTarget;
   readonly #store: Store;
   readonly #ttlMs: number;
   readonly #scratch: string;
@@ -38,7 +40,9 @@ class PermissionProbe {
   readonly #leased: string;
   #lease: Lease | undefined;
 
-  constructor({ store, ttlMs, scratch }: ProbeTarget) {
+  constructor(target: ProbeTarget) {
+    const { store, ttlMs, scratch } = target;
+    this.#target = target;
     this.#store = store;
     this.#ttlMs = ttlMs;
     this.#scratch = scratch;
@@ -62,15 +66,9 @@ class PermissionProbe {
 
   /** Removes the probe's keys. Resolves with a failure if that is not possible. */
   async cleanUp(): Promise<Finding | undefined> {
-    try {
-      if (this.#lease !== undefined) await this.#store.revokeLease(this.#lease.id, CALL);
-      const left = await this.#store.list(this.#scratch, CALL);
-      for (const { key, revision } of left) await this.#store.compareAndSwap([{ key, expect: revision, delete: true }], CALL);
-      return undefined;
-    } catch (error) {
-      const { detail } = failure('', error);
-      return { level: 'failure', what: 'clean up', detail: `${this.#scratch} could not be removed: ${detail}` };
-    }
+    // The lease may have expired meanwhile. Its keys are removed in any case.
+    if (this.#lease !== undefined) await this.#store.revokeLease(this.#lease.id, CALL).catch(() => {});
+    return removeScratch(this.#target);
   }
 
   async #grant(): Promise<void> {

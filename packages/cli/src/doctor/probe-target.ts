@@ -2,7 +2,9 @@
 
 import { randomBytes } from 'node:crypto';
 
-import type { CallOptions, LeaseOptions, Store } from '@incumbent/core';
+import { type CallOptions, type LeaseOptions, listElections, type SignalOptions, type Store } from '@incumbent/core';
+
+import { failure, type Finding } from './finding.ts';
 
 export const CALL: CallOptions = { timeoutMs: 5_000 };
 
@@ -15,10 +17,12 @@ export interface ProbeTarget {
   readonly ttlMs: number;
   /** The key below which all probes write. Nobody else uses it. */
   readonly scratch: string;
+  /** Aborts when the checks must stop, and remove what they have written. */
+  readonly stopping?: AbortSignal | undefined;
 }
 
 /** A scratch key looks like an election of this name until it is removed. */
-export const SCRATCH_NAME: RegExp = /^doctor-[0-9a-f]{12}$/;
+const SCRATCH_NAME: RegExp = /^doctor-[0-9a-f]{12}$/;
 
 /**
  * A new scratch key. Below `elections/`, because a user may have permission to write there only.
@@ -27,10 +31,31 @@ export function newScratch(): string {
   return `elections/doctor-${randomBytes(6).toString('hex')}`;
 }
 
-/** Makes `count` calls one after the other. Resolves with their durations in ms, sorted. */
-export async function timesOf(count: number, call: () => Promise<unknown>): Promise<readonly number[]> {
+/** The names of all elections of the namespace, without the scratch keys of any `doctor`. */
+export async function electionNames(store: Store, options?: SignalOptions): Promise<readonly string[]> {
+  return (await listElections(store, options)).filter((name) => !SCRATCH_NAME.test(name));
+}
+
+/** Removes all keys below the scratch key. Resolves with a failure if that is not possible. */
+export async function removeScratch({ store, scratch }: ProbeTarget): Promise<Finding | undefined> {
+  try {
+    const left = await store.list(scratch, CALL);
+    for (const { key, revision } of left) await store.compareAndSwap([{ key, expect: revision, delete: true }], CALL);
+    return undefined;
+  } catch (error) {
+    const { detail } = failure('', error);
+    return { level: 'failure', what: 'clean up', detail: `${scratch} could not be removed: ${detail}` };
+  }
+}
+
+/**
+ * Makes `count` calls one after the other. Resolves with their durations in ms, sorted. Rejects
+ * when the signal aborts.
+ */
+export async function timesOf(count: number, call: () => Promise<unknown>, stopping?: AbortSignal): Promise<readonly number[]> {
   const times: number[] = [];
   for (let done = 0; done < count; done += 1) {
+    stopping?.throwIfAborted();
     const from = performance.now();
     await call();
     times.push(performance.now() - from);

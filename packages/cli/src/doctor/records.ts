@@ -1,14 +1,15 @@
 /** Checks that this version can read the records of the namespace's elections. */
 
-import { ElectionAdmin, listElections, type Store } from '@incumbent/core';
+import { ElectionAdmin, type Store } from '@incumbent/core';
 
 import { failure, ok, type Finding } from './finding.ts';
+import { electionNames } from './probe-target.ts';
 
 /** How many elections are read at most. */
 const MAX_ELECTIONS = 200;
 
 export async function checkRecords(store: Store): Promise<readonly Finding[]> {
-  const names = (await listElections(store)).slice(0, MAX_ELECTIONS);
+  const names = (await electionNames(store)).slice(0, MAX_ELECTIONS);
   const findings: Finding[] = [];
   for (const name of names) {
     try {

@@ -4,21 +4,23 @@ import { ok, warning, type Finding } from './finding.ts';
 const CALLS = 50;
 
 /** Measures reads of a key that does not exist, and warns if they are slow for the ttl. */
-export async function checkReads({ store, ttlMs, scratch }: ProbeTarget): Promise<readonly Finding[]> {
-  return [compare('reads', await timesOf(CALLS, () => store.read(`${scratch}/timed`, CALL)), ttlMs)];
+export async function checkReads({ store, ttlMs, scratch, stopping }: ProbeTarget): Promise<readonly Finding[]> {
+  return [compare('reads', await timesOf(CALLS, () => store.read(`${scratch}/timed`, CALL), stopping), ttlMs)];
 }
 
-/** Measures writes of one key, and warns if they are slow for the ttl. */
-export async function checkWrites({ store, ttlMs, scratch }: ProbeTarget): Promise<readonly Finding[]> {
+/**
+ * Measures writes of one key, and warns if they are slow for the ttl. The caller removes the key.
+ */
+export async function checkWrites({ store, ttlMs, scratch, stopping }: ProbeTarget): Promise<readonly Finding[]> {
   const key = `${scratch}/timed`;
   const put = new Uint8Array(100);
   const created = await store.compareAndSwap([{ key, expect: null, put }], CALL);
   let revision = created.swapped ? (created.revisions[0] ?? '') : '';
-  const writes = await timesOf(CALLS, async () => {
+  const write = async (): Promise<void> => {
     const result = await store.compareAndSwap([{ key, expect: revision, put }], CALL);
     if (result.swapped) revision = result.revisions[0] ?? revision;
-  });
-  await store.compareAndSwap([{ key, expect: revision, delete: true }], CALL);
+  };
+  const writes = await timesOf(CALLS, write, stopping);
   return [compare('writes', writes, ttlMs)];
 }
 

@@ -5,7 +5,7 @@ import type { Store } from '@incumbent/core';
 import { checkCapabilities, ttlRangeOf } from './capabilities.ts';
 import { failure, type Finding } from './finding.ts';
 import { checkPermissions } from './permissions.ts';
-import { newScratch } from './probe-target.ts';
+import { newScratch, removeScratch } from './probe-target.ts';
 import { checkReads, checkWrites } from './round-trips.ts';
 import { checkServer } from './server.ts';
 
@@ -18,6 +18,8 @@ export interface ChecksOptions {
   readonly writes: boolean;
   /** Called with the findings of each check, as soon as it has ended. */
   readonly report: (findings: readonly Finding[]) => void;
+  /** Aborts when the checks must stop. They report nothing then, but that a key could not be removed. */
+  readonly stopping?: AbortSignal;
 }
 
 /** The ttl of the checks if the user names none. */
@@ -28,10 +30,11 @@ export function defaultTtlMs(store: Store): number {
 
 /**
  * Resolves with false if a call that elections need has failed: later checks would fail as well.
- * Never rejects.
+ * Resolves with false, too, if `stopping` has aborted. Never rejects.
  */
-export async function runChecks(store: Store, { ttlMs = defaultTtlMs(store), writes, report }: ChecksOptions): Promise<boolean> {
-  const target = { store, ttlMs, scratch: newScratch() };
+export async function runChecks(store: Store, { ttlMs = defaultTtlMs(store), writes, report, stopping }: ChecksOptions): Promise<boolean> {
+  const target = { store, ttlMs, scratch: newScratch(), stopping };
+  const isStopping = (): boolean => stopping?.aborted === true;
   report(await findingsOf('the server', () => checkServer(store)));
   report(checkCapabilities(store, ttlMs));
   if (!writes) {
@@ -41,8 +44,12 @@ export async function runChecks(store: Store, { ttlMs = defaultTtlMs(store), wri
   const permissions = await checkPermissions(target);
   report(permissions);
   if (permissions.some(({ level }) => level === 'failure')) return false;
-  report(await findingsOf('round trips', async () => [...(await checkReads(target)), ...(await checkWrites(target))]));
-  return true;
+  if (isStopping()) return false;
+  const measured = await findingsOf('round trips', async () => [...(await checkReads(target)), ...(await checkWrites(target))]);
+  const leftover = await removeScratch(target);
+  if (!isStopping()) report(measured);
+  if (leftover !== undefined) report([leftover]);
+  return !isStopping();
 }
 
 /** The findings of a check; if the check throws, its error as a failure. */

@@ -4,19 +4,10 @@
  * can measure a vacancy. Writes a row for each election, and the recent ends of all.
  */
 
-import {
-  type Cancel,
-  type Clock,
-  ElectionObserver,
-  type ElectionView,
-  isRetryable,
-  listElections,
-  type Random,
-  type Store,
-} from '@incumbent/core';
+import { type Cancel, type Clock, ElectionObserver, type ElectionView, isRetryable, type Random, type Store } from '@incumbent/core';
 
 import { errorFields } from '../common/output.ts';
-import { SCRATCH_NAME } from '../doctor/probe-target.ts';
+import { electionNames } from '../doctor/probe-target.ts';
 import type { Board } from './board.ts';
 import type { ElectionRow, TermEnd } from './documents.ts';
 import { ElectionHistory } from './history.ts';
@@ -132,7 +123,7 @@ export class WatchedElections implements AsyncDisposable {
       this.#isListDue = false;
       const from = clock.monotonic();
       try {
-        const names = (await listElections(store, { signal: this.#closing.signal })).filter((name) => !SCRATCH_NAME.test(name));
+        const names = await electionNames(store, { signal: this.#closing.signal });
         this.#isAway = false;
         this.#show(names.slice(0, MAX_ELECTIONS));
         listed({ hidden: Math.max(names.length - MAX_ELECTIONS, 0) });

@@ -1,0 +1,65 @@
+import type { Store } from '@incumbent/core';
+import { openMemory } from '@incumbent/memory';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { TestConsole } from './support/test-console.ts';
+
+let console: TestConsole;
+beforeEach(() => {
+  console = new TestConsole();
+});
+afterEach(async () => console[Symbol.asyncDispose]());
+
+describe('doctor', () => {
+  it('makes every kind of call, and leaves no key behind', async () => {
+    const { code, out } = await console.run(['doctor', '--json', '--ttl', '5s']);
+    const found = out
+      .trimEnd()
+      .split('\n')
+      .map((line): { readonly what: string; readonly level: string } => JSON.parse(line));
+    expect(code).toBe(0);
+    expect(found.filter(({ level }) => level !== 'ok')).toEqual([]);
+    expect(found.map(({ what }) => what)).toContain('revoke: its keys go with it');
+    expect((await console.run(['status'])).err).toBe('there has been no election in this namespace\n');
+  });
+
+  it('leaves no key behind if a write fails', async () => {
+    console.keep(await openMemory(`memory:${console.name}`));
+    let writes = 0;
+    const open = async (url: string): Promise<Store> => {
+      const store = await openMemory(url);
+      const swap = store.compareAndSwap.bind(store);
+      const compareAndSwap: Store['compareAndSwap'] = async (changes, options) => {
+        if (changes.some(({ key }) => key.endsWith('/timed')) && (writes += 1) === 10) throw new Error('the disk is full');
+        return swap(changes, options);
+      };
+      return Object.assign(store, { compareAndSwap });
+    };
+    const { code, out } = await console.run(['doctor'], { open });
+    expect([code, out]).toEqual([1, expect.stringMatching(/^FAIL  round trips +the disk is full$/m)]);
+    await using store = await openMemory(`memory:${console.name}`);
+    expect(await store.list('elections', { timeoutMs: 1_000 })).toEqual([]);
+  });
+
+  it('that runs elsewhere, or was killed, does not disturb status and doctor', async () => {
+    console.keep(await openMemory(`memory:${console.name}`));
+    await console.write('elections/doctor-0123456789ab/term', '{}');
+    expect(await console.run(['status'])).toMatchObject({ code: 0, err: 'there has been no election in this namespace\n' });
+    expect(await console.run(['doctor'])).toMatchObject({ code: 0, out: expect.stringContaining('none yet') });
+  });
+
+  it('fails if another program has written a record of an election', async () => {
+    const member = await console.member('intruder');
+    await member.election('db').campaign();
+    await console.write('elections/db/term', 'hello');
+    const { code, out } = await console.run(['doctor']);
+    expect([code, out]).toEqual([1, expect.stringContaining('FOREIGN_DATA')]);
+  });
+
+  it('rejects a ttl that the store does not support', async () => {
+    expect(await console.run(['doctor', '--ttl', '48h'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--ttl 48h is not possible'),
+    });
+  });
+});
