@@ -4,7 +4,7 @@
  */
 
 import { isIP, type Socket } from 'node:net';
-import { connect, createServer, type Server, type TLSSocket } from 'node:tls';
+import { connect, createSecureContext, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls';
 import { checkFunction, checkKnown, invalidOption, invalidSecret } from '@incumbent/core/adapter';
 import {
   certificatesOf,
@@ -98,17 +98,40 @@ export class TlsDoor {
   }
 }
 
+/** The dialling side: the certificates that it shows and trusts. */
+export class DialCertificates {
+  readonly #tls: PeerTls;
+  #latest: SecureContext;
+
+  /** Throws if OpenSSL cannot read a certificate or a key. */
+  constructor(tls: PeerTls) {
+    this.#tls = tls;
+    this.#latest = createSecureContext(certificatesOf(tls));
+  }
+
+  /**
+   * Reads the certificate files again, which may have been renewed. While they are not usable,
+   * returns the last certificates that were.
+   */
+  current(): SecureContext {
+    if (!readsFiles(this.#tls)) return this.#latest;
+    try {
+      this.#latest = createSecureContext(certificatesOf(this.#tls));
+    } catch {}
+    return this.#latest;
+  }
+}
+
 /**
- * The dialling side. Resolves when TLS is established. The caller checks which member is at the
- * other end.
+ * Dials. Resolves when TLS is established. The caller checks which member is at the other end.
  */
-export async function connectByTls({ host, port }: Endpoint, tls: PeerTls, signal: AbortSignal): Promise<TLSSocket> {
-  // The certificate names the member, so do not check the host name. Pass all options explicitly,
-  // so that no environment variable adds a trusted authority.
+export async function connectByTls({ host, port }: Endpoint, secureContext: SecureContext, signal: AbortSignal): Promise<TLSSocket> {
+  // The certificate names the member, so do not check the host name. Require trust explicitly, so
+  // that no environment variable turns the check off.
   const servername = isIP(host) === 0 ? { servername: host } : {};
   const socket = connect({
     ...{ host, port, ...servername },
-    ...certificatesOf(tls),
+    secureContext,
     ...{ rejectUnauthorized: true, checkServerIdentity: () => undefined },
   });
   const stood = Promise.withResolvers<void>();

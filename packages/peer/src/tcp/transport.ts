@@ -18,7 +18,7 @@ import { resolveTcp, type TcpSettings, type TcpTransportOptions } from './option
 import { Reception } from './reception.ts';
 import { noRefusals, Refused, type TcpRefusalReason } from './refusal.ts';
 import { ListedDirectory, type Directory, type DirectoryContext } from './directory.ts';
-import { connectByTls, judgeName, TlsDoor } from './tls.ts';
+import { connectByTls, DialCertificates, judgeName, TlsDoor } from './tls.ts';
 import type { Wire } from './wire.ts';
 
 /**
@@ -41,6 +41,7 @@ export class TcpTransport {
   readonly #refusals: Refusals<TcpRefusalReason>;
   readonly #directory: Directory;
   readonly #reception: Reception;
+  readonly #certificates: DialCertificates | undefined;
   readonly #elections = new Map<string, Receive>();
   readonly #closing = new AbortController();
   readonly #server: Server;
@@ -68,6 +69,7 @@ export class TcpTransport {
       connect: async (id, endpoint, signal) => this.#connect(id, endpoint, signal),
     };
     this.#directory = group.kind === 'open' ? new OpenDirectory(group, context) : new ListedDirectory(group.members, context);
+    this.#certificates = tls === undefined ? undefined : new DialCertificates(tls);
     const door = tls === undefined ? undefined : new TlsDoor(tls);
     this.#reception = new Reception({
       ...settings,
@@ -177,8 +179,8 @@ export class TcpTransport {
 
   async #connect(memberId: string, endpoint: Endpoint, signal: AbortSignal): Promise<Socket> {
     const { tls } = this.#settings;
-    if (tls === undefined) return connectSocket(endpoint, {}, signal);
-    const socket = await connectByTls(endpoint, tls, signal);
+    if (tls === undefined || this.#certificates === undefined) return connectSocket(endpoint, {}, signal);
+    const socket = await connectByTls(endpoint, this.#certificates.current(), signal);
     const refused = judgeName(socket, memberId, tls);
     if (refused === undefined) return socket;
     socket.destroy();
