@@ -22,6 +22,8 @@ export type ParentMessage =
   | (ProcessId & { readonly type: 'parent'; readonly space?: string })
   /** How to revoke leases of one open store. Contains secrets. */
   | { readonly type: 'store'; readonly store: number; readonly module: string; readonly access: string }
+  /** No lease of this store is watched any more, nor will be. */
+  | { readonly type: 'dropStore'; readonly store: number }
   /**
    * A lease to revoke after the parent's death, and after the groups of the same owner are gone.
    * `ticket` may be a secret.
@@ -67,6 +69,7 @@ const processId: Shape = { pid: 'number', started: 'string?' };
 const parentMessages: Readonly<Record<ParentMessage['type'], Shape>> = {
   parent: { ...processId, space: 'string?' },
   store: { store: 'number', module: 'string', access: 'string' },
+  dropStore: { store: 'number' },
   lease: { lease: 'number', store: 'number', owner: 'number', ticket: 'string' },
   renewed: { lease: 'number', safeUntil: 'number', wallSafeUntil: 'number', overBy: 'number' },
   ended: { lease: 'number', at: 'number' },

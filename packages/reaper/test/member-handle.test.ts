@@ -15,7 +15,6 @@ async function startScenario(): Promise<{ handle: MemberHandle; sent: ParentMess
   const connection = {
     send: (message: ParentMessage) => void sent.push(message),
     addListener: () => {},
-    dropStore: () => {},
     removeListener: async () => void (removals += 1),
   };
   const store = await openMemory();
@@ -75,7 +74,7 @@ describe('the handle of a member at the reaper', () => {
     const two = handle.watch('two');
     await handle.close();
     two.forget();
-    expect(sent.map(({ type }) => type)).toEqual(['store', 'lease', 'forget', 'lease', 'forget']);
+    expect(sent.map(({ type }) => type)).toEqual(['store', 'lease', 'forget', 'lease', 'forget', 'dropStore']);
   });
 
   it('removes its listener when its member closes', async () => {

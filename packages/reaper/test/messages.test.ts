@@ -7,6 +7,7 @@ const all: readonly ParentMessage[] = [
   { type: 'parent', pid: 1, started: '2', space: 'pid:[1] time:[2]' },
   { type: 'parent', pid: 1 },
   { type: 'store', store: 1, module: 'file:///a', access: '{"password":"s\\ncret"}' },
+  { type: 'dropStore', store: 1 },
   { type: 'lease', lease: 2, store: 1, owner: 1, ticket: 't' },
   { type: 'renewed', lease: 2, safeUntil: 1.5, wallSafeUntil: 2, overBy: 3 },
   { type: 'forget', lease: 2 },

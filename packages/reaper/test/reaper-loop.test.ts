@@ -39,6 +39,15 @@ describe('a reaper whose parent lives', () => {
     expect(harness.machine.log).toEqual([]);
   });
 
+  it('keeps nothing of a store that no member uses any more', async () => {
+    const harness = await LoopHarness.withLease();
+    await harness.send({ type: 'forget', lease: 1 }, { type: 'dropStore', store: 1 });
+    expect(harness.machine.log).toEqual(['closed']);
+    await harness.killParent();
+    await harness.advance(5_000);
+    expect([harness.machine.log, harness.hasEnded]).toEqual([['closed'], true]);
+  });
+
   it('ends when the pipe is closed before any message', async () => {
     const harness = new LoopHarness();
     harness.loop.pipeClosed();

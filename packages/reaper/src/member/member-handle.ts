@@ -17,7 +17,7 @@ export function nextNumber(): number {
 }
 
 /** The part of the reaper process that a member's handle uses. */
-type Connection = Pick<ReaperProcess, 'send' | 'addListener' | 'removeListener' | 'dropStore'>;
+type Connection = Pick<ReaperProcess, 'send' | 'addListener' | 'removeListener'>;
 
 export class MemberHandle implements ReaperMemberHandle {
   readonly #reaper: Connection;
@@ -52,7 +52,7 @@ export class MemberHandle implements ReaperMemberHandle {
   async close(): Promise<void> {
     // Leases that the member could not revoke in time: they expire by themselves.
     for (const lease of this.#leases) this.#forget(lease);
-    this.#reaper.dropStore(this.#store);
+    if (this.#isAnnounced) this.#reaper.send({ type: 'dropStore', store: this.#store });
     await this.#reaper.removeListener(this.#member);
   }
 

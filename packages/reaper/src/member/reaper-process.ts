@@ -90,10 +90,6 @@ export class ReaperProcess {
     if (message.type === 'release') void this.#endIfIdle();
   }
 
-  dropStore(store: number): void {
-    this.#log.dropStore(store);
-  }
-
   async #endIfIdle(): Promise<void> {
     if (this.#listeners.size > 0 || !this.#log.isEmpty) return;
     clearTimeout(this.#restart);

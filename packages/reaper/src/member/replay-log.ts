@@ -27,6 +27,9 @@ export class ReplayLog {
       case 'store':
         this.#stores.set(message.store, message);
         return;
+      case 'dropStore':
+        this.#stores.delete(message.store);
+        return;
       case 'lease':
         this.#leases.set(message.lease, message);
         return;
@@ -53,11 +56,6 @@ export class ReplayLog {
       default:
         message satisfies never;
     }
-  }
-
-  /** To be called when no member uses the store any more. */
-  dropStore(store: number): void {
-    this.#stores.delete(store);
   }
 
   /** All messages, in an order in which a new reaper process can apply them. */

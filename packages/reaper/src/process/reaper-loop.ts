@@ -79,6 +79,7 @@ export class ReaperLoop {
   receive(message: ParentMessage): void {
     if (message.type === 'parent') this.#parent = message;
     if (message.type === 'store') this.#options.revokers.prepare(message);
+    if (message.type === 'dropStore') this.#options.revokers.drop(message.store);
     if (message.type === 'end') this.#ended.abort();
     this.#state.apply(message);
     this.#wake();

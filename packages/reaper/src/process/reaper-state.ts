@@ -67,6 +67,7 @@ export class ReaperState {
         return;
       case 'parent':
       case 'store':
+      case 'dropStore':
       case 'end':
         return;
       default:

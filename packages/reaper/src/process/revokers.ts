@@ -49,6 +49,14 @@ export class Revokers {
     this.#revoker(access.store).catch(() => {});
   }
 
+  /** Forgets a store whose leases are all gone. */
+  drop(store: number): void {
+    this.#stores.delete(store);
+    const revoker = this.#revokers.get(store);
+    this.#revokers.delete(store);
+    revoker?.then((opened) => opened.close()).catch(() => {});
+  }
+
   /**
    * Resolves in three cases: the lease is revoked; it has expired by itself, at `overBy` on the
    * clock; or the store refuses for good, as without permission. Never rejects.
