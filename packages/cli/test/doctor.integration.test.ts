@@ -14,15 +14,18 @@ it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('doctor leaves no key behind w
     await using store = await openSqlite(url);
     const keys = async (): Promise<readonly unknown[]> => store.list('elections', { timeoutMs: DEADLINE_MS });
     const [program = '', ...args] = mainCommand('doctor');
-    const doctor = spawn(program, args, { env: { ...process.env, INCUMBENT_STORE: url }, stdio: ['ignore', 'pipe', 'inherit'] });
-    let output = '';
-    doctor.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-    const closed = once(doctor, 'close');
-    await until(async () => (await keys()).length > 0, { what: 'a key', withinMs: DEADLINE_MS, everyMs: 0 });
-    doctor.kill(signal);
-    const [, endedBy] = await closed;
-    expect([endedBy, output]).toEqual([signal, expect.not.stringContaining('failures')]);
-    expect(await keys()).toEqual([]);
+    // On a busy machine, it may end before this process has seen a key.
+    for (let endedBy: unknown; endedBy !== signal;) {
+      const doctor = spawn(program, args, { env: { ...process.env, INCUMBENT_STORE: url }, stdio: ['ignore', 'pipe', 'inherit'] });
+      let output = '';
+      doctor.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+      const closed = once(doctor, 'close');
+      const isSeen = async (): Promise<boolean> => doctor.exitCode !== null || (await keys()).length > 0;
+      await until(isSeen, { what: 'a key', withinMs: DEADLINE_MS, everyMs: 0 });
+      doctor.kill(signal);
+      [, endedBy] = await closed;
+      expect([output, await keys()]).toEqual([expect.not.stringMatching(/^(?:FAIL|failures)/m), []]);
+    }
   }
   await scratch.remove();
 });
