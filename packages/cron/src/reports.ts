@@ -1,9 +1,11 @@
 /** Reports of a fleet's cron about runs that did not go as scheduled. */
 
+import { withJson } from '@incumbent/core/adapter';
+
 /**
  * A slot that did not run, or whose run did not end well. If a process dies before it reports, the
  * next leader does: a run that failed is then reported as `interrupted`. A process that dies right
- * after a report may make the next leader repeat it.
+ * after a report may make the next leader repeat it. `JSON.stringify` writes the term as text.
  */
 export type CronReport =
   /** No process claimed these slots in time, and they will not run: all from `from` to `to`. */
@@ -23,7 +25,7 @@ export function reporter(onReport: (report: CronReport) => unknown): (report: Cr
     process.emitWarning(`onReport failed: ${String(error)}`, { type: 'CronWarning', code: 'INCUMBENT_CRON_REPORT' });
   return (report) => {
     try {
-      Promise.resolve(onReport(report)).catch(fail);
+      Promise.resolve(onReport(withJson({ ...report }))).catch(fail);
     } catch (error) {
       fail(error);
     }

@@ -2,12 +2,12 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Clock, isIncumbentError, type Leadership } from '@incumbent/core';
-import { onAbort, sleep } from '@incumbent/core/adapter';
+import { onAbort, sleep, withJson } from '@incumbent/core/adapter';
 import type { CronReport } from './reports.ts';
 import { dateOf, lastDropped, nextSlot, type Schedule, type SlotMs } from './schedule.ts';
 import { SlotBook } from './slot-record.ts';
 
-/** One run of a job. */
+/** One run of a job. `JSON.stringify` writes the term as text. */
 export interface CronRun {
   readonly job: string;
   /** The scheduled time of this run, which may be in the past. No other run of the job has it. */
@@ -185,7 +185,7 @@ export class CronTerm {
 
   #runOf(job: string, slot: SlotMs, isLate: boolean): CronRun {
     const { term } = this.#leadership;
-    return { job, slot: dateOf(slot), isLate, term, signal: this.#halt.signal, leadership: this.#leadership };
+    return withJson({ job, slot: dateOf(slot), isLate, term, signal: this.#halt.signal, leadership: this.#leadership });
   }
 }
 

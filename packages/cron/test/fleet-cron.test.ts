@@ -51,6 +51,23 @@ describe('a job', () => {
     expect(FleetCron.currentRun).toBeUndefined();
   });
 
+  it('that throws is reported, with a term that JSON holds as text', async () => {
+    await using fleet = new Fleet();
+    const written: unknown[] = [];
+    const write = (value: unknown): unknown => written.push(JSON.parse(JSON.stringify(value)));
+    fleet.start('a', { onReport: write }, (run) => {
+      write(run);
+      throw Object.assign(new Error('no paper'), { tray: 2n });
+    });
+    await fleet.cluster.advance(1_500);
+    const slot = '2030-01-01T00:00:01.000Z';
+    const leadership = { election: 'cron', term: '1', memberId: 'a', state: 'valid' };
+    expect(written).toEqual([
+      { job: 'tick', slot, isLate: false, term: '1', signal: {}, leadership },
+      { type: 'failed', job: 'tick', slot, term: '1', error: { tray: '2' } },
+    ]);
+  });
+
   it('that throws is reported, and runs its next slot', async () => {
     await using fleet = new Fleet();
     const error = new Error('no paper');
