@@ -269,8 +269,8 @@ export const otherErrors: Readonly<Record<Exclude<ErrorCode, StoreErrorCode>, Er
       'Stop the work. `lead` campaigns again by itself. [Why a leadership ' +
       'ends](events.md#why-a-leadership-ends) lists a remedy for each reason.',
     details:
-      'The `LeadershipEnd`: `term`, `reason`, `lost`, `lastRenewalAt`, `sinceRenewalMs`, ' +
-      '`loopBlockedMs`, `errors`, `drainMs`, `seenTerm`.',
+      'The `LeadershipEnd`: `election`, `term`, `reason`, `lost`, `lastRenewalAt`, ' +
+      '`sinceRenewalMs`, `loopBlockedMs`, `errors`, `drainMs`, `seenTerm`.',
   },
   STALE_TERM: {
     meaning: 'A fence has admitted a newer term.',

@@ -28,6 +28,8 @@ export interface StoreErrorDetails {
 
 /** Details of `LEADERSHIP_ENDED`: how the leadership ended. */
 export interface LeadershipEndDetails {
+  /** The name of the election. Without a store, there is one election, and no name. */
+  readonly election?: string;
   /** Undefined for a leadership by best effort, which has no term. */
   readonly term: bigint | undefined;
   /** A `LeadershipEndReason`; without a store, a `PeerEndReason`. */

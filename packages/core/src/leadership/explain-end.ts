@@ -18,8 +18,8 @@ export function explainEnd(end: LeadershipEnd): string {
 }
 
 /** The error of calls and signals that a leadership's end ends. */
-export function endError(election: string, end: LeadershipEnd): IncumbentError {
-  const message = `leadership of "${election}" in term ${end.term} ended ${explainEnd(end)}`;
+export function endError(end: LeadershipEnd): IncumbentError {
+  const message = `leadership of "${end.election}" in term ${end.term} ended ${explainEnd(end)}`;
   return new IncumbentError('LEADERSHIP_ENDED', message, { details: { ...end } });
 }
 

@@ -2,7 +2,6 @@
 
 import { type SignalOptions, untilAborted } from '../async/abort.ts';
 import { LazyPromise } from '../async/lazy-promise.ts';
-import type { Semaphore } from '../async/semaphore.ts';
 import type { Cancel } from '../base/clock.ts';
 import { withJson } from '../base/json.ts';
 import { explainDetached } from '../base/methods.ts';
@@ -14,16 +13,11 @@ import type { Change, Key, SwapResult } from '../store/contract.ts';
 import { Drain } from './drain.ts';
 import { endError, explainEnd } from './explain-end.ts';
 import { type ElectionSpec, handoverError, SuccessorFinder } from './find-successor.ts';
-import { LeaderCalls, type LeaderRecordContext, LeaderRecordWriter, OwnKeys, type OwnKeysNews } from './leader-record.ts';
+import { LeaderCalls, LeaderRecordWriter, OwnKeys, type OwnKeysNews } from './leader-record.ts';
 import { isLoss, isSurelyKept, transition } from './release-machine.ts';
 import type { ChosenSuccessor, LeadershipEnd, LeadershipEndReason, ReleaseState } from './release-machine.ts';
-import { type LeadershipInit, release } from './release.ts';
+import { type LeadershipContext, type LeadershipInit, release } from './release.ts';
 import { StoredValue } from './stored-value.ts';
-
-/** @internal What a member passes to its leaderships. */
-export interface LeadershipContext extends LeaderRecordContext {
-  readonly semaphore: Semaphore;
-}
 
 /** @internal The part of a leadership that a member uses, whatever the type of its value. */
 export type ManagedLeadership = Pick<
@@ -37,6 +31,8 @@ export type ManagedLeadership = Pick<
  * rejects every write made through this object, even if this process does not know it yet.
  */
 export class Leadership<V = unknown> {
+  /** The name of the election. */
+  readonly election: string;
   /**
    * The number of this leadership: from 1n, and higher than the term of every earlier leadership,
    * unless the store has lost the last term, or an operator has lowered or deleted it. It is the
@@ -78,6 +74,7 @@ export class Leadership<V = unknown> {
     this.#entryKey = won.entry.key;
     this.#own = new OwnKeys(own, (news) => this.#onNews(news));
     this.#onReleased = onReleased;
+    this.election = spec.election;
     this.term = won.term;
     this.memberId = context.self.memberId;
     this.#drain = new Drain(context.clock);
@@ -109,7 +106,7 @@ export class Leadership<V = unknown> {
     if (this.#abort === undefined) {
       this.#abort = new AbortController();
       const end = this.#end.value;
-      if (end !== undefined) this.#abort.abort(endError(this.#spec.election, end));
+      if (end !== undefined) this.#abort.abort(endError(end));
     }
     return this.#abort.signal;
   }
@@ -136,13 +133,13 @@ export class Leadership<V = unknown> {
 
   /** The facts for a log: `JSON.stringify` cannot write a term, which is a bigint. */
   toJSON(): { readonly election: string; readonly term: string; readonly memberId: string; readonly state: string } {
-    return { election: this.#spec.election, term: String(this.term), memberId: this.memberId, state: this.state };
+    return { election: this.election, term: String(this.term), memberId: this.memberId, state: this.state };
   }
 
   /** @throws `LEADERSHIP_ENDED` if `isValid()` is false. */
   assertValid(): void {
     if (this.isValid()) return;
-    throw this.signal.reason ?? endError(this.#spec.election, this.#explain('deadline'));
+    throw this.signal.reason ?? endError(this.#explain('deadline'));
   }
 
   /**
@@ -325,7 +322,7 @@ export class Leadership<V = unknown> {
 
   #handOverOnRequest(to: string): void {
     if (!this.isValid()) return;
-    const about = { election: this.#spec.election, term: this.term, to };
+    const about = { election: this.election, term: this.term, to };
     this.#context.telemetry.emit('handoverRequested', about);
     this.#handOver(to, {}, () => this.#drain.expectUntrackedWork()).catch((error: unknown) =>
       this.#context.telemetry.emit('retry', { doing: 'requestedHandover', ...about, error }),
@@ -347,10 +344,10 @@ export class Leadership<V = unknown> {
     const until = Math.min(now + this.#context.timing.drainMs, this.#session.safeUntil);
     const drainMs = isSurelyKept(reason) ? Math.max(Math.floor(until - now), 0) : 0;
     const end = withJson({ ...this.#explain(reason), drainMs, ...facts });
-    this.#abort?.abort(endError(this.#spec.election, end));
+    this.#abort?.abort(endError(end));
     this.#end.resolve(end);
     const abortMs = this.#context.clock.monotonic() - now;
-    this.#context.telemetry.emit('ended', { election: this.#spec.election, ...end, why: explainEnd(end), abortMs });
+    this.#context.telemetry.emit('ended', { ...end, why: explainEnd(end), abortMs });
     void this.#release(until, end, to === 'next' && chosen === undefined);
   }
 
@@ -362,7 +359,7 @@ export class Leadership<V = unknown> {
   }
 
   async #release(until: number, end: LeadershipEnd, looksForNext: boolean): Promise<void> {
-    const [{ telemetry }, { election, keys }] = [this.#context, this.#spec];
+    const [{ telemetry }, { keys }, { election }] = [this.#context, this.#spec, this];
     const findNext = this.#successors.findNext.bind(this.#successors);
     const looking = looksForNext ? findNext().catch(() => undefined) : undefined;
     const stopped = await this.#drain.wait(until, end.lost);
@@ -389,7 +386,7 @@ export class Leadership<V = unknown> {
   }
 
   #explain(reason: LeadershipEndReason): LeadershipEnd {
-    return { ...this.#session.report('deadline'), term: this.term, reason, lost: isLoss(reason), drainMs: 0 };
+    return { ...this.#session.report('deadline'), election: this.election, term: this.term, reason, lost: isLoss(reason), drainMs: 0 };
   }
 
   #endWithError(reason: LeadershipEndReason): unknown {

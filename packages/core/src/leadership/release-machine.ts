@@ -28,6 +28,8 @@ export type LeadershipEndReason =
 
 /** How a leadership ended, with the facts that may explain it. */
 export interface LeadershipEnd extends Omit<SessionEnd, 'reason'> {
+  /** The name of the election. */
+  readonly election: string;
   readonly term: bigint;
   readonly reason: LeadershipEndReason;
   /** False for `resigned`, `handover`, `steppedDown` and `memberClosed`. True otherwise. */

@@ -14,6 +14,7 @@ import type { Successor } from '../protocol/succession.ts';
 import { handoverInOne, handoverInTwo, isRecordOf, releaseChanges, type Remains, type Won } from '../protocol/transactions.ts';
 import type { Change, Key } from '../store/contract.ts';
 import type { KeyWatch } from '../store/key-watch.ts';
+import type { LeaderRecordContext } from './leader-record.ts';
 import { type LeadershipEnd, transition, type ReleaseState, type ReleaseEvent } from './release-machine.ts';
 
 /** What a release needs. */
@@ -29,6 +30,11 @@ export interface ReleaseContext extends SessionContext {
 
 /** The result of a release. */
 export type Released = Extract<ReleaseState, { phase: 'released' }>;
+
+/** @internal What a member passes to its leaderships. */
+export interface LeadershipContext extends LeaderRecordContext {
+  readonly semaphore: Semaphore;
+}
 
 /** @internal What a leadership starts with. */
 export interface LeadershipInit {

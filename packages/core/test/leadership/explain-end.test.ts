@@ -6,7 +6,8 @@ import { TTL_MS } from '../support/world.ts';
 
 function ended(facts: Partial<LeadershipEnd>): string {
   return explainEnd({
-    ...{ term: 13n, reason: 'deadline', lost: true, drainMs: 0, lastRenewalAt: 0, sinceRenewalMs: 6_000, loopBlockedMs: 3, errors: [] },
+    ...{ election: 'controller', term: 13n, reason: 'deadline', lost: true, drainMs: 0 },
+    ...{ lastRenewalAt: 0, sinceRenewalMs: 6_000, loopBlockedMs: 3, errors: [] },
     ...facts,
   });
 }

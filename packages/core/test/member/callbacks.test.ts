@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { LeadershipEnd } from '../../src/index.ts';
+import type { ElectionOptions, LeadershipEnd } from '../../src/index.ts';
 import { LEADER, NAME, TTL_MS, World } from '../support/world.ts';
 
 describe('the callbacks of an election', () => {
@@ -18,6 +18,23 @@ describe('the callbacks of an election', () => {
     expect(calls).toEqual([1n, 1n, 'recordDeleted', 2n]);
     await world.close();
     expect(calls.slice(4)).toEqual([2n, 'memberClosed']);
+    world.expectNothingLeft();
+  });
+
+  it('are told the election, so several elections can share them', async () => {
+    const world = new World();
+    const calls: string[] = [];
+    const shared: ElectionOptions<unknown> = {
+      onElected: ({ election }) => calls.push(`${election} is led`),
+      onEnded: ({ election }) => calls.push(`${election} has ended`),
+    };
+    const member = world.member('a');
+    const [blue] = await world.run(Promise.all(['blue', 'red'].map((name) => member.election(name, shared).campaign())));
+    expect(calls.splice(0)).toEqual(['blue is led', 'red is led']);
+    await world.run(blue?.resign() ?? expect.unreachable());
+    expect(calls).toEqual(['blue has ended']);
+    expect(blue?.signal.reason).toMatchObject({ code: 'LEADERSHIP_ENDED', details: { election: 'blue' } });
+    await world.close();
     world.expectNothingLeft();
   });
 
