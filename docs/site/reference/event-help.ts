@@ -155,7 +155,9 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     meaning:
       'A call to the store failed, and the member tries it again. `doing` says which step it was.',
     remedy: 'None for single events. Many of them mean that the store is slow or away.',
-    fields: '`doing`, `error`',
+    fields:
+      '`doing`, `error`; `skipped`: how many more calls failed in this step without a line in ' +
+      'the log, which a member writes once a minute at most for each step',
   },
   watchStale: {
     meaning: 'A watch cannot vouch for its last state, and reads it anew.',

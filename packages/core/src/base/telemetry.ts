@@ -181,7 +181,8 @@ interface LogPause {
 export class Telemetry {
   readonly #logger: Logger | undefined;
   readonly #common: TelemetryFields;
-  readonly #pauses = new Map<TelemetryEvent, LogPause>();
+  /** By the event; for `retry`, by its `doing` as well. */
+  readonly #pauses = new Map<string, LogPause>();
 
   constructor(logger: Logger | undefined, common: TelemetryFields) {
     this.#logger = logger;
@@ -196,15 +197,19 @@ export class Telemetry {
 
   /**
    * Emits an event that may happen many times a minute. The channel gets each one. The logger gets
-   * at most one a minute, with the number of events since the one before as `skipped`.
+   * at most one a minute, with the number of events since the one before as `skipped`. For `retry`,
+   * the limit holds for each `doing`, so the first failure of each step is logged at once.
    */
-  emitOften(event: Exclude<TelemetryEvent, 'retry'>, fields: TelemetryFields, nowMs: number): void {
-    const pause = this.#pauses.get(event);
+  emitOften(event: 'retry', fields: RetryFields, nowMs: number): void;
+  emitOften(event: Exclude<TelemetryEvent, 'retry'>, fields: TelemetryFields, nowMs: number): void;
+  emitOften(event: TelemetryEvent, fields: TelemetryFields, nowMs: number): void {
+    const limited = event === 'retry' ? `retry ${String(fields['doing'])}` : event;
+    const pause = this.#pauses.get(limited);
     if (pause !== undefined && nowMs < pause.untilMs) {
       pause.skipped += 1;
       return this.#emit(event, fields, false);
     }
-    this.#pauses.set(event, { untilMs: nowMs + LOG_EVERY_MS, skipped: 0 });
+    this.#pauses.set(limited, { untilMs: nowMs + LOG_EVERY_MS, skipped: 0 });
     this.#emit(event, pause === undefined || pause.skipped === 0 ? fields : { ...fields, skipped: pause.skipped }, true);
   }
 

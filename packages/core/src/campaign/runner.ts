@@ -183,7 +183,8 @@ export class CampaignRunner {
     if (state.phase === 'joining' && unknown) this.#enqueueUnknown = true;
     if (state.phase === 'claiming' && unknown) this.#claimOutcomeUnknown = true;
     if (!isRetryable(error) || this.#context.wait === 'never') return { type: 'fatal', error };
-    if (this.#session.ended === undefined) this.#context.telemetry.emit('retry', { doing: state.phase, error });
+    const { telemetry, clock } = this.#context;
+    if (this.#session.ended === undefined) telemetry.emitOften('retry', { doing: state.phase, error }, clock.monotonic());
     return { type: 'failed', unknown };
   }
 

@@ -83,7 +83,7 @@ async function perform(context: ReleaseContext, state: ActiveRelease, known: Rem
     // This session lives, so the lease that has expired is the successor's, to which the swap of a
     // handover binds the record.
     if (!isRetryable(error) || isIncumbentError(error, 'LEASE_EXPIRED')) return { type: 'refused' };
-    context.telemetry.emit('retry', { doing: state.phase, error });
+    context.telemetry.emitOften('retry', { doing: state.phase, error }, context.clock.monotonic());
     return { type: 'failed', unknown: outcomeOf(error) === 'unknown' };
   }
 }

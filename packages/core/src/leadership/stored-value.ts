@@ -196,7 +196,7 @@ export class StoredValue<T> {
       const again = async (error: unknown): Promise<void> => {
         tries += 1;
         if (tries === MAX_TRIES) throw error;
-        telemetry.emit('retry', { doing: 'storedValue', term: this.#leader.term, key: this.key, error });
+        telemetry.emitOften('retry', { doing: 'storedValue', term: this.#leader.term, key: this.key, error }, clock.monotonic());
         await sleep(clock, backoff.next(), signal);
         signal.throwIfAborted();
       };

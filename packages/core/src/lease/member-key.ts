@@ -156,7 +156,7 @@ async function keep(context: MemberKeyContext, session: LeaseSession, put: Uint8
       if (await restore(context, session, put)) break;
     } catch (error) {
       session.noteOwn(error);
-      if (session.ended === undefined) telemetry.emit('retry', { doing: 'restoringMemberKey', error });
+      if (session.ended === undefined) telemetry.emitOften('retry', { doing: 'restoringMemberKey', error }, clock.monotonic());
     }
     await sleep(clock, backoff.next(), session.call.signal);
   }

@@ -119,7 +119,7 @@ export class SessionKeeper {
         return this.#adopt(await this.#context.open({ ...this.#context, signal, over: this.#over.signal }, this.#current));
       } catch (error) {
         if (signal.aborted || !isRetryable(error)) throw error;
-        telemetry.emit('retry', { doing: 'openingSession', error });
+        telemetry.emitOften('retry', { doing: 'openingSession', error }, clock.monotonic());
       }
       await sleep(clock, backoff.next(), signal);
     }
@@ -158,13 +158,13 @@ export class SessionKeeper {
   }
 
   async #tryRevoke({ lease }: LeaseSession): Promise<boolean> {
-    const { store, timing, telemetry } = this.#context;
+    const { store, clock, timing, telemetry } = this.#context;
     try {
       await store.revokeLease(lease, { timeoutMs: timing.callTimeoutMs, signal: this.#over.signal });
       return true;
     } catch (error) {
       if (this.#over.signal.aborted) return true;
-      telemetry.emit('retry', { doing: 'revokingLease', lease, error });
+      telemetry.emitOften('retry', { doing: 'revokingLease', lease, error }, clock.monotonic());
       return isIncumbentError(error, 'LEASE_EXPIRED') || !isRetryable(error);
     }
   }

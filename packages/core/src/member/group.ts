@@ -251,7 +251,8 @@ export class Group<V = unknown> {
         this.#putUnknown ||= outcomeOf(error) === 'unknown';
         session.noteOwn(error);
         if (!isRetryable(error)) throw error;
-        if (session.ended === undefined) telemetry.emit('retry', { doing: 'joiningGroup', group: this.name, error });
+        if (session.ended === undefined)
+          telemetry.emitOften('retry', { doing: 'joiningGroup', group: this.name, error }, clock.monotonic());
         await sleep(clock, backoff.next(), leave);
         if (leave.aborted) return session;
       }
@@ -301,7 +302,8 @@ export class Group<V = unknown> {
         break;
       } catch (error) {
         sure = false;
-        if (session.ended === undefined) telemetry.emit('retry', { doing: 'leavingGroup', group: this.name, error });
+        if (session.ended === undefined)
+          telemetry.emitOften('retry', { doing: 'leavingGroup', group: this.name, error }, clock.monotonic());
         if (!isRetryable(error)) break;
         await sleep(clock, backoff.next(), session.call.signal);
       }

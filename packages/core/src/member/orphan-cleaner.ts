@@ -74,7 +74,7 @@ export class OrphanCleaner {
       try {
         await cleanUp(session);
       } catch (error) {
-        telemetry.emit('retry', { doing: 'removingOrphans', error });
+        telemetry.emitOften('retry', { doing: 'removingOrphans', error }, clock.monotonic());
       }
       if (!over.aborted) await sleep(clock, ttls * timing.ttlMs, over);
     }

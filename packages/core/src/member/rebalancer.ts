@@ -57,7 +57,7 @@ export class Rebalancer {
     try {
       for (let checked = 0; checked < toCheck; checked += 1) if (await this.#checkNext()) toCheck = all;
     } catch (error) {
-      this.#telemetry.emit('retry', { doing: 'rebalancing', error });
+      this.#telemetry.emitOften('retry', { doing: 'rebalancing', error }, this.#clock.monotonic());
     }
     if (this.#led.length > 0) this.#schedule();
   }

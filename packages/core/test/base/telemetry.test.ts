@@ -123,6 +123,43 @@ describe('an event that may happen many times a minute', () => {
   });
 });
 
+describe('a call to the store that is tried again', () => {
+  const [joining, looking] = [
+    { doing: 'joining', error: undefined },
+    { doing: 'looking', error: undefined },
+  ] as const;
+
+  it('is limited in the log by what the member was doing', () => {
+    const events = new Events();
+    const telemetry = new Telemetry(events, {});
+    for (const nowMs of [0, 2_000, 4_000, 60_000]) {
+      telemetry.emitOften('retry', joining, nowMs);
+      if (nowMs > 0) telemetry.emitOften('retry', looking, nowMs);
+    }
+    expect(events.all.map(({ fields }) => [fields['doing'], fields['skipped']])).toEqual([
+      ['joining', undefined],
+      ['looking', undefined],
+      ['joining', 2],
+    ]);
+  });
+
+  it('is logged once a minute for each step of a member, through an outage of the store', async () => {
+    const world = new World();
+    const store = world.connect();
+    const member = world.member('a', {}, store);
+    track(member.election(NAME).lead(async ({ ended }) => void (await ended)));
+    await world.pass(100);
+    let published = 0;
+    subscribe('retry', () => (published += 1));
+    store.link.refuse();
+    await world.pass(75_000);
+    const steps = world.events.about('tried again').map(({ doing }) => doing);
+    expect(steps).toEqual(['revokingLease', 'openingSession', 'openingSession', 'revokingLease']);
+    expect(published).toBeGreaterThan(20);
+    await world.run(member.close());
+  });
+});
+
 describe('a life of a member', () => {
   it('emits its events in order: session, queue, election, end, release', async () => {
     const world = new World();
