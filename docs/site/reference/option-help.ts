@@ -97,7 +97,10 @@ export const memberOptions: OptionTable<MemberOptions> = {
     type: 'number',
     fallback: 'a tenth of `ttlMs`',
     range: [0, 'half of `ttlMs`'],
-    meaning: 'How long the work may take to stop after the abort, before the release, in ms.',
+    meaning:
+      'How long the work may take to stop after the abort, before the release, in ms. More than ' +
+      'about a third of `ttlMs` (a fifth on ZooKeeper) needs a smaller `renewEveryMs` or ' +
+      '`callTimeoutMs`.',
   },
   renewEveryMs: {
     type: 'number',

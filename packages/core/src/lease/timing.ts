@@ -41,7 +41,8 @@ export interface TimingOptions {
   readonly callTimeoutMs?: number;
   /**
    * How long the work may take to stop after the abort, before the leadership is released. From 0
-   * to half of the ttl. Default a tenth of the ttl.
+   * to half of the ttl. More than about a third of the ttl (a fifth on ZooKeeper) needs a smaller
+   * `renewEveryMs` or `callTimeoutMs`. Default a tenth of the ttl.
    */
   readonly drainMs?: number;
   /**
@@ -113,6 +114,12 @@ export function oldestMs(renewEveryMs: number, ttlMs: number, { renewalLag = 0 }
  * the numbers of the inequality in the message.
  */
 export function resolveTiming(options: TimingOptions, storeName: string, capabilities: StoreCapabilities): Timing {
+  const timing = fillIn(options, storeName, capabilities);
+  if (spareMs(timing, capabilities) < 0) throw noSecondTry(timing, options, storeName, capabilities);
+  return timing;
+}
+
+function fillIn(options: TimingOptions, storeName: string, capabilities: StoreCapabilities): Timing {
   const min = Math.max(MIN_TTL_MS, capabilities.minTtlMs);
   const max = Math.min(MAX_TTL_MS, capabilities.maxTtlMs);
   const ttlMs = checkNumber('ttlMs', options.ttlMs, Math.min(Math.max(10_000, min), max), { min, max, why: `with the store ${storeName}` });
@@ -121,7 +128,7 @@ export function resolveTiming(options: TimingOptions, storeName: string, capabil
   // Renewals that are 4 % further apart than that count from the one right before, even if a timer
   // fires a little early.
   const [renewEveryMs, callMs] = renewalLag === 0 ? [ttlMs / 3, ttlMs / 4] : [ttlMs * Math.max(renewalLag * 1.04, 0.26), ttlMs / 6];
-  const timing = {
+  return {
     ttlMs,
     renewEveryMs: checkNumber('renewEveryMs', options.renewEveryMs, renewEveryMs, { min: 10, max: ttlMs }),
     retryEveryMs: checkNumber('retryEveryMs', options.retryEveryMs, ttlMs / 20, { min: 5, max: ttlMs }),
@@ -130,8 +137,6 @@ export function resolveTiming(options: TimingOptions, storeName: string, capabil
     clockErrorRatio: checkNumber('clockErrorRatio', options.clockErrorRatio, 0.01, { min: 0, max: 0.1 }),
     successorClaimTimeoutMs: checkNumber('successorClaimTimeoutMs', options.successorClaimTimeoutMs, ttlMs / 2, { min: 0, max: ttlMs }),
   };
-  checkTwoTries(timing, storeName, capabilities);
-  return timing;
 }
 
 /**
@@ -153,25 +158,64 @@ function twoTriesMs({ ttlMs, renewEveryMs, retryEveryMs, callTimeoutMs }: Timing
 }
 
 /**
- * Checks that a failed renewal can be retried before the deadline. Otherwise every lost packet
- * would end a leadership.
+ * The time that is left at the deadline after a renewal that failed once, in ms. It must not be
+ * below 0. Otherwise every lost packet would end a leadership.
  */
-function checkTwoTries(timing: Timing, storeName: string, capabilities: StoreCapabilities): void {
+function spareMs(timing: Timing, capabilities: StoreCapabilities): number {
+  return validMs(timing.ttlMs, timing) - twoTriesMs(timing, capabilities);
+}
+
+function noSecondTry(timing: Timing, options: TimingOptions, storeName: string, capabilities: StoreCapabilities): Error {
   const { ttlMs, renewEveryMs, drainMs } = timing;
   const longestMs = validMs(ttlMs, timing);
-  const oldest = oldestMs(renewEveryMs, ttlMs, capabilities);
-  const twoTries = twoTriesMs(timing, capabilities);
-  if (twoTries <= longestMs) return;
   const margin = Math.round(ttlMs - longestMs - drainMs);
-  const times = Math.round(oldest / renewEveryMs);
+  const times = Math.round(oldestMs(renewEveryMs, ttlMs, capabilities) / renewEveryMs);
   const { reconnectsWithinMs = 0 } = capabilities;
   const leaving = reconnectsWithinMs === 0 ? '' : ` + the ${reconnectsWithinMs} ms that ${storeName} needs to leave a silent server`;
-  throw invalidOption(
+  const works = (changed: TimingOptions): boolean =>
+    spareMs(fillIn({ ...options, ...changed }, storeName, capabilities), capabilities) >= 0;
+  return invalidOption(
     `${times === 1 ? '' : `${times} × `}renewEveryMs + callTimeoutMs + ${1 + RETRY_SPREAD} × retryEveryMs${leaving}`,
-    Math.round(twoTries),
+    Math.round(twoTriesMs(timing, capabilities)),
     `at most ttlMs − margin − drainMs = ${Math.round(ttlMs)} − ${margin} − ${Math.round(drainMs)} = ${Math.round(longestMs)}, ` +
-      'so that a renewal that fails once can be tried again before the deadline',
+      `so that a renewal that fails once can be tried again before the deadline${remedies(timing, options, works, capabilities.maxTtlMs)}`,
   );
+}
+
+/** The lowest value of each option that shortens the time until the second try, or the drain. */
+const LOWEST_MS = { drainMs: 0, renewEveryMs: 10, callTimeoutMs: 10, retryEveryMs: 5 } as const;
+
+/**
+ * The end of the message: each option that the caller has set and can lower, and the ttl that makes
+ * room for all of them. If only defaults could be lowered, it names those.
+ */
+function remedies(timing: Timing, options: TimingOptions, works: (changed: TimingOptions) => boolean, maxTtlMs: number): string {
+  const lower = (['drainMs', 'renewEveryMs', 'callTimeoutMs', 'retryEveryMs'] as const).flatMap((name) => {
+    const ms = nearestThatWorks(timing[name], LOWEST_MS[name], (value) => works({ [name]: value }));
+    return ms === undefined ? [] : [{ isSet: options[name] !== undefined, text: `lower ${name} to at most ${ms}` }];
+  });
+  const ofCaller = lower.filter(({ isSet }) => isSet);
+  const ttlMs = nearestThatWorks(timing.ttlMs, Math.min(maxTtlMs, MAX_TTL_MS), (value) => works({ ttlMs: value }));
+  const all = [
+    ...(ofCaller.length === 0 ? lower : ofCaller).map(({ text }) => text),
+    ...(ttlMs === undefined ? [] : [`raise ttlMs to at least ${ttlMs}`]),
+  ];
+  return all.length === 0 ? '' : `: ${all.join(', or ')}`;
+}
+
+/**
+ * The whole number that works and is nearest to `refused`, on the way to the whole number `last`.
+ * Undefined if `last` does not work.
+ */
+function nearestThatWorks(refused: number, last: number, works: (value: number) => boolean): number | undefined {
+  if (!works(last)) return undefined;
+  let [good, bad] = [last, last < refused ? Math.ceil(refused) : Math.floor(refused)];
+  while (Math.abs(good - bad) > 1) {
+    const middle = Math.trunc((good + bad) / 2);
+    if (works(middle)) good = middle;
+    else bad = middle;
+  }
+  return good;
 }
 
 /**

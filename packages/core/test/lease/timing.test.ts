@@ -127,6 +127,36 @@ describe('the durations of a member', () => {
     expect(() => resolve({ drainMs: 5_000, clockErrorRatio: 0.1 })).toThrow(/second|again/);
   });
 
+  it.each<[TimingOptions, string]>([
+    [{ ttlMs: 4_000, drainMs: 1_500 }, 'lower drainMs to at most 1327, or raise ttlMs to at least 4517'],
+    [
+      { renewEveryMs: 7_000, callTimeoutMs: 2_500 },
+      'lower renewEveryMs to at most 5666, or lower callTimeoutMs to at most 1166, or raise ttlMs to at least 11631',
+    ],
+    // Without the drain, the call still takes too long.
+    [{ callTimeoutMs: 9_000, drainMs: 100 }, 'lower callTimeoutMs to at most 5733, or raise ttlMs to at least 15590'],
+  ])('name what the caller can change: %o', (options, remedies) => {
+    const [store, ttlMs = 10_000] = [{ ...capabilities, reconnectsWithinMs: 10 }, options.ttlMs];
+    const attempt = (changed: TimingOptions): Timing => resolveTiming({ ...options, ...changed }, 'redis', store);
+    expect(() => attempt({})).toThrow(new RegExp(`before the deadline: ${remedies}$`));
+    for (const [, name = '', value = ''] of remedies.matchAll(/(\w+) to at (?:most|least) (\d+)/g)) {
+      expect(attempt({ [name]: Number(value) }).ttlMs).toBe(name === 'ttlMs' ? Number(value) : ttlMs);
+      expect(() => attempt({ [name]: Number(value) + (name === 'ttlMs' ? -1 : 1) })).toThrow(/^renewEveryMs \+/);
+    }
+  });
+
+  it('leave room for a drain of a third of the ttl by default, and of half with smaller durations', () => {
+    expect(resolve({ drainMs: 3_300 }).drainMs).toBe(3_300);
+    expect(resolve({ drainMs: 5_000, renewEveryMs: 2_000, callTimeoutMs: 1_500 }).drainMs).toBe(5_000);
+  });
+
+  it('name the defaults that can change, if the caller has set none of them', () => {
+    const lagging = { ...capabilities, renewalLag: 0.25 };
+    expect(() => resolveTiming({ clockErrorRatio: 0.1 }, 'slow', lagging)).toThrow(
+      /deadline: lower drainMs to at most \d+, or lower renewEveryMs .*, or raise ttlMs to at least \d+$/,
+    );
+  });
+
   it('leave time for the answer to the second try, where the store needs some to leave a silent server', () => {
     const slow = { ...capabilities, reconnectsWithinMs: 1_300 };
     const withDrain = (drainMs: number): Timing => resolveTiming({ drainMs }, 'slow', slow);
