@@ -16,7 +16,8 @@ export type Who = string | { readonly memberId: string };
 /** The store and the options of one process, for `new Member(store, options)`. */
 export interface TestProcess {
   readonly store: Store;
-  readonly options: MemberOptions & { readonly memberId: string };
+  /** `clock` is the clock of the process: pass it to everything else that takes a clock, too. */
+  readonly options: MemberOptions & Required<Pick<MemberOptions, 'memberId' | 'clock' | 'random'>>;
 }
 
 interface Process {

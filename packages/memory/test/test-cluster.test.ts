@@ -1,5 +1,5 @@
-import { Member } from '@incumbent/core';
-import { describe, expect, it } from 'vitest';
+import { type Clock, Member, type Random } from '@incumbent/core';
+import { describe, expect, expectTypeOf, it } from 'vitest';
 import { TestCluster } from '../src/index.ts';
 
 const TTL_MS = 10_000;
@@ -105,6 +105,19 @@ describe('a cluster for tests', () => {
     await cluster.run(member.close());
     await cluster.close();
     expectNothingLeft(cluster);
+  });
+
+  it('gives the clock and the random numbers of a process to other code that takes them', async () => {
+    await using cluster = new TestCluster();
+    const { options } = cluster.process('a');
+    const settings: { readonly clock?: Clock; readonly random?: Random } = options;
+    const { clock, random } = options;
+    expectTypeOf(options.memberId).toEqualTypeOf<string>();
+    expect(settings).toMatchObject({ clock, random });
+    const fired: number[] = [];
+    clock.schedule(1_000, () => fired.push(clock.monotonic()));
+    await cluster.advance(1_000);
+    expect(fired).toEqual([1_000]);
   });
 
   it('is the same in every run', async () => {

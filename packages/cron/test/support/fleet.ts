@@ -1,6 +1,6 @@
 /** A few simulated processes, each with the same jobs, and a list of the runs of all of them. */
 
-import { type Clock, type Member, systemClock } from '@incumbent/core';
+import type { Clock, Member } from '@incumbent/core';
 import { TestCluster } from '@incumbent/memory';
 import { type CronReport, type CronRun, FleetCron, type FleetCronOptions, type Schedule } from '../../src/index.ts';
 
@@ -62,7 +62,7 @@ export class Fleet implements AsyncDisposable {
 
   /** The clock of a process. */
   clockOf(memberId: string): Clock {
-    return this.cluster.process(memberId).options.clock ?? systemClock;
+    return this.cluster.process(memberId).options.clock;
   }
 
   note(by: string, { job, slot, term, isLate }: CronRun): void {
