@@ -43,7 +43,10 @@ export interface FleetCronOptions extends JobOptions {
    * `INCUMBENT_CRON_INTERRUPTED` or `INCUMBENT_CRON_FAILED`.
    */
   readonly onReport?: (report: CronReport) => unknown;
-  /** The clock of the member, for tests and simulation. Default `systemClock`. */
+  /**
+   * The clock of the member, for tests and simulation. A member does not pass its clock on: with a
+   * `TestCluster`, pass `cluster.process(memberId).options.clock`. Default `systemClock`.
+   */
   readonly clock?: Clock;
 }
 
