@@ -73,7 +73,8 @@ function judgeLogin({ state }: ServerAnswer): Verdict {
   // Wrong password, or no rule of pg_hba.conf for this user, database and address.
   if (state.startsWith('28')) return ['UNAUTHENTICATED', 'refused'];
   // The database does not exist.
-  if (state === '3D000') return ['UNSUPPORTED', 'refused'];
+  if (state === '3D000')
+    return ['UNSUPPORTED', 'refused', 'in a URL, the path is the name of the database, and ?namespace= gives the namespace'];
   if (state === '42501') return ['PERMISSION_DENIED', 'refused'];
   // Starting, shutting down, too many connections, or a pooler that cannot reach the server.
   return ['UNAVAILABLE', 'notSent'];

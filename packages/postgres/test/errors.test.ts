@@ -66,6 +66,10 @@ describe('an error answer to the login', () => {
   ])('%s is %s, %s', (state, code, outcome) => {
     expect(verdict(refused(state))).toEqual([code, outcome]);
   });
+
+  it('says where a URL has the namespace, if the database does not exist', () => {
+    expect(toStoreError(refused('3D000'), 'open').message).toContain('?namespace= gives the namespace');
+  });
 });
 
 describe('a call without a connection', () => {

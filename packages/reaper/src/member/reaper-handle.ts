@@ -53,13 +53,16 @@ function parentMessage(): ParentMessage {
   return { type: 'parent', pid: process.pid, ...(started === undefined ? {} : { started }), ...(space === undefined ? {} : { space }) };
 }
 
+/** Why a store has no `revocation`. */
+const ONLY_HERE = 'because it was opened with something that only this process has, such as `pool` or `connect`, or is in memory';
+
 class ReaperHandle implements ProcessReaper {
   readonly #owner: number = nextNumber();
 
   join(member: ReapedMember): ReaperMemberHandle {
     const { revocation, name } = member.store;
     if (revocation === undefined)
-      throw invalidOption('reaper', this, `left out: leases of this ${name} store cannot be ended by another process`);
+      throw invalidOption('reaper', this, `left out: leases of this ${name} store cannot be ended by another process, ${ONLY_HERE}`);
     if (process.platform === 'linux' && ownNamespaces() === undefined)
       throw invalidOption('reaper', this, 'left out: /proc does not show this process, so its death could not be proven');
     return new MemberHandle(sharedProcess(), this.#owner, member, revocation);
