@@ -27,6 +27,7 @@ const SECTIONS: readonly Section[] = [
       'first-election',
       'orderly-stop',
       'fencing',
+      'assignment',
       'scheduled-jobs',
       'processes-and-threads',
       'serve',

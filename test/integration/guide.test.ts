@@ -73,6 +73,24 @@ describe('the programs of the guide', () => {
     expect(await second.exited).toBe(0);
   });
 
+  it('membership and assignment: partitions follow a worker that joins, one that is killed, and a leader that stops', async () => {
+    await save('docs/guide/assignment.md');
+    const worker = (): Promise<ScriptProcess> => start('assigner.mjs', '1000');
+    await using first = await worker();
+    expect(await said(first, /has p0/)).toBe(`worker-${first.pid} has p0 p1 p2 p3 p4 p5`);
+    await using second = await worker();
+    await said(second, / has( p\d){3}$/);
+    await using third = await worker();
+    await said(third, / has( p\d){2}$/);
+    third.sigkill();
+    await said(second, / has( p\d){3}$/);
+    first.sigterm();
+    expect(await first.exited).toBe(0);
+    expect(await said(second, / has( p\d){6}$/)).toBe(`worker-${second.pid} has p0 p1 p2 p3 p4 p5`);
+    second.sigterm();
+    expect(await second.exited).toBe(0);
+  });
+
   it.each(['sigterm', 'sigkill'] as const)('scheduled jobs: every run happens once, also around a %s of the leader', async (end) => {
     await save('docs/guide/scheduled-jobs.md');
     await using first = await start('cron.mjs', '100');
