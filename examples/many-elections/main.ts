@@ -1,4 +1,4 @@
-/** One leader for each shard, spread evenly over the processes that run this. */
+/** One leader for each shard, spread over the processes that run this. */
 
 import { Member, openStore, rendezvous } from 'incumbent';
 

@@ -113,9 +113,12 @@ export function byVersion(version: string, first: 'oldest' | 'newest', options: 
 }
 
 /**
- * Spreads many elections evenly over the members: each election orders the members by a hash of
- * both names. When a member leaves, only its elections move. (The algorithm is highest random
- * weight: Thaler and Ravishankar, "Using name-based mappings to increase hit rates", 1998.)
+ * Spreads many elections over the members: each election orders the members by a hash of both
+ * names. When a member leaves, only its elections move. The hash does not bound the load of a
+ * member: the busiest of 3 members has 1.31 times the average of 16 elections in the median, and
+ * 1.08 times that of 300. Use member ids that stay the same across restarts: with new ids, most
+ * elections move. (The algorithm is highest random weight: Thaler and Ravishankar, "Using
+ * name-based mappings to increase hit rates", 1998.)
  *
  * @throws `INVALID_OPTION` for wrong options.
  */
