@@ -2,7 +2,21 @@ import { readFileSync } from 'node:fs';
 import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { makeScratch, type Scratch, type ScriptProcess, spawnScript, startEtcd, startRedis, until } from '@incumbent/test-support';
+import {
+  makeScratch,
+  requireStore,
+  type Scratch,
+  type ScriptProcess,
+  sharedConsul,
+  sharedEtcd,
+  sharedPostgres,
+  sharedRedis,
+  sharedZookeeper,
+  spawnScript,
+  startEtcd,
+  startRedis,
+  until,
+} from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { freshNamespace, storeUrl } from './checks/pair.ts';
 
@@ -174,6 +188,40 @@ describe('the programs on the page of the package incumbent', () => {
   it('are all run here', () => {
     expect(programs).toHaveLength(4);
   });
+});
+
+describe('the program on the page of each store', () => {
+  const servers = {
+    consul: sharedConsul,
+    etcd: sharedEtcd,
+    postgres: sharedPostgres,
+    redis: sharedRedis,
+    sqlite: undefined,
+    zookeeper: sharedZookeeper,
+  } as const;
+
+  it.for(['consul', 'etcd', 'postgres', 'redis', 'sqlite', 'zookeeper'] as const)(
+    '%s: the first process leads, and the second one after it',
+    async (store, { skip }) => {
+      skip(store !== 'sqlite' && !(await requireStore({ store })));
+      const page = readFileSync(new URL(`packages/${store}/README.md`, ROOT), 'utf8');
+      const [, program = ''] = /^## Use\n\n```ts\n([^]*?)```/m.exec(page) ?? [];
+      const server = await servers[store]?.();
+      const url = server === undefined || store === 'sqlite' ? 'sqlite:./state.db' : storeUrl([server.url], freshNamespace(), store);
+      const there = program.replace(/(?<=openStore\(')[^']+/, url);
+      expect(there).toContain(`openStore('${url}')`);
+      await writeFile(join(folder.path, 'program.mts'), there);
+      await using first = await start('program.mts');
+      const line = await said(first, /leads in term/);
+      expect(line).toContain(`worker-${first.pid} leads in term`);
+      await using second = await start('program.mts');
+      first.sigterm();
+      expect(await first.exited).toBe(0);
+      expect(await said(second, /leads in term/)).toContain(`worker-${second.pid} leads in term`);
+      second.sigterm();
+      expect(await second.exited).toBe(0);
+    },
+  );
 });
 
 describe('the quickstart', () => {
