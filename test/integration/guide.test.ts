@@ -224,6 +224,38 @@ describe('the program on the page of each store', () => {
   );
 });
 
+describe('from one store to another', () => {
+  it('processes that lead on both stores, and processes on the new one, lead one after the other', async () => {
+    const page = readFileSync(new URL('docs/migrating/README.md', ROOT), 'utf8');
+    const [, both = ''] = /^## From one store to another[^]*?```ts\n([^]*?)```/m.exec(page) ?? [];
+    await save('README.md');
+    await writeFile(join(folder.path, 'both.mts'), both);
+    const [from, to] = ['sqlite:./former.db', 'sqlite:./state.db'];
+    await using first = await start('both.mts', from, to);
+    expect(await said(first, /leads/)).toBe(`worker-${first.pid} leads in term 1 there and 1 here`);
+    await using second = await start('leader.mjs');
+    first.sigterm();
+    expect(await first.exited).toBe(0);
+    expect(await said(second, /leads/)).toBe(`worker-${second.pid} leads in term 2`);
+    await using third = await start('both.mts', from, to);
+    await using fourth = await start('both.mts', from, to);
+    second.sigterm();
+    expect(await second.exited).toBe(0);
+    const leads = (script: ScriptProcess): string | undefined => script.output.find((line) => line.includes('leads'));
+    const leader = await until(() => [third, fourth].find((script) => leads(script) !== undefined), {
+      what: 'a leader on both',
+      withinMs: WAIT_MS,
+    });
+    expect(leads(leader)).toMatch(/leads in term 2 there and 3 here$/);
+    leader.sigterm();
+    expect(await leader.exited).toBe(0);
+    const last = leader === third ? fourth : third;
+    expect(await said(last, /leads/)).toMatch(/leads in term 3 there and 4 here$/);
+    last.sigterm();
+    expect(await last.exited).toBe(0);
+  });
+});
+
 describe('the quickstart', () => {
   const expected = ['broker leads in term 1', ...['p0', 'p1', 'p2'].map((partition) => `assigned ${partition} in term 1`)];
 
