@@ -5,7 +5,7 @@
 
 import { resolve } from 'node:path';
 
-import { invalidSecret, invalidText, isPath, PATH_RULE, showUrl } from '@incumbent/core/adapter';
+import { invalidSecret, isPath, PATH_RULE, showUrl } from '@incumbent/core/adapter';
 
 import { certificatesOf, type TlsOptions } from '../connect/tls.ts';
 import { given, type Given, type SharedOptions, type UserCredentials } from './store-options.ts';
@@ -146,11 +146,8 @@ export class StoreUrl {
   #checkParameters(known: readonly string[]): void {
     const names = [...this.#query.keys()];
     for (const [index, name] of names.entries()) {
-      if (!known.includes(name)) {
-        // Without an @, the name may be a part of a password that contains a ? that is not encoded.
-        const invalid = this.#user === undefined ? invalidSecret : invalidText;
-        throw invalid(`url parameter ${index + 1}`, name, `one of ${known.join(', ')}`);
-      }
+      // The name may be a part of a password that contains a ? that is not encoded.
+      if (!known.includes(name)) throw invalidSecret(`url parameter ${index + 1}`, name, `one of ${known.join(', ')}`);
       if (names.indexOf(name) < index) throw invalidSecret(name, this.#query.getAll(name), 'given once');
     }
   }
