@@ -22,7 +22,7 @@ import { StoredValue } from './stored-value.ts';
 /** @internal The part of a leadership that a member uses, whatever the type of its value. */
 export type ManagedLeadership = Pick<
   Leadership<never>,
-  'term' | 'ended' | 'released' | 'drained' | 'isValid' | 'close' | 'leave' | 'lookUpSuccessor' | 'transferTo' | 'preferred'
+  'election' | 'term' | 'ended' | 'released' | 'drained' | 'isValid' | 'close' | 'leave' | 'lookUpSuccessor' | 'transferTo' | 'preferred'
 >;
 
 /**

@@ -69,7 +69,7 @@ export class Rebalancer {
     this.#led = [...others, leadership];
     const successor = await leadership.preferred();
     if (successor === undefined || !leadership.isValid()) return false;
-    this.#telemetry.emit('rebalanced', { term: leadership.term, to: successor });
+    this.#telemetry.emit('rebalanced', { election: leadership.election, term: leadership.term, to: successor });
     await leadership.transferTo(successor);
     return true;
   }

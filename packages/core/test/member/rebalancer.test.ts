@@ -28,7 +28,7 @@ describe('rebalancing', () => {
     expect([low, high]).toEqual([[1n], [2n]]);
     await world.pass(60_000);
     expect([low, high]).toEqual([[1n], [2n]]);
-    expect(world.events.about('preferred')).toMatchObject([{ to: 'high', term: '1' }]);
+    expect(world.events.about('preferred')).toMatchObject([{ election: NAME, to: 'high', term: '1' }]);
   });
 
   it('checks a tenth of the elections in an interval', async () => {
