@@ -1,12 +1,12 @@
 /**
- * `pnpm chaos --store etcd|zookeeper|consul|kubernetes|redis|postgres|sqlite [--minutes N] [--seed S] [--members M]
- * [--newer] [--forgets] [--only FAULT,…]`: runs elections on a real cluster under faults that are
- * drawn from the seed. Then runs the checker, prints a table, draws a picture, and adds a line to
- * the evidence. Exits with a code other than 0 if a promise was broken, or if too little happened
- * to tell. `--newer` uses the store's newer version, and `--forgets` a Redis that loses its data
- * when it is killed. With `--only` the evidence names the faults. `pnpm chaos --check FILE` checks
- * a recorded history. `pnpm chaos --mutants` plants a few bugs, one at a time, and reports how each
- * is found.
+ * `pnpm chaos --store etcd|zookeeper|consul|kubernetes|redis|postgres|sqlite [--minutes N]
+ * [--seed S] [--members M] [--newer] [--forgets] [--only FAULT,…]`: runs elections on a real
+ * cluster under faults that are drawn from the seed. Then runs the checker, prints a table, draws a
+ * picture, and adds a line to the evidence. Exits with a code other than 0 if a promise was broken,
+ * or if too little happened to tell. `--newer` uses the store's newer version, and `--forgets` a
+ * Redis that loses its data when it is killed. With `--only` the evidence names the faults. `pnpm
+ * chaos --check FILE` checks a recorded history. `pnpm chaos --mutants` plants a few bugs, one at a
+ * time, and reports how each is found.
  */
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';

@@ -155,7 +155,9 @@ function rowOf(name: string, measured: Measured, one: Measured, before: Measured
   ];
 }
 
-/** To win many elections on etcd, next to the other library whose elections share a session, too. */
+/**
+ * To win many elections on etcd, next to the other library whose elections share a session, too.
+ */
 function startTarget(elections: number, wonMs: ReadonlyMap<string, number>): Target {
   const toWin = (name: string): number => wonMs.get(name) ?? Number.NaN;
   const ratio = toWin('incumbent') / toWin(GO);

@@ -1,6 +1,6 @@
 /**
- * A leader that writes to a PostgreSQL table, which rejects the writes of former leaders: by the term
- * in the table, and if the store is in the same database, by the SQL fence.
+ * A leader that writes to a PostgreSQL table, which rejects the writes of former leaders: by the
+ * term in the table, and if the store is in the same database, by the SQL fence.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -14,7 +14,9 @@ interface Manifest {
 
 const ROOT = join(import.meta.dirname, '../..');
 const DEADLINE = { withinMs: 60_000 };
-/** As in a pod with the strictest of Kubernetes' security standards, on the network of the machine. */
+/**
+ * As in a pod with the strictest of Kubernetes' security standards, on the network of the machine.
+ */
 const LOCKED_DOWN = ['--network=host', '--read-only', '--cap-drop=ALL', '--security-opt=no-new-privileges'];
 const MAX_ADDED_BYTES = 5_000_000;
 /** A program that stops on SIGTERM in its own way. */

@@ -29,7 +29,9 @@ COPY store /opt/store
 ENV pnpm_config_store_dir=/opt/store pnpm_config_offline=true pnpm_config_minimum_release_age=0
 `;
 
-/** Starts the pnpm of the image in place of one that npx would download: `npx -y pnpm@12.21.0 …`. */
+/**
+ * Starts the pnpm of the image in place of one that npx would download: `npx -y pnpm@12.21.0 …`.
+ */
 const NPX = `#!/bin/sh
 [ "$1 $2" = "-y pnpm@PNPM_VERSION" ] || exit 1
 shift 2

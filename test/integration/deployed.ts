@@ -1,7 +1,7 @@
 /**
  * A process of one version of a program, for checks of deployments. It campaigns in elections that
- * differ only in their succession. Started by `checks/deployment.ts`. Arguments: the store's URL, the
- * member id, the version, and the names of the elections.
+ * differ only in their succession. Started by `checks/deployment.ts`. Arguments: the store's URL,
+ * the member id, the version, and the names of the elections.
  */
 
 import diagnosticsChannel from 'node:diagnostics_channel';

@@ -213,7 +213,8 @@ it.for(['sqlite', 'redis'] as const)(
     expect(await Promise.all([statusOf(leader, 'healthz'), statusOf(follower, 'healthz')])).toEqual([200, 200]);
     expect(await Promise.all([statusOf(leader, 'mails'), statusOf(follower, 'mails')])).toEqual([200, 503]);
     first.sigterm();
-    // 128 + SIGTERM: NestJS sends the signal to its own process again when the application has closed.
+    // 128 + SIGTERM: NestJS sends the signal to its own process again when the application has
+    // closed.
     expect(await first.exited).toBe(143);
     await untilSaid(second, /^meter /, 'a run of the second process');
     await untilSaid(second, /^sends mails in term /, 'mails of the second process');

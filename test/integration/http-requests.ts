@@ -3,7 +3,10 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { ClientRequest } from 'node:http';
 
-/** Renewals, which are not part of the cost of elections: Consul's, and a PUT of a Lease of Kubernetes. */
+/**
+ * Renewals, which are not part of the cost of elections: Consul's, and a PUT of a Lease of
+ * Kubernetes.
+ */
 const RENEWAL = /^PUT \/(?:v1\/(?:session\/renew|agent\/check\/pass)\/|.*\/leases\/)/;
 
 export class HttpRequests implements Disposable {

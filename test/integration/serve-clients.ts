@@ -160,8 +160,8 @@ export function spansOf(clients: readonly ServeClient[]): readonly TermSpan[] {
 }
 
 /**
- * Checks that no client has acted in a term after another one has acted in a later term. Returns the
- * shortest time between the last act of a term and the first act of the next one, in ms.
+ * Checks that no client has acted in a term after another one has acted in a later term. Returns
+ * the shortest time between the last act of a term and the first act of the next one, in ms.
  */
 export function checkActs(clients: readonly ServeClient[]): number {
   const spans = spansOf(clients);

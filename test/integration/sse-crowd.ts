@@ -61,8 +61,8 @@ export class Crowd implements AsyncDisposable {
   }
 
   /**
-   * Each client asks once a second, evenly spread, for so many seconds. Returns how long each answer
-   * took, in ms, the fastest first.
+   * Each client asks once a second, evenly spread, for so many seconds. Returns how long each
+   * answer took, in ms, the fastest first.
    */
   async ask(seconds: number): Promise<readonly number[]> {
     const times: number[] = [];

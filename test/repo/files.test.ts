@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { filesOf, textOf } from './workspace.ts';
 
 const MAX_LINES = 400;
+const MAX_COLUMNS = 100;
 
 test('no file of code is longer than a reader can hold', () => {
   const sources = filesOf('**/*.ts');
@@ -10,6 +11,24 @@ test('no file of code is longer than a reader can hold', () => {
   expect(sources).not.toEqual([]);
   expect(long).toEqual([]);
 });
+
+test('comments and prose that people write are at most 100 columns wide', () => {
+  const comments = filesOf('**/*.ts').flatMap((path) => wideLines(path, textOf(path), /^ *(?:\/\*\*|\*|\/\/) /));
+  const pages = filesOf('**/*.md').filter((path) => !/^(?:docs\/(?:reference|verification)|bench\/RESULTS)/.test(path));
+  const prose = pages.flatMap((path) => wideLines(path, proseOf(textOf(path)), /^ *[^\s|!<]/));
+  expect([...comments, ...prose]).toEqual([]);
+});
+
+function wideLines(path: string, text: string, counted: RegExp): readonly string[] {
+  const lines = text.split('\n');
+  return lines.filter((line) => line.length > MAX_COLUMNS && counted.test(line)).map((line) => `${path}: ${line}`);
+}
+
+/** A Markdown page without its front matter, its code, and the addresses of its links. */
+function proseOf(page: string): string {
+  const text = page.replace(/^---\n[\s\S]*?\n---\n/, '').replaceAll(/^( *)```[\s\S]*?^\1```$/gm, '');
+  return text.replaceAll(/\]\([^)]*\)/g, ']');
+}
 
 test('no test is singled out, and none is only promised', () => {
   const tests = filesOf('**/*.test.ts');

@@ -6,7 +6,10 @@ import type { Latency } from '@incumbent/memory';
 import { expect, it } from 'vitest';
 import { memoryHarness } from '../../memory/test/harness.ts';
 
-/** Times as on a slow store. Messages are still on their way when a case ends, so leaks are not looked for. */
+/**
+ * Times as on a slow store. Messages are still on their way when a case ends, so leaks are not
+ * looked for.
+ */
 function slow(latencyMs: Latency): UseHarness {
   return (body) =>
     memoryHarness({ latencyMs })(({ leaks: _, ...harness }) => body({ ...harness, ttlMs: 5_000, timeoutMs: 5_000, slackMs: 3_000 }));

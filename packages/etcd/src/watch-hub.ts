@@ -101,8 +101,8 @@ export class WatchHub {
 
   /**
    * If the watch is stopped meanwhile, it is cancelled only after the server has confirmed it,
-   * because a cancellation needs the server's id. Until then, or for `STEP_TIMEOUT_MS`, it keeps its
-   * place among the watches that are starting.
+   * because a cancellation needs the server's id. Until then, or for `STEP_TIMEOUT_MS`, it keeps
+   * its place among the watches that are starting.
    */
   async #created(subscription: Subscription, stream: WatchStream): Promise<Subscription> {
     const late = setTimeout(() => this.#abandon(subscription, stream), STEP_TIMEOUT_MS).unref();

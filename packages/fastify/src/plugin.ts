@@ -10,7 +10,10 @@ export interface IncumbentOptions extends Omit<HostOptions, 'onFailure'> {
    * `false` for no route. Default `'/healthz'`.
    */
   readonly healthPath?: string | false;
-  /** The path of a route with the metrics for Prometheus. `false` for no route. Default `'/metrics'`. */
+  /**
+   * The path of a route with the metrics for Prometheus. `false` for no route.
+   * Default `'/metrics'`.
+   */
   readonly metricsPath?: string | false;
 }
 
@@ -23,14 +26,14 @@ declare module 'fastify' {
 
 /**
  * Opens the store, and decorates the service with `incumbent`, an `ElectionHost`:
- * `service.incumbent.lead('mailer', work)` runs the work in one process. The member uses the logger of
- * the service. A service registers it once.
+ * `service.incumbent.lead('mailer', work)` runs the work in one process. The member uses the logger
+ * of the service. A service registers it once.
  *
  * When the service closes, the member hands over and the work is drained before the server closes,
  * so the next leader works before this process ends. Requests that have begun are answered. New
- * requests get 503 from Fastify, also the health and the metrics, unless the service is created with
- * `return503OnClosing: false`. Then the server closes, and after it the store. Fastify does not
- * handle signals: call `service.close()` on SIGTERM.
+ * requests get 503 from Fastify, also the health and the metrics, unless the service is created
+ * with `return503OnClosing: false`. Then the server closes, and after it the store. Fastify does
+ * not handle signals: call `service.close()` on SIGTERM.
  *
  * @throws When the service starts, as `ElectionHost.open` does.
  */
@@ -45,7 +48,7 @@ export const incumbent: FastifyPluginAsync<IncumbentOptions> = async (service, o
   }
 };
 
-// What fastify-plugin does: the decorator and the hooks are those of the service that registers this.
+// As fastify-plugin does: the service that registers the plugin gets its decorator and its hooks.
 Object.assign(incumbent, { [Symbol.for('skip-override')]: true, [Symbol.for('fastify.display-name')]: '@incumbent/fastify' });
 
 /** Throws if the service has such a decorator or such a route. */

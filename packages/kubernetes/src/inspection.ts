@@ -1,4 +1,6 @@
-/** What the API server and the objects of the store look like, for people: the store's `inspect`. */
+/**
+ * What the API server and the objects of the store look like, for people: the store's `inspect`.
+ */
 
 import type { Clock, LeaseId, StoreFact, StoreReport } from '@incumbent/core';
 import type { AttemptOptions, CallTime } from '@incumbent/network';

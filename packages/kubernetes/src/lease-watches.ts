@@ -80,8 +80,9 @@ export class LeaseWatches {
   async #watchOnce(selector: Readonly<Record<string, string>>, onOpen: () => void): Promise<boolean> {
     const { client, clock, names, watchMs } = this.#context;
     const beganMs = clock.monotonic();
-    // Without a resourceVersion, the watch begins with the present leases, perhaps a little late. It
-    // does not report the leases that ended before it began, so the observer looks at the leases.
+    // Without a resourceVersion, the watch begins with the present leases, perhaps a little late.
+    // It does not report the leases that ended before it began, so the observer looks at the
+    // leases.
     const query = { ...selector, timeoutSeconds: String(Math.ceil(watchMs / 1_000)) };
     const options = { timeoutMs: watchMs + LATE_MS, signal: this.#closed.signal, background: true };
     try {

@@ -1,7 +1,7 @@
 /**
  * Leases are `Lease` objects. The API server ends none, so the processes that depend on a lease
- * time it: see decision record 0067. A renewal and the end of a lease are conditional changes of one
- * object, so exactly one of them wins.
+ * time it: see decision record 0067. A renewal and the end of a lease are conditional changes of
+ * one object, so exactly one of them wins.
  */
 
 import { hostname } from 'node:os';
@@ -152,7 +152,10 @@ export class Leases {
     return false;
   }
 
-  /** A call or a watch has met keys that are bound to these leases, so the process depends on their end. */
+  /**
+   * A call or a watch has met keys that are bound to these leases, so the process depends on their
+   * end.
+   */
   noteMet(leases: Iterable<LeaseId>): void {
     for (const lease of leases) {
       this.#metAtMs.set(lease, this.#nowMs);
@@ -160,7 +163,10 @@ export class Leases {
     }
   }
 
-  /** Observes and watches a lease until it has ended, or this process does not depend on it any longer. */
+  /**
+   * Observes and watches a lease until it has ended, or this process does not depend on it any
+   * longer.
+   */
   observe(lease: LeaseId): void {
     if (!this.#own.has(lease)) this.#observer.observe(lease);
     this.#watches.add(lease);
@@ -204,9 +210,9 @@ export class Leases {
   }
 
   /**
-   * Deletes the keys of the lease, and then the lease. In this order, the keys are gone also if only
-   * the first request arrives. Another process may bind a key to the lease in between, so the keys
-   * are checked once more.
+   * Deletes the keys of the lease, and then the lease. In this order, the keys are gone also if
+   * only the first request arrives. Another process may bind a key to the lease in between, so the
+   * keys are checked once more.
    */
   async #end(name: LeaseName, time: CallTime): Promise<void> {
     const { client, names } = this.#context;
@@ -328,8 +334,8 @@ export class Leases {
 }
 
 /**
- * Deletes the object, if it has this uid and this version, where they are given. Resolves also if it
- * has others or is gone, then with false.
+ * Deletes the object, if it has this uid and this version, where they are given. Resolves also if
+ * it has others or is gone, then with false.
  */
 export async function deleteLease(
   client: Client,

@@ -12,13 +12,13 @@ import { KubernetesStore } from './store.ts';
 
 /**
  * Opens a store on a Kubernetes API server: `kubernetes:` in a pod,
- * `kubernetes://context/namespace/prefix` outside, or options. Resolves when the server has answered
- * a linearizable read.
+ * `kubernetes://context/namespace/prefix` outside, or options. Resolves when the server has
+ * answered a linearizable read.
  *
  * @throws `StoreError` within `connectTimeoutMs`, with one of the codes `UNREACHABLE`, `TIMEOUT`,
  * `UNAVAILABLE` (the server is starting or overloaded, or cannot reach etcd), `UNAUTHENTICATED`,
- * `PERMISSION_DENIED` (the user may not read the object with the keys) and `UNSUPPORTED` (the server
- * is no Kubernetes API server).
+ * `PERMISSION_DENIED` (the user may not read the object with the keys) and `UNSUPPORTED` (the
+ * server is no Kubernetes API server).
  * @throws `IncumbentError` with the code `ADAPTER_MISSING` if a context is given and the package
  * `@kubernetes/client-node` is not installed.
  * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION` for an invalid URL or option.

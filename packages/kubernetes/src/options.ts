@@ -48,14 +48,18 @@ export interface KubernetesOptions {
    * `a-z 0-9 -`, and a letter or digit at both ends. Default `incumbent`.
    */
   readonly prefix?: string;
-  /** The resource whose objects hold the keys, if not `ConfigMap`: a custom resource with `data`. */
+  /**
+   * The resource whose objects hold the keys, if not `ConfigMap`: a custom resource with `data`.
+   */
   readonly keysResource?: KeysResource;
   /**
    * How long the server may keep a watch open, in ms: 1,000 to 600,000. A watch reports a silent
    * server within this time and 1 s. Default 30,000.
    */
   readonly watchMs?: number;
-  /** How long opening the store, or one connection, may take, in ms: 100 to 600,000. Default 5,000. */
+  /**
+   * How long opening the store, or one connection, may take, in ms: 100 to 600,000. Default 5,000.
+   */
   readonly connectTimeoutMs?: number;
   /** Opens the sockets to the API server, instead of TCP or TLS. For tunnels and for tests. */
   readonly connect?: Connect;
@@ -94,8 +98,8 @@ const NAME = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$/;
 const VISIBLE = /^[\x21-\x7e]+$/;
 
 /**
- * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`, `ADAPTER_MISSING` if a context
- * needs a package that is not installed, or the error of the kubeconfig's reader.
+ * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`, `ADAPTER_MISSING` if a
+ * context needs a package that is not installed, or the error of the kubeconfig's reader.
  */
 export async function readOptions(input: string | URL | KubernetesOptions): Promise<KubernetesSettings> {
   const options = isUrl(input) ? readUrl(urlText(input)) : input;

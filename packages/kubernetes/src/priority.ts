@@ -1,9 +1,9 @@
 /**
  * How the API server ranks the renewals of this process, for people: a part of `inspect`.
  *
- * A server with API Priority and Fairness puts each request into a flow schema and a priority level,
- * and its response has the uids of both. Each level has its own share of the server, and its own
- * queues.
+ * A server with API Priority and Fairness puts each request into a flow schema and a priority
+ * level, and its response has the uids of both. Each level has its own share of the server, and its
+ * own queues.
  */
 
 import type { StoreFact } from '@incumbent/core';

@@ -55,7 +55,8 @@ export interface Cluster {
   readonly namespace: string;
   readonly prefix: string;
   /**
-   * Disposes of the part when the store closes, before its connections. Returns how to prevent that.
+   * Disposes of the part when the store closes, before its connections. Returns how to prevent
+   * that.
    *
    * @throws `STORE_CLOSED`.
    */

@@ -114,8 +114,8 @@ class LeaseIsEnding extends Error {
 }
 
 /**
- * Settles as the change does. If a lease is ending meanwhile, ends it first, so that it is certainly
- * gone when this rejects.
+ * Settles as the change does. If a lease is ending meanwhile, ends it first, so that it is
+ * certainly gone when this rejects.
  */
 async function unlessEnding<T>(leases: Leases, change: Promise<T>, time: CallTime): Promise<T> {
   try {

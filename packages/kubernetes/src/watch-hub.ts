@@ -140,7 +140,8 @@ export class WatchHub {
     // A later state may have arrived meanwhile.
     const newest = this.#latest === undefined || snapshot.isAtLeast(this.#latest) ? snapshot : this.#latest;
     if (!all && newest === this.#latest) {
-      // The others have been shown this state, for example because another newcomer shared the read.
+      // The others have been shown this state, for example because another newcomer shared the
+      // read.
       for (const subscriber of present) this.#show(subscriber, newest);
       return;
     }

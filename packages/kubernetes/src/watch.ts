@@ -22,7 +22,10 @@ export function watchEntries<T>(hub: WatchHub, watched: Watched<T>, options: Wat
 class WatchSubscriber implements Subscriber {
   readonly #watched: Pick<Watched<unknown>, 'entries' | 'missing'>;
   readonly #controller: WatchController<readonly Entry[]>;
-  /** The keys and revisions that were shown last. Undefined if nothing was since the watch became stale. */
+  /**
+   * The keys and revisions that were shown last. Undefined if nothing was since the watch became
+   * stale.
+   */
   #shown: string | undefined;
 
   constructor(watched: Pick<Watched<unknown>, 'entries' | 'missing'>, controller: WatchController<readonly Entry[]>) {

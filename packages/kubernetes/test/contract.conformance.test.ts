@@ -1,6 +1,6 @@
 /**
- * The store contract on a real API server. Only the observers' clocks end leases, so these cases take
- * longer than those of the other stores. They run with the elections.
+ * The store contract on a real API server. Only the observers' clocks end leases, so these cases
+ * take longer than those of the other stores. They run with the elections.
  */
 
 import { runCases, storeCases } from '@incumbent/conformance';
@@ -14,6 +14,7 @@ import { CASE_TIMEOUT_MS, kubernetesHarness } from './harness.ts';
 vi.setConfig({ maxConcurrency: 6, testTimeout: CASE_TIMEOUT_MS });
 
 await describeOnServer('kubernetes', { store: 'kubernetes', start: startKubernetes }, (server) => {
-  // Each has its own namespace. Some send hundreds of requests at once, so calls get more time here.
+  // Each has its own namespace. Some send hundreds of requests at once, so calls get more time
+  // here.
   runCases(storeCases, kubernetesHarness(server, { timeoutMs: 10_000 }), { describe, it: it.concurrent });
 });

@@ -7,8 +7,8 @@ import { connect } from 'node:tls';
 export interface Door {
   readonly url: string;
   /**
-   * The next write that the server applies loses its answer, and its client sees a reset. Reads, and
-   * writes that are refused, are answered as ever.
+   * The next write that the server applies loses its answer, and its client sees a reset. Reads,
+   * and writes that are refused, are answered as ever.
    */
   dropNextReply(): void;
   heal(): void;
@@ -30,7 +30,8 @@ export async function openDoor(target: string, ca?: string): Promise<Door> {
     // A reset on one side is one on the other.
     client.once('close', () => onward.destroy());
     onward.once('close', () => client.resetAndDestroy());
-    // Both ends are closed above, so `pipeline` would only add its listeners, more than Node expects.
+    // Both ends are closed above, so `pipeline` would only add its listeners, more than Node
+    // expects.
     client.pipe(onward);
     let isWrite = false;
     client.on('data', (chunk: Buffer) => {

@@ -1,4 +1,6 @@
-/** On sockets, with a fake server in this process. The clock of the observing store is a manual one. */
+/**
+ * On sockets, with a fake server in this process. The clock of the observing store is a manual one.
+ */
 
 import { momentOf, systemClock } from '@incumbent/core/adapter';
 import { ManualClock } from '@incumbent/memory';

@@ -24,7 +24,9 @@ export function listOf(value: unknown): readonly unknown[] {
 
 type RoleRight = Omit<Right, 'namespace'>;
 
-/** The rights of one Role in a file, in its order. Throws if there is not exactly one of this name. */
+/**
+ * The rights of one Role in a file, in its order. Throws if there is not exactly one of this name.
+ */
 export function roleRights({ role = 'incumbent', file = 'packages/kubernetes/role.yaml' } = {}): readonly RoleRight[] {
   const isMeant = ({ kind, metadata }: Fields): boolean => kind === 'Role' && fields(metadata)['name'] === role;
   const [found, ...others] = manifestsOf(file).filter(isMeant);
@@ -45,7 +47,9 @@ export function rightsIn(rules: unknown): readonly RoleRight[] {
     );
 }
 
-/** A right in the words of the server for tests, whose types of the core group are in another one. */
+/**
+ * A right in the words of the server for tests, whose types of the core group are in another one.
+ */
 export function grantOnTestServer({ verb, group, resource }: RoleRight): string {
   return `${verb} ${group === '' ? KEYS_GROUP : group} ${resource} default`;
 }

@@ -21,7 +21,10 @@ async function create(server: FakeApiServer, resource: string, name: string): Pr
   return identityOf(fields(body)).uid;
 }
 
-/** The server puts changes of leases into this level and this flow schema, and all other requests into others. */
+/**
+ * The server puts changes of leases into this level and this flow schema, and all other requests
+ * into others.
+ */
 async function classify(server: FakeApiServer, levelName: string, schemaName: string): Promise<Classification> {
   await create(server, 'flowschemas', 'exempt');
   await create(server, 'prioritylevelconfigurations', 'exempt');

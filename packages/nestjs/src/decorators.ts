@@ -56,8 +56,8 @@ export function Lead(election: string, options: ElectionOptions<unknown> = {}): 
 }
 
 /**
- * A guard for controllers and their methods, `@UseGuards(LeaderGuard('mailer'))`: answers 503 unless
- * this process leads the election. The answer holds for the moment of the check.
+ * A guard for controllers and their methods, `@UseGuards(LeaderGuard('mailer'))`: answers 503
+ * unless this process leads the election. The answer holds for the moment of the check.
  */
 export function LeaderGuard(election: string): Type<CanActivate> {
   class Guard implements CanActivate {

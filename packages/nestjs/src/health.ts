@@ -15,9 +15,9 @@ export class IncumbentHealthIndicator {
   }
 
   /**
-   * `up` unless a restart of this process would help: its lease is not renewed in time, work goes on
-   * after its leadership, or it takes no further part in an election. A process that does not lead is
-   * up, and so is one whose store is away: a restart would not help.
+   * `up` unless a restart of this process would help: its lease is not renewed in time, work goes
+   * on after its leadership, or it takes no further part in an election. A process that does not
+   * lead is up, and so is one whose store is away: a restart would not help.
    */
   check<K extends string>(key: K): HealthResult<K>;
   check(key: string): HealthResult<string> {

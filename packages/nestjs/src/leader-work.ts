@@ -13,7 +13,9 @@ import { print } from './print.ts';
 interface Method {
   readonly name: string;
   readonly owner: object;
-  /** Whether `owner` is the only object of its class: NestJS made it when the application started. */
+  /**
+   * Whether `owner` is the only object of its class: NestJS made it when the application started.
+   */
   readonly isStatic: boolean;
   readonly fn: (argument: unknown) => unknown;
   readonly call: (argument: unknown) => unknown;

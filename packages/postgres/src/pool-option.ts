@@ -19,7 +19,10 @@ export interface PostgresPool {
 /** One connection for calls, one that listens, and one for the application. */
 const MIN_CONNECTIONS = 3;
 
-/** Throws a `TypeError` or `RangeError` (`INVALID_OPTION`). The message never contains the pool's password. */
+/**
+ * Throws a `TypeError` or `RangeError` (`INVALID_OPTION`). The message never contains the pool's
+ * password.
+ */
 export function checkPool(pool: PostgresPool): PostgresPool {
   if (typeof pool !== 'object' || pool === null || typeof pool.connect !== 'function')
     throw invalidOption('pool', pool, 'a Pool of the package pg');

@@ -34,7 +34,10 @@ class SixServers implements AsyncDisposable {
     return six;
   }
 
-  /** Resolves when each server knows three primaries, and each primary has a replica with all of its data. */
+  /**
+   * Resolves when each server knows three primaries, and each primary has a replica with all of its
+   * data.
+   */
   async settled(): Promise<void> {
     await until(async () => (await Promise.all(this.all.map((server) => this.#isSettled(server)))).every(Boolean), {
       what: 'the cluster is whole',
@@ -59,7 +62,10 @@ class SixServers implements AsyncDisposable {
     return (await server.ctl(['cluster', 'myid'])).trim();
   }
 
-  /** Moves a slot with all of its keys to another primary. `during` runs when half of the keys have moved. */
+  /**
+   * Moves a slot with all of its keys to another primary. `during` runs when half of the keys have
+   * moved.
+   */
   async moveSlot(slot: number, during: () => Promise<void>): Promise<RedisServer> {
     const [source] = await this.holders(slot);
     const other = (await this.primaries()).find(({ port }) => port !== portOf(source));

@@ -1,8 +1,8 @@
 /**
  * Planted bugs, each of which the simulator must catch. Otherwise it would miss similar bugs that
  * are not planted. The test first tries the world that caught each bug last, so it needs only a
- * world or two while worlds stay the same, and then the plans of the corpus. The table in the evidence shows how many worlds each bug
- * takes from seed 1 on.
+ * world or two while worlds stay the same, and then the plans of the corpus. The table in the
+ * evidence shows how many worlds each bug takes from seed 1 on.
  */
 
 import { describe, expect, it } from 'vitest';

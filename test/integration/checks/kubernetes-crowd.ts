@@ -116,7 +116,10 @@ async function crowd(server: KubernetesServer): Promise<Figures> {
   };
 }
 
-/** What one leader and a few candidates of client-go cost, with the times of Kubernetes' own components. */
+/**
+ * What one leader and a few candidates of client-go cost, with the times of Kubernetes' own
+ * components.
+ */
 async function inGo(server: KubernetesServer): Promise<Figures> {
   const program = `${await programsOf('kubernetes')}/client-go`;
   await using stack = new AsyncDisposableStack();

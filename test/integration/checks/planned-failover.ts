@@ -17,7 +17,9 @@ const CALL_MS = 5_000;
 const STAYED_MS = 5_000;
 const COUNTER = 'counter';
 
-/** Counts in one key of the store, and notices when the store has forgotten some of the counting. */
+/**
+ * Counts in one key of the store, and notices when the store has forgotten some of the counting.
+ */
 class Counter implements AsyncDisposable {
   readonly #store: Store;
   readonly #over = new AbortController();

@@ -21,8 +21,8 @@ const SESSIONS = 2;
 const MAX_TABLES_KB = 2_048;
 
 /**
- * Every renewal is a transaction of its own, as if a client had sent it. The lower bound of the ends
- * passes three times in a ttl, as it does for watching stores, which then read the tables.
+ * Every renewal is a transaction of its own, as if a client had sent it. The lower bound of the
+ * ends passes three times in a ttl, as it does for watching stores, which then read the tables.
  */
 function hourOf(namespace: string, session: number): string {
   return `DO $$

@@ -6,7 +6,8 @@ const PAUSE_MS = 1;
 /**
  * Reports an event to the parent of a script that `spawnScript` started: one line of JSON on
  * standard output. The timestamp is taken here, by a clock that all processes of one machine share.
- * A bigint among the fields arrives as a string of decimal digits. `at`: when it happened, if not now.
+ * A bigint among the fields arrives as a string of decimal digits. `at`: when it happened, if not
+ * now.
  */
 export function emit(event: string, fields: Readonly<Record<string, unknown>> = {}, at: bigint = process.hrtime.bigint()): void {
   const line = JSON.stringify({ ...fields, event, at }, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));

@@ -14,8 +14,8 @@ export type Setting =
   /** A container image with `etcd` and `etcdctl`, instead of one built here. */
   | 'INCUMBENT_ETCD_IMAGE'
   /**
-   * The address of a Kubernetes API server, through a proxy that authenticates: `http://127.0.0.1:8001`, as
-   * `kubectl proxy` has it. Tests use its namespace `default`.
+   * The address of a Kubernetes API server, through a proxy that authenticates:
+   * `http://127.0.0.1:8001`, as `kubectl proxy` has it. Tests use its namespace `default`.
    */
   | 'INCUMBENT_TEST_KUBERNETES'
   /**

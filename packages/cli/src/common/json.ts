@@ -18,7 +18,11 @@ export function showValue(value: unknown): string {
   return value === undefined ? '' : toJson(value);
 }
 
-/** The value of `--value`: JSON, or plain text. @throws A usage error for JSON that is not valid. */
+/**
+ * The value of `--value`: JSON, or plain text.
+ *
+ * @throws A usage error for JSON that is not valid.
+ */
 export function parseValue(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -12,8 +12,8 @@ export function newMemberId(): string {
 }
 
 /**
- * SQLite ends a lease as soon as its process has died. But the work that leads is in another process,
- * which may still run then: the program of `run`, a client of `serve`.
+ * SQLite ends a lease as soon as its process has died. But the work that leads is in another
+ * process, which may still run then: the program of `run`, a client of `serve`.
  */
 export function withoutExitDetection(url: string): string {
   if (!url.startsWith('sqlite:') || url.includes('endsWithProcess=')) return url;

@@ -18,7 +18,10 @@ export interface ChecksOptions {
   readonly writes: boolean;
   /** Called with the findings of each check, as soon as it has ended. */
   readonly report: (findings: readonly Finding[]) => void;
-  /** Aborts when the checks must stop. They report nothing then, but that a key could not be removed. */
+  /**
+   * Aborts when the checks must stop. They report nothing then, but that a key could not be
+   * removed.
+   */
   readonly stopping?: AbortSignal;
 }
 

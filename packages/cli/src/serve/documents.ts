@@ -1,6 +1,6 @@
 /**
- * The JSON documents of the HTTP API, as the code makes them. `serve.openapi.json` describes them for
- * users, and the tests validate every answer against it. Terms are strings in JSON.
+ * The JSON documents of the HTTP API, as the code makes them. `serve.openapi.json` describes them
+ * for users, and the tests validate every answer against it. Terms are strings in JSON.
  */
 
 import type { LeadershipEndReason } from '@incumbent/core';
@@ -31,7 +31,8 @@ export interface CandidacyDocument {
   /** The term that the candidacy leads in, or whose work it has not reported as stopped. */
   readonly term?: bigint;
   /**
-   * How long the candidacy certainly leads, in ms. The client counts from before it sent the request.
+   * How long the candidacy certainly leads, in ms. The client counts from before it sent the
+   * request.
    */
   readonly validForMs: number;
   readonly renewWithinMs: number | null;

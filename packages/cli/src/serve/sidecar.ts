@@ -50,7 +50,9 @@ export interface SidecarOptions {
   readonly maxGroups?: number;
   /** Called if a candidacy's value could not be published. */
   readonly publishFailed?: CandidacyContext['publishFailed'];
-  /** Called if a candidacy is over because its campaign has failed, and a retry would fail again. */
+  /**
+   * Called if a candidacy is over because its campaign has failed, and a retry would fail again.
+   */
   readonly failed?: (candidacy: Candidacy, why: string) => void;
   /** Called if a group cannot be joined, or joined again, and a retry would fail again. */
   readonly joinFailed?: MembershipsContext['failed'];

@@ -89,7 +89,7 @@ export class ElectionHistory {
 
   #vacated(before: LeaderView<unknown> | VacantView, { term, reason }: VacantView, at: number): TermEnd | undefined {
     const last = this.#ends[0];
-    // The reason of a vacancy that is known already: the leader has released the election meanwhile.
+    // The vacancy is known already, and its reason now too: the leader has released the election.
     if (last !== undefined && before.state === 'vacant' && last.next === undefined) return this.#replace({ ...last, reason });
     if (term === undefined) return undefined;
     const member = before.state === 'leader' && before.term === term ? { member: before.memberId } : {};

@@ -1,7 +1,7 @@
 /**
- * Random worlds of sidecars and clients with faults: at no time may two clients lead. A client leads
- * until the end of the longest promise that it was given, whatever happens to it or to its sidecar,
- * unless it has said that its work has stopped.
+ * Random worlds of sidecars and clients with faults: at no time may two clients lead. A client
+ * leads until the end of the longest promise that it was given, whatever happens to it or to its
+ * sidecar, unless it has said that its work has stopped.
  */
 
 import { ElectionAdmin } from '@incumbent/core';

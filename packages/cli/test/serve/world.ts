@@ -46,7 +46,9 @@ export class SidecarWorld implements AsyncDisposable {
     await this.cluster.advance(ms);
   }
 
-  /** Lets time pass in steps of 10 ms until the condition holds. Returns how long that took, in ms. */
+  /**
+   * Lets time pass in steps of 10 ms until the condition holds. Returns how long that took, in ms.
+   */
   async until(condition: () => boolean, withinMs = 120_000): Promise<number> {
     const startMs = this.nowMs;
     while (!condition()) {

@@ -65,7 +65,10 @@ async function prepare({ store, call, lease, entry }: Other, { election, issued,
   if (lives === 'nothing') await store.revokeLease(lease, call);
 }
 
-/** A leader that nobody waits behind looks for a successor after 1 s, and then 2, 4, 8 s later and so on. */
+/**
+ * A leader that nobody waits behind looks for a successor after 1 s, and then 2, 4, 8 s later and
+ * so on.
+ */
 const MOST_LOOKS = 6;
 
 export const clientGoCases: readonly StoreCase[] = [

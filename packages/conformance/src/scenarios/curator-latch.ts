@@ -85,7 +85,8 @@ export const latchCases: readonly StoreCase[] = [
           assert.equal(holder, undefined, 'nobody else is at work');
           holder = candidate.member.memberId;
           turns.push(holder);
-          // The one who led before may need longer to join again than this one to lead and to resign.
+          // The one who led before may need longer to join again than this one to lead and to
+          // resign.
           const allAreThere = async (): Promise<boolean> => (await queueOf(arena, candidate)).length === candidates.length - finished;
           await arena.until(allAreThere, 'all who go on are in the queue');
           await arena.sleep(5);

@@ -199,8 +199,9 @@ export class Leadership<V = unknown> {
   }
 
   /**
-   * Delays the release until the promise settles, for `drainMs` at most. Unlike `waitUntil`, it says
-   * nothing about the work, and so never shortens the drain. Pass it while this leadership is valid.
+   * Delays the release until the promise settles, for `drainMs` at most. Unlike `waitUntil`, it
+   * says nothing about the work, and so never shortens the drain. Pass it while this leadership is
+   * valid.
    */
   delayRelease(until: Promise<unknown>): void {
     this.#drain.delay(until);

@@ -47,7 +47,9 @@ export interface LeadershipEnd extends Omit<SessionEnd, 'reason'> {
 /** The candidate that a leader hands its term over to. */
 export interface ChosenSuccessor {
   readonly successor: Successor;
-  /** True if the leader has found the candidate some time ago, so it may have left the queue since. */
+  /**
+   * True if the leader has found the candidate some time ago, so it may have left the queue since.
+   */
   readonly early: boolean;
 }
 
@@ -56,7 +58,9 @@ export type ReleaseState =
   | { readonly phase: 'leading' }
   /** Wait for the work to stop. */
   | { readonly phase: 'draining'; readonly reason: LeadershipEndReason; readonly chosen: ChosenSuccessor | undefined }
-  /** Make the swap that hands over. It names the successor's entry at the revision that was read. */
+  /**
+   * Make the swap that hands over. It names the successor's entry at the revision that was read.
+   */
   | ({ readonly phase: 'handingOver' } & Handover)
   /** The swap did not happen, or its outcome is unknown: read who holds the term. */
   | ({ readonly phase: 'checking' } & Handover)

@@ -24,7 +24,9 @@ export interface Access {
 /** The folder that Kubernetes mounts into each pod. */
 const ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** The service account of the pod. Its token is a file that Kubernetes replaces every hour or so. */
+/**
+ * The service account of the pod. Its token is a file that Kubernetes replaces every hour or so.
+ */
 export async function podAccess(env: NodeJS.ProcessEnv = process.env, folder: string = ACCOUNT): Promise<Access | undefined> {
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port = '443' } = env;
   if (host === undefined || host === '') return undefined;

@@ -11,9 +11,9 @@ import { ExchangeError, type Right } from './failure.ts';
 import { fields, parseObject, type Fields } from '../objects/json.ts';
 
 /**
- * How many requests of one store may be under way, besides watches. Each has a connection to itself,
- * and to open one costs more than to wait for a request. Requests for one purpose never wait for
- * those for another.
+ * How many requests of one store may be under way, besides watches. Each has a connection to
+ * itself, and to open one costs more than to wait for a request. Requests for one purpose never
+ * wait for those for another.
  */
 const MAX_REQUESTS = { calls: 16, renewals: 16, publishing: 4 };
 
@@ -71,8 +71,8 @@ export class Client {
   }
 
   /**
-   * Calls `onOpen` when the server has begun a watch, and `onEvent` with each of its events. Resolves
-   * when the server ends the watch. Rejects like {@link request}.
+   * Calls `onOpen` when the server has begun a watch, and `onEvent` with each of its events.
+   * Resolves when the server ends the watch. Rejects like {@link request}.
    */
   watch(
     path: string,
@@ -150,7 +150,9 @@ function isStatusObject(text: string): boolean {
   return statusOf(text).reason !== '';
 }
 
-/** Kubernetes answers with a `Status`. A server that is starting, or a gateway, answers with text. */
+/**
+ * Kubernetes answers with a `Status`. A server that is starting, or a gateway, answers with text.
+ */
 function statusOf(text: string): { readonly reason: string; readonly message: string } {
   try {
     const { kind, reason, message } = fields(JSON.parse(text));

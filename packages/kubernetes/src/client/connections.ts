@@ -32,7 +32,9 @@ export interface HttpRequest {
   readonly body?: string | undefined;
 }
 
-/** Credentials are read again after this time, in ms. A token that was replaced stays valid longer. */
+/**
+ * Credentials are read again after this time, in ms. A token that was replaced stays valid longer.
+ */
 const FRESH_CREDENTIALS_MS = 5_000;
 
 /** TCP or TLS, as the credentials say. */

@@ -1,4 +1,6 @@
-/** Events on the `Lease`, as client-go creates them: one when a term begins, and one when it ends. */
+/**
+ * Events on the `Lease`, as client-go creates them: one when a term begins, and one when it ends.
+ */
 
 import { randomBytes } from 'node:crypto';
 

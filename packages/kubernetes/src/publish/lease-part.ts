@@ -10,7 +10,9 @@ import type { Cluster } from '../store.ts';
 import { Objects } from './objects.ts';
 import { foreign, overtaken, SentWrites, untilUnchanged, type Part, type PublishedTerm } from './part.ts';
 
-/** The annotations of a published Lease: the store's prefix and the election, and the exact term. */
+/**
+ * The annotations of a published Lease: the store's prefix and the election, and the exact term.
+ */
 const ELECTION = 'incumbent/election';
 const TERM = 'incumbent/term';
 
@@ -80,8 +82,8 @@ export class LeasePart implements Part {
   }
 
   /**
-   * Clears the holder. Writes also if the object does not show this term: a request of this term may
-   * still be under way, and no longer finds the version that it names.
+   * Clears the holder. Writes also if the object does not show this term: a request of this term
+   * may still be under way, and no longer finds the version that it names.
    */
   async withdraw(signal: AbortSignal): Promise<void> {
     if (!this.#sent.mayExist) return;

@@ -52,7 +52,9 @@ export class Objects {
     return this.#change('PUT', text(fields(object['metadata']), 'name'), object, signal);
   }
 
-  /** A merge patch. Undefined if the object has another version than in this metadata, or is gone. */
+  /**
+   * A merge patch. Undefined if the object has another version than in this metadata, or is gone.
+   */
   patch(name: string, patch: Fields, signal: AbortSignal): Promise<Fields | undefined> {
     return this.#change('PATCH', name, patch, signal);
   }

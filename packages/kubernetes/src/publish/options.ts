@@ -29,14 +29,16 @@ export interface PublishOptions {
 /** The label of the leader's pod. Each election needs a label with a name of its own. */
 export interface PodLabel {
   /**
-   * 1 to 63 of `A-Z a-z 0-9 . _ -`, with a letter or digit at both ends, and before it, if you wish,
-   * a domain and `/`: `example.com/leads`. An annotation of this name says for which term the label
-   * is.
+   * 1 to 63 of `A-Z a-z 0-9 . _ -`, with a letter or digit at both ends, and before it, if you
+   * wish, a domain and `/`: `example.com/leads`. An annotation of this name says for which term the
+   * label is.
    */
   readonly name: string;
   /** 1 to 63 of `A-Z a-z 0-9 . _ -`, with a letter or digit at both ends. */
   readonly value: string;
-  /** The name of this process's pod. Default: the host name, which Kubernetes takes from the pod. */
+  /**
+   * The name of this process's pod. Default: the host name, which Kubernetes takes from the pod.
+   */
   readonly pod?: string;
 }
 

@@ -12,8 +12,9 @@ export interface PublishedTerm {
 
 export interface Part {
   /**
-   * Publishes the part, or keeps it up to date. Called again and again while the member leads. Makes
-   * no change once `isValid()` is false, and rejects if another term is published that is newer.
+   * Publishes the part, or keeps it up to date. Called again and again while the member leads.
+   * Makes no change once `isValid()` is false, and rejects if another term is published that is
+   * newer.
    */
   publish(signal: AbortSignal): Promise<void>;
   /**
@@ -68,8 +69,8 @@ export async function keepPublished(part: Part, { clock, everyMs, leading, close
 }
 
 /**
- * Calls `attempt` until it returns something else than `'changed'`, which says that somebody else has
- * changed the object in between.
+ * Calls `attempt` until it returns something else than `'changed'`, which says that somebody else
+ * has changed the object in between.
  *
  * @throws `CONFLICT` if that happens every time.
  */
@@ -104,7 +105,10 @@ export class SentWrites {
   }
 }
 
-/** The error of a leader that finds what a newer term has published. `remedy`: what to remove after a reset. */
+/**
+ * The error of a leader that finds what a newer term has published. `remedy`: what to remove after
+ * a reset.
+ */
 export function overtaken(what: string, { term, seen, remedy }: { term: bigint; seen: bigint; remedy: string }): IncumbentError {
   const message = `kubernetes ${what}: the term ${seen} is published, which is newer than ${term}. If the terms were reset, ${remedy}`;
   return new IncumbentError('STALE_TERM', message, { details: { term, seen } });

@@ -46,8 +46,8 @@ export class PodLabelPart implements Part {
   }
 
   /**
-   * Removes the label from the pods of former leaders, and then labels the own pod. Later calls read
-   * from the server's cache, and label or remove only what has changed since.
+   * Removes the label from the pods of former leaders, and then labels the own pod. Later calls
+   * read from the server's cache, and label or remove only what has changed since.
    */
   async publish(signal: AbortSignal): Promise<void> {
     const { name, value, pod: own } = this.#label;
@@ -123,7 +123,10 @@ export class PodLabelPart implements Part {
     return { isLabelled, lease, term: BigInt(term), isOver: over !== undefined };
   }
 
-  /** Sets the label, or removes it for good in this term. Undefined if the pod has changed since it was read. */
+  /**
+   * Sets the label, or removes it for good in this term. Undefined if the pod has changed since it
+   * was read.
+   */
   #patch(pod: Fields, value: string | undefined, signal: AbortSignal): Promise<Fields | undefined> {
     const { name } = this.#label;
     const mark = `${this.#lease} ${this.#term.term}${value === undefined ? ' over' : ''}`;

@@ -20,10 +20,10 @@ export interface LeaderPublisher extends AsyncDisposable {
  * Publishes the leader of an election in a `Lease`, where `kubectl get lease` shows it, and if you
  * wish as a label of the leader's pod, which a Service can select, and as Events. Call it once in
  * every member. What it publishes is information for people and tools: it can be late, and only
- * `leadership.isValid()` and the term protect a resource. The member that leads keeps it up to date,
- * and withdraws it when its leadership ends: the label before the term is released, if the API
- * server answers within `drainMs`. No failure has another effect on the election: `onError` gets it,
- * and the publisher tries again while it matters.
+ * `leadership.isValid()` and the term protect a resource. The member that leads keeps it up to
+ * date, and withdraws it when its leadership ends: the label before the term is released, if the
+ * API server answers within `drainMs`. No failure has another effect on the election: `onError`
+ * gets it, and the publisher tries again while it matters.
  *
  * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`, also for a store that
  * `openKubernetes` has not opened. `StoreError` with the code `STORE_CLOSED`.

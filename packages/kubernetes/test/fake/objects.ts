@@ -1,6 +1,6 @@
 /**
- * Objects as a Kubernetes API server keeps them: each change gets the next resourceVersion, names it
- * in its conditions, and is told to the watches.
+ * Objects as a Kubernetes API server keeps them: each change gets the next resourceVersion, names
+ * it in its conditions, and is told to the watches.
  */
 
 import { randomUUID } from 'node:crypto';

@@ -37,7 +37,9 @@ const IDLE_MS = 30_000;
 
 type OnConnected = (error: Error | null, socket: Duplex) => void;
 
-/** An HTTP agent of Node whose connections the adapter opens. They do not keep the process alive. */
+/**
+ * An HTTP agent of Node whose connections the adapter opens. They do not keep the process alive.
+ */
 export class HttpAgent extends http.Agent {
   readonly #options: HttpAgentOptions;
   readonly #open = new Set<Socket>();

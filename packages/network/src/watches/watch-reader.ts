@@ -43,7 +43,9 @@ export class WatchReader<State> {
     this.#watch = watch;
   }
 
-  /** True if there is a connection and no read is under way: the state can change without a read. */
+  /**
+   * True if there is a connection and no read is under way: the state can change without a read.
+   */
   get isIdle(): boolean {
     return this.#isConnected && !this.#isReading;
   }

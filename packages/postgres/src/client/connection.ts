@@ -153,8 +153,8 @@ export class Connection {
     // Notifications have taken memory since the last answer.
     this.#expectAnswer();
     this.#isNotReplicated = false;
-    // Not a race with `ended`: a promise that lives as long as the connection would keep each answer
-    // as long.
+    // Not a race with `ended`: a promise that lives as long as the connection would keep each
+    // answer as long.
     const { promise, resolve, reject } = Promise.withResolvers<readonly Row[]>();
     this.#failStatement = reject;
     this.#run(statement).then(resolve, reject);

@@ -63,8 +63,8 @@ export function grantSql(name: string | undefined, role: string): string {
 }
 
 /**
- * A name as SQL reads it. Without quotes, words such as `user` would be keywords, and each version of
- * PostgreSQL has further ones.
+ * A name as SQL reads it. Without quotes, words such as `user` would be keywords, and each version
+ * of PostgreSQL has further ones.
  */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;

@@ -9,7 +9,7 @@
  * | `{my-app}:index:<prefix>` | sorted set | the keys under a prefix, at any depth, by order |
  * | `{my-app}:lease:<id>` | string that expires | the ttl that a renewal sets again, in ms |
  * | `{my-app}:bound:<id>` | set | the keys that are bound to the lease |
- * | `{my-app}:leases` | sorted set | all leases, by the time at which to check whether they have ended |
+ * | `{my-app}:leases` | sorted set | all leases, by when to check whether they have ended |
  * | `{my-app}:clock` | string | the last stamp that was given |
  * | `{my-app}:secret` | string | the secret that messages are signed with |
  *

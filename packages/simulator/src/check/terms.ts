@@ -106,7 +106,8 @@ export class PublishChecker implements Checker {
 
 /**
  * Checks that a leadership ends as `recordReplaced` only if there is a cause: the store has issued
- * another term since. A leader that knows a wrong revision of its keys ends in this way without one.
+ * another term since. A leader that knows a wrong revision of its keys ends in this way without
+ * one.
  */
 export class ReplacedChecker implements Checker {
   readonly findings: Findings = new Findings();

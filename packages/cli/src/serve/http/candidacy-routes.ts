@@ -88,7 +88,10 @@ function own(sidecar: Sidecar, { request, parameters }: ApiRequest): Candidacy {
 
 type Act = (candidacy: Candidacy, term: bigint, body: JsonObject) => Promise<object | void> | void;
 
-/** A route about one term of a candidacy. The answer is the candidacy after it, or what `act` returns. */
+/**
+ * A route about one term of a candidacy. The answer is the candidacy after it, or what `act`
+ * returns.
+ */
 function aboutTerm(sidecar: Sidecar, name: string, fields: readonly string[], act: Act): Route {
   return {
     method: 'POST',

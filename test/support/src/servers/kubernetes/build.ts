@@ -10,14 +10,17 @@ import { withLock } from '../lock.ts';
 import { unpackPackages } from '../packages.ts';
 import { PROGRAM_PACKAGES, SOURCE_PACKAGES, SOURCE_RELEASE } from './packages.ts';
 
-/** Three minutes on two cores that nobody else uses, and more than 30 on two that ten processes share. */
+/**
+ * Three minutes on two cores that nobody else uses, and more than 30 on two that ten processes
+ * share.
+ */
 const COMPILE_TIMEOUT_MS = 60 * 60_000;
 const REMOVE_TIMEOUT_MS = 5 * 60_000;
 const ROOT = new URL('../../../../../', import.meta.url);
 /**
- * The files of each program: the API server, and two programs with client-go's election, one for the
- * migration from it and one for the benchmark. They share the packages, and what the compiler makes
- * of them.
+ * The files of each program: the API server, and two programs with client-go's election, one for
+ * the migration from it and one for the benchmark. They share the packages, and what the compiler
+ * makes of them.
  */
 const SOURCES: Readonly<Record<string, readonly URL[]>> = {
   'api-server': [new URL('api-server/main.go', import.meta.url)],
@@ -29,10 +32,11 @@ const UNPACKED = 'unpacked';
 const PROGRAMS = ['etcd', 'etcdctl'] as const;
 
 /**
- * The folder with the programs of {@link SOURCES}, and with `etcd` and `etcdctl` of the same release.
- * There is no package of an API server, so the first call compiles it from the sources that Debian
- * packages, and calls `onBuild` before. The result stays in the cache until a program or the list of
- * packages changes. Undefined if this machine's mirrors do not have Debian's releases.
+ * The folder with the programs of {@link SOURCES}, and with `etcd` and `etcdctl` of the same
+ * release. There is no package of an API server, so the first call compiles it from the sources
+ * that Debian packages, and calls `onBuild` before. The result stays in the cache until a program
+ * or the list of packages changes. Undefined if this machine's mirrors do not have Debian's
+ * releases.
  */
 export async function apiServerPrograms(onBuild: () => void = () => {}): Promise<string | undefined> {
   if (process.platform !== 'linux' || !(await isDebian())) return undefined;
@@ -42,7 +46,8 @@ export async function apiServerPrograms(onBuild: () => void = () => {}): Promise
     onBuild();
     return build(folder, cache);
   };
-  // Compiling twice at the same time would take twice as long, and more memory than some machines have.
+  // Compiling twice at the same time would take twice as long, and more memory than some machines
+  // have.
   return withLock(join(cache, 'kubernetes.lock'), () => cached(name, fill, cache));
 }
 

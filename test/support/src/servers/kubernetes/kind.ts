@@ -2,7 +2,9 @@ import type { ServerKind } from '../kind.ts';
 import { callApi, type ApiAddress } from './api.ts';
 import { serveResources } from './resources.ts';
 
-/** One API server: `api` is its address with the administrator's token, `etcd` the one behind it. */
+/**
+ * One API server: `api` is its address with the administrator's token, `etcd` the one behind it.
+ */
 export function kubernetesKind(api: ApiAddress, etcd: string): ServerKind {
   return {
     name: 'kubernetes',

@@ -21,7 +21,10 @@ export async function writeAccess(folder: string): Promise<AccessFiles> {
   return { tokens, tokenFile, ruleFile };
 }
 
-/** The member's rights, each as `verb group resource namespace`. The server reads them at each request. */
+/**
+ * The member's rights, each as `verb group resource namespace`. The server reads them at each
+ * request.
+ */
 export function writeRights({ ruleFile }: AccessFiles, rights: readonly string[]): Promise<void> {
   return writeFile(ruleFile, rights.map((right) => `${MEMBER} ${right}\n`).join(''));
 }
