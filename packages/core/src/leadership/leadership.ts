@@ -226,7 +226,8 @@ export class Leadership<V = unknown> {
   /**
    * Gives the leadership up, so that the next candidate is elected at once. Calling this asserts
    * that your work has stopped: only promises passed to `waitUntil` are awaited. Resolves when the
-   * store has the resignation or the lease has ended. Idempotent. After a loss, ends the drain.
+   * store has the resignation or the lease has ended, or when the store has made no change for a
+   * ttl: then the keys are removed later. Idempotent. After a loss, ends the drain.
    * On stores with `assignableLease`, one swap gives the term to the next candidate if it is known.
    */
   async resign(): Promise<void> {

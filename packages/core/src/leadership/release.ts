@@ -52,9 +52,17 @@ export interface LeadershipInit {
 /** The states that make a call to the store. */
 type ActiveRelease = Exclude<ReleaseState, { phase: 'leading' | 'draining' | 'released' }>;
 
+interface Attempt {
+  /** The state of the keys, if it is known without a read. */
+  readonly known: Remains | undefined;
+  /** From this moment on, a failure counts as a refusal. */
+  readonly giveUpAtMs: number;
+}
+
 /**
  * Runs from the end of the drain until the store holds nothing of the campaign, or the session has
- * ended and its keys go with the lease, or the store refuses to delete the keys (`left`).
+ * ended and its keys go with the lease, or the store refuses to delete the keys (`left`). A call
+ * that still fails after a ttl counts as refused: the store renews leases, and makes no changes.
  *
  * `known` is the state of the keys, if it is known without a read: then a plain resignation is one
  * swap. If that state is outdated, the store refuses the swap, and the keys are read.
@@ -62,11 +70,13 @@ type ActiveRelease = Exclude<ReleaseState, { phase: 'leading' | 'draining' | 're
 export async function release(context: ReleaseContext, from: ReleaseState, known?: Remains): Promise<Released> {
   const { session, clock, random, timing } = context;
   const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 4);
+  const giveUpAtMs = clock.monotonic() + timing.ttlMs;
   let state = known === undefined ? from : transition(from, { type: 'remains', remains: known });
   let first = known;
   while (state.phase !== 'released') {
     if (state.phase === 'leading' || state.phase === 'draining') throw new TypeError(`nothing is released while ${state.phase}`);
-    const event: ReleaseEvent = session.ended === undefined ? await perform(context, state, first) : { type: 'leaseOver' };
+    const event: ReleaseEvent =
+      session.ended === undefined ? await perform(context, state, { known: first, giveUpAtMs }) : { type: 'leaseOver' };
     first = undefined;
     if (event.type === 'failed') await sleep(clock, backoff.next(), session.call.signal);
     state = transition(state, event);
@@ -74,16 +84,18 @@ export async function release(context: ReleaseContext, from: ReleaseState, known
   return state;
 }
 
-async function perform(context: ReleaseContext, state: ActiveRelease, known: Remains | undefined): Promise<ReleaseEvent> {
+async function perform(context: ReleaseContext, state: ActiveRelease, { known, giveUpAtMs }: Attempt): Promise<ReleaseEvent> {
+  const { clock, session, telemetry } = context;
   try {
     return await context.semaphore.run(() => act(context, state, known), 2);
   } catch (error) {
-    if (context.session.ended !== undefined) return { type: 'leaseOver' };
-    context.session.note(error);
+    if (session.ended !== undefined) return { type: 'leaseOver' };
+    session.note(error);
     // This session lives, so the lease that has expired is the successor's, to which the swap of a
     // handover binds the record.
     if (!isRetryable(error) || isIncumbentError(error, 'LEASE_EXPIRED')) return { type: 'refused' };
-    context.telemetry.emitOften('retry', { doing: state.phase, error }, context.clock.monotonic());
+    telemetry.emitOften('retry', { doing: state.phase, error }, clock.monotonic());
+    if (clock.monotonic() >= giveUpAtMs) return { type: 'refused' };
     return { type: 'failed', unknown: outcomeOf(error) === 'unknown' };
   }
 }

@@ -125,7 +125,7 @@ describe('a claim of unknown outcome', () => {
 describe('a session that lives for weeks', () => {
   it('removes the orphans of fifty failed campaigns, and never the entry that it leads with', async () => {
     const world = new World();
-    const permission = new Permission(world.connect(), isClaim);
+    const permission = new Permission(world.connect(), { applies: isClaim });
     permission.denied = true;
     const election = world.member('a', {}, permission.store).election(NAME);
     for (let i = 0; i < 50; i += 1) await expect(world.run(election.campaign())).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });

@@ -4,7 +4,7 @@ import { momentOf } from '../../src/base/clock.ts';
 import { LeaseSession } from '../../src/lease/session.ts';
 import { SessionScene } from '../support/session.ts';
 import { track, type Tracked } from '../support/track.ts';
-import { Permission } from '../support/relay.ts';
+import { Permission, timeout } from '../support/relay.ts';
 import { LEADER, NAME, TTL_MS, World } from '../support/world.ts';
 import type { Leadership, Member } from '../../src/index.ts';
 import type { MemoryStore } from '@incumbent/memory';
@@ -115,6 +115,38 @@ describe('what a refused release has left', () => {
     permission.denied = false;
     await world.pass(40 * TTL_MS);
     expect(next.value?.term).toBe(2n);
+  });
+});
+
+describe('a release whose swaps fail while renewals succeed', () => {
+  it('ends after about a ttl, and what is left is removed later', async () => {
+    const world = new World();
+    const permission = new Permission(world.connect(), { error: timeout });
+    const leadership = await world.elect(world.member('a', {}, permission.store));
+    const next = track(world.member('b').election(NAME).campaign());
+    permission.denied = true;
+    expect(await world.timed(leadership.resign())).toBeLessThan(2 * TTL_MS);
+    expect(next.state).toBe('pending');
+    permission.denied = false;
+    await world.pass(40 * TTL_MS);
+    expect(next.value?.term).toBe(2n);
+  });
+
+  it('does not keep `lead` from ending after its signal', async () => {
+    const world = new World();
+    const permission = new Permission(world.connect(), { error: timeout });
+    const stop = new AbortController();
+    const leading = track(
+      world
+        .member('a', {}, permission.store)
+        .election(NAME)
+        .lead(({ ended }) => ended, { signal: stop.signal }),
+    );
+    await world.pass(100);
+    permission.denied = true;
+    stop.abort();
+    await world.pass(2 * TTL_MS);
+    expect(leading.state).toBe('rejected');
   });
 });
 

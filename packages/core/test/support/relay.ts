@@ -43,15 +43,22 @@ export async function* failing(error: unknown): AsyncGenerator<never, void, unde
   throw error;
 }
 
-/** A store that denies swaps, or those that `applies` selects, while `denied` is true. */
+export interface PermissionOptions {
+  /** Selects the swaps that are denied. Default: all. */
+  readonly applies?: (changes: readonly Change[]) => boolean;
+  /** The error of a denied swap. Default: `PERMISSION_DENIED`. */
+  readonly error?: () => StoreError;
+}
+
+/** A store that denies swaps while `denied` is true. */
 export class Permission {
   denied = false;
   readonly store: Store;
 
-  constructor(behind: Store, applies: (changes: readonly Change[]) => boolean = () => true) {
+  constructor(behind: Store, { applies = () => true, error = denied }: PermissionOptions = {}) {
     this.store = relay(behind, {
       compareAndSwap: async (changes, options) => {
-        if (this.denied && applies(changes)) throw denied();
+        if (this.denied && applies(changes)) throw error();
         return behind.compareAndSwap(changes, options);
       },
     });
