@@ -24,7 +24,7 @@ export const mutants: readonly Mutant[] = [
     name: 'readsNoClock',
     about: '`isValid()` reads no clock',
     file: 'core/src/lease/session.ts',
-    from: 'if (this.#deadline.remainingMs() > 0 || this.#isKeptByRenewer()) return true;',
+    from: 'if (this.#deadline.remainingMs() > 0 || this.#extendByRenewer()) return true;',
     to: 'if (this.#deadline.remainingMs() > -Infinity) return true;',
     store: 'redis',
     only: ['pause', 'cut'],

@@ -75,7 +75,7 @@ function looking(state: In<'looking'>, event: CandidateEvent, rules: CandidateRu
   const term = event.term === undefined ? undefined : readTerm(event.term);
   if (event.term !== undefined && term?.entry === state.entry.key) return { phase: 'confirming', entry: state.entry, term: event.term };
   if (event.queue !== undefined) return decide(state, { ...event, queue: event.queue }, term, rules);
-  if (term?.first === true && term.entry === state.after) return decide(state, { ...event, queue: [] }, term, rules);
+  if (term?.nobodyAhead === true && term.entry === state.goneAhead) return decide(state, { ...event, queue: [] }, term, rules);
   return { phase: 'looking', entry: state.entry, unknownOutcome: state.unknownOutcome };
 }
 
@@ -147,12 +147,12 @@ function claim(
   const unknownOutcome = state.phase === 'confirming' || state.unknownOutcome;
   const evict = (ahead ?? []).slice(0, WATCH_WINDOW).map(({ entry }) => entry);
   // A successor has not read the queue: the leader that named it has.
-  const first = ahead === undefined ? term?.ended?.first === true : ahead.length === evict.length;
+  const nobodyAhead = ahead === undefined ? term?.ended?.nobodyAhead === true : ahead.length === evict.length;
   return {
     phase: 'claiming',
     entry: state.entry,
     unknownOutcome,
-    claim: { term: termAfter(last), termEntry, holder: holderOf(term), evict, first },
+    claim: { term: termAfter(last), termEntry, holder: holderOf(term), evict, nobodyAhead },
   };
 }
 
@@ -163,7 +163,8 @@ function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRu
       return event.entry.key === entry.key ? changed(state, event, rules) : state;
     case 'woke':
       if (wait.for === 'successor') return { phase: 'looking', entry, unknownOutcome, passed: { successorOf: wait.term } };
-      return wait.for === 'ahead' && wait.next ? after(wait.key, state, event.term, rules) : { phase: 'looking', entry, unknownOutcome };
+      if (wait.for === 'ahead' && wait.next) return claimAfter(wait.key, state, event.term, rules);
+      return { phase: 'looking', entry, unknownOutcome };
     case 'claimTimedOut':
       return { phase: 'looking', entry, unknownOutcome, passed: wait.for === 'successor' ? { successorOf: wait.term } : 'queue' };
     case 'due':
@@ -194,8 +195,8 @@ function changed(
  * The one right ahead has gone. If a watch has shown its term, claims without another read. The
  * store refuses the claim if the term has changed since.
  */
-function after(key: Key, { entry, unknownOutcome }: WaitingEntry, term: Entry | undefined, rules: CandidateRules): CandidateState {
-  const look = { phase: 'looking', entry, unknownOutcome, after: key } as const;
+function claimAfter(key: Key, { entry, unknownOutcome }: WaitingEntry, term: Entry | undefined, rules: CandidateRules): CandidateState {
+  const look = { phase: 'looking', entry, unknownOutcome, goneAhead: key } as const;
   const isKnown = isTermOf(term, key) || isGivenUp(term, key);
   return isKnown ? looking(look, { type: 'looked', queue: undefined, term }, rules) : look;
 }
@@ -258,15 +259,15 @@ function refused(
     if (readLeader(leader).entry === entry.key) return { phase: 'confirming', entry };
     return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'leader', key: rules.keys.leader } };
   }
-  const { holder, first, evict } = state.claim;
+  const { holder, nobodyAhead, evict } = state.claim;
   if (holder === undefined) return toLooking(state);
   if (failed.some(({ index }) => index === claimPart.holder)) {
     return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'ahead', key: holder, position: 0, next: false } };
   }
   // The watch showed the end of the holder's entry before the end of its term.
   const term = failed.find(({ index }) => index === claimPart.term)?.current;
-  const isNext = rules.succession.byArrival && first && evict.length === 0;
-  return isNext && isGivenUp(term, holder) ? after(holder, state, term, rules) : toLooking(state);
+  const isNext = rules.succession.byArrival && nobodyAhead && evict.length === 0;
+  return isNext && isGivenUp(term, holder) ? claimAfter(holder, state, term, rules) : toLooking(state);
 }
 
 function confirming(state: In<'confirming'>, event: CandidateEvent, rules: CandidateRules): CandidateState {

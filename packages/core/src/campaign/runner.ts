@@ -170,7 +170,7 @@ export class CampaignRunner {
     const past = this.#waiting;
     this.#waiting = undefined;
     const begun = this.#do(state);
-    if (past !== undefined && state.phase === 'looking' && state.after !== undefined) return past.endWith(begun);
+    if (past !== undefined && state.phase === 'looking' && state.goneAhead !== undefined) return past.endWith(begun);
     past?.end();
     return begun;
   }
@@ -272,14 +272,14 @@ export class CampaignRunner {
    * ahead, so the cost does not grow with the queue. Right after the end of the leader ahead
    * (`after`), reads the term alone, which may lag behind: then the store refuses the claim.
    */
-  async #look({ entry, passed, after }: Extract<CandidateState, { phase: 'looking' }>, call: CallOptions): Promise<CandidateEvent> {
+  async #look({ entry, passed, goneAhead }: Extract<CandidateState, { phase: 'looking' }>, call: CallOptions): Promise<CandidateEvent> {
     const { store, rules } = this.#context;
     // The claim deletes the candidates that it passes over at the revisions that are read here.
     const values = passed === 'queue';
     const part = rules.succession.byArrival ? { before: entry, last: LOOK_AHEAD } : {};
     const [queue, term] = await Promise.all([
-      after === undefined ? store.list(rules.keys.candidates, { ...call, ...part, values }) : undefined,
-      store.read(rules.keys.term, { ...call, fresh: after === undefined }),
+      goneAhead === undefined ? store.list(rules.keys.candidates, { ...call, ...part, values }) : undefined,
+      store.read(rules.keys.term, { ...call, fresh: goneAhead === undefined }),
     ]);
     const own = this.#watchOwn(entry).latest;
     if (queue !== undefined) this.#reportOthers(queue, entry);

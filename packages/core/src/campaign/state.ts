@@ -46,11 +46,17 @@ export type CandidateState =
   | { readonly phase: 'joining'; readonly unknownOutcome: boolean }
   /**
    * Read the queue. `unknownOutcome`: the store may have applied an earlier claim, or may still
-   * apply it; or a handover may have elected the entry of an earlier enqueue. `after`: the entry
-   * right ahead, which has gone, so read the term alone. If that entry holds the term, and nobody
-   * else was ahead of it when the term began, nobody is ahead now.
+   * apply it; or a handover may have elected the entry of an earlier enqueue. `goneAhead`: the
+   * entry right ahead, which has gone, so read the term alone. If that entry holds the term, and
+   * nobody else was ahead of it when the term began, nobody is ahead now.
    */
-  | { readonly phase: 'looking'; readonly entry: Entry; readonly unknownOutcome: boolean; readonly passed?: Passed; readonly after?: Key }
+  | {
+      readonly phase: 'looking';
+      readonly entry: Entry;
+      readonly unknownOutcome: boolean;
+      readonly passed?: Passed;
+      readonly goneAhead?: Key;
+    }
   /** Wait for one key to go, or for another event. */
   | { readonly phase: 'waiting'; readonly entry: Entry; readonly unknownOutcome: boolean; readonly wait: Wait }
   | { readonly phase: 'claiming'; readonly entry: Entry; readonly unknownOutcome: boolean; readonly claim: Claim }

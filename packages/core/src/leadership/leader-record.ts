@@ -20,6 +20,7 @@ import {
   writtenLeader,
 } from '../protocol/record.ts';
 import type { Remains, MemberIdentity, Won } from '../protocol/transactions.ts';
+import { sameBytes } from '../protocol/value-codec.ts';
 import type { CallOptions, Change, Entry, Key, ListOptions, Revision } from '../store/contract.ts';
 import type { KeyWatch } from '../store/key-watch.ts';
 
@@ -191,10 +192,6 @@ export class LeaderRecordWriter {
     this.#revision = current.revision;
     return sameBytes(current.value, put) ? 'written' : 'again';
   }
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
 /** What a change of its keys tells a leader. */

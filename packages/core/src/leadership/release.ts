@@ -140,7 +140,14 @@ async function handOver(
   // The record of the term says `handover` if a member that closes has found a successor.
   const written = reason === 'memberClosed' ? 'handover' : reason;
   const self = { memberId: successor.memberId, incarnation: successor.incarnation };
-  const handover = { keys, leader, term, entry, successor: { entry: successor.entry, self, first: successor.first }, reason: written };
+  const handover = {
+    keys,
+    leader,
+    term,
+    entry,
+    successor: { entry: successor.entry, self, nobodyAhead: successor.nobodyAhead },
+    reason: written,
+  };
   const { lease } = successor.entry;
   const inOne = store.capabilities.assignableLease && lease !== undefined;
   return swap(context, inOne ? handoverInOne(handover, lease) : handoverInTwo(handover));

@@ -15,7 +15,7 @@ import { IncumbentError, isRetryable, outcomeOf, StoreError } from '../base/erro
 import { explainDetached } from '../base/methods.ts';
 import { checkFunction, checkKnown } from '../base/validate.ts';
 import type { SessionContext } from '../lease/session.ts';
-import { type ValueCodec, valueCodec, type ValueOptions } from '../protocol/value-codec.ts';
+import { sameBytes, type ValueCodec, valueCodec, type ValueOptions } from '../protocol/value-codec.ts';
 import { checkNotReserved, checkPath } from '../store/checks.ts';
 import type { Change, Entry, Key, SwapResult } from '../store/contract.ts';
 
@@ -237,8 +237,4 @@ export class StoredValue<T> {
     const message = `another program changed ${this.key} while the answer to a write was lost: nobody can tell whether the write took place before`;
     return new StoreError('CONFLICT', 'unknown', message, { cause: unknownOutcome, details });
   }
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

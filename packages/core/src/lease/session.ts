@@ -13,7 +13,7 @@ import { Deadline } from './deadline.ts';
 import { LoopLag } from './loop-lag.ts';
 import type { ReaperMemberHandle, WatchedLease } from './reaper.ts';
 import type { RenewedLease, RenewerMemberHandle } from './renewer.ts';
-import { checkGranted, validMs, marginMs, oldestMs, RETRY_SPREAD, type Timing } from './timing.ts';
+import { checkGranted, validMs, marginMs, maxAgeAtRenewalMs, RETRY_SPREAD, type Timing } from './timing.ts';
 
 /** Why a session ended. */
 export type SessionEndReason =
@@ -107,7 +107,7 @@ export class LeaseSession {
    */
   isValid(): boolean {
     if (this.#end !== undefined) return false;
-    if (this.#deadline.remainingMs() > 0 || this.#isKeptByRenewer()) return true;
+    if (this.#deadline.remainingMs() > 0 || this.#extendByRenewer()) return true;
     this.#passDeadline();
     return false;
   }
@@ -221,7 +221,7 @@ export class LeaseSession {
    * event loop was blocked, and notes whether the wall clock was set back. True if there is time
    * left then.
    */
-  #isKeptByRenewer(): boolean {
+  #extendByRenewer(): boolean {
     const renewal = this.#renewer?.latest();
     if (renewal === undefined || renewal.validFrom.monotonicMs <= this.#validFrom.monotonicMs) return false;
     this.#deadline.look();
@@ -263,7 +263,7 @@ export class LeaseSession {
 
   #suspectAfterMs(): number {
     const { store, timing } = this.#context;
-    return oldestMs(this.#renewEveryMs(), this.#ttlMs, store.capabilities) + timing.callTimeoutMs;
+    return maxAgeAtRenewalMs(this.#renewEveryMs(), this.#ttlMs, store.capabilities) + timing.callTimeoutMs;
   }
 
   #in(delayMs: number, task: () => void): void {

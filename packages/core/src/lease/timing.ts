@@ -105,7 +105,7 @@ export function validMs(ttlMs: number, timing: Timing): number {
  * The greatest age of `validFrom` at the moment when the next renewal is due, in ms. Without a lag,
  * the last renewal is one interval old. With a lag, `validFrom` is the sending of an earlier one.
  */
-export function oldestMs(renewEveryMs: number, ttlMs: number, { renewalLag = 0 }: StoreCapabilities): number {
+export function maxAgeAtRenewalMs(renewEveryMs: number, ttlMs: number, { renewalLag = 0 }: StoreCapabilities): number {
   return renewalLag === 0 ? renewEveryMs : (1 + Math.ceil((renewalLag * ttlMs) / renewEveryMs)) * renewEveryMs;
 }
 
@@ -154,7 +154,7 @@ export function longestDrainMs(options: TimingOptions, store: Pick<Store, 'name'
  */
 function twoTriesMs({ ttlMs, renewEveryMs, retryEveryMs, callTimeoutMs }: Timing, capabilities: StoreCapabilities): number {
   const { reconnectsWithinMs = 0 } = capabilities;
-  return oldestMs(renewEveryMs, ttlMs, capabilities) + callTimeoutMs + retryEveryMs * (1 + RETRY_SPREAD) + reconnectsWithinMs;
+  return maxAgeAtRenewalMs(renewEveryMs, ttlMs, capabilities) + callTimeoutMs + retryEveryMs * (1 + RETRY_SPREAD) + reconnectsWithinMs;
 }
 
 /**
@@ -169,7 +169,7 @@ function noSecondTry(timing: Timing, options: TimingOptions, storeName: string, 
   const { ttlMs, renewEveryMs, drainMs } = timing;
   const longestMs = validMs(ttlMs, timing);
   const margin = Math.round(ttlMs - longestMs - drainMs);
-  const times = Math.round(oldestMs(renewEveryMs, ttlMs, capabilities) / renewEveryMs);
+  const times = Math.round(maxAgeAtRenewalMs(renewEveryMs, ttlMs, capabilities) / renewEveryMs);
   const { reconnectsWithinMs = 0 } = capabilities;
   const leaving = reconnectsWithinMs === 0 ? '' : ` + the ${reconnectsWithinMs} ms that ${storeName} needs to leave a silent server`;
   const works = (changed: TimingOptions): boolean =>
@@ -225,7 +225,7 @@ function nearestThatWorks(refused: number, last: number, works: (value: number) 
 export function checkGranted(grantedMs: number, timing: Timing, { name, capabilities }: Pick<Store, 'name' | 'capabilities'>): void {
   const { ttlMs: askedMs } = timing;
   const renewEveryMs = timing.renewEveryMs * (grantedMs / askedMs);
-  if (grantedMs >= askedMs || validMs(grantedMs, timing) >= oldestMs(renewEveryMs, grantedMs, capabilities) + renewEveryMs) return;
+  if (grantedMs >= askedMs || validMs(grantedMs, timing) >= maxAgeAtRenewalMs(renewEveryMs, grantedMs, capabilities) + renewEveryMs) return;
   throw new IncumbentError('LEASE_TOO_SHORT', `asked for a lease of ${askedMs} ms, ${name} granted ${grantedMs} ms: too short to lead by`, {
     details: { askedMs, grantedMs },
   });

@@ -35,9 +35,9 @@ export interface ElectionContext extends SessionContext {
   readonly orphanCleaner: OrphanCleaner;
   /** Aborts when the member closes. */
   readonly closing: AbortSignal;
-  readonly took: (leadership: ManagedLeadership, session: LeaseSession, succession: Succession) => void;
+  readonly onLeading: (leadership: ManagedLeadership, session: LeaseSession, succession: Succession) => void;
   /** Called when the leadership is released. */
-  readonly left: (leadership: ManagedLeadership) => void;
+  readonly onReleased: (leadership: ManagedLeadership) => void;
   /** Resolves when the closing member has ended its lease, or at once while work drains. */
   readonly ended: () => Promise<undefined>;
 }
@@ -389,10 +389,10 @@ export class Election<V = unknown> {
         if (seenTerm !== undefined && seenTerm > this.#termFloor) this.#termFloor = seenTerm;
         this.#entries.discard(name);
         if (left || enqueueUnknown) this.#entries.scheduleCleanup(session);
-        this.#context.left(leadership);
+        this.#context.onReleased(leadership);
       },
     });
-    this.#context.took(leadership, session, this.#spec.succession);
+    this.#context.onLeading(leadership, session, this.#spec.succession);
     this.#listeners.tell(leadership);
     return leadership;
   }

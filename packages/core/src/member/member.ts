@@ -188,13 +188,13 @@ export class Member {
       semaphore,
       orphanCleaner: this.#orphanCleaner,
       closing: this.#closing.signal,
-      took: (leadership, session, { rebalance, byArrival }) => {
+      onLeading: (leadership, session, { rebalance, byArrival }) => {
         this.#letGo ??= clock.keepAlive();
         this.#leaderships.set(leadership, session);
         if (rebalance) this.#rebalancer.add(leadership);
         if (byArrival) this.#lookups.add(leadership);
       },
-      left: (leadership) => {
+      onReleased: (leadership) => {
         this.#leaderships.delete(leadership);
         this.#lookups.remove(leadership);
         if (this.#leaderships.size > 0) return;

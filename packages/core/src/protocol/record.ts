@@ -61,7 +61,7 @@ export interface TermEnd {
   /** After a handover in two steps: the key of the successor's entry. */
   readonly successor?: Key;
   /** True if no other waiting candidate was ahead of the successor. */
-  readonly first?: boolean;
+  readonly nobodyAhead?: boolean;
 }
 
 /** The value of the key `term`: the last term issued. */
@@ -74,7 +74,7 @@ export interface TermRecord {
    * True if no other candidate was ahead of the holder when its term began. Then the candidate
    * right behind the holder comes next, and need not read the queue.
    */
-  readonly first?: boolean;
+  readonly nobodyAhead?: boolean;
   readonly ended?: TermEnd;
   /** All fields as read, including those that this version does not know. */
   readonly raw: Json;
@@ -257,25 +257,25 @@ export function readPrevious(json: unknown): PreviousRecord | undefined {
 }
 
 /**
- * Encodes the value of the key `term`. `before` is the record that this one replaces. The field
- * `first` names the holder's entry instead of being a flag, because an older version copies the
- * field, which it does not know, into the records of later terms.
+ * Encodes the value of the key `term`. `before` is the record that this one replaces. In the store,
+ * `nobodyAhead` is the field `first`, which names the holder's entry instead of being a flag: an
+ * older version copies the field, which it does not know, into the records of later terms.
  */
 export function writeTerm(record: Omit<TermRecord, 'raw'>, before: TermRecord | undefined): Uint8Array {
-  const { term, memberId, incarnation, entry, first, ended } = record;
+  const { term, memberId, incarnation, entry, nobodyAhead, ended } = record;
   return write({
     ...before?.raw,
     term: String(term),
     memberId,
     incarnation,
     entry,
-    first: first === true ? entry : undefined,
+    first: nobodyAhead === true ? entry : undefined,
     ended: ended && writeEnd(ended),
   });
 }
 
-function writeEnd({ reason, successor, first }: TermEnd): Json {
-  return { reason, successor, first };
+function writeEnd({ reason, successor, nobodyAhead }: TermEnd): Json {
+  return { reason, successor, first: nobodyAhead };
 }
 
 /** Decoded records. At the end of a term, several functions decode the same entry. */
@@ -299,7 +299,7 @@ function parseTerm(entry: Entry): TermRecord {
     memberId: text(entry, json, 'memberId'),
     incarnation: text(entry, json, 'incarnation'),
     entry: holder,
-    ...(json['first'] === holder ? { first: true } : {}),
+    ...(json['first'] === holder ? { nobodyAhead: true } : {}),
     ...(isJson(ended) ? { ended: readEnd(ended) } : {}),
     raw: json,
   };
@@ -309,7 +309,7 @@ function readEnd(json: Json): TermEnd {
   const reason = typeof json['reason'] === 'string' ? json['reason'] : 'unknown';
   const { successor } = json;
   if (typeof successor !== 'string') return { reason };
-  return { reason, successor, ...(json['first'] === true ? { first: true } : {}) };
+  return { reason, successor, ...(json['first'] === true ? { nobodyAhead: true } : {}) };
 }
 
 /** Encodes a new entry of the queue. */

@@ -251,7 +251,7 @@ export interface Successor {
   readonly memberId: string;
   readonly incarnation: string;
   /** True if it is the first of the waiting candidates. */
-  readonly first: boolean;
+  readonly nobodyAhead: boolean;
 }
 
 /**
@@ -267,7 +267,7 @@ export function successorAmong(queue: readonly Entry[], leader: Key, succession:
       entry: successor.entry,
       memberId: successor.memberId,
       incarnation: successor.incarnation,
-      first: successor === waiting[0],
+      nobodyAhead: successor === waiting[0],
     }
   );
 }

@@ -41,7 +41,7 @@ export interface Claim {
   /** Candidates ahead that did not claim in time. The same swap deletes their entries. */
   readonly evict: readonly Entry[];
   /** True if no other candidate is ahead after the swap, as far as this candidate knows. */
-  readonly first: boolean;
+  readonly nobodyAhead: boolean;
 }
 
 /** The result of a claim that was applied. */
@@ -77,13 +77,13 @@ export function claimChanges(
   payload: Payload,
   lease: LeaseId,
 ): Change[] {
-  const { term, termEntry, holder, evict, first } = claim;
+  const { term, termEntry, holder, evict, nobodyAhead } = claim;
   const before = termEntry === undefined ? undefined : readTerm(termEntry);
   const record = { term, ...self, entry: entry.key };
   const previous = before === undefined ? undefined : previousOf(before);
   const changes: Change[] = [
     { key: keys.leader, expect: null, put: writeLeader({ ...record, payload, previous }), lease },
-    { key: keys.term, expect: termEntry?.revision ?? null, put: writeTerm({ ...record, first }, before), lease: null },
+    { key: keys.term, expect: termEntry?.revision ?? null, put: writeTerm({ ...record, nobodyAhead }, before), lease: null },
     { key: entry.key, expect: entry.revision },
   ];
   if (holder !== undefined) changes.push({ key: holder, expect: null });
@@ -101,7 +101,7 @@ export interface Handover {
   readonly leader: Entry;
   readonly term: Entry;
   readonly entry: OwnEntry;
-  readonly successor: { readonly entry: Entry; readonly self: MemberIdentity; readonly first: boolean };
+  readonly successor: { readonly entry: Entry; readonly self: MemberIdentity; readonly nobodyAhead: boolean };
   /** Why my term ends. */
   readonly reason: string;
 }
@@ -122,7 +122,7 @@ export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
     {
       key: keys.term,
       expect: mine.revision,
-      put: writeTerm({ term, ...successor.self, entry: successor.entry.key, first: successor.first }, before),
+      put: writeTerm({ term, ...successor.self, entry: successor.entry.key, nobodyAhead: successor.nobodyAhead }, before),
     },
     ...leave(handover, writeElected(successor.entry, term, previous)),
   ];
@@ -135,7 +135,7 @@ export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
 export function handoverInTwo(handover: Handover): Change[] {
   const { keys, leader, term: mine, successor } = handover;
   const before = readTerm(mine);
-  const ended: TermEnd = { reason: handover.reason, successor: successor.entry.key, first: successor.first };
+  const ended: TermEnd = { reason: handover.reason, successor: successor.entry.key, nobodyAhead: successor.nobodyAhead };
   return [
     { key: keys.leader, expect: leader.revision, delete: true },
     { key: keys.term, expect: mine.revision, put: writeTerm({ ...before, ended }, before) },

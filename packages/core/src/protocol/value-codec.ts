@@ -169,3 +169,8 @@ function fromBase64(base64: string): Uint8Array {
     throw new IncumbentError('FOREIGN_DATA', 'the published value is no base64', { cause });
   }
 }
+
+/** True if two values in the store are the same. */
+export function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}

@@ -77,7 +77,7 @@ describe('claiming', () => {
     ],
     [
       'refused because the holder has given its term up meanwhile, after candidates ahead, it reads the queue again',
-      { ...claiming, claim: { ...claiming.claim, first: false } },
+      { ...claiming, claim: { ...claiming.claim, nobodyAhead: false } },
       notSwapped([1, given]),
       looking,
     ],

@@ -89,7 +89,7 @@ describe('joining', () => {
 describe('looking', () => {
   const ownTerm = termOf(5n, me);
   const first = termOf(4n, other, undefined, true);
-  const after: In<'looking'> = { ...looking, after: other.key };
+  const after: In<'looking'> = { ...looking, goneAhead: other.key };
   table([
     ['alone where no term was ever issued, it claims term 1', looking, looked([me], undefined), claim(1n, undefined)],
     ['alone after a term, it claims the next, and its holder must be gone', looking, looked([me]), claim(5n, termThen)],
@@ -124,8 +124,8 @@ describe('looking', () => {
     [
       'and as the first, where whoever named it says so',
       looking,
-      looked([other, me], termOf(4n, other, { ...successor(me), first: true })),
-      claim(5n, termOf(4n, other, { ...successor(me), first: true })),
+      looked([other, me], termOf(4n, other, { ...successor(me), nobodyAhead: true })),
+      claim(5n, termOf(4n, other, { ...successor(me), nobodyAhead: true })),
     ],
     [
       'the successor claims with its changed entry, if its watch has shown that',
@@ -236,7 +236,7 @@ describe('waiting', () => {
   const [handed, newer] = [termOf(5n, me), termOf(6n, me)];
   const woke = (term: Entry): CandidateEvent => ({ type: 'woke', term });
   table([
-    ['when the one right ahead has gone, it reads whether that led', behind, { type: 'woke' }, { ...looking, after: other.key }],
+    ['when the one right ahead has gone, it reads whether that led', behind, { type: 'woke' }, { ...looking, goneAhead: other.key }],
     [
       'if the watch shows that the one ahead led as the first and gave its term up, it claims at once',
       behind,
@@ -260,19 +260,19 @@ describe('waiting', () => {
       'if the watch shows a successor, it reads the queue',
       behind,
       woke(termOf(4n, other, successor(late), true)),
-      { ...looking, after: other.key },
+      { ...looking, goneAhead: other.key },
     ],
     [
       'if the watch shows the end of another term, it reads the queue',
       behind,
       woke(termOf(4n, late, { reason: 'resigned' }, true)),
-      { ...looking, after: other.key },
+      { ...looking, goneAhead: other.key },
     ],
     [
       'if the watch shows an unreadable term, it reads the queue',
       behind,
       woke(entryOf(keys.term, 'hello')),
-      { ...looking, after: other.key },
+      { ...looking, goneAhead: other.key },
     ],
     [
       'a unknownOutcome goes along into that claim',

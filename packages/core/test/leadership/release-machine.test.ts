@@ -11,7 +11,7 @@ import {
 import type { Successor } from '../../src/protocol/succession.ts';
 import { queued } from '../support/candidates.ts';
 
-const successor: Successor = { entry: queued('successor', 2), memberId: 'successor', incarnation: 'i', first: true };
+const successor: Successor = { entry: queued('successor', 2), memberId: 'successor', incarnation: 'i', nobodyAhead: true };
 const later: Successor = { ...successor, entry: queued('successor', 2) };
 const leading: ReleaseState = { phase: 'leading' };
 const chosen = { successor, early: false };

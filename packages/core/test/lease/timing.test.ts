@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { longestDrainMs, marginMs, oldestMs, resolveTiming, type Timing, type TimingOptions, validMs } from '../../src/lease/timing.ts';
+import {
+  longestDrainMs,
+  marginMs,
+  maxAgeAtRenewalMs,
+  resolveTiming,
+  type Timing,
+  type TimingOptions,
+  validMs,
+} from '../../src/lease/timing.ts';
 import { check } from '../support/property.ts';
 import { World } from '../support/world.ts';
 
@@ -67,9 +75,9 @@ describe('the durations of a member', () => {
     const lagging = { ...capabilities, renewalLag: 0.25 };
     const timing = resolveTiming({}, 'slow', lagging);
     expect([timing.renewEveryMs, timing.callTimeoutMs]).toEqual([2_600, 10_000 / 6]);
-    expect(oldestMs(2_600, 10_000, lagging)).toBe(5_200);
-    expect(oldestMs(1_000, 10_000, lagging)).toBe(4_000);
-    expect(oldestMs(2_600, 10_000, capabilities)).toBe(2_600);
+    expect(maxAgeAtRenewalMs(2_600, 10_000, lagging)).toBe(5_200);
+    expect(maxAgeAtRenewalMs(1_000, 10_000, lagging)).toBe(4_000);
+    expect(maxAgeAtRenewalMs(2_600, 10_000, capabilities)).toBe(2_600);
     check(
       fc.property(fc.integer({ min: 500, max: 86_400_000 }), (ttlMs) => {
         const { renewEveryMs, callTimeoutMs, retryEveryMs } = resolveTiming({ ttlMs }, 'slow', lagging);

@@ -108,8 +108,8 @@ describe('a record that is written again', () => {
 
   it('has the field names that other versions read', () => {
     const parsed = (bytes: Uint8Array): unknown => JSON.parse(new TextDecoder().decode(bytes));
-    const holder = { term: 4n, memberId: 'a', incarnation: 'i', entry: 'e', first: true };
-    const ended = { reason: 'handover', successor: 'f', first: true };
+    const holder = { term: 4n, memberId: 'a', incarnation: 'i', entry: 'e', nobodyAhead: true };
+    const ended = { reason: 'handover', successor: 'f', nobodyAhead: true };
     const stored = { v: 1, term: '4', memberId: 'a', incarnation: 'i', entry: 'e', first: 'e' };
     expect(parsed(writeTerm({ ...holder, ended }, undefined))).toEqual({
       ...stored,
@@ -123,7 +123,7 @@ describe('a record that is written again', () => {
       reason: 'handover',
       successor: 'f',
     });
-    const { first: _, ...leader } = holder;
+    const { nobodyAhead: _, ...leader } = holder;
     const before = { term: 3n, memberId: 'b', reason: 'handover' };
     expect(parsed(writeLeader({ ...leader, payload: { json: 7 }, previous: before, publication: 2 }))).toEqual({
       ...{ v: 1, term: '4', memberId: 'a', incarnation: 'i', entry: 'e', value: 7 },

@@ -37,7 +37,7 @@ describe('a claim', () => {
     future: true,
     ended: { reason: 'resigned' },
   });
-  const claim: Claim = { term: 5n, termEntry: term, holder: late.key, evict: [other], first: true };
+  const claim: Claim = { term: 5n, termEntry: term, holder: late.key, evict: [other], nobodyAhead: true };
   const changes = claimChanges(keys, self, me, claim, { json: 1 }, 'lease-me');
 
   it('is one swap of everything that makes a leader, each part where the reader of a refusal looks for it', () => {
@@ -64,7 +64,7 @@ describe('a claim', () => {
     const previous = { term: 4n, memberId: 'x', reason: 'resigned' };
     expect(readLeader(written(changes[0]))).toEqual({ term: 5n, ...self, entry: me.key, payload: { json: 1 }, previous });
     const { raw, ...record } = readTerm(written(changes[1]));
-    expect(record).toEqual({ term: 5n, ...self, entry: me.key, first: true });
+    expect(record).toEqual({ term: 5n, ...self, entry: me.key, nobodyAhead: true });
     expect(raw).toMatchObject({ future: true });
   });
 
@@ -73,7 +73,7 @@ describe('a claim', () => {
       keys,
       self,
       me,
-      { term: 1n, termEntry: undefined, holder: undefined, evict: [], first: true },
+      { term: 1n, termEntry: undefined, holder: undefined, evict: [], nobodyAhead: true },
       undefined,
       'l',
     );
@@ -84,7 +84,7 @@ describe('a claim', () => {
 describe('a handover', () => {
   const leader = leaderOf(4n, me);
   const term = entryOf(keys.term, { v: 1, term: '4', ...self, entry: me.key, future: true });
-  const successor = { entry: other, self: { memberId: 'other', incarnation: 'j' }, first: true };
+  const successor = { entry: other, self: { memberId: 'other', incarnation: 'j' }, nobodyAhead: true };
   const handover: Handover = { keys, leader, term, entry: me, successor, reason: 'handover' };
 
   it('in one swap ends one term and begins the next, under the lease of the successor, which it tells', () => {

@@ -33,7 +33,7 @@ export const claiming: In<'claiming'> = {
   phase: 'claiming',
   entry: me,
   unknownOutcome: false,
-  claim: { term: 5n, termEntry: termThen, holder: other.key, evict: [], first: true },
+  claim: { term: 5n, termEntry: termThen, holder: other.key, evict: [], nobodyAhead: true },
 };
 export const confirming: In<'confirming'> = { phase: 'confirming', entry: me };
 export const withdrawing: In<'withdrawing'> = { phase: 'withdrawing', entry: me, unknownOutcome: false, exit: stopped };
@@ -93,13 +93,13 @@ export function wait(what: In<'waiting'>['wait']): CandidateState {
   return { phase: 'waiting', entry: me, unknownOutcome: false, wait: what };
 }
 
-export function claim(term: bigint, termEntry: Entry | undefined, evict: readonly Entry[] = [], first = true): In<'claiming'> {
+export function claim(term: bigint, termEntry: Entry | undefined, evict: readonly Entry[] = [], nobodyAhead = true): In<'claiming'> {
   const record = termEntry === undefined ? undefined : readTerm(termEntry);
   const holder = record?.ended === undefined ? record?.entry : undefined;
   return {
     phase: 'claiming',
     entry: me,
     unknownOutcome: false,
-    claim: { term, termEntry: termEntry && expect.objectContaining({ value: termEntry.value }), holder, evict, first },
+    claim: { term, termEntry: termEntry && expect.objectContaining({ value: termEntry.value }), holder, evict, nobodyAhead },
   };
 }

@@ -36,8 +36,8 @@ export function touched(entry: Entry): Entry {
 }
 
 /** The term's key: the holder is known by its entry. `first`: nobody went before it. */
-export function termOf(term: bigint, holder: Entry, ended?: TermEnd, first = false): Entry {
-  const record = { term, memberId: 'm', incarnation: 'i', entry: holder.key, first };
+export function termOf(term: bigint, holder: Entry, ended?: TermEnd, nobodyAhead = false): Entry {
+  const record = { term, memberId: 'm', incarnation: 'i', entry: holder.key, nobodyAhead };
   return entryOf(keys.term, writeTerm(ended === undefined ? record : { ...record, ended }, undefined));
 }
 

@@ -200,7 +200,7 @@ function candidateCall(person: Person, state: CandidateState, setting: Setting):
     case 'joining':
       return { type: 'enqueue' };
     case 'looking':
-      return state.after === undefined ? { type: 'list' } : { type: 'lookTerm', queue: undefined };
+      return state.goneAhead === undefined ? { type: 'list' } : { type: 'lookTerm', queue: undefined };
     case 'claiming':
       return { type: 'swap', changes: machine.claimChanges(rules.keys, self, state.entry, state.claim, undefined, leaseOf(person.id)) };
     case 'confirming':
@@ -290,7 +290,7 @@ function handover(
   if (leader === undefined || term === undefined || entry === undefined) return undefined;
   if (!isRecordOf(leader, entryKey) || readTerm(term).entry !== entryKey) return undefined;
   const self = { memberId: successor.memberId, incarnation: successor.incarnation };
-  const parts = { keys, leader, term, entry, successor: { entry: successor.entry, self, first: successor.first }, reason };
+  const parts = { keys, leader, term, entry, successor: { entry: successor.entry, self, nobodyAhead: successor.nobodyAhead }, reason };
   return inOne ? machine.handoverInOne(parts, leaseOf(successor.memberId)) : machine.handoverInTwo(parts);
 }
 

@@ -241,7 +241,7 @@ export class Rules {
       replace(spend(model, 'handovers'), people.ends(person, 'handover', { successor, early }, this.#setting));
     const others = model.shelf.list(this.#setting.rules.keys.candidates).filter(({ key }) => key !== person.entryKey);
     const found = inSuccession(others, this.#setting.rules.succession).map(({ entry, memberId, incarnation }, place): Move => {
-      return [`${person.id} hands over to ${entry.name}`, to({ entry, memberId, incarnation, first: place === 0 }, false)];
+      return [`${person.id} hands over to ${entry.name}`, to({ entry, memberId, incarnation, nobodyAhead: place === 0 }, false)];
     });
     return known === undefined ? found : [...found, [`${person.id} hands over to ${known.entry.name}, found before`, to(known, true)]];
   }

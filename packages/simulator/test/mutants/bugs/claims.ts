@@ -63,15 +63,15 @@ export const claims: readonly Mutant[] = [
     'wokenIsMyTurn',
     'woken, a candidate does not look who else is ahead',
     'core/src/campaign/campaign-machine.ts',
-    "return wait.for === 'ahead' && wait.next ? after(wait.key, state, event.term, rules) : { phase: 'looking', entry, unknownOutcome };",
+    "if (wait.for === 'ahead' && wait.next) return claimAfter(wait.key, state, event.term, rules);",
     "return { phase: 'looking', entry, unknownOutcome, passed: 'queue' };",
   ),
   mutant(
     'takenForFirst',
     'whoever was right behind the last leader takes that for the first in line, whether it was or not',
     'core/src/campaign/campaign-machine.ts',
-    'if (term?.first === true && term.entry === state.after)',
-    'if (term?.entry === state.after)',
+    'if (term?.nobodyAhead === true && term.entry === state.goneAhead)',
+    'if (term?.entry === state.goneAhead)',
   ),
   mutant(
     'unknownIsLost',

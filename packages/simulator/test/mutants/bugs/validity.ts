@@ -2,7 +2,7 @@
 
 import { mutant, type Mutant } from '../mutant.ts';
 
-const DEADLINE = 'if (this.#deadline.remainingMs() > 0 || this.#isKeptByRenewer()) return true;';
+const DEADLINE = 'if (this.#deadline.remainingMs() > 0 || this.#extendByRenewer()) return true;';
 const BOTH_CLOCKS = 'return Math.min(this.monotonicallyMs(), this.#wallMs - this.#clock.wall());';
 
 export const validity: readonly Mutant[] = [
