@@ -282,6 +282,10 @@ export const endReasons: Readonly<
     meaning: 'The leader resigned: `resign()`, or the work of `lead` returned.',
     remedy: 'None.',
   },
+  workFailed: {
+    meaning: 'The work of `lead` threw an error, which `error` has. The leader resigned.',
+    remedy: 'Correct the work. `lead` rejects with the error, or goes on if `retry` says so.',
+  },
   steppedDown: {
     meaning:
       'An operator made the leader step down: `incumbent resign`, or `ElectionAdmin.stepDown`.',

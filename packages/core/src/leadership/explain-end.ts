@@ -23,7 +23,7 @@ export function endError(end: LeadershipEnd): IncumbentError {
   return new IncumbentError('LEADERSHIP_ENDED', message, { details: { ...end } });
 }
 
-function causeOf({ reason, sinceRenewalMs, seenTerm }: LeadershipEnd): string {
+function causeOf({ reason, sinceRenewalMs, seenTerm, error }: LeadershipEnd): string {
   switch (reason) {
     case 'deadline':
       return `at its deadline: no renewal for ${seconds(sinceRenewalMs)}`;
@@ -37,6 +37,8 @@ function causeOf({ reason, sinceRenewalMs, seenTerm }: LeadershipEnd): string {
       return 'because its member was closed';
     case 'resigned':
       return 'because it resigned';
+    case 'workFailed':
+      return `because its work failed: ${String(error)}`;
     case 'handover':
       return 'because it was handed over';
     case 'steppedDown':

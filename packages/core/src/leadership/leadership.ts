@@ -235,9 +235,9 @@ export class Leadership<V = unknown> {
     await this.resignWhenDrained();
   }
 
-  /** @internal Resigns on another's request: the work of `lead` is aborted and awaited. */
-  async resignWhenDrained(): Promise<void> {
-    this.#finish('resigned');
+  /** @internal Resigns on another's request, or after a failure of the work. Awaits its end. */
+  async resignWhenDrained(failure?: { readonly error: unknown }): Promise<void> {
+    this.#finish(failure === undefined ? 'resigned' : 'workFailed', failure);
     await this.released;
   }
 
@@ -335,7 +335,7 @@ export class Leadership<V = unknown> {
    * The only way to end. Does everything up to the drain synchronously, in this order. `to`: the
    * successor, or `next` for the next in succession.
    */
-  #finish(reason: LeadershipEndReason, facts: { readonly seenTerm?: bigint } = {}, to?: ChosenSuccessor | 'next'): void {
+  #finish(reason: LeadershipEndReason, facts: Pick<LeadershipEnd, 'seenTerm' | 'error'> = {}, to?: ChosenSuccessor | 'next'): void {
     if (this.#releaseState.phase !== 'leading') return;
     // After the deadline the leadership is lost, whatever the reason of this call. `isValid()` ends
     // the session, which calls this method again with its own reason.
@@ -355,7 +355,7 @@ export class Leadership<V = unknown> {
 
   /** A resignation is a handover where the successor is known and one swap elects it. */
   #knownSuccessor(reason: LeadershipEndReason, to: 'next' | undefined): ChosenSuccessor | undefined {
-    const isResignation = reason === 'resigned' || reason === 'steppedDown';
+    const isResignation = reason === 'resigned' || reason === 'workFailed' || reason === 'steppedDown';
     const inOne = this.#context.store.capabilities.assignableLease;
     return to === 'next' || (isResignation && inOne) ? this.#successors.known : undefined;
   }

@@ -13,6 +13,8 @@ export type LeadershipEndReason =
   | SessionEndReason
   /** The leader resigned. */
   | 'resigned'
+  /** The work of `lead` threw an error, so the leader resigned. */
+  | 'workFailed'
   /** `handover()` was called, or an operator requested a handover. */
   | 'handover'
   /** The leader stepped down because an operator requested it. */
@@ -32,7 +34,10 @@ export interface LeadershipEnd extends Omit<SessionEnd, 'reason'> {
   readonly election: string;
   readonly term: bigint;
   readonly reason: LeadershipEndReason;
-  /** False for `resigned`, `handover`, `steppedDown` and `memberClosed`. True otherwise. */
+  /**
+   * False for `resigned`, `workFailed`, `handover`, `steppedDown` and `memberClosed`. True
+   * otherwise.
+   */
   readonly lost: boolean;
   /**
    * How long the work may still take to stop, in ms. The store certainly keeps the lease for this
@@ -42,6 +47,8 @@ export interface LeadershipEnd extends Omit<SessionEnd, 'reason'> {
   readonly drainMs: number;
   /** With `termBehind`: the term that the fence reported. */
   readonly seenTerm?: bigint;
+  /** With `workFailed`: what the work threw. */
+  readonly error?: unknown;
 }
 
 /** The candidate that a leader hands its term over to. */
@@ -228,6 +235,7 @@ const reasons: Readonly<Record<LeadershipEndReason, { readonly lost: boolean; re
   replaced: { lost: true, leaseKept: true },
   memberClosed: { lost: false, leaseKept: true },
   resigned: { lost: false, leaseKept: true },
+  workFailed: { lost: false, leaseKept: true },
   handover: { lost: false, leaseKept: true },
   steppedDown: { lost: false, leaseKept: true },
   recordDeleted: { lost: true, leaseKept: true },

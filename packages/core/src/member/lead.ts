@@ -152,7 +152,7 @@ async function workInTerm<V, T>(
   stop();
   // Stuck work keeps this member from campaigning, but does not keep the caller from giving up.
   const settled = await unlessGivenUp(context, result, signal);
-  if (reason === 'resigned') return settled;
+  if (reason === 'resigned' || reason === 'workFailed') return settled;
   if ('error' in settled && !isEnd(settled.error)) {
     telemetry.emit('workFailed', { election, term: leadership.term, error: settled.error });
   }
@@ -199,15 +199,17 @@ async function unlessGivenUp<T>({ closing }: LeadContext, promise: Promise<T>, s
 }
 
 /**
- * Resigns after work that ended while it led. Work that threw a fence's `STALE_TERM` ends as a loss
- * instead.
+ * Resigns after work that ended while it led, or that failed. Work that threw a fence's
+ * `STALE_TERM` ends as a loss instead.
  */
 async function afterWork<V>(result: Result<unknown>, leadership: Leadership<V>): Promise<void> {
   if ('error' in result && isIncumbentError(result.error, 'STALE_TERM')) {
     const { seen } = result.error.details;
     if (typeof seen === 'bigint' && seen > leadership.term && seen <= MAX_FLOOR) leadership.reportTerm(seen);
   }
-  if (leadership.isValid()) await leadership.resign();
+  if (!leadership.isValid()) return;
+  if ('error' in result) await leadership.resignWhenDrained(result);
+  else await leadership.resign();
 }
 
 type Result<T> = { readonly value: T } | { readonly error: unknown };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Fence, type Leadership } from '../../src/index.ts';
+import { Fence, type Leadership, type LeadershipEnd } from '../../src/index.ts';
 import { quiet, track } from '../support/track.ts';
 import { LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
 
@@ -97,6 +97,21 @@ describe('lead', () => {
       });
     await expect(world.run(leading)).rejects.toBe(failure);
     expect(world.json(LEADER)).toBeUndefined();
+  });
+
+  it('ends the leadership with the reason `workFailed` if the work throws', async () => {
+    const world = new World();
+    const error = new TypeError('no such table');
+    const ends: LeadershipEnd[] = [];
+    const onEnded = (end: LeadershipEnd): void => void ends.push(end);
+    const leading = world
+      .member('a')
+      .election(NAME, { onEnded })
+      .lead(() => Promise.reject(error));
+    await expect(world.run(leading)).rejects.toBe(error);
+    expect(ends).toMatchObject([{ reason: 'workFailed', lost: false, error }]);
+    expect(world.json(TERM)?.['ended']).toEqual({ reason: 'workFailed' });
+    expect(world.events.about('ended')).toMatchObject([{ why: 'because its work failed: TypeError: no such table' }]);
   });
 
   it('tells of work that fails after its leadership was lost, and goes on', async () => {

@@ -14,6 +14,7 @@ const ends: Readonly<
   Record<Exclude<Named<VacancyReason>, 'expired' | 'unknown' | 'neverLed' | 'termReset'>, (led: Led) => Promise<unknown>>
 > = {
   resigned: ({ leadership }) => leadership.resign(),
+  workFailed: ({ leadership }) => leadership.resignWhenDrained({ error: new Error('boom') }),
   memberClosed: ({ member }) => member.close(),
   handover: async ({ world, leadership }) => {
     track(world.member('b').election(NAME).campaign());
