@@ -247,8 +247,9 @@ function levelOf(level: Level, event: TelemetryEvent, { lost, reason }: Telemetr
 }
 
 /**
- * The fields as any logger can write them as JSON: a bigint as a string, an error under `err`
- * (where pino and others look for it), and errors in an array as their messages.
+ * The fields as any logger can write them as JSON: a bigint as a string, a number with at most one
+ * decimal, an error under `err` (where pino and others look for it), and errors in an array as
+ * their messages. A message that follows itself is written once, with how often it came.
  */
 function loggable(fields: TelemetryFields): Record<string, unknown> {
   const written: Record<string, unknown> = {};
@@ -262,7 +263,16 @@ function loggable(fields: TelemetryFields): Record<string, unknown> {
 function simple(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   if (value instanceof Error) return 'code' in value ? `${String(value.code)}: ${value.message}` : String(value);
-  return Array.isArray(value) ? value.map(simple) : value;
+  if (typeof value === 'number') return Math.round(value * 10) / 10;
+  return Array.isArray(value) ? withoutRepeats(value.map(simple)) : value;
+}
+
+function withoutRepeats(values: readonly unknown[]): readonly unknown[] {
+  const starts = values.flatMap((value, i) => (i > 0 && value === values[i - 1] ? [] : [i]));
+  return starts.map((start, i) => {
+    const times = (starts[i + 1] ?? values.length) - start;
+    return times === 1 ? values[start] : `${String(values[start])} (${times} times)`;
+  });
 }
 
 /**
