@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
 
-import { judgeNotConnected, type NotConnectedReason } from '@incumbent/network';
+import { FailedExchange, judgeNotConnected, namingEndpoint, type NotConnected, type NotConnectedReason } from '@incumbent/network';
+
+class ExchangeError extends FailedExchange<NotConnected<string>> {}
 
 const distrust = Object.assign(new Error('no'), { code: 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' });
 
@@ -23,4 +25,13 @@ it("the adapter judges the server's answer", () => {
     'refused',
     'wrong password',
   ]);
+});
+
+it.each([
+  ['connect ECONNREFUSED 127.0.0.1:7', 'connect ECONNREFUSED 127.0.0.1:7'],
+  ['the server is a follower', '127.0.0.1:7: the server is a follower'],
+])('an error names the server once: %s', (message, named) => {
+  const attempt = { endpoint: { host: '127.0.0.1', port: 7 }, timeoutMs: 1_000, hint: '' };
+  const error = new ExchangeError({ kind: 'notConnected', why: 'unreachable' }, message);
+  expect(namingEndpoint(ExchangeError, error, attempt)).toMatchObject({ message: named });
 });

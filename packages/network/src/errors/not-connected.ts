@@ -76,7 +76,8 @@ interface ExchangeErrorClass<Failure extends { readonly kind: string }> {
 
 /**
  * The error of an attempt to connect, with the server's address in the message, because a store may
- * have several servers. A timeout becomes `silent`: no call was sent. Other errors are unchanged.
+ * have several servers. A timeout becomes `silent`: no call was sent. Other errors are unchanged,
+ * and so are those whose message has the address.
  */
 export function namingEndpoint<Failure extends { readonly kind: string }>(
   ExchangeError: ExchangeErrorClass<Failure>,
@@ -88,5 +89,7 @@ export function namingEndpoint<Failure extends { readonly kind: string }>(
   const server = endpointName(endpoint);
   if (failure.kind === 'timeout')
     return new ExchangeError({ kind: 'notConnected', why: 'silent' }, `${server}: no answer within ${timeoutMs} ms; ${hint}`);
-  return failure.kind === 'notConnected' ? new ExchangeError(failure, `${server}: ${message}`, cause) : error;
+  // Node names the address of a connection that it could not open, if it is no host name.
+  if (failure.kind !== 'notConnected' || message.includes(server)) return error;
+  return new ExchangeError(failure, `${server}: ${message}`, cause);
 }
