@@ -62,7 +62,9 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     remedy:
       'Expected for a moment after a restart with the same id. Otherwise give each process an ' +
       'id of its own.',
-    fields: '`key`, `onDuplicate`',
+    fields:
+      '`key`, `onDuplicate`; `host` and `startedAt` (ms since the epoch) of the other process, ' +
+      'if it has given them; `longestWaitMs`: how long this member waits for its lease to end',
   },
   joined: {
     meaning: 'This member has an entry in the queue of an election.',

@@ -67,7 +67,7 @@ async function takeKey(context: MemberKeyContext, session: LeaseSession, put: Ui
     } else if (context.onDuplicate !== 'replace') {
       await waitFor(context, key, holder);
       expected = undefined;
-    } else context.telemetry.emit('duplicateMember', { key, onDuplicate: 'replace' });
+    } else context.telemetry.emit('duplicateMember', { key, onDuplicate: 'replace', ...knownOrigin(holder) });
   }
 }
 
@@ -75,9 +75,9 @@ async function takeKey(context: MemberKeyContext, session: LeaseSession, put: Ui
 async function waitFor(context: MemberKeyContext, key: Key, holder: MemberRecord): Promise<void> {
   const { ttlMs, incarnation } = holder;
   const { store, clock, onDuplicate, signal, telemetry, timing } = context;
-  telemetry.emit('duplicateMember', { key, onDuplicate });
   const longestMs = Math.max(ttlMs, timing.ttlMs);
   const longestWaitMs = onDuplicate === 'refuse' ? 0 : Math.max(2 * longestMs, store.capabilities.expiresWithinMs(longestMs));
+  telemetry.emit('duplicateMember', { key, onDuplicate, longestWaitMs, ...knownOrigin(holder) });
   if (longestWaitMs > 0 && (await untilGone(store, clock, key, longestWaitMs, signal))) return;
   // The watch may not have worked, so read the key once more.
   const current = await store.read(key, { timeoutMs: timing.callTimeoutMs, signal });
@@ -99,9 +99,12 @@ interface Duplicate {
   readonly holder?: Origin;
 }
 
-function duplicate(memberId: string, what: string, { waitedMs, holder: { host, startedAt } = {} }: Duplicate): IncumbentError {
-  const known = { ...(host === undefined ? {} : { host }), ...(startedAt === undefined ? {} : { startedAt }) };
-  return new IncumbentError('DUPLICATE_MEMBER', `${what}. ${CHOICES}`, { details: { memberId, waitedMs, ...known } });
+function duplicate(memberId: string, what: string, { waitedMs, holder = {} }: Duplicate): IncumbentError {
+  return new IncumbentError('DUPLICATE_MEMBER', `${what}. ${CHOICES}`, { details: { memberId, waitedMs, ...knownOrigin(holder) } });
+}
+
+function knownOrigin({ host, startedAt }: Origin): Origin {
+  return { ...(host === undefined ? {} : { host }), ...(startedAt === undefined ? {} : { startedAt }) };
 }
 
 const CHOICES =
