@@ -31,12 +31,13 @@ function forbid(name: string): () => void {
  */
 function forbidChance(): () => void {
   const before = Math.random;
-  Math.random = () => refuse('random');
+  Math.random = () => refuse('Math.random');
   return () => {
     Math.random = before;
   };
 }
 
 function refuse(name: string): never {
-  throw new Error(`${name} was used in a simulation: it is not the same in every run`);
+  const remedy = 'Use the clock and the random numbers of the simulated process';
+  throw new Error(`${name} was used in a simulation: it is not the same in every run. ${remedy}`);
 }
