@@ -43,6 +43,8 @@ interface Joined {
   readonly first: Promise<void>;
   /** Resolves when the key is deleted, or joining has failed for good. */
   readonly over: Promise<void>;
+  /** The puts of further calls of `join`. Leaving waits for them, or they would undo it. */
+  readonly puts: Set<Promise<LeaseSession>>;
 }
 
 /** One group, as one member takes part in it. Create it with `member.group(name)`. */
@@ -98,8 +100,16 @@ export class Group<V = unknown> {
     const joined = (this.#joined ??= this.#join());
     await joined.first;
     if (before === undefined) return;
-    await this.#untilPut(joined.leave.signal);
-    joined.leave.signal.throwIfAborted();
+    const { leave, puts } = joined;
+    leave.signal.throwIfAborted();
+    const put = this.#untilPut(leave.signal);
+    puts.add(put);
+    try {
+      await put;
+    } finally {
+      puts.delete(put);
+    }
+    leave.signal.throwIfAborted();
   }
 
   /** Leaves the group. Resolves when the key is deleted or its lease has ended. Never rejects. */
@@ -208,28 +218,32 @@ export class Group<V = unknown> {
 
   #join(): Joined {
     const leave = new AbortController();
+    const puts: Joined['puts'] = new Set();
     const first = Promise.withResolvers<void>();
     let isIn = false;
     first.promise.then(
       () => (isIn = true),
       () => {},
     );
-    const over = this.#stay(leave.signal, first).catch((error: unknown) => {
+    const over = this.#stay(leave.signal, first, puts).catch((error: unknown) => {
       // The next call of `join` starts again.
       if (this.#joined?.first === first.promise) this.#joined = undefined;
       first.reject(error);
       if (isIn && !leave.signal.aborted) this.#context.telemetry.emit('groupLeft', { group: this.name, error });
     });
-    return { leave, first: first.promise, over };
+    return { leave, first: first.promise, over, puts };
   }
 
   /** Puts the key, and puts it again whenever it is gone, until the member leaves. */
-  async #stay(leave: AbortSignal, first: PromiseWithResolvers<void>): Promise<void> {
+  async #stay(leave: AbortSignal, first: PromiseWithResolvers<void>, puts: Joined['puts']): Promise<void> {
     let session: LeaseSession | undefined;
     while (!leave.aborted) {
       session = await this.#untilPut(leave);
       if (!leave.aborted) first.resolve();
       await this.#untilGone(session, leave);
+    }
+    for (const put of await Promise.allSettled(puts)) {
+      if (put.status === 'fulfilled' && put.value !== session) await this.#leave(put.value);
     }
     if (session !== undefined) await this.#leave(session);
     first.reject(leave.reason);

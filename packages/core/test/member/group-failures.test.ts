@@ -45,4 +45,24 @@ describe('a group', () => {
     await again;
     await world.close();
   });
+
+  it.each(['read', 'compareAndSwap'] as const)('is left although a second call of join still waits for its %s', async (operation) => {
+    const world = new World();
+    let slow = false;
+    const link = world.connect({
+      latencyMs: (message) => (slow && message.kind === 'request' && message.operation === operation ? 50 : 1),
+    });
+    const group = world.member('a', {}, link).group('g');
+    await world.run(group.join());
+    // Somebody deletes the key, so the second call puts it again.
+    world.server.deleteKey('groups/g/a');
+    slow = true;
+    const again = quiet(group.join());
+    await world.pass(operation === 'read' ? 1 : 3);
+    slow = false;
+    await world.run(group.leave());
+    await expect(world.run(again)).rejects.toMatchObject({ code: 'MEMBER_CLOSED' });
+    await world.pass(20 * TTL_MS);
+    expect(await world.run(group.members())).toEqual([]);
+  });
 });
