@@ -211,16 +211,16 @@ export class PeerMember<S extends Safety> {
    * Yields the present view, and the latest view after every change. Ends without an error when the
    * signal aborts or the member closes. Keeps the process alive.
    */
-  async *views(options: SignalOptions = {}): AsyncGenerator<PeerView<S>, void, undefined> {
-    yield* this.#follow(this.#views.leaders, options);
+  views(options: SignalOptions = {}): AsyncGenerator<PeerView<S>, void, undefined> {
+    return this.#follow(this.#views.leaders, options);
   }
 
   /**
    * Yields the present membership, and the latest one after every change, like `views`. Always
    * undefined if the members are listed.
    */
-  async *memberships(options: SignalOptions = {}): AsyncGenerator<PeerMembership | undefined, void, undefined> {
-    yield* this.#follow(this.#views.memberships, options);
+  memberships(options: SignalOptions = {}): AsyncGenerator<PeerMembership | undefined, void, undefined> {
+    return this.#follow(this.#views.memberships, options);
   }
 
   /**
@@ -278,15 +278,11 @@ export class PeerMember<S extends Safety> {
     await this.close();
   }
 
-  async *#follow<T>(latest: ValueStream<T>, options: SignalOptions): AsyncGenerator<T, void, undefined> {
-    const signal = checkSignal(options);
-    await this.#start();
-    const letGo = this.#clock.keepAlive();
-    try {
-      yield* latest.values(signal);
-    } finally {
-      letGo();
-    }
+  #follow<T>(latest: ValueStream<T>, options: SignalOptions): AsyncGenerator<T, void, undefined> {
+    return latest.iterate(options, async () => {
+      await this.#start();
+      return this.#clock.keepAlive();
+    });
   }
 
   async #over(endLeadership: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {

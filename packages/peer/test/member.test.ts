@@ -273,6 +273,16 @@ describe('a peer member', () => {
     expect(await views.next()).toEqual({ done: true, value: undefined });
   });
 
+  it('ends its views at once when the reader leaves while it waits for a change', async () => {
+    await using group = new Group();
+    const views = group.member('a').views();
+    await group.clock.run(views.next());
+    const waiting = views.next();
+    await group.clock.advance(0);
+    await group.clock.run(views.return(), { withinMs: 0 });
+    expect(await waiting).toEqual({ done: true, value: undefined });
+  });
+
   it('ends if its vote cannot be saved, and sends no more messages', async () => {
     await using group = new Group();
     const log = logger();

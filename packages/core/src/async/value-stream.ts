@@ -4,7 +4,7 @@
  */
 
 import type { Cancel } from '../base/clock.ts';
-import { onAbort } from './abort.ts';
+import { checkSignal, endQuietly, onAbort, type SignalOptions } from './abort.ts';
 
 /** Declared as a method, so that the type parameter is bivariant. */
 interface Subscriber<T> {
@@ -62,6 +62,22 @@ export class ValueStream<T> {
   }
 
   /**
+   * The iteration of `values` for a user. Calls `begin` at the first `next`, and the function that
+   * it returns at the end. `return` ends the iteration at once: that of an async generator alone
+   * would wait for a pending `next`, and so for the next change.
+   */
+  iterate(options: SignalOptions, begin: () => Cancel | Promise<Cancel>): AsyncGenerator<T, void, undefined> {
+    const over = new AbortController();
+    const values = this.#iterate(options, begin, over);
+    const end = values.return.bind(values);
+    values.return = (value) => {
+      endQuietly(over);
+      return end(value);
+    };
+    return values;
+  }
+
+  /**
    * Yields the present value, then the latest one after every change. Ends without an error when
    * the signal aborts.
    */
@@ -76,6 +92,20 @@ export class ValueStream<T> {
         if (this.#ended === 'quietly') return;
         throw this.#ended.error;
       } else await this.#change(signal);
+    }
+  }
+
+  async *#iterate(
+    options: SignalOptions,
+    begin: () => Cancel | Promise<Cancel>,
+    over: AbortController,
+  ): AsyncGenerator<T, void, undefined> {
+    const ends = [onAbort(checkSignal(options), () => endQuietly(over))];
+    try {
+      ends.push(await begin());
+      yield* this.values(over.signal);
+    } finally {
+      for (const end of ends) end();
     }
   }
 

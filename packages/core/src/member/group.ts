@@ -139,15 +139,11 @@ export class Group<V = unknown> {
    *
    * @throws `STORE_CLOSED` when the store was closed.
    */
-  async *views(options: SignalOptions = {}): AsyncGenerator<readonly GroupMember<V>[], void, undefined> {
-    const signal = checkSignal(options);
-    const letGo = this.#context.clock.keepAlive();
-    this.#watch();
-    try {
-      yield* this.#views.values(signal);
-    } finally {
-      letGo();
-    }
+  views(options: SignalOptions = {}): AsyncGenerator<readonly GroupMember<V>[], void, undefined> {
+    return this.#views.iterate(options, () => {
+      this.#watch();
+      return this.#context.clock.keepAlive();
+    });
   }
 
   /**

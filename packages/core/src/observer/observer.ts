@@ -157,15 +157,11 @@ export class ElectionObserver<V = unknown> {
    *
    * @throws `STORE_CLOSED` when the store was closed.
    */
-  async *views(options: SignalOptions = {}): AsyncGenerator<ElectionView<V>, void, undefined> {
-    const signal = checkSignal(options);
-    this.#start();
-    const letGo = this.#clock.keepAlive();
-    try {
-      yield* this.#views.values(signal);
-    } finally {
-      letGo();
-    }
+  views(options: SignalOptions = {}): AsyncGenerator<ElectionView<V>, void, undefined> {
+    return this.#views.iterate(options, () => {
+      this.#start();
+      return this.#clock.keepAlive();
+    });
   }
 
   /**

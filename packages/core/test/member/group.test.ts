@@ -238,6 +238,17 @@ describe('leaving', () => {
   });
 });
 
+it('the views of a group end at once when the reader leaves while it waits for a change', async () => {
+  const world = new World();
+  const views = world.member('a').group('g').views();
+  await world.run(views.next());
+  const waiting = track(views.next());
+  await world.pass(10);
+  const left = track(views.return());
+  await world.pass();
+  expect([waiting.value, left.state, world.clock.holds]).toEqual([{ done: true, value: undefined }, 'resolved', 0]);
+});
+
 it('closing its member ends a group: views, watch and key', async () => {
   const world = new World();
   const member = world.member('a');

@@ -1,24 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { ElectionObserver, type ElectionView, type Entry, type Store, StoreError } from '../../src/index.ts';
+import { ElectionObserver, type Entry, type Store, StoreError } from '../../src/index.ts';
+import { drain, inShort, leaderRecord, shown } from '../support/observed.ts';
 import { relay } from '../support/relay.ts';
 import { track } from '../support/track.ts';
 import { LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
-
-function leaderRecord(term: number, memberId = 'm', value?: unknown): object {
-  return { v: 1, term: String(term), memberId, incarnation: 'i', entry: `e${term}`, value };
-}
-
-/** Remembers what an observer shows, in short. */
-function shown(observer: ElectionObserver): string[] {
-  const views: string[] = [];
-  observer.subscribe((view) => views.push(inShort(view)));
-  return views;
-}
-
-function inShort(view: ElectionView<unknown>): string {
-  if (view.state === 'leader') return [`${view.memberId} ${view.term}`, view.reason].filter(Boolean).join(' ');
-  return view.state === 'vacant' ? `vacant ${view.term ?? ''} ${view.reason}` : 'unknown';
-}
 
 /** A store whose watches yield this state after each other one. */
 function alsoShowing(state: Entry | undefined, behind: Store): Store {
@@ -318,6 +303,18 @@ describe('views', () => {
     expect(world.clock.holds).toBe(0);
   });
 
+  it('end at once when the reader leaves while it waits for a change', async () => {
+    const world = new World();
+    const views = world.observer().views();
+    await world.run(views.next());
+    await world.run(views.next());
+    const waiting = track(views.next());
+    await world.pass(10);
+    const left = track(views.return());
+    await world.pass();
+    expect([waiting.value, left.state, world.clock.holds]).toEqual([{ done: true, value: undefined }, 'resolved', 0]);
+  });
+
   it('skip what a slow reader has missed, and never the latest', async () => {
     const world = new World();
     const observer = world.observer();
@@ -329,43 +326,6 @@ describe('views', () => {
     }
     expect(inShort((await world.run(views.next())).value!)).toBe('m 50');
     await views.return();
-  });
-});
-
-describe('closing an observer', () => {
-  it('ends its views and its watch, rejects ready if it comes before, and is idempotent', async () => {
-    const world = new World();
-    const store = world.connect();
-    store.link.cutOff();
-    const observer = world.observer({}, store);
-    const [ready, reading] = [track(observer.ready), track(drain(observer))];
-    await world.pass(1_000);
-    await world.run(Promise.all([observer.close(), observer.close()]));
-    expect([ready.error, reading.state]).toMatchObject([{ code: 'OBSERVER_CLOSED' }, 'resolved']);
-    store.link.heal();
-    await world.pass();
-    world.expectNothingLeft();
-  });
-
-  it('in the middle of a read leaves nothing, and no rejection that nobody handles', async () => {
-    for (let atMs = 0; atMs < 8; atMs += 1) {
-      const world = new World();
-      const observer = world.observer({}, world.connect({ latencyMs: 1 }));
-      observer.subscribe(() => {});
-      await world.pass(atMs);
-      await world.run(observer.close());
-      await world.pass(5_000);
-      world.expectNothingLeft();
-    }
-  });
-
-  it('that was never used takes no time, and leaves the store open', async () => {
-    const world = new World();
-    const store = world.connect();
-    await using observer = world.observer({}, store);
-    await observer.close();
-    expect(await world.run(store.read(LEADER, { timeoutMs: 100 }))).toBeUndefined();
-    expect(observer.current.state).toBe('unknown');
   });
 });
 
@@ -393,7 +353,3 @@ it.each([
     expect.objectContaining({ code: expect.stringMatching(/INVALID/) }),
   );
 });
-
-async function drain(observer: ElectionObserver): Promise<void> {
-  for await (const view of observer.views()) void view;
-}
