@@ -25,6 +25,8 @@ interface Process {
   readonly store: MemoryStore;
   readonly clock: PausableClock;
   readonly random: Random;
+  isCutOff: boolean;
+  isPaused: boolean;
   /** Close the members and observers that the cluster has created. */
   readonly closers: (() => Promise<void>)[];
 }
@@ -38,8 +40,9 @@ const SEED = 1;
  * paused or crashed while the others continue. Nothing waits for real time, and every run is the
  * same.
  *
- * A process has the name of its member, and is created when it is first named. A fault stays on
- * until {@link TestCluster.heal} or {@link TestCluster.resume}.
+ * A process has the name of its member, and is created when it is first named. A process that is cut
+ * off stays so until {@link TestCluster.heal}, and one that is paused until {@link
+ * TestCluster.resume}.
  */
 export class TestCluster implements AsyncDisposable {
   readonly clock: ManualClock = new ManualClock();
@@ -105,12 +108,18 @@ export class TestCluster implements AsyncDisposable {
 
   /** Loses all messages between a process and the store, in both directions. */
   cutOff(who: Who): void {
-    this.#find(who).store.link.cutOff();
+    const process = this.#find(who);
+    process.isCutOff = true;
+    process.store.link.cutOff();
   }
 
   /** Ends the fault of `cutOff`. */
   heal(who: Who): void {
-    this.#find(who).store.link.heal();
+    const process = this.#find(who);
+    process.isCutOff = false;
+    // No message reaches a process that is paused.
+    if (process.isPaused) process.store.link.stall();
+    else process.store.link.heal();
   }
 
   /**
@@ -118,16 +127,21 @@ export class TestCluster implements AsyncDisposable {
    * message reaches it. Its clocks go on.
    */
   pause(who: Who): void {
-    const { clock, store } = this.#find(who);
-    clock.pause();
-    store.link.stall();
+    const process = this.#find(who);
+    process.isPaused = true;
+    process.clock.pause();
+    if (!process.isCutOff) process.store.link.stall();
   }
 
-  /** Continues a process. Timers that are due run at once, and messages that have come arrive. */
+  /**
+   * Ends the fault of `pause`. Timers that are due run at once, and messages that have come arrive,
+   * unless the process is cut off.
+   */
   resume(who: Who): void {
-    const { clock, store } = this.#find(who);
-    clock.resume();
-    store.link.heal();
+    const process = this.#find(who);
+    process.isPaused = false;
+    process.clock.resume();
+    if (!process.isCutOff) process.store.link.heal();
   }
 
   /** Ends a process for good, so that its lease expires. A new process may have its name. */
@@ -141,7 +155,10 @@ export class TestCluster implements AsyncDisposable {
   /** Ends all faults, and closes every member, every observer and the store. */
   async close(): Promise<void> {
     const processes = [...this.#processes.values()];
-    for (const { id } of processes) this.resume(id);
+    for (const process of processes) {
+      process.isCutOff = false;
+      this.resume(process.id);
+    }
     await this.run(Promise.all(processes.flatMap(({ closers }) => closers.splice(0)).map((close) => close())));
     await this.server.close();
   }
@@ -154,7 +171,8 @@ export class TestCluster implements AsyncDisposable {
     const there = this.#processes.get(id);
     if (there !== undefined) return there;
     const clock = new PausableClock(this.clock);
-    const process = { id, clock, random: seeded(this.#random.u32()), store: this.server.connect({ clock }), closers: [] };
+    const store = this.server.connect({ clock });
+    const process = { id, clock, random: seeded(this.#random.u32()), store, isCutOff: false, isPaused: false, closers: [] };
     this.#processes.set(id, process);
     return process;
   }

@@ -67,6 +67,44 @@ describe('a cluster for tests', () => {
     expectNothingLeft(cluster);
   });
 
+  it('resumes a process that is cut off: the network stays cut until it heals', async () => {
+    const { cluster, a, first, second } = await pair();
+    cluster.cutOff(a);
+    cluster.pause(a);
+    await cluster.advance(1_000);
+    cluster.resume(a);
+    await cluster.run(second);
+    expect(first.isValid()).toBe(false);
+    const again = a.election('jobs').campaign();
+    await cluster.advance(2 * TTL_MS);
+    expect(cluster.server.keys().filter((key) => key === 'members/a')).toEqual([]);
+    cluster.heal(a);
+    await cluster.advance(TTL_MS);
+    await (await second).resign();
+    expect(await cluster.run(again)).toMatchObject({ term: first.term + 2n });
+    await cluster.close();
+    expectNothingLeft(cluster);
+  });
+
+  it('heals the network of a process that is paused: no message reaches it before it resumes', async () => {
+    const { cluster, a, first } = await pair();
+    let told = false;
+    first.signal.addEventListener('abort', () => {
+      told = true;
+    });
+    cluster.pause(a);
+    cluster.cutOff(a);
+    cluster.heal(a);
+    cluster.expireLease(a);
+    await cluster.advance(TTL_MS / 2);
+    expect(told).toBe(false);
+    cluster.resume(a);
+    await cluster.advance(0);
+    expect(told).toBe(true);
+    await cluster.close();
+    expectNothingLeft(cluster);
+  });
+
   it('crashes a process for good, and starts another under its name', async () => {
     const { cluster, a, first, second } = await pair();
     cluster.crash(a);

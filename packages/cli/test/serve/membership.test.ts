@@ -71,7 +71,7 @@ describe('a membership', () => {
     world.cluster.cutOff('s1');
     await world.pass(3 * TTL_MS);
     expect(await members(two)).toEqual([]);
-    world.cluster.resume('s1');
+    world.cluster.heal('s1');
     await world.pass(3 * TTL_MS);
     expect(await members(two)).toEqual([['s1', 1]]);
   });

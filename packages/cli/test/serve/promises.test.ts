@@ -42,7 +42,12 @@ class PromiseWorld {
   }
 
   heal(): void {
-    for (const id of this.#faulty) this.world.cluster.resume(id);
+    for (const id of this.#faulty) this.#heal(id);
+  }
+
+  #heal(id: string): void {
+    this.world.cluster.resume(id);
+    this.world.cluster.heal(id);
   }
 
   #pick<T>(from: readonly T[]): T {
@@ -95,7 +100,7 @@ class PromiseWorld {
   #fault(): void {
     const id = this.#pick(SIDECARS);
     const { cluster } = this.world;
-    if (this.#faulty.delete(id)) return cluster.resume(id);
+    if (this.#faulty.delete(id)) return this.#heal(id);
     this.#faulty.add(id);
     if (this.#random() < 0.5) cluster.pause(id);
     else cluster.cutOff(id);
