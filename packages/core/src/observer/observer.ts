@@ -100,7 +100,7 @@ export class ElectionObserver<V = unknown> {
   readonly #random: Random;
   readonly #telemetry: Telemetry;
   readonly #callTimeoutMs: number;
-  readonly #views: ValueStream<ElectionView<V>>;
+  #views: ValueStream<ElectionView<V>>;
   readonly #ready = Promise.withResolvers<void>();
   #closed = false;
   #leave: (() => Promise<void>) | undefined;
@@ -126,14 +126,13 @@ export class ElectionObserver<V = unknown> {
     this.#callTimeoutMs = checkNumber('callTimeoutMs', options.callTimeoutMs, DEFAULT_CALL_TIMEOUT_MS, { min: 10, max: 60_000 });
     checkStore(store);
     this.#telemetry = new Telemetry(checkLogger(options.logger), { ...storeFields(store), election: name });
-    this.#views = new ValueStream((error) => this.#telemetry.emit('subscriberFailed', { error }));
-    this.#views.set({ state: 'unknown', since: this.#clock.wall() });
+    this.#views = this.#showing({ state: 'unknown', since: this.#clock.wall() });
     this.#ready.promise.catch(() => {});
   }
 
   /**
-   * The present view. `unknown` before the store's first answer, and while the store cannot confirm
-   * the last state.
+   * The present view. `unknown` before the store's first answer, while the store cannot confirm the
+   * last state, and after `close`.
    */
   get current(): ElectionView<V> {
     this.#start();
@@ -190,8 +189,7 @@ export class ElectionObserver<V = unknown> {
   async close(): Promise<void> {
     const wasOpen = !this.#closed;
     this.#closed = true;
-    this.#ready.reject(new IncumbentError('OBSERVER_CLOSED', `the observer of "${this.name}" was closed`));
-    this.#views.end();
+    if (wasOpen) this.#end(new IncumbentError('OBSERVER_CLOSED', `the observer of "${this.name}" was closed`));
     await this.#leave?.();
     if (wasOpen && this.#leave !== undefined) this.#telemetry.emit('observed', { state: 'closed' });
   }
@@ -207,6 +205,27 @@ export class ElectionObserver<V = unknown> {
     this.#leave = subscribe(context, { changed: (state) => this.#see(state), stale: (cause) => this.#lose(cause) });
     // A subscriber may have closed the observer during this call.
     if (this.#closed) void this.#leave();
+  }
+
+  #showing(view: ElectionView<V>): ValueStream<ElectionView<V>> {
+    const views = new ValueStream<ElectionView<V>>((error) => this.#telemetry.emit('subscriberFailed', { error }));
+    views.set(view);
+    return views;
+  }
+
+  /** Nobody confirms the last state from now on, and later calls show that. */
+  #end(cause: IncumbentError): void {
+    this.#ready.reject(cause);
+    if (this.#views.ended) return;
+    const { value } = this.#views;
+    this.#views.end();
+    this.#views = this.#showing(this.#unknown(value, cause));
+    this.#views.end();
+  }
+
+  #unknown(before: ElectionView<V> | undefined, cause: unknown): UnknownView<V> {
+    const since = before?.state === 'unknown' ? before.since : this.#clock.wall();
+    return { state: 'unknown', since, cause, ...(this.#known === undefined ? {} : { last: this.#known }) };
   }
 
   #options(): CallOptions {
@@ -232,9 +251,7 @@ export class ElectionObserver<V = unknown> {
   #lose(cause: unknown): void {
     this.#telemetry.emit('watchStale', { cause });
     this.#telemetry.emit('observed', { state: 'unknown', term: this.#known?.term });
-    const before = this.#views.value;
-    const since = before?.state === 'unknown' ? before.since : this.#clock.wall();
-    this.#views.set(this.#known === undefined ? { state: 'unknown', since, cause } : { state: 'unknown', since, cause, last: this.#known });
+    this.#views.set(this.#unknown(this.#views.value, cause));
     if (!isRetryable(cause)) this.#ready.reject(cause);
     if (isIncumbentError(cause, 'STORE_CLOSED')) this.#views.end({ error: cause });
   }

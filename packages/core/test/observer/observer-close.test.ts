@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { drain } from '../support/observed.ts';
+import { drain, leaderRecord, shown } from '../support/observed.ts';
 import { track } from '../support/track.ts';
 import { LEADER, World } from '../support/world.ts';
 
@@ -16,6 +16,19 @@ describe('closing an observer', () => {
     store.link.heal();
     await world.pass();
     world.expectNothingLeft();
+  });
+
+  it('ends what it knows: it does not show a leader for ever', async () => {
+    const world = new World();
+    world.put(LEADER, leaderRecord(1));
+    const observer = world.observer();
+    const before = shown(observer);
+    await world.run(observer.ready);
+    await world.run(observer.close());
+    expect(observer.current).toMatchObject({ state: 'unknown', cause: { code: 'OBSERVER_CLOSED' }, last: { state: 'leader', term: 1n } });
+    const after = shown(observer);
+    await world.run(drain(observer));
+    expect([before, after]).toEqual([['unknown', 'm 1'], ['unknown']]);
   });
 
   it('in the middle of a read leaves nothing, and no rejection that nobody handles', async () => {
