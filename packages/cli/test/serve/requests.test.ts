@@ -1,4 +1,4 @@
-import { request as send } from 'node:http';
+import { Agent, request as send } from 'node:http';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -11,10 +11,13 @@ let begun: PromiseWithResolvers<void>;
 /** What the server reads. */
 let body: PromiseWithResolvers<JsonObject>;
 let failures: unknown[];
+/** How many event streams have begun. */
+let streams: number;
 beforeEach(async () => {
   begun = Promise.withResolvers();
   body = Promise.withResolvers();
   failures = [];
+  streams = 0;
   server = await ApiServer.start({
     address: { host: '127.0.0.1', port: 0 },
     access: { isLocal: true },
@@ -28,6 +31,7 @@ beforeEach(async () => {
           return { status: 200, body: await body.promise };
         },
       },
+      { method: 'GET', path: '/events', handle: () => ({ stream: () => (streams += 1) }) },
     ],
     failed: (error) => void failures.push(error),
   });
@@ -51,4 +55,22 @@ describe('the server does not fail', () => {
     await expect(body.promise).rejects.toMatchObject({ code: 'BAD_REQUEST' });
     expect(failures).toEqual([]);
   });
+});
+
+it('answers HEAD on an event stream without beginning one: the connection serves the next request', async () => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  const statusOf = async (method: string, path: string): Promise<number | undefined> => {
+    const answer = Promise.withResolvers<number | undefined>();
+    const request = send(new URL(path, server.url), { method, agent }, (response) => {
+      response.resume().on('end', () => answer.resolve(response.statusCode));
+    });
+    request.on('error', answer.reject);
+    request.end();
+    return answer.promise;
+  };
+  try {
+    expect([await statusOf('HEAD', '/events'), await statusOf('GET', '/none'), streams]).toEqual([200, 404, 0]);
+  } finally {
+    agent.destroy();
+  }
 });

@@ -7,6 +7,9 @@ import { toJson } from '../../common/json.ts';
 /** A stream whose client is behind by more than this, in bytes, is closed. */
 const MAX_BEHIND_BYTES = 1_048_576;
 
+/** The headers of an answer that is a stream. */
+export const STREAM_HEADERS = { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' } as const;
+
 export interface StreamEvent {
   readonly event: string;
 }
@@ -24,7 +27,7 @@ export class EventStream {
     response.on('close', () => closed.abort());
     // The client may have gone before the stream begins.
     if (response.destroyed) closed.abort();
-    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' });
+    response.writeHead(200, STREAM_HEADERS);
     response.flushHeaders();
   }
 

@@ -11,7 +11,7 @@ import { onAbort } from '@incumbent/core/adapter';
 import { toJson } from '../../common/json.ts';
 import { ApiError, errorAnswer } from '../api-error.ts';
 import { type AccessRules, checkAccess } from './access.ts';
-import { EventStream } from './event-stream.ts';
+import { EventStream, STREAM_HEADERS } from './event-stream.ts';
 import type { Answer, Route } from './route.ts';
 import { Router } from './router.ts';
 
@@ -112,7 +112,9 @@ function targetOf({ url = '/' }: IncomingMessage): URL {
 }
 
 function write(response: ServerResponse, answer: Answer, streams: Set<EventStream>): void {
+  const isHead = response.req.method === 'HEAD';
   if ('stream' in answer) {
+    if (isHead) return void response.writeHead(200, STREAM_HEADERS).end();
     const stream = new EventStream(response);
     streams.add(stream);
     onAbort(stream.closed, () => void streams.delete(stream));
@@ -121,7 +123,7 @@ function write(response: ServerResponse, answer: Answer, streams: Set<EventStrea
   const text = 'text' in answer ? answer.text : 'body' in answer ? `${toJson(answer.body)}\n` : '';
   const type = 'text' in answer ? answer.contentType : 'application/json';
   response.writeHead(answer.status, { ...(text === '' ? {} : { 'content-type': type }), 'cache-control': 'no-store' });
-  response.end(response.req.method === 'HEAD' ? '' : text);
+  response.end(isHead ? '' : text);
 }
 
 async function listen(server: Server, address: ListenAddress): Promise<void> {
