@@ -97,9 +97,9 @@ export const queueCases: readonly StoreCase[] = [
     const [lease, other] = [await client.longLease(), await client.longLease()];
     const theirs = await client.enqueue('q', 'name', other, 'theirs');
     const [settled] = await Promise.allSettled([client.enqueue('q', 'name', lease, 'mine')]);
-    if (settled.status === 'fulfilled') assert.equal(settled.value.lease, lease.id);
-    else assert.ok(isIncumbentError(settled.reason) && outcomeOf(settled.reason) === 'refused');
-    assert.deepEqual(await client.read(theirs.key), theirs);
+    if (settled.status === 'fulfilled') assert.equal(settled.value.lease, lease.id, 'the lease of the entry that enqueue returned');
+    else assert.equal(isIncumbentError(settled.reason) && outcomeOf(settled.reason), 'refused', String(settled.reason));
+    assert.deepEqual(await client.read(theirs.key), theirs, 'enqueue has changed the entry of the other lease');
   }),
 
   define('enqueue under a lease that is gone is refused as LEASE_EXPIRED, and adds nothing', async (client, harness) => {

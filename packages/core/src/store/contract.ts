@@ -12,6 +12,7 @@
  *   adapter does not send a call again, unless the store has certainly not applied it.
  * - `compareAndSwap`, `enqueue`, `list`, and `read` unless `fresh` is false, are linearizable if
  *   `capabilities.linearizable` is true.
+ * - A value is what its bytes were at the call: the caller may use the array again.
  * - Keys are relative to the store's namespace. No other application uses that namespace.
  */
 
@@ -361,8 +362,8 @@ export interface Store extends AsyncDisposable {
    * Adds an entry at the end of the queue under `prefix`. Idempotent for one name and lease: a
    * second call resolves with the existing entry, also if its value has changed since.
    *
-   * @throws `LEASE_EXPIRED` (`refused`) if the lease has ended. `TOO_LARGE` (`refused`) beyond
-   *   `maxValueBytes`.
+   * @throws `LEASE_EXPIRED` (`refused`) if the lease has ended. `STORE_FAILED` (`refused`) if there
+   *   is such an entry of another lease. `TOO_LARGE` (`refused`) beyond `maxValueBytes`.
    */
   enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options?: EnqueueOptions): Promise<Entry>;
   /** Reads a key. Resolves with undefined if the key does not exist. */
