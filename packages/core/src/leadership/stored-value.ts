@@ -8,7 +8,7 @@
  * program wrote them, before or after the lost try, and nobody can tell which: `CONFLICT`.
  */
 
-import { checkSignal, type SignalOptions, untilAborted } from '../async/abort.ts';
+import { checkSignal, orAborted, type SignalOptions, untilAborted } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
 import { IncumbentError, isRetryable, outcomeOf, StoreError } from '../base/errors.ts';
@@ -139,7 +139,7 @@ export class StoredValue<T> {
   /** Writes what `bytesFor` returns for the present entry. Writes nothing if that is undefined. */
   async #write(bytesFor: (entry: Entry | undefined) => Promise<Uint8Array | undefined>, options: SignalOptions): Promise<void> {
     await this.#run(options, (attempts) =>
-      this.#inTurn(async () => {
+      this.#inTurn(attempts.signal, async () => {
         let entry = await this.#read(attempts);
         for (;;) {
           const bytes = await bytesFor(entry);
@@ -204,12 +204,17 @@ export class StoredValue<T> {
     });
   }
 
-  /** Runs a write after the earlier writes of this leadership to this key. */
-  async #inTurn(write: () => Promise<void>): Promise<void> {
+  /**
+   * Runs a write after the earlier writes of this leadership to this key. An aborted write sends
+   * nothing more, so the next one does not wait until its `change` settles.
+   */
+  async #inTurn(signal: AbortSignal, write: () => Promise<void>): Promise<void> {
     const lasts = lastWrites.get(this.#leader) ?? new Map<Key, Promise<void>>();
     lastWrites.set(this.#leader, lasts);
-    const writing = Promise.resolve(lasts.get(this.key)).then(write);
-    const last = writing.catch(() => {});
+    const before = Promise.resolve(lasts.get(this.key));
+    const writing = before.then(write);
+    const done = orAborted(writing, signal).catch(() => {});
+    const last = Promise.all([before, done]).then(() => {});
     lasts.set(this.key, last);
     void last.then(() => {
       if (lasts.get(this.key) === last) lasts.delete(this.key);

@@ -97,6 +97,39 @@ describe('a stored value', () => {
   });
 });
 
+describe('an update of a stored value that is aborted', () => {
+  it('lets the next write go first, and writes nothing later', async () => {
+    const { world, leadership } = await led();
+    const count = leadership.stored<Count>(KEY);
+    const [caller, slow] = [new AbortController(), Promise.withResolvers<Count>()];
+    const update = track(count.update(() => slow.promise, { signal: caller.signal }));
+    const next = track(count.put({ n: 2 }));
+    await world.pass(1_000);
+    expect([update.state, next.state]).toEqual(['pending', 'pending']);
+    caller.abort(new Error('too slow'));
+    await world.pass(100);
+    expect([update.error, next.state]).toMatchObject([{ message: 'too slow' }, 'resolved']);
+    slow.resolve({ n: 1 });
+    await world.pass(1_000);
+    expect(world.json(KEY)).toEqual({ n: 2 });
+  });
+
+  it('while it waits for its turn lets the writes after it wait as long as before', async () => {
+    const { world, leadership } = await led();
+    const count = leadership.stored<Count>(KEY);
+    const [caller, slow] = [new AbortController(), Promise.withResolvers<Count>()];
+    const first = track(count.update(() => slow.promise));
+    const waiting = track(count.update(plusOne, { signal: caller.signal }));
+    const last = track(count.update(plusOne));
+    caller.abort(new Error('too slow'));
+    await world.pass(1_000);
+    expect([first.state, waiting.state, last.state]).toEqual(['pending', 'rejected', 'pending']);
+    slow.resolve({ n: 1 });
+    await world.pass(100);
+    expect([first.value, last.value]).toEqual([{ n: 1 }, { n: 2 }]);
+  });
+});
+
 describe('the key and the bytes of a stored value', () => {
   it.each([LEADER, TERM, 'members/a', 'groups/g/a', '', '/a', 'a b'])('keep off keys of the SDK and malformed ones: %j', async (key) => {
     const { leadership } = await led();
