@@ -112,6 +112,15 @@ describe('a failure', () => {
     expect(error.violations.map((violation) => violation.promise)).toContain(promise);
   });
 
+  it('of a check that is async is one as well', async () => {
+    const check = async (): Promise<void> => {
+      await new Promise(setImmediate);
+      throw new Error('the table is wrong');
+    };
+    const error = await failureOf(() => ({ member: leads, check }), { ...few, seeds: 1 });
+    expect(error.violations).toMatchObject([{ promise: 'the check passes', what: 'the table is wrong' }]);
+  });
+
   it('of a program that behaves differently in the same world', async () => {
     let starts = 0;
     const member = async (self: ProgramContext): Promise<void> => {

@@ -20,9 +20,10 @@ export interface ProgramUnderTest {
    */
   readonly member: Program;
   /**
-   * Called when the world is over, to check the results. An error that it throws is a violation.
+   * Called when the world is over, to check the results. An error that it throws is a violation. May
+   * be async: the machine's clock, timers and random numbers work again by then.
    */
-  readonly check?: () => void;
+  readonly check?: () => unknown;
 }
 
 /** Which worlds {@link simulate} runs. */
@@ -126,12 +127,12 @@ async function runOnce(begin: () => ProgramUnderTest, plan: Plan): Promise<RunOu
   const ran = await run(plan, { programs: { member }, listener: timeline });
   const { mustBreak, mayBreak = [] } = profileOf(plan.profile);
   const broken = ran.violations.filter(({ promise }) => !mustBreak.includes(promise) && !mayBreak.includes(promise));
-  return { run: ran, violations: [...broken, ...checked(check, ran.figures.simulatedMs)], lines: timeline.lines };
+  return { run: ran, violations: [...broken, ...(await checked(check, ran.figures.simulatedMs))], lines: timeline.lines };
 }
 
-function checked(check: () => void, atMs: number): readonly Violation[] {
+async function checked(check: () => unknown, atMs: number): Promise<readonly Violation[]> {
   try {
-    check();
+    await check();
     return [];
   } catch (error) {
     return [{ promise: 'the check passes', atMs, what: error instanceof Error ? error.message : String(error) }];
