@@ -40,8 +40,8 @@ const SEED = 1;
  * paused or crashed while the others continue. Nothing waits for real time, and every run is the
  * same.
  *
- * A process has the name of its member, and is created when it is first named. A process that is cut
- * off stays so until {@link TestCluster.heal}, and one that is paused until {@link
+ * A process has the name of its member, and is created when it is first named. A process that is
+ * cut off stays so until {@link TestCluster.heal}, and one that is paused until {@link
  * TestCluster.resume}.
  */
 export class TestCluster implements AsyncDisposable {

@@ -20,8 +20,8 @@ export interface ProgramUnderTest {
    */
   readonly member: Program;
   /**
-   * Called when the world is over, to check the results. An error that it throws is a violation. May
-   * be async: the machine's clock, timers and random numbers work again by then.
+   * Called when the world is over, to check the results. An error that it throws is a violation.
+   * May be async: the machine's clock, timers and random numbers work again by then.
    */
   readonly check?: () => unknown;
 }
