@@ -1,11 +1,10 @@
 /** Opens the store: connects, logs in and reads the version. */
 
 import type { Store } from '@incumbent/core';
-import { isIncumbentError } from '@incumbent/core/adapter';
 
 import { checkVersion } from './capabilities.ts';
-import { clientOf, type Client } from './client/client.ts';
-import { readOptions, type EtcdOptions, type EtcdSettings } from './options.ts';
+import { clientOf } from './client/client.ts';
+import { readOptions, type EtcdOptions } from './options.ts';
 import { status } from './protocol/admin.ts';
 import { EtcdStore } from './store.ts';
 
@@ -24,25 +23,11 @@ export async function openEtcd(urlOrOptions: string | URL | EtcdOptions): Promis
   const settings = await readOptions(urlOrOptions);
   const client = clientOf(settings);
   try {
-    const version = await readVersion(client, settings);
+    const version = await client.call(status, undefined, { timeoutMs: settings.connectTimeoutMs });
     checkVersion(version);
     return new EtcdStore(client, settings, version);
   } catch (error) {
     await client.close();
     throw error;
-  }
-}
-
-/**
- * Asks each member at most once, until one answers. Each failure makes the client go to another.
- */
-async function readVersion(client: Client, { endpoints, connectTimeoutMs }: EtcdSettings): Promise<string> {
-  const endsAt = performance.now() + connectTimeoutMs;
-  for (let left = endpoints.length; ; left -= 1) {
-    try {
-      return await client.call(status, undefined, { timeoutMs: Math.max(endsAt - performance.now(), 1) });
-    } catch (error) {
-      if (left === 1 || !isIncumbentError(error, 'UNAVAILABLE', 'CONNECTION_LOST')) throw error;
-    }
   }
 }

@@ -2,6 +2,7 @@
 
 import type { OutgoingHttpHeaders } from 'node:http2';
 
+import type { Cancel } from '@incumbent/core';
 import { checkCall, systemClock, systemRandom, withoutSecret } from '@incumbent/core/adapter';
 import { type Attempt, type AttemptOptions, Calls, type Endpoint, free, SharedAllowance, type UserCredentials } from '@incumbent/network';
 
@@ -19,6 +20,13 @@ const LOGIN_TIMEOUT_MS = 5_000;
 
 /** Only a call that was unanswered for this many ms, or longer, shows that the server is silent. */
 const SILENT_MS = 400;
+
+/**
+ * How long a member may take to answer a request that others can answer as well, in ms. The third
+ * member may take all of the time that is left, because a busy cluster may be slower than this.
+ */
+const MEMBER_TIMEOUT_MS = 1_000;
+const IMPATIENT_TRIES = 2;
 
 export interface ClientOptions extends Omit<ConnectionOptions, 'answers'> {
   readonly endpoints: readonly Endpoint[];
@@ -41,8 +49,10 @@ export interface OpenStream {
 
 /**
  * Each call is one attempt on one member, with a time limit that includes connecting and logging
- * in. A request is never sent twice, with one exception: a server that rejects the token has not
- * processed the request, so it is sent once more with a new token, within the same time limit.
+ * in. A request is never sent twice, with two exceptions. A server that rejects the token has not
+ * processed the request, so it is sent once more with a new token, within the same time limit. And
+ * a request that changes nothing in the store (`repeatable`) goes to one member after another until
+ * one answers.
  */
 export class Client {
   readonly #endpoints: Endpoints;
@@ -70,13 +80,13 @@ export class Client {
     return this.#run(rpc.name, options, async (attempt) => {
       const token = await attempt.wait(this.#tokens.token());
       try {
-        return await this.#exchange(rpc, message, token, attempt);
+        return await this.#ask(rpc, message, token, attempt);
       } catch (error) {
         if (this.#credentials === undefined || !blamesToken(error)) throw error;
       }
       attempt.sent = false;
       this.#tokens.forget(token);
-      return this.#exchange(rpc, message, await attempt.wait(this.#tokens.token()), attempt);
+      return this.#ask(rpc, message, await attempt.wait(this.#tokens.token()), attempt);
     });
   }
 
@@ -140,25 +150,49 @@ export class Client {
     }
   }
 
-  async #exchange<Request, Answer>(
+  /** Each failure makes the client go to another member, so no member is asked twice. */
+  async #ask<Request, Answer>(
     rpc: Rpc<Request, Answer>,
     message: Uint8Array,
     token: string | undefined,
     attempt: Attempt,
   ): Promise<Answer> {
+    const members = rpc.repeatable === true ? this.#endpoints.count : 1;
+    for (let tries = 1; tries < members; tries += 1) {
+      const timeoutMs = tries <= IMPATIENT_TRIES ? MEMBER_TIMEOUT_MS : undefined;
+      try {
+        return await this.#exchange(rpc, message, token, attempt, timeoutMs);
+      } catch (error) {
+        if (attempt.signal.aborted || !blamesMember(error)) throw error;
+      }
+    }
+    return this.#exchange(rpc, message, token, attempt);
+  }
+
+  /** `timeoutMs`: how long the member may take. By default, until the attempt ends. */
+  async #exchange<Request, Answer>(
+    rpc: Rpc<Request, Answer>,
+    message: Uint8Array,
+    token: string | undefined,
+    attempt: Attempt,
+    timeoutMs?: number,
+  ): Promise<Answer> {
     let connection = await attempt.wait(this.#endpoints.connection());
     // The connection may close, or other calls may use it up, before this call gets it.
     if (!connection.usable) connection = await attempt.wait(this.#endpoints.connection());
     const sentAtMs = performance.now();
+    const limit = limitOf(attempt.signal, timeoutMs);
     try {
       attempt.signal.throwIfAborted();
       attempt.sent = true;
-      const answer = decode(rpc, await exchange(connection, rpc, headersWith(token), message, attempt.signal));
+      const answer = decode(rpc, await exchange(connection, rpc, headersWith(token), message, limit.signal));
       this.revision = rpc.revisionOf?.(answer) ?? this.revision;
       return answer;
     } catch (error) {
       this.#onFailure(error, connection, performance.now() - sentAtMs);
       throw error;
+    } finally {
+      limit.cancel();
     }
   }
 
@@ -174,13 +208,27 @@ export class Client {
     if (credentials === undefined) return undefined;
     return this.#run(authenticate.name, { timeoutMs: LOGIN_TIMEOUT_MS, background: true }, async (attempt) => {
       try {
-        return await this.#exchange(authenticate, authenticate.encode(credentials), undefined, attempt);
+        return await this.#ask(authenticate, authenticate.encode(credentials), undefined, attempt);
       } catch (error) {
         if (isAuthDisabled(error)) return undefined;
         throw withoutPassword(error, credentials);
       }
     });
   }
+}
+
+interface TimeLimit {
+  readonly signal: AbortSignal;
+  readonly cancel: Cancel;
+}
+
+/** Aborts when `signal` does, and after `timeoutMs` if given. */
+function limitOf(signal: AbortSignal, timeoutMs: number | undefined): TimeLimit {
+  if (timeoutMs === undefined) return { signal, cancel: () => {} };
+  const late = new AbortController();
+  const reason = new ExchangeError({ kind: 'timeout', sent: true }, `no answer within ${timeoutMs} ms`);
+  const cancel = systemClock.schedule(timeoutMs, () => late.abort(reason));
+  return { signal: AbortSignal.any([signal, late.signal]), cancel };
 }
 
 /** The answer to a login may repeat the password. */

@@ -42,6 +42,11 @@ export class Endpoints {
     this.#first = first;
   }
 
+  /** The number of members. */
+  get count(): number {
+    return this.#endpoints.length;
+  }
+
   /**
    * The connection for the next request. Rejects with an `ExchangeError` if no member can be
    * reached.

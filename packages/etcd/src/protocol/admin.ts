@@ -10,6 +10,7 @@ export const authenticate: Rpc<UserCredentials, string> = {
   name: 'Authenticate',
   path: '/etcdserverpb.Auth/Authenticate',
   maxBytes: MAX_SHORT_BYTES,
+  repeatable: true,
   encode: ({ username, password }) => new Writer().string(1, username).string(2, password).finish(),
   decode: (message) => readString(message, 2),
 };
@@ -19,6 +20,7 @@ export const status: Rpc<void, string> = {
   name: 'Status',
   path: '/etcdserverpb.Maintenance/Status',
   maxBytes: MAX_SHORT_BYTES,
+  repeatable: true,
   encode: () => new Uint8Array(0),
   decode: (message) => readString(message, 2),
 };

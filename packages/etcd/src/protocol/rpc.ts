@@ -17,6 +17,11 @@ export interface Rpc<Request, Answer> {
   encode(request: Request): Uint8Array;
   /** Throws `MalformedMessage`. */
   decode(message: Uint8Array): Answer;
+  /**
+   * The request changes nothing in the store, and any member answers the same. If one fails, the
+   * client may send it to others. Default: false.
+   */
+  readonly repeatable?: boolean;
   /** For linearizable calls: the revision of the cluster that the answer shows. */
   revisionOf?(answer: Answer): bigint;
 }

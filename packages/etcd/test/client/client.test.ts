@@ -297,9 +297,12 @@ describe('several members', () => {
     await Promise.all([first, second].map((server) => server[Symbol.asyncDispose]()));
   });
 
-  it('opening a store goes to the next member if one cannot serve', async () => {
+  it.each([
+    ['cannot serve', fails(14, 'etcdserver: no leader')],
+    ['does not answer', silent],
+  ] satisfies [string, Answer][])('opening a store goes to the next member if one %s', async (_, answer) => {
     const version = new Uint8Array([0x12, 5, ...new TextEncoder().encode('3.6.1')]);
-    const [bad, good] = await two(fails(14, 'etcdserver: no leader'), ok(version));
+    const [bad, good] = await two(answer, ok(version));
     for (let i = 0; i < 4; i += 1) {
       const store = await openEtcd({ endpoints: [`127.0.0.1:${bad.port}`, `127.0.0.1:${good.port}`] });
       expect(store.capabilities.endsEarly).toContain('etcd 3.6.1');
@@ -358,6 +361,13 @@ describe('a token', () => {
     await expect(read(clientOf([server.port], { credentials }), 200)).rejects.toMatchObject({ outcome: 'notSent' });
     server.answer = (stream) => stream.close(2);
     await expect(read(clientOf([server.port], { credentials }))).rejects.toMatchObject({ code: 'CONNECTION_LOST', outcome: 'notSent' });
+  });
+
+  it('is fetched from the next member if one does not answer', async () => {
+    await using bad = await startFakeServer(silent);
+    await using good = await guarded((token) => token === 't1');
+    await read(clientOf([bad.port, good.port], { credentials }), 30_000);
+    expect([bad.requests, good.logins()]).toEqual([['/etcdserverpb.Auth/Authenticate'], 1]);
   });
 
   it('is not needed where the server has no users', async () => {
