@@ -10,7 +10,7 @@ import { Attempt, CallTime } from '@incumbent/network';
 import { barrier, readNode } from './client/calls.ts';
 import type { ZooKeeperSession } from './client/session.ts';
 import { ExchangeError, isCode, unlessAbsent } from './errors.ts';
-import { isEntryNode, nameBeforeCounter, type Namespace } from './namespace.ts';
+import { isEntryNode, nameBeforeCounter, readEntryNode, type Namespace } from './namespace.ts';
 import { create, getChildren, type CreateAnswer } from './protocol/nodes.ts';
 import type { WriteContext } from './transactions.ts';
 
@@ -22,14 +22,18 @@ interface NewEntry {
   readonly lease: LeaseId;
 }
 
+/** The latest call of one name. */
+interface LatestCall {
+  /** Resolves when this call and all earlier ones of the name have ended. */
+  readonly ended: Promise<void>;
+  isUnderWay: boolean;
+}
+
 export class Queue {
   readonly #context: WriteContext;
   readonly #clock: Clock;
-  /**
-   * By lease and name, the end of the latest call. An entry of such a name may exist, so a later
-   * call looks for it first.
-   */
-  readonly #calls = new Map<LeaseId, Map<string, Promise<void>>>();
+  /** By lease and name. An entry of such a name may exist, so a later call looks for it first. */
+  readonly #calls = new Map<LeaseId, Map<string, LatestCall>>();
 
   constructor(context: WriteContext, clock: Clock) {
     this.#context = context;
@@ -43,15 +47,30 @@ export class Queue {
     const { prefix, name, lease } = entry;
     const calls = this.#callsOf(lease);
     const path = `${prefix}/${name}`;
-    const before = calls.get(path);
+    const before = calls.get(path)?.ended;
     const made = this.#enqueue(entry, before, options);
-    // Keeps no results, only that both have ended.
-    calls.set(
-      path,
-      Promise.allSettled([before, made]).then(() => {}),
-    );
+    const call: LatestCall = {
+      ended: Promise.allSettled([before, made]).then(() => {
+        call.isUnderWay = false;
+      }),
+      isUnderWay: true,
+    };
+    calls.set(path, call);
     made.catch((error: unknown) => this.#forgetIfGone(lease, error));
     return made;
+  }
+
+  /**
+   * Forgets an entry that was deleted. A lease may last for months, and each campaign of its member
+   * adds an entry.
+   */
+  forgetEntry(key: Key): void {
+    const nameAt = key.lastIndexOf('/') + 1;
+    const node = readEntryNode(key.slice(nameAt));
+    if (node === undefined) return;
+    const calls = this.#calls.get(node.lease);
+    const path = key.slice(0, nameAt) + node.name;
+    if (calls?.get(path)?.isUnderWay === false) calls.delete(path);
   }
 
   /** Forgets a lease that has ended. */
@@ -81,10 +100,10 @@ export class Queue {
     }
   }
 
-  #callsOf(lease: LeaseId): Map<string, Promise<void>> {
+  #callsOf(lease: LeaseId): Map<string, LatestCall> {
     const known = this.#calls.get(lease);
     if (known !== undefined) return known;
-    const fresh = new Map<string, Promise<void>>();
+    const fresh = new Map<string, LatestCall>();
     this.#calls.set(lease, fresh);
     return fresh;
   }

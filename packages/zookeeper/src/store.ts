@@ -104,13 +104,11 @@ export class ZookeeperStore implements api.Store {
     checkSwapSize(this, changes);
     const lease = leaseOf(changes);
     const swap = compareAndSwap(this.#writes, changes.map(copyOf), this.#time(call));
-    const result = lease === undefined ? this.#withoutLease('compareAndSwap', swap) : this.#byLease(lease, 'compareAndSwap', call, swap);
-    return namingGrant(result, () =>
-      this.#missing(
-        'create, write and delete',
-        changes.map(({ key }) => key),
-      ),
-    );
+    const checked = lease === undefined ? this.#withoutLease('compareAndSwap', swap) : this.#byLease(lease, 'compareAndSwap', call, swap);
+    const keys = changes.map(({ key }) => key);
+    const result = await namingGrant(checked, () => this.#missing('create, write and delete', keys));
+    if (result.swapped) for (const change of changes) if ('delete' in change) this.#queue.forgetEntry(change.key);
+    return result;
   }
 
   async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {

@@ -2,8 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { create } from '../src/protocol/nodes.ts';
-import { CALL, momentOf, NODEEXISTS, NONODE, settled, StoreWorld } from './support/store-world.ts';
+import { Writer } from '../src/protocol/jute.ts';
+import { create, getChildren, writeStat } from '../src/protocol/nodes.ts';
+import { CALL, momentOf, NODEEXISTS, NONODE, settled, statOf, StoreWorld } from './support/store-world.ts';
 
 describe('an enqueue', () => {
   it('whose parent is deleted again and again rejects when its time is over', async () => {
@@ -19,6 +20,31 @@ describe('an enqueue', () => {
     await expect(world.clock.run(enqueued, { withinMs: 1_000 })).rejects.toMatchObject({
       code: expect.stringMatching(/^(UNREACHABLE|TIMEOUT)$/),
     });
+  });
+
+  it('looks for an entry of its name, unless the store has deleted that entry', async () => {
+    const world = new StoreWorld();
+    const store = await world.open();
+    const { id } = await world.clock.run(store.grantLease(4_000, { ...CALL, at: momentOf(world.clock) }));
+    let looks = 0;
+    world.instead = ({ type, xid, body }, peer) => {
+      if (type === getChildren.type) looks += 1;
+      if (type !== create.type) return false;
+      const name = body.string();
+      peer.reply(
+        xid,
+        name.includes('~z') ? { body: writeStat(new Writer().string(`${name}0000000000`), statOf(0, BigInt(`0x${id}`))).finish() } : {},
+      );
+      return true;
+    };
+    const enqueue = () => world.clock.run(store.enqueue('q', 'me', new Uint8Array(), id, CALL));
+    const { key, revision } = await enqueue();
+    await enqueue();
+    expect(looks).toBe(1);
+    await world.clock.run(store.compareAndSwap([{ key, expect: revision, delete: true }], CALL));
+    await enqueue();
+    expect(looks).toBe(1);
+    await world.clock.run(store.close());
   });
 
   it('that gives up waiting for an earlier one does not let a third one overtake', async () => {

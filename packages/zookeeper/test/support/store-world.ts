@@ -34,7 +34,7 @@ export async function settled<T>(call: Promise<T>): Promise<unknown> {
   );
 }
 
-function statOf(version = 0, owner = 0n) {
+export function statOf(version = 0, owner = 0n) {
   return { czxid: 5n, mzxid: 5n, version, cversion: 0, ephemeralOwner: owner, dataLength: 0, numChildren: 0, pzxid: 5n };
 }
 
