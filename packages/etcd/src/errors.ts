@@ -51,7 +51,8 @@ export function toStoreError(error: unknown, what: string, sent: boolean): Store
 /** Whether another member may serve the call that this one failed. */
 export function blamesMember(error: unknown): boolean {
   const [code] = verdictOn(error);
-  return code === 'UNAVAILABLE' || code === 'CONNECTION_LOST' || code === 'TIMEOUT';
+  // Every member rejects an outdated token.
+  return !blamesToken(error) && (code === 'UNAVAILABLE' || code === 'CONNECTION_LOST' || code === 'TIMEOUT');
 }
 
 /**
@@ -75,8 +76,9 @@ export function watchCanceled(reason: string, compactRevision: bigint): Exchange
   return new ExchangeError({ kind: 'status', status: watchStatus(words), reason: words }, `the server ended the watch: ${words}`);
 }
 
+/** The status with which etcd answers a call for the same reason. */
 function watchStatus(reason: string): number {
-  if (isTokenReason(reason)) return Status.unauthenticated;
+  if (isTokenReason(reason)) return Status.invalidArgument;
   return /permission denied/.test(reason) ? Status.permissionDenied : Status.unavailable;
 }
 

@@ -1,11 +1,11 @@
 /** All watches of one store. */
 
-import { systemClock, systemRandom } from '@incumbent/core/adapter';
+import { StoreError, systemClock, systemRandom } from '@incumbent/core/adapter';
 import { endsWatch, storeClosed } from '@incumbent/network';
 
 import type { Client, OpenStream } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
-import { blamesMember, toStoreError } from './errors.ts';
+import { blamesMember, blamesToken, toStoreError } from './errors.ts';
 import { range, type KeyRange } from './protocol/kv.ts';
 import { WATCH_PATH } from './protocol/watch.ts';
 import { WatchRecovery } from './watch-recovery.ts';
@@ -92,8 +92,7 @@ export class WatchHub {
     try {
       return await subscribe();
     } catch (error) {
-      if (subscriber.stopped || !endsWatch(error)) throw error;
-      // A call has shown the range, so the user may watch it: the token of the stream has expired.
+      if (subscriber.stopped || !isForToken(error)) throw error;
       // A new stream uses a new token.
       return subscribe();
     }
@@ -110,8 +109,9 @@ export class WatchHub {
       await subscription.created;
       return subscription;
     } catch (error) {
-      this.#retire(stream, error);
-      throw toStoreError(error, 'Watch', true);
+      const reason = toStoreError(error, 'Watch', true);
+      this.#retire(stream, reason);
+      throw reason;
     } finally {
       clearTimeout(late);
     }
@@ -130,9 +130,9 @@ export class WatchHub {
   }
 
   /** The stream keeps its watches, and gets no new ones. */
-  #retire(stream: WatchStream, error: unknown): void {
+  #retire(stream: WatchStream, error: StoreError): void {
     if (this.#stream === stream) this.#stream = undefined;
-    if (endsWatch(toStoreError(error, 'Watch', true))) this.#client.forgetToken(stream.open?.token);
+    if (isForToken(error)) this.#client.forgetToken(stream.open?.token);
   }
 
   #opened(): Promise<WatchStream> {
@@ -165,4 +165,12 @@ export class WatchHub {
     if (this.#stream === stream) this.#stream = undefined;
     if (error !== undefined && stream.open !== undefined && blamesMember(error)) this.#client.leave(stream.open.connection);
   }
+}
+
+/**
+ * Whether a watch was refused because the token of its stream is outdated. A refusal for a missing
+ * permission counts too: a call has shown the range, so the user may watch it.
+ */
+function isForToken(error: unknown): boolean {
+  return endsWatch(error) || (error instanceof StoreError && blamesToken(error.cause));
 }

@@ -105,6 +105,7 @@ describe('what the adapter tries after a failure', () => {
   it('a new token, if the server has refused the old one', () => {
     const stale = ['invalid auth token', 'revision of auth store is old', 'user name is empty'];
     expect(stale.map((reason) => blamesToken(status(3, `etcdserver: ${reason}`)))).toEqual([true, true, true]);
+    expect(stale.map((reason) => blamesMember(status(3, `etcdserver: ${reason}`)))).toEqual([false, false, false]);
     expect(blamesToken(status(7, 'etcdserver: permission denied'))).toBe(false);
   });
 
@@ -112,6 +113,8 @@ describe('what the adapter tries after a failure', () => {
     const ends = (reason: string): boolean => endsWatch(toStoreError(watchCanceled(reason, 0n), 'Watch', true));
     expect(ends('etcdserver: permission denied')).toBe(true);
     expect(ends('etcdserver: invalid auth token')).toBe(true);
+    // The next token may be a new one.
+    expect(ends('rpc error: code = InvalidArgument desc = etcdserver: revision of auth store is old')).toBe(false);
     expect(ends('')).toBe(false);
     expect(endsWatch(toStoreError(watchCanceled('', 7n), 'Watch', true))).toBe(false);
     expect(endsWatch(new StoreError('STORE_CLOSED', 'notSent', ''))).toBe(true);

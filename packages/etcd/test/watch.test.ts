@@ -219,6 +219,16 @@ describe('a watch', () => {
     expect([scene.values(), scene.watch.stale, scene.streams.length]).toEqual([[], [], 2]);
   });
 
+  it('is created again while an administrator changes users, however often its token is outdated', async () => {
+    const outdated = (watching: Watching): void =>
+      watching.says({ id: -1n, created: true, canceled: 'etcdserver: revision of auth store is old' });
+    scene.onCreate = [outdated, outdated, outdated, creates];
+    scene.begin();
+    await scene.shows('read');
+    expect(scene.watch.stale.map(({ code }) => code)).toEqual(['UNAVAILABLE']);
+    expect(scene.streams.length).toBe(4);
+  });
+
   it('ends when its key may not be read, and is never created at the server', async () => {
     scene.onRead = fails(7, 'etcdserver: permission denied');
     scene.begin();
