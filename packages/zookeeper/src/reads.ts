@@ -16,6 +16,12 @@ const REQUEST_BYTES = 500_000;
 /** The bytes of one part beside its path. */
 const PART_BYTES = 14;
 
+/**
+ * The most reads of one request, except for a list. The answer has to fit into one record, and each
+ * value may have a million bytes.
+ */
+const MAX_READS = 16;
+
 interface ServerSupport {
   /** False once a server turned out to be older than 3.6. */
   haveMultiRead: boolean;
@@ -28,8 +34,9 @@ interface ServerSupport {
  * connection, a read that is sent after a transaction is answered after it. That makes the read
  * linearizable.
  *
- * Reads that start together share one barrier and one request. Reads by {@link sessionConsistent}
- * need no barrier: a session never sees a state older than one that it has seen, on any server.
+ * Reads that start together share one barrier, and up to 16 of them share one request. Reads by
+ * {@link sessionConsistent} need no barrier: a session never sees a state older than one that it
+ * has seen, on any server.
  */
 export class Reads {
   readonly #session: ZooKeeperSession;
@@ -86,7 +93,9 @@ export class Reads {
 
   /** One request, or several if one would be too long. They are sent at once, in order. */
   async #read(parts: readonly ReadPart[], options: AttemptOptions): Promise<readonly ReadAnswer[]> {
-    return (await Promise.all(inRequests(parts).map((some) => this.#readSome(some, options)))).flat();
+    // The reads of a list need no barrier. They are one request if possible, and so one moment.
+    const maxReads = this.#sessionConsistent === undefined ? Infinity : MAX_READS;
+    return (await Promise.all(inRequests(parts, maxReads).map((some) => this.#readSome(some, options)))).flat();
   }
 
   async #readSome(parts: readonly ReadPart[], options: AttemptOptions): Promise<readonly ReadAnswer[]> {
@@ -112,12 +121,12 @@ export class Reads {
   }
 }
 
-function inRequests(parts: readonly ReadPart[]): readonly (readonly ReadPart[])[] {
+function inRequests(parts: readonly ReadPart[], maxReads: number): readonly (readonly ReadPart[])[] {
   const requests: ReadPart[][] = [[]];
   let bytes = 0;
   for (const part of parts) {
     const more = PART_BYTES + Buffer.byteLength('data' in part ? part.data : part.children);
-    if (bytes + more > REQUEST_BYTES) {
+    if (bytes + more > REQUEST_BYTES || requests.at(-1)?.length === maxReads) {
       requests.push([]);
       bytes = 0;
     }

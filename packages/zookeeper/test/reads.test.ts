@@ -38,6 +38,19 @@ describe('reads that start together', () => {
     await world.clock.run(store.close());
   });
 
+  it('are answered, however long their values are together', async () => {
+    const world = new StoreWorld();
+    const keys = Array.from({ length: 20 }, (_, nth) => `key-${nth}`);
+    const store = await world.open();
+    for (const key of keys) world.nodes.set(`/ns/${key}`, { data: 'x'.repeat(store.capabilities.maxValueBytes) });
+    let barriers = 0;
+    world.before = ({ type }) => (barriers += Number(type === multi.type));
+    const entries = await world.clock.run(Promise.all(keys.map((key) => store.read(key, CALL))));
+    expect(entries.map((entry) => entry?.value.length)).toEqual(keys.map(() => store.capabilities.maxValueBytes));
+    expect(barriers).toBe(1);
+    await world.clock.run(store.close());
+  });
+
   it('keep the connection although one of them is not permitted', async () => {
     const world = new StoreWorld();
     world.nodes.set('/ns/mine', { data: 'm' });
