@@ -15,15 +15,18 @@ import { ZookeeperStore } from './store.ts';
 /** Servers answer a request for so short a session with the shortest that they grant. */
 const SHORTEST_MS = 1;
 
+/** How long a server may take to close a session that was opened only to learn its timeout. */
+const CLOSE_TIMEOUT_MS = 500;
+
 /**
  * Opens a ZooKeeper store from options or a URL:
  * `zookeeper://user:password@host1:2181,host2:2181/namespace`, or `zookeepers://…` for TLS.
  * Resolves when a server has opened a session and the namespace exists.
  *
  * @throws `StoreError` within `connectTimeoutMs`, with one of the codes `UNREACHABLE`, `TIMEOUT`,
- * `UNAVAILABLE` (no server has a quorum, or all are read-only), `UNAUTHENTICATED` (certificates),
- * `UNSUPPORTED` (the server is not ZooKeeper) and `PERMISSION_DENIED` (the namespace may not be
- * created or read).
+ * `CONNECTION_LOST`, `UNAVAILABLE` (no server has a quorum, or all are read-only),
+ * `UNAUTHENTICATED` (certificates), `UNSUPPORTED` (the server is not ZooKeeper) and
+ * `PERMISSION_DENIED` (the namespace may not be created or read).
  * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION` for an invalid URL or option.
  */
 export async function openZookeeper(urlOrOptions: string | URL | ZookeeperOptions): Promise<Store> {
@@ -60,10 +63,13 @@ async function createRoot({ shared }: Client, { acls, auths }: ZookeeperSettings
   }
 }
 
-/** The timeout that the servers grant to a session that asks for `timeoutMs`. */
+/**
+ * The timeout that the servers grant to a session that asks for `timeoutMs`. If the session cannot
+ * be closed, it is left to that timeout: nothing depends on it.
+ */
 async function grantedMs(client: Client, timeoutMs: number, time: CallTime): Promise<number> {
   const session = await client.openSession({ timeoutMs }, time.left);
   const granted = session.timeoutMs;
-  await session.close(time.left);
+  await session.close({ timeoutMs: Math.min(time.left.timeoutMs, CLOSE_TIMEOUT_MS) }).catch(() => session.abandon());
   return granted;
 }

@@ -127,7 +127,7 @@ export class ZooKeeperSession {
         await this.#connector.open(attempt.signal);
       } catch (error) {
         if (!(error instanceof ExchangeError) || error.failure.kind !== 'timeout') throw error;
-        throw notConnected('unreachable', `no server agreed to a session within ${options.timeoutMs} ms`);
+        throw notConnected('unreachable', `no server agreed to a session within ${Math.ceil(options.timeoutMs)} ms`);
       }
     });
   }
