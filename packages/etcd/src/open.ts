@@ -15,8 +15,8 @@ import { EtcdStore } from './store.ts';
  * the user's permissions: a call that is not permitted rejects with `PERMISSION_DENIED`.
  *
  * @throws `StoreError`, within `connectTimeoutMs`, with the code `UNREACHABLE`, `TIMEOUT`,
- * `UNAVAILABLE` (no member knows a leader of the cluster), `UNAUTHENTICATED` (password or
- * certificate) or `UNSUPPORTED` (the server is not etcd, or is older than 3.4).
+ * `CONNECTION_LOST`, `UNAVAILABLE` (no member knows a leader of the cluster), `UNAUTHENTICATED`
+ * (password or certificate) or `UNSUPPORTED` (the server is not etcd, or is older than 3.4).
  * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION` for invalid options.
  */
 export async function openEtcd(urlOrOptions: string | URL | EtcdOptions): Promise<Store> {
