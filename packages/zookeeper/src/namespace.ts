@@ -27,7 +27,7 @@ export class Namespace {
   readonly root: string;
 
   constructor(root: string) {
-    this.root = root;
+    this.root = root.split('/').map(escapeName).join('/');
   }
 
   path(key: Key): string {

@@ -26,6 +26,11 @@ describe('a key', () => {
     expect([namespace.path(key), namespace.key(path)]).toEqual([path, key]);
   });
 
+  it('is below a namespace whose name ZooKeeper does not allow as it is', () => {
+    const dotted = new Namespace('/team/./app');
+    expect([dotted.path('a'), dotted.key('/team/%2e/app/a')]).toEqual(['/team/%2e/app/a', 'a']);
+  });
+
   it('has the version, the owner and the creation order of its node', () => {
     expect(namespace.entry('/team/app/q/a', { data, stat })).toEqual({ key: 'q/a', name: 'a', value: data, revision: '2', order: 7n });
     const owned = { ...stat, ephemeralOwner: -1n };
