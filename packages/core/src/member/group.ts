@@ -85,12 +85,13 @@ export class Group<V = unknown> {
    * process took the id or the permission is missing, the event `groupLeft` is emitted, and `join`
    * has to be called again. Idempotent.
    *
-   * @throws The signal's reason if it aborts: the member still joins, until `leave` is called.
-   *   `MEMBER_CLOSED`. Errors that a retry does not solve, as for `campaign`.
+   * @throws The signal's reason. If it aborts during the call, the member still joins, until
+   *   `leave` is called. `MEMBER_CLOSED`. Errors that a retry does not solve, as for `campaign`.
    */
   async join(options: SignalOptions = {}): Promise<void> {
     const signal = checkSignal(options);
     if (this.#context.closing.aborted) throw this.#context.closing.reason;
+    signal?.throwIfAborted();
     await keepAlive(this.#context.clock, () => orAborted(this.#ensure(), signal));
   }
 

@@ -172,6 +172,14 @@ describe('joining', () => {
     await world.close();
     expect(world.clock.timers).toBe(0);
   });
+
+  it('does not join with a signal that has aborted before', async () => {
+    const world = new World();
+    const signal = AbortSignal.abort(new Error('too late'));
+    await expect(world.run(world.member('a').group('g').join({ signal }))).rejects.toThrow('too late');
+    await world.pass(1_000);
+    expect(world.server.keys()).toEqual([]);
+  });
 });
 
 it('a member that cannot stay in its group, as its id was taken, says so', async () => {
