@@ -142,8 +142,9 @@ describe('a failure', () => {
     [{ seeds: 0 }, 'seeds is 0: it must be a whole number from 1'],
     [{ start: 1.5 }, 'start is 1.5: it must be a whole number from 0'],
     [{ profile: 'balmy' }, 'profile is "balmy"'],
+    [{ seed: 7 }, 'there is no simulate option "seed"'],
   ])('because of the option %o is thrown at once', async (options, message) => {
-    await expect(simulate(() => ({ member: leads }), options)).rejects.toThrow(message);
+    await expect(Reflect.apply(simulate, undefined, [() => ({ member: leads }), options])).rejects.toThrow(message);
   });
 });
 

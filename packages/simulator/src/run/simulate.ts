@@ -1,6 +1,6 @@
 /** Runs a user's own program in many worlds: the entry point for tests. */
 
-import { invalidOption } from '@incumbent/core/adapter';
+import { checkKnown, invalidOption } from '@incumbent/core/adapter';
 import type { Violation } from '../check/checker.ts';
 import type { Plan } from '../plan/plan.ts';
 import { profileOf } from '../plan/profiles.ts';
@@ -80,6 +80,7 @@ const SHOWN_LINES = 80;
  * @throws {SimulationError} At the first world in which the program fails, leaves something behind,
  *   does not stop, breaks a promise of the SDK or fails its check.
  * @throws {RangeError} If there is no such profile.
+ * @throws {TypeError} `INVALID_OPTION` if there is no such option.
  * @throws {Error} If no process was elected in any world.
  */
 export async function simulate(begin: () => ProgramUnderTest, options: SimulateOptions = {}): Promise<SimulationResult> {
@@ -98,7 +99,9 @@ export async function simulate(begin: () => ProgramUnderTest, options: SimulateO
   return { worlds, simulatedMs, terms, counts };
 }
 
-function* plansOf({ profile = 'stormy', seeds = 1_000, start = 1, plan }: SimulateOptions): Generator<Plan> {
+function* plansOf(options: SimulateOptions): Generator<Plan> {
+  checkKnown('simulate', options, ['profile', 'seeds', 'start', 'plan']);
+  const { profile = 'stormy', seeds = 1_000, start = 1, plan } = options;
   const drawn = profileOf(profile);
   if (!(Number.isInteger(seeds) && seeds >= 1)) throw invalidOption('seeds', seeds, 'a whole number from 1');
   if (!(Number.isInteger(start) && start >= 0)) throw invalidOption('start', start, 'a whole number from 0');
