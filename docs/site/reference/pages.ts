@@ -118,6 +118,13 @@ diagnosticsChannel.subscribe('incumbent:ended', (fields) => {
 });
 \`\`\`
 
+The \`logger\` gets nearly the same fields. The differences let any logger write them as JSON:
+
+- \`event\` is the name of the event.
+- An \`error\`, or another field that is an \`Error\`, has the name \`err\`, under which pino and other
+  loggers write the stack of an error.
+- A term and any other bigint is a string. The \`errors\` of a list are their codes and messages.
+
 \`INCUMBENT_DEBUG=1\` or \`NODE_DEBUG=incumbent\` prints every event on standard error, and
 every few seconds that \`openStore\` waits for a store (\`waitingForStore\`).
 
@@ -158,13 +165,32 @@ ${wrapped(meaning)}
 ${item('Log', logOf(event))}${item('Remedy', remedy)}${item('Fields', fields)}`;
 }
 
+/** Fields with which the SDK logs an event on another level than without them. */
+const OTHER_LEVELS = {
+  ended: { fields: { lost: true }, when: '`lost` is true' },
+  sessionEnded: { fields: { reason: 'memberClosed' }, when: '`reason` is `memberClosed`' },
+} as const;
+
 /** The level and the text with which the SDK logs an event. */
 function logOf(event: keyof typeof events): string {
-  let line = 'not logged; for metrics and traces';
+  const line = lineOf(event, {});
+  if (line === undefined) return 'not logged; for metrics and traces';
+  const other = isKeyOf(OTHER_LEVELS, event) ? OTHER_LEVELS[event] : undefined;
+  const also =
+    other === undefined ? '' : `; ${lineOf(event, other.fields)?.level} if ${other.when}`;
+  return `${line.level}, "${line.text}"${also}`;
+}
+
+/** What a logger gets for an event with these fields, or undefined if the event is not logged. */
+function lineOf(
+  event: keyof typeof events,
+  fields: Readonly<Record<string, unknown>>,
+): { readonly level: string; readonly text: string } | undefined {
+  let line: { readonly level: string; readonly text: string } | undefined;
   const at =
     (level: string) =>
     (_fields: object, text: string): void => {
-      line = `${level}, "${text}"`;
+      line = { level, text };
     };
   const logger: Logger = {
     debug: at('debug'),
@@ -173,7 +199,7 @@ function logOf(event: keyof typeof events): string {
     error: at('error'),
   };
   const telemetry = new Telemetry(logger, {});
-  if (event === 'retry') telemetry.emit(event, { doing: 'joining', error: undefined });
-  else telemetry.emit(event);
+  if (event === 'retry') telemetry.emit(event, { ...fields, doing: 'joining', error: undefined });
+  else telemetry.emit(event, fields);
   return line;
 }
