@@ -3,6 +3,7 @@ import { symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
+  freePort,
   makeScratch,
   requireStore,
   type Scratch,
@@ -72,6 +73,28 @@ describe('the programs of the guide', () => {
     expect(await said(observer, /leads/)).toBe(`worker-${leader.pid} leads in term 1`);
     leader.sigterm();
     expect(await said(observer, /nobody/)).toBe('nobody leads: memberClosed');
+  });
+
+  it('fencing: the service refuses a lower term, also after a restart', async () => {
+    await save('docs/guide/fencing.md');
+    const port = await freePort();
+    const write = async (term: string): Promise<readonly [status: number, highest: string | null]> => {
+      const headers = { 'x-term': term };
+      const { status, headers: answer } = await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body: '7', headers });
+      return [status, answer.get('x-highest-term')];
+    };
+    const listens = async (): Promise<boolean> => (await write('none'))[0] === 400;
+    {
+      await using service = await start('service.mjs', String(port));
+      await until(listens, { what: 'the service', withinMs: WAIT_MS });
+      expect(await write('9007199254740993')).toEqual([204, null]);
+      expect(await write('9007199254740992')).toEqual([409, '9007199254740993']);
+      expect(service.output).toEqual(['the price is 7, in term 9007199254740993']);
+    }
+    await using service = await start('service.mjs', String(port));
+    await until(listens, { what: 'the service', withinMs: WAIT_MS });
+    expect(await write('5')).toEqual([409, '9007199254740993']);
+    expect(service.output).toEqual([]);
   });
 
   it('orderly stop: the work stops, and the next process works', async () => {
