@@ -276,8 +276,10 @@ export const otherErrors: Readonly<Record<Exclude<ErrorCode, StoreErrorCode>, Er
     meaning: 'A fence has admitted a newer term.',
     cause: 'This process is a former leader, or the store has lost terms that the fence has seen.',
     remedy:
-      'Do not write. Inside `lead`, let the error pass: `lead` reports the seen term, and the ' +
-      'next leader has a higher one. By hand, call `leadership.reportTerm(error.details.seen)`.',
+      'Do not write. Inside `lead`, let the error pass: `lead` reports the seen term, and ' +
+      'this member then claims only higher terms. The fence also refuses other members that are ' +
+      'elected before it with lower terms. By hand, call ' +
+      '`leadership.reportTerm(error.details.seen)`.',
     details: '`term`, `seen`.',
   },
   MEMBER_CLOSED: {

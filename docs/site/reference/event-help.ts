@@ -348,8 +348,9 @@ export const endReasons: Readonly<
   termBehind: {
     meaning: 'A fence has seen a newer term, so the store has lost terms.',
     remedy:
-      'Find out whether the store was wiped or restored. The next term is above the one that ' +
-      'the fence has seen.',
+      'Find out whether the store was wiped or restored. From now on, this member claims ' +
+      'only terms above the one that the fence has seen. Other members may be elected before it, ' +
+      'with lower terms, which the fence refuses.',
   },
 };
 
