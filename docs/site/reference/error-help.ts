@@ -56,7 +56,10 @@ export const storeErrors: Readonly<Record<StoreErrorCode, ErrorHelp>> = {
       'expired.',
     remedy:
       'Correct the credentials. Percent-encode characters such as `@`, `:` and `/` in the ' +
-      'password of a URL. `campaign` and `lead` reject at once, because a retry would not help.',
+      'password of a URL. `campaign` and `lead` reject, because a retry would not help: those of ' +
+      'a candidate at once, that of a leader when its lease has ended. The process then [takes ' +
+      'no further part](../operations.md#a-process-that-takes-no-further-part) in the election, ' +
+      'so end it. The same page describes a rotation of credentials.',
   },
   PERMISSION_DENIED: {
     meaning: 'The credentials are valid but do not allow this call.',
