@@ -133,7 +133,10 @@ export class ElectionHost {
     void running.then(() => this.#running.delete(running));
   }
 
-  /** For a liveness probe: whether a restart would fix a problem. Can be sent as JSON. */
+  /**
+   * For a liveness probe, which has to be slower than a ttl (docs/operations.md says why). Can be
+   * sent as JSON.
+   */
   health(): HostHealth {
     const { healthy, ...rest } = this.monitor.health();
     const failures = this.#failures.map(({ election, error }) => ({ election, error: String(error) }));

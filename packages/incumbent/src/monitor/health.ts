@@ -1,13 +1,14 @@
-/** Whether this process is healthy, or should be restarted. */
+/** Whether this process is healthy, for liveness probes. */
 
 import type { Labels, State } from './state.ts';
 
-/** A problem that a restart would fix. */
+/** A problem of this process. */
 export interface Problem {
   /**
    * `renewalOverdue`: the member leads, and its lease should have been renewed; without a renewal
-   * the leadership ends at its deadline. `stuck`: the leadership has ended, and its work continues
-   * past the drain; only the end of the process is sure to stop that work.
+   * the leadership ends at its deadline, also if the store is away. `stuck`: the leadership has
+   * ended, and its work continues past the drain; only the end of the process is sure to stop that
+   * work.
    */
   readonly problem: 'renewalOverdue' | 'stuck';
   readonly store: string;
@@ -24,7 +25,8 @@ type Names = Pick<Problem, 'store' | 'namespace' | 'election' | 'member'>;
 /** The health of this process, as JSON. */
 export interface Health {
   /**
-   * Whether there are no problems. Not leading is no problem, nor is a store that is unavailable.
+   * Whether there are no problems. Not leading is no problem, and a store that is unavailable is
+   * one only while this process leads.
    */
   readonly healthy: boolean;
   readonly problems: readonly Problem[];
@@ -34,7 +36,7 @@ export interface Health {
   readonly leads: readonly (Names & { readonly term: string })[];
 }
 
-/** The problems that a restart would fix, and the elections that this process leads. */
+/** The problems of this process, and the elections that it leads. */
 export function healthOf(state: State): Health {
   const now = state.nowMs;
   const parts = [...state.parts.values()];

@@ -43,7 +43,7 @@ export class Monitor {
     }
   }
 
-  /** For a liveness probe: whether a restart would fix a problem. */
+  /** For a liveness probe, which has to be slower than a ttl (docs/operations.md says why). */
   health(): Health {
     return healthOf(this.#state);
   }
