@@ -29,6 +29,14 @@ class ServeClient {
     long validForMs() {
       return Long.parseLong(field("validForMs"));
     }
+
+    String state() {
+      return field("state");
+    }
+
+    String term() {
+      return field("term");
+    }
   }
 
   /** An answer that is an error. */
@@ -72,10 +80,11 @@ class ServeClient {
     Candidacy answer = get(path);
     long until = asked + answer.validForMs() * 1_000_000;
     synchronized (this) {
-      term = answer.field("term");
+      term = answer.term();
       deadline = until;
     }
-    if (answer.field("state").equals("stopping")) call("POST", path + "/acknowledge", "{\"term\":\"" + term + "\"}");
+    if (answer.state().equals("stopping"))
+      call("POST", path + "/acknowledge", "{\"term\":\"" + answer.term() + "\"}");
   }
 
   void work() {

@@ -48,9 +48,9 @@ def ask(path)
   answer = get(path)
   till = asked + answer["validForMs"] / 1000.0
   $acting.synchronize { $lead = [answer["term"], till] }
-  return unless answer["state"] == "stopping"
-
-  call("POST", URI("#{path}/acknowledge"), { term: answer["term"] })
+  if answer["state"] == "stopping"
+    call("POST", URI("#{path}/acknowledge"), { term: answer["term"] })
+  end
 end
 
 def work

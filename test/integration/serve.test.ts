@@ -3,9 +3,10 @@
 import { join } from 'node:path';
 
 import { type Language, makeScratch, requireLanguage, requireStore, sharedEtcd, uniqueNamespace } from '@incumbent/test-support';
+import { ElectionAdmin, openStore } from 'incumbent';
 import { describe, it } from 'vitest';
 
-import { checkActs, ServeClient, startServe } from './serve-clients.ts';
+import { checkActs, ELECTION, ServeClient, startServe } from './serve-clients.ts';
 
 const stores = {
   etcd: async () => `etcd://${new URL((await sharedEtcd()).url).host}/${uniqueNamespace('serve')}`,
@@ -34,6 +35,21 @@ async function clientsLeadInTurn(store: string, first: Language, second: Languag
   checkActs([a, b, c, d]);
 }
 
+/** A client in a state that it must acknowledge leads again, though no other process can help. */
+async function leadsAgain(store: string, language: Language): Promise<void> {
+  await using sidecar = await startServe(store, 'one');
+  await using client = await ServeClient.start(language, sidecar.url, 'a');
+  await using opened = await openStore(store);
+  const admin = new ElectionAdmin(opened, ELECTION);
+  await client.leadsAfter(0n);
+  for (let turn = 0; turn < 2; turn += 1) {
+    const { term } = client;
+    await admin.stepDown(term);
+    await client.leadsAfter(term);
+  }
+  checkActs([client]);
+}
+
 const has: Readonly<Record<Language, boolean>> = {
   python: await requireLanguage('python'),
   shell: await requireLanguage('shell'),
@@ -53,6 +69,13 @@ for (const [name, fresh] of Object.entries(stores)) {
     });
   });
 }
+
+describe('a client whose term an operator ends', { timeout: 300_000 }, () => {
+  for (const language of ['python', 'shell', 'go', 'java', 'ruby'] as const)
+    it.runIf(has[language])(`leads again, in ${language}`, async () => {
+      await leadsAgain(await stores.sqlite(), language);
+    });
+});
 
 describe('clients in Go, Java and Ruby', { timeout: 300_000 }, () => {
   for (const language of ['go', 'java', 'ruby'] as const)

@@ -108,6 +108,7 @@ export class Candidacy {
       ...(term === undefined ? {} : { term: term.leadership.term }),
       validForMs,
       renewWithinMs: this.#settings.renewWithinMs,
+      ...(this.#awaitsAcknowledgement(term) ? { awaits: 'acknowledge' } : {}),
       ...(this.#over === undefined ? {} : { reason: this.#over.reason }),
     };
   }
@@ -264,6 +265,13 @@ export class Candidacy {
     if (leads) return term?.leadership.state === 'suspect' ? 'suspect' : 'leading';
     if (term !== undefined) return 'stopping';
     return this.isOver ? 'over' : 'waiting';
+  }
+
+  /** Whether the next step is the client's: to say that the work of this term has stopped. */
+  #awaitsAcknowledgement(term: Term | undefined): boolean {
+    if (term === undefined || term.acknowledged || term.isGivingUp || term.leadership.isValid()) return false;
+    // While the sidecar closes, the client can still acknowledge.
+    return this.#settings.acknowledges !== false && (this.#over === undefined || this.#over.reason === 'closing');
   }
 
   async #endTerm(number: bigint, end: (leadership: Leadership) => Promise<void>): Promise<void> {

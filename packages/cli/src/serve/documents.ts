@@ -36,6 +36,8 @@ export interface CandidacyDocument {
    */
   readonly validForMs: number;
   readonly renewWithinMs: number | null;
+  /** The call that the sidecar waits for, before the candidacy can lead again. */
+  readonly awaits?: 'acknowledge';
   readonly reason?: OverReason;
 }
 

@@ -137,8 +137,11 @@ describe('a candidacy', () => {
     const { term } = await stream.next('elected');
     await new ElectionAdmin(store, 'e').stepDown(BigInt(String(term)));
     expect(await stream.next('ended')).toEqual({ event: 'ended', term, reason: 'steppedDown', lost: false });
-    expect((await api.call('GET', PATH, { secret })).body).toMatchObject({ state: 'stopping', leads: false, validForMs: 0, term });
-    expect((await api.call('POST', `${PATH}/acknowledge`, { secret, body: { term } })).status).toBe(200);
+    expect((await api.call('GET', PATH, { secret })).body).toMatchObject({
+      ...{ state: 'stopping', leads: false, validForMs: 0, term, awaits: 'acknowledge' },
+    });
+    const acknowledged = await api.call('POST', `${PATH}/acknowledge`, { secret, body: { term } });
+    expect([acknowledged.status, acknowledged.body['awaits']]).toEqual([200, undefined]);
     expect(await stream.next('drained')).toEqual({ event: 'drained', term, acknowledged: true });
     expect(
       await stream.next(

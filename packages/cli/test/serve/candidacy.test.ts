@@ -56,6 +56,7 @@ describe('a candidacy', () => {
     expect(believedUntilMs).toBeGreaterThan(world.nowMs + 1_900);
     await world.pass(20);
     expect(candidacy.document()).toMatchObject({ state: 'stopping', leads: false, validForMs: 0, reason: 'expired' });
+    expect(candidacy.document()).not.toHaveProperty('awaits');
     await world.until(() => other.document().leads);
     expect(world.nowMs).toBeGreaterThanOrEqual(believedUntilMs);
     expect(world.nowMs).toBeLessThan(believedUntilMs + 100);
@@ -171,6 +172,24 @@ describe('the work of a term that ends', () => {
     expect(candidacy.document().term).toBe(3n);
   });
 
+  it('is owed by a client that only asks, and each answer says so until the client acknowledges', async () => {
+    const { candidacy } = world.client(world.sidecar('s1'), 'a', { renewWithinMs: 15_000 });
+    await world.until(() => candidacy.document().leads);
+    expect(candidacy.document()).not.toHaveProperty('awaits');
+    await world.cluster.run(admin().stepDown(1n));
+    await world.until(() => !candidacy.document().leads);
+    for (let asked = 0; asked < 24; asked += 1) {
+      expect(candidacy.document()).toMatchObject({ state: 'stopping', leads: false, term: 1n, awaits: 'acknowledge' });
+      candidacy.renew();
+      await world.pass(1_000);
+    }
+    candidacy.acknowledge(1n);
+    expect(candidacy.document()).not.toHaveProperty('awaits');
+    await world.until(() => candidacy.document().leads);
+    expect(candidacy.document()).toMatchObject({ state: 'leading', term: 2n });
+    expect(candidacy.document()).not.toHaveProperty('awaits');
+  });
+
   it('is asserted to have stopped by resign, after which the candidacy waits again', async () => {
     const { candidacy } = world.client(world.sidecar('s1'), 'a');
     const { candidacy: other } = world.client(world.sidecar('s2'), 'b');
@@ -211,6 +230,7 @@ describe('the work of a term that ends', () => {
     await world.pass(100);
     const handover = candidacy.handover(1n, 's2');
     expect(candidacy.document()).toMatchObject({ state: 'stopping', leads: false, validForMs: 0 });
+    expect(candidacy.document()).not.toHaveProperty('awaits');
     await world.cluster.run(handover);
     expect(other.document()).toMatchObject({ leads: true, term: 2n });
   });
@@ -224,6 +244,7 @@ describe('the work of a term that ends', () => {
     await world.pass(500);
     expect(other.document().leads).toBe(false);
     expect(sidecar.find('e', 'a')).toBe(candidacy);
+    expect(candidacy.document()).toMatchObject({ state: 'stopping', awaits: 'acknowledge', reason: 'closing' });
     candidacy.acknowledge(1n);
     await world.cluster.run(closed);
     expect(other.document().leads).toBe(true);
