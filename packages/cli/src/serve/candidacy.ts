@@ -10,6 +10,7 @@
 
 import type { Cancel, Clock, Leadership, LeadershipEndReason } from '@incumbent/core';
 
+import { showDuration } from '../common/duration.ts';
 import { ApiError } from './api-error.ts';
 import type { CandidacyDocument, CandidacyEvent, OverReason } from './documents.ts';
 import { isSecret, newSecret } from './secret.ts';
@@ -91,6 +92,14 @@ export class Candidacy {
 
   get isOver(): boolean {
     return this.#over !== undefined;
+  }
+
+  /** What ends the candidacy if its client is gone, for a message. */
+  get endsWhen(): string {
+    const { renewWithinMs, isOwn } = this.#settings;
+    if (isOwn === true) return 'ends with the sidecar';
+    if (renewWithinMs === null) return 'is over when its last event stream closes';
+    return `is over when no request with its secret has come for ${showDuration(renewWithinMs)}`;
   }
 
   /** The state at this moment. It promises the client that it leads for `validForMs`. */

@@ -123,8 +123,12 @@ export class Sidecar implements AsyncDisposable {
     checkName('election', election);
     checkName('candidacy', id);
     const key = keyOf(election, id);
-    if (this.#candidacies.has(key))
-      throw new ApiError('CANDIDACY_EXISTS', `the election "${election}" has a candidacy "${id}": its requests need its secret`);
+    const known = this.#candidacies.get(key);
+    if (known !== undefined)
+      throw new ApiError(
+        'CANDIDACY_EXISTS',
+        `the election "${election}" already has a candidacy "${id}", which ${known.endsWhen}: use another id, or try again then`,
+      );
     if (this.#candidacies.size >= MAX_CANDIDACIES)
       throw new ApiError('TOO_MANY', `the sidecar has ${MAX_CANDIDACIES} candidacies, and takes no more`);
     const queue = this.#queue(election);

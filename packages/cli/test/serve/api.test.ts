@@ -109,7 +109,9 @@ describe('a candidacy', () => {
 
   it('cannot be read, renewed or ended by another client', async () => {
     const { term } = await leads();
-    expect(errorOf(await api.call('PUT', PATH))).toEqual([409, 'CANDIDACY_EXISTS']);
+    const again = await api.call('PUT', PATH);
+    expect(errorOf(again)).toEqual([409, 'CANDIDACY_EXISTS']);
+    expect(again.body['message']).toContain('which is over when no request with its secret has come for 15s: use another id');
     for (const secret of ['', 'guess']) {
       expect(errorOf(await api.call('PUT', PATH, { secret }))).toEqual([403, 'WRONG_SECRET']);
       expect(errorOf(await api.call('GET', PATH, { secret }))).toEqual([403, 'WRONG_SECRET']);
@@ -151,6 +153,8 @@ describe('a candidacy', () => {
     ).toEqual({ event: 'elected', term: '2' });
     stream.close();
     while (sidecar.find('e', 'a') !== undefined) await new Promise(setImmediate);
+    // A client that starts again under its id need not wait.
+    expect((await api.call('PUT', PATH)).status).toBe(201);
   });
 
   it('ends with the sidecar, which tells it', async () => {
