@@ -22,10 +22,13 @@ const DETAILS = new Set(['this store may end a lease that is being renewed', 'se
 export class RunLog {
   readonly #err: Printer;
   readonly #verbosity: Verbosity;
+  readonly #replaced: ReadonlySet<string>;
 
-  constructor(err: Printer, verbosity: Verbosity) {
+  /** `replaced`: further log messages of core that are replaced by the caller's own. */
+  constructor(err: Printer, verbosity: Verbosity, replaced: readonly string[] = []) {
     this.#err = err;
     this.#verbosity = verbosity;
+    this.#replaced = new Set([...REPLACED, ...replaced]);
   }
 
   waitingForStore(why: string): void {
@@ -67,11 +70,11 @@ export class RunLog {
   /** Prints core's log: warnings always, everything else with --verbose. */
   get logger(): Logger {
     const detail = (fields: object, message: string): void => {
-      if (this.#verbosity === 'verbose' && !REPLACED.has(message)) this.#say('dim', `${message} ${toJson(fields)}`);
+      if (this.#verbosity === 'verbose' && !this.#replaced.has(message)) this.#say('dim', `${message} ${toJson(fields)}`);
     };
     const warn = (fields: object, message: string): void => {
       if (DETAILS.has(message)) detail(fields, message);
-      else if (!REPLACED.has(message)) this.#say('yellow', `${message}${explain(fields)}`, true);
+      else if (!this.#replaced.has(message)) this.#say('yellow', `${message}${explain(fields)}`, true);
     };
     return { debug: detail, info: detail, warn, error: warn };
   }

@@ -37,7 +37,7 @@ export interface CandidacySettings {
   readonly isOwn?: boolean;
 }
 
-type OverEvent = Extract<CandidacyEvent, { event: 'over' }>;
+export type OverEvent = Extract<CandidacyEvent, { event: 'over' }>;
 
 export interface CandidacyContext {
   readonly clock: Clock;
@@ -94,6 +94,11 @@ export class Candidacy {
     return this.#over !== undefined;
   }
 
+  /** Why the candidacy is over. Undefined if it is not. */
+  get overReason(): OverReason | undefined {
+    return this.#over?.reason;
+  }
+
   /** What ends the candidacy if its client is gone, for a message. */
   get endsWhen(): string {
     const { renewWithinMs, isOwn } = this.#settings;
@@ -132,8 +137,14 @@ export class Candidacy {
     if (this.isOver || this.#settings.isOwn === true) return;
     this.#silence.stop();
     const { renewWithinMs } = this.#settings;
-    if (renewWithinMs !== null) this.#silence.start(renewWithinMs, () => this.end('expired'));
-    else if (this.#streams === 0) this.#silence.start(CONNECT_WITHIN_MS, () => this.end('disconnected'));
+    if (renewWithinMs !== null)
+      this.#silence.start(renewWithinMs, () =>
+        this.end('expired', `no request with its secret has come for ${showDuration(renewWithinMs)}`),
+      );
+    else if (this.#streams === 0)
+      this.#silence.start(CONNECT_WITHIN_MS, () =>
+        this.end('disconnected', `no event stream was opened within ${showDuration(CONNECT_WITHIN_MS)}`),
+      );
   }
 
   /** Changes the settings. The present term keeps its published value. */
@@ -154,7 +165,7 @@ export class Candidacy {
     return () => {
       if (!this.#listeners.delete(listener)) return;
       this.#streams -= 1;
-      if (this.#streams === 0) this.end('disconnected');
+      if (this.#streams === 0) this.end('disconnected', 'its last event stream has closed');
     };
   }
 

@@ -66,18 +66,7 @@ async function serveOn(store: Store, options: Resolved, log: ServeLog, stopping:
   // Before the member, whose events it counts.
   using monitor = new Monitor();
   const { ttlMs, drainMs } = drainTiming(ttl, drain, store);
-  await using sidecar = new Sidecar(store, {
-    memberId,
-    ttlMs,
-    drainMs,
-    logger: log.logger,
-    acceptWeakStore,
-    publishFailed: ({ id }, error) => log.error(`the value of "${id}" is not published: ${toCliError(error).text}`),
-    failed: ({ id, election: name }, why) => log.error(`"${id}" cannot campaign for "${name}": ${why}`),
-    joinFailed: (group, why) => log.error(`cannot join the group "${group}": ${why}`),
-    elected: ({ id, election: name }, term) => log.leads(id, name, term),
-    ended: ({ id, election: name }, term, reason) => log.leadsNoMore(id, name, term, reason),
-  });
+  await using sidecar = new Sidecar(store, { memberId, ttlMs, drainMs, acceptWeakStore, ...log.sidecarOptions });
   const own = election === undefined ? undefined : new OwnCandidacy(sidecar, election, value);
   const routes = routesOf(sidecar, pages(monitor, sidecar, own));
   const failed = (error: unknown): void => log.error(`a request has failed: ${toCliError(error).text}`);

@@ -24,7 +24,7 @@ import {
 import { checkName, systemClock } from '@incumbent/core/adapter';
 
 import { ApiError } from './api-error.ts';
-import { Candidacy, type CandidacyContext, type CandidacySettings } from './candidacy.ts';
+import { Candidacy, type CandidacyContext, type CandidacySettings, type OverEvent } from './candidacy.ts';
 import { ElectionQueue } from './election-queue.ts';
 import { Memberships, type MembershipsContext } from './memberships.ts';
 
@@ -50,15 +50,15 @@ export interface SidecarOptions {
   readonly maxGroups?: number;
   /** Called if a candidacy's value could not be published. */
   readonly publishFailed?: CandidacyContext['publishFailed'];
-  /**
-   * Called if a candidacy is over because its campaign has failed, and a retry would fail again.
-   */
-  readonly failed?: (candidacy: Candidacy, why: string) => void;
+  /** Called when a candidacy is over, before its leadership ends. */
+  readonly over?: (candidacy: Candidacy, event: OverEvent) => void;
   /** Called if a group cannot be joined, or joined again, and a retry would fail again. */
   readonly joinFailed?: MembershipsContext['failed'];
   /** Called when a candidacy is elected, and when its term ends. */
   readonly elected?: (candidacy: Candidacy, term: bigint) => void;
   readonly ended?: (candidacy: Candidacy, term: bigint, reason: LeadershipEndReason) => void;
+  /** Called if the client has not said within the drain that the work of the term has stopped. */
+  readonly stuck?: (candidacy: Candidacy, term: bigint) => void;
 }
 
 interface SharedObserver {
@@ -97,6 +97,7 @@ export class Sidecar implements AsyncDisposable {
     });
     this.#onOwn('sessionSuspect', () => this.#sawSuspect(true));
     this.#onOwn('sessionRecovered', () => this.#sawSuspect(false));
+    this.#onOwn('stuck', ({ election, term }) => this.#sawStuck(String(election), term));
     this.#onOwn('groupLeft', ({ group, error }) => this.memberships.groupLeft(String(group), error));
   }
 
@@ -242,9 +243,9 @@ export class Sidecar implements AsyncDisposable {
       clock: this.#clock,
       memberId: this.member.memberId,
       drainMs: this.member.timing.drainMs,
-      over: (candidacy, { reason, message = '' }) => {
+      over: (candidacy, event) => {
         queue.leave(candidacy);
-        if (reason === 'failed') this.#options.failed?.(candidacy, message);
+        this.#options.over?.(candidacy, event);
         // While the sidecar closes, the client can still say that its work has stopped.
         if (!this.#isClosing) this.#candidacies.delete(keyOf(candidacy.election, candidacy.id));
       },
@@ -256,6 +257,11 @@ export class Sidecar implements AsyncDisposable {
 
   #sawSuspect(isSuspect: boolean): void {
     for (const { leads } of this.#queues.values()) leads?.sawSuspect(isSuspect);
+  }
+
+  #sawStuck(election: string, term: unknown): void {
+    const leads = this.#queues.get(election)?.leads;
+    if (leads !== undefined && typeof term === 'bigint') this.#options.stuck?.(leads, term);
   }
 
   /** Calls `seen` with the fields of each event of this sidecar's member. */

@@ -235,6 +235,15 @@ describe('incumbent serve and groups', { timeout: 180_000 }, () => {
   });
 });
 
+describe('the log of incumbent serve', { timeout: 180_000 }, () => {
+  it('says that a client that led was silent', async () => {
+    const { process, url } = await serve('s1');
+    await leads(new ApiClient(url), PATH, { renewWithinMs: 300 });
+    await says(process, 'the candidacy "a" of "e" is over: no request with its secret has come for 300ms');
+    await says(process, '"a" leads "e" no more in term 1: resigned, because its candidacy is over (expired)');
+  });
+});
+
 describe('incumbent serve at a Unix socket', { timeout: 180_000 }, () => {
   it('serves the API there, and a killed process does not keep the socket', async () => {
     const socket = join(scratch.path, 's.sock');
