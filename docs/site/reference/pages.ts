@@ -125,8 +125,8 @@ The \`logger\` gets nearly the same fields. The differences let any logger write
   loggers write the stack of an error.
 - A term and any other bigint is a string. The \`errors\` of a list are their codes and messages.
 
-\`INCUMBENT_DEBUG=1\` or \`NODE_DEBUG=incumbent\` prints every event on standard error, and
-every few seconds that \`openStore\` waits for a store (\`waitingForStore\`).
+\`INCUMBENT_DEBUG=1\` or \`NODE_DEBUG=incumbent\` prints every event, with its time, on standard error,
+and every few seconds that \`openStore\` waits for a store (\`waitingForStore\`).
 
 ## Why a leadership ends
 

@@ -59,8 +59,8 @@ function isWarned(event: unknown): event is TelemetryEvent {
 }
 
 /**
- * Prints every event of this process on standard error if the environment has `INCUMBENT_DEBUG=1`
- * or `NODE_DEBUG=incumbent`. Called once, by the module that exports `Member`.
+ * Prints every event of this process with its time on standard error if the environment has
+ * `INCUMBENT_DEBUG=1` or `NODE_DEBUG=incumbent`. Called once, by the module that exports `Member`.
  */
 export function printEventsIfAsked(): void {
   if (!isAsked()) return;
@@ -94,5 +94,5 @@ function isAsked(): boolean {
 }
 
 function print(event: string, fields: unknown): void {
-  process.stderr.write(`incumbent ${event} ${inspect(fields, { breakLength: Infinity, depth: 4 })}\n`);
+  process.stderr.write(`${new Date().toISOString()} incumbent ${event} ${inspect(fields, { breakLength: Infinity, depth: 4 })}\n`);
 }

@@ -42,7 +42,7 @@ async function lose(election: string, options: MemberOptions): Promise<Member> {
 }
 
 describe('a program that waits for its store', () => {
-  const printed: unknown[] = [];
+  const printed: string[] = [];
   const write = process.stderr.write.bind(process.stderr);
 
   afterEach(() => {
@@ -52,11 +52,12 @@ describe('a program that waits for its store', () => {
 
   it('says so once in 5 s, if the environment asks for events', () => {
     process.env['INCUMBENT_DEBUG'] = '1';
-    process.stderr.write = (line: unknown): boolean => printed.push(line) > 0;
+    process.stderr.write = (line: unknown): boolean => printed.push(String(line)) > 0;
     const waits = waitPrinter('redis://host/my-app');
     const error = new StoreError('UNREACHABLE', 'notSent', 'no server answers');
     for (let waitedMs = 0; waitedMs < 12_000; waitedMs += 500) waits(error, waitedMs);
-    expect(printed).toEqual(
+    for (const line of printed) expect(line).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z incumbent /);
+    expect(printed.map((line) => line.slice(line.indexOf(' ') + 1))).toEqual(
       [0, 5_000, 10_000].map(
         (ms) => `incumbent waitingForStore { url: 'redis://host/my-app', waitedMs: ${ms}, error: 'UNREACHABLE: no server answers' }\n`,
       ),
