@@ -243,9 +243,16 @@ describe('handover', () => {
     expect(await console.run(['handover', 'db', '--to', 'web-9'])).toMatchObject({
       code: 1,
       out: '',
-      err: expect.stringContaining('"web-9" is no candidate'),
+      err: expect.stringContaining('"web-9" is no candidate of "db" that could be handed to: there is no other candidate'),
     });
     expect(first.isValid()).toBe(true);
+  });
+
+  it('to a member that is no candidate names the first five that are', async () => {
+    await console.leads('web-1');
+    for (let i = 2; i <= 8; i += 1) await console.waits(`web-${i}`);
+    const { err } = await console.run(['handover', 'db', '--to', 'web-9']);
+    expect(err).toContain('that could be handed to: the other candidates are "web-2", "web-3", "web-4", "web-5", "web-6" and 2 more');
   });
 });
 

@@ -16,7 +16,7 @@ import {
   writeStepDown,
   writeTerm,
 } from '../protocol/record.ts';
-import { byId, inSuccession, memberIdsOf, readName } from '../protocol/succession.ts';
+import { byId, choiceOf, inSuccession, memberIdsOf, readName } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
 import { checkStore, DEFAULT_CALL_TIMEOUT_MS } from '../store/checks.ts';
@@ -261,9 +261,8 @@ export class ElectionAdmin<V = unknown> {
     const queue = await this.#store.list(this.#keys.candidates, { ...call, values: false });
     const others = memberIdsOf(queue.filter(({ key }) => key !== leader.key));
     if (others.includes(memberId)) return;
-    throw new IncumbentError('NO_SUCH_CANDIDATE', `"${memberId}" is no candidate of "${this.name}" that could be handed to`, {
-      details: { memberId, candidates: others },
-    });
+    const message = `"${memberId}" is no candidate of "${this.name}" that could be handed to: ${choiceOf(others)}`;
+    throw new IncumbentError('NO_SUCH_CANDIDATE', message, { details: { memberId, candidates: others } });
   }
 
   #candidates(queue: readonly Entry[], term: TermRecord | undefined, succession: string | undefined): CandidateView<V>[] {

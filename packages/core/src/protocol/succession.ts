@@ -10,6 +10,9 @@ import type { Entry, Key } from '../store/contract.ts';
 import { readCandidate, tryRead } from './record.ts';
 import { compareVersions, precedenceOf } from './semver.ts';
 
+/** The most candidates that an error names. Its details list all of them. */
+const MAX_NAMED = 5;
+
 /** A candidate, as a succession compares it. All of it is in the name of the candidate's entry. */
 export interface Candidate {
   readonly memberId: string;
@@ -274,10 +277,19 @@ export function successorAmong(queue: readonly Entry[], leader: Key, succession:
 
 /** The error of a handover that found no candidate to hand over to. */
 export function noSuccessor(election: string, queue: readonly Entry[], leader: Key, memberId: string | undefined): IncumbentError {
-  const why = memberId === undefined ? 'there is no other candidate' : `"${memberId}" is not a candidate`;
-  return new IncumbentError('NO_SUCH_CANDIDATE', `leadership of "${election}" cannot be handed over: ${why}`, {
-    details: { memberId, candidates: memberIdsOf(othersIn(queue, leader)) },
+  const candidates = memberIdsOf(othersIn(queue, leader));
+  const to = memberId === undefined ? '' : ` to "${memberId}"`;
+  return new IncumbentError('NO_SUCH_CANDIDATE', `leadership of "${election}" cannot be handed over${to}: ${choiceOf(candidates)}`, {
+    details: { memberId, candidates },
   });
+}
+
+/** Names the candidates that a leader could hand over to, the first of them if they are many. */
+export function choiceOf(memberIds: readonly string[]): string {
+  const names = [...new Set(memberIds)].map((memberId) => `"${memberId}"`);
+  if (names.length === 0) return 'there is no other candidate';
+  const more = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : '';
+  return `the other ${names.length === 1 ? 'candidate is' : 'candidates are'} ${names.slice(0, MAX_NAMED).join(', ')}${more}`;
 }
 
 /** The member ids of these entries, without those of entries that this version cannot read. */

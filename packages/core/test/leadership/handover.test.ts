@@ -38,6 +38,7 @@ describe.each([
     await expect(world.run(leadership.handover('x'))).rejects.toMatchObject({
       code: 'NO_SUCH_CANDIDATE',
       details: { memberId: 'x', candidates: ['b'] },
+      message: expect.stringMatching(/^leadership of ".+" cannot be handed over to "x": the other candidate is "b"$/),
     });
     await expect(world.run(leadership.handover('a'))).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
     expect(leadership.isValid()).toBe(true);

@@ -122,6 +122,7 @@ describe.each([
       await expect(world.run(operator(world).requestHandover(1n, name))).rejects.toMatchObject({
         code: 'NO_SUCH_CANDIDATE',
         details: { memberId: name, candidates: ['b'] },
+        message: `"${name}" is no candidate of "${NAME}" that could be handed to: the other candidate is "b"`,
       });
     }
     expect([leadership.isValid(), world.json(LEADER)]).toEqual([true, before]);
