@@ -46,9 +46,7 @@ async function start(options: Partial<ApiServerOptions> = {}, more: Partial<Page
   return started;
 }
 
-/**
- * Starts the sidecar and its server anew. The drain is short, as tests wait for it at their end.
- */
+/** Starts both anew. The drain is short, as tests wait for it at their end. */
 async function restart(more: Partial<SidecarOptions> = {}): Promise<void> {
   sidecar = new Sidecar(store, { memberId: 's1', ttlMs: 20_000, drainMs: 200, ...more });
   server = await start();
