@@ -123,7 +123,9 @@ The \`logger\` gets nearly the same fields. The differences let any logger write
 - \`event\` is the name of the event.
 - An \`error\`, or another field that is an \`Error\`, has the name \`err\`, under which pino and other
   loggers write the stack of an error.
-- A term and any other bigint is a string. The \`errors\` of a list are their codes and messages.
+- A term and any other bigint is a string. Other numbers have at most one decimal.
+- The \`errors\` of a list are their codes and messages. The same message several times in a row is
+  written once, with the number of times.
 
 \`INCUMBENT_DEBUG=1\` or \`NODE_DEBUG=incumbent\` prints every event, with its time, on standard error,
 and every few seconds that \`openStore\` waits for a store (\`waitingForStore\`).
