@@ -377,5 +377,8 @@ export const warnings = {
     'The leadership of a former leader ended before a run of `@incumbent/cron` was recorded as ' +
     'finished. In a `FleetCron` without `onReport`.',
   INCUMBENT_CRON_FAILED: 'A run of `@incumbent/cron` threw. In a `FleetCron` without `onReport`.',
+  INCUMBENT_CRON_AHEAD:
+    'The last slot of a job of `@incumbent/cron` is more than a minute ahead of the clock of the ' +
+    'leader, so the job does not run before that time. In a `FleetCron` without `onReport`.',
   INCUMBENT_CRON_REPORT: 'The `onReport` of a `FleetCron` threw or rejected.',
 } as const satisfies Readonly<Record<string, string>>;

@@ -3,7 +3,8 @@
 import { withJson } from '@incumbent/core/adapter';
 
 /**
- * A slot that did not run, or whose run did not end well. If a process dies before it reports, the
+ * A slot that did not run, or whose run did not end well, or a job that waits for a time far ahead.
+ * If a process dies before it reports, the
  * next leader does: a run that failed is then reported as `interrupted`. A process that dies right
  * after a report may make the next leader repeat it. `JSON.stringify` writes the term as text.
  */
@@ -17,7 +18,13 @@ export type CronReport =
    */
   | { readonly type: 'interrupted'; readonly job: string; readonly slot: Date; readonly term: bigint }
   /** The run of the slot threw. It will not run again. */
-  | { readonly type: 'failed'; readonly job: string; readonly slot: Date; readonly term: bigint; readonly error: unknown };
+  | { readonly type: 'failed'; readonly job: string; readonly slot: Date; readonly term: bigint; readonly error: unknown }
+  /**
+   * The last recorded slot of the job is more than a minute ahead of the clock of the leader, by
+   * `byMs`: a former leader's clock was ahead, or this one is behind. The job does not run before
+   * that time. Each leader reports it once.
+   */
+  | { readonly type: 'ahead'; readonly job: string; readonly slot: Date; readonly byMs: number };
 
 /** Calls the user's `onReport`, whose errors must not end a leadership. */
 export function reporter(onReport: (report: CronReport) => unknown): (report: CronReport) => void {
@@ -36,6 +43,7 @@ const codes: Readonly<Record<CronReport['type'], string>> = {
   missed: 'INCUMBENT_CRON_MISSED',
   interrupted: 'INCUMBENT_CRON_INTERRUPTED',
   failed: 'INCUMBENT_CRON_FAILED',
+  ahead: 'INCUMBENT_CRON_AHEAD',
 };
 
 /** Writes the report as a warning of Node. */
@@ -51,6 +59,11 @@ function textOf(report: CronReport): string {
       return `${report.job}: the run of ${report.slot.toISOString()} in term ${report.term} was not recorded as finished, and will not run again`;
     case 'failed':
       return `${report.job}: the run of ${report.slot.toISOString()} in term ${report.term} failed: ${describe(report.error)}`;
+    case 'ahead':
+      return (
+        `${report.job}: the last slot, ${report.slot.toISOString()}, is ${Math.round(report.byMs / 1_000)} s ahead of the clock of this ` +
+        'process: the job does not run before that time'
+      );
     default:
       return report satisfies never;
   }

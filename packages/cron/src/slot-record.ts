@@ -68,6 +68,13 @@ export interface MissedSlots {
 }
 
 /**
+ * How far the last slot may be ahead of the leader's clock before the leader reports it, in ms.
+ * Synchronized clocks differ by much less, so a slot beyond it was recorded by a clock that was
+ * wrong, whatever the interval of the job is. A job that is held back for less is not reported.
+ */
+const MAX_AHEAD_MS = 60_000;
+
+/**
  * The record of one job during one leadership. Every write carries the term: the store refuses it
  * once another process has been elected. All calls reject as those of `leadership.stored` do.
  *
@@ -79,6 +86,9 @@ export class SlotBook {
   readonly #term: bigint;
   readonly #value: StoredValue<SlotRecord>;
   readonly #report: (report: CronReport) => void;
+  /** The last slot, as far as this book has read or written it. */
+  #last: SlotMs = -Infinity;
+  #isAheadReported = false;
 
   constructor(leadership: Leadership, { election, job, report }: SlotBookParts) {
     this.#job = job;
@@ -98,9 +108,12 @@ export class SlotBook {
     if (last === undefined) {
       const first: SlotRecord = { slot: nowMs, term, state: 'new' };
       const written = await this.#value.update((current) => (current === undefined ? first : undefined));
-      return written === undefined ? this.open(nowMs) : nowMs;
+      if (written === undefined) return this.open(nowMs);
+      this.#last = nowMs;
+      return nowMs;
     }
     const { slot, unreportedFrom: from } = last;
+    this.#last = slot;
     if (from !== undefined) await this.#reportMissed(from, slot);
     else if (last.state === 'started' && last.term !== term) {
       this.#report({ type: 'interrupted', job: this.#job, slot: dateOf(slot), term: last.term });
@@ -131,13 +144,30 @@ export class SlotBook {
     await this.#value.update((current) => (current?.slot === slot && current.term === term ? { slot, term, state } : undefined));
   }
 
+  /**
+   * Reports, once, a last slot that is far ahead of the clock: no slot up to it runs, which nobody
+   * would notice otherwise.
+   */
+  checkAhead(nowMs: number): void {
+    const byMs = this.#last - nowMs;
+    if (byMs <= MAX_AHEAD_MS || this.#isAheadReported) return;
+    this.#isAheadReported = true;
+    this.#report({ type: 'ahead', job: this.#job, slot: dateOf(this.#last), byMs });
+  }
+
   async #reportMissed(from: SlotMs, to: SlotMs): Promise<void> {
     this.#report({ type: 'missed', job: this.#job, from: dateOf(from), to: dateOf(to) });
     await this.#value.update((current) => (current?.slot === to ? { slot: to, term: current.term, state: current.state } : undefined));
   }
 
   async #advance(record: SlotRecord): Promise<boolean> {
-    const written = await this.#value.update((current) => (current !== undefined && current.slot >= record.slot ? undefined : record));
+    let last = record.slot;
+    const written = await this.#value.update((current) => {
+      if (current === undefined || current.slot < record.slot) return record;
+      last = current.slot;
+      return undefined;
+    });
+    this.#last = last;
     return written !== undefined;
   }
 }

@@ -96,7 +96,9 @@ export class CronTerm {
    */
   async claim(job: string, slot: SlotMs, graceMs: number): Promise<ClaimedRun | undefined> {
     const { book } = await this.#open(job, slot - 1);
-    if (!(await book.claim(slot)) || !this.#leadership.isValid()) return undefined;
+    const isClaimed = await book.claim(slot);
+    book.checkAhead(this.#context.clock.wall());
+    if (!isClaimed || !this.#leadership.isValid()) return undefined;
     const run = this.#runOf(job, slot, this.#context.clock.wall() - slot > graceMs);
     const done = Promise.withResolvers<void>();
     this.#leadership.waitUntil(done.promise);
@@ -111,6 +113,7 @@ export class CronTerm {
   async miss(job: string, slot: SlotMs, isReported: boolean): Promise<void> {
     const { book } = await this.#open(job, slot - 1);
     await book.miss({ from: slot, to: slot, isReported });
+    book.checkAhead(this.#context.clock.wall());
   }
 
   async #loop(job: Job): Promise<void> {
@@ -133,6 +136,8 @@ export class CronTerm {
     const now = clock.wall();
     const slot = nextSlot(job.schedule, last);
     if (slot === undefined || slot > now) {
+      // The clock may also have been set back during this term.
+      book.checkAhead(now);
       await sleep(clock, Math.min((slot ?? Infinity) - now, RECHECK_MS), this.#halt.signal);
       return last;
     }

@@ -1,4 +1,3 @@
-import type { Clock } from '@incumbent/core';
 import { describe, expect, it, vi } from 'vitest';
 import { FleetCron } from '../src/index.ts';
 import { every, Fleet, secondsOf } from './support/fleet.ts';
@@ -203,30 +202,8 @@ describe('when the leadership changes', () => {
     expect(fleet.runs.at(-1)).toMatchObject({ by: 'b', isLate: false });
     expect(fleet.reports).toEqual([]);
   });
-
-  it('a process whose clock is behind does not repeat slots', async () => {
-    await using fleet = new Fleet();
-    fleet.start('a');
-    await fleet.cluster.advance(5_500);
-    fleet.start('b', { clock: behind(fleet.clockOf('b'), 3_000) });
-    await fleet.cluster.advance(100);
-    fleet.cluster.crash('a');
-    await fleet.cluster.advance(10_000);
-    expect(fleet.runs.at(-1)).toMatchObject({ by: 'b' });
-    expect(fleet.seconds).toEqual([...new Set(fleet.seconds)].toSorted((x, y) => x - y));
-  });
 });
 
 function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
-}
-
-/** A clock whose wall clock is behind by so much. */
-function behind(clock: Clock, ms: number): Clock {
-  return {
-    monotonic: () => clock.monotonic(),
-    wall: () => clock.wall() - ms,
-    schedule: (delayMs, task) => clock.schedule(delayMs, task),
-    keepAlive: () => clock.keepAlive(),
-  };
 }

@@ -40,6 +40,11 @@ export function print(report: CronReport): void {
       return logger.warn(`${job}: the run of ${report.slot.toISOString()} was interrupted, and will not run again`);
     case 'failed':
       return logger.error(`${job}: the run of ${report.slot.toISOString()} failed`, stackOf(report.error));
+    case 'ahead':
+      return logger.error(
+        `${job}: the last slot, ${report.slot.toISOString()}, is ${Math.round(report.byMs / 1_000)} s ahead of the clock of this ` +
+          'process: the job does not run before that time',
+      );
     default:
       return report satisfies never;
   }
