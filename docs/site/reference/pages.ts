@@ -108,7 +108,8 @@ function eventsPage(): string {
 
 Each event is published on the channel \`incumbent:<event>\` of \`node:diagnostics_channel\`, and passed
 to the \`logger\` of its member or observer. Every event has the \`store\`, its
-\`namespace\`, and the identity of its member, besides the fields below.
+\`namespace\`, and the identity of its member, besides the fields below. \`JSON.stringify\` writes terms
+as text, and an error as its name, code, message and cause.
 
 \`\`\`ts
 import diagnosticsChannel from 'node:diagnostics_channel';

@@ -4,9 +4,9 @@ import { withJson } from '@incumbent/core/adapter';
 
 /**
  * A slot that did not run, or whose run did not end well, or a job that waits for a time far ahead.
- * If a process dies before it reports, the
- * next leader does: a run that failed is then reported as `interrupted`. A process that dies right
- * after a report may make the next leader repeat it. `JSON.stringify` writes the term as text.
+ * If a process dies before it reports, the next leader does: a run that failed is then reported as
+ * `interrupted`. A process that dies right after a report may make the next leader repeat it.
+ * `JSON.stringify` writes the term as text, and the error as its name, code, message and cause.
  */
 export type CronReport =
   /** No process claimed these slots in time, and they will not run: all from `from` to `to`. */

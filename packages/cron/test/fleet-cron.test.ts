@@ -50,20 +50,21 @@ describe('a job', () => {
     expect(FleetCron.currentRun).toBeUndefined();
   });
 
-  it('that throws is reported, with a term that JSON holds as text', async () => {
+  it('that throws is reported, with a term and an error that JSON holds', async () => {
     await using fleet = new Fleet();
     const written: unknown[] = [];
     const write = (value: unknown): unknown => written.push(JSON.parse(JSON.stringify(value)));
     fleet.start('a', { onReport: write }, (run) => {
       write(run);
-      throw Object.assign(new Error('no paper'), { tray: 2n });
+      throw Object.assign(new Error('no paper', { cause: new Error('jam') }), { code: 'E_PAPER', tray: 2n });
     });
     await fleet.cluster.advance(1_500);
     const slot = '2030-01-01T00:00:01.000Z';
     const leadership = { election: 'cron', term: '1', memberId: 'a', state: 'valid' };
+    const error = { name: 'Error', code: 'E_PAPER', message: 'no paper', cause: { name: 'Error', message: 'jam' } };
     expect(written).toEqual([
       { job: 'tick', slot, isLate: false, term: '1', signal: {}, leadership },
-      { type: 'failed', job: 'tick', slot, term: '1', error: { tray: '2' } },
+      { type: 'failed', job: 'tick', slot, term: '1', error },
     ]);
   });
 

@@ -3,6 +3,7 @@ import diagnosticsChannel from 'node:diagnostics_channel';
 
 import { describe, expect, it } from 'vitest';
 import { ElectionAdmin, ElectionObserver, Fence, IncumbentError, isIncumbentError } from '../../src/index.ts';
+import { withJson } from '../../src/base/json.ts';
 import { telemetryEvents } from '../../src/base/telemetry.ts';
 import { NAME, TTL_MS, World } from '../support/world.ts';
 
@@ -96,5 +97,49 @@ describe('an error in JSON', () => {
   it('has the outcome of a store call, and no cause', () => {
     const error = new IncumbentError('FOREIGN_DATA', 'strange', { cause: new Error('native'), details: { key: 'k' } });
     expect(parsed(error)).toEqual({ name: 'IncumbentError', code: 'FOREIGN_DATA', message: 'strange', details: { key: 'k' } });
+    expect(parsed(withJson({ error }))).toEqual({ error: parsed(error) });
+  });
+
+  const native = Object.assign(new Error('no answer'), { code: 'ECONNRESET', config: { password: 'secret' } });
+
+  it.each([
+    ['no cause', new TypeError('wrong'), { name: 'TypeError', message: 'wrong' }],
+    ['a number as its code', Object.assign(new Error('no'), { code: 14 }), { name: 'Error', code: 14, message: 'no' }],
+    ['an object as its code', Object.assign(new Error('no'), { code: {} }), { name: 'Error', message: 'no' }],
+    [
+      'an error as its cause',
+      new Error('boom', { cause: native }),
+      { name: 'Error', message: 'boom', cause: { name: 'Error', code: 'ECONNRESET', message: 'no answer' } },
+    ],
+    ['a text as its cause', new Error('boom', { cause: 'no paper' }), { name: 'Error', message: 'boom', cause: 'no paper' }],
+    ['a bigint as its cause', new Error('boom', { cause: 2n }), { name: 'Error', message: 'boom', cause: '2' }],
+    [
+      'another object as its cause',
+      new Error('boom', { cause: { password: 'secret' } }),
+      { name: 'Error', message: 'boom', cause: 'an object' },
+    ],
+    [
+      'an error of the SDK as its cause',
+      new Error('boom', { cause: new IncumbentError('STALE_TERM', 'old', { details: { term: 1n, seen: 2n }, cause: native }) }),
+      {
+        name: 'Error',
+        message: 'boom',
+        cause: { name: 'IncumbentError', code: 'STALE_TERM', message: 'old', details: { term: '1', seen: '2' } },
+      },
+    ],
+    [
+      'a toJSON that shows more',
+      Object.assign(new Error('no'), { toJSON: () => ({ password: 'secret' }) }),
+      { name: 'Error', message: 'no' },
+    ],
+  ])('of another library, with %s, has its name, code, message and cause', (_, error, expected) => {
+    expect(parsed(withJson({ error, errors: [error] }))).toEqual({ error: expected, errors: [expected] });
+  });
+
+  it('that is its own cause is written to a limited depth', () => {
+    const error = new Error('boom');
+    error.cause = error;
+    const text = JSON.stringify(withJson({ error }));
+    expect(text.match(/boom/g)?.length).toBeLessThan(10);
   });
 });
