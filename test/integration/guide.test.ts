@@ -147,9 +147,27 @@ describe('the programs of the guide', () => {
     expect(await second.exited).toBe(0);
   });
 
+  it('scheduled jobs: a process that is stopped finishes its run, and the next one goes on', async () => {
+    await save('docs/guide/scheduled-jobs.md');
+    await using first = await start('finish.mjs', '2000');
+    await said(first, / in term 1 begins$/);
+    await using second = await start('finish.mjs', '2000');
+    first.sigterm();
+    expect(await first.exited).toBe(0);
+    await said(second, / in term 2 begins$/);
+    second.sigterm();
+    expect(await second.exited).toBe(0);
+    const lines = [...first.output, ...second.output];
+    const begun = lines.filter((line) => line.endsWith(' begins'));
+    expect(lines.filter((line) => line.endsWith(' is finished'))).toEqual(begun.map((line) => line.replace('begins', 'is finished')));
+    const slots = begun.map((line) => line.split(' ')[2]);
+    expect(new Set(slots).size).toBe(slots.length);
+  });
+
   it('scheduled jobs: the other two ways to claim a slot run as well', async () => {
     const text = readFileSync(new URL('docs/guide/scheduled-jobs.md', ROOT), 'utf8');
-    const [program = '', ...variants] = [...text.matchAll(/```js\n([^]*?)```/g)].map(([, code = '']) => code);
+    const [program = '', ...others] = [...text.matchAll(/```js\n([^]*?)```/g)].map(([, code = '']) => code);
+    const variants = others.filter((code) => !code.startsWith('import'));
     const claim = /^ {4}const claimed[^]*?leadership\);\n/m;
     expect([variants.length, claim.test(program)]).toEqual([2, true]);
     for (const [index, variant] of variants.entries()) {
