@@ -30,7 +30,7 @@ async function runFleetCron(): Promise<void> {
     maxLate: 100,
     onReport: (report) => {
       const { type, job } = report;
-      if (report.type === 'ahead') return;
+      if (report.type === 'ahead' || report.type === 'aborted') return;
       const [from, to] = report.type === 'missed' ? [report.from, report.to] : [report.slot, report.slot];
       emit('reported', { type, job, from: from.getTime(), to: to.getTime() });
     },

@@ -376,6 +376,9 @@ export const warnings = {
   INCUMBENT_CRON_INTERRUPTED:
     'The leadership of a former leader ended before a run of `@incumbent/cron` was recorded as ' +
     'finished. In a `FleetCron` without `onReport`.',
+  INCUMBENT_CRON_ABORTED:
+    'The leadership ended during a run of `@incumbent/cron` in this process, and the signal of ' +
+    'the run has aborted. In a `FleetCron` without `onReport`.',
   INCUMBENT_CRON_FAILED: 'A run of `@incumbent/cron` threw. In a `FleetCron` without `onReport`.',
   INCUMBENT_CRON_AHEAD:
     'The last slot of a job of `@incumbent/cron` is more than a minute ahead of the clock of the ' +

@@ -41,7 +41,7 @@ export interface FleetCronOptions extends JobOptions {
    * Called about slots that did not run, or whose run did not end well, and about jobs that wait
    * because their last slot is far ahead of the clock. May be async; it is not awaited. Default: a
    * warning of Node, with the code `INCUMBENT_CRON_MISSED`, `INCUMBENT_CRON_INTERRUPTED`,
-   * `INCUMBENT_CRON_FAILED` or `INCUMBENT_CRON_AHEAD`.
+   * `INCUMBENT_CRON_ABORTED`, `INCUMBENT_CRON_FAILED` or `INCUMBENT_CRON_AHEAD`.
    */
   readonly onReport?: (report: CronReport) => unknown;
   /**

@@ -17,6 +17,12 @@ export type CronReport =
    * run again.
    */
   | { readonly type: 'interrupted'; readonly job: string; readonly slot: Date; readonly term: bigint }
+  /**
+   * This process had claimed the slot when its leadership ended, and its run had not ended: the
+   * signal of the run has aborted with `reason`, and the end of the run will not be recorded. The
+   * next leader reports the run as `interrupted`.
+   */
+  | { readonly type: 'aborted'; readonly job: string; readonly slot: Date; readonly term: bigint; readonly reason: unknown }
   /** The run of the slot threw. It will not run again. */
   | { readonly type: 'failed'; readonly job: string; readonly slot: Date; readonly term: bigint; readonly error: unknown }
   /**
@@ -42,6 +48,7 @@ export function reporter(onReport: (report: CronReport) => unknown): (report: Cr
 const codes: Readonly<Record<CronReport['type'], string>> = {
   missed: 'INCUMBENT_CRON_MISSED',
   interrupted: 'INCUMBENT_CRON_INTERRUPTED',
+  aborted: 'INCUMBENT_CRON_ABORTED',
   failed: 'INCUMBENT_CRON_FAILED',
   ahead: 'INCUMBENT_CRON_AHEAD',
 };
@@ -57,6 +64,8 @@ function textOf(report: CronReport): string {
       return `${report.job}: the slots from ${report.from.toISOString()} to ${report.to.toISOString()} were missed, and will not run`;
     case 'interrupted':
       return `${report.job}: the run of ${report.slot.toISOString()} in term ${report.term} was not recorded as finished, and will not run again`;
+    case 'aborted':
+      return `${report.job}: the run of ${report.slot.toISOString()} in term ${report.term} was told to stop: ${messageOf(report.reason)}`;
     case 'failed':
       return `${report.job}: the run of ${report.slot.toISOString()} in term ${report.term} failed: ${describe(report.error)}`;
     case 'ahead':
@@ -71,4 +80,8 @@ function textOf(report: CronReport): string {
 
 function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? String(error)) : String(error);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

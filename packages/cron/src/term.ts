@@ -98,11 +98,14 @@ export class CronTerm {
     const { book } = await this.#open(job, slot - 1);
     const isClaimed = await book.claim(slot);
     book.checkAhead(this.#context.clock.wall());
-    if (!isClaimed || !this.#leadership.isValid()) return undefined;
+    if (!isClaimed) return undefined;
     const run = this.#runOf(job, slot, this.#context.clock.wall() - slot > graceMs);
+    const hasEnded = this.#reportAbort(run);
+    if (!this.#leadership.isValid()) return undefined;
     const done = Promise.withResolvers<void>();
     this.#leadership.waitUntil(done.promise);
     const complete = async (): Promise<void> => {
+      hasEnded();
       done.resolve();
       if (this.#leadership.isValid()) await book.finish(slot, 'finished');
     };
@@ -156,11 +159,12 @@ export class CronTerm {
   /** Runs a slot that is claimed. Rejects only with an error of the store. */
   async #perform(job: Job, book: SlotBook, run: CronRun): Promise<void> {
     const slot = run.slot.getTime();
+    const hasEnded = this.#reportAbort(run);
     if (!this.#leadership.isValid()) return;
     try {
-      await currentRuns.run(run, async () => job.work(run));
+      await currentRuns.run(run, async () => job.work(run)).finally(hasEnded);
     } catch (error) {
-      // The end of the leadership has stopped the run. The next leader reports it.
+      // The end of the leadership has stopped the run. The next leader reports it, too.
       if (run.signal.aborted) return;
       this.#context.report({ type: 'failed', job: job.name, slot: run.slot, term: run.term, error });
       await book.finish(slot, 'failed');
@@ -169,6 +173,11 @@ export class CronTerm {
       return;
     }
     if (this.#leadership.isValid()) await book.finish(slot, 'finished');
+  }
+
+  /** Reports the run if its signal aborts before the function that this returns is called. */
+  #reportAbort({ job, slot, term, signal }: CronRun): () => void {
+    return onAbort(signal, () => this.#context.report({ type: 'aborted', job, slot, term, reason: signal.reason }));
   }
 
   /** Reads the record of a job, once in this term. */

@@ -18,7 +18,7 @@ class Slots {
   }
 
   report(report: CronReport): void {
-    if (report.type === 'ahead') return;
+    if (report.type === 'ahead' || report.type === 'aborted') return;
     const [from, to] = report.type === 'missed' ? [report.from, report.to] : [report.slot, report.slot];
     for (let slot = from.getTime(); slot <= to.getTime(); slot += EVERY_MS) this.#reported.add(slot);
   }

@@ -38,6 +38,8 @@ export function print(report: CronReport): void {
       return logger.warn(`${job}: the slots from ${report.from.toISOString()} to ${report.to.toISOString()} were missed`);
     case 'interrupted':
       return logger.warn(`${job}: the run of ${report.slot.toISOString()} was interrupted, and will not run again`);
+    case 'aborted':
+      return logger.warn(`${job}: the run of ${report.slot.toISOString()} was told to stop: the leadership has ended`);
     case 'failed':
       return logger.error(`${job}: the run of ${report.slot.toISOString()} failed`, stackOf(report.error));
     case 'ahead':
