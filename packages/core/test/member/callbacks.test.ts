@@ -88,28 +88,6 @@ describe('a listener of an election', () => {
     world.expectNothingLeft();
   });
 
-  it('that adds another one is not followed by it before the next election', async () => {
-    const world = new World();
-    const calls: string[] = [];
-    const election = world.member('a').election(NAME);
-    let remove = (): void => {};
-    const renew = (): void => {
-      remove();
-      // Without a bound, a mistake would call the listener for ever.
-      if (calls.push('renewed') < 10) remove = election.onElected(renew);
-    };
-    remove = election.onElected(renew);
-    const removeLast = election.onElected(() => calls.push('last'));
-    election.onElected(() => removeLast());
-    const leadership = await world.run(election.campaign());
-    expect(calls.splice(0)).toEqual(['renewed', 'last']);
-    await world.run(leadership.resign());
-    await world.run(election.campaign());
-    expect(calls).toEqual(['renewed']);
-    await world.close();
-    world.expectNothingLeft();
-  });
-
   it('that throws keeps no other one from being called', async () => {
     const world = new World();
     const terms: bigint[] = [];
