@@ -256,10 +256,12 @@ export const otherErrors: Readonly<Record<Exclude<ErrorCode, StoreErrorCode>, Er
   },
   HANDOVER_FAILED: {
     meaning:
-      'The store did not accept a handover after the drain. The leadership ended as a resignation.',
+      'The store has not confirmed a handover after the drain. The leadership has ended, as a ' +
+      'resignation unless the successor leads.',
     cause:
       'The successor left the queue during the drain, the lease ended, or the store rejected ' +
-      'the swap.',
+      'the swap. Or the store lost the answer to the swap and then answered no read for a ttl: ' +
+      'then the successor may lead.',
     remedy:
       'Nothing to repair: the next candidate is elected. Read who leads before you act on the ' +
       'handover.',

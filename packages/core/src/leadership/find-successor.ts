@@ -99,9 +99,12 @@ export class SuccessorFinder {
   }
 }
 
-/** The error of a handover that the store refused. */
+/**
+ * The error of a handover that the store refused, or whose outcome is unknown: the store may have
+ * applied the swap, and has answered no read since.
+ */
 export function handoverError({ memberId, incarnation }: Successor): IncumbentError {
-  return new IncumbentError('HANDOVER_FAILED', `the store did not take the handover to "${memberId}"`, {
+  return new IncumbentError('HANDOVER_FAILED', `the store has not confirmed the handover to "${memberId}"`, {
     details: { memberId, incarnation },
   });
 }

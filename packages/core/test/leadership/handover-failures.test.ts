@@ -73,6 +73,33 @@ describe('a handover', () => {
     expect(await world.run(outcome)).toBe('handed over');
   });
 
+  it('that nothing confirms rejects with an error that says so, also where the successor leads', async () => {
+    const world = new World();
+    const link = world.connect();
+    let silent = false;
+    const store = relay(link, {
+      compareAndSwap: async (changes, options) => {
+        const result = await link.compareAndSwap(changes, options);
+        if (!isHandover(changes)) return result;
+        silent = true;
+        throw timeout();
+      },
+      read: async (key, options) => {
+        if (silent) throw timeout();
+        return link.read(key, options);
+      },
+    });
+    const leader = await world.elect(world.member('a', {}, store));
+    const asB = quiet(world.member('b').election(NAME).campaign());
+    await world.until(() => world.queue().includes('b'));
+    await world.pass(50);
+    await expect(world.run(leader.handover('b'))).rejects.toMatchObject({
+      code: 'HANDOVER_FAILED',
+      message: 'the store has not confirmed the handover to "b"',
+    });
+    expect((await world.run(asB)).isValid()).toBe(true);
+  });
+
   it("gives a term that is not below the successor's minTerm", async () => {
     const world = new World();
     const first = await world.elect(world.member('a'));
