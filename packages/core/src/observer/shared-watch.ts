@@ -7,12 +7,12 @@ import { endQuietly, onAbort } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
-import { isIncumbentError, StoreError } from '../base/errors.ts';
+import { isIncumbentError } from '../base/errors.ts';
 import { fraction, type Random } from '../base/random.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
-import type { Entry, Key, Store } from '../store/contract.ts';
-import { follow } from '../store/key-watch.ts';
-import { LeaderStateReader, isSameState, isStateOf, type LeaderState, VacancyTimer } from './leader-state.ts';
+import type { Key, Store } from '../store/contract.ts';
+import { LeaderStateReader, isSameState, type LeaderState, VacancyTimer } from './leader-state.ts';
+import { LeaderWatch, type LeaderWatchContext } from './leader-watch.ts';
 
 /**
  * Receives the states of an election. Every state is at least as new as the moment of subscribing.
@@ -64,50 +64,34 @@ export function subscribe(context: SharedWatchContext, listener: ElectionListene
   return shared.join(listener);
 }
 
-/** One watch of the key `leader`, and its listeners. */
+/** The watch of one election, restarted as often as needed, and its listeners. */
 class SharedElectionWatch {
-  readonly #context: SharedWatchContext;
+  readonly #context: SharedWatchContext & LeaderWatchContext;
   readonly #forget: (shared: SharedElectionWatch) => void;
-  readonly #reader: LeaderStateReader;
-  readonly #vacancies: VacancyTimer;
   readonly #backoff: Backoff;
   readonly #listeners = new Set<ElectionListener>();
   /** Listeners that have received no state yet. The known state may be older than they need. */
   readonly #newcomers = new Set<ElectionListener>();
-  /**
-   * The new listeners from before the watch started. Its first state is new enough for them.
-   */
-  #early: readonly ElectionListener[] = [];
   readonly #closed = new AbortController();
   #watching: Promise<void> | undefined;
-  /** Aborts with the present watch. */
-  #over = new AbortController();
-  /** Aborts the reads for an event when that event is outdated. */
-  #look = new AbortController();
-  #fail: (error: unknown) => void = () => {};
-  /**
-   * Restarts the watch without reporting it as stale. Its first state is new enough for all present
-   * listeners.
-   */
-  #renew: () => void = () => {};
+  /** The present watch, or the one that has just ended. */
+  #watch: LeaderWatch | undefined;
+  /** The watch that a read is checking. */
+  #checked: LeaderWatch | undefined;
   /** Set while the watch has failed. Aborting it retries at once. */
   #rest: AbortController | undefined;
-  /** Counts the events of the watch, including stale ones, and the states shown. */
-  #generation = 0;
-  /** The last event of the present watch. */
-  #latest: { readonly entry: Entry | undefined } | undefined;
   #seen: LeaderState | undefined;
-  #lost: { readonly cause: unknown; readonly watch: AbortController } | undefined;
-  /** The watch that a read is checking. */
-  #checked: AbortController | undefined;
+  /** True if the listeners were told that nothing confirms the last state. */
+  #isLost = false;
+  /** Counts what the listeners were told. */
+  #told = 0;
   #cancelCheck: Cancel = () => {};
 
   constructor(context: SharedWatchContext, forget: (shared: SharedElectionWatch) => void) {
     const { store, keys, clock, random, callTimeoutMs } = context;
-    this.#context = context;
+    const reader = new LeaderStateReader(store, keys, callTimeoutMs);
+    this.#context = { ...context, reader, vacancies: new VacancyTimer(clock) };
     this.#forget = forget;
-    this.#vacancies = new VacancyTimer(clock);
-    this.#reader = new LeaderStateReader(store, keys, callTimeoutMs);
     this.#backoff = new Backoff(random, 500, 30_000);
   }
 
@@ -119,23 +103,15 @@ class SharedElectionWatch {
   join(listener: ElectionListener): () => Promise<void> {
     this.#listeners.add(listener);
     this.#newcomers.add(listener);
-    if (this.#watching === undefined) this.#watching = this.#watch();
+    if (this.#watching === undefined) this.#watching = this.#keepWatching();
     // An earlier failure says nothing about the store's present state.
     else if (this.#rest !== undefined) endQuietly(this.#rest);
     else {
-      if (this.#lost?.watch === this.#over && !this.#over.signal.aborted) listener.stale(this.#lost.cause);
-      void this.#lookAgain();
+      const lost = this.#watch?.lost;
+      if (lost !== undefined) listener.stale(lost.cause);
+      void this.#readAgain();
     }
     return () => this.#leave(listener);
-  }
-
-  #checkLater(): void {
-    const { clock, random } = this.#context;
-    const delayMs = CHECK_EVERY_MS * (1 + CHECK_SPREAD * fraction(random));
-    this.#cancelCheck = clock.schedule(delayMs, () => {
-      this.#checkLater();
-      void this.#lookAgain({ isCheck: true });
-    });
   }
 
   async #leave(listener: ElectionListener): Promise<void> {
@@ -147,15 +123,24 @@ class SharedElectionWatch {
     await this.#watching;
   }
 
+  #checkLater(): void {
+    const { clock, random } = this.#context;
+    const delayMs = CHECK_EVERY_MS * (1 + CHECK_SPREAD * fraction(random));
+    this.#cancelCheck = clock.schedule(delayMs, () => {
+      this.#checkLater();
+      void this.#readAgain({ isCheck: true });
+    });
+  }
+
   /** Retries the watch after every error, also a permanent one, until the store is closed. */
-  async #watch(): Promise<void> {
+  async #keepWatching(): Promise<void> {
     const { signal } = this.#closed;
     this.#checkLater();
     onAbort(signal, () => this.#cancelCheck());
     while (!signal.aborted) {
       const rest = new AbortController();
       try {
-        if ((await this.#follow()) === 'renew') continue;
+        if ((await this.#runWatch(signal)) === 'restart') continue;
         this.#rest = rest;
       } catch (error) {
         this.#rest = rest;
@@ -174,127 +159,58 @@ class SharedElectionWatch {
     }
   }
 
-  /**
-   * Follows one watch until it ends, a read for one of its events fails, or it is to be restarted.
-   */
-  async #follow(): Promise<'renew' | void> {
-    const { store, keys } = this.#context;
-    const over = (this.#over = new AbortController());
-    const ended = Promise.withResolvers<'renew'>();
-    this.#fail = ended.reject;
-    this.#renew = () => {
-      ended.resolve('renew');
-      over.abort();
-    };
-    this.#latest = undefined;
-    this.#vacancies.lose();
-    this.#early = [...this.#newcomers];
-    const stop = onAbort(this.#closed.signal, () => over.abort());
-    const options = { signal: over.signal, onStale: (cause: unknown) => (over.signal.aborted ? undefined : this.#lose(cause)) };
-    const cancel = this.#loseUnlessSoon();
-    const see = (entry: Entry | undefined): void => {
-      cancel();
-      if (!over.signal.aborted) this.#see(entry);
-    };
-    const watching = follow(store.watch(keys.leader, options), see, ended.reject);
-    try {
-      return await Promise.race([watching, ended.promise]);
-    } finally {
-      over.abort();
-      this.#look.abort();
-      stop();
-      cancel();
-      await watching;
-    }
-  }
-
-  /**
-   * A restarted watch must show a state in time: until then only the previous watch confirms the
-   * last state.
-   */
-  #loseUnlessSoon(): Cancel {
-    const { clock, callTimeoutMs } = this.#context;
-    if (this.#seen === undefined || this.#lost !== undefined) return () => {};
-    return clock.schedule(callTimeoutMs, () =>
-      this.#lose(new StoreError('TIMEOUT', 'unknown', `watch: no state within ${callTimeoutMs} ms`)),
-    );
-  }
-
-  /** A newer event, or a stale watch, cancels the reads for the event before. */
-  #see(entry: Entry | undefined): void {
-    this.#generation += 1;
-    this.#latest = { entry };
-    this.#look.abort();
-    if (entry === undefined && this.#lost === undefined && this.#seen?.state === 'leader') this.#vacancies.begin(this.#seen);
-    const { signal } = (this.#look = new AbortController());
-    this.#reader.see(entry, signal).then(
-      (state) => (signal.aborted ? undefined : this.#show(state, this.#early)),
-      (error: unknown) => (signal.aborted ? undefined : this.#fail(error)),
-    );
+  /** The states of a watch are new enough for the listeners that are there when it starts. */
+  #runWatch(signal: AbortSignal): Promise<'restart' | void> {
+    const early = [...this.#newcomers];
+    this.#watch = new LeaderWatch(this.#context, {
+      found: (state) => this.#show(state, early),
+      lost: (cause) => this.#lose(cause),
+    });
+    return this.#watch.run(signal, this.#seen !== undefined && !this.#isLost);
   }
 
   /**
    * Reads the state for new listeners: one read for all that came in one turn of the event loop.
-   * With `isCheck`, reads to check the watch. New listeners wait while the watch is stale. Restarts
-   * the watch if the read shows what the watch has not shown, if events overtake the reads too
-   * often, and if a read fails.
+   * With `isCheck`, reads once to check the watch. Restarts the watch if events overtake the reads
+   * too often. While the watch cannot tell, new listeners wait for its next state.
    */
-  async #lookAgain({ isCheck = false } = {}): Promise<void> {
-    const over = this.#over;
-    if (this.#checked === over) return;
-    let isDue = isCheck;
-    this.#checked = over;
-    const { signal } = over;
-    try {
-      // More listeners may subscribe in this turn of the event loop.
-      await Promise.resolve();
-      for (let reads = 0; this.#newcomers.size > 0 || isDue; reads += 1) {
-        const [newcomers, generation, latest, seen] = [[...this.#newcomers], this.#generation, this.#latest, this.#seen];
-        if (signal.aborted || latest === undefined || seen === undefined || this.#lost !== undefined) return;
-        if (reads === MAX_READS) return this.#renew();
-        const state = await this.#reader.see(await this.#reader.leader(signal), signal);
-        // The check is done: a watch that has reported an event meanwhile works.
-        isDue = false;
-        // A state that was shown meanwhile may be newer.
-        if (generation !== this.#generation) continue;
-        this.#look.abort();
-        this.#show(state, newcomers);
-        if (!isSameState(state, seen) || !isStateOf(latest.entry, state)) return this.#renew();
-        // The next read counts as the first one again.
-        reads = -1;
-      }
-    } catch {
-      if (!signal.aborted && this.#lost === undefined) this.#renew();
-    } finally {
-      if (this.#checked === over) this.#checked = undefined;
+  async #readAgain({ isCheck = false } = {}): Promise<void> {
+    const watch = this.#watch;
+    if (watch === undefined || this.#checked === watch) return;
+    this.#checked = watch;
+    // More listeners may subscribe in this turn of the event loop.
+    await Promise.resolve();
+    let overtaken = 0;
+    for (let isDue = isCheck; isDue || this.#newcomers.size > 0; isDue = false) {
+      const served = [...this.#newcomers];
+      const result = await watch.confirm((state) => this.#show(state, served));
+      if (result === 'unable') break;
+      overtaken = result === 'overtaken' ? overtaken + 1 : 0;
+      if (overtaken === MAX_READS) watch.restart();
     }
+    if (this.#checked === watch) this.#checked = undefined;
   }
 
   /** `served`: the new listeners for which this state is new enough. */
-  #show(read: LeaderState, served: readonly ElectionListener[]): void {
-    const state = read.state === 'leader' ? this.#vacancies.end(read) : read;
-    this.#generation += 1;
-    const generation = this.#generation;
-    const isNews = this.#lost !== undefined || this.#seen === undefined || !isSameState(state, this.#seen);
-    this.#reader.keep(state);
+  #show(state: LeaderState, served: readonly ElectionListener[]): void {
+    const told = (this.#told += 1);
+    const isNews = this.#isLost || this.#seen === undefined || !isSameState(state, this.#seen);
     this.#backoff.reset();
     this.#seen = state;
-    this.#lost = undefined;
+    this.#isLost = false;
     const first = served.filter((listener) => this.#newcomers.delete(listener));
     for (const listener of isNews ? [...this.#listeners] : first) {
       // A listener may end another subscription, or the watch. Then the state is no longer known.
-      if (generation !== this.#generation) return;
+      if (told !== this.#told) return;
       if (this.#listeners.has(listener) && !this.#newcomers.has(listener)) listener.changed(state);
     }
-    if (this.#newcomers.size > 0) void this.#lookAgain();
+    if (this.#newcomers.size > 0) void this.#readAgain();
   }
 
   #lose(cause: unknown): void {
-    this.#generation += 1;
-    this.#look.abort();
-    this.#vacancies.lose();
+    this.#told += 1;
     if (this.#closed.signal.aborted) return;
-    this.#lost = { cause, watch: this.#over };
+    this.#isLost = true;
     for (const listener of [...this.#listeners]) if (this.#listeners.has(listener)) listener.stale(cause);
   }
 }

@@ -29,7 +29,7 @@ export const watches: readonly Mutant[] = [
     'observerTrustsSilence',
     'an observer does not look for itself while its watch is silent',
     'core/src/observer/shared-watch.ts',
-    'void this.#lookAgain({ isCheck: true });',
+    'void this.#readAgain({ isCheck: true });',
     '',
   ),
   mutant(
@@ -42,9 +42,9 @@ export const watches: readonly Mutant[] = [
   mutant(
     'observerBluffs',
     'an observer does not say when it cannot know',
-    'core/src/observer/shared-watch.ts',
+    'core/src/observer/leader-watch.ts',
     '(over.signal.aborted ? undefined : this.#lose(cause)) };',
-    'this.#look.abort(cause) };',
+    'this.#eventReads.abort(cause) };',
   ),
   mutant(
     'keyWatchOnce',
@@ -71,14 +71,14 @@ export const watches: readonly Mutant[] = [
     'observerInherits',
     'whoever comes to observe is told what is known already, however old',
     'core/src/observer/shared-watch.ts',
-    '      void this.#lookAgain();\n    }\n    return',
-    '      if (this.#lost === undefined && this.#seen !== undefined && this.#newcomers.delete(listener)) listener.changed(this.#seen);\n    }\n    return',
+    '      void this.#readAgain();\n    }\n    return',
+    '      if (!this.#isLost && this.#seen !== undefined && this.#newcomers.delete(listener)) listener.changed(this.#seen);\n    }\n    return',
   ),
   mutant(
     'observerOutrun',
     'a watch that a read has left behind goes on',
-    'core/src/observer/shared-watch.ts',
-    '        if (!isSameState(state, seen) || !isStateOf(latest.entry, state)) return this.#renew();\n',
+    'core/src/observer/leader-watch.ts',
+    '      if (!isSameState(state, last) || !isStateOf(latest.entry, state)) this.restart();\n',
     '',
   ),
   mutant(
