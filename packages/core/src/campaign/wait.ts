@@ -49,7 +49,10 @@ const CHECK_SPREAD = 0.25;
  */
 const SAME_SWAP_MS = 2;
 
-/** One wait. It watches until `end` is called, so that the caller can act on its result first. */
+/**
+ * One wait. Watches, timers and reads add to what it knows, and `#judge` decides whether that ends
+ * the wait. It watches until `end` is called, so that the caller can act on its result first.
+ */
 export class CandidateWait {
   readonly #context: CandidateWaitContext;
   readonly #entry: Entry;
@@ -57,23 +60,30 @@ export class CandidateWait {
   readonly #ended = new AbortController();
   readonly #woken = Promise.withResolvers<CandidateEvent>();
   readonly #fail = (error: unknown): void => this.#woken.reject(error);
-  /**
-   * Set when my entry has changed or is gone. A handover deletes the leader's entry and changes
-   * mine in one step. If both events arrive together, the wait ends with this one, which says more.
-   */
+
+  /** True if the key that blocks me is gone. */
+  #aheadGone = false;
+  /** True if the leader's record is mine. */
+  #recordIsMine = false;
+  /** Set when my entry has changed or is gone. */
   #ownEvent: CandidateEvent | undefined;
   /** The term's entry as the watch last showed it, if the term is watched. */
   #term: Entry | undefined;
+  #followsTerm = false;
   /** Resolves when the watch of the term shows that the one ahead has ended it. */
   readonly #termEnded = Promise.withResolvers<CandidateEvent>();
-  #followsTerm = false;
-  readonly #cancels: Cancel[];
-  #cancelCheck: Cancel | undefined;
   /** Whether the one ahead led when this candidate last read who leads. */
   #aheadLeads = false;
+
+  readonly #cancels: Cancel[];
+  #cancelCheck: Cancel | undefined;
   readonly #failedChecks: Backoff;
-  /** Handles a state of the leader's record, if this wait watches it. */
-  #seeLeader: ((leader: Entry | undefined) => void) | undefined;
+  /**
+   * How long nobody may lead before the wait times out. Set once the leader's record is watched.
+   */
+  #vacancyMs: number | undefined;
+  #cancelVacancy: Cancel | undefined;
+  #wakesSoon = false;
   #isNotified = false;
 
   constructor(context: CandidateWaitContext, { entry, wait }: Extract<CandidateState, { phase: 'waiting' }>) {
@@ -83,11 +93,12 @@ export class CandidateWait {
     const { election, own, halt, session, telemetry, random, timing } = context;
     this.#failedChecks = new Backoff(random, 2 * timing.retryEveryMs, timing.ttlMs);
     telemetry.emit('waiting', { election, behind: wait.key });
+    this.#cancels = [onAbort(halt, () => this.#wake()), session.onEnd(() => this.#wake())];
     // The leader's record that blocks me may be replaced by my own earlier claim before a watch
     // shows it absent.
     this.#watch(wait.key, this.#mayBeMine(), (ahead) => this.#seeAhead(ahead));
     own.onNews(() => this.#seeOwn());
-    this.#cancels = [...this.#claimTimeout(), onAbort(halt, () => this.#wake()), session.onEnd(() => this.#wake())];
+    this.#watchForTimeout();
     this.#checkLater();
   }
 
@@ -98,7 +109,8 @@ export class CandidateWait {
   async over(): Promise<CandidateEvent> {
     const woken = await this.#woken.promise;
     this.#context.own.onNews(() => {});
-    const event = woken.type === 'woke' || woken.type === 'due' ? (this.#ownEvent ?? woken) : woken;
+    // A handover deletes the leader's entry and changes mine in one step. Mine says more.
+    const event = this.#ownEvent ?? woken;
     return event.type === 'woke' || event.type === 'handedOver' ? { ...event, term: this.#term } : event;
   }
 
@@ -117,8 +129,37 @@ export class CandidateWait {
   end(): void {
     endQuietly(this.#ended);
     this.#cancelCheck?.();
+    this.#cancelVacancy?.();
     this.#context.own.onNews(() => {});
     for (const cancel of this.#cancels) cancel();
+  }
+
+  /**
+   * Ends the wait if what is known says so: at once, or soon if another event of the same swap may
+   * say more.
+   */
+  #judge(): void {
+    const isOver = this.#ownEvent !== undefined || this.#aheadGone || this.#recordIsMine || isGivenUp(this.#term, this.#wait.key);
+    if (!isOver) return;
+    if (!this.#mayLearnMore()) this.#wake();
+    else if (!this.#wakesSoon) {
+      this.#wakesSoon = true;
+      this.#cancels.push(this.#context.clock.schedule(SAME_SWAP_MS, () => this.#wake()));
+    }
+  }
+
+  /** True if another watch may still show a change of the swap that ended this wait. */
+  #mayLearnMore(): boolean {
+    if (this.#ownEvent?.type === 'removed' || isGivenUp(this.#term, this.#wait.key)) return false;
+    const isMine = isTermOf(this.#term, this.#entry.key);
+    if (this.#ownEvent !== undefined) {
+      // Where each key of a swap has its own revision, the mark in my entry is certain only with
+      // the term, which a handover in one swap writes as well.
+      const { assignableLease, revisionInSwap } = this.#context.store.capabilities;
+      return assignableLease && revisionInSwap === undefined && this.#followsTerm && !isMine;
+    }
+    if (this.#recordIsMine) return true;
+    return this.#followsTerm && (this.#term === undefined || isMine || isTermOf(this.#term, this.#wait.key));
   }
 
   #wake(): void {
@@ -142,23 +183,11 @@ export class CandidateWait {
   }
 
   #seeAhead(ahead: Entry | undefined): void {
-    if (ahead === undefined) this.#aheadHasGone();
-    else if (this.#mayBeMine() && isRecordOf(ahead, this.#entry.key)) this.#wake();
-  }
-
-  /**
-   * Wakes at once, unless another watch may still show that the one ahead has resigned, or that it
-   * has handed over to me.
-   */
-  #aheadHasGone(): void {
-    this.#notified(this.#wait.for === 'leader' ? 'leaderGone' : 'aheadGone');
-    const isPending = this.#term === undefined || [this.#wait.key, this.#entry.key].some((holder) => isTermOf(this.#term, holder));
-    if (this.#followsTerm && isPending) this.#wakeSoon();
-    else this.#wake();
-  }
-
-  #wakeSoon(): void {
-    this.#cancels.push(this.#context.clock.schedule(SAME_SWAP_MS, () => this.#wake()));
+    if (ahead === undefined) {
+      this.#notified(this.#wait.for === 'leader' ? 'leaderGone' : 'aheadGone');
+      this.#aheadGone = true;
+    } else if (this.#mayBeMine() && isRecordOf(ahead, this.#entry.key)) this.#recordIsMine = true;
+    this.#judge();
   }
 
   #seeOwn(): void {
@@ -171,17 +200,83 @@ export class CandidateWait {
     if (event === undefined) return;
     if (event.type === 'handedOver') this.#notified('handedOver');
     this.#ownEvent = event;
-    if (event.type === 'handedOver' && this.#termMayFollow()) this.#wakeSoon();
-    else this.#woken.resolve(event);
+    this.#judge();
   }
 
   /**
-   * True if the watch of the term has not shown yet what a handover in one swap has written. Where
-   * each key of a swap has its own revision, the mark in my entry is certain only with the term.
+   * Watches the term if the one ahead leads. Only the next in line does, so that it learns at once
+   * how the term ends, and can claim without a read if the leader crashes. `since`: a revision in
+   * which the leader has this term. A store that begins the watch there saves a read now, and the
+   * next check reads the term.
    */
-  #termMayFollow(): boolean {
-    const { assignableLease, revisionInSwap } = this.#context.store.capabilities;
-    return assignableLease && revisionInSwap === undefined && this.#followsTerm && !isTermOf(this.#term, this.#entry.key);
+  #followTerm(since?: Revision): void {
+    const { rules, store } = this.#context;
+    if (this.#followsTerm || !this.#mayFollowTerm()) return;
+    this.#followsTerm = true;
+    const { signal } = this.#ended;
+    void follow(store.watch(rules.keys.term, { signal, since }), (term) => this.#seeTerm(term), this.#fail);
+  }
+
+  /** False if the store's notifications carry no values: then a watch would save no read. */
+  #mayFollowTerm(): boolean {
+    return this.#wait.for === 'ahead' && this.#wait.next && this.#context.store.capabilities.watchTellsValues;
+  }
+
+  #seeTerm(term: Entry | undefined): void {
+    this.#term = term;
+    if (isGivenUp(term, this.#wait.key)) {
+      this.#notified('termEnded');
+      this.#termEnded.resolve({ type: 'looked', queue: undefined, term, own: this.#context.own.latest });
+    }
+    this.#judge();
+  }
+
+  /** Prepares the event that ends this wait at the latest. */
+  #watchForTimeout(): void {
+    const { clock, timing } = this.#context;
+    const wait = this.#wait;
+    if (wait.for === 'successor') {
+      const afterMs = timing.successorClaimTimeoutMs;
+      this.#cancels.push(clock.schedule(afterMs, () => this.#claimTimedOut(afterMs)));
+    } else if (wait.for === 'ahead' && wait.position === 0) this.#followTerm();
+    // Candidates behind the window watch for a vacancy only after they have read of one.
+    else if (wait.for === 'ahead' && wait.position <= WATCH_WINDOW) this.#watchLeader(wait.position);
+  }
+
+  #claimTimedOut(afterMs: number): void {
+    this.#notified('claimTimedOut', afterMs);
+    this.#woken.resolve({ type: 'claimTimedOut' });
+  }
+
+  /**
+   * Watches whether anybody leads, and for how long nobody does. The record's value is needed only
+   * where it may become my own, after a handover in one swap or a claim of mine with an unknown
+   * outcome, and where it says whether the one ahead leads.
+   */
+  #watchLeader(position: number): void {
+    const { store, timing, rules, claimOutcomeUnknown } = this.#context;
+    // Half a ttl more for each place, so that the candidates time out one after the other.
+    this.#vacancyMs = timing.ttlMs * (1 + position / 2);
+    const values = store.capabilities.assignableLease || claimOutcomeUnknown || this.#mayFollowTerm();
+    this.#watch(rules.keys.leader, values, (leader) => this.#seeLeader(leader));
+  }
+
+  /** Times out when the leader's record has been absent for all of `vacancyMs`. */
+  #seeLeader(leader: Entry | undefined): void {
+    const { store, clock } = this.#context;
+    const forMs = this.#vacancyMs;
+    if (forMs === undefined) return;
+    if (leader === undefined) {
+      this.#cancelVacancy ??= clock.schedule(forMs, () => this.#claimTimedOut(forMs));
+      return;
+    }
+    this.#cancelVacancy?.();
+    this.#cancelVacancy = undefined;
+    if (isRecordOf(leader, this.#entry.key)) {
+      this.#notified('handedOver');
+      this.#recordIsMine = true;
+      this.#judge();
+    } else if (isRecordOf(leader, this.#wait.key)) this.#followTerm(store.capabilities.revisionInSwap?.(leader.revision, undefined));
   }
 
   #checkLater(): void {
@@ -226,101 +321,20 @@ export class CandidateWait {
   }
 
   /**
-   * If nobody leads, the next in line reads the queue again, and the claim timeout of the others
-   * starts.
+   * If nobody leads, the next in line reads the queue again, and the others begin to watch how long
+   * nobody does.
    */
   #checkLeader(leader: Entry | undefined): void {
     const wait = this.#wait;
-    if (wait.for !== 'ahead') return wait.for === 'leader' ? this.#seeAhead(leader) : undefined;
+    if (wait.for === 'leader') return this.#seeAhead(leader);
+    if (wait.for === 'successor') return;
     if (leader === undefined && (wait.position === 0 || this.#aheadLeads)) {
       this.#notified('leaderGone');
       return this.#woken.resolve({ type: 'due' });
     }
     this.#aheadLeads = leader !== undefined && isRecordOf(leader, wait.key);
-    if (leader === undefined && this.#seeLeader === undefined) this.#cancels.push(this.#whileVacant(wait.position));
-    this.#seeLeader?.(leader);
-  }
-
-  /** Schedules the event that ends this wait at the latest. */
-  #claimTimeout(): Cancel[] {
-    const { clock, timing } = this.#context;
-    switch (this.#wait.for) {
-      case 'leader':
-        return [];
-      case 'successor':
-        return [clock.schedule(timing.successorClaimTimeoutMs, () => this.#claimTimedOut(timing.successorClaimTimeoutMs))];
-      case 'ahead':
-        // Candidates behind the window watch for a vacancy only after they have read of one.
-        if (this.#wait.position > WATCH_WINDOW) return [];
-        if (this.#wait.position > 0) return [this.#whileVacant(this.#wait.position)];
-        this.#followTerm();
-        return [];
-      default:
-        return this.#wait satisfies never;
-    }
-  }
-
-  #claimTimedOut(afterMs: number): void {
-    this.#notified('claimTimedOut', afterMs);
-    this.#woken.resolve({ type: 'claimTimedOut' });
-  }
-
-  /**
-   * Watches the term if the one ahead leads. Only the next in line does, so that it learns at once
-   * how the term ends, and can claim without a read if the leader crashes. `since`: a revision in
-   * which the leader has this term. A store that begins the watch there saves a read now, and the
-   * next check reads the term.
-   */
-  #followTerm(since?: Revision): void {
-    const { rules, store } = this.#context;
-    if (this.#followsTerm || !this.#mayFollowTerm()) return;
-    this.#followsTerm = true;
-    const { signal } = this.#ended;
-    const see = (term: Entry | undefined): void => {
-      this.#term = term;
-      if (this.#ownEvent !== undefined && !this.#termMayFollow()) this.#wake();
-      if (!isGivenUp(term, this.#wait.key)) return;
-      this.#notified('termEnded');
-      this.#wake();
-      this.#termEnded.resolve({ type: 'looked', queue: undefined, term, own: this.#context.own.latest });
-    };
-    void follow(store.watch(rules.keys.term, { signal, since }), see, this.#fail);
-  }
-
-  /** False if the store's notifications carry no values: then a watch would save no read. */
-  #mayFollowTerm(): boolean {
-    return this.#wait.for === 'ahead' && this.#wait.next && this.#context.store.capabilities.watchTellsValues;
-  }
-
-  /**
-   * Times out when the leader's key has been absent for the whole time. Reads again if the leader's
-   * record has my own entry: after a handover in one swap, or a claim of mine with an unknown
-   * outcome. In all other cases, a waiting candidate does not need the record's value.
-   */
-  #whileVacant(position: number): Cancel {
-    const { store, clock, timing, rules, claimOutcomeUnknown } = this.#context;
-    // Half a ttl more for each place, so that the candidates time out one after the other.
-    const forMs = timing.ttlMs * (1 + position / 2);
-    const values = store.capabilities.assignableLease || claimOutcomeUnknown || this.#mayFollowTerm();
-    let cancel: Cancel | undefined;
-    const see = (leader: Entry | undefined): void => {
-      if (leader === undefined) {
-        cancel ??= clock.schedule(forMs, () => this.#claimTimedOut(forMs));
-        return;
-      }
-      cancel?.();
-      cancel = undefined;
-      if (!values) return;
-      if (isRecordOf(leader, this.#entry.key)) {
-        this.#notified('handedOver');
-        this.#wakeSoon();
-      } else if (isRecordOf(leader, this.#wait.key)) {
-        this.#followTerm(store.capabilities.revisionInSwap?.(leader.revision, undefined));
-      }
-    };
-    this.#seeLeader = see;
-    this.#watch(rules.keys.leader, values, see);
-    return () => cancel?.();
+    if (leader === undefined && this.#vacancyMs === undefined) this.#watchLeader(wait.position);
+    this.#seeLeader(leader);
   }
 }
 
