@@ -1,4 +1,4 @@
-import { ElectionAdmin, ElectionObserver, Fence, lead, Member, openStore, rendezvous, withLock } from 'incumbent';
+import { ElectionAdmin, ElectionObserver, Fence, lead, Member, openStore, rendezvous, StoredValueObserver, withLock } from 'incumbent';
 import { openConsul } from '@incumbent/consul';
 import { openEtcd } from '@incumbent/etcd';
 import { openKubernetes, publishLeader } from '@incumbent/kubernetes';
@@ -47,6 +47,7 @@ const tables: readonly (readonly [name: string, Options, Check])[] = [
   ['ShutdownOptions', calls.shutdownOptions, (options) => member.shutdown(options)],
   ['GroupOptions', calls.groupOptions, (options) => member.group('options', options)],
   ['ObserverOptions', calls.observerOptions, (options) => new ElectionObserver(store, 'options', options)],
+  ['StoredValueObserverOptions', calls.storedValueObserverOptions, (options) => new StoredValueObserver(store, 'options', options)],
   ['ElectionAdminOptions', calls.adminOptions, (options) => new ElectionAdmin(store, 'options', options)],
   ['FenceOptions', calls.fenceOptions, (options) => new Fence(options)],
   ['OpenStoreOptions', openStoreOptions, (options) => openStore('memory:', options)],
@@ -161,6 +162,7 @@ describe('the defaults', () => {
   it.each([
     [`${SRC.core}/member/member.ts`, { rebalanceEveryMs: memberOptions.rebalanceEveryMs }],
     [`${SRC.core}/observer/observer.ts`, calls.observerOptions],
+    [`${SRC.core}/observer/stored-value-observer.ts`, calls.storedValueObserverOptions],
     [`${SRC.core}/observer/admin.ts`, calls.adminOptions],
     [`${SRC.incumbent}/open-store.ts`, openStoreOptions],
     ['packages/sqlite/src/options.ts', stores.sqliteOptions],

@@ -125,8 +125,7 @@ describe('the programs of the guide', () => {
     await Promise.all([has(first, 3), has(second, 3)]);
     first.sigterm();
     expect(await first.exited).toBe(0);
-    await has(second, 6);
-    expect(second.output.at(-1)).toBe(`worker-${second.pid} has p0 p1 p2 p3 p4 p5`);
+    expect(await said(second, / p0 p1 p2 p3 p4 p5$/)).toBe(`worker-${second.pid} has p0 p1 p2 p3 p4 p5`);
     second.sigterm();
     expect(await second.exited).toBe(0);
   });

@@ -14,6 +14,7 @@ import type {
   LockOptions,
   MemberOptions,
   ObserverOptions,
+  StoredValueObserverOptions,
   OpenStoreOptions,
   ShutdownOptions,
   SignalOptions,
@@ -307,6 +308,25 @@ export const groupOptions: OptionTable<GroupOptions<unknown>> = {
 
 export const observerOptions: OptionTable<ObserverOptions<unknown>> = {
   callTimeoutMs: { ...callTimeoutMs, meaning: 'The most that one read may take, in ms.' },
+  logger: {
+    type: '{ debug, info, warn, error }',
+    fallback: 'none',
+    meaning: 'Gets the [events](events.md) of the observer.',
+  },
+  clock,
+  random,
+  ...values,
+};
+
+export const storedValueObserverOptions: OptionTable<StoredValueObserverOptions<unknown>> = {
+  maxAgeMs: {
+    type: 'number',
+    fallback: 5_000,
+    range: [100, 600_000],
+    meaning:
+      'The value counts as unknown once the store has not confirmed it for this long, in ms. ' +
+      'The observer reads it about four times in this time.',
+  },
   logger: {
     type: '{ debug, info, warn, error }',
     fallback: 'none',

@@ -45,6 +45,8 @@ export type { ElectionState, ElectionAdminOptions } from './observer/admin.ts';
 export type { PreviousTerm, TermEndReason, VacancyReason, VacantView } from './observer/leader-state.ts';
 export { ElectionObserver } from './observer/observer.ts';
 export type { CandidateView, ElectionView, LeaderView, ObserverOptions, UnknownView } from './observer/observer.ts';
+export { StoredValueObserver } from './observer/stored-value-observer.ts';
+export type { KnownValueView, StoredValueObserverOptions, StoredValueView, UnknownValueView } from './observer/stored-value-observer.ts';
 export { Election } from './member/election.ts';
 export type { ElectionOptions } from './member/election-options.ts';
 export type { LeadOptions } from './member/lead.ts';

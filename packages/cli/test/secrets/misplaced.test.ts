@@ -1,7 +1,7 @@
 /** A secret in a wrong place, such as a URL as a file name, is in no error and no output. */
 
 import { openConsul } from '@incumbent/consul';
-import { ElectionObserver, Member } from '@incumbent/core';
+import { ElectionObserver, Member, StoredValueObserver } from '@incumbent/core';
 import { openEtcd } from '@incumbent/etcd';
 import { openMemory } from '@incumbent/memory';
 import { openPostgres } from '@incumbent/postgres';
@@ -202,6 +202,7 @@ it.each([
   ['a member', () => Reflect.construct(Member, [url])],
   ['a list as a member', () => Reflect.construct(Member, [[url]])],
   ['an observer', () => Reflect.construct(ElectionObserver, [url, 'a'])],
+  ['an observer of a stored value', () => Reflect.construct(StoredValueObserver, [url, 'a'])],
 ])('%s does not show a URL that it gets in place of something else', async (_, call) => {
   const error = await failureOf(call);
   expect(error).toMatchObject({ code: 'INVALID_OPTION' });

@@ -6,6 +6,8 @@
 import { openConsul, type ConsulOptions, type TlsOptions } from '@incumbent/consul';
 import {
   ElectionObserver,
+  StoredValueObserver,
+  type StoredValueObserverOptions,
   ElectionAdmin,
   Member,
   type ElectionOptions,
@@ -267,6 +269,13 @@ const observerOptions: OptionTable<ObserverOptions<unknown>> = {
   clock: 'described',
   random: 'described',
 };
+const storedValueObserverOptions: OptionTable<StoredValueObserverOptions<unknown>> = {
+  ...values,
+  maxAgeMs: 'described',
+  logger: 'described',
+  clock: 'described',
+  random: 'described',
+};
 const electionOptions: OptionTable<ElectionOptions<unknown>> = {
   ...values,
   value: 'described',
@@ -310,6 +319,7 @@ describe.each<readonly [string, OptionTable<Record<string, unknown>>, (store: St
   ['Member.group', { ...values, value: 'described' }, (store, options) => new Member(store).group('a', options)],
   ['Member.shutdown', { handover: 'described', timeoutMs: 'described' }, (store, options) => new Member(store).shutdown(options)],
   ['ElectionObserver', observerOptions, (store, options) => new ElectionObserver(store, 'a', options)],
+  ['StoredValueObserver', storedValueObserverOptions, (store, options) => new StoredValueObserver(store, 'a', options)],
   ['ElectionAdmin', { ...values, callTimeoutMs: 'described' }, (store, options) => new ElectionAdmin(store, 'a', options)],
 ])('%s', (_, table, make) => {
   it.each(misplacedIn(table))('does not show the option %s, %o', async (option, value) => {

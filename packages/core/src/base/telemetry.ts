@@ -160,6 +160,8 @@ export type RetryActivity =
   | 'requestedHandover'
   /** A leader reads or writes a key of `leadership.stored`. */
   | 'storedValue'
+  /** A `StoredValueObserver` reads its value. */
+  | 'observingValue'
   | 'rebalancing'
   | 'removingOrphans'
   | 'joiningGroup'

@@ -11,11 +11,11 @@
 import { checkSignal, orAborted, type SignalOptions, untilAborted } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
-import { IncumbentError, isRetryable, outcomeOf, StoreError } from '../base/errors.ts';
+import { isRetryable, outcomeOf, StoreError } from '../base/errors.ts';
 import { explainDetached } from '../base/methods.ts';
 import { checkFunction, checkKnown } from '../base/validate.ts';
 import type { SessionContext } from '../lease/session.ts';
-import { sameBytes, type ValueCodec, valueCodec, type ValueOptions } from '../protocol/value-codec.ts';
+import { decodeStored, sameBytes, type ValueCodec, valueCodec, type ValueOptions } from '../protocol/value-codec.ts';
 import { checkNotReserved, checkPath } from '../store/checks.ts';
 import type { Change, Entry, Key, SwapResult } from '../store/contract.ts';
 
@@ -223,13 +223,7 @@ export class StoredValue<T> {
   }
 
   #decode(entry: Entry | undefined): T | undefined {
-    if (entry === undefined) return undefined;
-    try {
-      return this.#codec.decode(entry.value);
-    } catch (cause) {
-      const message = `${this.key} holds ${entry.value.length} bytes that cannot be decoded`;
-      throw new IncumbentError('FOREIGN_DATA', message, { cause, details: { key: this.key } });
-    }
+    return decodeStored(this.#codec, this.key, entry);
   }
 
   #conflict(unknownOutcome?: unknown): StoreError {

@@ -5,6 +5,7 @@
 
 import { IncumbentError } from '../base/errors.ts';
 import { checkFunction, invalidOption, invalidSecret } from '../base/validate.ts';
+import type { Entry, Key } from '../store/contract.ts';
 import { MAX_VALUE_DEPTH, nestsDeeperThan, type Payload } from './record.ts';
 
 /**
@@ -63,6 +64,17 @@ export function valueCodec<V>(options: ValueOptions<V>): ValueCodec<V> {
   if (codec !== undefined) return codec;
   const check = parse === undefined ? trusted<V> : checker(parse);
   return { encode: (value) => new TextEncoder().encode(jsonOf(value)), decode: (bytes) => check(parseJson(bytes)) };
+}
+
+/** Decodes the value of an entry. Throws `FOREIGN_DATA`, which names the key, if that fails. */
+export function decodeStored<V>(codec: ValueCodec<V>, key: Key, entry: Entry | undefined): V | undefined {
+  if (entry === undefined) return undefined;
+  try {
+    return codec.decode(entry.value);
+  } catch (cause) {
+    const message = `${key} holds ${entry.value.length} bytes that cannot be decoded`;
+    throw new IncumbentError('FOREIGN_DATA', message, { cause, details: { key } });
+  }
 }
 
 function checkOptions<V>(options: ValueOptions<V>): ValueOptions<V> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ElectionAdmin, ElectionObserver, Fence } from '../../src/index.ts';
+import { ElectionAdmin, ElectionObserver, Fence, StoredValueObserver } from '../../src/index.ts';
 import { explainDetached } from '../../src/base/methods.ts';
 import { NAME, World } from '../support/world.ts';
 
@@ -27,7 +27,8 @@ describe('a method that was taken out of its object', () => {
       admin: new ElectionAdmin(store, NAME),
       fence: new Fence(),
     };
-    for (const [object, instance] of Object.entries(objects)) {
+    const observed = new StoredValueObserver(store, 'key', { clock: world.clock });
+    for (const [object, instance] of [...Object.entries(objects), ['observer', observed] as const]) {
       const methods = methodsOf(instance);
       expect(methods.length).toBeGreaterThan(0);
       for (const [name, call] of methods) {
