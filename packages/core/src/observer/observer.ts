@@ -1,6 +1,6 @@
 /** Observes who leads an election, without a lease or a campaign. */
 
-import { checkSignal, type SignalOptions } from '../async/abort.ts';
+import { checkSignal, type SignalOptions, withHandled } from '../async/abort.ts';
 import { keepAlive } from '../async/sleep.ts';
 import { ValueStream } from '../async/value-stream.ts';
 import { type Cancel, type Clock, systemClock } from '../base/clock.ts';
@@ -143,11 +143,13 @@ export class ElectionObserver<V = unknown> {
    * Resolves when the first state is known. Keeps the process alive until then.
    *
    * @throws Errors that a retry does not solve, such as `PERMISSION_DENIED` or `FOREIGN_DATA`.
-   *   `OBSERVER_CLOSED` if the observer is closed first.
+   *   `OBSERVER_CLOSED` if the observer is closed first; a program that does not await `ready` then
+   *   goes on, as this rejection counts as handled.
    */
   get ready(): Promise<void> {
     this.#start();
-    return keepAlive(this.#clock, () => this.#ready.promise);
+    const ready = keepAlive(this.#clock, () => this.#ready.promise);
+    return withHandled(ready, (error) => isIncumbentError(error, 'OBSERVER_CLOSED'));
   }
 
   /**

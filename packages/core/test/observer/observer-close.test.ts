@@ -18,6 +18,16 @@ describe('closing an observer', () => {
     world.expectNothingLeft();
   });
 
+  it('before its first state rejects nothing that nobody handles, if nobody awaits ready', async () => {
+    const world = new World();
+    const observer = world.observer({}, world.connect({ latencyMs: 1 }));
+    // An unhandled rejection fails this test run.
+    void observer.ready;
+    await world.run(observer.close());
+    await world.pass(1);
+    world.expectNothingLeft();
+  });
+
   it('ends what it knows: it does not show a leader for ever', async () => {
     const world = new World();
     world.put(LEADER, leaderRecord(1));
