@@ -44,6 +44,11 @@ export class ValueStream<T> {
     this.#wake();
   }
 
+  /** Forgets the latest value: iterations and subscriptions that have not got it never will. */
+  clear(): void {
+    this.#state = undefined;
+  }
+
   /** Ends every iteration and every subscription. Iterations throw the error if there is one. */
   end(failure?: { readonly error: unknown }): void {
     this.#ended ??= failure ?? 'quietly';

@@ -169,6 +169,8 @@ export class Group<V = unknown> {
 
   #close(): void {
     this.#watching?.abort();
+    // Nobody confirms the last list from now on.
+    this.#views.clear();
     this.#views.end();
     this.#joined?.leave.abort(this.#context.closing.reason);
   }

@@ -272,3 +272,19 @@ it('closing its member ends a group: views, watch and key', async () => {
   expect(reading.state).toBe('resolved');
   world.expectNothingLeft();
 });
+
+it('the views of a group whose member was closed end at once, without the last list', async () => {
+  const world = new World();
+  const member = world.member('a');
+  const group = member.group('g');
+  await world.run(group.join());
+  const views = group.views();
+  await world.run(views.next());
+  const early = group.views();
+  await world.run(member.close());
+  for (const each of [views, early, group.views()]) expect(await world.run(each.next())).toEqual({ done: true, value: undefined });
+  const seen: unknown[] = [];
+  group.subscribe((members) => seen.push(members));
+  expect(seen).toEqual([]);
+  world.expectNothingLeft();
+});
