@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
 import { filesOf, textOf } from '../../test/repo/workspace.ts';
-import { warnings } from '../site/reference/event-help.ts';
+import { warnings } from '../site/reference/warning-help.ts';
 import { referencePages } from '../site/reference/pages.ts';
 
 test.each(referencePages())('$path is what `pnpm reference` writes', ({ path, text }) => {

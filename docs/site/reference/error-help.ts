@@ -193,11 +193,11 @@ export const otherErrors: Readonly<Record<Exclude<ErrorCode, StoreErrorCode>, Er
       'data that this program does not expect.',
     cause:
       'Another program writes below the same namespace, somebody edited a key by hand, or the ' +
-      'published value does not fit the `parse` schema or the `codec` of this reader.',
+      '`parse` or the `codec` of this reader refuses the value: `cause` says why.',
     remedy:
       'Give each application a namespace of its own. Compare the value options of all members ' +
       'and observers.',
-    details: '`key`, or the `issues` of the schema.',
+    details: '`key`, and the `issues` of a schema.',
   },
   NEWER_FORMAT: {
     meaning: 'A key of the election was written in a newer major version of the format.',

@@ -167,14 +167,24 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     fields: '`key` or `group`, `cause`',
   },
   foreignData: {
-    meaning: 'A key of the SDK holds data that the SDK did not write.',
-    remedy: 'Give each application a namespace of its own, and remove the key.',
+    meaning: 'A key of the SDK holds data that this process cannot read.',
+    remedy:
+      'Read `error`. If another program wrote the key, remove it, and give each application a ' +
+      'namespace of its own. If `parse` or `codec` refused the value, its `cause` says why.',
     fields: '`group`, `key`, `error`',
   },
   groupLeft: {
-    meaning: 'This member has left its group, because joining failed and would fail again.',
-    remedy: 'Read `error`, correct its cause, and call `join` again.',
+    meaning:
+      'This member is no longer in its group, and fails to join it again, with an error that a ' +
+      'retry alone does not solve. It goes on trying, at least every 30 s, unless another ' +
+      'process has taken its id (`DUPLICATE_MEMBER`).',
+    remedy: 'Read `error`, and correct its cause.',
     fields: '`group`, `error`',
+  },
+  groupRejoined: {
+    meaning: 'This member is in its group again, after `groupLeft`.',
+    remedy: 'None.',
+    fields: '`group`',
   },
   rebalanced: {
     meaning: 'The leader handed over to a candidate that the succession prefers.',
@@ -353,35 +363,3 @@ export const endReasons: Readonly<
       'with lower terms, which the fence refuses.',
   },
 };
-
-/** The warnings of `process.emitWarning`, by their codes. */
-export const warnings = {
-  INCUMBENT_STUCK: 'The event [`stuck`](#stuck), in a process without a logger.',
-  INCUMBENT_DUPLICATE_MEMBER:
-    'The event [`duplicateMember`](#duplicatemember), in a process without a logger.',
-  INCUMBENT_LEADERSHIP_LOST:
-    'The event [`ended`](#ended) with `lost: true`, in a process without a logger.',
-  INCUMBENT_STORE_ENDS_EARLY:
-    'The event [`storeEndsEarly`](#storeendsearly), in a process without a logger. Once every ' +
-    'write is conditional on the term, `--disable-warning=INCUMBENT_STORE_ENDS_EARLY` hides it.',
-  INCUMBENT_PEERS_INSECURE:
-    'A TCP transport of `@incumbent/peer` listens on a port that other machines can reach, ' +
-    'without security. Give the transport a `secret` or `tls`.',
-  INCUMBENT_FILE_EXPOSED:
-    'Other users of the machine can change the SQLite file or its folder. The text names the ' +
-    'mode to set.',
-  INCUMBENT_CRON_MISSED:
-    'Slots of a job of `@incumbent/cron` were missed, and will not run. In a `FleetCron` without ' +
-    '`onReport`.',
-  INCUMBENT_CRON_INTERRUPTED:
-    'The leadership of a former leader ended before a run of `@incumbent/cron` was recorded as ' +
-    'finished. In a `FleetCron` without `onReport`.',
-  INCUMBENT_CRON_ABORTED:
-    'The leadership ended during a run of `@incumbent/cron` in this process, and the signal of ' +
-    'the run has aborted. In a `FleetCron` without `onReport`.',
-  INCUMBENT_CRON_FAILED: 'A run of `@incumbent/cron` threw. In a `FleetCron` without `onReport`.',
-  INCUMBENT_CRON_AHEAD:
-    'The last slot of a job of `@incumbent/cron` is more than a minute ahead of the clock of the ' +
-    'leader, so the job does not run before that time. In a `FleetCron` without `onReport`.',
-  INCUMBENT_CRON_REPORT: 'The `onReport` of a `FleetCron` threw or rejected.',
-} as const satisfies Readonly<Record<string, string>>;

@@ -24,11 +24,11 @@ printEventsIfAsked();
 export interface MemberOptions extends Omit<CoreMemberOptions, 'reaper' | 'renewIn' | 'logger'> {
   /**
    * Gets the member's events: an object with debug, info, warn and error (pino). Without one, Node
-   * warns once per process and election of a lost leadership (`INCUMBENT_LEADERSHIP_LOST`), of work
-   * that does not stop (`INCUMBENT_STUCK`), of a member id that another process holds
-   * (`INCUMBENT_DUPLICATE_MEMBER`), and of a store that may end leases early
-   * (`INCUMBENT_STORE_ENDS_EARLY`). With `INCUMBENT_DEBUG=1` or `NODE_DEBUG=incumbent` in the
-   * environment, every event is printed on standard error.
+   * warns once per process and election of what needs somebody's attention: a lost leadership, work
+   * that fails or does not stop, a callback that throws, a member id that another process holds, a
+   * group that the member cannot join again, and a store that may end leases early. The codes begin
+   * with `INCUMBENT_`. With `INCUMBENT_DEBUG=1` or `NODE_DEBUG=incumbent` in the environment, every
+   * event is printed on standard error.
    */
   readonly logger?: Logger | undefined;
   /**

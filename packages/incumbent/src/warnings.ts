@@ -25,6 +25,20 @@ const WARNINGS: Partial<Record<TelemetryEvent, readonly [code: string, text: (fi
     'INCUMBENT_LEADERSHIP_LOST',
     ({ election, term, why }) => `leadership of "${String(election)}" in term ${String(term)} was lost: it ended ${String(why)}`,
   ],
+  workFailed: [
+    'INCUMBENT_WORK_FAILED',
+    (fields) =>
+      `the work of "${String(fields['election'])}" in term ${String(fields['term'])} failed, and the member campaigns again: ${reasonOf(fields)}`,
+  ],
+  subscriberFailed: ['INCUMBENT_CALLBACK_FAILED', (fields) => `a callback of "${subjectOf(fields)}" threw: ${reasonOf(fields)}`],
+  groupLeft: [
+    'INCUMBENT_GROUP_LEFT',
+    (fields) => `this member is not in the group "${String(fields['group'])}" any more, and fails to join it again: ${reasonOf(fields)}`,
+  ],
+  foreignData: [
+    'INCUMBENT_FOREIGN_DATA',
+    (fields) => `a record of the group "${String(fields['group'])}" is left out: ${reasonOf(fields)}`,
+  ],
   storeEndsEarly: [
     'INCUMBENT_STORE_ENDS_EARLY',
     ({ store, why }) =>
@@ -34,12 +48,21 @@ const WARNINGS: Partial<Record<TelemetryEvent, readonly [code: string, text: (fi
   ],
 };
 
-/** The warnings that this process has had: one per code and election. */
+/** What an event is about: its election, group or key. */
+function subjectOf({ election, group, key, store }: Fields): string {
+  return String(election ?? group ?? key ?? store);
+}
+
+function reasonOf({ err, error = err }: Fields): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The warnings that this process has had: one per code and subject. */
 const warned = new Set<string>();
 
 /**
- * The logger of a member without one. It calls `process.emitWarning` once per process, code and
- * election. Node's option `--disable-warning=INCUMBENT_…` hides a code.
+ * The logger of a member or observer without one. It calls `process.emitWarning` once per process,
+ * code, and election, group or key. Node's option `--disable-warning=INCUMBENT_…` hides a code.
  */
 export const warningLogger: Logger = { debug: warn, info: warn, warn, error: warn };
 
@@ -48,10 +71,12 @@ function warn(logged: object): void {
   const warning = isWarned(fields['event']) ? WARNINGS[fields['event']] : undefined;
   if (warning === undefined || (fields['event'] === 'ended' && fields['lost'] !== true)) return;
   const [code, text] = warning;
-  const key = `${code} ${String(fields['election'] ?? fields['store'])}`;
+  const key = `${code} ${subjectOf(fields)}`;
   if (warned.has(key)) return;
   warned.add(key);
-  process.emitWarning(text(fields), { type: 'IncumbentWarning', code });
+  const { err } = fields;
+  const detail = err instanceof Error && err.stack !== undefined ? { detail: err.stack } : {};
+  process.emitWarning(text(fields), { type: 'IncumbentWarning', code, ...detail });
 }
 
 function isWarned(event: unknown): event is TelemetryEvent {

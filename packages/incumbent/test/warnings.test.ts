@@ -1,7 +1,7 @@
 import { ManualClock, MemoryServer } from '@incumbent/memory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { Member, type MemberOptions, StoreError } from '../src/index.ts';
+import { ElectionObserver, Member, type MemberOptions, StoredValueObserver, StoreError } from '../src/index.ts';
 import { waitPrinter } from '../src/warnings.ts';
 
 const TTL_MS = 6_000;
@@ -74,6 +74,64 @@ describe('a member without a logger', () => {
       message:
         'leadership of "first" in term 1 was lost: it ended because the leader\'s record is gone: somebody deleted it, or ended its lease',
     });
+  });
+
+  it('warns of callbacks that throw, and says where', async () => {
+    const failing = (name: string) => (): never => {
+      throw new ReferenceError(`${name} is not defined`);
+    };
+    const one = member('one');
+    const election = one.election('callbacks', { onElected: failing('startMyService') });
+    const group = one.group('callers');
+    await clock.run(group.join());
+    group.subscribe(failing('show'));
+    await clock.run(election.campaign());
+    const store = server.connect();
+    const observers = [
+      new ElectionObserver(store, 'watched', { clock }),
+      new StoredValueObserver(store, 'value', { clock, logger: undefined }),
+    ];
+    for (const observer of observers) observer.subscribe(failing('draw'));
+    await clock.advance(100);
+    expect(await warned()).toEqual(Array.from({ length: 4 }, () => 'INCUMBENT_CALLBACK_FAILED'));
+    expect(warnings.map(({ message }) => message).toSorted()).toEqual([
+      'a callback of "callbacks" threw: startMyService is not defined',
+      'a callback of "callers" threw: show is not defined',
+      'a callback of "value" threw: draw is not defined',
+      'a callback of "watched" threw: draw is not defined',
+    ]);
+    expect(warnings[0]).toMatchObject({ detail: expect.stringContaining('warnings.test.ts') });
+    for (const closing of [one, ...observers]) await clock.run(closing.close());
+  });
+
+  it('warns of work that fails and is begun again', async () => {
+    const one = member('one');
+    let isFailing = true;
+    const leading = one.election('work').lead(() => {
+      if (!isFailing) return;
+      isFailing = false;
+      throw new StoreError('UNREACHABLE', 'notSent', 'no server answers');
+    });
+    await clock.run(leading);
+    expect(await warned()).toEqual(['INCUMBENT_WORK_FAILED']);
+    expect(warnings[0]?.message).toBe('the work of "work" in term 1 failed, and the member campaigns again: no server answers');
+    await clock.run(one.close());
+  });
+
+  it('warns of a record of a group that it leaves out, and of a group that it cannot join again', async () => {
+    const parse = (): never => {
+      throw new TypeError('no number');
+    };
+    const [one, two] = [member('three'), member('three', { onDuplicate: 'replace' })];
+    const group = one.group<number>('partners', { value: 3, parse });
+    await clock.run(group.join());
+    expect(await clock.run(group.members())).toEqual([]);
+    await clock.run(two.group('others').join());
+    await clock.advance(TTL_MS);
+    const codes = await warned();
+    expect(codes).toContain('INCUMBENT_FOREIGN_DATA');
+    expect(codes).toContain('INCUMBENT_GROUP_LEFT');
+    for (const closing of [one, two]) await clock.run(closing.close());
   });
 
   it('warns of a member id that another process holds, and not of an orderly end', async () => {

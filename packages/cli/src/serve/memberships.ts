@@ -61,9 +61,14 @@ export class Memberships {
     return (known?.group ?? this.#read(name)).members();
   }
 
-  /** The member has left the group, because joining it again has failed and would fail again. */
+  /** The member is no longer in the group, and fails to join it again. */
   groupLeft(name: string, error: unknown): void {
     this.#groups.get(name)?.membership?.groupLeft(error);
+  }
+
+  /** The member is in the group again. */
+  groupRejoined(name: string): void {
+    this.#groups.get(name)?.membership?.groupRejoined();
   }
 
   /**
@@ -140,7 +145,7 @@ export class Membership {
   readonly #renewWithinMs: number;
   readonly #silence: SilenceTimer;
   #isJoined = false;
-  /** True after the event `groupLeft`. */
+  /** True from the event `groupLeft` to `groupRejoined`. */
   #isOut = false;
   #left: Promise<void> | undefined;
 
@@ -185,6 +190,10 @@ export class Membership {
     if (this.isLeaving) return;
     this.#isOut = true;
     this.#context.failed(this.#context.group.name, reasonOf(error));
+  }
+
+  groupRejoined(): void {
+    this.#isOut = false;
   }
 
   /** Resolves when the others see the member no more. Idempotent. */

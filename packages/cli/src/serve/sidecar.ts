@@ -99,6 +99,7 @@ export class Sidecar implements AsyncDisposable {
     this.#onOwn('sessionRecovered', () => this.#sawSuspect(false));
     this.#onOwn('stuck', ({ election, term }) => this.#sawStuck(String(election), term));
     this.#onOwn('groupLeft', ({ group, error }) => this.memberships.groupLeft(String(group), error));
+    this.#onOwn('groupRejoined', ({ group }) => this.memberships.groupRejoined(String(group)));
   }
 
   /** How many candidacies there are. */

@@ -32,6 +32,7 @@ const events: Readonly<Record<TelemetryEvent, true>> = {
   watchStale: true,
   foreignData: true,
   groupLeft: true,
+  groupRejoined: true,
   rebalanced: true,
   handoverRequested: true,
   subscriberFailed: true,

@@ -49,6 +49,7 @@ export type TelemetryEvent =
   | 'watchStale'
   | 'foreignData'
   | 'groupLeft'
+  | 'groupRejoined'
   | 'rebalanced'
   | 'handoverRequested'
   | 'subscriberFailed'
@@ -92,8 +93,9 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   evicted: ['warn', 'passed over candidates that did not claim'],
   retry: ['warn', 'a call to the store failed; it is tried again'],
   watchStale: ['debug', 'a watch cannot vouch for its last state'],
-  foreignData: ['error', 'a key of the SDK holds data that the SDK did not write'],
-  groupLeft: ['error', 'this member has left its group, because joining it failed and would fail again'],
+  foreignData: ['error', 'a key of the SDK holds data that this process cannot read'],
+  groupLeft: ['error', 'this member is not in its group any more, and fails to join it again'],
+  groupRejoined: ['info', 'this member is in its group again'],
   rebalanced: ['info', 'handed over to a candidate that is preferred'],
   handoverRequested: ['info', 'an operator requests a handover'],
   subscriberFailed: ['error', 'a subscriber threw'],

@@ -190,7 +190,7 @@ export class Election<V = unknown> {
     const term = await store.read(this.#spec.keys.term, call);
     const holder = term === undefined ? undefined : readTerm(term).entry;
     const views = inSuccession(queue, this.#spec.succession).map(({ entry, memberId, incarnation, rank }) => {
-      const value = this.#spec.codec.decode(readCandidate(entry).payload);
+      const value = this.#spec.codec.decode(readCandidate(entry).payload, entry.key);
       return { memberId, incarnation, rank, value, leads: entry.key === holder };
     });
     return views.toSorted((a, b) => Number(b.leads) - Number(a.leads));

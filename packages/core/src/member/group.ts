@@ -81,9 +81,10 @@ export class Group<V = unknown> {
 
   /**
    * Joins the group. Joins it again after the session has ended, or if somebody deletes the key.
-   * Resolves when the others can see the member. If joining again fails for good, because another
-   * process took the id or the permission is missing, the event `groupLeft` is emitted, and `join`
-   * has to be called again. Idempotent.
+   * Resolves when the others can see the member. If joining again fails with an error that a retry
+   * does not solve, such as a missing permission, the event `groupLeft` is emitted. The member goes
+   * on trying, at least every 30 s, and emits `groupRejoined` when it is back. Only if another
+   * process took its id does it stop trying. Idempotent.
    *
    * @throws The signal's reason. If it aborts during the call, the member still joins, until
    *   `leave` is called. `MEMBER_CLOSED`. Errors that a retry does not solve, as for `campaign`.
@@ -122,15 +123,17 @@ export class Group<V = unknown> {
   }
 
   /**
-   * Reads the members in the order of joining, by a linearizable read.
+   * Reads the members in the order of joining, by a linearizable read. Leaves out records that it
+   * cannot read, such as one whose value `parse` refuses, and emits `foreignData` for them: one
+   * member must not hide the others.
    *
-   * @throws The error of the read, the signal's reason, `FOREIGN_DATA`, or `NEWER_FORMAT`.
+   * @throws The error of the read, or the signal's reason.
    */
   async members(options: SignalOptions = {}): Promise<readonly GroupMember<V>[]> {
     const signal = checkSignal(options);
     const timeoutMs = this.#context.timing.callTimeoutMs;
     const call = signal === undefined ? { timeoutMs } : { timeoutMs, signal };
-    return (await this.#context.store.list(this.#prefix, call)).map((entry) => this.#read(entry));
+    return this.#readable(await this.#context.store.list(this.#prefix, call));
   }
 
   /**
@@ -177,7 +180,7 @@ export class Group<V = unknown> {
 
   #read(entry: Entry): GroupMember<V> {
     const { memberId, incarnation, payload } = readGroup(entry);
-    return { memberId, incarnation, value: this.#codec.decode(payload) };
+    return { memberId, incarnation, value: this.#codec.decode(payload, entry.key) };
   }
 
   /** Leaves out records that cannot be read, so that they do not hide the others. */
@@ -219,16 +222,11 @@ export class Group<V = unknown> {
     const leave = new AbortController();
     const puts: Joined['puts'] = new Set();
     const first = Promise.withResolvers<void>();
-    let isIn = false;
-    first.promise.then(
-      () => (isIn = true),
-      () => {},
-    );
+    first.promise.catch(() => {});
     const over = this.#stay(leave.signal, first, puts).catch((error: unknown) => {
       // The next call of `join` starts again.
       if (this.#joined?.first === first.promise) this.#joined = undefined;
       first.reject(error);
-      if (isIn && !leave.signal.aborted) this.#context.telemetry.emit('groupLeft', { group: this.name, error });
     });
     return { leave, first: first.promise, over, puts };
   }
@@ -237,7 +235,7 @@ export class Group<V = unknown> {
   async #stay(leave: AbortSignal, first: PromiseWithResolvers<void>, puts: Joined['puts']): Promise<void> {
     let session: LeaseSession | undefined;
     while (!leave.aborted) {
-      session = await this.#untilPut(leave);
+      session = session === undefined ? await this.#untilPut(leave) : await this.#untilBack(leave);
       if (!leave.aborted) first.resolve();
       await this.#untilGone(session, leave);
     }
@@ -246,6 +244,26 @@ export class Group<V = unknown> {
     }
     if (session !== undefined) await this.#leave(session);
     first.reject(leave.reason);
+  }
+
+  /** Joins again, also after errors that a retry does not solve: somebody may correct the cause. */
+  async #untilBack(leave: AbortSignal): Promise<LeaseSession> {
+    const { clock, random, telemetry } = this.#context;
+    const backoff = new Backoff(random, 500, 30_000);
+    for (let isOut = false; ; isOut = true) {
+      try {
+        const session = await this.#untilPut(leave);
+        if (isOut && !leave.aborted) telemetry.emit('groupRejoined', { group: this.name });
+        return session;
+      } catch (error) {
+        if (leave.aborted || isIncumbentError(error, 'STORE_CLOSED')) throw error;
+        if (!isOut) telemetry.emit('groupLeft', { group: this.name, error });
+        // A member whose id another process has taken opens no session any more.
+        if (isIncumbentError(error, 'DUPLICATE_MEMBER')) throw error;
+        await sleep(clock, backoff.next(), leave);
+        leave.throwIfAborted();
+      }
+    }
   }
 
   /**

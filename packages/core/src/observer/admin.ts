@@ -267,7 +267,7 @@ export class ElectionAdmin<V = unknown> {
 
   #candidates(queue: readonly Entry[], term: TermRecord | undefined, succession: string | undefined): CandidateView<V>[] {
     const views = inSuccession(queue, byId(succession)).map(({ entry, memberId, incarnation, rank }) => {
-      const value = this.#codec.decode(tryRead(readCandidate, entry)?.payload);
+      const value = this.#codec.decode(tryRead(readCandidate, entry)?.payload, entry.key);
       return { memberId, incarnation, rank, value, leads: term?.ended === undefined && entry.key === term?.entry };
     });
     return views.toSorted((a, b) => Number(b.leads) - Number(a.leads));
@@ -275,7 +275,7 @@ export class ElectionAdmin<V = unknown> {
 
   #leader(entry: Entry): Omit<LeaderView<V>, 'state' | 'reason'> {
     const { term, memberId, incarnation, payload, previous } = readLeader(entry);
-    const view = { term, memberId, incarnation, value: this.#codec.decode(payload) };
+    const view = { term, memberId, incarnation, value: this.#codec.decode(payload, entry.key) };
     return withJson(previous === undefined ? view : { ...view, previous });
   }
 

@@ -265,7 +265,7 @@ export class ElectionObserver<V = unknown> {
       term,
       memberId,
       incarnation,
-      value: this.#codec.decode(payload),
+      value: this.#codec.decode(payload, entry.key),
       ...(previous === undefined ? {} : { previous }),
       ...(reason === undefined ? {} : { reason }),
     });

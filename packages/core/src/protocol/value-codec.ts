@@ -3,7 +3,7 @@
  * user's schema checks when it is read, or bytes, which the user's codec encodes and decodes.
  */
 
-import { IncumbentError } from '../base/errors.ts';
+import { IncumbentError, isIncumbentError } from '../base/errors.ts';
 import { checkFunction, invalidOption, invalidSecret } from '../base/validate.ts';
 import type { Entry, Key } from '../store/contract.ts';
 import { MAX_VALUE_DEPTH, nestsDeeperThan, type Payload } from './record.ts';
@@ -32,7 +32,8 @@ export interface ValueCodec<V> {
 export interface ValueOptions<V> {
   /**
    * Checks a value that was read from the store: a function that returns the value or throws, or a
-   * synchronous Standard Schema. A value that does not fit a schema is `FOREIGN_DATA`.
+   * synchronous Standard Schema. A value that it refuses is `FOREIGN_DATA`, whose `cause` is what
+   * the function threw.
    */
   readonly parse?: ((value: unknown) => V) | StandardSchema<V>;
   /** Encodes values as bytes instead of JSON. Not together with `parse`. */
@@ -43,21 +44,29 @@ export interface ValueOptions<V> {
 export interface PayloadCodec<V> {
   /** Throws `INVALID_OPTION` for a value that JSON cannot hold, or one that is nested too deep. */
   encode(value: V | undefined): Payload;
-  /** Throws `FOREIGN_DATA` for a payload of the other kind or one that does not fit the schema. */
-  decode(payload: Payload): V | undefined;
+  /**
+   * `key`: where the payload was read. Throws `FOREIGN_DATA`, which names the key, for a payload of
+   * the other kind, or one that the user's schema or codec refuses.
+   */
+  decode(payload: Payload, key: Key): V | undefined;
 }
 
 /** Creates the codec. Throws `INVALID_OPTION` for wrong options. */
 export function payloadCodec<V>(options: ValueOptions<V>): PayloadCodec<V> {
   const { parse, codec } = checkOptions(options);
-  if (codec !== undefined) return bytesCodec(codec);
-  return { encode: encodeJson, decode: parse === undefined ? decodeJson<V> : checkedDecoder(parse) };
+  if (codec !== undefined) {
+    return {
+      encode: (value) => (value === undefined ? undefined : { bytes: toBase64(codec.encode(value)) }),
+      decode: decoder((payload) => codec.decode(bytesIn(payload))),
+    };
+  }
+  const check = parse === undefined ? trusted<V> : checker(parse);
+  return { encode: encodeJson, decode: decoder((payload) => check(jsonIn(payload))) };
 }
 
 /**
  * Creates the codec of a key that holds the value alone: JSON in UTF-8, or the bytes of the user's
- * codec. Throws `INVALID_OPTION` for wrong options. `decode` throws `FOREIGN_DATA` for bytes that
- * are not JSON, and what the user's schema or codec throws.
+ * codec. Throws `INVALID_OPTION` for wrong options. Decode an entry with {@link decodeStored}.
  */
 export function valueCodec<V>(options: ValueOptions<V>): ValueCodec<V> {
   const { parse, codec } = checkOptions(options);
@@ -68,12 +77,22 @@ export function valueCodec<V>(options: ValueOptions<V>): ValueCodec<V> {
 
 /** Decodes the value of an entry. Throws `FOREIGN_DATA`, which names the key, if that fails. */
 export function decodeStored<V>(codec: ValueCodec<V>, key: Key, entry: Entry | undefined): V | undefined {
-  if (entry === undefined) return undefined;
+  return entry === undefined ? undefined : decodeAt(key, () => codec.decode(entry.value));
+}
+
+function decoder<V>(decode: (payload: NonNullable<Payload>) => V): PayloadCodec<V>['decode'] {
+  return (payload, key) => (payload === undefined ? undefined : decodeAt(key, () => decode(payload)));
+}
+
+/** The message does not quote what the user's function threw, because that may show the value. */
+function decodeAt<V>(key: Key, decode: () => V): V {
   try {
-    return codec.decode(entry.value);
+    return decode();
   } catch (cause) {
-    const message = `${key} holds ${entry.value.length} bytes that cannot be decoded`;
-    throw new IncumbentError('FOREIGN_DATA', message, { cause, details: { key } });
+    const [why, details] = isIncumbentError(cause, 'FOREIGN_DATA')
+      ? [cause.message, { ...cause.details, key }]
+      : ['`parse` or `codec` refused it, and `cause` says why', { key }];
+    throw new IncumbentError('FOREIGN_DATA', `the value in ${key} cannot be decoded: ${why}`, { cause, details });
   }
 }
 
@@ -84,17 +103,6 @@ function checkOptions<V>(options: ValueOptions<V>): ValueOptions<V> {
   checkFunction('codec.encode', codec.encode);
   checkFunction('codec.decode', codec.decode);
   return options;
-}
-
-function bytesCodec<V>(codec: ValueCodec<V>): PayloadCodec<V> {
-  return {
-    encode: (value) => (value === undefined ? undefined : { bytes: toBase64(codec.encode(value)) }),
-    decode: (payload) => {
-      if (payload === undefined) return undefined;
-      if (!('bytes' in payload)) throw new IncumbentError('FOREIGN_DATA', 'the published value is JSON, and a codec for bytes was given');
-      return codec.decode(fromBase64(payload.bytes));
-    },
-  };
 }
 
 function encodeJson(value: unknown): Payload {
@@ -114,7 +122,7 @@ function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
-    throw new IncumbentError('FOREIGN_DATA', 'the value is not JSON');
+    throw new IncumbentError('FOREIGN_DATA', 'it is not JSON');
   }
 }
 
@@ -126,18 +134,14 @@ function tryStringify(value: unknown): string | undefined {
   }
 }
 
-function decodeJson<V>(payload: Payload): V | undefined {
-  return payload === undefined ? undefined : trusted(jsonIn(payload));
-}
-
-function checkedDecoder<V>(parse: NonNullable<ValueOptions<V>['parse']>): (payload: Payload) => V | undefined {
-  const check = checker(parse);
-  return (payload) => (payload === undefined ? undefined : check(jsonIn(payload)));
-}
-
 function jsonIn(payload: NonNullable<Payload>): unknown {
   if ('json' in payload) return payload.json;
-  throw new IncumbentError('FOREIGN_DATA', 'the published value is bytes, and no codec was given');
+  throw new IncumbentError('FOREIGN_DATA', 'it is bytes, and no codec was given');
+}
+
+function bytesIn(payload: NonNullable<Payload>): Uint8Array {
+  if ('bytes' in payload) return fromBase64(payload.bytes);
+  throw new IncumbentError('FOREIGN_DATA', 'it is JSON, and a codec for bytes was given');
 }
 
 function checker<V>(parse: NonNullable<ValueOptions<V>['parse']>): (value: unknown) => V {
@@ -163,7 +167,7 @@ function validated<V>(result: unknown): V {
     throw new TypeError('parse is a schema that validates asynchronously: a synchronous one is needed');
   }
   if ('issues' in result && result.issues !== undefined) {
-    throw new IncumbentError('FOREIGN_DATA', 'the value does not fit the schema', { details: { issues: result.issues } });
+    throw new IncumbentError('FOREIGN_DATA', 'it does not fit the schema', { details: { issues: result.issues } });
   }
   return trusted('value' in result ? result.value : undefined);
 }
@@ -178,7 +182,7 @@ function fromBase64(base64: string): Uint8Array {
   try {
     return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
   } catch (cause) {
-    throw new IncumbentError('FOREIGN_DATA', 'the published value is no base64', { cause });
+    throw new IncumbentError('FOREIGN_DATA', 'it is no base64', { cause });
   }
 }
 

@@ -41,8 +41,8 @@ function again<T extends object>(read: (entry: Entry) => T, write: (record: T) =
     const value = 'payload' in record && isPayload(record.payload) ? record.payload : undefined;
     if (value === undefined) return;
     const codec = 'bytes' in value ? bytes : json;
-    const decoded = codec.decode(value);
-    assert.equal(shown(codec.decode(codec.encode(decoded as Uint8Array))), shown(decoded));
+    const decoded = codec.decode(value, 'again');
+    assert.equal(shown(codec.decode(codec.encode(decoded as Uint8Array), 'again')), shown(decoded));
   };
 }
 

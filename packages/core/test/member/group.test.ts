@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { StoreError, type Group, type GroupMember } from '../../src/index.ts';
-import { denyFirst, relay } from '../support/relay.ts';
+import { denyFirst, Permission, relay } from '../support/relay.ts';
 import { track } from '../support/track.ts';
 import { TTL_MS, World } from '../support/world.ts';
 
@@ -73,7 +73,8 @@ describe('a group', () => {
     const views = shown(group);
     await world.pass(100);
     expect(views).toEqual([['a']]);
-    expect(world.events.about('that the SDK did not write')).toMatchObject([{ group: 'g', key: 'groups/g/stranger' }]);
+    expect(world.events.about('that this process cannot read')).toMatchObject([{ group: 'g', key: 'groups/g/stranger' }]);
+    expect(await world.run(group.members())).toMatchObject([{ memberId: 'a' }]);
     world.server.deleteKey('groups/g/stranger');
     await world.pass(100);
     expect(views.at(-1)).toEqual(['a']);
@@ -182,17 +183,71 @@ describe('joining', () => {
   });
 });
 
-it('a member that cannot stay in its group, as its id was taken, says so', async () => {
+describe('a member that cannot stay in its group', () => {
+  const OUT = 'this member is not in its group any more, and fails to join it again';
+  const BACK = 'this member is in its group again';
+
+  it('says so once if its id was taken, and stays out', async () => {
+    const world = new World();
+    await world.run(world.member('a').group('g').join());
+    const late = world.member('a', { onDuplicate: 'replace' });
+    await world.run(late.group('g').join());
+    await world.pass(10 * TTL_MS);
+    const [event, ...more] = world.events.about(OUT);
+    expect(more).toEqual([]);
+    expect(event).toMatchObject({ group: 'g', err: expect.objectContaining({ code: 'DUPLICATE_MEMBER' }) });
+    await world.close();
+    world.expectNothingLeft();
+  });
+
+  it('joins again when the store allows it again', async () => {
+    const world = new World();
+    const permission = new Permission(world.connect());
+    const group = world.member('a', {}, permission.store).group('g');
+    await world.run(group.join());
+    permission.denied = true;
+    world.server.deleteKey('groups/g/a');
+    await world.pass(10 * TTL_MS);
+    expect(world.events.about(OUT)).toMatchObject([{ group: 'g', err: expect.objectContaining({ code: 'PERMISSION_DENIED' }) }]);
+    expect(await world.run(group.members())).toEqual([]);
+    permission.denied = false;
+    await world.pass(40_000);
+    expect(await world.run(group.members())).toMatchObject([{ memberId: 'a' }]);
+    expect(world.events.about(BACK)).toMatchObject([{ group: 'g' }]);
+    await world.run(group.leave());
+    expect(world.server.keys()).not.toContain('groups/g/a');
+  });
+
+  it('leaves at once while it tries to join again', async () => {
+    const world = new World();
+    const permission = new Permission(world.connect());
+    const group = world.member('a', {}, permission.store).group('g');
+    await world.run(group.join());
+    permission.denied = true;
+    world.server.deleteKey('groups/g/a');
+    await world.pass(TTL_MS);
+    await world.run(group.leave());
+    permission.denied = false;
+    await world.pass(10 * TTL_MS);
+    expect(world.server.keys()).not.toContain('groups/g/a');
+    await world.close();
+    world.expectNothingLeft();
+  });
+});
+
+it('one member whose value the others refuse does not hide them', async () => {
   const world = new World();
-  await world.run(world.member('a').group('g').join());
-  const late = world.member('a', { onDuplicate: 'replace' });
-  await world.run(late.group('g').join());
-  await world.pass(TTL_MS);
-  const [event, ...more] = world.events.about('this member has left its group, because joining it failed and would fail again');
-  expect(more).toEqual([]);
-  expect(event).toMatchObject({ group: 'g', err: expect.objectContaining({ code: 'DUPLICATE_MEMBER' }) });
-  await world.close();
-  world.expectNothingLeft();
+  const parse = (value: unknown): number => {
+    if (typeof value === 'number') return value;
+    throw new TypeError('no number');
+  };
+  const group = world.member('a').group<number>('g', { value: 1, parse });
+  await world.run(group.join());
+  await world.run(world.member('b').group('g', { value: 'two' }).join());
+  expect(await world.run(group.members())).toMatchObject([{ memberId: 'a', value: 1 }]);
+  expect(world.events.about('that this process cannot read')).toMatchObject([
+    { group: 'g', key: 'groups/g/b', err: expect.objectContaining({ code: 'FOREIGN_DATA' }) },
+  ]);
 });
 
 describe('leaving', () => {

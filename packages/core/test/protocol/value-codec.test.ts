@@ -18,12 +18,12 @@ describe('JSON', () => {
     const codec = payloadCodec({});
     check(
       fc.property(fc.jsonValue(), (value) => {
-        expect(codec.decode(codec.encode(value))).toEqual(JSON.parse(JSON.stringify(value)));
+        expect(codec.decode(codec.encode(value), 'k')).toEqual(JSON.parse(JSON.stringify(value)));
       }),
     );
-    expect(codec.decode(codec.encode(null))).toBeNull();
+    expect(codec.decode(codec.encode(null), 'k')).toBeNull();
     expect(codec.encode(undefined)).toBeUndefined();
-    expect(codec.decode(undefined)).toBeUndefined();
+    expect(codec.decode(undefined, 'k')).toBeUndefined();
   });
 
   it('is a copy: what the caller changes later is not published', () => {
@@ -55,25 +55,27 @@ describe('JSON', () => {
 describe('a schema', () => {
   it('may be a function, which types and checks what is read', () => {
     const { decode } = payloadCodec({ parse: (value) => Number(value) + 1 });
-    expect(decode({ json: 1 })).toBe(2);
-    expect(decode(undefined)).toBeUndefined();
-    const failing = payloadCodec({ parse: () => raise(new TypeError('not so')) });
-    expect(() => failing.decode({ json: 1 })).toThrow('not so');
+    expect(decode({ json: 1 }, 'k')).toBe(2);
+    expect(decode(undefined, 'k')).toBeUndefined();
+    const cause = new TypeError('not so');
+    const failing = payloadCodec({ parse: () => raise(cause) });
+    expect(() => failing.decode({ json: 1 }, 'k')).toThrow(expect.objectContaining({ code: 'FOREIGN_DATA', details: { key: 'k' }, cause }));
   });
 
   it('may be a Standard Schema; what does not fit is foreign data, with its issues', () => {
     const { decode } = payloadCodec({
       parse: schema<number>((value) => (typeof value === 'number' ? { value } : { issues: [{ message: 'no' }] })),
     });
-    expect(decode({ json: 4 })).toBe(4);
-    expect(() => decode({ json: 'x' })).toThrow(
-      expect.objectContaining({ code: 'FOREIGN_DATA', details: { issues: [{ message: 'no' }] } }),
+    expect(decode({ json: 4 }, 'k')).toBe(4);
+    expect(() => decode({ json: 'x' }, 'k')).toThrow(
+      expect.objectContaining({ code: 'FOREIGN_DATA', details: { key: 'k', issues: [{ message: 'no' }] } }),
     );
   });
 
   it('that is asynchronous is refused by name', () => {
     const { decode } = payloadCodec({ parse: schema(async (value) => ({ value })) });
-    expect(() => decode({ json: 1 })).toThrow(/asynchronously/);
+    const cause = expect.objectContaining({ message: expect.stringContaining('asynchronously') });
+    expect(() => decode({ json: 1 }, 'k')).toThrow(expect.objectContaining({ cause }));
   });
 
   it.each([5, {}, { '~standard': {} }, { '~standard': { version: 2, validate: () => ({}) } }])(
@@ -89,13 +91,13 @@ describe('bytes', () => {
     const codec = payloadCodec({ codec: asIs });
     check(
       fc.property(fc.uint8Array({ maxLength: 2_000 }), (bytes) => {
-        expect(codec.decode(codec.encode(bytes))).toEqual(bytes);
+        expect(codec.decode(codec.encode(bytes), 'k')).toEqual(bytes);
       }),
     );
     const large = new Uint8Array(1_000_000).fill(255);
-    expect(codec.decode(codec.encode(large))).toEqual(large);
+    expect(codec.decode(codec.encode(large), 'k')).toEqual(large);
     expect(codec.encode(undefined)).toBeUndefined();
-    expect(codec.decode(undefined)).toBeUndefined();
+    expect(codec.decode(undefined, 'k')).toBeUndefined();
   });
 
   it('from elsewhere are foreign data when they are no base64, and nothing else ever', () => {
@@ -103,7 +105,7 @@ describe('bytes', () => {
     check(
       fc.property(fc.string({ unit: 'binary' }), (hostile) => {
         try {
-          expect(codec.decode({ bytes: hostile })).toBeInstanceOf(Uint8Array);
+          expect(codec.decode({ bytes: hostile }, 'k')).toBeInstanceOf(Uint8Array);
         } catch (error) {
           expect(isIncumbentError(error, 'FOREIGN_DATA'), String(error)).toBe(true);
         }
@@ -112,8 +114,8 @@ describe('bytes', () => {
   });
 
   it('and JSON are not confused', () => {
-    expect(() => payloadCodec({ codec: asIs }).decode({ json: 1 })).toThrow(expect.objectContaining({ code: 'FOREIGN_DATA' }));
-    expect(() => payloadCodec({}).decode({ bytes: '' })).toThrow(expect.objectContaining({ code: 'FOREIGN_DATA' }));
+    expect(() => payloadCodec({ codec: asIs }).decode({ json: 1 }, 'k')).toThrow(expect.objectContaining({ code: 'FOREIGN_DATA' }));
+    expect(() => payloadCodec({}).decode({ bytes: '' }, 'k')).toThrow(expect.objectContaining({ code: 'FOREIGN_DATA' }));
   });
 
   it.each([
