@@ -21,6 +21,11 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
       '`lease`, `ttlMs`, `expiresWithinMs` (how long the store may keep the lease after the last ' +
       'renewal), `validForMs`',
   },
+  sessionReopened: {
+    meaning: 'The store granted another lease to this member, after its last session had ended.',
+    remedy: 'None. It takes part in its elections and groups again.',
+    fields: '`lease`',
+  },
   sessionRenewed: {
     meaning: 'The store acknowledged a renewal.',
     remedy: 'None. A growing `tookMs` warns of a slow store.',

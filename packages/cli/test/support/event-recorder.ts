@@ -8,6 +8,7 @@ import { tracesOf } from '@incumbent/test-support/traces';
 /** All events. The type makes a missing one a compile error. */
 const events: Readonly<Record<TelemetryEvent, true>> = {
   sessionOpened: true,
+  sessionReopened: true,
   sessionRenewed: true,
   sessionSuspect: true,
   sessionRecovered: true,

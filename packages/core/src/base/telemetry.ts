@@ -25,6 +25,7 @@ type Level = keyof Logger;
 /** The name of an event, which is published on the channel `incumbent:<name>`. */
 export type TelemetryEvent =
   | 'sessionOpened'
+  | 'sessionReopened'
   | 'sessionRenewed'
   | 'sessionSuspect'
   | 'sessionRecovered'
@@ -71,6 +72,7 @@ export type TelemetryEvent =
 /** The log level and text of each event. Undefined if the event is for metrics and traces only. */
 const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefined>> = {
   sessionOpened: ['debug', 'session opened'],
+  sessionReopened: ['info', 'this member has a session again'],
   sessionRenewed: undefined,
   sessionSuspect: ['warn', 'a renewal is overdue'],
   sessionRecovered: ['info', 'renewals are acknowledged again'],

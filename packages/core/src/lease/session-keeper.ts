@@ -126,6 +126,7 @@ export class SessionKeeper {
   }
 
   #adopt(session: LeaseSession): LeaseSession {
+    if (this.#current !== undefined) this.#context.telemetry.emit('sessionReopened', { lease: session.lease });
     this.#current = session;
     session.onEnd(({ reason }) => {
       if (reason === 'memberClosed') return;

@@ -20,9 +20,11 @@ describe('a lost session', () => {
     await world.run(member.group('g').join());
     store.link.cutOff();
     await world.pass(TTL_MS + 5_000);
+    expect(world.events.about('has a session again')).toEqual([]);
     store.link.heal();
     await world.pass(TTL_MS);
     expect(terms).toEqual([1n, 2n]);
+    expect(world.events.about('has a session again')).toMatchObject([{ event: 'sessionReopened', lease: expect.any(String) }]);
     expect(
       world.server
         .keys()
