@@ -240,9 +240,11 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     fields: 'what happened to the worker',
   },
   observed: {
-    meaning: 'An `ElectionObserver` in this process sees a new state.',
+    meaning: 'An `ElectionObserver` in this process begins or closes, or sees a new state.',
     remedy: 'None.',
-    fields: '`state`, `term`',
+    fields:
+      '`state`: `opened`, `leader`, `vacant`, `unknown` or `closed`; `term`; with `leader`, ' +
+      '`previous`',
   },
   messageRefused: {
     meaning: 'Without a store: a message of another member was refused.',

@@ -213,6 +213,21 @@ describe('metrics', () => {
     await world.clock.run(other.close());
   });
 
+  it('stay as they are when another observer of the election begins or closes', async () => {
+    const world = begin();
+    const observer = new ElectionObserver(world.server.connect(), 'jobs', { clock: world.clock });
+    await world.clock.run(observer.ready);
+    await world.clock.advance(3_000);
+    const other = new ElectionObserver(world.server.connect(), 'jobs', { clock: world.clock });
+    await world.clock.run(other.ready);
+    expect(world.figure('incumbent_vacancy_seconds')).toBeCloseTo(3, 1);
+    await world.clock.run(other.close());
+    expect(world.figures('incumbent_observed')).toContain('{store="memory",election="jobs",state="vacant"} 1');
+    expect(world.figure('incumbent_vacancy_seconds')).toBeCloseTo(3, 1);
+    await world.clock.run(observer.close());
+    expect(world.figures('incumbent_observed')).toEqual([]);
+  });
+
   it('are empty after the monitor is closed', async () => {
     const world = begin();
     world.monitor.close();

@@ -300,6 +300,19 @@ describe('the trace of a failover', () => {
     await world.clock.run(leadership.resign());
   });
 
+  it('has the span of an observer although another one of the election has closed', async () => {
+    const world = begin();
+    const a = await world.clock.run(world.member('a').election(JOBS).campaign());
+    const observers = [1, 2].map(() => new ElectionObserver(world.connect(), JOBS, { clock: world.clock }));
+    for (const observer of observers) await world.clock.run(observer.ready);
+    await world.clock.run(observers[1]!.close());
+    await world.clock.run(a.resign());
+    await world.clock.run(world.member('b').election(JOBS).campaign());
+    await world.pass(100);
+    expect((await world.spans()).filter(({ name }) => name === 'incumbent.observed')).toHaveLength(1);
+    await world.clock.run(observers[0]!.close());
+  });
+
   it('does not begin with the first term of an election', async () => {
     const world = begin();
     await world.clock.run(world.member('a').election(JOBS).campaign());

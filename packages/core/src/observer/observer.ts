@@ -202,7 +202,7 @@ export class ElectionObserver<V = unknown> {
 
   #start(): void {
     if (this.#closed || this.#leave !== undefined) return;
-    this.#telemetry.emit('observed', { state: 'unknown' });
+    this.#telemetry.emit('observed', { state: 'opened' });
     const context = { store: this.#store, keys: this.#keys, clock: this.#clock, random: this.#random, callTimeoutMs: this.#callTimeoutMs };
     this.#leave = subscribe(context, { changed: (state) => this.#see(state), stale: (cause) => this.#lose(cause) });
     // A subscriber may have closed the observer during this call.

@@ -30,9 +30,11 @@ export interface Part {
   readonly stuckSinceMs: Map<bigint, number>;
 }
 
-/** An election, as observers of this process see it. */
+/** An election, as observers of this process see it. All of them share its state. */
 export interface Observed {
   readonly labels: Labels;
+  /** How many observers are open. */
+  observers: number;
   state: string;
   term: bigint | undefined;
   /** The newest term of a leader that was shown. */
@@ -179,20 +181,31 @@ export class State {
   }
 
   #observed(labels: Labels, fields: Fields): void {
-    const [key, now, state] = [keyOf(labels), this.nowMs, textOf(fields, 'state')];
-    const before = this.observed.get(key) ?? { labels, state: 'unknown', term: undefined, ledTerm: 0n, sinceMs: now, vacantMs: 0 };
-    if (before.state === 'vacant' && state !== 'vacant') before.vacantMs += now - before.sinceMs;
-    if (before.state !== state) before.sinceMs = now;
-    before.state = state;
+    const [key, state] = [keyOf(labels), textOf(fields, 'state')];
+    const seen = this.observed.get(key) ?? this.#firstObserved(labels);
+    this.observed.set(key, seen);
+    if (state === 'opened') seen.observers += 1;
+    else if (state !== 'closed') this.#saw(seen, state, fields);
+    else if (seen.observers > 1) seen.observers -= 1;
+    else this.observed.delete(key);
+  }
+
+  #firstObserved(labels: Labels): Observed {
+    return { labels, observers: 0, state: 'unknown', term: undefined, ledTerm: 0n, sinceMs: this.nowMs, vacantMs: 0 };
+  }
+
+  #saw(seen: Observed, state: string, fields: Fields): void {
+    const now = this.nowMs;
+    if (seen.state === 'vacant' && state !== 'vacant') seen.vacantMs += now - seen.sinceMs;
+    if (seen.state !== state) seen.sinceMs = now;
+    seen.state = state;
     const term = termOf(fields);
     // Observers of one election that show the same change count it once.
-    if (state === 'leader' && term !== undefined && before.ledTerm < term) {
-      if (before.term !== undefined) this.observedChanges.add({ ...labels, reason: reasonOf(fields['previous']) });
-      before.ledTerm = term;
+    if (state === 'leader' && term !== undefined && seen.ledTerm < term) {
+      if (seen.term !== undefined) this.observedChanges.add({ ...seen.labels, reason: reasonOf(fields['previous']) });
+      seen.ledTerm = term;
     }
-    before.term = term ?? before.term;
-    if (state === 'closed') this.observed.delete(key);
-    else this.observed.set(key, before);
+    seen.term = term ?? seen.term;
   }
 
   #part(labels: Labels): Part {

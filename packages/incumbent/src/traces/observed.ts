@@ -5,6 +5,8 @@ import { type Fields, fieldsOf, termOf, textOf } from './fields.ts';
 
 /** An election as the observers of this process see it. All of them share its state. */
 interface Observed {
+  /** How many observers are open. */
+  observers: number;
   /** The newest term of a leader that was shown. */
   ledTerm: bigint | undefined;
   vacantSinceMs: number | undefined;
@@ -22,10 +24,12 @@ export class ObservedElections {
   /** Handles the event `observed`. */
   see(election: TracedElection, fields: Fields, now: number): void {
     const key = JSON.stringify(Object.values(election));
-    const seen = this.#observed.get(key) ?? { ledTerm: undefined, vacantSinceMs: undefined };
+    const seen = this.#observed.get(key) ?? { observers: 0, ledTerm: undefined, vacantSinceMs: undefined };
     this.#observed.set(key, seen);
     const [state, term] = [textOf(fields, 'state'), termOf(fields)];
-    if (state === 'closed') this.#observed.delete(key);
+    if (state === 'opened') seen.observers += 1;
+    else if (state === 'closed' && seen.observers > 1) seen.observers -= 1;
+    else if (state === 'closed') this.#observed.delete(key);
     else if (state === 'vacant') seen.vacantSinceMs ??= now;
     else if (state === 'leader' && term !== undefined) this.#leader(election, seen, { term, previous: fieldsOf(fields['previous']) }, now);
   }
