@@ -53,6 +53,11 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     remedy: 'See [Why a leadership ends](#why-a-leadership-ends) for the reason.',
     fields: '`lease`, `reason`, `lastRenewalAt`, `sinceRenewalMs`, `loopBlockedMs`, `errors`',
   },
+  memberClosed: {
+    meaning: 'The member has closed. Work that was reported as `stuck` may still run.',
+    remedy: 'None.',
+    fields: 'none',
+  },
   loopLag: {
     meaning: 'The event loop was blocked for longer than a tenth of the ttl.',
     remedy:

@@ -257,6 +257,16 @@ describe('the metrics of a member that closes', () => {
     expect(world.figures('incumbent_elected_total')).toEqual([`${ABOUT} 1`]);
   });
 
+  it('lose their gauges also if it closes while it has no lease', async () => {
+    const world = begin();
+    await world.clock.run(world.member.election('jobs').campaign());
+    world.store.link.cutOff();
+    await world.clock.advance(20_000);
+    expect(world.figures('incumbent_leader')).toEqual([`${ABOUT} 0`]);
+    await world.clock.run(world.member.close());
+    expect(gauges.flatMap((name) => world.figures(name))).toEqual([]);
+  });
+
   it('show its work that continues until it stops', async () => {
     const world = begin();
     const work = Promise.withResolvers<void>();

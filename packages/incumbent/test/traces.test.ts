@@ -313,6 +313,21 @@ describe('the trace of a failover', () => {
     await world.clock.run(observers[0]!.close());
   });
 
+  it('has the span of a candidate that closes after a claim whose outcome is unknown', async () => {
+    const world = begin();
+    const a = await world.clock.run(world.member('a').election(JOBS).campaign());
+    const store = world.connect();
+    const member = world.member('b', store);
+    world.leads(member);
+    await world.pass(100);
+    store.link.dropReplies(1, { operations: ['compareAndSwap'] });
+    await world.clock.run(a.resign());
+    store.link.cutOff();
+    await world.pass(3_000);
+    await world.clock.run(member.close());
+    expect(only(await world.spans(), 'takeover').attributes).toMatchObject({ 'incumbent.member': 'b', 'incumbent.given_up': true });
+  });
+
   it('does not begin with the first term of an election', async () => {
     const world = begin();
     await world.clock.run(world.member('a').election(JOBS).campaign());

@@ -14,6 +14,7 @@ const events: Readonly<Record<TelemetryEvent, true>> = {
   sessionRecovered: true,
   sessionKept: true,
   sessionEnded: true,
+  memberClosed: true,
   loopLag: true,
   duplicateMember: true,
   joined: true,

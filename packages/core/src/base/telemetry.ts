@@ -31,6 +31,7 @@ export type TelemetryEvent =
   | 'sessionRecovered'
   | 'sessionKept'
   | 'sessionEnded'
+  | 'memberClosed'
   | 'loopLag'
   | 'duplicateMember'
   | 'joined'
@@ -78,6 +79,7 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   sessionRecovered: ['info', 'renewals are acknowledged again'],
   sessionKept: ['warn', 'the event loop was blocked past the deadline; the renewer has kept the lease'],
   sessionEnded: ['warn', 'session ended'],
+  memberClosed: ['debug', 'the member has closed'],
   loopLag: ['warn', 'the event loop was blocked: the commonest cause of a lost leadership'],
   duplicateMember: ['warn', 'another process holds this member id'],
   joined: ['debug', 'joined the queue of an election'],

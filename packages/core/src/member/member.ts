@@ -315,6 +315,7 @@ export class Member {
     await this.#within(until, this.#sessions.close());
     this.#sessions.abandon();
     await Promise.all([this.#reaper?.close(), this.#renewer?.close()]);
+    this.#telemetry.emit('memberClosed');
   }
 
   #countAsDraining(leadership: ManagedLeadership): void {

@@ -174,6 +174,7 @@ describe('a life of a member', () => {
       'leadership ended',
       'leadership released',
       'session ended',
+      'the member has closed',
     ]);
     for (const { fields } of world.events.all)
       expect(fields).toMatchObject({ store: 'memory', memberId: 'a', incarnation: member.incarnation });

@@ -15,7 +15,7 @@ import { countedAs, State, type Fields, type Labels } from './state.ts';
 
 const EVENTS = [
   ...(['joined', 'elected', 'ended', 'stuck', 'unstuck', 'sessionOpened', 'sessionRenewed', 'sessionSuspect'] as const),
-  ...(['sessionEnded', 'retry', 'loopLag', 'observed'] as const),
+  ...(['sessionEnded', 'memberClosed', 'retry', 'loopLag', 'observed'] as const),
 ] satisfies readonly TelemetryEvent[];
 
 /** The options of a {@link Monitor}. All have defaults. */

@@ -104,9 +104,9 @@ export class State {
         return this.#suspect(lease);
       case 'sessionEnded':
         this.leases.delete(lease);
-        // A lock ends with its lease. Its member may then close without another event.
-        if (textOf(fields, 'reason') === 'memberClosed' || isLock(fields)) this.#left(textOf(fields, 'incarnation'));
         return this.sessionsEnded.add({ ...counted, reason: textOf(fields, 'reason') });
+      case 'memberClosed':
+        return this.#memberClosed(textOf(fields, 'incarnation'));
       case 'retry':
         return this.retries.add(counted);
       case 'loopLag':
@@ -157,7 +157,7 @@ export class State {
   }
 
   /** Forgets a member that has closed, except for its work that continues. */
-  #left(incarnation: string): void {
+  #memberClosed(incarnation: string): void {
     for (const [key, part] of this.parts) {
       if (part.incarnation !== incarnation) continue;
       part.incarnation = undefined;

@@ -16,8 +16,8 @@ import { type Notification, Takeover } from './takeover.ts';
 import type { TraceClock } from './timeline.ts';
 
 const EVENTS = [
-  ...(['sessionOpened', 'sessionRenewed', 'sessionSuspect', 'sessionRecovered', 'sessionEnded', 'waiting', 'notified'] as const),
-  ...(['claimed', 'elected', 'workStarted', 'ended', 'drained', 'released', 'observed'] as const),
+  ...(['sessionOpened', 'sessionRenewed', 'sessionSuspect', 'sessionRecovered', 'sessionEnded'] as const),
+  ...(['memberClosed', 'waiting', 'notified', 'claimed', 'elected', 'workStarted', 'ended', 'drained', 'released', 'observed'] as const),
 ] satisfies readonly TelemetryEvent[];
 
 /** The options of {@link FailoverTraces}. All have defaults. */
@@ -116,7 +116,11 @@ export class FailoverTraces {
       case 'sessionRecovered':
         return this.#recovered(fields);
       case 'sessionEnded':
-        return this.#sessionEnded(fields);
+        // A part keeps its lease, so that `ended`, which comes next, can read it.
+        this.#leases.delete(leaseKey(fields));
+        return;
+      case 'memberClosed':
+        return this.#memberClosed(fields, now);
       case 'observed':
         return this.#observed.see(this.#electionOf(fields), fields, now);
       default:
@@ -233,13 +237,15 @@ export class FailoverTraces {
     if (lease !== undefined) lease.suspect = undefined;
   }
 
-  /** A part keeps its lease, so that `ended`, which comes next, can read it. */
-  #sessionEnded(fields: Fields): void {
-    this.#leases.delete(leaseKey(fields));
-    if (textOf(fields, 'reason') !== 'memberClosed') return;
+  /** A step-down that has not ended ends with `released`. */
+  #memberClosed(fields: Fields, now: number): void {
     const incarnation = textOf(fields, 'incarnation');
-    for (const [key, { leads, stepDowns }] of this.#parts)
-      if (key.startsWith(`${incarnation} `) && leads === undefined && stepDowns.size === 0) this.#parts.delete(key);
+    for (const [key, part] of this.#parts) {
+      if (!key.startsWith(`${incarnation} `)) continue;
+      part.takeover?.givenUp(now);
+      [part.takeover, part.notification] = [undefined, undefined];
+      if (part.leads === undefined && part.stepDowns.size === 0) this.#parts.delete(key);
+    }
   }
 
   #part(fields: Fields): Part {
