@@ -1,7 +1,8 @@
 import { ManualClock, MemoryServer, type MemoryStore } from '@incumbent/memory';
 import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
 import { afterEach, describe, expect, it } from 'vitest';
-import { ElectionObserver, Member, withLock } from '../src/index.ts';
+import { PausableClock } from '@incumbent/core/testing';
+import { ElectionObserver, Member, type Renewal, type Renewer, withLock } from '../src/index.ts';
 import { Monitor } from '../src/monitor.ts';
 
 /** One process with one member, whose clock the test moves. */
@@ -94,6 +95,24 @@ describe('metrics', () => {
     expect(world.figures('incumbent_session_ended_total')).toEqual(['{store="memory",member="a",reason="deadline"} 1']);
     await world.clock.advance(10_000);
     expect(world.figure('incumbent_retries_total')).toBeGreaterThan(0);
+  });
+
+  it('show a leader whose lease the renewer has kept while the event loop was blocked', async () => {
+    const world = begin();
+    const clock = new PausableClock(world.clock);
+    let latest: Renewal | undefined;
+    const lease = { beat: () => {}, renewed: () => {}, latest: () => latest, ended: () => {} };
+    const renewIn: Renewer = { join: () => ({ renew: () => lease, close: async () => {} }) };
+    const member = new Member(world.store, { memberId: 'b', ttlMs: 10_000, clock, renewIn });
+    const leadership = await world.clock.run(member.election('jobs').campaign());
+    clock.pause();
+    await world.clock.advance(9_000);
+    latest = { ttlMs: 10_000, validFrom: { monotonicMs: clock.monotonic(), wallMs: clock.wall() } };
+    expect(leadership.isValid()).toBe(true);
+    expect(world.figures('incumbent_leader')).toEqual(['{store="memory",election="jobs",member="b"} 1']);
+    expect(world.figure('incumbent_session_validity_seconds')).toBeCloseTo(8.8, 1);
+    clock.resume();
+    await world.clock.run(member.close());
   });
 
   it('show no leader as soon as the lease is over, before its end is reported', async () => {

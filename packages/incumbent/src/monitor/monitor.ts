@@ -14,7 +14,7 @@ import { prometheusText } from './prometheus.ts';
 import { countedAs, State, type Fields, type Labels } from './state.ts';
 
 const EVENTS = [
-  ...(['joined', 'elected', 'ended', 'stuck', 'unstuck', 'sessionOpened', 'sessionRenewed', 'sessionSuspect'] as const),
+  ...(['joined', 'elected', 'ended', 'stuck', 'unstuck', 'sessionOpened', 'sessionRenewed', 'sessionSuspect', 'sessionKept'] as const),
   ...(['sessionEnded', 'memberClosed', 'retry', 'loopLag', 'observed'] as const),
 ] satisfies readonly TelemetryEvent[];
 

@@ -102,6 +102,8 @@ export class State {
         return this.#renewed(lease, member, fields, numberOf(fields, 'tookMs'));
       case 'sessionSuspect':
         return this.#suspect(lease);
+      case 'sessionKept':
+        return this.#kept(lease, numberOf(fields, 'validForMs'));
       case 'sessionEnded':
         this.leases.delete(lease);
         return this.sessionsEnded.add({ ...counted, reason: textOf(fields, 'reason') });
@@ -178,6 +180,11 @@ export class State {
   #suspect(lease: string): void {
     const known = this.leases.get(lease);
     if (known !== undefined) known.suspectSinceMs ??= this.nowMs;
+  }
+
+  #kept(lease: string, validForMs: number): void {
+    const known = this.leases.get(lease);
+    if (known !== undefined) known.validUntilMs = this.nowMs + validForMs;
   }
 
   #observed(labels: Labels, fields: Fields): void {
