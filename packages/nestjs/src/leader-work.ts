@@ -53,6 +53,8 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
   onApplicationBootstrap(): void {
     const reflector = new Reflector();
     const jobs: CronMethodFound[] = [];
+    // Nothing begins before all methods are checked: a mistake prevents the start.
+    const begins: (() => void)[] = [];
     for (const method of this.#methods()) {
       const mark = reflector.get(CronMethod, method.fn);
       if (mark !== undefined && !mark.isDisabled) {
@@ -63,9 +65,10 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
       if (lead === undefined) continue;
       checkStatic(method, '@Lead');
       this.#host.election(lead.election, lead.options);
-      this.#host.lead(lead.election, method.call);
+      begins.push(() => this.#host.lead(lead.election, method.call));
     }
-    if (jobs.length > 0) this.#run(jobs);
+    if (jobs.length > 0) begins.push(this.#beginOf(jobs));
+    for (const begin of begins) begin();
   }
 
   /** Ends the work before the HTTP server and most other providers stop. */
@@ -73,11 +76,12 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
     await this.#host.close();
   }
 
-  #run(jobs: readonly CronMethodFound[]): void {
+  /** Schedules the jobs. The function that this returns begins to run them. */
+  #beginOf(jobs: readonly CronMethodFound[]): () => void {
     const { election = 'cron', ...options } = this.#options.cron ?? {};
     const cron = new FleetCron(this.#host.election(election), { onReport: print, ...options });
     for (const { mark, call } of jobs) cron.add(mark.name, cronSchedule(this.#timeOf(mark.name)), call, mark.job);
-    this.#host.run(election, () => cron.run());
+    return () => this.#host.run(election, () => cron.run());
   }
 
   #timeOf(name: string): Parameters<typeof cronSchedule>[0] {

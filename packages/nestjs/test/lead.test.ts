@@ -2,7 +2,7 @@ import { type CanActivate, Inject, type INestApplicationContext, Logger, Scope, 
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
 import { type Leadership, Member } from 'incumbent';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ElectionHost, IncumbentHealthIndicator, IncumbentModule, Lead, LeaderGuard } from '../src/index.ts';
+import { ElectionHost, IncumbentHealthIndicator, IncumbentModule, Lead, LeaderCron, LeaderGuard } from '../src/index.ts';
 import { clusterOfEachTest, contextOf, decorate, optionsFor, startApp } from './support/app.ts';
 
 const cluster = clusterOfEachTest();
@@ -78,6 +78,19 @@ describe('a provider', () => {
     const Mailer = mailer('a');
     const providers = [{ provide: Mailer, useClass: Mailer, scope }];
     await expect(startApp(cluster(), 'a', { providers })).rejects.toThrow(/^@Lead of Mailer\.send .* with the default scope$/);
+  });
+
+  it('that prevents the start leaves the elections of all other providers alone', async () => {
+    class Reports {
+      async sendReport(): Promise<void> {}
+    }
+    decorate(Reports, 'sendReport', LeaderCron('0 * * * * *'));
+    const module = IncumbentModule.forRoot(optionsFor(cluster(), 'a'));
+    const started = contextOf({ imports: [module], providers: [mailer('a'), Reports] });
+    await expect(started).rejects.toThrow(/does not know the job "Reports\.sendReport" .*: import ScheduleModule/);
+    await cluster().advance(5_000);
+    expect(said).toEqual([]);
+    expect(cluster().server.entries()).toEqual([]);
   });
 
   it('that depends on a provider scoped to a request prevents the start', async () => {
