@@ -6,6 +6,12 @@ import { ElectionHost, type HostOptions } from 'incumbent/host';
 /** The options of the plugin. */
 export interface IncumbentOptions extends Omit<HostOptions, 'onFailure'> {
   /**
+   * How long to try again while the store cannot be reached, in ms. From 0 to less than the
+   * `pluginTimeout` of the service, which is 10,000 by default; `pluginTimeout: 0` has no limit.
+   * Default: 2 s less than `pluginTimeout`, at most 30,000. Leave it out for an open store.
+   */
+  readonly waitMs?: number;
+  /**
    * The path of a route for liveness probes: 200, or 503 if a restart of this process would help.
    * `false` for no route. Default `'/healthz'`.
    */
@@ -33,7 +39,9 @@ declare module 'fastify' {
  * so the next leader works before this process ends. Requests that have begun are answered. New
  * requests get 503 from Fastify, also the health and the metrics, unless the service is created
  * with `return503OnClosing: false`. Then the server closes, and after it the store. Fastify does
- * not handle signals: call `service.close()` on SIGTERM.
+ * not handle signals: call `service.close()` on SIGTERM. Fastify waits for the member and the work
+ * for `pluginTimeout` at most: create the service with `pluginTimeout: 0` if `drainMs` is not much
+ * shorter.
  *
  * @throws When the service starts, as `ElectionHost.open` does.
  */
@@ -55,7 +63,7 @@ Object.assign(incumbent, { [Symbol.for('skip-override')]: true, [Symbol.for('fas
 function add(service: FastifyInstance, host: ElectionHost, paths: Required<Pick<IncumbentOptions, 'healthPath' | 'metricsPath'>>): void {
   const { healthPath, metricsPath } = paths;
   service.decorate('incumbent', host);
-  service.addHook('preClose', () => host.shutdown());
+  service.addHook('preClose', () => host.shutdown({ timeoutMs: shutdownMsOf(service, host) }));
   service.addHook('onClose', () => host.close());
   if (healthPath !== false)
     service.get(healthPath, async (_, reply) => {
@@ -69,7 +77,40 @@ function add(service: FastifyInstance, host: ElectionHost, paths: Required<Pick<
 function open(service: FastifyInstance, options: Omit<HostOptions, 'onFailure'>): Promise<ElectionHost> {
   return ElectionHost.open({
     ...options,
+    ...waitOf(service, options),
     member: { logger: service.log, ...options.member },
     onFailure: ({ election, error }) => service.log.error(error, `this process takes no further part in the election "${election}"`),
   });
+}
+
+/** The time that the shutdown leaves for other hooks, in ms. */
+const OTHER_HOOKS_MS = 1_000;
+
+/**
+ * How long the shutdown may take. Fastify does not wait for the hooks `preClose` for longer than
+ * `pluginTimeout`, and then `service.close()` rejects.
+ */
+function shutdownMsOf({ initialConfig }: FastifyInstance, { member }: ElectionHost): number {
+  const { pluginTimeout = 0 } = initialConfig;
+  const { drainMs, callTimeoutMs } = member.timing;
+  const limitMs = pluginTimeout === 0 ? Infinity : Math.max(pluginTimeout - OTHER_HOOKS_MS, 1);
+  return Math.min(drainMs + 3 * callTimeoutMs, limitMs);
+}
+
+/** The time that a failed wait leaves for the end of its last attempt, in ms. */
+const LAST_ATTEMPT_MS = 2_000;
+const MAX_WAIT_MS = 30_000;
+
+/**
+ * Ends the wait for the store before Fastify gives the plugin up: its error does not say that the
+ * store is away.
+ */
+function waitOf({ initialConfig }: FastifyInstance, { store, waitMs }: Omit<HostOptions, 'onFailure'>): Pick<HostOptions, 'waitMs'> {
+  const { pluginTimeout = 0 } = initialConfig;
+  const isOpen = typeof store === 'object' && !(store instanceof URL);
+  if (isOpen || pluginTimeout === 0) return {};
+  if (waitMs === undefined) return { waitMs: Math.min(Math.max(pluginTimeout - LAST_ATTEMPT_MS, 0), MAX_WAIT_MS) };
+  if (!(waitMs >= pluginTimeout)) return {};
+  const limit = `less than the pluginTimeout of the service, ${pluginTimeout} ms: fastify({ pluginTimeout: 0 }) has no limit`;
+  throw Object.assign(new RangeError(`waitMs is ${waitMs}: it must be ${limit}`), { code: 'INVALID_OPTION' });
 }

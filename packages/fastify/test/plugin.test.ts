@@ -1,5 +1,6 @@
 import { TestCluster } from '@incumbent/memory';
 import { fastify, type FastifyInstance } from 'fastify';
+import { StoreError } from 'incumbent';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { incumbent, type IncumbentOptions } from '../src/index.ts';
 
@@ -77,6 +78,21 @@ describe('the plugin', () => {
     ]);
   });
 
+  it('stops within the pluginTimeout of the service while the store is away, after which Fastify would not wait', async () => {
+    const { store, options } = cluster.process('a');
+    const service = fastify({ pluginTimeout: 4_000 });
+    await service.register(incumbent, { store, member: { ttlMs: 30_000, ...options } });
+    service.incumbent.lead('mailer', ({ ended }) => ended);
+    await service.ready();
+    await cluster.advance(500);
+    expect(service.incumbent.isLeader('mailer')).toBe(true);
+    cluster.cutOff('a');
+    const beganMs = options.clock.monotonic();
+    await cluster.run(service.close());
+    expect(options.clock.monotonic() - beganMs).toBeLessThan(4_000);
+    cluster.heal('a');
+  });
+
   it('serves health and metrics', async () => {
     const service = await serve('a');
     service.incumbent.lead('mailer', ({ ended }) => ended);
@@ -118,6 +134,24 @@ describe('the plugin', () => {
     const options = { ...cluster.process('a'), ttlMs: 5_000 };
     await expect(service.register(incumbent, options)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
     await service.close();
+  });
+
+  it('waits for a store within the pluginTimeout of the service, so that the start fails with the error of the store', async () => {
+    const service = fastify({ pluginTimeout: 2_000 });
+    const away = new StoreError('UNREACHABLE', 'notSent', 'no server');
+    void service.register(incumbent, { store: () => Promise.reject(away) });
+    await expect(service.ready()).rejects.toBe(away);
+    await service.close();
+  });
+
+  it.each([10_000, Infinity])('refuses to wait for longer than the pluginTimeout of the service (%d ms)', async (waitMs) => {
+    const service = fastify();
+    void service.register(incumbent, { store: 'memory:', waitMs });
+    await expect(service.ready()).rejects.toThrow(/^waitMs is .*: it must be less than the pluginTimeout of the service, 10000 ms/);
+    await service.close();
+    const patient = fastify({ pluginTimeout: 0 });
+    await patient.register(incumbent, { store: 'memory:', waitMs });
+    await patient.close();
   });
 
   it.each([

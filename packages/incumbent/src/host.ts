@@ -3,7 +3,7 @@
  * and a monitor that are opened and closed together.
  */
 
-import type { Election, ElectionOptions, LeadOptions, Leadership, Store } from '@incumbent/core';
+import type { Election, ElectionOptions, LeadOptions, Leadership, ShutdownOptions, Store } from '@incumbent/core';
 import { checkFunction, checkKnown, checkStore, invalidOption, isUrl } from '@incumbent/core/adapter';
 import { Member, type MemberOptions } from './member.ts';
 import { type Health, Monitor } from './monitor.ts';
@@ -144,8 +144,8 @@ export class ElectionHost {
   }
 
   /** Hands over, drains the work and waits for it, as `member.shutdown()` does. Idempotent. */
-  async shutdown(): Promise<void> {
-    await this.member.shutdown();
+  async shutdown(options: ShutdownOptions = {}): Promise<void> {
+    await this.member.shutdown(options);
     await Promise.all(this.#running);
   }
 
