@@ -51,6 +51,7 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
 
   /** `@nestjs/schedule` has made its jobs in the same hook. */
   onApplicationBootstrap(): void {
+    checkOnce(this.#discovery);
     const reflector = new Reflector();
     const jobs: CronMethodFound[] = [];
     // Nothing begins before all methods are checked: a mistake prevents the start.
@@ -107,6 +108,12 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
       }
     }
   }
+}
+
+/** Throws if there are several hosts: this class would run and close only one of them. */
+function checkOnce(discovery: DiscoveryService): void {
+  const { length } = discovery.getProviders().filter(({ token }) => token === OPTIONS);
+  if (length > 1) throw new Error(`IncumbentModule is imported ${length} times, with options each: import it once. It serves all modules`);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { type CanActivate, Inject, type INestApplicationContext, Logger, Scope, type Type } from '@nestjs/common';
+import { type CanActivate, Inject, type INestApplicationContext, Logger, Module, Scope, type Type } from '@nestjs/common';
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus';
 import { type Leadership, Member } from 'incumbent';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -198,6 +198,18 @@ describe('the module', () => {
     await cluster().advance(500);
     expect(said).toEqual(['a begins in term 1']);
     expect(app.get(ElectionHost).member).toBeInstanceOf(Member);
+    await cluster().run(app.close());
+  });
+
+  it('is refused twice, because guards could then ask a host that does not lead, and nobody would close its store', async () => {
+    const [first, second] = ['a', 'b'].map((id) => IncumbentModule.forRoot(optionsFor(cluster(), id)));
+    const both = [first!, second!];
+    await expect(contextOf({ imports: both, providers: [mailer('a')] })).rejects.toThrow(/^IncumbentModule is imported 2 times/);
+    class Feature {
+      readonly name = 'feature';
+    }
+    Module({ imports: [first!] })(Feature);
+    const app = await contextOf({ imports: [first!, Feature], providers: [mailer('a')] });
     await cluster().run(app.close());
   });
 
