@@ -387,8 +387,9 @@ export const lockOptions: OptionTable<Omit<LockOptions, Exclude<OfOthers, 'signa
     fallback: 'no limit',
     range: [1, DAY_MS],
     meaning:
-      'The most that the wait for the lock may take, in ms. Then `withLock` rejects with a ' +
-      '`DOMException` whose name is `TimeoutError`. The work is not limited.',
+      'The most that the wait for the lock may take, in ms. Then `withLock` leaves the queue and ' +
+      'rejects with a `DOMException` whose name is `TimeoutError`. To leave takes up to ' +
+      '`drainMs + 3 × callTimeoutMs` if the store cannot be reached. The work is not limited.',
   },
   signal: {
     type: 'AbortSignal',

@@ -33,7 +33,8 @@ export interface LockOptions
     SignalOptions {
   /**
    * The most that the wait for the lock may take, in ms; it does not limit the work. From 1 to
-   * 86,400,000. Then `withLock` rejects with a `TimeoutError`. Default: no limit.
+   * 86,400,000. Then `withLock` leaves the queue and rejects with a `TimeoutError`. To leave takes
+   * up to `drainMs + 3 × callTimeoutMs` if the store cannot be reached. Default: no limit.
    */
   readonly acquireTimeoutMs?: number;
 }
