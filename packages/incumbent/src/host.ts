@@ -100,8 +100,11 @@ export class ElectionHost {
    * @throws As `member.election` does.
    */
   election<V = unknown>(name: string, options?: ElectionOptions<V>): Election<V> {
+    const { acceptWeakStore } = this.#options;
     if (this.#elections.has(name)) return this.member.election<V>(name, options);
-    const election = this.member.election<V>(name, { acceptWeakStore: this.#options.acceptWeakStore, ...options });
+    // Without options of the host, the caller may have made the election with the member.
+    const own = acceptWeakStore === undefined ? options : { acceptWeakStore, ...options };
+    const election = this.member.election<V>(name, own);
     this.#elections.set(name, election);
     return election;
   }

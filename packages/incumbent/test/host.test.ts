@@ -53,6 +53,15 @@ describe('an election host', () => {
     await cluster.run(host.close());
   });
 
+  it('leads an election that the caller has made with the member', async () => {
+    const host = await open('a');
+    const election = host.member.election('jobs', { value: 'address' });
+    host.lead('jobs', ({ ended }) => ended);
+    await cluster.advance(500);
+    expect([election.leadership?.term, host.isLeader('jobs')]).toEqual([1n, true]);
+    await cluster.run(host.close());
+  });
+
   it('tells of an election that has failed, and is unhealthy from then on', async () => {
     const host = await open('a');
     const error = new Error('no paper');
