@@ -84,6 +84,8 @@ export type PeerEndReason =
   /** A fence has seen a newer term: votes were lost, or another member was elected. */
   | 'termBehind'
   | 'resigned'
+  /** The work of `lead` threw an error, so the leader resigned. */
+  | 'workFailed'
   | 'handover'
   | 'memberClosed'
   /** The vote could not be written to the storage. */
@@ -94,6 +96,11 @@ export type PeerEndReason =
   | 'merged'
   /** There are fewer members than a leader needs. */
   | 'notEnoughMembers';
+
+/** True if the leader gave the leadership up. False if it was lost. */
+export function isGivenUp(reason: PeerEndReason): boolean {
+  return reason === 'resigned' || reason === 'workFailed' || reason === 'handover' || reason === 'memberClosed';
+}
 
 /** A member that can be reached: at its address, or, if it has announced none, by its id. */
 export interface Contact {

@@ -159,7 +159,7 @@ export class CampaignRunner<S extends Safety> {
     // Work that never ends keeps this member from campaigning, but does not stop its caller from
     // aborting.
     const settled = await this.#unless(signal, () => result);
-    if (reason === 'resigned') return unwrap(settled);
+    if (reason === 'resigned' || reason === 'workFailed') return unwrap(settled);
     if ('error' in settled && !isEnd(settled.error))
       this.#context.telemetry.emit('workFailed', { term: leadership.term, error: settled.error });
     return undefined;

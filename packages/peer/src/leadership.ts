@@ -2,7 +2,7 @@
 
 import { type Clock, IncumbentError } from '@incumbent/core';
 import { checkFloor, Drain, explainDetached, type Telemetry, withJson } from '@incumbent/core/adapter';
-import type { Validity, PeerEndReason, RoundOf, Safety, TermOf } from './algorithm.ts';
+import { isGivenUp, type PeerEndReason, type RoundOf, type Safety, type TermOf, type Validity } from './algorithm.ts';
 import type { Driver } from './driver.ts';
 
 /** How a leadership ended, and what may explain it. */
@@ -10,7 +10,7 @@ export interface PeerLeadershipEnd<S extends Safety> {
   readonly term: TermOf<S>;
   readonly round: RoundOf<S>;
   readonly reason: PeerEndReason;
-  /** False if the member gave it up: by resigning, by a handover, or by closing. */
+  /** False for `resigned`, `workFailed`, `handover` and `memberClosed`. True otherwise. */
   readonly lost: boolean;
   /**
    * The start of the last period for which the others vouched, on the wall clock, in ms since the
@@ -24,6 +24,8 @@ export interface PeerLeadershipEnd<S extends Safety> {
   readonly loopBlockedMs: number;
   /** With `termBehind`: the term that the fence has seen. */
   readonly seenTerm?: bigint;
+  /** With `workFailed`: what the work threw. */
+  readonly error?: unknown;
 }
 
 export interface LeadershipContext<S extends Safety> {
@@ -68,7 +70,8 @@ export class PeerLeadership<S extends Safety = Safety> {
   readonly #letGo: () => void;
   readonly #forMs: number;
   #successor: string | undefined;
-  #seenTerm: bigint | undefined;
+  /** What the end has to say for the reasons `termBehind` and `workFailed`. */
+  #facts: Pick<PeerLeadershipEnd<S>, 'seenTerm' | 'error'> = {};
   /** Whether telemetry has reported that it began, and so reports that it ended. */
   #isReported = false;
 
@@ -152,7 +155,7 @@ export class PeerLeadership<S extends Safety = Safety> {
   reportTerm(seen: bigint): void {
     checkFloor('seen', seen);
     if (this.term === undefined || seen <= this.term || !this.isValid()) return;
-    this.#seenTerm = seen;
+    this.#facts = { seenTerm: seen };
     this.#driver.end('termBehind');
     this.#driver.command({ type: 'seen', term: seen });
   }
@@ -170,6 +173,13 @@ export class PeerLeadership<S extends Safety = Safety> {
   /** @internal Resigns on another's request: the work of `lead` is aborted and awaited. */
   async resignWhenDrained(reason: 'resigned' | 'memberClosed'): Promise<void> {
     this.#driver.end(reason);
+    await this.released;
+  }
+
+  /** @internal Resigns because the work of `lead` threw this error. */
+  async resignAfterFailure(error: unknown): Promise<void> {
+    this.#facts = { error };
+    this.#driver.end('workFailed');
     await this.released;
   }
 
@@ -217,10 +227,11 @@ export class PeerLeadership<S extends Safety = Safety> {
 
   /** @internal The driver calls this when the leadership is no longer valid. */
   finish(reason: PeerEndReason, { from, forMs, safeForMs }: Validity<S>): void {
-    const lost = reason !== 'resigned' && reason !== 'handover' && reason !== 'memberClosed';
-    const seen = this.#seenTerm === undefined ? {} : { seenTerm: this.#seenTerm };
+    const lost = !isGivenUp(reason);
+    // The deadline may have come first.
+    const facts = reason === 'termBehind' || reason === 'workFailed' ? this.#facts : {};
     const loopBlockedMs = Math.round(this.#driver.loopBlockedMs);
-    const end = withJson({ term: this.term, round: this.round, reason, lost, lastVouchedAt: from.wallMs, loopBlockedMs, ...seen });
+    const end = withJson({ term: this.term, round: this.round, reason, lost, lastVouchedAt: from.wallMs, loopBlockedMs, ...facts });
     const what = this.term === undefined ? 'a leadership' : `the leadership of term ${this.term}`;
     this.#abort.abort(new IncumbentError('LEADERSHIP_ENDED', `${what} has ended: ${reason}`, { details: { ...end } }));
     this.#end.resolve(end);

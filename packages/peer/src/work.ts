@@ -2,7 +2,7 @@
 
 import { isIncumbentError } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
-import type { Safety } from './algorithm.ts';
+import type { PeerEndReason, Safety } from './algorithm.ts';
 import type { PeerLeadership } from './leadership.ts';
 
 export type Work<S extends Safety, T> = (leadership: PeerLeadership<S>) => Promise<T> | T;
@@ -30,20 +30,25 @@ async function settle<S extends Safety, T>(work: Work<S, T>, leadership: PeerLea
 
 /**
  * Waits until the leadership is released, and returns the reason of its end. Resigns when the work
- * is done or the signal aborts.
+ * has ended or the signal aborts.
  */
 export async function served<S extends Safety>(
   leadership: PeerLeadership<S>,
-  result: Promise<unknown>,
+  result: Promise<Result<unknown>>,
   signal: AbortSignal | undefined,
-): Promise<string> {
+): Promise<PeerEndReason> {
   const stop = onAbort(signal, () => void leadership.resignWhenDrained('resigned'));
   await Promise.race([result, leadership.ended]);
-  if (leadership.isValid()) await leadership.resign();
+  if (leadership.isValid()) await resignAfter(await result, leadership);
   const { reason } = await leadership.ended;
   await leadership.released;
   stop();
   return reason;
+}
+
+async function resignAfter<S extends Safety>(result: Result<unknown>, leadership: PeerLeadership<S>): Promise<void> {
+  if ('error' in result) await leadership.resignAfterFailure(result.error);
+  else await leadership.resign();
 }
 
 export function unwrap<T>(result: Result<T>): { readonly value: T } {

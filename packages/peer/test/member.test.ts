@@ -167,51 +167,6 @@ describe('members without a store', () => {
 });
 
 describe('a peer member', () => {
-  it('runs the work while it leads, and campaigns again after a loss', async () => {
-    await using group = new Group();
-    const [a, b, c] = group.ids.map((id) => group.member(id));
-    await Promise.all([b!.start(), c!.start()]);
-    const terms: bigint[] = [];
-    const led = a!.lead(async (leadership) => {
-      terms.push(leadership.term);
-      if (terms.length < 3) await leadership.ended;
-      return terms.length;
-    });
-    await group.clock.advance(8_000);
-    for (let i = 0; i < 2; i += 1) {
-      group.network.isolate('a');
-      await group.clock.advance(3_000);
-      group.network.heal();
-      await group.clock.advance(8_000);
-    }
-    expect(await group.clock.run(led)).toBe(3);
-    expect(terms).toEqual(terms.toSorted((x, y) => Number(x - y)));
-    expect(new Set(terms).size).toBe(3);
-  });
-
-  it('resigns when the work throws, and rejects with its error', async () => {
-    await using group = new Group(['a']);
-    const led = group.member('a').lead(() => Promise.reject(new Error('the work')));
-    await expect(group.clock.run(led)).rejects.toThrow('the work');
-  });
-
-  it('waits for work that aborts the signal of its caller at once', async () => {
-    await using group = new Group(['a']);
-    const caller = new AbortController();
-    let stopped = false;
-    const led = group.member('a').lead(
-      async ({ ended }) => {
-        caller.abort(new Error('enough'));
-        await ended;
-        await new Promise<void>((resolve) => void group.clock.schedule(20, resolve));
-        stopped = true;
-      },
-      { signal: caller.signal },
-    );
-    await expect(group.clock.run(led)).rejects.toThrow('enough');
-    expect(stopped).toBe(true);
-  });
-
   it('ends the campaign and the leadership when the signal aborts', async () => {
     await using group = new Group();
     const [a, b, c] = group.ids.map((id) => group.member(id));

@@ -6,7 +6,7 @@
  * the others elect another.
  */
 
-import type { Validity, PeerEndReason } from '../algorithm.ts';
+import { isGivenUp, type PeerEndReason, type Validity } from '../algorithm.ts';
 import { learn, levelOf } from './failures.ts';
 import { nextRound, type Say } from './message.ts';
 import type { Rules } from './options.ts';
@@ -81,10 +81,9 @@ export function endIfOver(step: StepContext): void {
 export function end(step: StepContext, reason: PeerEndReason): void {
   const { leading, standsBack } = step.state;
   if (leading === undefined) return;
-  const isGivenUp = reason === 'resigned' || reason === 'handover' || reason === 'memberClosed';
   const electAtMs = step.nowMs + step.rules.failureTimeoutMs;
   const led = { round: leading.round, group: leading.followers.map(({ id }) => id) };
-  step.set({ leading: undefined, led, standing: false, standsBack: standsBack || isGivenUp, electAtMs });
+  step.set({ leading: undefined, led, standing: false, standsBack: standsBack || isGivenUp(reason), electAtMs });
   step.ended(reason);
 }
 
