@@ -118,7 +118,7 @@ export const storeErrors: Readonly<Record<StoreErrorCode, ErrorHelp>> = {
       'Restore the file from a backup or delete it, and then set `minTerm` above the highest ' +
       'term that a fence has seen. Never delete the vote of a running quorum to get past this ' +
       'error: a member that forgets its vote may vote twice.',
-    details: 'On SQLite: `file`.',
+    details: 'On SQLite, and for a vote file: `file`.',
   },
   STORE_CLOSED: {
     meaning: 'The store was closed.',

@@ -71,9 +71,8 @@ class VoteFile implements DurableStorage<Vote> {
     await syncFolder(this.#path);
     const bytes = Buffer.alloc(2 * SLOT_BYTES);
     await this.#file.read(bytes, 0, bytes.length, 0);
-    const latest = latestOf([readSlot(bytes.subarray(0, SLOT_BYTES)), readSlot(bytes.subarray(SLOT_BYTES))]);
-    if (latest === undefined || latest.number === MAX_NUMBER)
-      throw new IncumbentError('CORRUPT', `the vote in ${this.#path} cannot be read: a member that forgets it may vote twice`);
+    const latest = this.#latestIn(bytes);
+    if (latest === undefined || latest.number === MAX_NUMBER) throw corrupt(this.#path);
     this.#number = latest.number;
     // The vote may be in the page cache only: the process that wrote it may have died before the
     // vote reached the disk. This member is about to act on the vote, so it saves the vote again.
@@ -96,6 +95,19 @@ class VoteFile implements DurableStorage<Vote> {
     this.#file = undefined;
     await file?.close();
   }
+
+  #latestIn(bytes: Buffer): Slot | undefined {
+    try {
+      return latestOf([readSlot(bytes.subarray(0, SLOT_BYTES)), readSlot(bytes.subarray(SLOT_BYTES))]);
+    } catch (cause) {
+      throw corrupt(this.#path, cause);
+    }
+  }
+}
+
+function corrupt(path: string, cause?: unknown): IncumbentError {
+  const message = `the vote in ${path} cannot be read: a member that forgets it may vote twice`;
+  return new IncumbentError('CORRUPT', message, { details: { file: path }, ...(cause === undefined ? {} : { cause }) });
 }
 
 function placeOf(number: bigint): number {

@@ -130,7 +130,7 @@ describe('a vote file', () => {
     await saved(voteOf(3n));
     for (const garbage of [Buffer.alloc(0), Buffer.alloc(8_192), Buffer.from('hello'), (await readFile(path)).map((byte) => byte ^ 1)]) {
       await writeFile(path, garbage);
-      await expect(loaded()).rejects.toMatchObject({ code: 'CORRUPT' });
+      await expect(loaded()).rejects.toMatchObject({ code: 'CORRUPT', message: expect.stringContaining(path), details: { file: path } });
     }
   });
 
@@ -139,7 +139,7 @@ describe('a vote file', () => {
     async (body) => {
       await saved(voteOf(3n));
       await writeFile(path, withBody(await readFile(path), body));
-      await expect(loaded()).rejects.toMatchObject({ code: 'CORRUPT' });
+      await expect(loaded()).rejects.toMatchObject({ code: 'CORRUPT', message: expect.stringContaining(path), details: { file: path } });
     },
   );
 

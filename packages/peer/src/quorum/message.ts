@@ -112,5 +112,5 @@ export function readVote(data: unknown): Vote {
     if (typeof memberId === 'string' && isTerm(term, 0n) && isFor && (members === undefined || isIds(members)))
       return { memberId, term, votedFor, ...(members === undefined ? {} : { members }) };
   }
-  throw new IncumbentError('CORRUPT', 'what was kept as the vote of this member is none');
+  throw new IncumbentError('CORRUPT', 'the data that were saved as the vote of this member are no vote');
 }
