@@ -256,14 +256,17 @@ export class PeerMember<S extends Safety> {
     onStopSignal(signals, { clock: this.#clock, closing: this.#closing.signal, stop: () => void this.shutdown() });
   }
 
-  /** Resigns and takes part no more. Idempotent. Takes as long as the drain, at most. */
+  /**
+   * Resigns and takes part no more. Idempotent. Takes as long as the drain, at most, and 2 s longer
+   * if the storage hangs.
+   */
   async close(): Promise<void> {
     await this.#over((leadership) => leadership.resignWhenDrained('memberClosed'));
   }
 
   /**
    * Hands the leadership over to the best candidate, or resigns if there is none, and closes.
-   * Idempotent. Takes as long as the drain, at most. `handover: false` is the same as `close()`.
+   * Idempotent. Takes as long as `close()`. `handover: false` is the same as `close()`.
    *
    * @throws {TypeError | RangeError} `INVALID_OPTION`
    */

@@ -1,12 +1,15 @@
 /** Connects the driver of one member's algorithm with its transport and its storage. */
 
 import type { Clock, Random } from '@incumbent/core';
-import { momentOf, type Telemetry } from '@incumbent/core/adapter';
+import { endQuietly, momentOf, sleep, type Telemetry } from '@incumbent/core/adapter';
 import type { Algorithm, Validity, Position, Safety, TermOf } from './algorithm.ts';
 import { Driver, type Ports, type Written } from './driver.ts';
 import { Conflicts, Refusals, type RefusalReason } from './refusals.ts';
 import type { DurableStorage } from './storage.ts';
 import type { Found, Frame, Link, Transport } from './transport.ts';
+
+/** How long the end may wait for the storage and the transport, in ms. */
+const LEAVE_WITHIN_MS = 2_000;
 
 /** What a participant reports to its member. */
 interface ParticipantCallbacks<S extends Safety> extends Pick<Ports<S>, 'ended' | 'viewed' | 'membership' | 'failed'> {
@@ -60,9 +63,19 @@ export class Participant<S extends Safety> {
 
   /**
    * Announces that the member leaves, if the algorithm has such a message, and sends nothing after
-   * that. The participant cannot start again.
+   * that. The participant cannot start again. Never rejects: every vote was durable when it was
+   * saved, so an error of the storage's end harms nobody. Resolves after `LEAVE_WITHIN_MS` at the
+   * latest: a disk that hangs must not keep the process from stopping.
    */
   async leave(): Promise<void> {
+    const over = new AbortController();
+    void this.#leave()
+      .catch(() => {})
+      .finally(() => endQuietly(over));
+    await sleep(this.#context.clock, LEAVE_WITHIN_MS, over.signal);
+  }
+
+  async #leave(): Promise<void> {
     const driver = await this.#starting?.catch(() => {});
     driver?.command({ type: 'leave' });
     driver?.stop();

@@ -43,6 +43,39 @@ describe('a member without a store', () => {
     expect(await leadership.ended).toMatchObject({ reason: 'memberClosed', lost: false });
   });
 
+  it.each([
+    ['read', 'load'],
+    ['write', 'save'],
+    ['close', 'close'],
+  ])('is closed within seconds while a %s of its vote hangs, and nobody has to call again', async (_, call) => {
+    await using group = new Group(['x']);
+    const storage = new TestStorage();
+    const hung = Promise.withResolvers<undefined>();
+    Object.assign(storage, { [call]: async () => hung.promise });
+    const member = group.member('x', { storage });
+    const campaign = member.campaign();
+    campaign.catch(() => {});
+    await group.clock.advance(10_000);
+    const beganMs = group.clock.monotonic();
+    await group.clock.run(Promise.all([member.close(), member.shutdown()]));
+    expect(group.clock.monotonic() - beganMs).toBeLessThan(5_000);
+    if (call !== 'close') await expect(campaign).rejects.toMatchObject({ code: 'MEMBER_CLOSED' });
+    expect([group.clock.timers, group.clock.holds]).toEqual([0, 0]);
+    hung.resolve(undefined);
+    await group.clock.advance(10_000);
+    expect([group.clock.timers, group.clock.holds]).toEqual([0, 0]);
+  });
+
+  it('can be closed although its storage cannot', async () => {
+    await using group = new Group(['x']);
+    const storage = new TestStorage();
+    storage.close = async () => Promise.reject(new Error('EIO'));
+    const member = group.member('x', { storage });
+    await member.start();
+    await group.clock.run(member.close());
+    expect(group.clock.timers).toBe(0);
+  });
+
   it('leaves no timer behind if its transport does not open', async () => {
     await using group = new Group(['x']);
     const transport: Transport = { open: async () => Promise.reject(new Error('the port is taken')) };
