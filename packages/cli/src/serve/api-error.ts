@@ -46,11 +46,14 @@ export interface ErrorDocument {
 /** An error that the client gets. */
 export class ApiError extends Error {
   readonly code: ApiErrorCode;
+  /** Headers that the answer needs besides. */
+  readonly headers: Readonly<Record<string, string>>;
 
-  constructor(code: ApiErrorCode, message: string) {
+  constructor(code: ApiErrorCode, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message);
     this.name = 'ApiError';
     this.code = code;
+    this.headers = headers;
   }
 }
 

@@ -277,8 +277,9 @@ describe('a request', () => {
   it('for another path or method is answered with what there is', async () => {
     const other = await fetch(new URL('/nothing', server.url));
     expect([other.status, await other.json()]).toMatchObject([404, { code: 'NOT_FOUND' }]);
-    const method = await fetch(new URL('/healthz', server.url), { method: 'POST' });
-    expect([method.status, await method.json()]).toMatchObject([405, { code: 'METHOD_NOT_ALLOWED', message: 'the path has GET' }]);
+    const method = await fetch(new URL('/groups/g/membership', server.url), { method: 'PATCH' });
+    expect([method.status, method.headers.get('allow')]).toEqual([405, 'PUT, GET, HEAD, DELETE']);
+    expect(await method.json()).toMatchObject({ code: 'METHOD_NOT_ALLOWED', message: 'the path has PUT, GET, DELETE' });
   });
 
   it('while the store fails is answered with the code and the outcome', async () => {

@@ -38,7 +38,9 @@ export class Router {
     const found = there.find(({ route }) => route.method === wanted);
     if (found !== undefined) return { route: found.route, parameters: parametersOf(found, parts) };
     if (there.length === 0) throw new ApiError('NOT_FOUND', 'there is no such path: GET /openapi.json describes all paths');
-    throw new ApiError('METHOD_NOT_ALLOWED', `the path has ${there.map(({ route }) => route.method).join(', ')}`);
+    const methods = there.map(({ route }) => route.method);
+    const allow = methods.flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each])).join(', ');
+    throw new ApiError('METHOD_NOT_ALLOWED', `the path has ${methods.join(', ')}`, { allow });
   }
 }
 

@@ -98,6 +98,7 @@ async function respond(
     const { status, body } = errorAnswer(error);
     if (status === 500) failed(error);
     if (response.headersSent) return void response.destroy();
+    if (error instanceof ApiError) response.setHeaders(new Map(Object.entries(error.headers)));
     // The rest of a body that is too long is not read.
     if (!request.complete) response.setHeader('connection', 'close');
     write(response, { status, body }, streams);
