@@ -94,9 +94,9 @@ describe('a failure', () => {
   });
 
   it.each<[string, (self: ProgramContext) => Promise<void>, string]>([
-    ['throws', () => Promise.reject(new Error('boom')), 'errors are of the contract'],
-    ['never stops', () => new Promise(() => {}), 'errors are of the contract'],
-    ['reads the machine’s clock', async () => void Date.now(), 'errors are of the contract'],
+    ['throws', () => Promise.reject(new Error('boom')), 'no unexpected error'],
+    ['never stops', () => new Promise(() => {}), 'no unexpected error'],
+    ['reads the machine’s clock', async () => void Date.now(), 'no unexpected error'],
     [
       'leaves a timer',
       async ({ clock, stopping }) => untilAborted(stopping, () => clock.schedule(1e6, () => {})),
@@ -119,6 +119,19 @@ describe('a failure', () => {
     };
     const error = await failureOf(() => ({ member: leads, check }), { ...few, seeds: 1 });
     expect(error.violations).toMatchObject([{ promise: 'the check passes', what: 'the table is wrong' }]);
+  });
+
+  it.each<[string, () => unknown, string]>([
+    [
+      'async',
+      async () => ({ member: leads }),
+      'the result of begin is an object: it must be an object with the functions member and check, and no promise',
+    ],
+    ['without a member', () => ({ members: leads }), 'member is undefined: it must be a function'],
+    ['of nothing', () => undefined, 'the result of begin is undefined'],
+    ['with a check that is none', () => ({ member: leads, check: true }), 'check is true: it must be a function'],
+  ])('of a begin that is %s says so', async (_, begin, message) => {
+    await expect(Reflect.apply(simulate, undefined, [begin, { seeds: 1 }])).rejects.toThrow(message);
   });
 
   it('of a program that behaves differently in the same world', async () => {

@@ -38,7 +38,7 @@ export class LeftoverChecker implements Checker {
       case 'final':
         return this.#final(event, atMs);
       case 'unexpectedError':
-        return this.findings.add('errors are of the contract', atMs, `${event.process.name}: ${String(event.error)}`);
+        return this.findings.add('no unexpected error', atMs, `${event.process.name}: ${String(event.error)}`);
       default:
         return undefined;
     }

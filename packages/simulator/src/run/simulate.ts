@@ -1,6 +1,6 @@
 /** Runs a user's own program in many worlds: the entry point for tests. */
 
-import { checkKnown, invalidOption } from '@incumbent/core/adapter';
+import { checkFunction, checkKnown, invalidOption } from '@incumbent/core/adapter';
 import type { Violation } from '../check/checker.ts';
 import type { Plan } from '../plan/plan.ts';
 import { profileOf } from '../plan/profiles.ts';
@@ -80,7 +80,7 @@ const SHOWN_LINES = 80;
  * @throws {SimulationError} At the first world in which the program fails, leaves something behind,
  *   does not stop, breaks a promise of the SDK or fails its check.
  * @throws {RangeError} If there is no such profile.
- * @throws {TypeError} `INVALID_OPTION` if there is no such option.
+ * @throws {TypeError} `INVALID_OPTION` if there is no such option, or `begin` returns no program.
  * @throws {Error} If no process was elected in any world.
  */
 export async function simulate(begin: () => ProgramUnderTest, options: SimulateOptions = {}): Promise<SimulationResult> {
@@ -125,12 +125,21 @@ interface RunOutcome {
 }
 
 async function runOnce(begin: () => ProgramUnderTest, plan: Plan): Promise<RunOutcome> {
-  const { member, check = () => {} } = begin();
+  const { member, check } = checkProgram(begin());
   const timeline = new Timeline();
   const ran = await run(plan, { programs: { member }, listener: timeline });
   const { mustBreak, mayBreak = [] } = profileOf(plan.profile);
   const broken = ran.violations.filter(({ promise }) => !mustBreak.includes(promise) && !mayBreak.includes(promise));
   return { run: ran, violations: [...broken, ...(await checked(check, ran.figures.simulatedMs))], lines: timeline.lines };
+}
+
+function checkProgram(program: ProgramUnderTest): Required<ProgramUnderTest> {
+  if (typeof program !== 'object' || program === null || program instanceof Promise)
+    throw invalidOption('the result of begin', program, 'an object with the functions member and check, and no promise');
+  const { member, check = () => {} } = program;
+  checkFunction('member', member);
+  checkFunction('check', check);
+  return { member, check };
 }
 
 async function checked(check: () => unknown, atMs: number): Promise<readonly Violation[]> {
