@@ -46,9 +46,9 @@ interface Slot {
  * Creates the storage for one member. `load` creates the file with the mode 0600 if it does not
  * exist, but not its folder. What `load` returns is durable.
  *
- * `load` rejects with `CORRUPT` if neither slot can be read, because a member must not forget its
- * vote. `load` and `save` reject with the errors of the file system: `ELOOP` if the path is a
- * symbolic link.
+ * `load` rejects with `CORRUPT` if neither slot can be read, or the file was truncated, because a
+ * member must not forget its vote. `load` and `save` reject with the errors of the file system:
+ * `ELOOP` if the path is a symbolic link.
  *
  * @throws `INVALID_OPTION` if `path` is no path.
  */
@@ -70,8 +70,9 @@ class VoteFile implements DurableStorage<Vote> {
     this.#file ??= await openOrMake(this.#path);
     await syncFolder(this.#path);
     const bytes = Buffer.alloc(2 * SLOT_BYTES);
-    await this.#file.read(bytes, 0, bytes.length, 0);
-    const latest = this.#latestIn(bytes);
+    const { bytesRead } = await this.#file.read(bytes, 0, bytes.length, 0);
+    // The file was created in its full length. If it is shorter now, the newer vote may be gone.
+    const latest = bytesRead < bytes.length ? undefined : this.#latestIn(bytes);
     if (latest === undefined || latest.number === MAX_NUMBER) throw corrupt(this.#path);
     this.#number = latest.number;
     // The vote may be in the page cache only: the process that wrote it may have died before the

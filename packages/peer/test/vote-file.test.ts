@@ -134,6 +134,17 @@ describe('a vote file', () => {
     }
   });
 
+  it('refuses a file that is shorter than both votes, as the newer one may be gone', async () => {
+    for (const last of [7n, 8n]) {
+      const bytes = (await saved(voteOf(last), voteOf(last + 1n)))[1]!;
+      for (const length of [4_095, 4_096, 8_191]) {
+        await writeFile(path, bytes.subarray(0, length));
+        await expect(loaded()).rejects.toMatchObject({ code: 'CORRUPT', details: { file: path } });
+      }
+      await rm(path);
+    }
+  });
+
   it.each(['hello', '{"term":', '[]', 'null', '{"memberId":"a","term":1}'])(
     'refuses a body that is not a vote, even if its checksum is right: %s',
     async (body) => {
