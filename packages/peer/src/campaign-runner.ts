@@ -59,15 +59,15 @@ export class CampaignRunner<S extends Safety> {
   }
 
   /**
-   * The driver calls this on election. Resigns at once if no caller waits for the leadership any
-   * more.
+   * The driver calls this on election. Resigns at once if the member is closing, or no caller waits
+   * for the leadership any more.
    */
   take(driver: Driver<S>, validity: Validity<S>): void {
-    const { memberId, clock, telemetry } = this.#context;
+    const { memberId, clock, telemetry, closing } = this.#context;
     const leadership = new PeerLeadership<S>({ memberId, driver, clock, telemetry, validity });
     this.#leadership = leadership;
     leadership.report();
-    if (this.#elected === undefined) void leadership.resign();
+    if (this.#elected === undefined || closing.aborted) void leadership.resign();
     else this.#elected(leadership);
   }
 

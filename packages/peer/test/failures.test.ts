@@ -66,6 +66,24 @@ describe('a member without a store', () => {
     expect([group.clock.timers, group.clock.holds]).toEqual([0, 0]);
   });
 
+  it('leaves no leadership behind if it is closed at any moment of its election', async () => {
+    for (let later = 0; later < 30; later += 1) {
+      await using group = new Group(['x']);
+      const storage = new TestStorage();
+      const member = group.member('x', { storage });
+      const closing = Promise.withResolvers<void>();
+      storage.save = async () => {
+        // The first vote is saved after some promise reactions, and the member is closed meanwhile.
+        closing.resolve(member.close());
+        for (let reactions = 0; reactions < later; reactions += 1) await Promise.resolve();
+      };
+      member.campaign().catch(() => {});
+      await group.clock.run(closing.promise);
+      await group.clock.advance(1_000);
+      expect([later, group.clock.timers, group.clock.holds]).toEqual([later, 0, 0]);
+    }
+  });
+
   it('can be closed although its storage cannot', async () => {
     await using group = new Group(['x']);
     const storage = new TestStorage();
