@@ -24,7 +24,7 @@ export type RoundOf<S extends Safety> = S extends 'bestEffort' ? number : undefi
 
 /**
  * How far the application's data reach, for a leader that must have all of them. Compared by
- * `lastTerm`, then by `lastIndex`.
+ * `lastTerm`, then by `lastIndex`. Both are from 0n to `2n ** 63n - 1n`.
  */
 export interface Position {
   readonly lastTerm: bigint;

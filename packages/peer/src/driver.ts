@@ -8,7 +8,7 @@
  */
 
 import type { Cancel, Clock } from '@incumbent/core';
-import { Deadline, invalidOption, momentOf } from '@incumbent/core/adapter';
+import { Deadline, invalidOption, MAX_TERM, momentOf } from '@incumbent/core/adapter';
 import type {
   Algorithm,
   AlgorithmState,
@@ -278,6 +278,15 @@ export class Driver<S extends Safety> {
 
 function checkPosition(position: Position): Position {
   const { lastTerm, lastIndex } = position;
-  if (typeof lastTerm === 'bigint' && typeof lastIndex === 'bigint') return position;
-  throw invalidOption('position', position, 'a function that answers at once with { lastTerm, lastIndex }, both bigints');
+  // The other members refuse messages with anything else.
+  if (isPart(lastTerm) && isPart(lastIndex)) return position;
+  throw invalidOption(
+    'position',
+    position,
+    'a function that answers at once with { lastTerm, lastIndex }, both bigints from 0n to 2n ** 63n - 1n',
+  );
+}
+
+function isPart(value: unknown): boolean {
+  return typeof value === 'bigint' && value >= 0n && value <= MAX_TERM;
 }
