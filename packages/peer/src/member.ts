@@ -33,6 +33,7 @@ import { Participant } from './participant.ts';
 import type { RefusalReason } from './refusals.ts';
 import type { DurableStorage } from './storage.ts';
 import type { Transport } from './transport.ts';
+import { isRecord } from './reading.ts';
 import { Views } from './views.ts';
 
 /** The options of a {@link PeerMember}. */
@@ -108,6 +109,12 @@ export class PeerMember<S extends Safety> {
     const { members } = algorithm;
     if (members !== 'open' && !members.includes(memberId))
       throw invalidText('memberId', memberId, `one of the members: ${members.join(', ')}`);
+    if (!hasMethods(algorithm, 'start', 'step'))
+      throw invalidOption('algorithm', algorithm, 'the result of quorum(), bully() or another one');
+    if (!hasMethods(transport, 'open'))
+      throw invalidOption('transport', transport, 'the transport of one election: new TcpTransport(options).election(name)');
+    if (storage !== undefined && !hasMethods(storage, 'load', 'save', 'close'))
+      throw invalidOption('storage', storage, 'a storage: voteFile(path)');
     if (algorithm.persists && storage === undefined)
       throw invalidOption('storage', storage, `given, as ${algorithm.name} must not forget its votes: voteFile(path)`);
     this.safety = algorithm.safety;
@@ -314,4 +321,8 @@ export class PeerMember<S extends Safety> {
     const [code, what] = failures[why];
     this.#end(new IncumbentError(code, `the member "${this.memberId}" ${what}, and takes part no more`, { cause }));
   }
+}
+
+function hasMethods(value: unknown, ...names: readonly string[]): boolean {
+  return isRecord(value) && names.every((name) => typeof value[name] === 'function');
 }

@@ -319,6 +319,16 @@ describe('a peer member', () => {
     expect(() => new PeerMember({ algorithm, transport, memberId: 'd' })).toThrow(
       'memberId is "d": it must be one of the members: a, b, c',
     );
+    for (const [options, message] of [
+      [{ transport }, 'algorithm is undefined: it must be'],
+      [{ algorithm: {}, transport }, 'algorithm is an object: it must be'],
+      [{ algorithm }, 'transport is undefined: it must be'],
+      [{ algorithm, transport: { election: () => transport } }, 'transport is an object: it must be the transport of one election'],
+      [{ algorithm, transport, storage: 'vote' }, 'storage is a string of 4 characters: it must be'],
+    ] as const) {
+      expect(() => new PeerMember({ memberId: 'a', ...options } as never)).toThrow(message);
+      expect(() => new PeerMember({ memberId: 'a', ...options } as never)).toThrow(invalid);
+    }
     for (const options of [
       { members: [] },
       { members: ['a', 'a'] },
