@@ -4,6 +4,7 @@ import {
   type Cancel,
   type Clock,
   IncumbentError,
+  isIncumbentError,
   type Logger,
   type Random,
   type SignalOptions,
@@ -22,18 +23,20 @@ import {
   invalidOption,
   invalidText,
   onStopSignal,
+  orAborted,
   type ValueStream,
   Telemetry,
+  withHandled,
 } from '@incumbent/core/adapter';
 import type { Algorithm, PeerMembership, PeerView, Position, Safety, TermOf } from './algorithm.ts';
 import { CampaignRunner } from './campaign-runner.ts';
 import type { Driver, FailureReason } from './driver.ts';
 import type { PeerLeadership } from './leadership.ts';
 import { Participant } from './participant.ts';
+import { isRecord } from './reading.ts';
 import type { RefusalReason } from './refusals.ts';
 import type { DurableStorage } from './storage.ts';
 import type { Transport } from './transport.ts';
-import { isRecord } from './reading.ts';
 import { Views } from './views.ts';
 
 /** The options of a {@link PeerMember}. */
@@ -106,15 +109,15 @@ export class PeerMember<S extends Safety> {
     const { algorithm, transport, memberId, storage, position = () => NOWHERE } = options;
     checkFunction('position', position);
     this.memberId = checkName('memberId', memberId);
-    const { members } = algorithm;
-    if (members !== 'open' && !members.includes(memberId))
-      throw invalidText('memberId', memberId, `one of the members: ${members.join(', ')}`);
     if (!hasMethods(algorithm, 'start', 'step'))
       throw invalidOption('algorithm', algorithm, 'the result of quorum(), bully() or another one');
     if (!hasMethods(transport, 'open'))
       throw invalidOption('transport', transport, 'the transport of one election: new TcpTransport(options).election(name)');
     if (storage !== undefined && !hasMethods(storage, 'load', 'save', 'close'))
       throw invalidOption('storage', storage, 'a storage: voteFile(path)');
+    const { members } = algorithm;
+    if (members !== 'open' && !members.includes(memberId))
+      throw invalidText('memberId', memberId, `one of the members: ${members.join(', ')}`);
     if (algorithm.persists && storage === undefined)
       throw invalidOption('storage', storage, `given, as ${algorithm.name} must not forget its votes: voteFile(path)`);
     this.safety = algorithm.safety;
@@ -180,10 +183,11 @@ export class PeerMember<S extends Safety> {
    *
    * @throws `MEMBERS_CHANGED` if the vote was saved with a list of members that differs so much
    * that two members could be elected in one term. The error of the storage if the vote cannot be
-   * read, and of the transport if it does not open.
+   * read, and of the transport if it does not open. `MEMBER_CLOSED` when the member closes; this
+   * rejection counts as handled, as that of `campaign` does.
    */
-  async start(): Promise<void> {
-    await this.#start();
+  start(): Promise<void> {
+    return withHandled(this.#started(), (error) => this.#isClosed(error));
   }
 
   /**
@@ -290,9 +294,23 @@ export class PeerMember<S extends Safety> {
 
   #follow<T>(latest: ValueStream<T>, options: SignalOptions): AsyncGenerator<T, void, undefined> {
     return latest.iterate(options, async () => {
-      await this.#start();
+      try {
+        await orAborted(this.#started(), options.signal);
+      } catch (error) {
+        // Then the views end without an error.
+        if (options.signal?.aborted !== true && !this.#isClosed(error)) throw error;
+      }
       return this.#clock.keepAlive();
     });
+  }
+
+  /** Rejects as soon as the member closes. */
+  async #started(): Promise<void> {
+    await orAborted(this.#start(), this.#closing.signal);
+  }
+
+  #isClosed(error: unknown): boolean {
+    return error === this.#closing.signal.reason && isIncumbentError(error, 'MEMBER_CLOSED');
   }
 
   async #over(endLeadership: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {

@@ -68,6 +68,37 @@ describe('a member without a store', () => {
     expect([group.clock.timers, group.clock.holds]).toEqual([0, 0]);
   });
 
+  it('ends its views and its start when it closes, or their caller gives up, while it starts', async () => {
+    await using group = new Group(['x']);
+    const storage = new TestStorage();
+    storage.load = async () => new Promise(() => {});
+    const member = group.member('x', { storage });
+    const caller = new AbortController();
+    const memberships = member.memberships();
+    const [aborted, closed, starting] = [member.views({ signal: caller.signal }).next(), memberships.next(), member.start()];
+    // An unhandled rejection fails this test run.
+    void member.start();
+    await group.clock.advance(10);
+    caller.abort();
+    expect(await group.clock.run(aborted)).toEqual({ done: true, value: undefined });
+    await group.clock.run(member.close());
+    expect([await closed, await memberships.next()]).toMatchObject([{ done: false }, { done: true }]);
+    await expect(starting).rejects.toMatchObject({ code: 'MEMBER_CLOSED' });
+    expect([group.clock.timers, group.clock.holds]).toEqual([0, 0]);
+  });
+
+  it('shows that it knows of no leader, and ends its views, when it has been closed', async () => {
+    await using group = new Group(['x']);
+    const member = group.member('x');
+    await member.start();
+    await group.clock.run(member.close());
+    const views = member.views();
+    expect([await views.next(), await views.next()]).toEqual([
+      { done: false, value: { state: 'unknown' } },
+      { done: true, value: undefined },
+    ]);
+  });
+
   it('leaves no leadership behind if it is closed at any moment of its election', async () => {
     for (let later = 0; later < 30; later += 1) {
       await using group = new Group(['x']);
