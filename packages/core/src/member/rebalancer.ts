@@ -16,6 +16,7 @@ export class Rebalancer {
   readonly #everyMs: number;
   readonly #telemetry: Telemetry;
   #led: readonly ManagedLeadership[] = [];
+  /** Set until the next check is over. */
   #cancel: Cancel | undefined;
   #closed = false;
 
@@ -41,10 +42,7 @@ export class Rebalancer {
   }
 
   #schedule(): void {
-    this.#cancel ??= this.#clock.schedule(this.#everyMs, () => {
-      this.#cancel = undefined;
-      void this.#rebalance();
-    });
+    this.#cancel ??= this.#clock.schedule(this.#everyMs, () => void this.#rebalance());
   }
 
   /**
@@ -59,6 +57,7 @@ export class Rebalancer {
     } catch (error) {
       this.#telemetry.emitOften('retry', { doing: 'rebalancing', error }, this.#clock.monotonic());
     }
+    this.#cancel = undefined;
     if (this.#led.length > 0) this.#schedule();
   }
 

@@ -56,6 +56,30 @@ describe('rebalancing', () => {
     expect(low.filter(({ value }) => value?.isValid())).toHaveLength(0);
   });
 
+  it('hands over one election at a time, also one that is won while another is handed over', async () => {
+    const world = new World();
+    const member = world.member('low', { rebalanceEveryMs: 100, drainMs: 3_000 });
+    const preferred = world.member('high');
+    let [draining, most] = [0, 0];
+    const leadAndPrefer = async (name: string): Promise<Tracked<unknown>> => {
+      const election = member.election(name, { succession: byPriority(1, { rebalance: true }) });
+      const stopsSlowly = async (): Promise<void> => {
+        draining += 1;
+        most = Math.max(most, draining);
+        await new Promise<void>((resolve) => void world.clock.schedule(1_500, resolve));
+        draining -= 1;
+      };
+      track(election.lead(({ ended }) => ended.then(stopsSlowly)));
+      await world.pass(50);
+      return track(preferred.election(name, { succession: byPriority(2) }).campaign());
+    };
+    const first = await leadAndPrefer('first');
+    await world.pass(70);
+    const second = await leadAndPrefer('second');
+    await world.pass(5_000);
+    expect([first.state, second.state, most]).toEqual(['resolved', 'resolved', 1]);
+  });
+
   it('goes on after a failed check', async () => {
     const world = new World();
     const store = world.connect();
