@@ -220,6 +220,7 @@ export class ElectionObserver<V = unknown> {
     this.#ready.reject(cause);
     if (this.#views.ended) return;
     const { value } = this.#views;
+    this.#views.clear();
     this.#views.end();
     this.#views = this.#showing(this.#unknown(value, cause));
     this.#views.end();

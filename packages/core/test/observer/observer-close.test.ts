@@ -34,11 +34,13 @@ describe('closing an observer', () => {
     const observer = world.observer();
     const before = shown(observer);
     await world.run(observer.ready);
+    const early = observer.views();
     await world.run(observer.close());
     expect(observer.current).toMatchObject({ state: 'unknown', cause: { code: 'OBSERVER_CLOSED' }, last: { state: 'leader', term: 1n } });
     const after = shown(observer);
     await world.run(drain(observer));
     expect([before, after]).toEqual([['unknown', 'm 1'], ['unknown']]);
+    expect(await early.next()).toEqual({ done: true, value: undefined });
   });
 
   it('in the middle of a read leaves nothing, and no rejection that nobody handles', async () => {
