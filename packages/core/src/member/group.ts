@@ -3,7 +3,7 @@
  * the lease.
  */
 
-import { checkSignal, endQuietly, onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
+import { checkSignal, endQuietly, onAbort, orAborted, type SignalOptions, withHandled } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
 import { keepAlive, sleep } from '../async/sleep.ts';
 import { ValueStream } from '../async/value-stream.ts';
@@ -87,9 +87,15 @@ export class Group<V = unknown> {
    * process took its id does it stop trying. Idempotent.
    *
    * @throws The signal's reason. If it aborts during the call, the member still joins, until
-   *   `leave` is called. `MEMBER_CLOSED`. Errors that a retry does not solve, as for `campaign`.
+   *   `leave` is called. `MEMBER_CLOSED` when the member leaves or closes; a program that does not
+   *   await the call then goes on, as this rejection counts as handled. Errors that a retry does
+   *   not solve, as for `campaign`.
    */
-  async join(options: SignalOptions = {}): Promise<void> {
+  join(options: SignalOptions = {}): Promise<void> {
+    return withHandled(this.#joinChecked(options), (error) => isIncumbentError(error, 'MEMBER_CLOSED'));
+  }
+
+  async #joinChecked(options: SignalOptions): Promise<void> {
     const signal = checkSignal(options);
     if (this.#context.closing.aborted) throw this.#context.closing.reason;
     signal?.throwIfAborted();

@@ -160,6 +160,22 @@ describe('joining', () => {
     expect(world.server.keys()).toContain('groups/g/a');
   });
 
+  it('that nobody awaits does not end the program when the member closes or leaves', async () => {
+    for (const isClosing of [true, false]) {
+      const world = new World();
+      const store = world.connect();
+      store.link.cutOff();
+      const member = world.member('a', {}, store);
+      const group = member.group('g');
+      // An unhandled rejection fails this test run.
+      void group.join();
+      await world.pass(100);
+      await world.run(isClosing ? member.close() : group.leave());
+      await world.pass();
+      await world.close();
+    }
+  });
+
   it('rejects with the reason of its signal', async () => {
     const world = new World();
     const store = world.connect();
