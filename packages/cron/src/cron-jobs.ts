@@ -25,9 +25,10 @@ export interface CronJobLike {
 /**
  * The schedule of a `CronTime` of cron: `cronSchedule(new CronTime('0 3 * * *', 'Europe/Berlin'))`.
  *
- * @throws `INVALID_OPTION` for a `CronTime` of a single date.
+ * @throws `INVALID_OPTION` for anything but a `CronTime` of a cron expression.
  */
 export function cronSchedule(time: CronTimeLike): Schedule {
+  if (typeof time !== 'object' || time === null) throw invalidOption('time', time, "a CronTime of cron: new CronTime('0 3 * * *')");
   checkFunction('time.getNextDateFrom', time.getNextDateFrom);
   if (time.realDate) throw invalidOption('time', time, 'a cron expression: a single date is no schedule');
   const zone = time.utcOffset === undefined ? time.timeZone : offsetZone(time.utcOffset);

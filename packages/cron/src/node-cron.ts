@@ -1,8 +1,8 @@
 /** For `node-cron`: its tasks keep their own timers, and ask a coordinator whether to run. */
 
 import { isIncumbentError } from '@incumbent/core';
-import { checkKnown, checkName, checkNumber, invalidText } from '@incumbent/core/adapter';
-import type { CronParticipant, FleetCron, JobOptions } from './fleet-cron.ts';
+import { checkKnown, checkName, checkNumber, invalidOption, invalidText } from '@incumbent/core/adapter';
+import { type CronParticipant, FleetCron, type JobOptions } from './fleet-cron.ts';
 import { type SlotMs, slotOf } from './schedule.ts';
 import type { ClaimedRun, CronRun, CronTerm } from './term.ts';
 
@@ -46,6 +46,7 @@ export class NodeCronCoordinator {
 
   /** @throws `INVALID_OPTION`. */
   constructor(cron: FleetCron, options: NodeCronOptions = {}) {
+    if (!(cron instanceof FleetCron)) throw invalidOption('cron', cron, 'a FleetCron: new FleetCron(election)');
     checkKnown('coordinator', options, ['misfire', 'graceMs', 'holdMs']);
     const { holdMs, ...others } = options;
     this.#cron = cron;

@@ -1,6 +1,6 @@
 import { Fence } from '@incumbent/core';
 import { describe, expect, it, vi } from 'vitest';
-import { FleetCron, type FleetCronOptions } from '../src/index.ts';
+import { FleetCron, type FleetCronOptions, NodeCronCoordinator } from '../src/index.ts';
 import { every, Fleet, secondsOf, START_MS } from './support/fleet.ts';
 
 const invalid = (code = 'INVALID_OPTION'): unknown => expect.objectContaining({ code });
@@ -197,6 +197,12 @@ describe('an option', () => {
     await using fleet = new Fleet();
     const election = fleet.cluster.member('a').election('cron');
     expect(() => Reflect.construct(FleetCron, [election, null])).toThrow(invalid());
+  });
+
+  it('of a coordinator is its FleetCron, and not an election', async () => {
+    await using fleet = new Fleet();
+    for (const cron of [undefined, fleet.cluster.member('a').election('cron')])
+      expect(() => Reflect.construct(NodeCronCoordinator, [cron])).toThrow('it must be a FleetCron');
   });
 
   it('of a job is checked when it is added, and so are its name, its schedule and its work', async () => {

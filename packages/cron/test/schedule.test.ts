@@ -70,6 +70,7 @@ describe('a schedule', () => {
   });
 
   it('of cron is no single date', () => {
-    expect(() => cronSchedule(new CronTime(new Date(Date.UTC(2030, 0, 1))))).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+    for (const time of [new CronTime(new Date(Date.UTC(2030, 0, 1))), undefined, '* * * * *'])
+      expect(() => cronSchedule(time as CronTime)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
   });
 });
