@@ -82,8 +82,9 @@ export async function listElections(store: Store, options: SignalOptions & { rea
  * after `lowerTermUnsafely`.
  *
  * Every method rejects with an error of a store call, with the signal's reason, or with
- * `FOREIGN_DATA` or `NEWER_FORMAT` for a record that it cannot read. Methods that write retry after
- * a failure that may pass, 5 tries at most; `STORE_FAILED` if the keys changed at each try.
+ * `FOREIGN_DATA` or `NEWER_FORMAT` for a record that it cannot read, and with `INVALID_OPTION` for
+ * a term that is no bigint. Methods that write retry after a failure that may pass, 5 tries at
+ * most; `STORE_FAILED` if the keys changed at each try.
  */
 export class ElectionAdmin<V = unknown> {
   /** The name of the election. */
@@ -223,7 +224,8 @@ export class ElectionAdmin<V = unknown> {
     });
   }
 
-  /** Reads the leader's entry of this term. Undefined if the term is over. */
+    if (typeof term !== 'bigint') throw invalidOption('term', term, 'a bigint: the term of state()');
+  /** Reads the leader's entry of this term. Undefined if the term is over. Checks `term`. */
   async #ledTerm(term: bigint, call: CallOptions): Promise<{ readonly entry: Entry; readonly check: Change } | undefined> {
     const termEntry = await this.#store.read(this.#keys.term, call);
     if (termEntry === undefined) return undefined;

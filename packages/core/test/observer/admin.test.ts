@@ -171,6 +171,15 @@ describe.each([
   });
 });
 
+it.each<unknown>([1, '1', undefined])(
+  'an operator that names the term as %o gets an error: it is not a term that is over',
+  async (term) => {
+    const admin = operator(new World());
+    const calls = [admin.stepDown(term as bigint), admin.requestHandover(term as bigint, 'b'), admin.withdrawHandover(term as bigint)];
+    for (const call of calls) await expect(call).rejects.toMatchObject({ code: 'INVALID_OPTION', details: { option: 'term' } });
+  },
+);
+
 describe('a request to a leader that does not know yet that a handover has elected it', () => {
   it.each([
     ['makes it step down', 'steppedDown', (admin: ElectionAdmin) => admin.stepDown(2n)],
