@@ -61,16 +61,14 @@ const MAX_TRIES = 5;
  * linearizable read of the names. On ZooKeeper, which is read level by level, an election that
  * begins during the call may be missing. Leaves out keys whose names no election can have.
  *
- * `callTimeoutMs` is the most that the read may take, in ms. Default 2,500.
+ * `callTimeoutMs` is the most that the read may take, in ms. From 10 to 60,000. Default 2,500.
  *
- * @throws The error of the read, or the signal's reason.
+ * @throws The error of the read, the signal's reason, or `INVALID_OPTION`.
  */
 export async function listElections(store: Store, options: SignalOptions & { readonly callTimeoutMs?: number } = {}): Promise<string[]> {
   checkStore(store);
-  const entries = await store.list(ELECTIONS, {
-    ...callOf(options.callTimeoutMs ?? DEFAULT_CALL_TIMEOUT_MS, options.signal),
-    values: false,
-  });
+  const signal = checkSignal(options, ['callTimeoutMs']);
+  const entries = await store.list(ELECTIONS, { ...callOf(checkTimeout(options.callTimeoutMs), signal), values: false });
   const names = entries.flatMap(({ key }) => key.split('/')[1] ?? []).filter(isName);
   return [...new Set(names)].toSorted();
 }
@@ -110,7 +108,7 @@ export class ElectionAdmin<V = unknown> {
     this.name = checkName('election', name);
     this.#keys = electionKeys(name);
     this.#codec = payloadCodec(options);
-    this.#callTimeoutMs = checkNumber('callTimeoutMs', options.callTimeoutMs, DEFAULT_CALL_TIMEOUT_MS, { min: 10, max: 60_000 });
+    this.#callTimeoutMs = checkTimeout(options.callTimeoutMs);
   }
 
   /**
@@ -224,9 +222,9 @@ export class ElectionAdmin<V = unknown> {
     });
   }
 
-    if (typeof term !== 'bigint') throw invalidOption('term', term, 'a bigint: the term of state()');
   /** Reads the leader's entry of this term. Undefined if the term is over. Checks `term`. */
   async #ledTerm(term: bigint, call: CallOptions): Promise<{ readonly entry: Entry; readonly check: Change } | undefined> {
+    if (typeof term !== 'bigint') throw invalidOption('term', term, 'a bigint: the term of state()');
     const termEntry = await this.#store.read(this.#keys.term, call);
     if (termEntry === undefined) return undefined;
     const record = readTerm(termEntry);
@@ -284,6 +282,10 @@ export class ElectionAdmin<V = unknown> {
   #call(options: SignalOptions): CallOptions {
     return callOf(this.#callTimeoutMs, checkSignal(options));
   }
+}
+
+function checkTimeout(callTimeoutMs: unknown): number {
+  return checkNumber('callTimeoutMs', callTimeoutMs, DEFAULT_CALL_TIMEOUT_MS, { min: 10, max: 60_000 });
 }
 
 function callOf(timeoutMs: number, signal: AbortSignal | undefined): CallOptions {

@@ -232,6 +232,16 @@ describe('what an operator sees', () => {
     expect(world.json(TERM)).toMatchObject({ term: '1' });
   });
 
+  it.each([
+    [null, 'call options is null: it must be an object'],
+    [AbortSignal.abort(), 'options is an object: it must be an object with the signal in it'],
+    [{ timeoutMs: 5 }, 'there is no call option "timeoutMs"'],
+    [{ signal: 5 }, 'signal is 5: it must be an AbortSignal'],
+    [{ callTimeoutMs: 9 }, 'callTimeoutMs is 9: it must be a number from 10 to 60000'],
+  ])('is refused with the options %o', async (options, message) => {
+    await expect(Reflect.apply(listElections, undefined, [new World().connect(), options])).rejects.toThrow(message);
+  });
+
   it('is every election of the namespace, once', async () => {
     const world = new World();
     for (const name of ['b', 'a', 'c']) await world.run(world.member(`m-${name}`).election(name).campaign());
