@@ -1,8 +1,8 @@
 /** The store of a command: where its URL comes from, and how it is opened and closed. */
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 
-import { isIncumbentError, type Store } from '@incumbent/core';
+import { type ErrorCode, isIncumbentError, type Store } from '@incumbent/core';
 import { describeHidden, showUrl } from '@incumbent/core/adapter';
 import type { OpenStoreOptions } from 'incumbent';
 
@@ -69,9 +69,49 @@ export async function openUrl(url: string, { openStore: open }: CliContext, opti
   }
 }
 
+/**
+ * Opens a store for a command that has nothing to do on a new store. Creates neither the schema of
+ * a PostgreSQL store nor the file of a SQLite store: the URL may be wrong.
+ */
+export async function openExisting(url: string, context: CliContext, options?: OpenStoreOptions): Promise<Store> {
+  const file = fileOf(url);
+  if (file !== undefined && !existsSync(file))
+    throw new CliError(Exit.STORE, `there is no such file, and this command does not create it (${showUrl(url)})`, {
+      code: 'UNREACHABLE' satisfies ErrorCode,
+    });
+  try {
+    return await openUrl(withoutMigration(url), context, options);
+  } catch (error) {
+    const { exitCode, code, message } = toCliError(error);
+    throw new CliError(exitCode, message.replace(MIGRATION_HINT, 'or start a member: this command does not create it'), {
+      code,
+      cause: error,
+    });
+  }
+}
+
+/** What the store says to those who could let it create the schema. */
+const MIGRATION_HINT = 'or open the store as a role that may create it';
+
+/** The path of the file of a SQLite store. Undefined for other stores and for an invalid URL. */
+function fileOf(url: string): string | undefined {
+  const [, path] = /^sqlite:(?:\/\/(?=\/))?(?!\/\/)([^?#]+)/i.exec(url) ?? [];
+  try {
+    return path === undefined ? undefined : decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The URL of a PostgreSQL store with `migrate=false`, unless the URL says `migrate=…` itself. */
+function withoutMigration(url: string): string {
+  if (!/^postgres(?:ql)?:/i.test(url) || /[?&]migrate=/.test(url)) return url;
+  return `${url}${url.includes('?') ? '&' : '?'}migrate=false`;
+}
+
 /** Opens the store, calls the task with it, and closes it when the task has settled. */
 export async function withStore<T>(options: StoreOptions, context: CliContext, task: (store: Store) => Promise<T>): Promise<T> {
-  const store = await openUrl(storeUrl(options, context), context);
+  const store = await openExisting(storeUrl(options, context), context);
   try {
     return await task(store);
   } finally {

@@ -4,7 +4,7 @@ import type { Store } from '@incumbent/core';
 import { showUrl } from '@incumbent/core/adapter';
 
 import type { Printer, Style } from '../common/printer.ts';
-import { openUrl, storeUrl, type StoreOptions } from '../common/store.ts';
+import { openExisting, storeUrl, type StoreOptions } from '../common/store.ts';
 import type { CliContext } from '../context.ts';
 import { Exit, toCliError, usageError } from '../exit.ts';
 import type { AccessRules } from '../serve/http/access.ts';
@@ -31,7 +31,7 @@ export async function ui(options: UiOptions, context: CliContext, version: strin
   const onRetry = (error: unknown): void => tell('yellow', `the store cannot be reached, waiting for it: ${toCliError(error).text}`);
   let store: Store;
   try {
-    store = await openUrl(url, context, { waitMs: options.storeWait ?? Infinity, signal: stopping, onRetry });
+    store = await openExisting(url, context, { waitMs: options.storeWait ?? Infinity, signal: stopping, onRetry });
   } catch (error) {
     if (stopping.aborted) return Exit.OK;
     throw error;
