@@ -57,7 +57,7 @@ export async function ui(options: UiOptions, context: CliContext, version: strin
 /** The options of a server that browsers may use, but only its own page. */
 export function uiServer(options: ApiServerOptions): ApiServerOptions {
   const access: AccessRules = { ...options.access, page: PAGE_PATHS };
-  return { ...options, access, headers: SECURITY_HEADERS };
+  return { ...options, access, headers: SECURITY_HEADERS, pathsHint: 'the page is at /' };
 }
 
 function teller(err: Printer): (style: Style, text: string) => void {

@@ -63,6 +63,11 @@ async function readUntil(path: string, wanted: string, headers: Headers = own())
   return text;
 }
 
+it('says in the answer to an unknown path where the page is', async () => {
+  const { status, text } = await call('GET', '/openapi.json', own());
+  expect([status, JSON.parse(text)]).toEqual([404, { code: 'NOT_FOUND', message: 'there is no such path: the page is at /' }]);
+});
+
 describe('the page', () => {
   it('has all files that it names, without anything from elsewhere', async () => {
     const page = await call('GET', '/');

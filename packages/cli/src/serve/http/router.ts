@@ -22,8 +22,11 @@ interface ParsedRoute {
 export class Router {
   /** By the number of parts of their paths. */
   readonly #routes: ReadonlyMap<number, readonly ParsedRoute[]>;
+  readonly #pathsHint: string;
 
-  constructor(routes: readonly Route[]) {
+  /** `pathsHint` says which paths there are, in the answer to a request for another one. */
+  constructor(routes: readonly Route[], pathsHint = 'GET /openapi.json describes all paths') {
+    this.#pathsHint = pathsHint;
     this.#routes = Map.groupBy(
       routes.map((route) => ({ route, parts: route.path.split('/').map(partOf) })),
       ({ parts }) => parts.length,
@@ -37,7 +40,7 @@ export class Router {
     const there = (this.#routes.get(parts.length) ?? []).filter((each) => fits(each, parts));
     const found = there.find(({ route }) => route.method === wanted);
     if (found !== undefined) return { route: found.route, parameters: parametersOf(found, parts) };
-    if (there.length === 0) throw new ApiError('NOT_FOUND', 'there is no such path: GET /openapi.json describes all paths');
+    if (there.length === 0) throw new ApiError('NOT_FOUND', `there is no such path: ${this.#pathsHint}`);
     const methods = there.map(({ route }) => route.method);
     const allow = methods.flatMap((each) => (each === 'GET' ? ['GET', 'HEAD'] : [each])).join(', ');
     throw new ApiError('METHOD_NOT_ALLOWED', `the path has ${methods.join(', ')}`, { allow });

@@ -23,6 +23,8 @@ export interface ApiServerOptions {
   readonly access: AccessRules;
   readonly tls?: TlsServerOptions;
   readonly routes: readonly Route[];
+  /** Which paths there are, for a request for another one. Default: where the API is described. */
+  readonly pathsHint?: string;
   /** Headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Called with an error that is not the client's. */
@@ -44,7 +46,7 @@ export class ApiServer implements AsyncDisposable {
   /** Rejects with the error of the system if it cannot listen. */
   static async start(options: ApiServerOptions): Promise<ApiServer> {
     const streams = new Set<EventStream>();
-    const router = new Router(options.routes);
+    const router = new Router(options.routes, options.pathsHint);
     const handler = (request: IncomingMessage, response: ServerResponse): void => void respond(options, router, streams, request, response);
     const server = options.tls === undefined ? createServer(TIMEOUTS, handler) : createTlsServer({ ...TIMEOUTS, ...options.tls }, handler);
     server.maxConnections = MAX_CONNECTIONS;
