@@ -95,7 +95,7 @@ export class ConsulStore implements api.Store {
       options,
       (time) => {
         const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
-        checkValueSize(this, value);
+        checkValueSize(this, value, key);
         // Copied, because the caller may change its bytes.
         return enqueue(this.#client, this.#namespace, { key, value: new Uint8Array(value), lease }, time);
       },

@@ -1,19 +1,10 @@
 /** Jobs that run once per slot in a fleet of processes. */
 
 import { type Clock, type Election, IncumbentError, type SignalOptions, systemClock } from '@incumbent/core';
-import {
-  checkFunction,
-  checkKnown,
-  checkName,
-  checkNumber,
-  checkOneOf,
-  checkSignal,
-  invalidOption,
-  invalidText,
-} from '@incumbent/core/adapter';
+import { checkFunction, checkKnown, checkName, checkNumber, checkSignal, invalidOption, invalidText } from '@incumbent/core/adapter';
 import { type CronReport, reporter, warn } from './reports.ts';
 import { checkSchedule, type Schedule } from './schedule.ts';
-import { type CronRun, CronTerm, currentRuns, type Job, type Misfire, type TermContext } from './term.ts';
+import { type CronRun, CronTerm, currentRuns, type Job, type Misfire, MISFIRES, type TermContext } from './term.ts';
 
 /** The options of one job. Those of the `FleetCron` are the defaults. */
 export interface JobOptions {
@@ -182,10 +173,15 @@ export class FleetCron {
 
 function checkJob({ misfire, maxLate, graceMs }: JobOptions, defaults: Required<JobOptions>): Required<JobOptions> {
   const checked = {
-    misfire: checkOneOf('misfire', misfire, defaults.misfire, ['run', 'report', 'skip']),
+    misfire: checkMisfire(misfire ?? defaults.misfire),
     maxLate: checkNumber('maxLate', maxLate, defaults.maxLate, { min: 1, max: 100 }),
     graceMs: checkNumber('graceMs', graceMs, defaults.graceMs, { min: 50, max: 86_400_000 }),
   };
   if (!Number.isInteger(checked.maxLate)) throw invalidOption('maxLate', maxLate, 'a whole number');
   return checked;
+}
+
+function checkMisfire(misfire: Misfire): Misfire {
+  if (!MISFIRES.includes(misfire)) throw invalidText('misfire', misfire, `one of ${MISFIRES.join(', ')}`);
+  return misfire;
 }

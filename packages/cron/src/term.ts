@@ -22,11 +22,13 @@ export interface CronRun {
   readonly leadership: Leadership;
 }
 
+export const MISFIRES = ['run', 'report', 'skip'] as const;
+
 /**
  * What happens to a slot that no process has claimed in time. `run`: it runs late. `report`: it
  * does not run, and is reported. `skip`: it does not run, silently.
  */
-export type Misfire = 'run' | 'report' | 'skip';
+export type Misfire = (typeof MISFIRES)[number];
 
 /** A job with its options. */
 export interface Job {

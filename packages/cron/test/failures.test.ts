@@ -193,6 +193,13 @@ describe('an option', () => {
     expect(() => new FleetCron(election, options)).toThrow(invalid());
   });
 
+  it('that is not one of the known words is shown', async () => {
+    await using fleet = new Fleet();
+    const election = fleet.cluster.member('a').election('cron');
+    const options: object = { misfire: 'rnu' };
+    expect(() => new FleetCron(election, options)).toThrow('misfire is "rnu": it must be one of run, report, skip');
+  });
+
   it('cannot be null', async () => {
     await using fleet = new Fleet();
     const election = fleet.cluster.member('a').election('cron');

@@ -74,7 +74,7 @@ export class EtcdStore implements api.Store {
     options: api.EnqueueOptions = {},
   ): Promise<api.Entry> {
     const key = checkPath('key', `${prefix}/${name}`);
-    checkValueSize(this, value);
+    checkValueSize(this, value, key);
     checkLook(options.look);
     const entry = enqueue(this.#swaps, this.#namespace, { prefix, key, value, lease }, checkCall(options));
     const keys = options.look === undefined ? [key] : [key, options.look.key];

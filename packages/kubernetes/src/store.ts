@@ -118,7 +118,7 @@ export class KubernetesStore implements Store {
   enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
     return this.#call('enqueue', options, (time) => {
       const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
-      checkValueSize(this, value);
+      checkValueSize(this, value, key);
       // Copied, because the caller may change its bytes.
       return enqueue(this.#keys, this.#leases, { key, value: new Uint8Array(value), lease }, time);
     });

@@ -68,7 +68,7 @@ export class Database {
   }
 
   enqueue(key: Key, value: Uint8Array, id: LeaseId, owner: number): Row {
-    this.#checkValue(value);
+    this.#checkValue(value, key);
     const lease = this.#bindable(id, owner);
     const row = this.#keys.get(key);
     if (row?.lease === id) return row;
@@ -116,12 +116,12 @@ export class Database {
     if (changes.length > this.#limits.maxChanges) {
       throw tooLarge(`${changes.length} changes in one swap: ${this.#limits.maxChanges} are allowed`);
     }
-    for (const change of changes) if ('put' in change) this.#checkValue(change.put);
+    for (const change of changes) if ('put' in change) this.#checkValue(change.put, change.key);
   }
 
-  #checkValue(value: Uint8Array): void {
+  #checkValue(value: Uint8Array, key: Key): void {
     if (value.length <= this.#limits.maxValueBytes) return;
-    throw tooLarge(`a value of ${value.length} bytes: ${this.#limits.maxValueBytes} are allowed`);
+    throw tooLarge(`a value of ${value.length} bytes for the key ${key}: ${this.#limits.maxValueBytes} are allowed`);
   }
 
   #failure(change: Change, index: number): readonly { index: number; current: Row | undefined }[] {

@@ -113,9 +113,9 @@ describe('a swap', () => {
   });
 
   it('with a value that is too long is TOO_LARGE', () => {
-    const error = expect.objectContaining({ ...refused, message: 'shop: a value of 4 bytes is longer than 3' });
+    const error = expect.objectContaining({ ...refused, message: 'shop: a value of 4 bytes for the key k is longer than 3' });
     expect(() => checkSwapSize(store, [put(1), put(4)])).toThrow(error);
-    expect(() => checkValueSize(store, new Uint8Array(4))).toThrow(error);
+    expect(() => checkValueSize(store, new Uint8Array(4), 'k')).toThrow(error);
   });
 
   it('may be TOO_LARGE for another reason', () => {

@@ -14,7 +14,7 @@ import { isOurs } from './leases.ts';
 export async function enqueue(calls: StoreCalls, { prefix, name, value, lease }: NewEntry, options: CallOptions): Promise<Entry> {
   const call = calls.check(options);
   const key = calls.checkKey('prefix', `${checkPath('prefix', prefix)}/${checkPart('name', name)}`);
-  checkValueSize(LIMITS, value);
+  checkValueSize(LIMITS, value, key);
   if (!isOurs(lease)) throw leaseGone('postgres', lease);
   const args = [text(key), bytes(value), text(lease)];
   return calls.run({ method: 'enqueue', name: 'enqueue', args, read: (rows) => enqueuedEntry(rows, key, lease) }, call);

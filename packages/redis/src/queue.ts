@@ -15,7 +15,7 @@ import { enqueueScript } from './scripts/transactions.ts';
 export async function enqueue(calls: StoreCalls, { prefix, name, value, lease }: NewEntry, options: EnqueueOptions): Promise<Entry> {
   const call = calls.check(options);
   const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
-  checkValueSize(LIMITS, value);
+  checkValueSize(LIMITS, value, key);
   const { look } = options;
   checkLook(look);
   // A copy, because the caller may change its bytes while the call waits for a connection.

@@ -33,7 +33,7 @@ export async function enqueue(calls: Calls, namespace: Namespace, entry: NewEntr
 }
 
 function addEntry(database: Database, key: string, value: Uint8Array, lease: LeaseId): Row {
-  checkValue(value);
+  checkValue(value, key);
   return database.write(false, (tables) => {
     tables.deleteEndedLeases();
     requireLease(tables, lease);

@@ -1,6 +1,6 @@
 /** Applies the changes of one `compareAndSwap` in one transaction: all of them or none. */
 
-import type { CallOptions, Change, LeaseId, SwapResult } from '@incumbent/core';
+import type { CallOptions, Change, Key, LeaseId, SwapResult } from '@incumbent/core';
 import { checkChanges } from '@incumbent/core/adapter';
 
 import { MAX_CHANGES, MAX_SWAP_BYTES, MAX_VALUE_BYTES } from './capabilities.ts';
@@ -57,15 +57,15 @@ function mustBeDurable(change: Change): boolean {
 
 function checkSizes(changes: readonly Change[]): void {
   if (changes.length > MAX_CHANGES) throw tooLarge(`${changes.length} changes in one swap: ${MAX_CHANGES} are allowed`);
-  const values = changes.flatMap((change) => ('put' in change ? [change.put] : []));
-  for (const value of values) checkValue(value);
-  const total = values.reduce((sum, value) => sum + value.length, 0);
+  const puts = changes.filter((change) => 'put' in change);
+  for (const { put, key } of puts) checkValue(put, key);
+  const total = puts.reduce((sum, { put }) => sum + put.length, 0);
   if (total > MAX_SWAP_BYTES) throw tooLarge(`${total} bytes in one swap: ${MAX_SWAP_BYTES} are allowed`);
 }
 
 /** Throws `TOO_LARGE` if the value has more bytes than a key can hold. */
-export function checkValue(value: Uint8Array): void {
-  if (value.length > MAX_VALUE_BYTES) throw tooLarge(`a value of ${value.length} bytes: ${MAX_VALUE_BYTES} are allowed`);
+export function checkValue(value: Uint8Array, key: Key): void {
+  if (value.length > MAX_VALUE_BYTES) throw tooLarge(`a value of ${value.length} bytes for the key ${key}: ${MAX_VALUE_BYTES} are allowed`);
 }
 
 function matches(change: Change, found: Row | undefined): boolean {

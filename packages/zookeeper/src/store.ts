@@ -113,9 +113,7 @@ export class ZookeeperStore implements api.Store {
 
   async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
     const call = this.#check(options);
-    checkPath('prefix', prefix);
-    checkPart('name', name);
-    checkValueSize(this, value);
+    checkValueSize(this, value, `${checkPath('prefix', prefix)}/${checkPart('name', name)}`);
     const entry = this.#queue.enqueue({ prefix, name, value: new Uint8Array(value), lease }, call);
     return namingGrant(this.#byLease(lease, 'enqueue', call, entry), () => this.#missing('create, write and delete', [prefix]));
   }

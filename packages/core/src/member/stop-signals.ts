@@ -2,7 +2,7 @@
 
 import { onAbort } from '../async/abort.ts';
 import type { Clock } from '../base/clock.ts';
-import { invalidOption } from '../base/validate.ts';
+import { invalidOption, invalidText } from '../base/validate.ts';
 
 const KNOWN = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGBREAK', 'SIGUSR2'] as const;
 
@@ -30,8 +30,12 @@ export interface StopSignalContext {
  * @throws {TypeError | RangeError} `INVALID_OPTION` for no signal, or one that is not known.
  */
 export function onStopSignal(signals: readonly StopSignal[], { clock, closing, stop }: StopSignalContext): void {
-  if (signals.length === 0 || !signals.every((signal) => KNOWN.includes(signal)))
-    throw invalidOption('signals', signals, `one or more of ${KNOWN.join(', ')}`);
+  if (signals.length === 0 || !signals.every((signal) => KNOWN.includes(signal))) {
+    const unknown = signals.find((signal) => !KNOWN.includes(signal));
+    // Other text is not shown: it may be a secret.
+    const invalid = /^SIG[A-Z0-9]{1,8}$/i.test(String(unknown)) ? invalidText : invalidOption;
+    throw invalid('signals', unknown, `one or more of ${KNOWN.join(', ')}, each an argument of its own`);
+  }
   let asked = false;
   const begin = (): void => {
     if (asked) return;

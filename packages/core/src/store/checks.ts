@@ -110,12 +110,15 @@ export function checkNotReserved(key: unknown): void {
 
 /** The fields of each kind of change, by the field that only this kind has. */
 const CHANGE_FIELDS = { put: ['key', 'expect', 'put', 'lease'], delete: ['key', 'expect', 'delete'], check: ['key', 'expect'] };
+const ALL_CHANGE_FIELDS = [...new Set(Object.values(CHANGE_FIELDS).flat())];
 
 /**
  * Checks the names and types of a change, for callers without TypeScript: a change with `value` in
  * place of `put` would be a check, and would write nothing.
  */
 function checkChange(change: Change): void {
+  // First, because the kind of a change with a misspelt field is not known.
+  checkKnown('change', change, ALL_CHANGE_FIELDS);
   checkKnown('change', change, CHANGE_FIELDS[kindOf(change)]);
   if ('delete' in change && !Object.is(change.delete, true)) throw invalidOption('delete', change.delete, 'true, or left out');
   const { expect } = change;

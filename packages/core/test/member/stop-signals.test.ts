@@ -61,4 +61,13 @@ describe('shutdownOn', () => {
     expect(() => Reflect.apply(member.shutdownOn, member, signals)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
     expect(listening()).toBe(0);
   });
+
+  it('shows a signal that it does not know', () => {
+    const member = new World().member('a');
+    const message = /^signals is "SIGTRM": it must be one or more of SIGTERM, /;
+    expect(() => Reflect.apply(member.shutdownOn, member, ['SIGTERM', 'SIGTRM'])).toThrow(message);
+    expect(() => Reflect.apply(member.shutdownOn, member, [['SIGTERM']])).toThrow(
+      /^signals is an array of 1: .*, each an argument of its own$/,
+    );
+  });
 });

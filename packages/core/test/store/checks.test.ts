@@ -75,6 +75,14 @@ describe('the changes of a swap', () => {
       expect(check).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringMatching(`\\b${field}\\b`) }));
   });
 
+  it('with a misspelt field lists the fields of all kinds of changes', () => {
+    const check = (change: object) => Reflect.apply(checkChanges, undefined, [[change]]);
+    expect(() => check({ key: 'a', expect: null, puts: new Uint8Array() })).toThrow(
+      /"puts": the options are key, expect, put, lease, delete$/,
+    );
+    expect(() => check({ key: 'a', expect: null, lease: 'l' })).toThrow(/"lease": the options are key, expect$/);
+  });
+
   it('may check, put or delete', () => {
     expect(() =>
       checkChanges([

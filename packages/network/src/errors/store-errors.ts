@@ -128,10 +128,11 @@ export function checkSwapSize(store: Limits, changes: readonly Change[]): void {
   const { maxChanges } = store.capabilities;
   if (changes.length > maxChanges)
     throw tooLarge(store.name, `${changes.length} changes are more than the ${maxChanges} that one swap may have`);
-  for (const change of changes) if ('put' in change) checkValueSize(store, change.put);
+  for (const change of changes) if ('put' in change) checkValueSize(store, change.put, change.key);
 }
 
 /** @throws `TOO_LARGE` for a value that is longer than the store's capabilities allow. */
-export function checkValueSize({ name, capabilities: { maxValueBytes } }: Limits, value: Uint8Array): void {
-  if (value.length > maxValueBytes) throw tooLarge(name, `a value of ${value.length} bytes is longer than ${maxValueBytes}`);
+export function checkValueSize({ name, capabilities: { maxValueBytes } }: Limits, value: Uint8Array, key: Key): void {
+  if (value.length > maxValueBytes)
+    throw tooLarge(name, `a value of ${value.length} bytes for the key ${key} is longer than ${maxValueBytes}`);
 }
