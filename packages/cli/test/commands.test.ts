@@ -64,6 +64,8 @@ describe('watch', () => {
     if (json) {
       const previous = { term: '1', memberId: 'web-1', reason: 'resigned', vacantForMs: expect.any(Number) };
       expect(JSON.parse(last)).toMatchObject({ state: 'leader', leader: { memberId: 'web-2' }, previous });
+      const starts = lines(text).map((line) => line.includes('"watchStarted":true'));
+      expect(starts).toEqual([true, ...starts.slice(1).map(() => false)]);
     } else expect(last).toMatch(/ {2}leader {3}web-2 {2}term 2 {2}\(term 1 of web-1: resigned, vacant for [\d.]+ s\) {2}7$/);
   });
 });

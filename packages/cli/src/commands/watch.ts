@@ -41,10 +41,13 @@ async function watch(name: string, options: WatchOptions, context: CliContext): 
     await using observer = new ElectionObserver(store, name);
     // Rejects at once for errors that waiting does not cure, such as a missing permission.
     await observer.ready;
+    let isFirst = true;
     for await (const view of observer.views({ signal: out.closed })) {
       const at = new Date().toISOString();
-      if (options.json === true) printJson(out, viewLine(name, view, at));
+      // A log of several watches shows by this field where changes may be missing.
+      if (options.json === true) printJson(out, { ...viewLine(name, view, at), ...(isFirst ? { watchStarted: true } : {}) });
       else out.line(`${out.style('dim', at)}  ${lineOf(view, out)}`);
+      isFirst = false;
     }
     return Exit.OK;
   });

@@ -41,6 +41,8 @@ export interface ElectionLine {
   readonly succession?: string | undefined;
   /** When `watch` printed the line. ISO 8601, as all times. */
   readonly at?: string | undefined;
+  /** True in the first line of `watch`: what was before it, this watch has not seen. */
+  readonly watchStarted?: true;
   readonly since?: string | undefined;
   readonly error?: ErrorFields | undefined;
 }
