@@ -25,7 +25,8 @@ describe('leader', () => {
   });
 
   it('exits with 1 if nobody leads, and prints that to standard error, or a null leader as JSON', async () => {
-    expect(await console.run(['leader', 'db'])).toEqual({ code: 1, out: '', err: 'nobody leads "db"\n' });
+    const err = 'nobody leads "db", and nobody ever has: there has been no other election in this store\n';
+    expect(await console.run(['leader', 'db'])).toEqual({ code: 1, out: '', err });
     await (await console.leads('web-1')).resign();
     expect(await console.run(['leader', 'db'])).toMatchObject({ code: 1, err: 'nobody leads "db" (the last term was 1)\n' });
     const { code, out } = await console.run(['leader', 'db', '--json']);
@@ -33,6 +34,26 @@ describe('leader', () => {
       1,
       { type: 'election', election: 'db', state: 'vacant', term: '1', reason: 'resigned', stopping: false },
     ]);
+  });
+});
+
+describe('an election that nobody has ever led', () => {
+  const hint = 'this store has the elections e1, e2, e3, e4, e5, and 1 more\n';
+  const vacant = `nobody leads "db", and nobody ever has: ${hint}`;
+
+  it.each([
+    [['leader', 'db'], 1, vacant],
+    [['watch', 'db'], 0, vacant],
+    [['watch', 'db', '--json'], 0, vacant],
+    [['candidates', 'db'], 1, `nobody is a candidate of "db": ${hint}`],
+  ])('may have another name: %j names the elections that there are', async (line, code, err) => {
+    for (const name of ['e1', 'e2', 'e3', 'e4', 'e5', 'e6']) await console.leads(`of-${name}`, name);
+    expect(await console.run(line, { maxLines: 1 })).toMatchObject({ code, err });
+  });
+
+  it('may be in another namespace, which the message names', async () => {
+    const { err } = await console.run(['leader', 'db'], { env: { INCUMBENT_STORE: `memory:${console.name}/my-app` } });
+    expect(err).toBe('nobody leads "db", and nobody ever has: there has been no other election in the namespace "my-app"\n');
   });
 });
 

@@ -20,7 +20,7 @@ describe('doctor', () => {
     expect(code).toBe(0);
     expect(found.filter(({ level }) => level !== 'ok')).toEqual([]);
     expect(found.map(({ what }) => what)).toContain('revoke: its keys go with it');
-    expect((await console.run(['status'])).err).toBe('there has been no election in this namespace\n');
+    expect((await console.run(['status'])).err).toBe('there has been no election in this store\n');
   });
 
   it('leaves no key behind if a write fails', async () => {
@@ -44,7 +44,7 @@ describe('doctor', () => {
   it('that runs elsewhere, or was killed, does not disturb status and doctor', async () => {
     console.keep(await openMemory(`memory:${console.name}`));
     await console.write('elections/doctor-0123456789ab/term', '{}');
-    expect(await console.run(['status'])).toMatchObject({ code: 0, err: 'there has been no election in this namespace\n' });
+    expect(await console.run(['status'])).toMatchObject({ code: 0, err: 'there has been no election in this store\n' });
     expect(await console.run(['doctor'])).toMatchObject({ code: 0, out: expect.stringContaining('none yet') });
   });
 

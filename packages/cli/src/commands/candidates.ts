@@ -2,6 +2,7 @@
 
 import { ElectionAdmin } from '@incumbent/core';
 
+import { showElections } from '../common/elections.ts';
 import { showValue } from '../common/json.ts';
 import { addStoreOptions, examples, exitCodes, type CommandParent } from '../common/options.ts';
 import { candidatesOf, printJson } from '../common/output.ts';
@@ -32,7 +33,8 @@ async function candidates(name: string, options: CandidatesOptions, context: Cli
     const election = await new ElectionAdmin(store, name).state();
     const queue = candidatesOf(election);
     if (queue.length === 0) {
-      err.line(`nobody is a candidate of "${name}"`);
+      const hint = election.term === undefined ? `: ${await showElections(store, name)}` : '';
+      err.line(`nobody is a candidate of "${name}"${hint}`);
       return Exit.NO;
     }
     if (options.json === true) {

@@ -2,6 +2,7 @@
 
 import { ElectionAdmin } from '@incumbent/core';
 
+import { showVacant } from '../common/elections.ts';
 import { showValue } from '../common/json.ts';
 import { addStoreOptions, examples, exitCodes, type CommandParent } from '../common/options.ts';
 import { electionLine, printJson } from '../common/output.ts';
@@ -30,10 +31,10 @@ async function leader(name: string, options: LeaderOptions, context: CliContext)
   const { out, err } = context;
   return withStore(options, context, async (store) => {
     const state = await new ElectionAdmin(store, name).state();
-    const { leader: now, term } = state;
+    const { leader: now } = state;
     if (options.json === true) printJson(out, electionLine(state));
     if (now === undefined) {
-      err.line(`nobody leads "${name}"${term === undefined ? '' : ` (the last term was ${term})`}`);
+      err.line(await showVacant(store, state));
       return Exit.NO;
     }
     if (options.json !== true) out.line(`${now.memberId}  ${out.style('dim', `term ${now.term}  ${showValue(now.value)}`.trimEnd())}`);

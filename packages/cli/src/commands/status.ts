@@ -2,6 +2,7 @@
 
 import { ElectionAdmin, isIncumbentError, type ElectionState, type ErrorCode, type Store } from '@incumbent/core';
 
+import { showNamespace } from '../common/elections.ts';
 import { addStoreOptions, examples, exitCodes, type CommandParent } from '../common/options.ts';
 import { candidatesOf, electionLine, type ElectionLine, errorFields, printJson } from '../common/output.ts';
 import { showPrevious } from '../common/previous-term.ts';
@@ -49,7 +50,7 @@ async function status(names: readonly string[], options: StatusOptions, context:
   const { out, err } = context;
   return withStore(options, context, async (store) => {
     const states = await statesOf(store, names.length === 0 ? await electionNames(store) : names);
-    if (states.length === 0) err.line('there has been no election in this namespace');
+    if (states.length === 0) err.line(`there has been no election in ${showNamespace(store)}`);
     else if (options.json === true) for (const state of states) printJson(out, lineOf(state));
     else out.table([['ELECTION', 'LEADER', 'TERM', 'CANDIDATES', 'STATE'], ...states.map(rowOf)]);
     return states.some((state) => 'error' in state) ? Exit.STORE : Exit.OK;

@@ -2,6 +2,7 @@
 
 import { ElectionObserver, type ElectionView } from '@incumbent/core';
 
+import { showVacant } from '../common/elections.ts';
 import { showValue } from '../common/json.ts';
 import { addStoreOptions, examples, exitCodes, type CommandParent } from '../common/options.ts';
 import { printJson, viewLine } from '../common/output.ts';
@@ -36,7 +37,7 @@ A line has the time and a state:
   unknown  the store has not confirmed anything for a while, and why`;
 
 async function watch(name: string, options: WatchOptions, context: CliContext): Promise<number> {
-  const { out } = context;
+  const { out, err } = context;
   return withStore(options, context, async (store) => {
     await using observer = new ElectionObserver(store, name);
     // Rejects at once for errors that waiting does not cure, such as a missing permission.
@@ -47,6 +48,7 @@ async function watch(name: string, options: WatchOptions, context: CliContext): 
       // A log of several watches shows by this field where changes may be missing.
       if (options.json === true) printJson(out, { ...viewLine(name, view, at), ...(isFirst ? { watchStarted: true } : {}) });
       else out.line(`${out.style('dim', at)}  ${lineOf(view, out)}`);
+      if (isFirst && view.state === 'vacant' && view.reason === 'neverLed') err.line(await showVacant(store, { name }));
       isFirst = false;
     }
     return Exit.OK;
