@@ -108,8 +108,8 @@ function knownOrigin({ host, startedAt }: Origin): Origin {
 }
 
 const CHOICES =
-  'Give each process its own memberId, or choose onDuplicate: ' +
-  "'wait' waits for the lease of a former process to end, 'refuse' fails at once, 'replace' takes the id over";
+  "Give each process its own memberId, or choose onDuplicate: with 'wait', a member waits until the lease of a former process has ended; " +
+  "with 'refuse', it fails at once; with 'replace', it takes the id over";
 
 /** The record is data of another process, so its text is quoted, and its clock may be wrong. */
 function originOf({ host, startedAt }: Origin, now: number): string {

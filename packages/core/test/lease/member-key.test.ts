@@ -122,7 +122,8 @@ describe("a restarted process that waits for its former self's lease", () => {
       message:
         `another process holds the member id "a" (on host "web-1", started ${(2 * TTL_MS) / 1_000} s ago), ` +
         `and still does after a wait of ${(2 * TTL_MS) / 1_000}.0 s. Give each process its own memberId, or choose onDuplicate: ` +
-        "'wait' waits for the lease of a former process to end, 'refuse' fails at once, 'replace' takes the id over",
+        "with 'wait', a member waits until the lease of a former process has ended; " +
+        "with 'refuse', it fails at once; with 'replace', it takes the id over",
     });
     expect(world.events.about('member id')).toMatchObject([{ host: 'web-1', startedAt, longestWaitMs: 2 * TTL_MS }]);
   });
