@@ -68,7 +68,7 @@ export class CronTerm {
 
   /**
    * Runs the jobs until the leadership ends. Resolves when all work has stopped. After an error of
-   * the store or of a schedule, gives the leadership up and rejects with that error.
+   * the store or of a schedule, tells the work to stop and rejects with that error.
    */
   async run(jobs: readonly Job[]): Promise<void> {
     const { signal, ended } = this.#leadership;
@@ -78,9 +78,7 @@ export class CronTerm {
       await Promise.all([ended, ...loops]);
     } catch (error) {
       this.#halt.abort(error);
-      const stopped = Promise.allSettled(loops);
-      this.#leadership.waitUntil(stopped);
-      await Promise.all([this.#leadership.resign(), stopped]);
+      this.#leadership.waitUntil(Promise.allSettled(loops));
       throw error;
     } finally {
       stop();

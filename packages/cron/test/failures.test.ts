@@ -137,6 +137,18 @@ describe('run', () => {
     await expect(fleet.cluster.run(cron.run())).rejects.toEqual(invalid('FOREIGN_DATA'));
   });
 
+  it('ends the leadership with the reason `workFailed` when it rejects with an error', async () => {
+    await using fleet = new Fleet();
+    const { cron } = fleet.process('a');
+    let ended: Promise<unknown> | undefined;
+    cron.add('tick', every(1_000), ({ leadership }) => {
+      ended = leadership.ended;
+    });
+    cron.add('wrong', { nextRun: (after) => (secondsOf(after) < 2 ? every(2_000).nextRun(after) : new Date(0)) }, () => {});
+    await expect(fleet.cluster.run(cron.run())).rejects.toEqual(invalid());
+    expect(await ended).toMatchObject({ reason: 'workFailed', error: { code: 'INVALID_OPTION' } });
+  });
+
   it('rejects with the reason of its signal, and can be called again', async () => {
     await using fleet = new Fleet();
     const { cron } = fleet.process('a');
