@@ -124,8 +124,7 @@ export class FleetCron {
    *
    * @throws As `election.lead` does; `ALREADY_CAMPAIGNING` also while `run` is under way. Aborting
    *   the signal drains the work, resigns, and rejects. `INVALID_OPTION` when a schedule returns a
-   *   time in the past. Any error that a schedule throws. `FOREIGN_DATA` if the key of a job holds
-   *   something else.
+   *   time in the past. Any error that a schedule throws.
    */
   async run(options: SignalOptions = {}): Promise<void> {
     const signal = checkSignal(options);

@@ -23,7 +23,10 @@ export type CronReport =
    * next leader reports the run as `interrupted`.
    */
   | { readonly type: 'aborted'; readonly job: string; readonly slot: Date; readonly term: bigint; readonly reason: unknown }
-  /** The run of the slot threw. It will not run again. */
+  /**
+   * The run of the slot threw, or the record of the job cannot be read or written because its key
+   * holds something else (`FOREIGN_DATA`). The slot will not run again.
+   */
   | { readonly type: 'failed'; readonly job: string; readonly slot: Date; readonly term: bigint; readonly error: unknown }
   /**
    * The last recorded slot of the job is more than a minute ahead of the clock of the leader, by

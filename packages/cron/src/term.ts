@@ -144,16 +144,18 @@ export class CronTerm {
       await sleep(clock, Math.min((slot ?? Infinity) - now, RECHECK_MS), this.#halt.signal);
       return last;
     }
-    if (now - slot > job.graceMs) {
-      const dropTo = lastDropped(job.schedule, slot, now - job.graceMs, job.misfire === 'run' ? job.maxLate : 0);
-      if (dropTo !== undefined) {
-        await book.miss({ from: slot, to: dropTo, isReported: job.misfire !== 'skip' });
-        return dropTo;
-      }
+    const isLate = now - slot > job.graceMs;
+    const dropTo = isLate ? lastDropped(job.schedule, slot, now - job.graceMs, job.misfire === 'run' ? job.maxLate : 0) : undefined;
+    try {
+      if (dropTo !== undefined) await book.miss({ from: slot, to: dropTo, isReported: job.misfire !== 'skip' });
+      // The claim may have taken a while.
+      else if (await book.claim(slot)) await this.#perform(job, book, this.#runOf(job.name, slot, clock.wall() - slot > job.graceMs));
+    } catch (error) {
+      // The other jobs run on.
+      if (!isUnreadable(error)) throw error;
+      this.#context.report({ type: 'failed', job: job.name, slot: dateOf(dropTo ?? slot), term: this.#leadership.term, error });
     }
-    // The claim may have taken a while.
-    if (await book.claim(slot)) await this.#perform(job, book, this.#runOf(job.name, slot, clock.wall() - slot > job.graceMs));
-    return slot;
+    return dropTo ?? slot;
   }
 
   /** Runs a slot that is claimed. Rejects only with an error of the store. */
@@ -194,7 +196,13 @@ export class CronTerm {
   async #read(job: string, nowMs: number): Promise<Opened> {
     const { election, report } = this.#context;
     const book = new SlotBook(this.#leadership, { election, job, report });
-    return { book, last: await book.open(nowMs) };
+    try {
+      return { book, last: await book.open(nowMs) };
+    } catch (error) {
+      // Each claim fails, until somebody deletes the record.
+      if (isUnreadable(error)) return { book, last: nowMs };
+      throw error;
+    }
   }
 
   #runOf(job: string, slot: SlotMs, isLate: boolean): CronRun {
@@ -213,4 +221,9 @@ export interface ClaimedRun {
 interface Opened {
   readonly book: SlotBook;
   readonly last: SlotMs;
+}
+
+/** Whether another program, or a newer version, has written the record of a job. */
+function isUnreadable(error: unknown): boolean {
+  return isIncumbentError(error, 'FOREIGN_DATA');
 }

@@ -46,6 +46,74 @@ describe('a job', () => {
   });
 });
 
+describe('a job whose record cannot be read', () => {
+  /** Writes a record of another version, over the entry if there is one. */
+  async function spoil(fleet: Fleet, job: string): Promise<void> {
+    const { store } = fleet.cluster.process('other');
+    const key = `cron/cron/${job}`;
+    const put = new TextEncoder().encode('{"v":2,"slot":"2030-01-01T00:00:00.000Z","term":"1","state":"finished"}');
+    const entry = await fleet.cluster.run(store.read(key, { timeoutMs: 1_000 }));
+    await fleet.cluster.run(store.compareAndSwap([{ key, expect: entry?.revision ?? null, put }], { timeoutMs: 1_000 }));
+  }
+
+  const failedAt = (second: number): unknown => ({
+    type: 'failed',
+    job: 'bad',
+    slot: new Date(START_MS + second * 1_000),
+    term: 1n,
+    error: invalid('FOREIGN_DATA'),
+  });
+
+  it('fails at each of its slots, and the other jobs run on', async () => {
+    await using fleet = new Fleet();
+    await spoil(fleet, 'bad');
+    const { cron, start } = fleet.process('a');
+    cron.add('bad', every(2_000), () => expect.unreachable());
+    cron.add('good', every(1_000), (run) => fleet.note('a', run));
+    void start();
+    await fleet.cluster.advance(4_500);
+    expect(fleet.runs.map(({ second, term }) => [second, term])).toEqual([1, 2, 3, 4].map((second) => [second, 1n]));
+    expect(fleet.reports).toEqual([failedAt(2), failedAt(4)]);
+  });
+
+  it('goes on with its next slot when the record is deleted', async () => {
+    await using fleet = new Fleet();
+    const { cron, start } = fleet.process('a');
+    cron.add('bad', every(1_000), (run) => fleet.note('a', run));
+    void start();
+    await fleet.cluster.advance(1_500);
+    await spoil(fleet, 'bad');
+    await fleet.cluster.advance(1_000);
+    const { store } = fleet.cluster.process('other');
+    const key = 'cron/cron/bad';
+    const { revision = null } = (await fleet.cluster.run(store.read(key, { timeoutMs: 1_000 }))) ?? {};
+    if (revision === null) throw new Error('there is no record');
+    await fleet.cluster.run(store.compareAndSwap([{ key, expect: revision, delete: true }], { timeoutMs: 1_000 }));
+    await fleet.cluster.advance(2_000);
+    expect(fleet.seconds).toEqual([1, 3, 4]);
+    expect(fleet.reports).toEqual([failedAt(2)]);
+  });
+
+  it('fails at the slots that it has missed meanwhile', async () => {
+    await using fleet = new Fleet();
+    const { cron, start } = fleet.process('a');
+    const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+    cron.add('bad', every(1_000), (run) => {
+      fleet.note('a', run);
+      return stopped;
+    });
+    void start();
+    await fleet.cluster.advance(1_500);
+    await spoil(fleet, 'bad');
+    await fleet.cluster.advance(4_000);
+    stop();
+    await fleet.cluster.advance(0);
+    expect(fleet.seconds).toEqual([1]);
+    // The end of the first run, the last of the slots that are not to run late, and the others.
+    expect(fleet.reports).toEqual([failedAt(1), failedAt(3), failedAt(4), failedAt(5)]);
+  });
+});
+
 describe('missed slots', () => {
   /** A leader whose write of missed slots is applied, and never answered. */
   async function startUnanswered(fleet: Fleet, options: FleetCronOptions): Promise<void> {
@@ -125,16 +193,6 @@ describe('run', () => {
     await expect(fleet.cluster.run(cron.run())).rejects.toEqual(invalid());
     expect(stopped).toBe(true);
     expect(await fleet.cluster.run(member.election('cron').candidates())).toEqual([]);
-  });
-
-  it('rejects if the key of a job holds something else', async () => {
-    await using fleet = new Fleet();
-    const { store } = fleet.cluster.process('other');
-    const put = new TextEncoder().encode('{"v":2,"slot":"2030-01-01T00:00:00.000Z","term":"1","state":"finished"}');
-    await fleet.cluster.run(store.compareAndSwap([{ key: 'cron/cron/tick', expect: null, put }], { timeoutMs: 1_000 }));
-    const { cron } = fleet.process('a');
-    cron.add('tick', every(1_000), () => expect.unreachable());
-    await expect(fleet.cluster.run(cron.run())).rejects.toEqual(invalid('FOREIGN_DATA'));
   });
 
   it('ends the leadership with the reason `workFailed` when it rejects with an error', async () => {
