@@ -18,9 +18,12 @@ import { grantSql } from './schema/schema.ts';
 
 const verdictOn = verdictsOf(ExchangeError, judge);
 
-/** The error to throw for whatever a call ran into. `method` names the call, for the message. */
+/**
+ * The error to throw for whatever a call ran into. `method` names the call: `open`, or the call of a
+ * store that is open.
+ */
 export function toStoreError(error: unknown, method: string): StoreError {
-  return storeErrorOf(error, `postgres ${method}`, verdictOn);
+  return storeErrorOf(error, `postgres ${method}`, method === 'open' ? verdictOn : verdictOnceOpen);
 }
 
 /** Names what a role lacks, in a `PERMISSION_DENIED`. Other errors are unchanged. */
@@ -54,6 +57,12 @@ export function mayNotMigrate(schema: string, cause: unknown): StoreError {
   return new StoreError('PERMISSION_DENIED', 'refused', message, { cause });
 }
 
+/** What was there when the store was opened may come back: somebody restores the database. */
+function verdictOnceOpen(error: unknown): Verdict {
+  const verdict = verdictOn(error);
+  return verdict === NO_DATABASE || verdict === NO_SCHEMA ? GONE : verdict;
+}
+
 function judge({ failure, cause }: ExchangeError): Verdict {
   switch (failure.kind) {
     case 'notConnected':
@@ -72,9 +81,7 @@ function judge({ failure, cause }: ExchangeError): Verdict {
 function judgeLogin({ state }: ServerAnswer): Verdict {
   // Wrong password, or no rule of pg_hba.conf for this user, database and address.
   if (state.startsWith('28')) return ['UNAUTHENTICATED', 'refused'];
-  // The database does not exist.
-  if (state === '3D000')
-    return ['UNSUPPORTED', 'refused', 'in a URL, the path is the name of the database, and ?namespace= gives the namespace'];
+  if (state === '3D000') return NO_DATABASE;
   if (state === '42501') return ['PERMISSION_DENIED', 'refused'];
   // Starting, shutting down, too many connections, or a pooler that cannot reach the server.
   return ['UNAVAILABLE', 'notSent'];
@@ -89,10 +96,20 @@ function judgeAnswer({ state }: ServerAnswer): Verdict {
 }
 
 const NOT_NOW: Verdict = ['UNAVAILABLE', 'notSent'];
+const NO_DATABASE: Verdict = [
+  'UNSUPPORTED',
+  'refused',
+  'in a URL, the path is the name of the database, and ?namespace= gives the namespace',
+];
 const NO_SCHEMA: Verdict = [
   'UNSUPPORTED',
   'refused',
   'a table or a function of the schema is missing: "incumbent postgres schema" prints the statements that create it',
+];
+const GONE: Verdict = [
+  'UNAVAILABLE',
+  'notSent',
+  'it existed when the store was opened: restore it, or create the schema with the statements that "incumbent postgres schema" prints',
 ];
 const DAMAGED: Verdict = ['CORRUPT', 'unknown'];
 

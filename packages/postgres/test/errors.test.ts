@@ -10,8 +10,8 @@ const answered = (state: string): ExchangeError => new ExchangeError({ kind: 'an
 const refused = (state: string): ExchangeError =>
   new ExchangeError({ kind: 'notConnected', why: 'refused', answer: { state, text: 'no' } }, 'no');
 
-const verdict = (error: unknown): unknown => {
-  const { code, outcome } = toStoreError(error, 'read');
+const verdict = (error: unknown, method = 'read'): unknown => {
+  const { code, outcome } = toStoreError(error, method);
   return [code, outcome];
 };
 
@@ -37,9 +37,10 @@ describe('an error answer to a call', () => {
     ['an internal error', 'XX000', 'UNAVAILABLE', 'unknown'],
     ['a pooler that lost the server', '08P01', 'CONNECTION_LOST', 'unknown'],
     ['a missing right', '42501', 'PERMISSION_DENIED', 'refused'],
-    ['a missing schema', '3F000', 'UNSUPPORTED', 'refused'],
-    ['a missing table', '42P01', 'UNSUPPORTED', 'refused'],
-    ['a missing function', '42883', 'UNSUPPORTED', 'refused'],
+    ['a missing schema', '3F000', 'UNAVAILABLE', 'notSent'],
+    ['a missing table', '42P01', 'UNAVAILABLE', 'notSent'],
+    ['a missing function', '42883', 'UNAVAILABLE', 'notSent'],
+    ['a missing column', '42703', 'UNAVAILABLE', 'notSent'],
     ['a damaged table', 'XX001', 'CORRUPT', 'unknown'],
     ['a key that is too long', '54000', 'TOO_LARGE', 'refused'],
     ['any other error', '22P02', 'STORE_FAILED', 'refused'],
@@ -58,7 +59,7 @@ describe('an error answer to the login', () => {
   it.each([
     ['28P01', 'UNAUTHENTICATED', 'refused'],
     ['28000', 'UNAUTHENTICATED', 'refused'],
-    ['3D000', 'UNSUPPORTED', 'refused'],
+    ['3D000', 'UNAVAILABLE', 'notSent'],
     ['42501', 'PERMISSION_DENIED', 'refused'],
     ['53300', 'UNAVAILABLE', 'notSent'],
     ['57P03', 'UNAVAILABLE', 'notSent'],
@@ -67,9 +68,14 @@ describe('an error answer to the login', () => {
     expect(verdict(refused(state))).toEqual([code, outcome]);
   });
 
-  it('says where a URL has the namespace, if the database does not exist', () => {
+  it('says where a URL has the namespace, if the database to open does not exist', () => {
     expect(toStoreError(refused('3D000'), 'open').message).toContain('?namespace= gives the namespace');
   });
+});
+
+it('what a store needs and does not find when it opens is UNSUPPORTED', () => {
+  for (const error of [refused('3D000'), ...['3F000', '42P01', '42883', '42703'].map((state) => answered(state))])
+    expect(verdict(error, 'open')).toEqual(['UNSUPPORTED', 'refused']);
 });
 
 describe('a call without a connection', () => {

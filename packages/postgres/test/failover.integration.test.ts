@@ -1,10 +1,14 @@
 /** What a leader and its leases survive: promotion, crashes, and connections that end. */
 
+import diagnosticsChannel from 'node:diagnostics_channel';
+
 import { type Clock, Member, type Store, systemClock } from '@incumbent/core';
-import { requireStore, startPostgresCluster, until, uniqueNamespace, type PostgresCluster } from '@incumbent/test-support';
+import { requireStore, startPostgres, startPostgresCluster, until, uniqueNamespace, type PostgresCluster } from '@incumbent/test-support';
+import { describeOnServer } from '@incumbent/test-support/server-suite';
+import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 
-import { openPostgres, type PostgresOptions } from '../src/index.ts';
+import { openPostgres, type PostgresOptions, schemaSql } from '../src/index.ts';
 
 const WAIT = { withinMs: 30_000 };
 const CALL = { timeoutMs: 10_000 };
@@ -124,5 +128,56 @@ describe.runIf(await requireStore({ store: 'postgres', own: true }))('a primary 
     };
     await until(cancelUntilOver, { what: 'the end of the call', ...WAIT });
     await expect(cancelled).rejects.toMatchObject({ code: 'UNAVAILABLE', outcome: 'unknown' });
+  });
+});
+
+await describeOnServer('a database that is lost', { store: 'postgres', start: () => startPostgres() }, (server) => {
+  async function run(database: string, ...statements: readonly string[]): Promise<void> {
+    const client = new Client(new URL(`/${database}`, server().url).href);
+    await client.connect();
+    try {
+      for (const statement of statements) await client.query(statement);
+    } finally {
+      await client.end();
+    }
+  }
+
+  it('is retried until it has been restored, and then has a leader again', async () => {
+    await run('postgres', 'CREATE DATABASE lost');
+    await using store = await openPostgres(`${new URL('/lost', server().url).href}?connectTimeoutMs=30000`);
+    await using member = new Member(store, { ttlMs: 2_000 });
+    const failed = new Set<string>();
+    const note = (event: unknown): void => {
+      const text = JSON.stringify(event);
+      for (const state of ['3D000', '3F000']) if (text.includes(`(${state})`)) failed.add(state);
+    };
+    diagnosticsChannel.subscribe('incumbent:retry', note);
+    let terms = 0;
+    const stop = new AbortController();
+    const leading = member.election('controller').lead(
+      async ({ ended }) => {
+        terms += 1;
+        await ended;
+      },
+      { signal: stop.signal },
+    );
+    const over = leading.then(
+      () => 'resolved',
+      (error: unknown) => error,
+    );
+    const reaches = async (what: string, isReached: () => boolean): Promise<void> => {
+      await until(async () => isReached(), { what, ...WAIT });
+    };
+    await reaches('the first term', () => terms === 1);
+    await run('postgres', 'DROP DATABASE lost WITH (FORCE)');
+    await reaches('a call without the database', () => failed.has('3D000'));
+    await run('postgres', 'CREATE DATABASE lost');
+    await reaches('a call without the schema', () => failed.has('3F000'));
+    await run('lost', schemaSql('incumbent'));
+    await reaches('the next term', () => terms === 2);
+    const enough = new Error('enough');
+    stop.abort(enough);
+    expect(await over).toBe(enough);
+    diagnosticsChannel.unsubscribe('incumbent:retry', note);
   });
 });
