@@ -10,7 +10,16 @@
  */
 
 import { StoreError } from '@incumbent/core/adapter';
-import { judgeCommon, judgeNotConnected, mildestOf, storeErrorOf, type Verdict, verdictsOf, withGrant } from '@incumbent/network';
+import {
+  errorCode,
+  judgeCommon,
+  judgeNotConnected,
+  mildestOf,
+  storeErrorOf,
+  type Verdict,
+  verdictsOf,
+  withGrant,
+} from '@incumbent/network';
 
 import { ExchangeError, type ServerAnswer } from './client/failure.ts';
 import { RAISED } from './schema/functions.ts';
@@ -19,8 +28,8 @@ import { grantSql } from './schema/schema.ts';
 const verdictOn = verdictsOf(ExchangeError, judge);
 
 /**
- * The error to throw for whatever a call ran into. `method` names the call: `open`, or the call of a
- * store that is open.
+ * The error to throw for whatever a call ran into. `method` names the call: `open`, or the call of
+ * a store that is open.
  */
 export function toStoreError(error: unknown, method: string): StoreError {
   return storeErrorOf(error, `postgres ${method}`, method === 'open' ? verdictOn : verdictOnceOpen);
@@ -66,6 +75,7 @@ function verdictOnceOpen(error: unknown): Verdict {
 function judge({ failure, cause }: ExchangeError): Verdict {
   switch (failure.kind) {
     case 'notConnected':
+      if (UNKNOWN_AUTHORITY.test(errorCode(cause))) return NOT_TRUSTED;
       return judgeNotConnected(failure, cause, judgeLogin);
     case 'answer':
       return judgeAnswer(failure.answer);
@@ -96,6 +106,13 @@ function judgeAnswer({ state }: ServerAnswer): Verdict {
 }
 
 const NOT_NOW: Verdict = ['UNAVAILABLE', 'notSent'];
+/** Node's codes for a certificate of an authority that this process does not know. */
+const UNKNOWN_AUTHORITY = /^(DEPTH_ZERO_)?SELF_SIGNED_CERT|^UNABLE_TO_/;
+const NOT_TRUSTED: Verdict = [
+  'UNAUTHENTICATED',
+  'refused',
+  'give the certificate of the authority that signed it: in a URL as ?ca=file, or as the option tls.ca',
+];
 const NO_DATABASE: Verdict = [
   'UNSUPPORTED',
   'refused',

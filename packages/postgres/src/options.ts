@@ -165,6 +165,8 @@ const SHAPE: StoreUrlShape = {
 
 /** Rejects if a file that the parameters `ca`, `cert` and `key` name cannot be read. */
 export async function readUrl(text: string): Promise<PostgresOptions> {
+  // The name that libpq has for it.
+  if (/[?&]sslrootcert=/.test(text)) throw invalidSecret('sslrootcert', '', 'given as ca: ?ca=file', 'in the URL');
   const url = new StoreUrl(text, SHAPE);
   const { connectTimeoutMs, tls } = url.sharedOptions;
   return {

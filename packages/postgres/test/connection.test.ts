@@ -44,3 +44,18 @@ it('keeps no answer', async () => {
   expect(answers.slice(0, -1).filter((answer) => answer.deref() !== undefined)).toEqual([]);
   connection.end(cut('the end of the test'));
 });
+
+it('names a server that does not speak the protocol', async () => {
+  const [stream, server] = duplexPair();
+  server.resume();
+  const login = Connection.login(
+    stream,
+    { database: 'd', username: 'u', password: undefined },
+    { clock: new ManualClock(), answers: answersOfStore() },
+  );
+  server.write('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
+  await expect(login).rejects.toMatchObject({
+    failure: { kind: 'notConnected', why: 'foreign' },
+    message: expect.stringContaining("what answers does not speak PostgreSQL's protocol"),
+  });
+});

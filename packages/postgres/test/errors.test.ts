@@ -91,7 +91,9 @@ describe('a call without a connection', () => {
 
   it('because of a certificate is UNAUTHENTICATED', () => {
     const cause = Object.assign(new Error('no'), { code: 'SELF_SIGNED_CERT_IN_CHAIN' });
-    expect(verdict(notConnected('unreachable', 'no', cause))).toEqual(['UNAUTHENTICATED', 'refused']);
+    const error = notConnected('unreachable', 'no', cause);
+    expect(verdict(error)).toEqual(['UNAUTHENTICATED', 'refused']);
+    expect(toStoreError(error, 'open').message).toContain('?ca=file');
   });
 });
 

@@ -49,6 +49,11 @@ describe('a URL', () => {
       await expect(readOptions(`postgres://bob@one?sslmode=require&ca=${ca}.none`)).rejects.toMatchObject({ code: 'ENOENT' });
     }));
 
+  it('names the parameter for the certificate of the authority, in place of that of libpq', async () => {
+    const url = 'postgres://bob@one?sslmode=verify-full&sslrootcert=root.pem';
+    await expect(readUrl(url)).rejects.toMatchObject({ code: 'INVALID_OPTION', message: expect.stringContaining('?ca=file') });
+  });
+
   refusesUrls(openPostgres, 'postgres', [
     ['no user', 'postgres://one/app'],
     ['a password alone', 'postgres://:secret@one/app'],

@@ -274,7 +274,8 @@ export function loginFailed(error: unknown): ExchangeError {
   const message = error instanceof Error ? error.message : String(error);
   if (/SASL|SCRAM|password/i.test(message))
     return connectionRefused({ state: '28000', text: 'the server requires a password, or its proof of the password is wrong' }, error);
-  if (error instanceof ExchangeError && error.failure.kind !== 'cut') return notConnected('foreign', message, error);
+  if (error instanceof ExchangeError && error.failure.kind !== 'cut')
+    return notConnected('foreign', `what answers does not speak PostgreSQL's protocol: ${message}`, error);
   const cause = error instanceof ExchangeError ? (error.cause ?? error) : error;
   return notConnected('unreachable', message, cause);
 }
