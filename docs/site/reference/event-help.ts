@@ -218,7 +218,7 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
       'themselves leader for a moment.',
     remedy:
       'Make every write conditional on the term: `leadership.swap` in the store, a ' +
-      '[fence](../guide/fencing.md) elsewhere. Upgrade the server if `why` names a later version.',
+      '[fence](../guide/fencing.md) elsewhere. If a newer server helps, `why` says so.',
     fields: '`store`, `why`',
   },
   reaperReady: {

@@ -91,7 +91,7 @@ export function endsEarly(version: string): string {
   const since = major === 3 ? CHECKS_SINCE.get(minor ?? 0) : undefined;
   const checks = since === undefined || (patch ?? 0) >= since;
   const how = checks ? 'stood still as a whole (a stopped process, a suspended machine)' : 'stood still for a while';
-  const rarer = checks ? 'seen on 3.5.16' : `rarer from 3.${minor}.${since} on`;
+  const rarer = checks ? 'seen on 3.5.16' : `upgrade the server: it is rarer from 3.${minor}.${since} on`;
   return `etcd ${version}: a member that led the cluster, ${how} and goes on may revoke leases that were renewed meanwhile (etcd issue 15247; ${rarer})`;
 }
 

@@ -43,8 +43,8 @@ const WARNINGS: Partial<Record<TelemetryEvent, readonly [code: string, text: (fi
     'INCUMBENT_STORE_ENDS_EARLY',
     ({ store, why }) =>
       `the store "${String(store)}" may end a lease that is being renewed: ${String(why)}. Two members may then lead at the same ` +
-      'time for a moment: make every write conditional on the term, by leadership.swap or a fence, and upgrade the server if the ' +
-      'reason names a later version. Once the writes are safe, --disable-warning=INCUMBENT_STORE_ENDS_EARLY hides this warning',
+      'time for a moment: make every write conditional on the term, by leadership.swap or a fence. ' +
+      'Once the writes are safe, --disable-warning=INCUMBENT_STORE_ENDS_EARLY hides this warning',
   ],
 };
 

@@ -151,8 +151,8 @@ describe('a member without a logger', () => {
     expect(await warned()).toEqual(['INCUMBENT_STORE_ENDS_EARLY']);
     expect(warnings[0]?.message).toBe(
       'the store "memory" may end a lease that is being renewed: its clock may jump. Two members may then lead at the same time ' +
-        'for a moment: make every write conditional on the term, by leadership.swap or a fence, and upgrade the server if the ' +
-        'reason names a later version. Once the writes are safe, --disable-warning=INCUMBENT_STORE_ENDS_EARLY hides this warning',
+        'for a moment: make every write conditional on the term, by leadership.swap or a fence. ' +
+        'Once the writes are safe, --disable-warning=INCUMBENT_STORE_ENDS_EARLY hides this warning',
     );
   });
 
