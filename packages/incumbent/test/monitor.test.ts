@@ -8,6 +8,12 @@ import { ABOUT, sceneOfEachTest } from './monitored.ts';
 
 const begin = sceneOfEachTest();
 
+describe('an option', () => {
+  it.each([{ prefix: 'x' }, { now: 1 }])('such as %o is refused', (options) => {
+    expect(() => Reflect.construct(Monitor, [options])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
+  });
+});
+
 describe('metrics', () => {
   it('show who leads, its term and the number of elections', async () => {
     const world = begin();

@@ -6,6 +6,7 @@
 
 import diagnosticsChannel from 'node:diagnostics_channel';
 import type { TelemetryEvent } from '@incumbent/core';
+import { checkFunction, checkKnown } from '@incumbent/core/adapter';
 
 import { healthOf, type Health } from './health.ts';
 import { Histogram } from './histogram.ts';
@@ -33,7 +34,11 @@ export class Monitor {
   readonly #meters = new Set<ReturnType<typeof instrument>>();
   readonly #stops: (() => void)[] = [];
 
-  constructor({ now = () => performance.now() }: MonitorOptions = {}) {
+  /** @throws {TypeError} `INVALID_OPTION` */
+  constructor(options: MonitorOptions = {}) {
+    checkKnown('monitor', options, ['now']);
+    const { now = () => performance.now() } = options;
+    checkFunction('now', now);
     this.#state = new State(now);
     for (const event of EVENTS) {
       const listener = (message: unknown): void =>
