@@ -15,6 +15,9 @@ export const warnings = {
   INCUMBENT_STORE_ENDS_EARLY:
     'The event [`storeEndsEarly`](#storeendsearly), in a process without a logger. Once every ' +
     'write is conditional on the term, `--disable-warning=INCUMBENT_STORE_ENDS_EARLY` hides it.',
+  INCUMBENT_MONITOR_LATE:
+    'A `Monitor` was created after a member of the process had started, so its health and its ' +
+    'metrics may lack what that member leads. Create it before the first member.',
   INCUMBENT_PEERS_INSECURE:
     'A TCP transport of `@incumbent/peer` listens on a port that other machines can reach, ' +
     'without security. Give the transport a `secret` or `tls`.',

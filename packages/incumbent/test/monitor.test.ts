@@ -1,6 +1,6 @@
 import { MemoryServer } from '@incumbent/memory';
 import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { PausableClock } from '@incumbent/core/testing';
 import { ElectionObserver, Member, type Renewal, type Renewer } from '../src/index.ts';
 import { Monitor } from '../src/monitor.ts';
@@ -12,6 +12,22 @@ describe('an option', () => {
   it.each([{ prefix: 'x' }, { now: 1 }])('such as %o is refused', (options) => {
     expect(() => Reflect.construct(Monitor, [options])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
   });
+});
+
+it('a monitor that is created after a member has started warns once, and one that is created in time does not', async () => {
+  const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+  const world = begin();
+  const other = new Member(world.store, { memberId: 'b', ttlMs: 10_000, clock: world.clock });
+  await world.clock.run(world.member.election('first').campaign());
+  await world.clock.run(other.election('second').campaign());
+  using _late = new Monitor();
+  await world.clock.advance(10_000);
+  await world.clock.run(other.close());
+  const calls = [...warning.mock.calls];
+  warning.mockRestore();
+  expect(calls).toEqual([
+    [expect.stringContaining('before the first member'), { type: 'IncumbentWarning', code: 'INCUMBENT_MONITOR_LATE' }],
+  ]);
 });
 
 describe('metrics', () => {

@@ -25,7 +25,11 @@ export interface MonitorOptions {
   readonly now?: () => number;
 }
 
-/** Counts events from its construction on: create it before the first member. */
+/**
+ * Counts events from its construction on: create it before the first member. One that is created
+ * later does not know what its members lead already, and says so by a warning of Node
+ * (`INCUMBENT_MONITOR_LATE`).
+ */
 export class Monitor {
   /** The content type of `prometheus()`, for the response's header. */
   readonly contentType: string = 'text/plain; version=0.0.4; charset=utf-8';
@@ -33,6 +37,7 @@ export class Monitor {
   readonly #durations = new Histogram();
   readonly #meters = new Set<ReturnType<typeof instrument>>();
   readonly #stops: (() => void)[] = [];
+  #hasWarned = false;
 
   /** @throws {TypeError} `INVALID_OPTION` */
   constructor(options: MonitorOptions = {}) {
@@ -83,9 +88,19 @@ export class Monitor {
   }
 
   #onEvent(event: TelemetryEvent, fields: Fields): void {
+    if (event === 'sessionRenewed' && !this.#state.hasLease(fields)) this.#warn();
     this.#state.record(event, fields);
     const { tookMs } = fields;
     if (event === 'sessionRenewed' && typeof tookMs === 'number') this.#renewed(countedAs(fields), tookMs / 1_000);
+  }
+
+  /** Warns, once, of a lease whose beginning this monitor has not seen. */
+  #warn(): void {
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    const text =
+      'a Monitor was created after a member had started, and may not know what that member leads: create it before the first member';
+    process.emitWarning(text, { type: 'IncumbentWarning', code: 'INCUMBENT_MONITOR_LATE' });
   }
 
   #renewed(labels: Labels, seconds: number): void {

@@ -90,6 +90,11 @@ export class State {
     return lease !== undefined && lease.validUntilMs > this.nowMs;
   }
 
+  /** Whether the lease of this event is known, because an earlier event has told of it. */
+  hasLease(fields: Fields): boolean {
+    return this.leases.has(leaseOf(fields));
+  }
+
   record(event: TelemetryEvent, fields: Fields): void {
     const [lease, store, counted] = [leaseOf(fields), storeOf(fields), countedAs(fields)];
     const member = { ...store, member: textOf(fields, 'memberId') };
