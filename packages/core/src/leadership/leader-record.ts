@@ -3,10 +3,9 @@
  * write checks the term and the revision of the last write.
  */
 
-import type { SignalOptions } from '../async/abort.ts';
 import { sleep } from '../async/sleep.ts';
 import { isRetryable, outcomeOf } from '../base/errors.ts';
-import type { LeaseSession, SessionContext } from '../lease/session.ts';
+import type { SessionContext } from '../lease/session.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import {
   type CandidateRecord,
@@ -21,7 +20,7 @@ import {
 } from '../protocol/record.ts';
 import type { Remains, MemberIdentity, Won } from '../protocol/transactions.ts';
 import { sameBytes } from '../protocol/value-codec.ts';
-import type { CallOptions, Change, Entry, Key, ListOptions, Revision } from '../store/contract.ts';
+import type { CallOptions, Change, Entry, Key, Revision } from '../store/contract.ts';
 import type { KeyWatch } from '../store/key-watch.ts';
 
 /** What the writes need. */
@@ -252,45 +251,5 @@ export class OwnKeys {
     const { stepDown, handTo }: Partial<CandidateRecord> = tryRead(readCandidate, entry) ?? {};
     if (stepDown === true) this.#onNews({ type: 'stepDown' });
     if (handTo !== undefined) this.#onNews({ type: 'handOver', to: handTo });
-  }
-}
-
-/** Which entries of a queue to list: all, or the first ones. */
-type Part = Pick<ListOptions, 'first'>;
-
-/** The calls of one leadership. */
-export class LeaderCalls {
-  readonly #context: SessionContext;
-  readonly #session: LeaseSession;
-  readonly #leadership: { assertValid(): void };
-
-  constructor(context: SessionContext, session: LeaseSession, leadership: { assertValid(): void }) {
-    this.#context = context;
-    this.#session = session;
-    this.#leadership = leadership;
-  }
-
-  /** Makes one call to the store. Throws `LEADERSHIP_ENDED` instead if `isValid()` is false. */
-  async make<T>(task: (options: CallOptions) => Promise<T>, { signal }: SignalOptions): Promise<T> {
-    this.#leadership.assertValid();
-    const timeoutMs = this.#context.timing.callTimeoutMs;
-    try {
-      return await task(signal === undefined ? { timeoutMs } : { timeoutMs, signal });
-    } catch (error) {
-      // An aborted call says nothing about the store.
-      if (signal?.aborted !== true) this.#session.note(error);
-      throw error;
-    }
-  }
-
-  /** Lists entries while the leadership is valid. */
-  list(prefix: Key, part: Part, options: SignalOptions): Promise<readonly Entry[]> {
-    const own = options.signal === undefined ? { signal: this.#session.call.signal } : options;
-    return this.make((call) => this.#context.store.list(prefix, { ...call, ...part }), own);
-  }
-
-  /** Lists entries after the end of the leadership, while its session lives. */
-  listAfterEnd(prefix: Key, part: Part): Promise<readonly Entry[]> {
-    return this.#context.store.list(prefix, { ...this.#session.call, ...part });
   }
 }

@@ -10,14 +10,14 @@ import { checkFloor } from '../protocol/terms.ts';
 import type { ValueOptions } from '../protocol/value-codec.ts';
 import { checkFenced } from '../store/checks.ts';
 import type { Change, Key, SwapResult } from '../store/contract.ts';
+import { LeaderCalls } from './calls.ts';
 import { Drain } from './drain.ts';
-import { endError, explainEnd } from './explain-end.ts';
-import { type ElectionSpec, handoverError, SuccessorFinder } from './find-successor.ts';
-import { LeaderCalls, LeaderRecordWriter, OwnKeys, type OwnKeysNews } from './leader-record.ts';
-import { isLoss, isSurelyKept, transition } from './release-machine.ts';
+import { LeaderRecordWriter, OwnKeys, type OwnKeysNews } from './leader-record.ts';
+import { endError, explainEnd, isLoss, isSurelyKept, transition } from './release-machine.ts';
 import type { ChosenSuccessor, LeadershipEnd, LeadershipEndReason, ReleaseState } from './release-machine.ts';
 import { type LeadershipContext, type LeadershipInit, release } from './release.ts';
 import { StoredValue } from './stored-value.ts';
+import { type ElectionSpec, handoverError, SuccessorFinder } from './successor-finder.ts';
 
 /** @internal The part of a leadership that a member uses, whatever the type of its value. */
 export type ManagedLeadership = Pick<

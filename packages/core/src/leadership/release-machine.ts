@@ -1,9 +1,10 @@
 /**
- * The end of a leadership, as pure transitions. The order is fixed: `isValid()` becomes false, the
- * work's signal aborts and the work drains, then the record and the entry are removed. A leadership
- * ends once, with the first reason.
+ * The end of a leadership, as pure transitions, and its explanation. The order is fixed:
+ * `isValid()` becomes false, the work's signal aborts and the work drains, then the record and the
+ * entry are removed. A leadership ends once, with the first reason.
  */
 
+import { IncumbentError, isIncumbentError } from '../base/errors.ts';
 import type { SessionEnd, SessionEndReason } from '../lease/session.ts';
 import type { Successor } from '../protocol/succession.ts';
 import type { Remains } from '../protocol/transactions.ts';
@@ -148,14 +149,14 @@ type In<P extends ReleaseState['phase']> = Extract<ReleaseState, { phase: P }>;
 
 function afterDrain({ reason, chosen }: In<'draining'>, found: Successor | undefined): ReleaseState {
   if (chosen !== undefined) return { phase: 'handingOver', reason, ...chosen, tries: 1 };
-  return found === undefined ? release(reason) : { phase: 'handingOver', reason, successor: found, early: false, tries: 1 };
+  return found === undefined ? releaseWithoutSuccessor(reason) : { phase: 'handingOver', reason, successor: found, early: false, tries: 1 };
 }
 
 /**
  * Releases the keys without a successor. That is the failure of a handover, and no failure for any
  * other reason.
  */
-function release(reason: LeadershipEndReason): ReleaseState {
+function releaseWithoutSuccessor(reason: LeadershipEndReason): ReleaseState {
   const handoverFailed = reason === 'handover';
   return { phase: 'releasing', reason: handoverFailed ? 'handoverFailed' : reason, remains: undefined, handoverFailed };
 }
@@ -170,7 +171,7 @@ function handingOver(releaseState: In<'handingOver'>, event: ReleaseEvent): Rele
     case 'failed':
       return event.unknown ? { ...releaseState, phase: 'checking' } : releaseState;
     case 'refused':
-      return early ? { phase: 'looking', reason } : release(reason);
+      return early ? { phase: 'looking', reason } : releaseWithoutSuccessor(reason);
     default:
       return handoverStopped(releaseState, event);
   }
@@ -182,14 +183,14 @@ function checking(releaseState: In<'checking'>, event: ReleaseEvent): ReleaseSta
   const { successorHasTerm, successor } = event;
   if (successorHasTerm) return { phase: 'released', handoverFailed: false, left: false };
   if (successor === undefined && early) return { phase: 'looking', reason };
-  if (successor === undefined || tries === MAX_TRIES) return release(reason);
+  if (successor === undefined || tries === MAX_TRIES) return releaseWithoutSuccessor(reason);
   return { phase: 'handingOver', reason, successor, early: false, tries: tries + 1 };
 }
 
 function looking(releaseState: In<'looking'>, event: ReleaseEvent): ReleaseState {
   if (event.type !== 'looked') return handoverStopped(releaseState, event);
   const { reason } = releaseState;
-  if (event.successor === undefined) return release(reason);
+  if (event.successor === undefined) return releaseWithoutSuccessor(reason);
   return { phase: 'handingOver', reason, successor: event.successor, early: false, tries: 1 };
 }
 
@@ -198,7 +199,7 @@ function handoverStopped(releaseState: In<'handingOver' | 'checking' | 'looking'
   const { reason } = releaseState;
   switch (event.type) {
     case 'refused':
-      return release(reason);
+      return releaseWithoutSuccessor(reason);
     case 'leaseOver':
       return { phase: 'released', handoverFailed: reason === 'handover', left: false };
     default:
@@ -252,4 +253,67 @@ export function isLoss(reason: LeadershipEndReason): boolean {
 /** True if the store certainly still keeps the lease when a leadership ends for this reason. */
 export function isSurelyKept(reason: LeadershipEndReason): boolean {
   return reasons[reason].leaseKept;
+}
+
+/** A shorter block of the event loop explains nothing, in ms. */
+const NOTABLE_BLOCK_MS = 100;
+
+/**
+ * The rest of the sentence "leadership of … ended". Example: "at its deadline: no renewal for
+ * 6.0 s; the event loop was blocked for 5.9 s".
+ */
+export function explainEnd(end: LeadershipEnd): string {
+  const cause = causeOf(end);
+  return end.lost ? [cause, ...circumstances(end)].join('; ') : cause;
+}
+
+/** The error of calls and signals that a leadership's end ends. */
+export function endError(end: LeadershipEnd): IncumbentError {
+  const message = `leadership of "${end.election}" in term ${end.term} ended ${explainEnd(end)}`;
+  return new IncumbentError('LEADERSHIP_ENDED', message, { details: { ...end } });
+}
+
+function causeOf({ reason, sinceRenewalMs, seenTerm, error }: LeadershipEnd): string {
+  switch (reason) {
+    case 'deadline':
+      return `at its deadline: no renewal for ${seconds(sinceRenewalMs)}`;
+    case 'leaseExpired':
+      return `because the store ended its lease, which was last renewed ${seconds(sinceRenewalMs)} before`;
+    case 'clockJump':
+      return `because the machine was suspended or its clock was set forward: no renewal for ${seconds(sinceRenewalMs)} by that clock`;
+    case 'replaced':
+      return 'because another process took the member id';
+    case 'memberClosed':
+      return 'because its member was closed';
+    case 'resigned':
+      return 'because it resigned';
+    case 'workFailed':
+      return `because its work failed: ${String(error)}`;
+    case 'handover':
+      return 'because it was handed over';
+    case 'steppedDown':
+      return 'because an operator made it step down';
+    case 'recordDeleted':
+      return "because the leader's record is gone: somebody deleted it, or ended its lease";
+    case 'recordReplaced':
+      return 'because another member has been elected';
+    case 'entryDeleted':
+      return 'because its entry in the queue is gone: somebody deleted it, or ended its lease';
+    case 'termBehind':
+      return `because a fence has seen the newer term ${seenTerm}`;
+    default:
+      return reason satisfies never;
+  }
+}
+
+function circumstances({ loopBlockedMs, errors }: LeadershipEnd): readonly string[] {
+  const last = errors.findLast((error) => isIncumbentError(error));
+  return [
+    ...(loopBlockedMs < NOTABLE_BLOCK_MS ? [] : [`the event loop was blocked for ${seconds(loopBlockedMs)}`]),
+    ...(isIncumbentError(last) ? [`the store's last error was ${last.code}`] : []),
+  ];
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`;
 }

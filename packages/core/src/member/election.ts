@@ -9,7 +9,7 @@ import { IncumbentError } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
 import { checkFunction, checkKnown } from '../base/validate.ts';
 import { type CampaignResult, CampaignRunner, type CampaignRunnerContext } from '../campaign/runner.ts';
-import type { ElectionSpec } from '../leadership/find-successor.ts';
+import type { ElectionSpec } from '../leadership/successor-finder.ts';
 import { Leadership, type ManagedLeadership } from '../leadership/leadership.ts';
 import { releaseOrphan } from '../leadership/release-machine.ts';
 import { release } from '../leadership/release.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { IncumbentError, type LeadershipEnd, StoreError } from '../../src/index.ts';
-import { explainEnd } from '../../src/leadership/explain-end.ts';
+import { explainEnd } from '../../src/leadership/release-machine.ts';
 import { led } from '../support/led.ts';
 import { TTL_MS } from '../support/world.ts';
 

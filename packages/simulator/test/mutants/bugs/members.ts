@@ -62,7 +62,7 @@ export const members: readonly Mutant[] = [
   mutant(
     'rebalanceNever',
     'leadership is never brought back',
-    'core/src/leadership/find-successor.ts',
+    'core/src/leadership/successor-finder.ts',
     'return first === undefined || first.entry.key === this.#leader ? undefined : first.memberId;',
     'return undefined;',
   ),

@@ -6,7 +6,7 @@ import type { ElectionKeys } from '../protocol/keys.ts';
 import { inSuccession, noSuccessor, type Succession, type Successor, successorAmong } from '../protocol/succession.ts';
 import type { PayloadCodec } from '../protocol/value-codec.ts';
 import type { Entry, Key, ListOptions } from '../store/contract.ts';
-import type { LeaderCalls } from './leader-record.ts';
+import type { LeaderCalls } from './calls.ts';
 import type { ChosenSuccessor } from './release-machine.ts';
 
 /** @internal The facts about an election that all leaderships of a member share. */

@@ -1,0 +1,45 @@
+/** The calls of one leadership. */
+
+import type { SignalOptions } from '../async/abort.ts';
+import type { LeaseSession, SessionContext } from '../lease/session.ts';
+import type { CallOptions, Entry, Key, ListOptions } from '../store/contract.ts';
+
+/** Which entries of a queue to list: all, or the first ones. */
+type QueuePart = Pick<ListOptions, 'first'>;
+
+/** Makes the calls of one leadership, and keeps their errors, which may explain its end. */
+export class LeaderCalls {
+  readonly #context: SessionContext;
+  readonly #session: LeaseSession;
+  readonly #leadership: { assertValid(): void };
+
+  constructor(context: SessionContext, session: LeaseSession, leadership: { assertValid(): void }) {
+    this.#context = context;
+    this.#session = session;
+    this.#leadership = leadership;
+  }
+
+  /** Makes one call to the store. Throws `LEADERSHIP_ENDED` instead if `isValid()` is false. */
+  async make<T>(task: (options: CallOptions) => Promise<T>, { signal }: SignalOptions): Promise<T> {
+    this.#leadership.assertValid();
+    const timeoutMs = this.#context.timing.callTimeoutMs;
+    try {
+      return await task(signal === undefined ? { timeoutMs } : { timeoutMs, signal });
+    } catch (error) {
+      // An aborted call says nothing about the store.
+      if (signal?.aborted !== true) this.#session.note(error);
+      throw error;
+    }
+  }
+
+  /** Lists entries while the leadership is valid. */
+  list(prefix: Key, part: QueuePart, options: SignalOptions): Promise<readonly Entry[]> {
+    const own = options.signal === undefined ? { signal: this.#session.call.signal } : options;
+    return this.make((call) => this.#context.store.list(prefix, { ...call, ...part }), own);
+  }
+
+  /** Lists entries after the end of the leadership, while its session lives. */
+  listAfterEnd(prefix: Key, part: QueuePart): Promise<readonly Entry[]> {
+    return this.#context.store.list(prefix, { ...this.#session.call, ...part });
+  }
+}
