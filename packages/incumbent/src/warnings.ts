@@ -7,8 +7,7 @@ import diagnosticsChannel from 'node:diagnostics_channel';
 import { debuglog, inspect } from 'node:util';
 import { isIncumbentError, type Logger, type TelemetryEvent } from '@incumbent/core';
 import { telemetryEvents } from '@incumbent/core/adapter';
-
-type Fields = Readonly<Record<string, unknown>>;
+import type { Fields } from './events.ts';
 
 /** The warning of each event that has one: its code, and its text. */
 const WARNINGS: Partial<Record<TelemetryEvent, readonly [code: string, text: (fields: Fields) => string]>> = {

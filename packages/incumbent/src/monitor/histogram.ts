@@ -1,32 +1,36 @@
-import { renewals } from './families.ts';
-import type { Labels } from './state.ts';
+/** Counts how many durations are at most as long as each bound. */
 
-interface Distribution {
-  readonly labels: Labels;
-  readonly within: number[];
-  sum: number;
+import { renewals } from './families.ts';
+import { keyOf, type Labels } from './state.ts';
+
+interface Bucket {
+  /** The bound, in seconds. */
+  readonly atMost: number;
   count: number;
 }
 
-/** Counts durations by upper bounds, in seconds. */
+/** The durations with the same labels, in seconds. */
+export interface Distribution {
+  readonly labels: Labels;
+  readonly buckets: readonly Readonly<Bucket>[];
+  readonly sum: number;
+  readonly count: number;
+}
+
+/** The distributions of the renewals, one for each set of labels. */
 export class Histogram {
-  readonly #all = new Map<string, Distribution>();
+  readonly #all = new Map<string, { readonly labels: Labels; readonly buckets: readonly Bucket[]; sum: number; count: number }>();
 
   add(labels: Labels, seconds: number): void {
-    const key = JSON.stringify(labels);
-    const known = this.#all.get(key) ?? { labels, within: renewals.bounds.map(() => 0), sum: 0, count: 0 };
+    const key = keyOf(labels);
+    const known = this.#all.get(key) ?? { labels, buckets: renewals.bounds.map((atMost) => ({ atMost, count: 0 })), sum: 0, count: 0 };
     this.#all.set(key, known);
-    for (const [index, bound] of renewals.bounds.entries()) if (seconds <= bound) known.within[index] = (known.within[index] ?? 0) + 1;
+    for (const bucket of known.buckets) if (seconds <= bucket.atMost) bucket.count += 1;
     known.sum += seconds;
     known.count += 1;
   }
 
-  get all(): readonly (Omit<Distribution, 'within'> & {
-    readonly counts: readonly { readonly atMost: number; readonly count: number }[];
-  })[] {
-    return [...this.#all.values()].map(({ labels, within, sum, count }) => ({
-      ...{ labels, sum, count },
-      counts: renewals.bounds.map((atMost, index) => ({ atMost, count: within[index] ?? 0 })),
-    }));
+  get all(): readonly Distribution[] {
+    return [...this.#all.values()];
   }
 }

@@ -1,23 +1,31 @@
-/**
- * Health and metrics of the members and observers of this process, from the channels
- * `incumbent:<event>` of `node:diagnostics_channel`. A process without a monitor has no cost for
- * it.
- */
+/** Health and metrics of the members and observers of this process, from its events. */
 
-import diagnosticsChannel from 'node:diagnostics_channel';
 import type { TelemetryEvent } from '@incumbent/core';
 import { checkFunction, checkKnown } from '@incumbent/core/adapter';
 
+import { type Fields, onEvents } from '../events.ts';
 import { healthOf, type Health } from './health.ts';
 import { Histogram } from './histogram.ts';
 import { instrument, type Meter } from './opentelemetry.ts';
 import { prometheusText } from './prometheus.ts';
-import { countedAs, State, type Fields, type Labels } from './state.ts';
+import { countedAs, State, type Labels } from './state.ts';
 
 const EVENTS = [
-  ...(['joined', 'elected', 'ended', 'stuck', 'unstuck', 'sessionOpened', 'sessionRenewed', 'sessionSuspect', 'sessionKept'] as const),
-  ...(['sessionEnded', 'memberClosed', 'retry', 'loopLag', 'observed'] as const),
-] satisfies readonly TelemetryEvent[];
+  'joined',
+  'elected',
+  'ended',
+  'stuck',
+  'unstuck',
+  'sessionOpened',
+  'sessionRenewed',
+  'sessionSuspect',
+  'sessionKept',
+  'sessionEnded',
+  'memberClosed',
+  'retry',
+  'loopLag',
+  'observed',
+] as const satisfies readonly TelemetryEvent[];
 
 /** The options of a {@link Monitor}. All have defaults. */
 export interface MonitorOptions {
@@ -36,7 +44,7 @@ export class Monitor {
   readonly #state: State;
   readonly #durations = new Histogram();
   readonly #meters = new Set<ReturnType<typeof instrument>>();
-  readonly #stops: (() => void)[] = [];
+  readonly #unsubscribe: () => void;
   #hasWarned = false;
 
   /** @throws {TypeError} `INVALID_OPTION` */
@@ -45,12 +53,7 @@ export class Monitor {
     const { now = () => performance.now() } = options;
     checkFunction('now', now);
     this.#state = new State(now);
-    for (const event of EVENTS) {
-      const listener = (message: unknown): void =>
-        this.#onEvent(event, typeof message === 'object' && message !== null ? { ...message } : {});
-      diagnosticsChannel.subscribe(`incumbent:${event}`, listener);
-      this.#stops.push(() => diagnosticsChannel.unsubscribe(`incumbent:${event}`, listener));
-    }
+    this.#unsubscribe = onEvents(EVENTS, (event, fields) => this.#onEvent(event, fields));
   }
 
   /** For a liveness probe, which has to be slower than a ttl (docs/operations.md says why). */
@@ -78,7 +81,7 @@ export class Monitor {
 
   /** Unsubscribes from the channels and stops all meters. Idempotent. */
   close(): void {
-    for (const stop of this.#stops.splice(0)) stop();
+    this.#unsubscribe();
     for (const { stop } of this.#meters) stop();
     this.#meters.clear();
   }

@@ -20,8 +20,8 @@ function textOf(family: Family, state: State): string {
 
 function renewalsOf(durations: Histogram): string {
   const name = `${renewals.name.replaceAll('.', '_')}_seconds`;
-  const lines = durations.all.flatMap(({ labels, counts, sum, count }) => [
-    ...counts.map(({ atMost, count: below }) => `${name}_bucket${labelsOf({ ...labels, le: String(atMost) })} ${below}\n`),
+  const lines = durations.all.flatMap(({ labels, buckets, sum, count }) => [
+    ...buckets.map((bucket) => `${name}_bucket${labelsOf({ ...labels, le: String(bucket.atMost) })} ${bucket.count}\n`),
     `${name}_bucket${labelsOf({ ...labels, le: '+Inf' })} ${count}\n`,
     `${name}_sum${labelsOf(labels)} ${sum}\n`,
     `${name}_count${labelsOf(labels)} ${count}\n`,

@@ -1,13 +1,11 @@
 /** The present state of this process's members and observers, from the events on their channels. */
 
 import type { TelemetryEvent } from '@incumbent/core';
+import { type Fields, leaseKey, numberOf, termOf, textOf } from '../events.ts';
 import { lockMembers } from '../lock-members.ts';
 
 /** The labels of a metric, such as the member and the election. */
 export type Labels = Readonly<Record<string, string>>;
-
-/** The fields of an event, whose types are checked when they are read. */
-export type Fields = Readonly<Record<string, unknown>>;
 
 /** A member's lease. Times are on the monotonic clock, in ms. */
 export interface Lease {
@@ -92,11 +90,11 @@ export class State {
 
   /** Whether the lease of this event is known, because an earlier event has told of it. */
   hasLease(fields: Fields): boolean {
-    return this.leases.has(leaseOf(fields));
+    return this.leases.has(leaseKey(fields));
   }
 
   record(event: TelemetryEvent, fields: Fields): void {
-    const [lease, store, counted] = [leaseOf(fields), storeOf(fields), countedAs(fields)];
+    const [lease, store, counted] = [leaseKey(fields), storeOf(fields), countedAs(fields)];
     const member = { ...store, member: textOf(fields, 'memberId') };
     switch (event) {
       case 'joined':
@@ -134,7 +132,7 @@ export class State {
     const part = this.parts.get(keyOf(labels));
     switch (event) {
       case 'elected':
-        this.#joinedAs(labels, fields).leads = { term, lease: leaseOf(fields) };
+        this.#joinedAs(labels, fields).leads = { term, lease: leaseKey(fields) };
         return this.elected.add(counted);
       case 'ended':
         if (part?.leads?.term === term) part.leads = undefined;
@@ -249,32 +247,13 @@ function isLock(fields: Fields): boolean {
   return lockMembers.has(textOf(fields, 'incarnation'));
 }
 
-/** A key for a lease. Its id is not enough: two stores of one process may use the same id. */
-function leaseOf(fields: Fields): string {
-  return `${textOf(fields, 'incarnation')} ${textOf(fields, 'lease')}`;
-}
-
 /** A key for the labels of a metric, whose names are always the same. */
 export function keyOf(labels: Labels): string {
   return JSON.stringify(Object.values(labels));
-}
-
-function textOf(fields: Fields, name: string): string {
-  const value = fields[name];
-  return typeof value === 'string' ? value : '';
-}
-
-function numberOf(fields: Fields, name: string): number {
-  const value = fields[name];
-  return typeof value === 'number' ? value : 0;
 }
 
 /** Why the term before a leader's ended. The leader's record may lack it. */
 function reasonOf(previous: unknown): string {
   const reason = typeof previous === 'object' && previous !== null && 'reason' in previous ? previous.reason : undefined;
   return typeof reason === 'string' ? reason : 'unknown';
-}
-
-function termOf({ term }: Fields): bigint | undefined {
-  return typeof term === 'bigint' ? term : undefined;
 }

@@ -1,14 +1,10 @@
-/**
- * Failovers as traces of OpenTelemetry, from the channels `incumbent:<event>` of
- * `node:diagnostics_channel`. A process that creates no `FailoverTraces` has no cost for them.
- */
+/** Failovers as traces of OpenTelemetry, from the events of this process. */
 
-import diagnosticsChannel from 'node:diagnostics_channel';
 import type { TelemetryEvent } from '@incumbent/core';
 import { checkKnown, invalidOption } from '@incumbent/core/adapter';
 
+import { errorOf, type Fields, leaseKey, numberOf, onEvents, termOf, textOf } from '../events.ts';
 import { FailoverSpan, type TraceContext, type TracedElection } from './failover.ts';
-import { errorOf, type Fields, fieldsOf, numberOf, termOf, textOf } from './fields.ts';
 import { ObservedElections } from './observed.ts';
 import type { SpanContext, Tracer, TracingApi } from './opentelemetry.ts';
 import { type Renewal, StepDown } from './step-down.ts';
@@ -16,9 +12,22 @@ import { type Notification, Takeover } from './takeover.ts';
 import type { TraceClock } from './timeline.ts';
 
 const EVENTS = [
-  ...(['sessionOpened', 'sessionRenewed', 'sessionSuspect', 'sessionRecovered', 'sessionEnded'] as const),
-  ...(['memberClosed', 'waiting', 'notified', 'claimed', 'elected', 'workStarted', 'ended', 'drained', 'released', 'observed'] as const),
-] satisfies readonly TelemetryEvent[];
+  'sessionOpened',
+  'sessionRenewed',
+  'sessionSuspect',
+  'sessionRecovered',
+  'sessionEnded',
+  'memberClosed',
+  'waiting',
+  'notified',
+  'claimed',
+  'elected',
+  'workStarted',
+  'ended',
+  'drained',
+  'released',
+  'observed',
+] as const satisfies readonly TelemetryEvent[];
 
 /** The options of {@link FailoverTraces}. All have defaults. */
 export interface FailoverTracesOptions {
@@ -67,7 +76,7 @@ export class FailoverTraces {
   readonly #leases = new Map<string, Lease>();
   readonly #parts = new Map<string, Part>();
   readonly #observed: ObservedElections;
-  readonly #stops: (() => void)[] = [];
+  readonly #unsubscribe: () => void;
 
   /**
    * @param api The module `@opentelemetry/api`: `import * as api from '@opentelemetry/api'`.
@@ -85,16 +94,12 @@ export class FailoverTraces {
     this.#scope = scope;
     this.#renewals = renewals;
     this.#observed = new ObservedElections(this.#context);
-    for (const event of EVENTS) {
-      const listener = (message: unknown): void => this.#onEvent(event, fieldsOf(message));
-      diagnosticsChannel.subscribe(`incumbent:${event}`, listener);
-      this.#stops.push(() => diagnosticsChannel.unsubscribe(`incumbent:${event}`, listener));
-    }
+    this.#unsubscribe = onEvents(EVENTS, (event, fields) => this.#onEvent(event, fields));
   }
 
   /** Unsubscribes from the channels. Spans that have not ended are not exported. Idempotent. */
   close(): void {
-    for (const stop of this.#stops.splice(0)) stop();
+    this.#unsubscribe();
     this.#leases.clear();
     this.#parts.clear();
   }
@@ -186,12 +191,19 @@ export class FailoverTraces {
     part.takeover = undefined;
     const { election, member } = part;
     const ending = {
-      ...{ election, member, term, takeover },
-      ...{ reason: textOf(fields, 'reason'), why: textOf(fields, 'why'), lost: fields['lost'] === true },
+      election,
+      member,
+      term,
+      takeover,
+      reason: textOf(fields, 'reason'),
+      why: textOf(fields, 'why'),
+      lost: fields['lost'] === true,
       sinceRenewalMs: numberOf(fields, 'sinceRenewalMs'),
       abortMs: numberOf(fields, 'abortMs'),
       drainMs: numberOf(fields, 'drainMs'),
-      ...{ renewal: lease?.renewal, suspect: lease?.suspect, isRenewalTold: this.#renewals && lease?.renewal !== undefined },
+      renewal: lease?.renewal,
+      suspect: lease?.suspect,
+      hasRenewalSpan: this.#renewals && lease?.renewal !== undefined,
     };
     part.stepDowns.set(term, new StepDown(this.#context, ending, now));
   }
@@ -255,7 +267,9 @@ export class FailoverTraces {
     const part: Part = {
       election: this.#electionOf(fields),
       member: textOf(fields, 'memberId'),
-      ...{ notification: undefined, takeover: undefined, leads: undefined },
+      notification: undefined,
+      takeover: undefined,
+      leads: undefined,
       stepDowns: new Map(),
     };
     this.#parts.set(key, part);
@@ -269,10 +283,6 @@ export class FailoverTraces {
 }
 
 const systemClock: TraceClock = { wall: () => Date.now(), monotonic: () => performance.now() };
-
-function leaseKey(fields: Fields): string {
-  return `${textOf(fields, 'incarnation')} ${textOf(fields, 'lease')}`;
-}
 
 function partKey(fields: Fields): string {
   return `${textOf(fields, 'incarnation')} ${textOf(fields, 'election')}`;

@@ -1,7 +1,7 @@
 /** The spans of the observers of this process: when they saw the old leader go and the new one. */
 
+import { type Fields, fieldsOf, termOf, textOf } from '../events.ts';
 import { FailoverSpan, type TraceContext, type TracedElection } from './failover.ts';
-import { type Fields, fieldsOf, termOf, textOf } from './fields.ts';
 
 /** An election as the observers of this process see it. All of them share its state. */
 interface Observed {

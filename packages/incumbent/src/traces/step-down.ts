@@ -25,7 +25,7 @@ export interface Ending {
   /** Since when a renewal was overdue, and the error of the first one that failed. */
   readonly suspect: { readonly atMs: number; readonly error: string } | undefined;
   /** Whether the last renewal has a span already. */
-  readonly isRenewalTold: boolean;
+  readonly hasRenewalSpan: boolean;
   /** The takeover that began this term. */
   readonly takeover: SpanContext | undefined;
 }
@@ -68,9 +68,9 @@ export class StepDown {
     this.#span.end(atMs);
   }
 
-  #lost({ reason, renewal, suspect, isRenewalTold }: Ending, sentMs: number, noticedMs: number): void {
+  #lost({ reason, renewal, suspect, hasRenewalSpan }: Ending, sentMs: number, noticedMs: number): void {
     const acknowledgedMs = Math.min(Math.max(renewal?.acknowledgedMs ?? sentMs, sentMs), noticedMs);
-    if (!isRenewalTold) this.#span.ended('incumbent.renewal', sentMs, acknowledgedMs);
+    if (!hasRenewalSpan) this.#span.ended('incumbent.renewal', sentMs, acknowledgedMs);
     if (!UNRENEWED.has(reason)) return;
     const unrenewed = this.#span.child('incumbent.unrenewed', acknowledgedMs);
     if (suspect !== undefined) unrenewed.addEvent('suspect', { 'incumbent.error': suspect.error }, this.#span.at(suspect.atMs));
