@@ -354,7 +354,10 @@ export class Member {
   }
 }
 
-/** Returns the one with this name, and creates it on first use. The caller vouches for its type. */
+/**
+ * Returns the election or group with this name, and creates it on first use. The caller vouches for
+ * its type.
+ */
 function once<T extends Part>(made: Map<string, Part>, name: string, options: object | undefined, make: () => T): T {
   const before = made.get(name);
   if (before === undefined) {
@@ -363,10 +366,9 @@ function once<T extends Part>(made: Map<string, Part>, name: string, options: ob
     return fresh;
   }
   if (options !== undefined) throw invalidOption('options', options, `left out: "${name}" was made before, with its own`);
-  if (isSame<T>(before)) return before;
-  throw new TypeError('never');
+  assumeSameType<T>(before);
+  return before;
 }
 
-function isSame<T extends Part>(_before: Part): _before is T {
-  return true;
-}
+/** Only tells the compiler the type. */
+function assumeSameType<T extends Part>(_part: Part): asserts _part is T {}
