@@ -57,7 +57,7 @@ export class Election<V = unknown> {
   /** The name of the election. */
   readonly name: string;
   readonly #context: ElectionContext;
-  readonly #session: GetSession;
+  readonly #getSession: GetSession;
   readonly #spec: ElectionSpec<V>;
   readonly #value: V | undefined;
   readonly #listeners: ElectionListeners<V>;
@@ -75,10 +75,10 @@ export class Election<V = unknown> {
   }
 
   /** @internal */
-  constructor(context: ElectionContext, session: GetSession, name: string, options: ElectionOptions<V>) {
+  constructor(context: ElectionContext, getSession: GetSession, name: string, options: ElectionOptions<V>) {
     checkKnown('election', options, electionOptions);
     this.#context = context;
-    this.#session = session;
+    this.#getSession = getSession;
     this.name = name;
     const [codec, succession] = [payloadCodec(options), checkSuccessionOption(options.succession)];
     this.#spec = { election: name, keys: electionKeys(name), succession, codec };
@@ -146,7 +146,7 @@ export class Election<V = unknown> {
     checkFunction('work', work);
     const terms = checkLeadOptions(options);
     const { signal } = terms;
-    return this.#leading(signal, () => leadUntilDone(this.#leadContext, work, () => this.#elect(signal), terms));
+    return this.#runLead(signal, () => leadUntilDone(this.#leadContext, work, () => this.#elect(signal), terms));
   }
 
   /**
@@ -173,7 +173,7 @@ export class Election<V = unknown> {
   async tryLead<T>(work: (leadership: Leadership<V>) => Promise<T> | T, options: SignalOptions = {}): Promise<T | undefined> {
     checkFunction('work', work);
     const signal = checkSignal(options);
-    return this.#leading(signal, () => leadOneTerm(this.#leadContext, work, () => this.#elect(signal, 'never'), signal));
+    return this.#runLead(signal, () => leadOneTerm(this.#leadContext, work, () => this.#elect(signal, 'never'), signal));
   }
 
   /**
@@ -203,7 +203,7 @@ export class Election<V = unknown> {
 
   async #campaign(options: SignalOptions): Promise<Leadership<V>> {
     const signal = checkSignal(options);
-    return this.#running(signal, () => this.#elect(signal));
+    return this.#runAlone(signal, () => this.#elect(signal));
   }
 
   /** True for the error with which calls reject because the member closes. */
@@ -213,10 +213,10 @@ export class Election<V = unknown> {
   }
 
   /** Runs a call of `lead` or `tryLead`. The end of the member is no error. */
-  async #leading<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T | undefined> {
+  async #runLead<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T | undefined> {
     const letGo = this.#context.clock.keepAlive();
     try {
-      return await this.#running(signal, task);
+      return await this.#runAlone(signal, task);
     } catch (error) {
       if (!this.#isClosing(error)) throw error;
       return await this.#context.ended();
@@ -225,9 +225,9 @@ export class Election<V = unknown> {
     }
   }
 
-  /** Runs a call of `campaign`, `lead` or `tryLead`. */
-  async #running<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> {
-    const run = this.#begin(signal);
+  /** Runs a call of `campaign`, `lead` or `tryLead`. Throws if another one runs. */
+  async #runAlone<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T> {
+    const run = this.#beginRun(signal);
     try {
       return await task();
     } finally {
@@ -236,7 +236,7 @@ export class Election<V = unknown> {
   }
 
   /** One campaign at a time. After an abort, another may start: it waits for the first to end. */
-  #begin(signal: AbortSignal | undefined): Run {
+  #beginRun(signal: AbortSignal | undefined): Run {
     if (this.#context.closing.aborted) throw this.#context.closing.reason;
     const running = this.#run !== undefined && this.#run.signal?.aborted !== true;
     if (running || this.leadership !== undefined) {
@@ -281,12 +281,12 @@ export class Election<V = unknown> {
       halt.throwIfAborted();
       if (wait === 'never' && (await this.#isLedByOther(halt))) return undefined;
       await orAborted(Promise.all([this.#leadership?.released, this.#work]), halt);
-      const session = await this.#session(halt);
+      const session = await this.#getSession(halt);
       const { name, outcome } = await this.#campaignOnce(session, halt, wait);
       if (outcome.why !== 'elected') this.#entries.discard(name);
       switch (outcome.why) {
         case 'elected': {
-          const leadership = this.#take(outcome, name, session);
+          const leadership = this.#becomeLeader(outcome, name, session);
           if (leadership !== undefined) return leadership;
           break;
         }
@@ -298,11 +298,11 @@ export class Election<V = unknown> {
           throw outcome.error;
         case 'orphaned':
           await release({ ...this.#context, keys: this.#spec.keys, entryKey: outcome.entry.key, session }, releaseOrphan);
-          await this.#rest(halt);
+          await this.#pauseBriefly(halt);
           break;
         case 'sessionLost':
         case 'removed':
-          await this.#rest(halt);
+          await this.#pauseBriefly(halt);
           break;
         default:
           return outcome satisfies never;
@@ -340,8 +340,8 @@ export class Election<V = unknown> {
     return payload;
   }
 
-  /** A random delay, so that candidates that lost their place together do not return together. */
-  async #rest(halt: AbortSignal): Promise<void> {
+  /** For a random time, so that candidates that lost their place together return one by one. */
+  async #pauseBriefly(halt: AbortSignal): Promise<void> {
     const { random, clock, timing } = this.#context;
     await sleep(clock, (fraction(random) * timing.ttlMs) / 20, halt);
   }
@@ -366,10 +366,10 @@ export class Election<V = unknown> {
   }
 
   /**
-   * Returns no leadership, and emits no `elected`, if the session ended while the claim was in
-   * flight.
+   * Makes the leadership of a campaign that was won. Returns none, and emits no `elected`, if the
+   * session ended while the claim was in flight.
    */
-  #take(
+  #becomeLeader(
     { won, own, enqueueUnknown }: Extract<CampaignResult, { why: 'elected' }>,
     name: string,
     session: LeaseSession,

@@ -106,7 +106,7 @@ function hostOf(host: unknown): { readonly host?: string } {
 const MAX_HOST = 255;
 
 /** An election or a group, whatever its values are. */
-interface Part {
+interface ElectionOrGroup {
   settled(): Promise<void>;
 }
 
@@ -138,8 +138,8 @@ export class Member {
   readonly #reaper: ReaperMemberHandle | undefined;
   readonly #renewer: RenewerMemberHandle | undefined;
   readonly #closing = new AbortController();
-  readonly #elections = new Map<string, Part>();
-  readonly #groups = new Map<string, Part>();
+  readonly #elections = new Map<string, ElectionOrGroup>();
+  readonly #groups = new Map<string, ElectionOrGroup>();
   readonly #leaderships = new Map<ManagedLeadership, LeaseSession>();
   /** Ends the `keepAlive` of the leaderships. Undefined if there are none. */
   #letGo: Cancel | undefined;
@@ -224,7 +224,7 @@ export class Member {
    */
   election<V = unknown>(name: string, options?: ElectionOptions<V>): Election<V> {
     this.#checkOpen();
-    return once(
+    return findOrMake(
       this.#elections,
       checkName('election', name),
       options,
@@ -240,7 +240,7 @@ export class Member {
    */
   group<V = unknown>(name: string, options?: GroupOptions<V>): Group<V> {
     this.#checkOpen();
-    return once(
+    return findOrMake(
       this.#groups,
       checkName('group', name),
       options,
@@ -358,7 +358,12 @@ export class Member {
  * Returns the election or group with this name, and creates it on first use. The caller vouches for
  * its type.
  */
-function once<T extends Part>(made: Map<string, Part>, name: string, options: object | undefined, make: () => T): T {
+function findOrMake<T extends ElectionOrGroup>(
+  made: Map<string, ElectionOrGroup>,
+  name: string,
+  options: object | undefined,
+  make: () => T,
+): T {
   const before = made.get(name);
   if (before === undefined) {
     const fresh = make();
@@ -371,4 +376,4 @@ function once<T extends Part>(made: Map<string, Part>, name: string, options: ob
 }
 
 /** Only tells the compiler the type. */
-function assumeSameType<T extends Part>(_part: Part): asserts _part is T {}
+function assumeSameType<T extends ElectionOrGroup>(_part: ElectionOrGroup): asserts _part is T {}
