@@ -42,8 +42,8 @@ export class LeaderWatch {
   /** The last state that this watch has found. */
   #state: LeaderState | undefined;
   #lost: { readonly cause: unknown } | undefined;
-  /** Counts the events, and the states found. */
-  #news = 0;
+  /** Rises with every event and every state found, so that an older read is not used. */
+  #generation = 0;
 
   constructor(context: LeaderWatchContext, listener: LeaderWatchListener) {
     this.#context = context;
@@ -98,11 +98,11 @@ export class LeaderWatch {
   async confirm(found: (state: LeaderState) => void): Promise<'found' | 'overtaken' | 'unable'> {
     const { reader } = this.#context;
     const { signal } = this.#over;
-    const [news, latest, last] = [this.#news, this.#latest, this.#state];
+    const [generation, latest, last] = [this.#generation, this.#latest, this.#state];
     if (signal.aborted || this.#lost !== undefined || latest === undefined || last === undefined) return 'unable';
     try {
       const state = await reader.see(await reader.leader(signal), signal);
-      if (news !== this.#news) return 'overtaken';
+      if (generation !== this.#generation) return 'overtaken';
       this.#eventReads.abort();
       found(this.#find(state));
       if (!isSameState(state, last) || !isStateOf(latest.entry, state)) this.restart();
@@ -114,7 +114,7 @@ export class LeaderWatch {
   }
 
   #see(entry: Entry | undefined): void {
-    this.#news += 1;
+    this.#generation += 1;
     this.#latest = { entry };
     this.#eventReads.abort();
     if (entry === undefined && this.#lost === undefined && this.#state?.state === 'leader') this.#context.vacancies.begin(this.#state);
@@ -130,7 +130,7 @@ export class LeaderWatch {
     const { reader, vacancies } = this.#context;
     const state = read.state === 'leader' ? vacancies.end(read) : read;
     reader.keep(state);
-    this.#news += 1;
+    this.#generation += 1;
     this.#state = state;
     this.#lost = undefined;
     return state;
@@ -144,7 +144,7 @@ export class LeaderWatch {
   }
 
   #lose(cause: unknown): void {
-    this.#news += 1;
+    this.#generation += 1;
     this.#eventReads.abort();
     this.#context.vacancies.lose();
     this.#lost = { cause };

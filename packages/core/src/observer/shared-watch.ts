@@ -81,10 +81,10 @@ class SharedElectionWatch {
   /** Set while the watch has failed. Aborting it retries at once. */
   #rest: AbortController | undefined;
   #seen: LeaderState | undefined;
-  /** True if the listeners were told that nothing confirms the last state. */
+  /** True if the listeners know that nothing confirms the last state. */
   #isLost = false;
-  /** Counts what the listeners were told. */
-  #told = 0;
+  /** Rises whenever the listeners are called, so that an older round of calls stops. */
+  #generation = 0;
   #cancelCheck: Cancel = () => {};
 
   constructor(context: SharedWatchContext, forget: (shared: SharedElectionWatch) => void) {
@@ -193,7 +193,7 @@ class SharedElectionWatch {
 
   /** `served`: the new listeners for which this state is new enough. */
   #show(state: LeaderState, served: readonly ElectionListener[]): void {
-    const told = (this.#told += 1);
+    const generation = (this.#generation += 1);
     const isNews = this.#isLost || this.#seen === undefined || !isSameState(state, this.#seen);
     this.#backoff.reset();
     this.#seen = state;
@@ -201,14 +201,14 @@ class SharedElectionWatch {
     const first = served.filter((listener) => this.#newcomers.delete(listener));
     for (const listener of isNews ? [...this.#listeners] : first) {
       // A listener may end another subscription, or the watch. Then the state is no longer known.
-      if (told !== this.#told) return;
+      if (generation !== this.#generation) return;
       if (this.#listeners.has(listener) && !this.#newcomers.has(listener)) listener.changed(state);
     }
     if (this.#newcomers.size > 0) void this.#readAgain();
   }
 
   #lose(cause: unknown): void {
-    this.#told += 1;
+    this.#generation += 1;
     if (this.#closed.signal.aborted) return;
     this.#isLost = true;
     for (const listener of [...this.#listeners]) if (this.#listeners.has(listener)) listener.stale(cause);

@@ -35,14 +35,14 @@ export function keepWatching(
   see: (entry: Entry | undefined) => void,
   since?: Revision,
 ): void {
-  new Follower(context, key, signal, see).begin(since);
+  new RestartingWatch(context, key, signal, see).begin(since);
 }
 
 /**
- * A class instead of an async function: thousands wait at the same time, and a suspended async
- * function keeps all its variables alive.
+ * One call of `keepWatching`. A class instead of an async function: thousands wait at the same
+ * time, and a suspended async function keeps all its variables alive.
  */
-class Follower {
+class RestartingWatch {
   readonly #context: KeyWatchContext;
   readonly #key: Key;
   readonly #signal: AbortSignal;
@@ -103,7 +103,8 @@ class Follower {
 export class KeyWatch {
   readonly #context: KeyWatchContext;
   readonly #over = new AbortController();
-  #isNews = false;
+  /** Whether nobody has taken the latest state. */
+  #isUntaken = false;
   #latest: Entry | undefined;
   #listener: (() => void) | undefined;
   #see = (entry: Entry | undefined): void => this.#keep(entry);
@@ -131,8 +132,8 @@ export class KeyWatch {
 
   /** The latest state that nobody has taken yet. */
   take(): { readonly entry: Entry | undefined } | undefined {
-    if (!this.#isNews) return undefined;
-    this.#isNews = false;
+    if (!this.#isUntaken) return undefined;
+    this.#isUntaken = false;
     return { entry: this.#latest };
   }
 
@@ -142,7 +143,7 @@ export class KeyWatch {
    */
   onNews(task: () => void): void {
     this.#listener = task;
-    if (this.#isNews) task();
+    if (this.#isUntaken) task();
   }
 
   /**
@@ -157,7 +158,7 @@ export class KeyWatch {
   }
 
   #keep(entry: Entry | undefined): void {
-    this.#isNews = true;
+    this.#isUntaken = true;
     this.#latest = entry;
     this.#listener?.();
   }
