@@ -11,7 +11,7 @@
  * Kafka's controller epoch, KAFKA-6082.)
  */
 
-import type { CandidateEvent, CandidateRules, CandidateState, Exit, Passed } from './state.ts';
+import type { CandidateEvent, CandidateRules, CandidateState, Exit, LookedAround, Passed } from './state.ts';
 import { type PreviousRecord, previousOf, readCandidate, readLeader, readTerm, type TermRecord } from '../protocol/record.ts';
 import type { Entry, Key, Revision } from '../store/contract.ts';
 import { checkSuccession, inSuccession, type QueueEntry, type Succession } from '../protocol/succession.ts';
@@ -79,15 +79,8 @@ function looking(state: In<'looking'>, event: CandidateEvent, rules: CandidateRu
   return { phase: 'looking', entry: state.entry, unknownOutcome: state.unknownOutcome };
 }
 
-/** What the candidate has read. */
-interface Seen {
-  readonly queue: readonly Entry[];
-  readonly term: Entry | undefined;
-  readonly own?: Entry | undefined;
-}
-
 /** Decides whether to claim, or whom to wait for. */
-function decide(state: In<'looking'>, seen: Seen, term: TermRecord | undefined, rules: CandidateRules): CandidateState {
+function decide(state: In<'looking'>, seen: LookedAround, term: TermRecord | undefined, rules: CandidateRules): CandidateState {
   const { entry, unknownOutcome, passed } = state;
   checkSuccession(seen.queue, entry, rules.succession);
   const successor = term?.ended?.successor;
@@ -160,7 +153,7 @@ function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRu
   const { entry, unknownOutcome, wait } = state;
   switch (event.type) {
     case 'handedOver':
-      return event.entry.key === entry.key ? changed(state, event, rules) : state;
+      return event.entry.key === entry.key ? handedOver(state, event, rules) : state;
     case 'woke':
       if (wait.for === 'successor') return { phase: 'looking', entry, unknownOutcome, passed: { successorOf: wait.term } };
       if (wait.for === 'ahead' && wait.next) return claimAfter(wait.key, state, event.term, rules);
@@ -178,9 +171,10 @@ function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRu
 
 /**
  * My entry has changed. A mark that is certain says that I lead: see `protocol/mark.ts`. If an
- * earlier claim or enqueue of mine has an unknown outcome, I read whether I lead.
+ * earlier claim or enqueue of mine has an unknown outcome, I read whether I lead. Without a mark,
+ * an operator has changed the entry, and I look again.
  */
-function changed(
+function handedOver(
   state: In<'waiting'>,
   { entry, term }: Extract<CandidateEvent, { type: 'handedOver' }>,
   rules: CandidateRules,
@@ -343,7 +337,6 @@ function leave(state: CandidateState, exit: Exit): CandidateState {
       return state.unknownOutcome ? { phase: 'withdrawing', entry: undefined, unknownOutcome: false, exit } : { phase: 'out', exit };
     case 'looking':
     case 'waiting':
-      return { phase: 'withdrawing', entry: state.entry, unknownOutcome: state.unknownOutcome, exit };
     case 'claiming':
       return { phase: 'withdrawing', entry: state.entry, unknownOutcome: state.unknownOutcome, exit };
     case 'confirming':

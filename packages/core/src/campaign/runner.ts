@@ -15,7 +15,7 @@ import type { CallOptions, Change, Entry, Key, QueueLook } from '../store/contra
 import { KeyWatch, watchContext } from '../store/key-watch.ts';
 import { CampaignCalls } from './calls.ts';
 import { next, start, WATCH_WINDOW } from './campaign-machine.ts';
-import type { CandidateEvent, CandidateRules, CandidateState, Exit, Looked } from './state.ts';
+import type { CandidateEvent, CandidateRules, CandidateState, Exit, LookedAround } from './state.ts';
 import { CandidateWait } from './wait.ts';
 
 /** What a campaign needs. */
@@ -78,9 +78,6 @@ class FirstLook implements QueueLook {
     this.looked = { type: 'looked', queue, term };
   }
 }
-
-/** The candidate has read the queue, and not only the term. */
-type LookedAround = Looked & { readonly queue: readonly Entry[] };
 
 /** One campaign with one entry in the queue. */
 export class CampaignRunner {

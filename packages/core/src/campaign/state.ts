@@ -102,12 +102,15 @@ export type Wait =
  * The candidate has read the queue and the term. `queue` is undefined if only the term was read.
  * `own`: my entry as the watch last showed it, which may be older or newer than the read.
  */
-export interface Looked {
+interface Looked {
   readonly type: 'looked';
   readonly queue: readonly Entry[] | undefined;
   readonly term: Entry | undefined;
   readonly own?: Entry | undefined;
 }
+
+/** The candidate has read the queue, or knows that it is empty, and not only the term. */
+export type LookedAround = Looked & { readonly queue: readonly Entry[] };
 
 /** The result of a call, or what a watch, a timer or the caller reports. */
 export type CandidateEvent =
@@ -120,7 +123,8 @@ export type CandidateEvent =
   /** Those ahead have not claimed in time. */
   | { readonly type: 'claimTimedOut' }
   /**
-   * My entry changed: a handover names me in it. `term`: the term's entry, if a watch has shown it.
+   * My entry has changed: a handover has marked it, or an operator has changed it. `term`: the
+   * term's entry, if a watch has shown it.
    */
   | { readonly type: 'handedOver'; readonly entry: Entry; readonly term?: Entry | undefined }
   /** My entry was deleted. */

@@ -98,7 +98,7 @@ export class CandidateWait {
     // shows it absent.
     this.#watch(wait.key, this.#mayBeMine(), (ahead) => this.#seeAhead(ahead));
     own.onNews(() => this.#seeOwn());
-    this.#watchForTimeout();
+    this.#watchByPosition();
     this.#checkLater();
   }
 
@@ -231,16 +231,20 @@ export class CandidateWait {
     this.#judge();
   }
 
-  /** Prepares the event that ends this wait at the latest. */
-  #watchForTimeout(): void {
+  /**
+   * Watches what else this candidate needs at its place. Behind a successor: a timeout. Next in
+   * line: the term. In the window behind that: the leader's record, for a vacancy that lasts.
+   * Candidates behind the window watch for a vacancy only after they have read of one.
+   */
+  #watchByPosition(): void {
     const { clock, timing } = this.#context;
     const wait = this.#wait;
+    if (wait.for === 'leader') return;
     if (wait.for === 'successor') {
       const afterMs = timing.successorClaimTimeoutMs;
       this.#cancels.push(clock.schedule(afterMs, () => this.#claimTimedOut(afterMs)));
-    } else if (wait.for === 'ahead' && wait.position === 0) this.#followTerm();
-    // Candidates behind the window watch for a vacancy only after they have read of one.
-    else if (wait.for === 'ahead' && wait.position <= WATCH_WINDOW) this.#watchLeader(wait.position);
+    } else if (wait.position === 0) this.#followTerm();
+    else if (wait.position <= WATCH_WINDOW) this.#watchLeader(wait.position);
   }
 
   #claimTimedOut(afterMs: number): void {

@@ -21,8 +21,8 @@ export const claims: readonly Mutant[] = [
     'noBarrier',
     'a claim that is given up leaves its entry',
     'core/src/campaign/campaign-machine.ts',
-    "      return { phase: 'withdrawing', entry: state.entry, unknownOutcome: state.unknownOutcome, exit };\n    case 'claiming':\n      return { phase: 'withdrawing', entry: state.entry, unknownOutcome: state.unknownOutcome, exit };",
-    "      return { phase: 'out', exit };\n    case 'claiming':\n      return { phase: 'out', exit };",
+    "    case 'claiming':\n      return { phase: 'withdrawing', entry: state.entry, unknownOutcome: state.unknownOutcome, exit };",
+    "    case 'claiming':\n      return { phase: 'out', exit };",
   ),
   mutant(
     'termStartsAgain',
