@@ -5,7 +5,7 @@ import { StoreError, withoutValue } from '@incumbent/core/adapter';
 
 import { boundLease, leaseIdOf, type Namespace } from './namespace.ts';
 import type { KeyValue, RangeRequest, TxnAnswer } from './protocol/kv.ts';
-import type { Swaps } from './swaps.ts';
+import type { WriteBatcher } from './write-batcher.ts';
 import { firstOf } from './transactions.ts';
 
 export interface QueueEntry {
@@ -16,13 +16,18 @@ export interface QueueEntry {
 }
 
 /** Creates the entry, or returns the existing one if it is bound to the same lease. */
-export async function enqueue(swaps: Swaps, namespace: Namespace, wanted: QueueEntry, options: TimedCall<EnqueueOptions>): Promise<Entry> {
+export async function enqueue(
+  writes: WriteBatcher,
+  namespace: Namespace,
+  wanted: QueueEntry,
+  options: TimedCall<EnqueueOptions>,
+): Promise<Entry> {
   const { look } = options;
   const key = namespace.key(wanted.key);
   const lease = boundLease(wanted.lease);
   // A copy, because the caller may use its bytes again.
   const value = new Uint8Array(wanted.value);
-  const answer = await swaps.swap(
+  const answer = await writes.send(
     {
       compare: [{ key, created: 0n }],
       success: [{ put: key, value, lease }],

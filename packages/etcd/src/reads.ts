@@ -3,7 +3,7 @@
 import type { TimedCall } from '@incumbent/core';
 import { isIncumbentError } from '@incumbent/core/adapter';
 
-import { Batches, type Contents } from './batches.ts';
+import { type BatchContents, Batcher } from './batcher.ts';
 import type { Client } from './client/client.ts';
 import { partMissing } from './errors.ts';
 import { range, type RangeAnswer, type RangeRequest, txn, type TxnAnswer } from './protocol/kv.ts';
@@ -13,10 +13,10 @@ const MAX_READS = 16;
 
 /** Reading the state of an election is one request, and shows one revision of the store. */
 export class Reads {
-  readonly #batches: Batches<RangeRequest, RangeAnswer>;
+  readonly #batcher: Batcher<RangeRequest, RangeAnswer>;
 
   constructor(client: Client) {
-    this.#batches = new Batches({
+    this.#batcher = new Batcher({
       mayShare: () => true,
       newContents: () => new ReadContents(),
       sendOne: (read, options) => client.call(range, read, options),
@@ -30,11 +30,11 @@ export class Reads {
 
   /** Rejects with a `StoreError`, or with the signal's reason. */
   range(request: RangeRequest, options: TimedCall): Promise<RangeAnswer> {
-    return this.#batches.send(request, options);
+    return this.#batcher.send(request, options);
   }
 }
 
-class ReadContents implements Contents<RangeRequest> {
+class ReadContents implements BatchContents<RangeRequest> {
   #reads = 0;
 
   add(): boolean {

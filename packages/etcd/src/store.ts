@@ -14,11 +14,11 @@ import { status } from './protocol/admin.ts';
 import type { RangeRequest, RangeAnswer } from './protocol/kv.ts';
 import { enqueue } from './queue.ts';
 import { Reads } from './reads.ts';
-import { Swaps } from './swaps.ts';
 import { compareAndSwap } from './transactions.ts';
 import { watch } from './watch.ts';
 import { WatchHub } from './watch-hub.ts';
 import { KeyState, ListState } from './watch-state.ts';
+import { WriteBatcher } from './write-batcher.ts';
 
 export class EtcdStore implements api.Store {
   readonly name = 'etcd';
@@ -28,7 +28,7 @@ export class EtcdStore implements api.Store {
   readonly #client: Client;
   readonly #namespace: Namespace;
   readonly #reads: Reads;
-  readonly #swaps: Swaps;
+  readonly #writes: WriteBatcher;
   readonly #hub: WatchHub;
 
   constructor(client: Client, { namespace, access }: EtcdSettings, version: string) {
@@ -36,7 +36,7 @@ export class EtcdStore implements api.Store {
     this.#namespace = new Namespace(namespace);
     this.namespace = namespace;
     this.#reads = new Reads(client);
-    this.#swaps = new Swaps(client);
+    this.#writes = new WriteBatcher(client);
     this.#hub = new WatchHub(client);
     this.capabilities = capabilitiesOf(version);
     this.revocation = revocationOf(import.meta.url, access, (lease) => lease, true);
@@ -62,7 +62,7 @@ export class EtcdStore implements api.Store {
     checkChanges(changes);
     checkSwapSize(this, changes);
     const keys = (): readonly string[] => changes.map(({ key }) => this.#namespace.key(key));
-    const swap = compareAndSwap(this.#swaps, this.#namespace, changes, checkCall(options));
+    const swap = compareAndSwap(this.#writes, this.#namespace, changes, checkCall(options));
     return namingGrant(swap, () => missingRight('readwrite', keys(), this.#namespace));
   }
 
@@ -76,7 +76,7 @@ export class EtcdStore implements api.Store {
     const key = checkPath('key', `${prefix}/${name}`);
     checkValueSize(this, value, key);
     checkLook(options.look);
-    const entry = enqueue(this.#swaps, this.#namespace, { prefix, key, value, lease }, checkCall(options));
+    const entry = enqueue(this.#writes, this.#namespace, { prefix, key, value, lease }, checkCall(options));
     const keys = options.look === undefined ? [key] : [key, options.look.key];
     const names = (): readonly string[] => keys.map((each) => this.#namespace.key(each));
     return namingGrant(entry, () => missingRight('readwrite', names(), this.#namespace));

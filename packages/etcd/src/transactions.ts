@@ -5,15 +5,15 @@ import type { Change, LeaseId, SwapResult, TimedCall } from '@incumbent/core';
 import { partMissing } from './errors.ts';
 import { boundLease, modRevisionOf, revisionOf, type Namespace } from './namespace.ts';
 import type { Compare, KeyValue, TxnAnswer, WriteOperation } from './protocol/kv.ts';
-import type { Swaps } from './swaps.ts';
+import type { WriteBatcher } from './write-batcher.ts';
 
 export async function compareAndSwap(
-  swaps: Swaps,
+  writes: WriteBatcher,
   namespace: Namespace,
   changes: readonly Change[],
   options: TimedCall,
 ): Promise<SwapResult> {
-  const answer = await swaps.swap(
+  const answer = await writes.send(
     {
       compare: changes.map((change) => compareOf(namespace, change)),
       success: changes.flatMap((change) => operationOf(namespace, change)),

@@ -1,8 +1,8 @@
-/** Transactions that write. Those that begin at the same time are one request. */
+/** Sends swaps that begin at the same time in one transaction. */
 
 import type { TimedCall } from '@incumbent/core';
 
-import { Batches, type Contents } from './batches.ts';
+import { type BatchContents, Batcher } from './batcher.ts';
 import type { Client } from './client/client.ts';
 import { type RangeRequest, type TxnAnswer, txn, type TxnRequest, type WriteOperation } from './protocol/kv.ts';
 
@@ -29,11 +29,11 @@ export interface Swap extends TxnRequest {
  * other, because of what they may not have in common: see {@link SwapContents}. A swap that also
  * reads sees what the swaps before it have written.
  */
-export class Swaps {
-  readonly #batches: Batches<Swap, TxnAnswer>;
+export class WriteBatcher {
+  readonly #batcher: Batcher<Swap, TxnAnswer>;
 
   constructor(client: Client) {
-    this.#batches = new Batches({
+    this.#batcher = new Batcher({
       mayShare,
       newContents: () => new SwapContents(),
       sendOne: (swap, options) => client.call(txn, swap, options),
@@ -47,8 +47,8 @@ export class Swaps {
   }
 
   /** Rejects with a `StoreError`, or with the signal's reason. */
-  swap(swap: Swap, options: TimedCall): Promise<TxnAnswer> {
-    return this.#batches.send(swap, options);
+  send(swap: Swap, options: TimedCall): Promise<TxnAnswer> {
+    return this.#batcher.send(swap, options);
   }
 }
 
@@ -81,7 +81,7 @@ function mayShare(swap: Swap): boolean {
  * compares each key that it writes.) No two swaps create keys in the same place, because all keys
  * that a transaction creates have the same create revision, which is the order of a list.
  */
-class SwapContents implements Contents<Swap> {
+class SwapContents implements BatchContents<Swap> {
   #bytes = 0;
   #operations = 0;
   readonly #keys = new Set<string>();

@@ -1,20 +1,20 @@
-/** Requests that are made at the same time, in one transaction. */
+/** Sends requests that are made at the same time in one transaction. */
 
 import type { TimedCall } from '@incumbent/core';
 import { outcomeOf, systemClock } from '@incumbent/core/adapter';
 
 /** The requests of one transaction. */
-export interface Contents<Request> {
+export interface BatchContents<Request> {
   /** Adds the request and returns true, unless the transaction may not have it as well. */
   add(request: Request): boolean;
 }
 
 /** How several requests become one transaction. */
-export interface BatchesOptions<Request, Answer> {
+export interface BatcherOptions<Request, Answer> {
   /** Whether the request may share a transaction with others. */
   mayShare(request: Request): boolean;
   /** The contents of a new transaction, which takes any first request. */
-  newContents(): Contents<Request>;
+  newContents(): BatchContents<Request>;
   /** Sends a request by itself. */
   sendOne(request: Request, options: TimedCall): Promise<Answer>;
   /**
@@ -27,7 +27,7 @@ export interface BatchesOptions<Request, Answer> {
 /** Requests with the same time limit and the same signal, which then also end the transaction. */
 interface Batch<Request, Answer> {
   readonly options: TimedCall;
-  readonly contents: Contents<Request>;
+  readonly contents: BatchContents<Request>;
   readonly requests: Request[];
   /** As `sendAll` resolves. Undefined if there is only one request. */
   readonly answers: Promise<readonly Answer[] | undefined>;
@@ -38,11 +38,11 @@ interface Batch<Request, Answer> {
  * signal as one transaction. If etcd refuses the transaction, one of its requests may be to blame,
  * and each is sent by itself.
  */
-export class Batches<Request, Answer> {
-  readonly #options: BatchesOptions<Request, Answer>;
+export class Batcher<Request, Answer> {
+  readonly #options: BatcherOptions<Request, Answer>;
   readonly #open = new Set<Batch<Request, Answer>>();
 
-  constructor(options: BatchesOptions<Request, Answer>) {
+  constructor(options: BatcherOptions<Request, Answer>) {
     this.#options = options;
   }
 
