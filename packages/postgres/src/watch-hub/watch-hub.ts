@@ -70,12 +70,14 @@ export class WatchHub implements WatchSource {
   /** Whether notifications arrive. */
   #isNotified = false;
   /** The highest counter of a notification that arrived. */
-  #heardRevision = 0;
+  #notifiedRevision = 0;
   /** The counter of the last answer. Its notification may still be on its way. */
-  #seenRevision = 0;
+  #answeredRevision = 0;
   /** When the next question is due, by the monotonic clock. */
   #dueAtMs = Infinity;
-  #cancelWait: Cancel = () => {};
+  /** Ends the present wait for the next question. Undefined while the hub does not wait. */
+  #endWait: (() => void) | undefined;
+  #cancelTimer: Cancel = () => {};
 
   constructor(context: WatchHubContext) {
     this.clock = context.clock;
@@ -101,7 +103,7 @@ export class WatchHub implements WatchSource {
   close(): void {
     const closed = storeClosed('postgres');
     this.#closing.abort(closed);
-    this.#cancelWait();
+    this.#endWait?.();
     this.#latest?.end(cut('the store was closed'));
     for (const watch of this.#watches) watch.fail(closed);
   }
@@ -136,7 +138,7 @@ export class WatchHub implements WatchSource {
       this.#isNotified = pid === connection.processId;
       if (this.#isNotified) await this.#ask(connection, `LISTEN "${this.#context.channel}"`);
       const { revision, remainingMs } = await this.#probe(connection);
-      this.#heardRevision = this.#seenRevision = revision;
+      this.#notifiedRevision = this.#answeredRevision = revision;
       this.#setDue(remainingMs);
       return connection;
     } catch (error) {
@@ -173,47 +175,47 @@ export class WatchHub implements WatchSource {
     }
   }
 
-  /** Waits for the next question, or for the end of the connection. */
+  /** Waits for the next question, or for the end of the connection or of the hub. */
   async #untilDue(connection: Connection): Promise<void> {
     const over = Promise.withResolvers<void>();
-    const wait = (): void => {
-      const leftMs = this.#dueAtMs - this.clock.monotonic();
-      if (leftMs <= 0) return over.resolve();
-      cancelTimer();
-      cancelTimer = this.clock.schedule(leftMs, wait);
-    };
-    let cancelTimer: Cancel = () => {};
-    this.#rearm = wait;
-    this.#cancelWait = () => over.resolve();
+    this.#endWait = () => over.resolve();
     void connection.ended.then(() => over.resolve());
-    wait();
+    this.#setTimer();
     await over.promise;
-    cancelTimer();
-    this.#rearm = () => {};
+    this.#endWait = undefined;
+    this.#cancelTimer();
   }
 
-  #rearm: () => void = () => {};
+  /** While the hub waits, ends the wait when the question is due. Replaces an earlier timer. */
+  #setTimer(): void {
+    if (this.#endWait === undefined) return;
+    this.#cancelTimer();
+    const leftMs = this.#dueAtMs - this.clock.monotonic();
+    if (leftMs <= 0) return this.#endWait();
+    this.#cancelTimer = this.clock.schedule(leftMs, () => this.#setTimer());
+  }
 
   /** The next lease may end in so many ms. Asks earlier to find what was lost. */
   #setDue(remainingMs: number | undefined): void {
     const spreadMs = 1 + (systemRandom.u32() / 2 ** 32) * SPREAD_MS;
     const atEndMs = remainingMs === undefined ? Infinity : Math.max(remainingMs, 0) + spreadMs;
     this.#dueAtMs = this.clock.monotonic() + Math.min(atEndMs, this.#isNotified ? PROBE_MS : POLL_MS);
-    this.#rearm();
+    this.#setTimer();
   }
 
   #onProbe({ revision, remainingMs }: Probe): void {
     this.#setDue(remainingMs);
-    const isMissed = this.#isNotified ? this.#seenRevision > this.#heardRevision : revision !== this.#seenRevision;
-    if (this.#isNotified && isMissed) this.#heardRevision = this.#seenRevision;
-    this.#seenRevision = revision;
+    // The notifications of the answer before this one have had the time to arrive.
+    const isMissed = this.#isNotified ? this.#answeredRevision > this.#notifiedRevision : revision !== this.#answeredRevision;
+    if (this.#isNotified && isMissed) this.#notifiedRevision = this.#answeredRevision;
+    this.#answeredRevision = revision;
     if (isMissed) for (const watch of this.#watches) watch.invalidate();
   }
 
   #onNotification(payload: string): void {
     const notification = notificationIn(payload);
     if (notification === undefined) return;
-    this.#heardRevision = Math.max(this.#heardRevision, notification.revision);
+    this.#notifiedRevision = Math.max(this.#notifiedRevision, notification.revision);
     this.#setDue(notification.remainingMs);
     for (const key of notification.keys) for (const watch of this.#watches.watchesOf(key)) watch.invalidate();
   }
