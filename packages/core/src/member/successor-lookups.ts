@@ -2,24 +2,26 @@
  * Finds the successors of one member's leaderships in advance, so that a leader that ends its term
  * need not read the queue first.
  *
- * All leaderships of the member share one budget: `BURST` looks, and then one every `EVERY_MS`. So
- * idle elections cost their store the same, however many they are. Each leadership is looked at
- * `FIRST_MS` after its election, as the former leader has joined the queue again by then, and then
- * at growing intervals.
+ * All leaderships of the member share one budget: `LOOKS_AT_ONCE` looks, and then one every
+ * `LOOK_EVERY_MS`. So idle elections cost their store the same, however many they are. Each
+ * leadership is looked at `FIRST_LOOK_MS` after its election, as the former leader has joined the
+ * queue again by then, and then at growing intervals.
  */
 
 import type { Semaphore } from '../async/semaphore.ts';
 import type { Cancel, Clock } from '../base/clock.ts';
 import type { ManagedLeadership } from '../leadership/leadership.ts';
 
-const FIRST_MS = 1_000;
-const LAST_MS = 60_000;
+const FIRST_LOOK_MS = 1_000;
+/** The longest interval between two looks at one leadership. */
+const LONGEST_INTERVAL_MS = 60_000;
 /**
  * All elections that a member leads cost at most 0.08 looks a second, beside the 0.3 renewals a
  * second of a ttl of 10 s. A look takes ZooKeeper about four packets.
  */
-const EVERY_MS = 12_000;
-const BURST = 10;
+const LOOK_EVERY_MS = 12_000;
+/** How many looks may follow one another directly after a long rest. */
+const LOOKS_AT_ONCE = 10;
 
 /** When a leadership is looked at next, and how long after that again. */
 interface Plan {
@@ -46,8 +48,8 @@ export class SuccessorLookups {
 
   add(leadership: ManagedLeadership): void {
     if (this.#closed) return;
-    const dueMs = this.#clock.monotonic() + FIRST_MS;
-    this.#plans.set(leadership, { dueMs, intervalMs: FIRST_MS });
+    const dueMs = this.#clock.monotonic() + FIRST_LOOK_MS;
+    this.#plans.set(leadership, { dueMs, intervalMs: FIRST_LOOK_MS });
     this.#schedule(dueMs);
   }
 
@@ -69,7 +71,7 @@ export class SuccessorLookups {
 
   /** Looks at `dueMs` at the earliest, or when the budget allows. Keeps an earlier timer. */
   #schedule(dueMs: number): void {
-    const atMs = Math.max(dueMs, this.#wholeAtMs - (BURST - 1) * EVERY_MS);
+    const atMs = Math.max(dueMs, this.#wholeAtMs - (LOOKS_AT_ONCE - 1) * LOOK_EVERY_MS);
     if (this.#isLooking || (this.#timer !== undefined && this.#timer.atMs <= atMs)) return;
     this.#cancel();
     const cancel = this.#clock.schedule(Math.max(atMs - this.#clock.monotonic(), 0), () => void this.#look());
@@ -91,8 +93,8 @@ export class SuccessorLookups {
 
   async #lookFor(leadership: ManagedLeadership, plan: Plan, nowMs: number): Promise<void> {
     this.#isLooking = true;
-    this.#wholeAtMs = Math.max(this.#wholeAtMs, nowMs) + EVERY_MS;
-    plan.intervalMs = (await this.#isKnown(leadership)) ? LAST_MS : Math.min(2 * plan.intervalMs, LAST_MS);
+    this.#wholeAtMs = Math.max(this.#wholeAtMs, nowMs) + LOOK_EVERY_MS;
+    plan.intervalMs = (await this.#isKnown(leadership)) ? LONGEST_INTERVAL_MS : Math.min(2 * plan.intervalMs, LONGEST_INTERVAL_MS);
     this.#isLooking = false;
   }
 

@@ -11,7 +11,7 @@
  */
 
 import type { Entry } from '../store/contract.ts';
-import { type CandidateRecord, changeCandidate, isJson, type PreviousRecord, readPrevious, readTermNumber } from './record.ts';
+import { type CandidateRecord, changeCandidate, isJsonObject, type PreviousRecord, readPrevious, readTermNumber } from './record.ts';
 
 /** Marks an entry after a handover in two steps. `term`: the term that ended. */
 export function writeHandoverTerm(entry: Entry, term: bigint): Uint8Array {
@@ -41,7 +41,7 @@ export interface ElectedMark {
  */
 export function readElected(record: CandidateRecord): ElectedMark | undefined {
   const { elected } = record.raw;
-  if (!isJson(elected) || record.handTo !== undefined || record.stepDown === true) return undefined;
+  if (!isJsonObject(elected) || record.handTo !== undefined || record.stepDown === true) return undefined;
   const term = readTermNumber(elected['term']);
   return term === undefined || term !== record.handoverTerm ? undefined : { term, previous: readPrevious(elected['previous']) };
 }

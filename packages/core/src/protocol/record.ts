@@ -11,7 +11,7 @@ import { MAX_TERM } from './terms.ts';
 
 const FORMAT = 1;
 
-type Json = Record<string, unknown>;
+type JsonObject = Record<string, unknown>;
 
 /** A user's value as part of a record: JSON, or bytes in base64. */
 export type Payload = { readonly json: unknown } | { readonly bytes: string } | undefined;
@@ -77,7 +77,7 @@ export interface TermRecord {
   readonly nobodyAhead?: boolean;
   readonly ended?: TermEnd;
   /** All fields as read, including those that this version does not know. */
-  readonly raw: Json;
+  readonly raw: JsonObject;
 }
 
 /** The value of an entry in the queue: what the candidate will publish. */
@@ -95,7 +95,7 @@ export interface CandidateRecord {
   /** Set by an operator in the leader's entry: the leader shall step down. */
   readonly stepDown?: true;
   /** All fields as read, including those that this version does not know. */
-  readonly raw: Json;
+  readonly raw: JsonObject;
 }
 
 /** The value of the key `members/<memberId>`: which process holds the id. */
@@ -113,18 +113,18 @@ export const MAX_VALUE_DEPTH = 1_000;
 const utf8 = new TextEncoder();
 const fromUtf8 = new TextDecoder('utf-8', { fatal: true });
 
-function write(fields: Json): Uint8Array {
+function write(fields: JsonObject): Uint8Array {
   return utf8.encode(JSON.stringify({ v: FORMAT, ...fields }));
 }
 
-/** True for an object of JSON: neither null nor an array. */
-export function isJson(value: unknown): value is Json {
+/** False for null and for an array. */
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function open(entry: Entry): Json {
+function open(entry: Entry): JsonObject {
   const parsed = parse(entry.value);
-  if (!isJson(parsed) || typeof parsed['v'] !== 'number') throw foreign(entry, 'no record of this SDK');
+  if (!isJsonObject(parsed) || typeof parsed['v'] !== 'number') throw foreign(entry, 'no record of this SDK');
   if (parsed['v'] > FORMAT) {
     throw new IncumbentError('NEWER_FORMAT', `${entry.key} has format ${parsed['v']}; this version reads up to ${FORMAT}: upgrade it`, {
       details: { key: entry.key, format: parsed['v'] },
@@ -167,13 +167,13 @@ function foreign(entry: Entry, what: string, cause?: unknown): IncumbentError {
   return new IncumbentError('FOREIGN_DATA', `${entry.key} holds ${what}`, { cause, details: { key: entry.key } });
 }
 
-function text(entry: Entry, json: Json, field: string): string {
+function text(entry: Entry, json: JsonObject, field: string): string {
   const value = json[field];
   if (typeof value !== 'string') throw foreign(entry, `a record without a proper "${field}"`);
   return value;
 }
 
-function termOf(entry: Entry, json: Json, field: string): bigint {
+function termOf(entry: Entry, json: JsonObject, field: string): bigint {
   const term = readTermNumber(text(entry, json, field));
   if (term === undefined) throw foreign(entry, `a record whose "${field}" is no term`);
   return term;
@@ -186,12 +186,12 @@ export function readTermNumber(value: unknown): bigint | undefined {
   return term < 1n || term > MAX_TERM ? undefined : term;
 }
 
-function payloadOf(json: Json): Payload {
+function payloadOf(json: JsonObject): Payload {
   if (typeof json['bytes'] === 'string') return { bytes: json['bytes'] };
   return 'value' in json ? { json: json['value'] } : undefined;
 }
 
-function payloadFields(payload: Payload): Json {
+function payloadFields(payload: Payload): JsonObject {
   if (payload === undefined) return {};
   return 'bytes' in payload ? { bytes: payload.bytes } : { value: payload.json };
 }
@@ -250,7 +250,7 @@ export function readLeader(entry: Entry): LeaderRecord {
 
 /** Undefined if it is malformed: it is only shown, and must not hide who leads. */
 export function readPrevious(json: unknown): PreviousRecord | undefined {
-  if (!isJson(json)) return undefined;
+  if (!isJsonObject(json)) return undefined;
   const { memberId, reason } = json;
   const term = readTermNumber(json['term']);
   return term !== undefined && isName(memberId) && isName(reason) ? { term, memberId, reason } : undefined;
@@ -274,7 +274,7 @@ export function writeTerm(record: Omit<TermRecord, 'raw'>, before: TermRecord | 
   });
 }
 
-function writeEnd({ reason, successor, nobodyAhead }: TermEnd): Json {
+function writeEnd({ reason, successor, nobodyAhead }: TermEnd): JsonObject {
   return { reason, successor, first: nobodyAhead };
 }
 
@@ -300,12 +300,12 @@ function parseTerm(entry: Entry): TermRecord {
     incarnation: text(entry, json, 'incarnation'),
     entry: holder,
     ...(json['first'] === holder ? { nobodyAhead: true } : {}),
-    ...(isJson(ended) ? { ended: readEnd(ended) } : {}),
+    ...(isJsonObject(ended) ? { ended: readEnd(ended) } : {}),
     raw: json,
   };
 }
 
-function readEnd(json: Json): TermEnd {
+function readEnd(json: JsonObject): TermEnd {
   const reason = typeof json['reason'] === 'string' ? json['reason'] : 'unknown';
   const { successor } = json;
   if (typeof successor !== 'string') return { reason };
@@ -321,7 +321,7 @@ export function writeCandidate(payload: Payload, termFloor: bigint): Uint8Array 
  * Encodes the same entry with other fields. Leaves out `elected`, unless it is given: that field
  * says that the entry is as the swap of a handover wrote it.
  */
-export function changeCandidate(entry: Entry, fields: Json): Uint8Array {
+export function changeCandidate(entry: Entry, fields: JsonObject): Uint8Array {
   return write({ ...readCandidate(entry).raw, elected: undefined, ...fields });
 }
 
