@@ -19,6 +19,15 @@ import { compareAndSwap } from './transactions.ts';
 import { WatchHub } from './watch-hub.ts';
 import { watchTarget } from './watch.ts';
 
+/** A call of a method of the store. */
+interface StoreCall {
+  /** The name of the method, for messages. */
+  readonly method: string;
+  /** What the user lacks if Consul denies the call. */
+  readonly missing: () => MissingPermission;
+  readonly options: api.CallOptions;
+}
+
 export class ConsulStore implements api.Store {
   readonly name = 'consul';
   readonly namespace: string;
@@ -45,34 +54,21 @@ export class ConsulStore implements api.Store {
   }
 
   grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {
-    return this.#call(
-      'grantLease',
-      () => missingForSessions,
-      options,
-      (time) => {
-        checkTime('ttlMs', ttlMs);
-        if (ttlMs > MAX_TTL_MS) throw invalidOption('ttlMs', ttlMs, `at most ${MAX_TTL_MS}`);
-        return this.#leases.grant(ttlMs, options, time);
-      },
-    );
+    return this.#call({ method: 'grantLease', missing: () => missingForSessions, options }, (time) => {
+      checkTime('ttlMs', ttlMs);
+      if (ttlMs > MAX_TTL_MS) throw invalidOption('ttlMs', ttlMs, `at most ${MAX_TTL_MS}`);
+      return this.#leases.grant(ttlMs, options, time);
+    });
   }
 
   renewLease(lease: api.LeaseId, options: api.LeaseOptions): Promise<api.Renewal> {
-    return this.#call(
-      'renewLease',
-      () => missingForSessions,
-      options,
-      (time) => this.#leases.renew(lease, options, time),
+    return this.#call({ method: 'renewLease', missing: () => missingForSessions, options }, (time) =>
+      this.#leases.renew(lease, options, time),
     );
   }
 
   revokeLease(lease: api.LeaseId, options: api.CallOptions = {}): Promise<void> {
-    return this.#call(
-      'revokeLease',
-      () => missingForSessions,
-      options,
-      (time) => this.#leases.revoke(lease, time),
-    );
+    return this.#call({ method: 'revokeLease', missing: () => missingForSessions, options }, (time) => this.#leases.revoke(lease, time));
   }
 
   compareAndSwap(changes: readonly api.Change[], options: api.CallOptions = {}): Promise<api.SwapResult> {
@@ -81,7 +77,7 @@ export class ConsulStore implements api.Store {
         'key:write',
         changes.map(({ key }) => key),
       );
-    return this.#call('compareAndSwap', missing, options, (time) => {
+    return this.#call({ method: 'compareAndSwap', missing, options }, (time) => {
       checkChanges(changes);
       checkSwapSize(this, changes);
       return compareAndSwap(this.#client, this.#namespace, changes, time);
@@ -89,38 +85,25 @@ export class ConsulStore implements api.Store {
   }
 
   enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
-    return this.#call(
-      'enqueue',
-      () => this.#missing('key:write', [`${prefix}/${name}`]),
-      options,
-      (time) => {
-        const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
-        checkValueSize(this, value, key);
-        // Copied, because the caller may change its bytes.
-        return enqueue(this.#client, this.#namespace, { key, value: new Uint8Array(value), lease }, time);
-      },
-    );
+    return this.#call({ method: 'enqueue', missing: () => this.#missing('key:write', [`${prefix}/${name}`]), options }, (time) => {
+      const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
+      checkValueSize(this, value, key);
+      // Copied, because the caller may change its bytes.
+      return enqueue(this.#client, this.#namespace, { key, value: new Uint8Array(value), lease }, time);
+    });
   }
 
   read(key: api.Key, options: api.CallOptions = {}): Promise<api.Entry | undefined> {
-    return this.#call(
-      'read',
-      () => this.#missing('key:read', [key]),
-      options,
-      (time) => readEntry(this.#client, this.#namespace, checkPath('key', key), time),
+    return this.#call({ method: 'read', missing: () => this.#missing('key:read', [key]), options }, (time) =>
+      readEntry(this.#client, this.#namespace, checkPath('key', key), time),
     );
   }
 
   list(prefix: api.Key, options: api.ListOptions = {}): Promise<readonly api.Entry[]> {
-    return this.#call(
-      'list',
-      () => this.#missing('key:read', [`${prefix}/`]),
-      options,
-      (time) => {
-        checkListing(options);
-        return listEntries(this.#client, this.#namespace, checkPath('prefix', prefix), options, time);
-      },
-    );
+    return this.#call({ method: 'list', missing: () => this.#missing('key:read', [`${prefix}/`]), options }, (time) => {
+      checkListing(options);
+      return listEntries(this.#client, this.#namespace, checkPath('prefix', prefix), options, time);
+    });
   }
 
   watch(key: api.Key, options: api.WatchOptions = {}): AsyncIterable<api.Entry | undefined> {
@@ -147,12 +130,10 @@ export class ConsulStore implements api.Store {
    * clock.
    */
   inspect(options: api.CallOptions = {}): Promise<api.StoreReport> {
-    return this.#call(
-      'inspect',
-      () => missingForAgent,
-      options,
-      async (time) => ({ version: await agentVersion(this.#client, time.left), warnings: [] }),
-    );
+    return this.#call({ method: 'inspect', missing: () => missingForAgent, options }, async (time) => ({
+      version: await agentVersion(this.#client, time.left),
+      warnings: [],
+    }));
   }
 
   /** Waits at most half a second for the agent to remove the checks of ended leases. */
@@ -172,12 +153,8 @@ export class ConsulStore implements api.Store {
     await this.#client.close();
   }
 
-  async #call<T>(
-    what: string,
-    missing: () => MissingPermission,
-    options: api.CallOptions,
-    task: (time: CallTime) => Promise<T>,
-  ): Promise<T> {
+  /** Runs a task with the time limit of its call. Every error of Consul becomes a `StoreError`. */
+  async #call<T>({ method, missing, options }: StoreCall, task: (time: CallTime) => Promise<T>): Promise<T> {
     const call = checkCall(options);
     options.signal?.throwIfAborted();
     if (this.#closing !== undefined) throw storeClosed('consul');
@@ -186,7 +163,7 @@ export class ConsulStore implements api.Store {
     } catch (error) {
       if (options.signal?.aborted === true && error === options.signal.reason) throw error;
       if (error instanceof TypeError || error instanceof RangeError) throw error;
-      const failure = toStoreError(error, what);
+      const failure = toStoreError(error, method);
       // Consul refused to bind a key to this session, so the session is certainly gone.
       const { lease } = failure.details;
       if (lease !== undefined) this.#leases.forget(lease);
