@@ -52,7 +52,7 @@ export {
   PATH_RULE,
   someOf,
   withoutValue,
-  type Part,
+  type ListPart,
 } from './store/checks.ts';
 export { onStopSignal, type StopSignalContext } from './member/stop-signals.ts';
 export { hasEnded, loadRevoker, moduleBeside, parseStat, processSpace, type ProcessFiles, type ProcessStat } from './store/process.ts';

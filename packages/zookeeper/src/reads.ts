@@ -1,7 +1,7 @@
 /** `read` and `list`. */
 
 import type { Clock, Entry, Key, ListOptions } from '@incumbent/core';
-import { someOf, withoutValue, type Part } from '@incumbent/core/adapter';
+import { someOf, withoutValue, type ListPart } from '@incumbent/core/adapter';
 import { type AttemptOptions, type CallTime, ReadBatcher, type ReadBatch } from '@incumbent/network';
 
 import { barrier, readNode } from './client/calls.ts';
@@ -179,7 +179,7 @@ export async function list(
   return someOf(earlier, options);
 }
 
-interface WantedPart extends Part {
+interface WantedPart extends ListPart {
   readonly before: Entry | undefined;
 }
 

@@ -137,7 +137,7 @@ function kindOf(change: Change): keyof typeof CHANGE_FIELDS {
 }
 
 /** A part of a list, as in `ListOptions`. */
-export interface Part {
+export interface ListPart {
   readonly first?: number | undefined;
   readonly last?: number | undefined;
 }
@@ -147,7 +147,7 @@ export interface Part {
  *
  * @throws {TypeError | RangeError} `INVALID_OPTION`
  */
-export function checkListing({ first, last }: Part): void {
+export function checkListing({ first, last }: ListPart): void {
   for (const [name, count] of Object.entries({ first, last })) {
     if (count !== undefined && !(Number.isSafeInteger(count) && count > 0)) throw invalidOption(name, count, 'an integer above 0');
   }
@@ -162,7 +162,7 @@ export function checkLook(look: QueueLook | undefined): void {
 }
 
 /** Returns the first entries, the last entries, or all of a list in the order of creation. */
-export function someOf<T>(all: readonly T[], { first, last }: Part): readonly T[] {
+export function someOf<T>(all: readonly T[], { first, last }: ListPart): readonly T[] {
   if (first !== undefined) return all.slice(0, first);
   return last === undefined ? all : all.slice(Math.max(all.length - last, 0));
 }
