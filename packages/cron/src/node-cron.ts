@@ -32,6 +32,8 @@ const ISO_LENGTH = 24;
  * true, runCoordinator })`. The process that leads claims the slot, and only that process runs the
  * task. The name of the task is the name of the job.
  *
+ * node-cron's timers keep the process alive: stop the tasks when `cron.run()` has settled.
+ *
  * node-cron knows only the present slot, so of several missed slots at most the latest runs late,
  * and slots that pass while no process runs are not noticed. node-cron keeps the errors of a task
  * to itself, so a task that throws counts as finished.
@@ -43,6 +45,8 @@ export class NodeCronCoordinator {
   readonly #held = new Map<string, HeldSlot>();
   readonly #runs = new Map<string, ClaimedRun>();
   #term: CronTerm | undefined;
+  /** Whether `run` has been called and has settled. */
+  #hasRun = false;
 
   /** @throws `INVALID_OPTION`. */
   constructor(cron: FleetCron, options: NodeCronOptions = {}) {
@@ -58,11 +62,13 @@ export class NodeCronCoordinator {
 
   /**
    * Called by node-cron at each slot of a task. True in one process of the fleet, after it has
-   * claimed the slot. Rejects if `cron.run()` is not under way, and with errors of the store:
-   * node-cron then logs the error and skips the slot in this process.
+   * claimed the slot. False after `cron.run()` has settled. Rejects if `cron.run()` has not been
+   * called, and with errors of the store: node-cron then logs the error and skips the slot in this
+   * process.
    */
   async shouldRun(key: string): Promise<boolean> {
     const { job, slot } = parseKey(key);
+    if (!this.#cron.isRunning && this.#hasRun) return false;
     if (!this.#cron.isRunning) throw new Error('call run() of the FleetCron first: without it, no process runs the tasks');
     this.#settle(job, undefined);
     const claimed = await (this.#term === undefined ? this.#hold(job, slot) : this.#claimOrHold(this.#term, job, slot));
@@ -154,6 +160,7 @@ export class NodeCronCoordinator {
 
   /** `run` has settled: answers no to every question that is still open. */
   #end(): void {
+    this.#hasRun = true;
     this.#term = undefined;
     for (const job of this.#held.keys()) this.#settle(job, undefined);
   }

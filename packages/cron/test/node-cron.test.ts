@@ -144,6 +144,17 @@ describe('tasks of node-cron', () => {
     expect(fleet.seconds).toEqual([1]);
   });
 
+  it('do not run, and without an error, after run has ended', async () => {
+    await using fleet = new NodeCronFleet();
+    const { start, member } = fleet.schedule('a');
+    const running = start();
+    await fleet.advance(1_500);
+    await fleet.cluster.run(Promise.all([member.close(), running]));
+    await fleet.advance(1_000);
+    expect(fleet.seconds).toEqual([1]);
+    expect(fleet.skipped).toEqual(['a not-elected']);
+  });
+
   it('with names that are no names of jobs are refused', async () => {
     await using fleet = new NodeCronFleet();
     void fleet.schedule('a', {}, { name: 'send mails' }).start();
