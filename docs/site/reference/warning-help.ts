@@ -12,6 +12,8 @@ export const warnings = {
     'The event [`subscriberFailed`](#subscriberfailed), in a process without a logger.',
   INCUMBENT_GROUP_LEFT: 'The event [`groupLeft`](#groupleft), in a process without a logger.',
   INCUMBENT_FOREIGN_DATA: 'The event [`foreignData`](#foreigndata), in a process without a logger.',
+  INCUMBENT_REAPER_LOST: 'The event [`reaperLost`](#reaperlost), in a process without a logger.',
+  INCUMBENT_RENEWER_LOST: 'The event [`renewerLost`](#renewerlost), in a process without a logger.',
   INCUMBENT_STORE_ENDS_EARLY:
     'The event [`storeEndsEarly`](#storeendsearly), in a process without a logger. Once every ' +
     'write is conditional on the term, `--disable-warning=INCUMBENT_STORE_ENDS_EARLY` hides it.',

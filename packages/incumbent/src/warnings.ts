@@ -38,6 +38,14 @@ const WARNINGS: Partial<Record<TelemetryEvent, readonly [code: string, text: (fi
     'INCUMBENT_FOREIGN_DATA',
     (fields) => `a record of the group "${String(fields['group'])}" is left out: ${reasonOf(fields)}`,
   ],
+  reaperLost: [
+    'INCUMBENT_REAPER_LOST',
+    (fields) => `there is no reaper: if this process dies, its leases end only after their ttl (${lossOf(fields)})`,
+  ],
+  renewerLost: [
+    'INCUMBENT_RENEWER_LOST',
+    (fields) => `there is no worker of renewIn: 'worker': a blocked event loop ends leaderships (${lossOf(fields)})`,
+  ],
   storeEndsEarly: [
     'INCUMBENT_STORE_ENDS_EARLY',
     ({ store, why }) =>
@@ -54,6 +62,14 @@ function subjectOf({ election, group, key, store }: Fields): string {
 
 function reasonOf({ err, error = err }: Fields): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Why a helper of the member has gone. */
+function lossOf(fields: Fields): string {
+  const { err, why, code, signal } = fields;
+  if (err !== undefined) return reasonOf(fields);
+  if (typeof why === 'string') return why;
+  return `it ended with ${typeof signal === 'string' ? signal : `code ${String(code)}`}`;
 }
 
 /** The warnings that this process has had: one per code and subject. */

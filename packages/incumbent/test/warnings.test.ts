@@ -134,6 +134,36 @@ describe('a member without a logger', () => {
     for (const closing of [one, two]) await clock.run(closing.close());
   });
 
+  it('warns once of a reaper and of a worker that have ended, and says why', async () => {
+    const lease = { renewed: () => {}, ended: () => {}, forget: () => {}, beat: () => {}, latest: () => undefined };
+    const handle = { watch: () => lease, renew: () => lease, close: async () => {} };
+    const losing = [
+      member('reaped', {
+        reaper: {
+          join: ({ emit }) => {
+            emit('reaperLost', { code: 1, nextInMs: 1_000 });
+            emit('reaperLost', { why: 'no file reaper.js' });
+            return handle;
+          },
+        },
+      }),
+      member('renewed', {
+        renewIn: {
+          join: ({ emit }) => {
+            emit('renewerLost', { error: new Error('no file worker.js'), nextInMs: 1_000 });
+            return handle;
+          },
+        },
+      }),
+    ];
+    expect(await warned()).toEqual(['INCUMBENT_REAPER_LOST', 'INCUMBENT_RENEWER_LOST']);
+    expect(warnings.map(({ message }) => message)).toEqual([
+      'there is no reaper: if this process dies, its leases end only after their ttl (it ended with code 1)',
+      "there is no worker of renewIn: 'worker': a blocked event loop ends leaderships (no file worker.js)",
+    ]);
+    for (const each of losing) await clock.run(each.close());
+  });
+
   it('warns of a member id that another process holds, and not of an orderly end', async () => {
     const [first, second] = [member('same'), member('same')];
     await clock.run(first.election('third').campaign());
