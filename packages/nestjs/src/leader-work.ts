@@ -3,7 +3,7 @@
 import { Inject, type InjectionToken, Module, type OnApplicationBootstrap, type OnModuleDestroy, Optional } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { SchedulerRegistry } from '@nestjs/schedule';
-import { cronSchedule, FleetCron } from '@incumbent/cron';
+import { cronSchedule, FleetCron, type FleetCronOptions } from '@incumbent/cron';
 import { ElectionHost } from 'incumbent/host';
 import { type CronMark, CronMethod, LeadMethod } from './decorators.ts';
 import { type IncumbentModuleOptions, OPTIONS } from './options.ts';
@@ -54,6 +54,7 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
     checkOnce(this.#discovery);
     const reflector = new Reflector();
     const jobs: CronMethodFound[] = [];
+    const works = new Map<string, string>();
     // Nothing begins before all methods are checked: a mistake prevents the start.
     const begins: (() => void)[] = [];
     for (const method of this.#methods()) {
@@ -65,10 +66,15 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
       const lead = reflector.get(LeadMethod, method.fn);
       if (lead === undefined) continue;
       checkStatic(method, '@Lead');
+      addWork(works, lead.election, `@Lead of ${nameOf(method)}`);
       this.#host.election(lead.election, lead.options);
       begins.push(() => this.#host.lead(lead.election, method.call));
     }
-    if (jobs.length > 0) begins.push(this.#beginOf(jobs));
+    if (jobs.length > 0) {
+      const { election = 'cron', ...options } = this.#options.cron ?? {};
+      addWork(works, election, 'the jobs with @LeaderCron');
+      begins.push(this.#beginOf(jobs, election, options));
+    }
     for (const begin of begins) begin();
   }
 
@@ -78,8 +84,7 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /** Schedules the jobs. The function that this returns begins to run them. */
-  #beginOf(jobs: readonly CronMethodFound[]): () => void {
-    const { election = 'cron', ...options } = this.#options.cron ?? {};
+  #beginOf(jobs: readonly CronMethodFound[], election: string, options: FleetCronOptions): () => void {
     const cron = new FleetCron(this.#host.election(election), { onReport: print, ...options });
     for (const { mark, call } of jobs) cron.add(mark.name, cronSchedule(this.#timeOf(mark.name)), call, mark.job);
     return () => this.#host.run(election, () => cron.run());
@@ -116,16 +121,28 @@ function checkOnce(discovery: DiscoveryService): void {
   if (length > 1) throw new Error(`IncumbentModule is imported ${length} times, with options each: import it once. It serves all modules`);
 }
 
+/** Throws if the election has work already: a member takes part in an election once. */
+function addWork(works: Map<string, string>, election: string, work: string): void {
+  const other = works.get(election);
+  if (other !== undefined)
+    throw new Error(`the election "${election}" has two works, ${other} and ${work}: give each an election of its own`);
+  works.set(election, work);
+}
+
 /**
  * Throws for a provider that is transient or scoped to a request. NestJS makes its objects later,
  * and until then shows an object whose constructor has not run.
  */
-function checkStatic({ name, owner, isStatic }: Method, decorator: string): void {
-  if (isStatic) return;
+function checkStatic(method: Method, decorator: string): void {
+  if (method.isStatic) return;
   throw new Error(
-    `${decorator} of ${owner.constructor.name}.${name} is in a class that is transient, scoped to a request, ` +
+    `${decorator} of ${nameOf(method)} is in a class that is transient, scoped to a request, ` +
       'or depends on a provider scoped to a request: move the method to a provider with the default scope',
   );
+}
+
+function nameOf({ name, owner }: Method): string {
+  return `${owner.constructor.name}.${name}`;
 }
 
 function isMethod(value: unknown): value is (argument: unknown) => unknown {

@@ -99,6 +99,17 @@ describe('a provider', () => {
     const providers = [Mailer, { provide: 'REQUEST_ID', useFactory: () => 1, scope: Scope.REQUEST }];
     await expect(startApp(cluster(), 'a', { providers })).rejects.toThrow('@Lead of Mailer.send');
   });
+
+  it('prevents the start if its election has other work in this process', async () => {
+    class Reports {
+      async sendReport(): Promise<void> {}
+    }
+    decorate(Reports, 'sendReport', LeaderCron('0 * * * * *'));
+    const twice = startApp(cluster(), 'a', { providers: [mailer('a'), mailer('b')] });
+    await expect(twice).rejects.toThrow('the election "mailer" has two works, @Lead of Mailer.send and @Lead of Mailer.send:');
+    const jobs = startApp(cluster(), 'a', { providers: [mailer('a'), Reports], cron: { election: 'mailer' } });
+    await expect(jobs).rejects.toThrow('the election "mailer" has two works, @Lead of Mailer.send and the jobs with @LeaderCron:');
+  });
 });
 
 describe('a question for the leader in onModuleInit', () => {
