@@ -23,6 +23,7 @@ const ADMIT = `
   ON CONFLICT (resource) DO UPDATE SET term = excluded.term WHERE fence.term <= excluded.term`;
 
 const database = new Pool({ connectionString: databaseUrl });
+database.on('error', ({ message }) => console.error(`an idle connection has ended: ${message}`));
 // Processes that start at the same time must not create the same table at once.
 await inTransaction(async (query) => {
   await query("SELECT pg_advisory_xact_lock(hashtext('price'))");

@@ -5,16 +5,20 @@ import { Pool } from 'pg';
 
 const [url = 'postgres://app@127.0.0.1/shop?namespace=my-app'] = process.argv.slice(2);
 const pool = new Pool({ connectionString: url });
+pool.on('error', ({ message }) => console.error(`an idle connection has ended: ${message}`));
 const store = await openPostgres(url);
 const member = new Member(store, { ttlMs: 5_000 });
 member.shutdownOn('SIGTERM', 'SIGINT');
 
-await member.election('invoices').lead(async (leadership) => {
-  while (leadership.isValid()) {
-    await bill(leadership);
-    await sleep(1_000, undefined, { signal: leadership.signal });
-  }
-});
+await member.election('invoices').lead(
+  async (leadership) => {
+    while (leadership.isValid()) {
+      await bill(leadership);
+      await sleep(1_000, undefined, { signal: leadership.signal });
+    }
+  },
+  { retry: () => true }, // campaigns again when a transaction has failed
+);
 await member.close();
 await store.close();
 await pool.end();
