@@ -81,6 +81,15 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     remedy: 'None.',
     fields: '`election`, `key`',
   },
+  left: {
+    meaning: 'This candidate has left the queue of an election, and was not elected.',
+    remedy:
+      'None if `why` is `stopped` (its caller gave up, or did not want to wait) or `sessionLost` ' +
+      '(it joins again). `removed` and `orphaned`: somebody deleted its entry, and it joins ' +
+      'again. `failed`: the campaign has ended with `error`; `lead` rejects, and this member is ' +
+      'no candidate any more.',
+    fields: '`election`, `key`, `why`, `error`',
+  },
   waiting: {
     meaning: 'This candidate waits behind another one.',
     remedy: 'None.',

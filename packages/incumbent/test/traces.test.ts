@@ -313,18 +313,24 @@ describe('the trace of a failover', () => {
     await world.clock.run(observers[0]!.close());
   });
 
-  it('has the span of a candidate that closes after a claim whose outcome is unknown', async () => {
+  it.each(['closes', 'gives up'])('has the span of a candidate that %s after a claim whose outcome is unknown', async (how) => {
     const world = begin();
     const a = await world.clock.run(world.member('a').election(JOBS).campaign());
     const store = world.connect();
     const member = world.member('b', store);
-    world.leads(member);
+    const stop = new AbortController();
+    void member
+      .election(JOBS)
+      .lead(() => {}, { signal: stop.signal })
+      .catch(() => {});
     await world.pass(100);
     store.link.dropReplies(1, { operations: ['compareAndSwap'] });
     await world.clock.run(a.resign());
     store.link.cutOff();
     await world.pass(3_000);
-    await world.clock.run(member.close());
+    if (how === 'closes') await world.clock.run(member.close());
+    else stop.abort();
+    await world.pass(20_000);
     expect(only(await world.spans(), 'takeover').attributes).toMatchObject({ 'incumbent.member': 'b', 'incumbent.given_up': true });
   });
 

@@ -18,6 +18,7 @@ const events: Readonly<Record<TelemetryEvent, true>> = {
   loopLag: true,
   duplicateMember: true,
   joined: true,
+  left: true,
   waiting: true,
   notified: true,
   claimed: true,

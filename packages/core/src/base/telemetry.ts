@@ -35,6 +35,7 @@ export type TelemetryEvent =
   | 'loopLag'
   | 'duplicateMember'
   | 'joined'
+  | 'left'
   | 'waiting'
   | 'notified'
   | 'claimed'
@@ -83,6 +84,7 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   loopLag: ['warn', 'the event loop was blocked: the commonest cause of a lost leadership'],
   duplicateMember: ['warn', 'another process holds this member id'],
   joined: ['debug', 'joined the queue of an election'],
+  left: ['debug', 'left the queue of an election'],
   waiting: ['debug', 'waiting behind another candidate'],
   notified: undefined,
   claimed: undefined,

@@ -45,7 +45,8 @@ export interface CampaignRunnerContext extends SessionContext {
 /** How a campaign of one entry ended. */
 export type CampaignResult = Elected | { readonly why: 'sessionLost' } | Exit;
 
-interface Elected {
+/** The candidate is elected, with the facts that its leadership begins with. */
+export interface Elected {
   readonly why: 'elected';
   readonly won: Won;
   /** The watch on its own entry, which the leadership takes over and ends. */
@@ -94,6 +95,8 @@ export class CampaignRunner {
   /** Whether the store may still apply an earlier claim of this campaign. */
   #claimOutcomeUnknown = false;
   #stopped = false;
+  /** The key of its entry, once the store has confirmed it. */
+  #joinedAs: Key | undefined;
 
   constructor(context: CampaignRunnerContext, session: LeaseSession) {
     this.#context = context;
@@ -106,7 +109,10 @@ export class CampaignRunner {
   async run(): Promise<CampaignResult> {
     const outcome = await this.#run();
     this.#endWait();
-    if (outcome.why !== 'elected') this.#own?.end();
+    if (outcome.why !== 'elected') {
+      this.#own?.end();
+      this.#reportLeft(outcome);
+    }
     return outcome;
   }
 
@@ -134,9 +140,19 @@ export class CampaignRunner {
         continue;
       }
       const event = await this.#perform(state);
-      if (event.type === 'enqueued') telemetry.emit('joined', { election, key: event.entry.key });
+      if (event.type === 'enqueued') {
+        this.#joinedAs = event.entry.key;
+        telemetry.emit('joined', { election, key: event.entry.key });
+      }
       state = this.#next(state, event, rules);
     }
+  }
+
+  /** Pairs with the event `joined`: a campaign that has never joined reports nothing. */
+  #reportLeft({ why, ...facts }: Exclude<CampaignResult, Elected>): void {
+    const [{ election, telemetry }, key] = [this.#context, this.#joinedAs];
+    const error = 'error' in facts ? facts.error : undefined;
+    if (key !== undefined) telemetry.emit('left', { election, key, why, error });
   }
 
   #givesUp({ phase }: CandidateState): boolean {

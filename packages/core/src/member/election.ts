@@ -8,7 +8,7 @@ import { explainDetached } from '../base/methods.ts';
 import { IncumbentError } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
 import { checkFunction, checkKnown } from '../base/validate.ts';
-import { type CampaignResult, CampaignRunner, type CampaignRunnerContext } from '../campaign/runner.ts';
+import { type CampaignResult, type Elected, CampaignRunner, type CampaignRunnerContext } from '../campaign/runner.ts';
 import type { ElectionSpec } from '../leadership/successor-finder.ts';
 import { Leadership, type ManagedLeadership } from '../leadership/leadership.ts';
 import { releaseOrphan } from '../leadership/release-machine.ts';
@@ -369,13 +369,10 @@ export class Election<V = unknown> {
    * Makes the leadership of a campaign that was won. Returns none, and emits no `elected`, if the
    * session ended while the claim was in flight.
    */
-  #becomeLeader(
-    { won, own, enqueueUnknown }: Extract<CampaignResult, { why: 'elected' }>,
-    name: string,
-    session: LeaseSession,
-  ): Leadership<V> | undefined {
+  #becomeLeader({ won, own, enqueueUnknown }: Elected, name: string, session: LeaseSession): Leadership<V> | undefined {
     if (!session.isValid()) {
       own.end();
+      this.#context.telemetry.emit('left', { election: this.name, key: won.entry.key, why: 'sessionLost' });
       this.#entries.discard(name);
       return undefined;
     }

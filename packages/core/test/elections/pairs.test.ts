@@ -32,6 +32,7 @@ it('a claim whose answer comes after the deadline of its session emits no electe
   expect((await world.run(campaigning)).term).toBe(2n);
   await world.close();
   expect(world.events.about('elected').map(({ term }) => term)).toEqual(['2']);
+  expect(world.events.about('left the queue').map(({ why }) => why)).toEqual(['sessionLost']);
 });
 
 it('a leadership whose session ends while elected is emitted ends, and emits ended', async () => {

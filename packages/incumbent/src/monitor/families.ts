@@ -34,6 +34,13 @@ export const families: readonly Family[] = [
     read: (state) => [...state.parts.values()].map((part) => ({ labels: part.labels, value: state.isLeading(part) ? 1 : 0 })),
   },
   {
+    name: 'incumbent.candidate',
+    kind: 'gauge',
+    help: '1 while this member is in the queue of the election, as its leader or waiting to lead, else 0',
+    read: (state) =>
+      [...state.parts.values()].flatMap(({ labels, inQueue }) => (inQueue === undefined ? [] : [{ labels, value: inQueue ? 1 : 0 }])),
+  },
+  {
     name: 'incumbent.term',
     kind: 'gauge',
     help: 'The term in which this member leads',

@@ -12,6 +12,7 @@ import { countedAs, State, type Labels } from './state.ts';
 
 const EVENTS = [
   'joined',
+  'left',
   'elected',
   'ended',
   'stuck',

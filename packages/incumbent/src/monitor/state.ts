@@ -22,6 +22,12 @@ export interface Part {
   readonly labels: Labels;
   /** The incarnation of the member; undefined if it has closed, and its work has not stopped. */
   incarnation: string | undefined;
+  /**
+   * Whether the member is in the queue of the election, as its leader or waiting to lead. Undefined
+   * for a lock, which needs no other candidate, and for a member that has not joined a queue, as
+   * members without a store never do.
+   */
+  inQueue: boolean | undefined;
   /** The term and the lease of its leadership; undefined if it does not lead. */
   leads: { readonly term: bigint; readonly lease: string } | undefined;
   /** Terms whose work continues past the drain, and since when. */
@@ -99,6 +105,8 @@ export class State {
     switch (event) {
       case 'joined':
         return this.#joined(store, fields);
+      case 'left':
+        return this.#left({ ...store, election: textOf(fields, 'election'), member: member.member }, textOf(fields, 'incarnation'));
       case 'sessionOpened':
         return this.#renewed(lease, member, fields, 0);
       case 'sessionRenewed':
@@ -135,7 +143,10 @@ export class State {
         this.#joinedAs(labels, fields).leads = { term, lease: leaseKey(fields) };
         return this.elected.add(counted);
       case 'ended':
-        if (part?.leads?.term === term) part.leads = undefined;
+        if (part?.leads?.term === term) {
+          part.leads = undefined;
+          leaveQueue(part);
+        }
         return this.ended.add({ ...counted, reason: textOf(fields, 'reason'), lost: String(fields['lost'] === true) });
       case 'stuck':
         (part ?? this.#part(labels)).stuckSinceMs.set(term, this.nowMs);
@@ -152,7 +163,14 @@ export class State {
 
   #joined(store: Labels, fields: Fields): void {
     const election = /^elections\/([^/]+)\//.exec(textOf(fields, 'key'))?.[1];
-    if (election !== undefined) this.#joinedAs({ ...store, election, member: textOf(fields, 'memberId') }, fields);
+    if (election === undefined) return;
+    const part = this.#joinedAs({ ...store, election, member: textOf(fields, 'memberId') }, fields);
+    if (!isLock(fields)) part.inQueue = true;
+  }
+
+  #left(labels: Labels, incarnation: string): void {
+    const part = this.parts.get(keyOf(labels));
+    if (part?.incarnation === incarnation) leaveQueue(part);
   }
 
   #joinedAs(labels: Labels, fields: Fields): Part {
@@ -166,6 +184,7 @@ export class State {
     for (const [key, part] of this.parts) {
       if (part.incarnation !== incarnation) continue;
       part.incarnation = undefined;
+      leaveQueue(part);
       if (part.stuckSinceMs.size === 0) this.parts.delete(key);
     }
   }
@@ -220,10 +239,16 @@ export class State {
 
   #part(labels: Labels): Part {
     const key = keyOf(labels);
-    const part = this.parts.get(key) ?? { labels, incarnation: undefined, leads: undefined, stuckSinceMs: new Map<bigint, number>() };
+    const known = this.parts.get(key);
+    if (known !== undefined) return known;
+    const part: Part = { labels, incarnation: undefined, inQueue: undefined, leads: undefined, stuckSinceMs: new Map() };
     this.parts.set(key, part);
     return part;
   }
+}
+
+function leaveQueue(part: Part): void {
+  if (part.inQueue === true) part.inQueue = false;
 }
 
 /** The labels of a store. A process may have two stores of one kind, with different namespaces. */

@@ -19,6 +19,7 @@ const EVENTS = [
   'sessionEnded',
   'memberClosed',
   'waiting',
+  'left',
   'notified',
   'claimed',
   'elected',
@@ -138,9 +139,9 @@ export class FailoverTraces {
     const part = this.#part(fields);
     switch (event) {
       case 'waiting':
-        part.takeover?.givenUp(now);
-        [part.takeover, part.notification] = [undefined, undefined];
-        return;
+        return giveUp(part, now);
+      case 'left':
+        return this.#leave(partKey(fields), part, now);
       case 'notified':
         part.notification = { atMs: now, why: textOf(fields, 'why'), waitedMs: numberOf(fields, 'waitedMs') };
         return;
@@ -253,11 +254,13 @@ export class FailoverTraces {
   #memberClosed(fields: Fields, now: number): void {
     const incarnation = textOf(fields, 'incarnation');
     for (const [key, part] of this.#parts) {
-      if (!key.startsWith(`${incarnation} `)) continue;
-      part.takeover?.givenUp(now);
-      [part.takeover, part.notification] = [undefined, undefined];
-      if (part.leads === undefined && part.stepDowns.size === 0) this.#parts.delete(key);
+      if (key.startsWith(`${incarnation} `)) this.#leave(key, part, now);
     }
+  }
+
+  #leave(key: string, part: Part, now: number): void {
+    giveUp(part, now);
+    if (part.leads === undefined && part.stepDowns.size === 0) this.#parts.delete(key);
   }
 
   #part(fields: Fields): Part {
@@ -280,6 +283,12 @@ export class FailoverTraces {
     const [store, namespace, election] = [textOf(fields, 'store'), textOf(fields, 'namespace'), textOf(fields, 'election')];
     return { scope: this.#scope, store, namespace, election };
   }
+}
+
+/** Ends the attempt of a candidate that waits again, or waits no more. */
+function giveUp(part: Part, nowMs: number): void {
+  part.takeover?.givenUp(nowMs);
+  [part.takeover, part.notification] = [undefined, undefined];
 }
 
 const systemClock: TraceClock = { wall: () => Date.now(), monotonic: () => performance.now() };

@@ -87,7 +87,7 @@ export class Takeover {
     this.#span.end(atMs);
   }
 
-  /** Another candidate was elected, or the term ended before its work. */
+  /** Another candidate was elected, this one left the queue, or the term ended before its work. */
   givenUp(atMs: number): void {
     this.#span.setAttributes({ 'incumbent.given_up': true });
     this.#span.end(atMs);
