@@ -8,7 +8,7 @@
  * the last promise is over, or until the client reports that its work has stopped.
  */
 
-import type { Cancel, Clock, Leadership, LeadershipEndReason } from '@incumbent/core';
+import { type Cancel, type Clock, isIncumbentError, type Leadership, type LeadershipEndReason } from '@incumbent/core';
 
 import { showDuration } from '../common/duration.ts';
 import { ApiError } from './api-error.ts';
@@ -35,6 +35,8 @@ export interface CandidacySettings {
   readonly acknowledges?: boolean;
   /** True for the candidacy of the sidecar itself, which ends with the sidecar. Default false. */
   readonly isOwn?: boolean;
+  /** Called if the campaign has failed, and a retry would fail again. */
+  readonly failed?: (error: unknown) => void;
 }
 
 export type OverEvent = Extract<CandidacyEvent, { event: 'over' }>;
@@ -266,6 +268,12 @@ export class Candidacy {
     if (reason === 'withdrawn') this.#stopped(term);
     else this.#stoppedWhenLapsed(term);
     void term.leadership.resign();
+  }
+
+  /** Ends the candidacy because its campaign has failed, and a retry would fail again. */
+  fail(error: unknown): void {
+    this.end('failed', isIncumbentError(error) ? `${error.code}: ${error.message}` : 'the sidecar has failed');
+    this.#settings.failed?.(error);
   }
 
   /** Resolves when the store holds nothing of the candidacy's leadership any more. */

@@ -71,9 +71,10 @@ export class ElectionQueue {
   }
 
   #fail(error: unknown): void {
-    const reason = isIncumbentError(error, 'MEMBER_CLOSED') ? 'closing' : 'failed';
-    const message = isIncumbentError(error) ? `${error.code}: ${error.message}` : 'the sidecar has failed';
-    for (const candidacy of this.#waiting.splice(0)) candidacy.end(reason, message);
+    for (const candidacy of this.#waiting.splice(0)) {
+      if (isIncumbentError(error, 'MEMBER_CLOSED')) candidacy.end('closing', `${error.code}: ${error.message}`);
+      else candidacy.fail(error);
+    }
   }
 
   async #lead(candidacy: Candidacy, leadership: Leadership): Promise<void> {

@@ -11,14 +11,20 @@ export class OwnCandidacy {
   readonly #sidecar: Sidecar;
   readonly #election: string;
   readonly #value: unknown;
+  readonly #failed: (error: unknown) => void;
   #candidacy: Candidacy | undefined;
 
-  /** Does no I/O. @throws `INVALID_NAME` or `WEAK_STORE`, before there is a candidacy. */
-  constructor(sidecar: Sidecar, election: string, value: unknown) {
+  /**
+   * Does no I/O. `failed` is called if the campaign fails, and a retry would fail again.
+   *
+   * @throws `INVALID_NAME` or `WEAK_STORE`, before there is a candidacy.
+   */
+  constructor(sidecar: Sidecar, election: string, value: unknown, failed: (error: unknown) => void) {
     sidecar.checkCanCampaign(election);
     this.#sidecar = sidecar;
     this.#election = election;
     this.#value = value;
+    this.#failed = failed;
   }
 
   /**
@@ -47,7 +53,7 @@ export class OwnCandidacy {
 
   #create(): Candidacy {
     const value = this.#value === undefined ? {} : { value: this.#value };
-    const settings = { renewWithinMs: null, acknowledges: false, isOwn: true, ...value };
+    const settings = { renewWithinMs: null, acknowledges: false, isOwn: true, failed: this.#failed, ...value };
     return this.#sidecar.create(this.#election, this.#sidecar.member.memberId, settings);
   }
 }

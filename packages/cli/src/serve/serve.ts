@@ -39,7 +39,10 @@ export interface ServeOptions extends StoreOptions, ListenOptions {
 /** A shorter drain leaves a client no time between an answer and its deadline, in ms. */
 const SHORTEST_DRAIN_MS = 100;
 
-/** Resolves with the exit code when a signal has stopped the sidecar, in order. */
+/**
+ * Resolves with the exit code when a signal has stopped the sidecar, in order. Rejects, after the
+ * same stop, if the campaign of `--election` fails for good: a supervisor may start it again.
+ */
 export async function serve(options: ServeOptions, context: CliContext, stopping: AbortSignal): Promise<number> {
   const log = new ServeLog(context.err, options.quiet === true ? 'quiet' : options.verbose === true ? 'verbose' : 'normal');
   checkOptions(options);
@@ -67,12 +70,12 @@ async function serveOn(store: Store, options: Resolved, log: ServeLog, stopping:
   using monitor = new Monitor();
   const { ttlMs, drainMs } = drainTiming(ttl, drain, store);
   await using sidecar = new Sidecar(store, { memberId, ttlMs, drainMs, acceptWeakStore, ...log.sidecarOptions });
-  const own = election === undefined ? undefined : new OwnCandidacy(sidecar, election, value);
+  const failure = Promise.withResolvers<never>();
+  const own = election === undefined ? undefined : new OwnCandidacy(sidecar, election, value, failure.reject);
   const routes = routesOf(sidecar, pages(monitor, sidecar, own));
   const failed = (error: unknown): void => log.error(`a request has failed: ${toCliError(error).text}`);
   const server = await startServer({ address: listen, access, ...(tls === undefined ? {} : { tls }), routes, failed });
   log.listening(server.url, memberId, store.name);
-  const failure = Promise.withResolvers<never>();
   let stopCheck = (): void => {};
   try {
     stopCheck = campaignOf(own, health, log, failure.reject);

@@ -311,7 +311,7 @@ describe('the sidecar', () => {
 
   it('says in the form of the leader-elector sidecar who leads the election of its own campaign', async () => {
     expect(errorOf(await api.call('GET', '/'))).toEqual([404, 'NOT_FOUND']);
-    const own = new OwnCandidacy(sidecar, 'e', undefined);
+    const own = new OwnCandidacy(sidecar, 'e', undefined, () => {});
     const client = new ApiClient((await start({}, { ownLeader: () => own.answer() })).url);
     expect((await client.call('GET', '/')).body).toEqual({ name: '', leads: false, validForMs: 0 });
     own.setHealthy(true);

@@ -5,7 +5,7 @@ import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import type { Store } from '@incumbent/core';
+import { type Store, StoreError } from '@incumbent/core';
 import { MemoryServer } from '@incumbent/memory';
 import { listenAnywhere } from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -56,4 +56,16 @@ describe('a campaign of the sidecar itself', () => {
     expect([code, err]).toEqual([3, expect.stringContaining('has a candidacy "s1"')]);
     await expect(api.call('GET', '/healthz')).rejects.toThrow('ENOENT');
   });
+
+  it.each(['at once', 'when the application is healthy'])(
+    'that begins %s, and that the store refuses for good, ends the command',
+    async (begins) => {
+      const refused = new StoreError('UNAUTHENTICATED', 'refused', 'the password is wrong');
+      const store = Object.assign(new MemoryServer().connect(), { grantLease: () => Promise.reject(refused) });
+      const more = begins === 'at once' ? [] : ['--health', health];
+      const { code, err } = await serve(store, '--election', 'reports', ...more);
+      expect([code, err]).toEqual([3, expect.stringContaining('incumbent: UNAUTHENTICATED: the password is wrong\n')]);
+      await expect(api.call('GET', '/healthz')).rejects.toThrow('ENOENT');
+    },
+  );
 });
