@@ -1,4 +1,4 @@
-import type { Store } from '@incumbent/core';
+import { type Store, StoreError } from '@incumbent/core';
 import { openMemory } from '@incumbent/memory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -54,6 +54,15 @@ describe('doctor', () => {
     await console.write('elections/db/term', 'hello');
     const { code, out } = await console.run(['doctor']);
     expect([code, out]).toEqual([1, expect.stringContaining('FOREIGN_DATA')]);
+  });
+
+  it('warns if the user may not read what the server reports about itself', async () => {
+    const open = async (url: string): Promise<Store> => {
+      const refused = new StoreError('PERMISSION_DENIED', 'refused', 'missing: agent:read');
+      return Object.assign(await openMemory(url), { inspect: () => Promise.reject(refused) });
+    };
+    const { code, out } = await console.run(['doctor'], { open });
+    expect([code, out]).toEqual([0, expect.stringMatching(/^warn  the server .*missing: agent:read$/m)]);
   });
 
   it('rejects a ttl that the store does not support', async () => {

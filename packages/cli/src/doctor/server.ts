@@ -1,6 +1,9 @@
-/** Reports the server's version, its clock, and its own warnings. */
+/**
+ * Reports the server's version, its clock, and its own warnings. Elections work without the right
+ * to read them.
+ */
 
-import type { Store } from '@incumbent/core';
+import { isIncumbentError, type Store, type StoreReport } from '@incumbent/core';
 
 import { ok, warning, type Finding } from './finding.ts';
 import { CALL } from './probe-target.ts';
@@ -12,9 +15,10 @@ import { CALL } from './probe-target.ts';
 const MAX_CLOCK_DIFFERENCE_MS = 1_000;
 
 export async function checkServer(store: Store): Promise<readonly Finding[]> {
-  const report = await store.inspect?.(CALL);
+  const { report, refusals } = await reportOf(store);
   const findings = [
     ok('store', [store.name, report?.version].filter((part) => part !== undefined).join(' '), { version: report?.version }),
+    ...refusals,
   ];
   if (report?.clock !== undefined) {
     const { aheadMs, withinMs } = report.clock;
@@ -24,4 +28,13 @@ export async function checkServer(store: Store): Promise<readonly Finding[]> {
   for (const { what, detail } of report?.facts ?? []) findings.push(ok(what, detail));
   for (const text of report?.warnings ?? []) findings.push(warning('the server', text));
   return findings;
+}
+
+async function reportOf(store: Store): Promise<{ readonly report?: StoreReport | undefined; readonly refusals: readonly Finding[] }> {
+  try {
+    return { report: await store.inspect?.(CALL), refusals: [] };
+  } catch (error) {
+    if (!isIncumbentError(error, 'PERMISSION_DENIED')) throw error;
+    return { refusals: [warning('the server', `not asked for its version, which elections do not need: ${error.message}`)] };
+  }
 }
