@@ -18,6 +18,11 @@ it.each<[NotConnectedReason, string, unknown?]>([
   expect(`${code} ${outcome}`).toBe(expected);
 });
 
+it('a certificate of an unknown authority: the message says how to name the authority', () => {
+  const [, , hint] = judgeNotConnected({ kind: 'notConnected', why: 'unreachable' }, distrust, () => ['TOO_LARGE', 'refused']);
+  expect(hint).toContain('?ca=file');
+});
+
 it("the adapter judges the server's answer", () => {
   const failure = { kind: 'notConnected', why: 'refused', answer: 'wrong password' } as const;
   expect(judgeNotConnected(failure, undefined, (answer) => ['UNAUTHENTICATED', 'refused', answer])).toEqual([

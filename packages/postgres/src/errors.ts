@@ -10,16 +10,7 @@
  */
 
 import { StoreError } from '@incumbent/core/adapter';
-import {
-  errorCode,
-  judgeCommon,
-  judgeNotConnected,
-  mildestOf,
-  storeErrorOf,
-  type Verdict,
-  verdictsOf,
-  withGrant,
-} from '@incumbent/network';
+import { judgeCommon, judgeNotConnected, mildestOf, storeErrorOf, type Verdict, verdictsOf, withGrant } from '@incumbent/network';
 
 import { ExchangeError, type ServerAnswer } from './client/failure.ts';
 import { RAISED } from './schema/functions.ts';
@@ -75,7 +66,6 @@ function verdictOnceOpen(error: unknown): Verdict {
 function judge({ failure, cause }: ExchangeError): Verdict {
   switch (failure.kind) {
     case 'notConnected':
-      if (UNKNOWN_AUTHORITY.test(errorCode(cause))) return NOT_TRUSTED;
       return judgeNotConnected(failure, cause, judgeLogin);
     case 'answer':
       return judgeAnswer(failure.answer);
@@ -106,13 +96,6 @@ function judgeAnswer({ state }: ServerAnswer): Verdict {
 }
 
 const NOT_NOW: Verdict = ['UNAVAILABLE', 'notSent'];
-/** Node's codes for a certificate of an authority that this process does not know. */
-const UNKNOWN_AUTHORITY = /^(DEPTH_ZERO_)?SELF_SIGNED_CERT|^UNABLE_TO_/;
-const NOT_TRUSTED: Verdict = [
-  'UNAUTHENTICATED',
-  'refused',
-  'give the certificate of the authority that signed it: in a URL as ?ca=file, or as the option tls.ca',
-];
 const NO_DATABASE: Verdict = [
   'UNSUPPORTED',
   'refused',

@@ -304,7 +304,8 @@ function greet(socket: Duplex, endpoint: Endpoint, { secure }: ConnectionOptions
 const NOT_HTTP2 = 'what answers does not speak HTTP/2: it is not the client port of etcd, or it expects TLS (etcds:)';
 
 function notConnected(cause: unknown): ExchangeError {
-  const message = cause === undefined ? 'the server ended the connection at once' : describeError(cause);
+  const message =
+    cause === undefined ? 'the server ended the connection at once, as one may that expects TLS (etcds:)' : describeError(cause);
   const reason = isNotHttp2(cause) ? `${message}: ${NOT_HTTP2}` : message;
   return new ExchangeError({ kind: 'notConnected' }, reason, cause);
 }

@@ -105,8 +105,10 @@ function contentOf(name: string, pem: Pem): string | Buffer {
   try {
     return readFileSync(pem.file);
   } catch (error) {
-    // Without the system's error, which contains the path: by mistake the path may be a key.
+    // Without the system's error, which contains the path: by mistake the path may be a key, which
+    // has several lines, or no dot.
     const code = errorCode(error);
-    throw Object.assign(new Error(`the file of tls.${name} cannot be read: ${code}`), { code });
+    const named = /^[^\r\n]+\.\w{2,5}$/.test(pem.file) ? `the file ${pem.file} of` : 'the file of';
+    throw Object.assign(new Error(`${named} tls.${name} cannot be read: ${code}`), { code });
   }
 }

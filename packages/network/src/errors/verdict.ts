@@ -8,6 +8,9 @@ export type Verdict = readonly [code: StoreErrorCode, outcome: Outcome, why?: st
 /** One side does not trust the other's certificate: OpenSSL's names, and the alerts of servers. */
 const DISTRUST = /CERT|UNKNOWN_CA|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|INVALID_(PURPOSE|CA)|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH/;
 
+/** OpenSSL's names for a certificate of an authority that this process does not know. */
+const UNKNOWN_AUTHORITY = /^(DEPTH_ZERO_)?SELF_SIGNED_CERT|^UNABLE_TO_/;
+
 /** The server does not speak TLS, or no version of it that this side speaks. */
 const NO_TLS = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL/;
 
@@ -16,6 +19,12 @@ const NO_TLS = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|PROTOCOL_VERSION|UNS
  * the system or of TLS. A retry can pass an error of the network, but not one of a certificate.
  */
 export function judgeSocket(cause: unknown): Verdict {
+  if (UNKNOWN_AUTHORITY.test(errorCode(cause)))
+    return [
+      'UNAUTHENTICATED',
+      'refused',
+      'give the certificate of the authority that signed it: as the option tls.ca, or in the URL of a store as ?ca=file',
+    ];
   if (isDistrust(cause)) return ['UNAUTHENTICATED', 'refused'];
   if (NO_TLS.test(errorCode(cause))) return ['UNSUPPORTED', 'refused'];
   return ['UNREACHABLE', 'notSent'];

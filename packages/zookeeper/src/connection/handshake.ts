@@ -59,7 +59,7 @@ function foreign(cause: unknown): ExchangeError {
 }
 
 function turnedAway(): ExchangeError {
-  const why = 'it is read-only, has no quorum, has too many clients, or is behind what this client has seen';
+  const why = 'it expects TLS (zookeepers:), is read-only, has no quorum, has too many clients, or is behind what this client has seen';
   return notConnected('turnedAway', `the server ended the connection in place of opening a session: ${why}`);
 }
 
