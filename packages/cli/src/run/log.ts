@@ -67,7 +67,7 @@ export class RunLog {
     this.#err.line(`${this.#err.style('red', 'incumbent:')} ${text}`);
   }
 
-  /** Prints core's log: warnings always, everything else with --verbose. */
+  /** Prints core's log: warnings always, and details with --verbose only. */
   get logger(): Logger {
     const detail = (fields: object, message: string): void => {
       if (this.#verbosity === 'verbose' && !this.#replaced.has(message)) this.#say('dim', `${message} ${toJson(fields)}`);
@@ -76,7 +76,11 @@ export class RunLog {
       if (DETAILS.has(message)) detail(fields, message);
       else if (!this.#replaced.has(message)) this.#say('yellow', `${message}${explain(fields)}`, true);
     };
-    return { debug: detail, info: detail, warn, error: warn };
+    const info = (fields: object, message: string): void => {
+      if (this.#verbosity === 'verbose') detail(fields, message);
+      else if (!this.#replaced.has(message)) this.#say('cyan', `${message}${explain(fields)}`);
+    };
+    return { debug: detail, info, warn, error: warn };
   }
 
   #say(style: Style, text: string, important = false): void {
