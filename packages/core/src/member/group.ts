@@ -41,8 +41,6 @@ interface Joined {
   readonly leave: AbortController;
   /** Resolves when the key is put for the first time. Rejects if the stay ends before that. */
   readonly first: Promise<void>;
-  /** Resolves when the key is deleted, or joining has failed for good. */
-  readonly over: Promise<void>;
   /** The puts of further calls of `join`. Leaving waits for them, or they would undo it. */
   readonly puts: Set<Promise<LeaseSession>>;
 }
@@ -59,6 +57,10 @@ export class Group<V = unknown> {
   readonly #views: ValueStream<readonly GroupMember<V>[]>;
   #watching: AbortController | undefined;
   #joined: Joined | undefined;
+  /** Resolves when the latest stay is over. The next one starts then. Never rejects. */
+  #over: Promise<void> = Promise.resolve();
+  /** The latest session that the key is bound to, or may be after a put of unknown outcome. */
+  #holder: LeaseSession | undefined;
   /** True if the store may still apply a put that nobody awaits. */
   #putUnknown = false;
 
@@ -125,7 +127,7 @@ export class Group<V = unknown> {
     const joined = this.#joined;
     this.#joined = undefined;
     joined?.leave.abort(new IncumbentError('MEMBER_CLOSED', `the member has left the group "${this.name}"`));
-    await joined?.over;
+    await this.#over;
   }
 
   /**
@@ -173,7 +175,7 @@ export class Group<V = unknown> {
    */
   async settled(): Promise<void> {
     this.#close();
-    await this.#joined?.over;
+    await this.#over;
   }
 
   #close(): void {
@@ -229,27 +231,34 @@ export class Group<V = unknown> {
     const puts: Joined['puts'] = new Set();
     const first = Promise.withResolvers<void>();
     first.promise.catch(() => {});
-    const over = this.#stay(leave.signal, first, puts).catch((error: unknown) => {
-      // The next call of `join` starts again.
-      if (this.#joined?.first === first.promise) this.#joined = undefined;
-      first.reject(error);
-    });
-    return { leave, first: first.promise, over, puts };
+    this.#over = this.#over
+      .then(() => this.#stay(leave.signal, first.resolve))
+      .catch((error: unknown) => {
+        // The next call of `join` starts again.
+        if (this.#joined?.first === first.promise) this.#joined = undefined;
+        first.reject(error);
+      })
+      .then(() => this.#withdraw(puts));
+    return { leave, first: first.promise, puts };
   }
 
-  /** Puts the key, and puts it again whenever it is gone, until the member leaves. */
-  async #stay(leave: AbortSignal, first: PromiseWithResolvers<void>, puts: Joined['puts']): Promise<void> {
-    let session: LeaseSession | undefined;
-    while (!leave.aborted) {
-      session = session === undefined ? await this.#untilPut(leave) : await this.#untilBack(leave);
-      if (!leave.aborted) first.resolve();
+  /** Puts the key, and puts it again whenever it is gone. Rejects when the member leaves. */
+  async #stay(leave: AbortSignal, joined: () => void): Promise<never> {
+    for (let put = this.#untilPut(leave); ; put = this.#untilBack(leave)) {
+      const session = await put;
+      leave.throwIfAborted();
+      joined();
       await this.#untilGone(session, leave);
+      leave.throwIfAborted();
     }
-    for (const put of await Promise.allSettled(puts)) {
-      if (put.status === 'fulfilled' && put.value !== session) await this.#leave(put.value);
-    }
+  }
+
+  /** Deletes the key if the store may hold it. */
+  async #withdraw(puts: Joined['puts']): Promise<void> {
+    await Promise.allSettled(puts);
+    const session = this.#holder;
+    this.#holder = undefined;
     if (session !== undefined) await this.#leave(session);
-    first.reject(leave.reason);
   }
 
   /** Joins again, also after errors that a retry does not solve: somebody may correct the cause. */
@@ -283,9 +292,13 @@ export class Group<V = unknown> {
       const session = await this.#session(leave);
       try {
         await this.#put(session);
+        this.#holder = session;
         return session;
       } catch (error) {
-        this.#putUnknown ||= outcomeOf(error) === 'unknown';
+        if (outcomeOf(error) === 'unknown') {
+          this.#holder = session;
+          this.#putUnknown = true;
+        }
         session.noteOwn(error);
         if (!isRetryable(error)) throw error;
         if (session.ended === undefined)

@@ -1,11 +1,94 @@
 /** A group whose calls fail, or are applied late. */
 
 import { describe, expect, it } from 'vitest';
-import { denied, failing, relay } from '../support/relay.ts';
-import { quiet } from '../support/track.ts';
+import type { Store } from '../../src/index.ts';
+import { denied, failing, relay, timeout } from '../support/relay.ts';
+import { quiet, track } from '../support/track.ts';
 import { TTL_MS, World } from '../support/world.ts';
 
+const KEY = 'groups/g/a';
+
+/** Loses the answer of a put of the group's key, and then denies every call to it for a while. */
+class LostThenDenied {
+  readonly store: Store;
+  phase: 'works' | 'loses' | 'denies' = 'works';
+
+  constructor(behind: Store) {
+    this.store = relay(behind, {
+      read: async (key, options) => {
+        if (this.phase === 'denies' && key === KEY) throw denied();
+        return behind.read(key, options);
+      },
+      compareAndSwap: async (changes, options) => {
+        if (changes[0]?.key !== KEY || this.phase === 'works') return behind.compareAndSwap(changes, options);
+        if (this.phase === 'denies') throw denied();
+        this.phase = 'denies';
+        await behind.compareAndSwap(changes, options);
+        throw timeout();
+      },
+    });
+  }
+}
+
+describe('a put that the store applies without an answer, before it denies every call', () => {
+  it('does not stay in the store after a join that fails', async () => {
+    const world = new World();
+    const link = new LostThenDenied(world.connect());
+    const group = world.member('a', {}, link.store).group('g');
+    link.phase = 'loses';
+    await expect(world.run(group.join())).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+    expect(world.server.keys()).toContain(KEY);
+    link.phase = 'works';
+    await world.pass(2 * TTL_MS);
+    expect(world.server.keys()).toEqual(['members/a']);
+    await world.run(group.join());
+    await world.pass(100 * TTL_MS);
+    expect(world.server.keys()).toContain(KEY);
+    await world.close();
+    world.expectNothingLeft();
+  });
+
+  it('does not stay in the store after a member has left that could not join again', async () => {
+    const world = new World();
+    const link = new LostThenDenied(world.connect());
+    const group = world.member('a', {}, link.store).group('g');
+    await world.run(group.join());
+    link.phase = 'loses';
+    world.server.deleteKey(KEY);
+    await world.pass(TTL_MS);
+    expect(world.server.keys()).toContain(KEY);
+    await world.run(group.leave());
+    link.phase = 'works';
+    await world.pass(2 * TTL_MS);
+    expect(world.server.keys()).toEqual(['members/a']);
+    await world.close();
+    world.expectNothingLeft();
+  });
+});
+
 describe('a group', () => {
+  it('left twice at the same time is left when either call resolves', async () => {
+    const world = new World();
+    const group = world.member('a', {}, world.connect({ latencyMs: 5 })).group('g');
+    await world.run(group.join());
+    const [first, second] = [track(group.leave()), track(group.leave())];
+    await world.until(() => first.state === 'resolved' || second.state === 'resolved');
+    expect(world.server.keys()).not.toContain(KEY);
+  });
+
+  it('that is left and joined at the same time has the member from when the join resolves', async () => {
+    const world = new World();
+    const group = world.member('a', {}, world.connect({ latencyMs: 5 })).group('g');
+    await world.run(group.join());
+    const leaving = track(group.leave());
+    await world.run(group.join());
+    expect(leaving.state).toBe('resolved');
+    for (let ms = 0; ms < 100; ms += 1) {
+      expect(world.server.keys()).toContain(KEY);
+      await world.pass(1);
+    }
+  });
+
   it('is left although the first try to leave has no answer', async () => {
     const world = new World();
     const link = world.connect();

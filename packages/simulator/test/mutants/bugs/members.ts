@@ -28,8 +28,8 @@ export const members: readonly Mutant[] = [
     'groupSessionLost',
     'a member that lost its session stays away from its groups',
     'core/src/member/group.ts',
-    '    while (!leave.aborted) {\n      session = session',
-    '    for (let i = 0; i < 1 && !leave.aborted; i += 1) {\n      session = session',
+    'put = this.#untilBack(leave)',
+    'put = orAborted(new Promise(() => {}), leave)',
   ),
   mutant(
     'groupLeaveForgets',
