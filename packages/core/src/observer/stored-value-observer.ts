@@ -1,6 +1,6 @@
 /** Shows a value of the store to any process, such as one that a leader has stored. */
 
-import { endQuietly, type SignalOptions } from '../async/abort.ts';
+import { endQuietly, type SignalOptions, withHandled } from '../async/abort.ts';
 import { keepAlive, sleep } from '../async/sleep.ts';
 import { ValueStream } from '../async/value-stream.ts';
 import { type Cancel, type Clock, type Moment, momentOf, systemClock } from '../base/clock.ts';
@@ -47,7 +47,10 @@ export interface UnknownValueView<T> {
   readonly state: 'unknown';
   /** When the last value became too old, in ms since the epoch. */
   readonly since: number;
-  /** Why. Absent before the store's first answer. */
+  /**
+   * Why. Absent before the store's first answer. A later error is shown only if it has another
+   * code.
+   */
   readonly cause?: unknown;
   /** The last confirmed view, if there was one. */
   readonly last?: KnownValueView<T>;
@@ -136,11 +139,13 @@ export class StoredValueObserver<T = unknown> {
    * Resolves when the value is known for the first time. Keeps the process alive until then.
    *
    * @throws Errors that a retry does not solve, such as `PERMISSION_DENIED` or `FOREIGN_DATA`.
-   *   `OBSERVER_CLOSED` if the observer is closed first.
+   *   `OBSERVER_CLOSED` if the observer is closed first; a program that does not await `ready` then
+   *   goes on, as this rejection counts as handled.
    */
   get ready(): Promise<void> {
     this.#start();
-    return keepAlive(this.#clock, () => this.#ready.promise);
+    const ready = keepAlive(this.#clock, () => this.#ready.promise);
+    return withHandled(ready, (error) => isIncumbentError(error, 'OBSERVER_CLOSED'));
   }
 
   /**
@@ -241,11 +246,11 @@ export class StoredValueObserver<T = unknown> {
     this.#lose(this.#error ?? new StoreError('TIMEOUT', 'unknown', `no read has confirmed "${this.key}" for ${this.#maxAgeMs} ms`));
   }
 
-  /** Nothing confirms the last value any more. Keeps the first cause of that. */
+  /** Nothing confirms the last value any more. Keeps the first of several causes with one code. */
   #lose(cause: unknown): void {
     const before = this.#view;
     this.#cancelExpiry();
-    if (before.state === 'unknown' && before.cause !== undefined) return;
+    if (before.state === 'unknown' && before.cause !== undefined && codeOf(before.cause) === codeOf(cause)) return;
     const since = before.state === 'unknown' ? before.since : this.#clock.wall();
     this.#show({ state: 'unknown', since, cause, ...(this.#last === undefined ? {} : { last: this.#last.view }) });
   }
@@ -262,6 +267,10 @@ export class StoredValueObserver<T = unknown> {
     this.#closed.abort();
     endQuietly(this.#due);
   }
+}
+
+function codeOf(error: unknown): string | undefined {
+  return isIncumbentError(error) ? error.code : undefined;
 }
 
 /** Compares the values, as a key that was created again may have an earlier revision. */

@@ -173,6 +173,50 @@ describe('an observer of a stored value', () => {
     await observed.close();
   });
 
+  it('that has no answer and is then refused shows the refusal, once', async () => {
+    let error = timeout;
+    const observed = new Observed({}, (link) =>
+      relay(link, {
+        read: async () => {
+          throw error();
+        },
+      }),
+    );
+    await observed.world.pass(3 * MAX_AGE_MS);
+    error = denied;
+    await observed.world.pass(3 * MAX_AGE_MS);
+    expect(observed.views).toMatchObject([
+      { state: 'unknown' },
+      { state: 'unknown', cause: { code: 'TIMEOUT' } },
+      { state: 'unknown', cause: { code: 'PERMISSION_DENIED' } },
+    ]);
+    await observed.close();
+  });
+
+  it('that has no answer and then reads data that it cannot decode shows that', async () => {
+    const observed = new Observed();
+    const { world, link, views } = observed;
+    await observed.put('1');
+    await world.pass(100);
+    link.link.cutOff();
+    await world.pass(3 * MAX_AGE_MS);
+    await observed.put('{');
+    link.link.heal();
+    await world.pass(3 * MAX_AGE_MS);
+    expect(views.at(-1)).toMatchObject({ state: 'unknown', cause: { code: 'FOREIGN_DATA' }, last: { value: 1 } });
+    await observed.close();
+  });
+
+  it('whose `ready` nobody awaits does not end the program when it is closed', async () => {
+    const observed = new Observed();
+    observed.link.link.cutOff();
+    // An unhandled rejection fails this test run.
+    void observed.observer.ready;
+    await observed.world.pass(100);
+    await observed.close();
+    await observed.world.pass();
+  });
+
   it('ends with the store', async () => {
     const observed = new Observed();
     await observed.world.pass(100);
