@@ -29,6 +29,22 @@ describe('members without a store', () => {
     expect(first.isValid()).toBe(true);
   });
 
+  it('show each subscriber the views in their order, although another one resigns when it sees that it leads', async () => {
+    await using group = new Group(['a']);
+    const member = group.member('a');
+    const seen: string[] = [];
+    let mayResign = true;
+    member.subscribe(({ state }) => {
+      if (state !== 'leader' || !mayResign) return;
+      mayResign = false;
+      void member.leadership?.resign();
+    });
+    member.subscribe((view) => seen.push(view.state === 'leader' ? `leader ${view.term}` : view.state));
+    const leadership = await group.clock.run(member.campaign(), { withinMs: 60_000 });
+    expect(seen.at(-1)).toBe(`leader ${leadership.term}`);
+    expect(seen).not.toContain('leader 1');
+  });
+
   it('elect the only one that stands; the others vote', async () => {
     await using group = new Group();
     const [a, b, c] = group.ids.map((id) => group.member(id));

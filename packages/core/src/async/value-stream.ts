@@ -36,8 +36,11 @@ export class ValueStream<T> {
   /** Has no effect after the end. */
   set(value: T): void {
     if (this.ended) return;
-    this.#state = { value };
+    const state = { value };
+    this.#state = state;
     for (const subscriber of [...this.#subscribers]) {
+      // A subscriber may set a newer value. All subscribers have that one by now.
+      if (this.#state !== state) return;
       // A subscriber may cancel another one.
       if (this.#subscribers.has(subscriber)) this.#tell(subscriber, value);
     }

@@ -128,6 +128,17 @@ describe('a subscriber', () => {
     expect(seen).toEqual([]);
   });
 
+  it('does not get a value again that another one has replaced', () => {
+    const latest = quiet<number>();
+    const seen: number[] = [];
+    latest.subscribe((value) => {
+      if (value === 1) latest.set(2);
+    });
+    latest.subscribe((value) => seen.push(value));
+    latest.set(1);
+    expect(seen).toEqual([2]);
+  });
+
   it('gets nothing after the end', () => {
     const latest = quiet<number>();
     const seen: number[] = [];
