@@ -262,10 +262,7 @@ export class Member {
     if (![false, 'next'].includes(handover)) throw invalidOption('handover', handover, "'next' or false");
     const until = this.#clock.monotonic() + timeoutMs;
     const begun = this.#closed;
-    const closed = (this.#closed ??= this.#close(
-      handover === 'next' ? (leadership) => leadership.leave() : (leadership) => leadership.close(),
-      until,
-    ));
+    const closed = this.#closeOnce(handover === 'next' ? (leadership) => leadership.leave() : (leadership) => leadership.close(), until);
     // An earlier call has begun the close, with its own limit. This call still has its `timeoutMs`.
     await keepAlive(this.#clock, () => (begun === undefined ? closed : this.#within(until, begun)));
   }
@@ -289,15 +286,22 @@ export class Member {
    */
   async close(): Promise<void> {
     const { callTimeoutMs, drainMs } = this.timing;
-    const closed = (this.#closed ??= this.#close(
-      (leadership) => leadership.close(),
-      this.#clock.monotonic() + 3 * callTimeoutMs + drainMs,
-    ));
+    const closed = this.#closeOnce((leadership) => leadership.close(), this.#clock.monotonic() + 3 * callTimeoutMs + drainMs);
     await keepAlive(this.#clock, () => closed);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
+  }
+
+  /** Closes the member, unless a call has begun that. */
+  #closeOnce(end: (leadership: ManagedLeadership) => Promise<void>, until: number): Promise<void> {
+    if (this.#closed !== undefined) return this.#closed;
+    // Set first: the close ends leaderships, and a listener of their signals may call it again.
+    const closed = Promise.withResolvers<void>();
+    this.#closed = closed.promise;
+    this.#close(end, until).then(closed.resolve, closed.reject);
+    return closed.promise;
   }
 
   async #close(end: (leadership: ManagedLeadership) => Promise<void>, until: number): Promise<void> {

@@ -3,7 +3,7 @@ import { byPriority, type LeadershipEnd } from '../../src/index.ts';
 import { after } from '../support/led.ts';
 import { relay } from '../support/relay.ts';
 import { quiet, track } from '../support/track.ts';
-import { NAME, TTL_MS, World } from '../support/world.ts';
+import { NAME, TERM, TTL_MS, World } from '../support/world.ts';
 
 const CALL_MS = 2_500;
 const DRAIN_MS = 1_000;
@@ -225,4 +225,19 @@ describe('shutdown', () => {
       expect(member.state).toBe('idle');
     },
   );
+});
+
+it.each(['close', 'shutdown'] as const)('revokes its lease once although work that is aborted by its %s closes it too', async (how) => {
+  const world = new World();
+  const member = world.member('a', {}, world.connect({ latencyMs: 5 }));
+  const leadership = await world.elect(member);
+  let inner: Promise<void> | undefined;
+  leadership.signal.addEventListener('abort', () => {
+    inner = member.close();
+  });
+  const outer = member[how]();
+  await world.run(Promise.all([outer, inner]));
+  expect(world.server.keys()).toEqual([TERM]);
+  expect(world.events.about('the member has closed')).toHaveLength(1);
+  world.expectNothingLeft();
 });
