@@ -152,18 +152,19 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     fields: '`election`, `term`',
   },
   unstuck: {
-    meaning: 'Work that was stuck has stopped. The member campaigns again.',
+    meaning: 'Work that was stuck has stopped. The member can campaign again.',
     remedy: 'None.',
     fields: '`election`, `term`',
   },
   workFailed: {
     meaning:
-      'The work of `lead` failed. The member resigned or had lost its leadership, and ' +
-      'campaigns again.',
+      'The work of `lead` or `tryLead` failed. The member resigned because `retry` accepts the ' +
+      'error, or it had lost its leadership. `campaignsAgain` is false for `tryLead`, and for ' +
+      '`lead` with `once`: these reject with `LEADERSHIP_ENDED`.',
     remedy:
       'Read `error`. After a store error whose outcome is unknown, the next work must read ' +
       'before it writes.',
-    fields: '`election`, `term`, `error`',
+    fields: '`election`, `term`, `error`, `campaignsAgain`',
   },
   evicted: {
     meaning: 'This candidate passed over candidates that did not claim in time.',

@@ -27,7 +27,7 @@ const WARNINGS: Partial<Record<TelemetryEvent, readonly [code: string, text: (fi
   workFailed: [
     'INCUMBENT_WORK_FAILED',
     (fields) =>
-      `the work of "${String(fields['election'])}" in term ${String(fields['term'])} failed, and the member campaigns again: ${reasonOf(fields)}`,
+      `the work of "${String(fields['election'])}" in term ${String(fields['term'])} failed${fields['campaignsAgain'] === true ? ', and the member campaigns again' : ''}: ${reasonOf(fields)}`,
   ],
   subscriberFailed: ['INCUMBENT_CALLBACK_FAILED', (fields) => `a callback of "${subjectOf(fields)}" threw: ${reasonOf(fields)}`],
   groupLeft: [

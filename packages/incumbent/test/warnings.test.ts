@@ -1,7 +1,7 @@
 import { ManualClock, MemoryServer } from '@incumbent/memory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { ElectionObserver, Member, type MemberOptions, StoredValueObserver, StoreError } from '../src/index.ts';
+import { ElectionObserver, type Leadership, Member, type MemberOptions, StoredValueObserver, StoreError } from '../src/index.ts';
 import { waitPrinter } from '../src/warnings.ts';
 
 const TTL_MS = 6_000;
@@ -115,6 +115,23 @@ describe('a member without a logger', () => {
     await clock.run(leading);
     expect(await warned()).toEqual(['INCUMBENT_WORK_FAILED']);
     expect(warnings[0]?.message).toBe('the work of "work" in term 1 failed, and the member campaigns again: no server answers');
+    await clock.run(one.close());
+  });
+
+  it('warns of work that fails after its leadership was lost, and says whether the member campaigns again', async () => {
+    const one = member('one');
+    const work = async ({ ended }: Leadership): Promise<void> => {
+      await ended;
+      throw new Error('could not stop');
+    };
+    const leading = one.election('for-one-term').lead(work, { once: true });
+    leading.catch(() => {});
+    await clock.advance(100);
+    server.deleteKey('elections/for-one-term/leader');
+    await clock.advance(TTL_MS);
+    await expect(clock.run(leading)).rejects.toMatchObject({ code: 'LEADERSHIP_ENDED' });
+    expect(await warned()).toContain('INCUMBENT_WORK_FAILED');
+    expect(warnings.at(-1)?.message).toBe('the work of "for-one-term" in term 1 failed: could not stop');
     await clock.run(one.close());
   });
 

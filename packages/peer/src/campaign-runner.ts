@@ -161,7 +161,7 @@ export class CampaignRunner<S extends Safety> {
     const settled = await this.#unless(signal, () => result);
     if (reason === 'resigned' || reason === 'workFailed') return unwrap(settled);
     if ('error' in settled && !isEnd(settled.error))
-      this.#context.telemetry.emit('workFailed', { term: leadership.term, error: settled.error });
+      this.#context.telemetry.emit('workFailed', { term: leadership.term, error: settled.error, campaignsAgain: true });
     return undefined;
   }
 

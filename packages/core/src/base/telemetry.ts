@@ -95,7 +95,7 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   released: ['debug', 'leadership released'],
   stuck: ['error', 'the work did not stop within the drain'],
   unstuck: ['info', 'the work that was stuck has stopped'],
-  workFailed: ['warn', 'the work failed; the member campaigns again'],
+  workFailed: ['warn', 'the work failed'],
   evicted: ['warn', 'passed over candidates that did not claim'],
   retry: ['warn', 'a call to the store failed; it is tried again'],
   watchStale: ['debug', 'a watch cannot vouch for its last state'],

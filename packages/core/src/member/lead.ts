@@ -88,12 +88,12 @@ export async function leadUntilDone<V, T>(
   for (;;) {
     const leadership = await elect();
     const startedMs = clock.monotonic();
-    const done = await workInTerm(context, work, leadership, signal);
+    const done = await workInTerm(context, work, leadership, signal, true);
     if (clock.monotonic() - startedMs > timing.ttlMs) backoff.reset();
     if (done === undefined) continue;
     if (!('error' in done)) return done.value;
     if (!retry(done.error)) throw done.error;
-    telemetry.emit('workFailed', { election, term: leadership.term, error: done.error });
+    telemetry.emit('workFailed', { election, term: leadership.term, error: done.error, campaignsAgain: true });
     await pause(context, backoff.next(), signal);
   }
 }
@@ -111,7 +111,7 @@ export async function leadOneTerm<V, T>(
 ): Promise<T | undefined> {
   const leadership = await elect();
   if (leadership === undefined) return undefined;
-  const done = await workInTerm(context, work, leadership, signal);
+  const done = await workInTerm(context, work, leadership, signal, false);
   if (done !== undefined) {
     if ('error' in done) throw done.error;
     return done.value;
@@ -123,12 +123,14 @@ export async function leadOneTerm<V, T>(
 
 /**
  * Runs the work for one term. Undefined if the leadership has ended before the work has returned.
+ * `campaignsAgain`: what the caller does then.
  */
 async function workInTerm<V, T>(
   context: LeadContext,
   work: Work<V, T>,
   leadership: Leadership<V>,
   signal: AbortSignal | undefined,
+  campaignsAgain: boolean,
 ): Promise<Result<T> | undefined> {
   const stop = onAbort(signal, () => void leadership.resignWhenDrained());
   if (!leadership.isValid()) {
@@ -154,7 +156,7 @@ async function workInTerm<V, T>(
   const settled = await unlessGivenUp(context, result, signal);
   if (reason === 'resigned' || reason === 'workFailed') return settled;
   if ('error' in settled && !isEnd(settled.error)) {
-    telemetry.emit('workFailed', { election, term: leadership.term, error: settled.error });
+    telemetry.emit('workFailed', { election, term: leadership.term, error: settled.error, campaignsAgain });
   }
   return undefined;
 }

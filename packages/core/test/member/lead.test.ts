@@ -129,7 +129,9 @@ describe('lead', () => {
     world.server.deleteKey(LEADER);
     await world.pass(TTL_MS);
     expect([leading.state, runs]).toEqual(['pending', 2]);
-    expect(world.events.about('the work failed')).toMatchObject([{ err: { message: 'could not stop cleanly' }, term: '1' }]);
+    expect(world.events.about('the work failed')).toMatchObject([
+      { err: { message: 'could not stop cleanly' }, term: '1', campaignsAgain: true },
+    ]);
   });
 
   it('takes the reason of its own signal, thrown by the work, for no failure', async () => {

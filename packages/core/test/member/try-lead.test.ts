@@ -171,7 +171,7 @@ describe('a try that leads', () => {
     world.server.deleteKey(LEADER);
     await world.pass(TTL_MS);
     expect(trying.error).toMatchObject({ code: 'LEADERSHIP_ENDED' });
-    expect(world.events.about('the work failed')).toMatchObject([{ err: { message: 'could not stop cleanly' } }]);
+    expect(world.events.about('the work failed')).toMatchObject([{ err: { message: 'could not stop cleanly' }, campaignsAgain: false }]);
     await world.close();
   });
 
