@@ -61,8 +61,8 @@ export class Group<V = unknown> {
   #over: Promise<void> = Promise.resolve();
   /** The latest session that the key is bound to, or may be after a put of unknown outcome. */
   #holder: LeaseSession | undefined;
-  /** True if the store may still apply a put that nobody awaits. */
-  #putUnknown = false;
+  /** True if the store may still apply a put or a removal that nobody awaits. */
+  #isUnsure = false;
 
   static {
     explainDetached(Group, 'group');
@@ -297,7 +297,7 @@ export class Group<V = unknown> {
       } catch (error) {
         if (outcomeOf(error) === 'unknown') {
           this.#holder = session;
-          this.#putUnknown = true;
+          this.#isUnsure = true;
         }
         session.noteOwn(error);
         if (!isRetryable(error)) throw error;
@@ -315,14 +315,15 @@ export class Group<V = unknown> {
 
   /**
    * Creates the key, or replaces it. Only this process, or an earlier process with the same member
-   * id, can have created a key of this name.
+   * id, can have created a key of this name. A key that a removal may still find is written anew,
+   * so that the store refuses the removal.
    */
   async #put(session: LeaseSession): Promise<void> {
     const { store, self } = this.#context;
     const put = writeGroup({ ...self, payload: this.#codec.encode(this.#value) });
     for (;;) {
       const current = await store.read(this.#key, session.call);
-      if (current?.lease === session.lease) return;
+      if (current?.lease === session.lease && !this.#isUnsure) return;
       const change = { key: this.#key, expect: current?.revision ?? null, put, lease: session.lease };
       const result = await store.compareAndSwap([change], session.call);
       if (result.swapped) return;
@@ -345,20 +346,20 @@ export class Group<V = unknown> {
   async #leave(session: LeaseSession): Promise<void> {
     const { clock, random, timing, telemetry, orphanCleaner } = this.#context;
     const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
-    let sure = !this.#putUnknown;
     while (session.isValid()) {
       try {
         await this.#remove(session);
         break;
       } catch (error) {
-        sure = false;
+        this.#isUnsure = true;
         if (session.ended === undefined)
           telemetry.emitOften('retry', { doing: 'leavingGroup', group: this.name, error }, clock.monotonic());
         if (!isRetryable(error)) break;
         await sleep(clock, backoff.next(), session.call.signal);
       }
     }
-    if (!sure) orphanCleaner.schedule(this.#key, session, async (live) => (this.#joined === undefined ? this.#remove(live) : undefined));
+    if (this.#isUnsure)
+      orphanCleaner.schedule(this.#key, session, async (live) => (this.#joined === undefined ? this.#remove(live) : undefined));
   }
 
   async #remove({ lease, call }: LeaseSession): Promise<void> {

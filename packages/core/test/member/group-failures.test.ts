@@ -48,6 +48,25 @@ describe('a put that the store applies without an answer, before it denies every
     world.expectNothingLeft();
   });
 
+  it('is not removed any more once the member has joined after all', async () => {
+    // The join begins before, during and after the calls that remove the key.
+    for (let afterMs = 4_980; afterMs < 5_010; afterMs += 2) {
+      const world = new World();
+      const link = new LostThenDenied(world.connect({ latencyMs: 5 }));
+      const group = world.member('a', {}, link.store).group('g');
+      link.phase = 'loses';
+      await expect(world.run(group.join())).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
+      link.phase = 'works';
+      await world.pass(afterMs);
+      await world.run(group.join());
+      for (let ms = 0; ms < 50; ms += 1) {
+        expect(world.server.keys(), `joined after ${afterMs} ms`).toContain(KEY);
+        await world.pass(1);
+      }
+      await world.close();
+    }
+  });
+
   it('does not stay in the store after a member has left that could not join again', async () => {
     const world = new World();
     const link = new LostThenDenied(world.connect());
