@@ -149,10 +149,11 @@ export class CampaignRunner {
   }
 
   /** Pairs with the event `joined`: a campaign that has never joined reports nothing. */
-  #reportLeft({ why, ...facts }: Exclude<CampaignResult, Elected>): void {
-    const [{ election, telemetry }, key] = [this.#context, this.#joinedAs];
-    const error = 'error' in facts ? facts.error : undefined;
-    if (key !== undefined) telemetry.emit('left', { election, key, why, error });
+  #reportLeft(outcome: Exclude<CampaignResult, Elected>): void {
+    if (this.#joinedAs === undefined) return;
+    const { election, telemetry } = this.#context;
+    const error = outcome.why === 'failed' ? outcome.error : undefined;
+    telemetry.emit('left', { election, key: this.#joinedAs, why: outcome.why, error });
   }
 
   #givesUp({ phase }: CandidateState): boolean {

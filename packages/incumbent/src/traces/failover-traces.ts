@@ -139,7 +139,7 @@ export class FailoverTraces {
     const part = this.#part(fields);
     switch (event) {
       case 'waiting':
-        return giveUp(part, now);
+        return endTakeover(part, now);
       case 'left':
         return this.#leave(partKey(fields), part, now);
       case 'notified':
@@ -259,7 +259,7 @@ export class FailoverTraces {
   }
 
   #leave(key: string, part: Part, now: number): void {
-    giveUp(part, now);
+    endTakeover(part, now);
     if (part.leads === undefined && part.stepDowns.size === 0) this.#parts.delete(key);
   }
 
@@ -286,7 +286,7 @@ export class FailoverTraces {
 }
 
 /** Ends the attempt of a candidate that waits again, or waits no more. */
-function giveUp(part: Part, nowMs: number): void {
+function endTakeover(part: Part, nowMs: number): void {
   part.takeover?.givenUp(nowMs);
   [part.takeover, part.notification] = [undefined, undefined];
 }
