@@ -3,8 +3,17 @@
  * certificate's name says which member it belongs to.
  */
 
+import { constants } from 'node:crypto';
 import { isIP, type Socket } from 'node:net';
-import { connect, createSecureContext, createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls';
+import {
+  connect,
+  createSecureContext,
+  createServer,
+  type SecureContext,
+  type SecureContextOptions,
+  type Server,
+  type TLSSocket,
+} from 'node:tls';
 import { checkFunction, checkKnown, invalidOption, invalidSecret } from '@incumbent/core/adapter';
 import {
   certificatesOf,
@@ -58,7 +67,7 @@ export class TlsDoor {
     this.#tls = tls;
     // Node would close a connection with an untrusted certificate without giving the reason. So
     // check the certificate here.
-    this.#server = createServer({ ...certificatesOf(tls), requestCert: true, rejectUnauthorized: false });
+    this.#server = createServer({ ...listenerContext(tls), requestCert: true, rejectUnauthorized: false });
     this.#server.on('secureConnection', (socket) => {
       const secured = this.#waiting.get(addressOf(socket));
       if (socket.authorized) return secured?.resolve(socket);
@@ -93,9 +102,17 @@ export class TlsDoor {
   #readAgain(): void {
     if (!readsFiles(this.#tls)) return;
     try {
-      this.#server.setSecureContext(certificatesOf(this.#tls));
+      this.#server.setSecureContext(listenerContext(this.#tls));
     } catch {}
   }
+}
+
+/**
+ * Issues no session tickets. A process that resumes a session shows no certificate, and OpenSSL
+ * accepts it although the certificate of that session may have expired.
+ */
+function listenerContext(tls: PeerTls): SecureContextOptions {
+  return { ...certificatesOf(tls), secureOptions: constants.SSL_OP_NO_TICKET };
 }
 
 /** The dialling side: the certificates that it shows and trusts. */

@@ -106,6 +106,26 @@ describe('members over TLS', () => {
   });
 });
 
+describe('a session of TLS', () => {
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)('of %s cannot be resumed in place of a certificate', async (version) => {
+    await using group = await TcpGroup.make(['a', 'c'], { security, transport: { handshakeTimeoutMs: 1_000 } });
+    const target = group.transport('c');
+    await target.election('controller').open({ memberId: 'c', members: group.ids, receive: () => {} });
+    const address = { port: group.ports.get('c')!, host: LOOPBACK, minVersion: version, maxVersion: version, rejectUnauthorized: false };
+    let session: Buffer | undefined;
+    const trusted = connect({ ...address, ...certificatesOf(certificates.get('a')!) }).on('error', () => {});
+    trusted.on('session', (latest) => (session = latest));
+    // The connection ends when the member has not introduced itself in time.
+    await once(trusted.resume(), 'close');
+    await refusals(target, 'handshakeTimeout');
+    connect({ ...address, session })
+      .on('error', () => {})
+      .resume();
+    await refusals(target, 'certificate');
+    expect(target.refused.handshakeTimeout).toBe(1);
+  });
+});
+
 describe('a member whose environment turns off certificate checks', () => {
   const { NODE_TLS_REJECT_UNAUTHORIZED: before } = process.env;
   afterEach(() => {
