@@ -166,7 +166,10 @@ export async function connectByTls({ host, port }: Endpoint, secureContext: Secu
   }
 }
 
-/** Why the other side's certificate does not belong to this member. Undefined: it does. */
+/**
+ * Why the other side's certificate does not belong to this member. Undefined: it does. Throws what
+ * the application's `nameOf` throws.
+ */
 export function judgeName(socket: TLSSocket, memberId: string, { nameOf = String }: PeerTls): Refused | undefined {
   const name = nameOf(memberId);
   const certificate = socket.getPeerX509Certificate();

@@ -181,10 +181,14 @@ export class TcpTransport {
     const { tls } = this.#settings;
     if (tls === undefined || this.#certificates === undefined) return connectSocket(endpoint, {}, signal);
     const socket = await connectByTls(endpoint, this.#certificates.current(), signal);
-    const refused = judgeName(socket, memberId, tls);
-    if (refused === undefined) return socket;
-    socket.destroy();
-    throw refused;
+    try {
+      const refused = judgeName(socket, memberId, tls);
+      if (refused !== undefined) throw refused;
+      return socket;
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    }
   }
 
   #vouch(socket: Socket, memberId: string): Refused | undefined {

@@ -1,7 +1,7 @@
 /** Members that authenticate each other by certificates. */
 
 import { once } from 'node:events';
-import { isIPv6 } from 'node:net';
+import { isIPv6, type Socket } from 'node:net';
 import { connect, createServer } from 'node:tls';
 import { certificatesOf } from '@incumbent/network';
 import { freePort, LOOPBACK, makeScratch, until, type Scratch } from '@incumbent/test-support';
@@ -123,6 +123,30 @@ describe('a session of TLS', () => {
       .resume();
     await refusals(target, 'certificate');
     expect(target.refused.handshakeTimeout).toBe(1);
+  });
+});
+
+describe('a member whose `nameOf` throws', () => {
+  it('closes the connections that it has dialled', async () => {
+    const server = createServer(certificatesOf(await ours.certify('b')));
+    let closed = 0;
+    server.on('connection', (socket: Socket) => {
+      socket.on('close', () => (closed += 1));
+    });
+    server.on('secureConnection', (socket) => {
+      socket.on('error', () => {}).resume();
+    });
+    await once(server.listen(0, LOOPBACK), 'listening');
+    const address = server.address();
+    if (typeof address !== 'object' || address === null) throw new Error('the server has no port');
+    const nameOf = (): string => {
+      throw new Error('no name');
+    };
+    await using group = await TcpGroup.make(['a', 'b'], { security: () => ({ tls: { ...certificates.get('a')!, nameOf } }) });
+    await using transport = group.transport('a', { members: { ...group.addresses, b: `${LOOPBACK}:${address.port}` } });
+    await transport.election('controller').open({ memberId: 'a', members: group.ids, receive: () => {} });
+    await until(() => closed >= 2, { what: 'the connections close', withinMs: 10_000 });
+    server.close();
   });
 });
 
