@@ -3,6 +3,7 @@
  * elections.
  */
 
+import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { emitWarning } from 'node:process';
 import { TLSSocket } from 'node:tls';
@@ -166,11 +167,8 @@ export class TcpTransport {
 
   async #listen(): Promise<void> {
     const { host, port } = this.#settings.listen;
-    const listening = Promise.withResolvers<void>();
-    this.#server.once('error', listening.reject);
-    this.#server.listen({ host, port }, listening.resolve).unref();
-    await listening.promise;
-    this.#server.off('error', listening.reject);
+    this.#server.listen({ host, port }).unref();
+    await once(this.#server, 'listening');
     if (this.#settings.security.kind === 'insecure') warnOfInsecurity(this.#settings.listen);
     // An error means that one connection could not be accepted. The next one may be.
     this.#server.on('error', () => {});

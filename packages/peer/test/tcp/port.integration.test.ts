@@ -28,3 +28,22 @@ it('that another process uses is taken by the next member of the transport, once
   await late.close();
   await transport.close();
 });
+
+it('that stays taken leaves no listeners behind, however often it is tried', async () => {
+  const port = await freePort();
+  const other = createServer().listen(port, LOOPBACK);
+  await once(other, 'listening');
+  const warnings: Error[] = [];
+  const onWarning = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', onWarning);
+  const transport = new TcpTransport({ memberId: 'a', members: { a: `${LOOPBACK}:${port}` }, secret: SECRET });
+  for (let i = 0; i < 12; i += 1)
+    await expect(transport.election(`x${i}`).open({ memberId: 'a', members: ['a'], receive: () => {} })).rejects.toMatchObject({
+      code: 'EADDRINUSE',
+    });
+  await transport.close();
+  other.close();
+  await once(other, 'close');
+  process.off('warning', onWarning);
+  expect(warnings).toEqual([]);
+});
