@@ -79,8 +79,8 @@ export class Participant<S extends Safety> {
     const driver = await this.#starting?.catch(() => {});
     driver?.command({ type: 'leave' });
     driver?.stop();
-    await this.#link?.close();
-    await this.#context.storage?.close();
+    // Neither waits for the other, which may fail or hang.
+    await Promise.allSettled([this.#link?.close(), this.#context.storage?.close()]);
   }
 
   async #begin(): Promise<Driver<S>> {

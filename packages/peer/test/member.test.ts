@@ -1,6 +1,6 @@
 import { Fence } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
-import { MemoryNetwork, PeerMember, quorum, type Link, type PeerLeadership, type PeerView } from '../src/index.ts';
+import { MemoryNetwork, PeerMember, quorum, type Link, type PeerLeadership, type PeerView, type Transport } from '../src/index.ts';
 import { Group, logger } from './support.ts';
 
 type Led = PeerLeadership<'quorum'>;
@@ -223,6 +223,18 @@ describe('a peer member', () => {
     await expect(member.campaign()).rejects.toMatchObject({ code: 'MEMBER_CLOSED' });
     expect(group.clock.timers).toBe(0);
     expect(group.clock.holds).toBe(0);
+  });
+
+  it('closes its storage although its link fails to close', async () => {
+    await using group = new Group();
+    const open: Transport['open'] = async () => ({
+      send: () => {},
+      close: () => Promise.reject(new Error('the link does not close')),
+    });
+    const member = group.member('a', { transport: { open } });
+    await member.start();
+    await group.clock.run(member.close());
+    expect(group.storages.get('a')!.isClosed).toBe(true);
   });
 
   it('shows every change of leader, and ends without an error', async () => {

@@ -12,12 +12,17 @@ export class TestStorage extends MemoryStorage {
   stalled = false;
   /** How long a write takes, in ms on the manual clock. */
   slow: { readonly clock: ManualClock; readonly writeMs: number } | undefined;
+  isClosed = false;
 
   override async save(durable: unknown): Promise<void> {
     if (this.failure !== undefined) throw this.failure;
     if (this.stalled) await new Promise(() => {});
     if (this.slow !== undefined) await passed(this.slow.clock, this.slow.writeMs);
     await super.save(durable);
+  }
+
+  override async close(): Promise<void> {
+    this.isClosed = true;
   }
 }
 
