@@ -232,6 +232,16 @@ describe('a leader', () => {
   });
 });
 
+describe('a successor', () => {
+  it.each(['constructor', 'toString', '__proto__'])('is not the member "%s" before it has answered', (id) => {
+    const one = new One(undefined, { members: ['a', 'b', id] }).leading();
+    expect(one.algorithm.successor(one.state, undefined)).toBe('b');
+    expect(one.algorithm.successor(one.state, id)).toBeUndefined();
+    one.hears(id, { type: 'heartbeatAnswer', term: 1n, round: 1, position: HERE, standing: true });
+    expect(one.algorithm.successor(one.state, id)).toBe(id);
+  });
+});
+
 describe('a handover', () => {
   const handover = (term: bigint): QuorumMessage => ({ type: 'handover', term });
 

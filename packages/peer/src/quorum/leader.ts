@@ -6,7 +6,7 @@
 import type { Validity, PeerEndReason } from '../algorithm.ts';
 import type { QuorumMessage } from './message.ts';
 import type { Rules } from './options.ts';
-import type { QuorumState } from './state.ts';
+import { followerOf, type QuorumState } from './state.ts';
 import type { StepContext } from './step-context.ts';
 
 /**
@@ -34,7 +34,7 @@ export function onHeartbeatAnswer(step: StepContext, from: string, answer: Extra
   const { role } = step.state;
   if (role.kind !== 'leading') return;
   const { position, standing } = answer;
-  const round = Math.max(role.followers[from]?.round ?? 0, answer.round);
+  const round = Math.max(followerOf(role, from)?.round ?? 0, answer.round);
   step.set({ role: { ...role, followers: { ...role.followers, [from]: { round, position, standing } } } });
   vouch(step);
 }
@@ -46,7 +46,9 @@ export function onHeartbeatAnswer(step: StepContext, from: string, answer: Extra
 function vouch(step: StepContext): void {
   const { role, memberId } = step.state;
   if (role.kind !== 'leading') return;
-  const rounds = step.rules.members.map((id) => (id === memberId ? Infinity : (role.followers[id]?.round ?? 0))).toSorted((a, b) => b - a);
+  const rounds = step.rules.members
+    .map((id) => (id === memberId ? Infinity : (followerOf(role, id)?.round ?? 0)))
+    .toSorted((a, b) => b - a);
   const answered = rounds[step.rules.majority - 1] ?? 0;
   const vouched = role.sent.findLast(({ round }) => round <= answered);
   if (vouched === undefined || vouched === role.vouched) return;

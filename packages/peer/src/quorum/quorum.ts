@@ -18,7 +18,7 @@ import { beat, validityOf, end, endIfOver, onHeartbeatAnswer, stepDown } from '.
 import { isPlausible, readMessage, readVote, type QuorumMessage, type Vote } from './message.ts';
 import { majorityOf, resolveRules, type QuorumOptions, type Rules } from './options.ts';
 import { comparePositions, mayVote } from './promise.ts';
-import type { Follower, QuorumState } from './state.ts';
+import { followerOf, type Follower, type QuorumState } from './state.ts';
 import { StepContext } from './step-context.ts';
 import { onPreVote, onVote } from './voter.ts';
 
@@ -208,13 +208,12 @@ function view({ memberId, term, role }: QuorumState): PeerView<'quorum'> {
  */
 function successorOf({ members }: Rules, { role }: QuorumState, to: string | undefined): string | undefined {
   if (role.kind !== 'leading' || role.vouched === undefined) return undefined;
-  const { followers, vouched } = role;
-  const fresh = (id: string): readonly Follower[] => {
-    const follower = followers[id];
-    return follower === undefined || follower.round < vouched.round ? [] : [follower];
-  };
-  const answered = members.flatMap(fresh);
-  const isFit = (follower: Follower): boolean =>
-    follower.standing && answered.every(({ position }) => comparePositions(follower.position, position) >= 0);
-  return members.find((id) => (to === undefined || id === to) && fresh(id).some(isFit));
+  const { vouched } = role;
+  const answered = members.flatMap((id) => {
+    const follower = followerOf(role, id);
+    return follower === undefined || follower.round < vouched.round ? [] : [{ id, ...follower }];
+  });
+  const isFit = ({ standing, position: own }: Follower): boolean =>
+    standing && answered.every(({ position }) => comparePositions(own, position) >= 0);
+  return answered.find((follower) => (to === undefined || follower.id === to) && isFit(follower))?.id;
 }

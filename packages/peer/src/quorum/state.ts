@@ -30,6 +30,14 @@ interface Leading {
   readonly heartbeatAtMs: number;
 }
 
+/**
+ * The latest answer of a follower. Undefined: it has not answered. An id such as `constructor` is
+ * also the name of a property that every object inherits.
+ */
+export function followerOf({ followers }: Pick<Leading, 'followers'>, id: string): Follower | undefined {
+  return Object.hasOwn(followers, id) ? followers[id] : undefined;
+}
+
 type Role =
   /** `leader`: the leader of the present term, as far as this member knows. */
   | { readonly kind: 'following'; readonly leader: string | undefined }
