@@ -105,9 +105,9 @@ export class Memberships {
     return membership;
   }
 
-  /** Stops all timers. The member leaves its groups when it closes. */
+  /** Stops all timers for good. The member leaves its groups when it closes. */
   close(): void {
-    for (const { membership } of this.#groups.values()) membership?.stopTimer();
+    for (const { membership } of this.#groups.values()) membership?.keep();
   }
 
   #read(name: string): Group {
@@ -147,6 +147,7 @@ export class Membership {
   #isJoined = false;
   /** True from the event `groupLeft` to `groupRejoined`. */
   #isOut = false;
+  #isKept = false;
   #left: Promise<void> | undefined;
 
   constructor(context: MembershipContext, { value, renewWithinMs }: MembershipSettings) {
@@ -168,7 +169,7 @@ export class Membership {
 
   /** The client has sent a request: restarts `renewWithinMs`. */
   renew(): void {
-    if (!this.isLeaving) this.#silence.start(this.#renewWithinMs, () => void this.leave());
+    if (!this.isLeaving && !this.#isKept) this.#silence.start(this.#renewWithinMs, () => void this.leave());
   }
 
   join(): void {
@@ -198,12 +199,14 @@ export class Membership {
 
   /** Resolves when the others see the member no more. Idempotent. */
   async leave(): Promise<void> {
-    this.stopTimer();
+    this.#silence.stop();
     this.#left ??= this.#leave();
     await this.#left;
   }
 
-  stopTimer(): void {
+  /** The membership lasts until the member closes, although its client may fall silent. */
+  keep(): void {
+    this.#isKept = true;
     this.#silence.stop();
   }
 

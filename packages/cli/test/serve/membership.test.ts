@@ -120,7 +120,12 @@ describe('a membership', () => {
     const [one, two] = [world.sidecar('s1'), world.sidecar('s2')];
     const membership = one.memberships.join('g', { renewWithinMs: 60_000 });
     await world.until(() => membership.document().joined);
-    await world.cluster.run(one.close());
+    const closed = one.close();
+    // The server still answers its client while the sidecar closes.
+    one.memberships.find('g', membership.secret);
+    await world.cluster.run(closed);
     expect(await members(two)).toEqual([]);
+    await world.cluster.run(two.close());
+    expect(world.cluster.clock.timers).toBe(0);
   });
 });
