@@ -1,13 +1,13 @@
 /** The store contract on Consul. */
 
 import type * as api from '@incumbent/core';
-import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime, invalidOption, keepAlive } from '@incumbent/core/adapter';
-import { CallTime, checkSwapSize, checkValueSize, type MissingPermission, revocationOf, storeClosed, withGrant } from '@incumbent/network';
+import { checkChanges, checkListing, checkPart, checkPath, checkTime, invalidOption, keepAlive } from '@incumbent/core/adapter';
+import { type CallTime, checkSwapSize, checkValueSize, type MissingPermission, revocationOf } from '@incumbent/network';
 
 import { capabilitiesOf } from './capabilities.ts';
 import type { Client } from './client/client.ts';
-import { ExchangeError } from './client/failure.ts';
-import { missingForAgent, missingForSessions, missingOnKeys, toStoreError } from './errors.ts';
+import { StoreCalls } from './client/store-calls.ts';
+import { missingForAgent, missingForSessions, missingOnKeys } from './errors.ts';
 import { Leases } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import type { ConsulSettings } from './options.ts';
@@ -19,15 +19,6 @@ import { compareAndSwap } from './transactions.ts';
 import { WatchHub } from './watch-hub.ts';
 import { watchTarget } from './watch.ts';
 
-/** A call of a method of the store. */
-interface StoreCall {
-  /** The name of the method, for messages. */
-  readonly method: string;
-  /** What the user lacks if Consul denies the call. */
-  readonly missing: () => MissingPermission;
-  readonly options: api.CallOptions;
-}
-
 export class ConsulStore implements api.Store {
   readonly name = 'consul';
   readonly namespace: string;
@@ -36,6 +27,7 @@ export class ConsulStore implements api.Store {
   readonly #client: Client;
   readonly #clock: api.Clock;
   readonly #namespace: Namespace;
+  readonly #calls: StoreCalls;
   readonly #leases: Leases;
   readonly #hub: WatchHub;
   #closing: Promise<void> | undefined;
@@ -46,6 +38,11 @@ export class ConsulStore implements api.Store {
     this.#clock = clock;
     this.#namespace = new Namespace(settings.namespace);
     this.namespace = settings.namespace;
+    this.#calls = new StoreCalls({
+      clock,
+      isClosed: () => this.#closing !== undefined,
+      onLeaseGone: (lease) => this.#leases.forget(lease),
+    });
     this.#leases = new Leases(client, { clock, name: `incumbent ${settings.namespace}`, lockDelayMs, bound, minSessionTtlMs });
     this.#hub = new WatchHub({ client, clock, namespace: this.#namespace, waitMs, maxQueries });
     this.capabilities = capabilitiesOf(bound, minSessionTtlMs);
@@ -53,57 +50,56 @@ export class ConsulStore implements api.Store {
     this.revocation = revocationOf(import.meta.url, access, ticketOf);
   }
 
-  grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {
-    return this.#call({ method: 'grantLease', missing: () => missingForSessions, options }, (time) => {
-      checkTime('ttlMs', ttlMs);
-      if (ttlMs > MAX_TTL_MS) throw invalidOption('ttlMs', ttlMs, `at most ${MAX_TTL_MS}`);
-      return this.#leases.grant(ttlMs, options, time);
-    });
+  async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {
+    const call = this.#calls.check(options);
+    checkTime('ttlMs', ttlMs);
+    if (ttlMs > MAX_TTL_MS) throw invalidOption('ttlMs', ttlMs, `at most ${MAX_TTL_MS}`);
+    return this.#callOnLease('grantLease', (time) => this.#leases.grant(ttlMs, options, time), call);
   }
 
-  renewLease(lease: api.LeaseId, options: api.LeaseOptions): Promise<api.Renewal> {
-    return this.#call({ method: 'renewLease', missing: () => missingForSessions, options }, (time) =>
-      this.#leases.renew(lease, options, time),
-    );
+  async renewLease(lease: api.LeaseId, options: api.LeaseOptions): Promise<api.Renewal> {
+    const call = this.#calls.check(options);
+    return this.#callOnLease('renewLease', (time) => this.#leases.renew(lease, options, time), call);
   }
 
-  revokeLease(lease: api.LeaseId, options: api.CallOptions = {}): Promise<void> {
-    return this.#call({ method: 'revokeLease', missing: () => missingForSessions, options }, (time) => this.#leases.revoke(lease, time));
+  async revokeLease(lease: api.LeaseId, options: api.CallOptions = {}): Promise<void> {
+    const call = this.#calls.check(options);
+    return this.#callOnLease('revokeLease', (time) => this.#leases.revoke(lease, time), call);
   }
 
-  compareAndSwap(changes: readonly api.Change[], options: api.CallOptions = {}): Promise<api.SwapResult> {
-    const missing = (): MissingPermission =>
-      this.#missing(
-        'key:write',
-        changes.map(({ key }) => key),
-      );
-    return this.#call({ method: 'compareAndSwap', missing, options }, (time) => {
-      checkChanges(changes);
-      checkSwapSize(this, changes);
-      return compareAndSwap(this.#client, this.#namespace, changes, time);
-    });
+  async compareAndSwap(changes: readonly api.Change[], options: api.CallOptions = {}): Promise<api.SwapResult> {
+    const call = this.#calls.check(options);
+    checkChanges(changes);
+    checkSwapSize(this, changes);
+    const keys = changes.map(({ key }) => key);
+    const missing = (): MissingPermission => this.#missing('key:write', keys);
+    const swap = (time: CallTime): Promise<api.SwapResult> => compareAndSwap(this.#client, this.#namespace, changes, time);
+    return this.#calls.run({ method: 'compareAndSwap', missing }, swap, call);
   }
 
-  enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
-    return this.#call({ method: 'enqueue', missing: () => this.#missing('key:write', [`${prefix}/${name}`]), options }, (time) => {
-      const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
-      checkValueSize(this, value, key);
-      // Copied, because the caller may change its bytes.
-      return enqueue(this.#client, this.#namespace, { key, value: new Uint8Array(value), lease }, time);
-    });
+  async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
+    const call = this.#calls.check(options);
+    const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
+    checkValueSize(this, value, key);
+    // Copied, because the caller may change its bytes.
+    const entry = { key, value: new Uint8Array(value), lease };
+    const missing = (): MissingPermission => this.#missing('key:write', [key]);
+    return this.#calls.run({ method: 'enqueue', missing }, (time) => enqueue(this.#client, this.#namespace, entry, time), call);
   }
 
-  read(key: api.Key, options: api.CallOptions = {}): Promise<api.Entry | undefined> {
-    return this.#call({ method: 'read', missing: () => this.#missing('key:read', [key]), options }, (time) =>
-      readEntry(this.#client, this.#namespace, checkPath('key', key), time),
-    );
+  async read(key: api.Key, options: api.CallOptions = {}): Promise<api.Entry | undefined> {
+    const call = this.#calls.check(options);
+    checkPath('key', key);
+    const missing = (): MissingPermission => this.#missing('key:read', [key]);
+    return this.#calls.run({ method: 'read', missing }, (time) => readEntry(this.#client, this.#namespace, key, time), call);
   }
 
-  list(prefix: api.Key, options: api.ListOptions = {}): Promise<readonly api.Entry[]> {
-    return this.#call({ method: 'list', missing: () => this.#missing('key:read', [`${prefix}/`]), options }, (time) => {
-      checkListing(options);
-      return listEntries(this.#client, this.#namespace, checkPath('prefix', prefix), options, time);
-    });
+  async list(prefix: api.Key, options: api.ListOptions = {}): Promise<readonly api.Entry[]> {
+    const call = this.#calls.check(options);
+    checkListing(options);
+    checkPath('prefix', prefix);
+    const missing = (): MissingPermission => this.#missing('key:read', [`${prefix}/`]);
+    return this.#calls.run({ method: 'list', missing }, (time) => listEntries(this.#client, this.#namespace, prefix, options, time), call);
   }
 
   watch(key: api.Key, options: api.WatchOptions = {}): AsyncIterable<api.Entry | undefined> {
@@ -129,11 +125,11 @@ export class ConsulStore implements api.Store {
    * The version of the agent, which the token must be allowed to read. Consul does not report a
    * clock.
    */
-  inspect(options: api.CallOptions = {}): Promise<api.StoreReport> {
-    return this.#call({ method: 'inspect', missing: () => missingForAgent, options }, async (time) => ({
-      version: await agentVersion(this.#client, time.left),
-      warnings: [],
-    }));
+  async inspect(options: api.CallOptions = {}): Promise<api.StoreReport> {
+    const call = this.#calls.check(options);
+    const missing = (): MissingPermission => missingForAgent;
+    const version = await this.#calls.run({ method: 'inspect', missing }, (time) => agentVersion(this.#client, time.left), call);
+    return { version, warnings: [] };
   }
 
   /** Waits at most half a second for the agent to remove the checks of ended leases. */
@@ -153,22 +149,8 @@ export class ConsulStore implements api.Store {
     await this.#client.close();
   }
 
-  /** Runs a task with the time limit of its call. Every error of Consul becomes a `StoreError`. */
-  async #call<T>({ method, missing, options }: StoreCall, task: (time: CallTime) => Promise<T>): Promise<T> {
-    const call = checkCall(options);
-    options.signal?.throwIfAborted();
-    if (this.#closing !== undefined) throw storeClosed('consul');
-    try {
-      return await task(new CallTime(this.#clock, call, ExchangeError));
-    } catch (error) {
-      if (options.signal?.aborted === true && error === options.signal.reason) throw error;
-      if (error instanceof TypeError || error instanceof RangeError) throw error;
-      const failure = toStoreError(error, method);
-      // Consul refused to bind a key to this session, so the session is certainly gone.
-      const { lease } = failure.details;
-      if (lease !== undefined) this.#leases.forget(lease);
-      throw withGrant(failure, missing);
-    }
+  #callOnLease<T>(method: string, task: (time: CallTime) => Promise<T>, call: api.TimedCall): Promise<T> {
+    return this.#calls.run({ method, missing: () => missingForSessions }, task, call);
   }
 
   #missing(right: 'key:read' | 'key:write', keys: readonly api.Key[]): MissingPermission {

@@ -19,23 +19,13 @@ import type {
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
-import {
-  checkCall,
-  checkChanges,
-  checkListing,
-  checkPart,
-  checkPath,
-  checkTime,
-  invalidOption,
-  someOf,
-  withoutValue,
-} from '@incumbent/core/adapter';
-import { CallTime, checkSwapSize, checkValueSize, revocationOf, storeClosed, withGrant } from '@incumbent/network';
+import { checkChanges, checkListing, checkPart, checkPath, checkTime, invalidOption, someOf, withoutValue } from '@incumbent/core/adapter';
+import { checkSwapSize, checkValueSize, revocationOf, storeClosed } from '@incumbent/network';
 
 import { capabilities } from './capabilities.ts';
 import type { Client } from './client/client.ts';
-import { ExchangeError } from './client/failure.ts';
-import { deniedRight, toStoreError } from './errors.ts';
+import { StoreCalls } from './client/store-calls.ts';
+import { deniedRight } from './errors.ts';
 import { inspect } from './inspection.ts';
 import type { KeyObject } from './keys/key-object.ts';
 import type { Snapshot } from './keys/snapshot.ts';
@@ -72,6 +62,7 @@ export class KubernetesStore implements Store {
   readonly #clock: Clock;
   readonly #names: Names;
   readonly #keys: KeyObject;
+  readonly #calls: StoreCalls;
   readonly #leases: Leases;
   readonly #hub: WatchHub;
   /** What ends before the store does. */
@@ -84,6 +75,7 @@ export class KubernetesStore implements Store {
     this.#names = names;
     this.namespace = `${names.namespace}/${names.prefix}`;
     this.#keys = keys;
+    this.#calls = new StoreCalls(clock, () => this.#closing !== undefined);
     const isWatched = (lease: LeaseId): boolean => this.#hub.shows(lease);
     this.#leases = new Leases({ client, clock, names, keys: this.#keys, watchMs, isWatched });
     const onLease = (lease: LeaseId): void => this.#leases.observe(lease);
@@ -91,58 +83,58 @@ export class KubernetesStore implements Store {
     this.revocation = revocationOf(import.meta.url, shared, this.#leases.ticketOf.bind(this.#leases));
   }
 
-  grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
-    return this.#call('grantLease', options, (time) => {
-      checkTime('ttlMs', ttlMs);
-      if (ttlMs > MAX_TTL_MS) throw invalidOption('ttlMs', ttlMs, `at most ${MAX_TTL_MS}`);
-      return this.#leases.grant(ttlMs, options, time);
-    });
+  async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
+    const call = this.#calls.check(options);
+    checkTime('ttlMs', ttlMs);
+    if (ttlMs > MAX_TTL_MS) throw invalidOption('ttlMs', ttlMs, `at most ${MAX_TTL_MS}`);
+    return this.#calls.run('grantLease', (time) => this.#leases.grant(ttlMs, options, time), call);
   }
 
-  renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
-    return this.#call('renewLease', options, (time) => this.#leases.renew(lease, options, time));
+  async renewLease(lease: LeaseId, options: LeaseOptions): Promise<Renewal> {
+    const call = this.#calls.check(options);
+    return this.#calls.run('renewLease', (time) => this.#leases.renew(lease, options, time), call);
   }
 
-  revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
-    return this.#call('revokeLease', options, (time) => this.#leases.revoke(lease, time));
+  async revokeLease(lease: LeaseId, options: CallOptions = {}): Promise<void> {
+    const call = this.#calls.check(options);
+    return this.#calls.run('revokeLease', (time) => this.#leases.revoke(lease, time), call);
   }
 
-  compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
-    return this.#call('compareAndSwap', options, (time) => {
-      checkChanges(changes);
-      checkSwapSize(this, changes);
-      return compareAndSwap(this.#keys, this.#leases, changes, time);
-    });
+  async compareAndSwap(changes: readonly Change[], options: CallOptions = {}): Promise<SwapResult> {
+    const call = this.#calls.check(options);
+    checkChanges(changes);
+    checkSwapSize(this, changes);
+    return this.#calls.run('compareAndSwap', (time) => compareAndSwap(this.#keys, this.#leases, changes, time), call);
   }
 
-  enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
-    return this.#call('enqueue', options, (time) => {
-      const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
-      checkValueSize(this, value, key);
-      // Copied, because the caller may change its bytes.
-      return enqueue(this.#keys, this.#leases, { key, value: new Uint8Array(value), lease }, time);
-    });
+  async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
+    const call = this.#calls.check(options);
+    const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
+    checkValueSize(this, value, key);
+    // Copied, because the caller may change its bytes.
+    const entry = { key, value: new Uint8Array(value), lease };
+    return this.#calls.run('enqueue', (time) => enqueue(this.#keys, this.#leases, entry, time), call);
   }
 
-  read(key: Key, options: CallOptions = {}): Promise<Entry | undefined> {
-    return this.#call('read', options, async (time) => {
-      checkPath('key', key);
-      const entry = (await this.#keys.read(time.left)).entry(key);
-      this.#leases.noteMet(entry?.lease === undefined ? [] : [entry.lease]);
-      return entry;
-    });
+  async read(key: Key, options: CallOptions = {}): Promise<Entry | undefined> {
+    const call = this.#calls.check(options);
+    checkPath('key', key);
+    const snapshot = await this.#calls.run('read', (time) => this.#keys.read(time.left), call);
+    const entry = snapshot.entry(key);
+    this.#leases.noteMet(entry?.lease === undefined ? [] : [entry.lease]);
+    return entry;
   }
 
-  list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
-    return this.#call('list', options, async (time) => {
-      checkListing(options);
-      checkPath('prefix', prefix);
-      const { values = true, before } = options;
-      const entries = (await this.#keys.read(time.left)).under(prefix);
-      const some = someOf(before === undefined ? entries : entries.filter(({ order }) => order < before.order), options);
-      this.#leases.noteMet(some.flatMap(({ lease }) => lease ?? []));
-      return values ? some : some.map(withoutValue);
-    });
+  async list(prefix: Key, options: ListOptions = {}): Promise<readonly Entry[]> {
+    const call = this.#calls.check(options);
+    checkListing(options);
+    checkPath('prefix', prefix);
+    const { values = true, before } = options;
+    const snapshot = await this.#calls.run('list', (time) => this.#keys.read(time.left), call);
+    const entries = snapshot.under(prefix);
+    const some = someOf(before === undefined ? entries : entries.filter(({ order }) => order < before.order), options);
+    this.#leases.noteMet(some.flatMap(({ lease }) => lease ?? []));
+    return values ? some : some.map(withoutValue);
   }
 
   watch(key: Key, options: WatchOptions = {}): AsyncIterable<Entry | undefined> {
@@ -164,9 +156,10 @@ export class KubernetesStore implements Store {
    * The version of the API server, the user's rights, the size of the object with the keys, and
    * leases that nobody renews. The API server reports no clock.
    */
-  inspect(options: CallOptions = {}): Promise<StoreReport> {
+  async inspect(options: CallOptions = {}): Promise<StoreReport> {
+    const call = this.#calls.check(options);
     const [client, clock, names, keys] = [this.#client, this.#clock, this.#names, this.#keys];
-    return this.#call('inspect', options, (time) => inspect({ client, clock, names, keys }, time));
+    return this.#calls.run('inspect', (time) => inspect({ client, clock, names, keys }, time), call);
   }
 
   /** @internal The way in for what uses the same API server, and ends before the store does. */
@@ -198,18 +191,5 @@ export class KubernetesStore implements Store {
     this.#hub.close();
     await this.#leases.close();
     await this.#client.close();
-  }
-
-  async #call<T>(what: string, options: CallOptions, task: (time: CallTime) => Promise<T>): Promise<T> {
-    const call = checkCall(options);
-    options.signal?.throwIfAborted();
-    if (this.#closing !== undefined) throw storeClosed('kubernetes');
-    try {
-      return await task(new CallTime(this.#clock, call, ExchangeError));
-    } catch (error) {
-      if (options.signal?.aborted === true && error === options.signal.reason) throw error;
-      if (error instanceof TypeError || error instanceof RangeError) throw error;
-      throw withGrant(toStoreError(error, what), () => deniedRight(error));
-    }
   }
 }
