@@ -55,6 +55,7 @@ export {
   type ListPart,
 } from './store/checks.ts';
 export { onStopSignal, type StopSignalContext } from './member/stop-signals.ts';
-export { hasEnded, loadRevoker, moduleBeside, parseStat, processSpace, type ProcessFiles, type ProcessStat } from './store/process.ts';
+export { loadRevoker, moduleBeside } from './store/modules.ts';
+export { hasEnded, parseStat, processSpace, type ProcessFiles, type ProcessStat } from './store/process.ts';
 export { watchStates, type WatchController } from './store/watch-iterator.ts';
 export { isUrl, urlText } from './store/url.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { moduleBeside } from '../../src/store/process.ts';
+import { moduleBeside } from '../../src/store/modules.ts';
 
 it.each([
   ['file:///app/node_modules/@incumbent/etcd/dist/store.js', 'file:///app/node_modules/@incumbent/etcd/dist/revoker.js'],
