@@ -36,16 +36,15 @@ interface Done<T> {
   readonly value: T;
 }
 
-/** One way to campaign in the election of a slot. */
-type Campaign<V, T> = (
-  election: Election<V>,
-  run: (leadership: Leadership<V>) => Promise<Done<T> | undefined>,
-  options: { readonly signal: AbortSignal },
-) => Promise<Done<T> | undefined>;
-
 /** A slot that this member leads, until `done` settles. */
 interface Taken<T> {
   readonly done: Promise<Done<T> | undefined>;
+}
+
+/** The work, and the signal of the call of `lead`, which ends the work too. */
+interface Job<V, T> {
+  readonly work: Work<V, T>;
+  readonly signal: AbortSignal | undefined;
 }
 
 /**
@@ -103,16 +102,16 @@ export class SlotElection<V = unknown> {
       throw new IncumbentError('ALREADY_CAMPAIGNING', `this member already campaigns for a slot of "${this.name}", or leads one`);
     this.#isRunning = true;
     try {
-      return await this.#leadUntilDone(work, signal);
+      return await this.#leadUntilDone({ work, signal });
     } finally {
       this.#isRunning = false;
     }
   }
 
-  async #leadUntilDone<T>(work: Work<V, T>, signal: AbortSignal | undefined): Promise<T | undefined> {
+  async #leadUntilDone<T>(job: Job<V, T>): Promise<T | undefined> {
     for (;;) {
-      signal?.throwIfAborted();
-      const taken = await this.#takeInTurn(work, signal);
+      job.signal?.throwIfAborted();
+      const taken = await this.#takeInTurn(job);
       if (taken === 'closed') return undefined;
       try {
         if (taken !== undefined) return (await taken.done)?.value;
@@ -125,10 +124,12 @@ export class SlotElection<V = unknown> {
   }
 
   /** Waits to be the next, and then for a slot. Undefined if this member is no longer the next. */
-  async #takeInTurn<T>(work: Work<V, T>, signal: AbortSignal | undefined): Promise<Taken<T> | 'closed' | undefined> {
+  async #takeInTurn<T>(job: Job<V, T>): Promise<Taken<T> | 'closed' | undefined> {
+    const { signal } = job;
     const turn: { taken?: Taken<T> | undefined } = {};
     const whileNext = async (next: Leadership): Promise<boolean> => {
-      turn.taken = await this.#take(work, AbortSignal.any(signal === undefined ? [next.signal] : [next.signal, signal]), signal);
+      const stop = AbortSignal.any(signal === undefined ? [next.signal] : [next.signal, signal]);
+      turn.taken = (await this.#takeFree(job, stop)) ?? (await this.#waitForSlot(job, stop));
       return true;
     };
     try {
@@ -143,80 +144,129 @@ export class SlotElection<V = unknown> {
   }
 
   /**
-   * Takes the first slot that is free, or else the first one that becomes free. `stop` ends the
-   * wait for a slot. `signal` also ends the work of a slot that was taken.
+   * Takes the first slot that is free. Tries one slot after the other, so that of several free
+   * slots this member claims only one. Undefined if none is free, or `stop` aborts.
    */
-  async #take<T>(work: Work<V, T>, stop: AbortSignal, signal: AbortSignal | undefined): Promise<Taken<T> | undefined> {
-    // One after the other: of several free slots, this member claims one only.
-    for (const slot of this.#elections.keys()) {
-      const attempt = this.#attempt(slot, work, signal, (election, run, options) => election.tryLead(run, options));
-      const stopWaiting = onAbort(stop, () => attempt.withdraw());
-      const tried = await triedOf(attempt.elected);
-      stopWaiting();
-      if (tried === 'elected') return { done: attempt.done };
-      // A campaign tries again until the store answers, and finds a claim that was applied.
-      if (tried === 'unanswered') break;
+  async #takeFree<T>(job: Job<V, T>, stop: AbortSignal): Promise<Taken<T> | undefined> {
+    for (const [slot, election] of this.#elections.entries()) {
+      if (stop.aborted) return undefined;
+      const campaign = this.#campaign(slot, job, (run, options) => election.tryLead(run, options));
+      const outcome = await withdrawnOn(stop, [campaign], () => outcomeOf(campaign));
+      if (outcome === 'elected') return campaign;
+      // A campaign that waits tries again until the store answers, and finds a claim that was
+      // applied.
+      if (outcome === 'unanswered') return undefined;
     }
-    const attempts = Array.from(this.#elections.keys(), (slot) =>
-      this.#attempt(slot, work, signal, (election, run, options) => election.lead(run, { once: true, ...options })),
-    );
-    const withdrawAll = (): void => attempts.forEach((attempt) => attempt.withdraw());
-    const stopWaiting = onAbort(stop, withdrawAll);
-    const [first] = await Promise.allSettled([Promise.race(attempts.map(({ elected }) => elected))]);
-    stopWaiting();
-    withdrawAll();
-    await Promise.allSettled(attempts.map(({ elected }) => elected));
-    const mine = attempts.find((attempt) => attempt.isMine());
-    if (mine !== undefined) return { done: mine.done };
-    if (first?.status === 'rejected') throw first.reason;
     return undefined;
   }
 
-  /** Campaigns in one slot. Whoever is elected second, in the same moment, resigns without work. */
-  #attempt<T>(slot: number, work: Work<V, T>, signal: AbortSignal | undefined, campaign: Campaign<V, T>): Attempt<T> {
-    const election = this.#elections[slot];
-    if (election === undefined) throw new TypeError('never');
-    const withdrawal = new AbortController();
-    const { promise: elected, resolve, reject } = Promise.withResolvers<boolean>();
-    let isMine = false;
-    const run = async (leadership: Leadership<V>): Promise<Done<T> | undefined> => {
-      if (this.#leadership !== undefined || withdrawal.signal.aborted) return undefined;
-      isMine = true;
-      this.#leadership = Object.assign(leadership, { slot });
-      resolve(true);
-      return { value: await work(this.#leadership) };
-    };
-    const stop = onAbort(signal, () => withdrawal.abort(signal?.reason));
-    const done = campaign(election, run, { signal: withdrawal.signal }).finally(stop);
-    done.then(
-      () => resolve(false),
-      (error: unknown) =>
-        isMine || withdrawal.signal.aborted || isIncumbentError(error, 'LEADERSHIP_ENDED') ? resolve(false) : reject(error),
+  /** Campaigns in all slots, and takes the first one that becomes free, unless `stop` aborts. */
+  async #waitForSlot<T>(job: Job<V, T>, stop: AbortSignal): Promise<Taken<T> | undefined> {
+    if (stop.aborted) return undefined;
+    const campaigns = this.#elections.map((election, slot) =>
+      this.#campaign(slot, job, (run, options) => election.lead(run, { once: true, ...options })),
     );
-    const withdraw = (): void => {
-      if (!isMine) withdrawal.abort();
+    const elected = campaigns.map((campaign) => campaign.elected);
+    const [first] = await withdrawnOn(stop, campaigns, () => Promise.allSettled([Promise.race(elected)]));
+    for (const campaign of campaigns) campaign.withdraw();
+    await Promise.allSettled(elected);
+    const won = campaigns.find(({ isWon }) => isWon);
+    if (won === undefined && first.status === 'rejected') throw first.reason;
+    return won;
+  }
+
+  #campaign<T>(slot: number, { work, signal }: Job<V, T>, start: StartCampaign<V, T>): SlotCampaign<V, T> {
+    const accept = (leadership: Leadership<V>): SlotLeadership<V> | undefined => {
+      // Another slot was won in the same moment.
+      if (this.#leadership !== undefined) return undefined;
+      this.#leadership = Object.assign(leadership, { slot });
+      return this.#leadership;
     };
-    return { elected, done, withdraw, isMine: () => isMine };
+    return new SlotCampaign({ start, accept, work, signal });
+  }
+}
+
+/** One way to campaign in the election of a slot. */
+type StartCampaign<V, T> = (
+  run: (leadership: Leadership<V>) => Promise<Done<T> | undefined>,
+  options: { readonly signal: AbortSignal },
+) => Promise<Done<T> | undefined>;
+
+interface SlotCampaignOptions<V, T> extends Job<V, T> {
+  readonly start: StartCampaign<V, T>;
+  /** Undefined: the leadership is resigned without work. */
+  readonly accept: (leadership: Leadership<V>) => SlotLeadership<V> | undefined;
+}
+
+/** A campaign in the election of one slot. */
+class SlotCampaign<V, T> implements Taken<T> {
+  /** Settles as the campaign does. */
+  readonly done: Promise<Done<T> | undefined>;
+  readonly #accept: SlotCampaignOptions<V, T>['accept'];
+  readonly #work: Work<V, T>;
+  readonly #elected = Promise.withResolvers<boolean>();
+  readonly #withdrawal = new AbortController();
+  #isWon = false;
+
+  constructor({ start, accept, work, signal }: SlotCampaignOptions<V, T>) {
+    this.#accept = accept;
+    this.#work = work;
+    const stop = onAbort(signal, () => this.#withdrawal.abort(signal?.reason));
+    this.done = start(async (leadership) => this.#run(leadership), { signal: this.#withdrawal.signal }).finally(stop);
+    this.done.then(
+      () => this.#elected.resolve(false),
+      (error: unknown) => this.#failed(error),
+    );
+  }
+
+  /**
+   * True when the work begins; false if the campaign ends without it. Rejects as the campaign does.
+   */
+  get elected(): Promise<boolean> {
+    return this.#elected.promise;
+  }
+
+  /** Whether the work has begun. */
+  get isWon(): boolean {
+    return this.#isWon;
+  }
+
+  /** Withdraws, unless the work has begun. */
+  withdraw(): void {
+    if (!this.#isWon) this.#withdrawal.abort();
+  }
+
+  async #run(leadership: Leadership<V>): Promise<Done<T> | undefined> {
+    const accepted = this.#withdrawal.signal.aborted ? undefined : this.#accept(leadership);
+    if (accepted === undefined) return undefined;
+    this.#isWon = true;
+    this.#elected.resolve(true);
+    return { value: await this.#work(accepted) };
+  }
+
+  #failed(error: unknown): void {
+    const isExpected = this.#isWon || this.#withdrawal.signal.aborted || isIncumbentError(error, 'LEADERSHIP_ENDED');
+    if (isExpected) this.#elected.resolve(false);
+    else this.#elected.reject(error);
+  }
+}
+
+/** Settles as the task does. Withdraws the campaigns if the signal aborts meanwhile. */
+async function withdrawnOn<R>(signal: AbortSignal, campaigns: readonly { withdraw(): void }[], task: () => Promise<R>): Promise<R> {
+  const cancel = onAbort(signal, () => campaigns.forEach((campaign) => campaign.withdraw()));
+  try {
+    return await task();
+  } finally {
+    cancel();
   }
 }
 
 /** How a try has ended. Rejects if its error would come again. */
-async function triedOf(elected: Promise<boolean>): Promise<'elected' | 'refused' | 'unanswered'> {
+async function outcomeOf({ elected }: { readonly elected: Promise<boolean> }): Promise<'elected' | 'refused' | 'unanswered'> {
   try {
     return (await elected) ? 'elected' : 'refused';
   } catch (error) {
     if (isRetryable(error)) return 'unanswered';
     throw error;
   }
-}
-
-interface Attempt<T> extends Taken<T> {
-  /**
-   * True when the work begins; false if the attempt ends without it. Rejects as the campaign does.
-   */
-  readonly elected: Promise<boolean>;
-  /** Withdraws, unless the work has begun. */
-  readonly withdraw: () => void;
-  /** Whether the work has begun. */
-  readonly isMine: () => boolean;
 }
