@@ -32,7 +32,10 @@ export type FailureReason = 'notWritten' | 'positionUnknown' | 'joinFailed';
 /** How a write ended. */
 export type Written = { readonly ok: true } | { readonly ok: false; readonly error: unknown };
 
-/** What the driver depends on. Only `persist` may call the driver back before it returns. */
+/**
+ * What the driver depends on. Every port but `send` may call the driver back before it returns: for
+ * example, a subscriber that sees a view may resign.
+ */
 export interface Ports<S extends Safety> {
   readonly clock: Clock;
   position(): Position;
@@ -178,9 +181,10 @@ export class Driver<S extends Safety> {
     while (!this.#busy) {
       const work = this.#waiting.shift();
       if (work === undefined) return;
+      // Set before `position`, which may call the driver back: no other step may run meanwhile.
+      this.#busy = true;
       const position = this.#position();
       if (position === undefined) return;
-      this.#busy = true;
       const now = this.#deadline?.look() ?? momentOf(this.#clock);
       this.#step({ ...work, now, position });
     }

@@ -54,6 +54,8 @@ class Stage {
   readonly done: string[] = [];
   readonly driver: Driver<'quorum'>;
   #written: (written: Written) => void = () => {};
+  /** What the application does when the driver asks for its position. */
+  onPosition: () => void = () => {};
 
   constructor() {
     const tell = (what: string) => (): void => void this.done.push(what);
@@ -62,7 +64,10 @@ class Stage {
       puppet.start({ memberId: 'a', now: { monotonicMs: 0, wallMs: 0 }, seed: 0, durable: undefined }),
       {
         clock: this.clock,
-        position: () => ({ lastTerm: 0n, lastIndex: 0n }),
+        position: () => {
+          this.onPosition();
+          return { lastTerm: 0n, lastIndex: 0n };
+        },
         send: (_, message) => void this.done.push(`said ${String(message)}`),
         persist: (durable, done) => {
           this.done.push(`keeps ${String(durable)}`);
@@ -103,6 +108,21 @@ describe('a driver', () => {
     stage.written();
     expect(stage.done).toEqual(['keeps 1', 'said 1', 'elected', 'said 2']);
     expect(stage.driver.isValid()).toBe(true);
+  });
+
+  it('takes the steps in their order when `position` finds that the leadership is over', async () => {
+    const stage = new Stage();
+    stage.order({ validity: stage.validity, outputs: [elected] });
+    await stage.clock.advance(200);
+    stage
+      .order({ outputs: [keep('1')] })
+      .order({ outputs: [say('2')] })
+      .order({ outputs: [say('3'), keep('3')] });
+    stage.onPosition = () => void stage.driver.isValid();
+    stage.written();
+    expect(stage.done).toEqual(['elected', 'keeps 1', 'ended: deadline', 'said 2', 'keeps 3']);
+    stage.written();
+    expect(stage.done.slice(5)).toEqual(['said 3', 'said end']);
   });
 
   it('ends validity before it persists, and reports the end', () => {
