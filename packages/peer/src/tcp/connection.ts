@@ -84,7 +84,7 @@ export class Connection {
    */
   retire(): void {
     this.#isRetired = true;
-    this.#wire.sayNoMore();
+    this.#wire.halfClose();
   }
 
   #send(kind: number, content: Uint8Array): void {

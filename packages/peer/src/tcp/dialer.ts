@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net';
 import type { Clock, Random } from '@incumbent/core';
 import { Backoff, onAbort, orAborted, sleep } from '@incumbent/core/adapter';
-import { type Handshake, HANDSHAKE_BYTES, introduce, type MemberIdentity } from './handshake.ts';
+import { type Handshake, HANDSHAKE_BYTES, handshakeAsDialer, type MemberIdentity } from './handshake.ts';
 import type { Neighbour } from './neighbour.ts';
 import { Refused } from './refusal.ts';
 import { Wire } from './wire.ts';
@@ -65,7 +65,7 @@ async function dial(to: string, context: DialerContext): Promise<{ readonly wire
     const wire = new Wire(await connect(to, timedOut.signal), HANDSHAKE_BYTES);
     const cancel = onAbort(timedOut.signal, () => wire.destroy(timedOut.signal.reason));
     try {
-      return { wire, handshake: await introduce(wire, self, to) };
+      return { wire, handshake: await handshakeAsDialer(wire, self, to) };
     } catch (error) {
       wire.destroy(error);
       throw error;

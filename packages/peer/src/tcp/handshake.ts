@@ -44,7 +44,7 @@ export interface Handshake {
 }
 
 /** The checks of the listening member. Each returns why it refuses the connection, or undefined. */
-export interface Doorkeeper {
+export interface HandshakeChecks {
   /** Checks a claimed id before it is proved. */
   claimed(from: string, to: string): Refused | undefined;
   /** Checks an id after it is proved. */
@@ -66,14 +66,14 @@ export function newIncarnation(): string {
  * The dialling side of the handshake. Rejects with a `Refused`, or with the reason why the
  * connection ended.
  */
-export async function introduce(wire: Wire, { memberId, incarnation, security }: MemberIdentity, to: string): Promise<Handshake> {
-  const hello = say({ type: 'hello', from: memberId, to, incarnation, nonce: nonce(), security: security.kind });
+export async function handshakeAsDialer(wire: Wire, { memberId, incarnation, security }: MemberIdentity, to: string): Promise<Handshake> {
+  const hello = encode({ type: 'hello', from: memberId, to, incarnation, nonce: nonce(), security: security.kind });
   wire.write(hello);
   const challenge = await wire.read();
   const { incarnation: theirs } = readChallenge(challenge);
   const keys = new Keys(secretsOf(security)[0], [hello, challenge]);
-  wire.write(say({ type: 'proof', proof: keys.proof('dialer') }));
-  const { proof } = expect('welcome', await wire.read());
+  wire.write(encode({ type: 'proof', proof: keys.proof('dialer') }));
+  const { proof } = readMessage('welcome', await wire.read());
   if (!keys.isProof('listener', proof)) throw new Refused('wrongSecret');
   return { memberId: to, incarnation: theirs, theirs: keys.seal('listener'), ours: keys.seal('dialer') };
 }
@@ -82,25 +82,25 @@ export async function introduce(wire: Wire, { memberId, incarnation, security }:
  * The listening side of the handshake. Rejects in the same way. If the other side has sent its id,
  * it receives the reason of a refusal.
  */
-export async function receive(wire: Wire, self: MemberIdentity, door: Doorkeeper): Promise<Handshake> {
+export async function handshakeAsListener(wire: Wire, self: MemberIdentity, checks: HandshakeChecks): Promise<Handshake> {
   const hello = await wire.read();
   const { from, to, incarnation, security } = readHello(hello);
   try {
     if (security !== self.security.kind) throw new Refused('security', { theirs: security, ours: self.security.kind });
-    check(door.claimed(from, to));
-    const challenge = say({ type: 'challenge', incarnation: self.incarnation, nonce: nonce() });
+    refuseIf(checks.claimed(from, to));
+    const challenge = encode({ type: 'challenge', incarnation: self.incarnation, nonce: nonce() });
     wire.write(challenge);
-    const { proof } = expect('proof', await wire.read());
+    const { proof } = readMessage('proof', await wire.read());
     const accepted = secretsOf(self.security).map((secret) => new Keys(secret, [hello, challenge]));
     const keys = accepted.find((each) => each.isProof('dialer', proof));
     if (keys === undefined) throw new Refused('wrongSecret');
-    check(door.proved(from, incarnation));
-    wire.write(say({ type: 'welcome', proof: keys.proof('listener') }));
+    refuseIf(checks.proved(from, incarnation));
+    wire.write(encode({ type: 'welcome', proof: keys.proof('listener') }));
     return { memberId: from, incarnation, theirs: keys.seal('dialer'), ours: keys.seal('listener') };
   } catch (error) {
     if (!(error instanceof Refused)) throw error;
     const refusal = new Refused(error.reason, { ...error.facts, from });
-    wire.end(say({ type: 'refused', reason: error.reason }), refusal);
+    wire.end(encode({ type: 'refused', reason: error.reason }), refusal);
     throw refusal;
   }
 }
@@ -117,8 +117,8 @@ function secretsOf(security: Security): readonly [Uint8Array | undefined, ...Uin
 class Keys {
   readonly #keys: SharedKeys | undefined;
 
-  constructor(secret: Uint8Array | undefined, said: readonly Uint8Array[]) {
-    this.#keys = secret === undefined ? undefined : new SharedKeys(secret, said);
+  constructor(secret: Uint8Array | undefined, transcript: readonly Uint8Array[]) {
+    this.#keys = secret === undefined ? undefined : new SharedKeys(secret, transcript);
   }
 
   proof(side: Side): string {
@@ -134,12 +134,12 @@ class Keys {
   }
 }
 
-function check(refused: Refused | undefined): void {
+function refuseIf(refused: Refused | undefined): void {
   if (refused !== undefined) throw refused;
 }
 
-function say(words: Readonly<Record<string, string>>): Buffer {
-  return Buffer.from(JSON.stringify(words));
+function encode(fields: Readonly<Record<string, string>>): Buffer {
+  return Buffer.from(JSON.stringify(fields));
 }
 
 function nonce(): string {
@@ -151,23 +151,23 @@ function isHex(value: unknown, bytes: number): value is string {
 }
 
 /** Reads a handshake message of this type. Throws `Refused`. */
-function expect(type: string, frame: Uint8Array): Readonly<Record<string, unknown>> {
-  const words = decodeRecord(frame);
-  if (words?.['type'] === 'refused') throw new Refused('refusedThere', { there: readReason(words['reason']) });
-  if (words?.['type'] !== type) throw new Refused('malformed', { expected: type });
-  return words;
+function readMessage(type: string, frame: Uint8Array): Readonly<Record<string, unknown>> {
+  const fields = decodeRecord(frame);
+  if (fields?.['type'] === 'refused') throw new Refused('refusedThere', { there: readReason(fields['reason']) });
+  if (fields?.['type'] !== type) throw new Refused('malformed', { expected: type });
+  return fields;
 }
 
 function readHello(frame: Uint8Array): Hello {
-  const { from, to, incarnation, nonce: number, security } = expect('hello', frame);
-  const isSaid = typeof from === 'string' && typeof to === 'string' && typeof security === 'string';
-  if (!isSaid || !isHex(incarnation, INCARNATION_BYTES) || !isHex(number, NONCE_BYTES))
+  const { from, to, incarnation, nonce: number, security } = readMessage('hello', frame);
+  const isText = typeof from === 'string' && typeof to === 'string' && typeof security === 'string';
+  if (!isText || !isHex(incarnation, INCARNATION_BYTES) || !isHex(number, NONCE_BYTES))
     throw new Refused('malformed', { expected: 'hello' });
   return { from, to, incarnation, security };
 }
 
 function readChallenge(frame: Uint8Array): { readonly incarnation: string } {
-  const { incarnation, nonce: number } = expect('challenge', frame);
+  const { incarnation, nonce: number } = readMessage('challenge', frame);
   if (!isHex(incarnation, INCARNATION_BYTES) || !isHex(number, NONCE_BYTES)) throw new Refused('malformed', { expected: 'challenge' });
   return { incarnation };
 }

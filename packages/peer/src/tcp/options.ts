@@ -110,7 +110,7 @@ const MOST_SECRETS = 2;
 export function resolveTcp(options: TcpTransportOptions): TcpSettings {
   checkKnown('TCP transport', options, known);
   const memberId = checkName('memberId', options.memberId);
-  const [group, own] = companyOf(memberId, options);
+  const [group, own] = groupOf(memberId, options);
   return {
     memberId,
     group,
@@ -126,7 +126,7 @@ export function resolveTcp(options: TcpTransportOptions): TcpSettings {
 }
 
 /** Returns the members that may take part, and this member's own address. */
-function companyOf(memberId: string, { members, seeds, address }: TcpTransportOptions): readonly [GroupOptions, Endpoint] {
+function groupOf(memberId: string, { members, seeds, address }: TcpTransportOptions): readonly [GroupOptions, Endpoint] {
   if ((members === undefined) === (seeds === undefined))
     throw invalidSecret(
       'members and seeds',

@@ -34,10 +34,10 @@ export class SharedKeys {
   readonly #secret: Uint8Array;
   readonly #transcript: Uint8Array;
 
-  constructor(secret: Uint8Array, said: readonly Uint8Array[]) {
+  constructor(secret: Uint8Array, messages: readonly Uint8Array[]) {
     this.#secret = secret;
     const hash = createHash('sha256');
-    for (const part of said) hash.update(createHash('sha256').update(part).digest());
+    for (const part of messages) hash.update(createHash('sha256').update(part).digest());
     this.#transcript = hash.digest();
   }
 

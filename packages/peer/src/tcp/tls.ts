@@ -57,7 +57,7 @@ export function checkPeerTls(tls: PeerTls): void {
 }
 
 /** The listening side. */
-export class TlsDoor {
+export class TlsListener {
   readonly #tls: PeerTls;
   readonly #server: Server;
   readonly #waiting = new Map<string, PromiseWithResolvers<TLSSocket>>();
@@ -151,15 +151,15 @@ export async function connectByTls({ host, port }: Endpoint, secureContext: Secu
     secureContext,
     ...{ rejectUnauthorized: true, checkServerIdentity: () => undefined },
   });
-  const stood = Promise.withResolvers<void>();
+  const secured = Promise.withResolvers<void>();
   const abort = (): void => void socket.destroy(signal.reason instanceof Error ? signal.reason : undefined);
   signal.addEventListener('abort', abort, { once: true });
   socket.unref().setNoDelay();
-  socket.once('secureConnect', () => stood.resolve());
-  socket.once('close', () => stood.reject(new Error('the other side ended the connection')));
-  socket.on('error', (error) => stood.reject(refusalOf(error)));
+  socket.once('secureConnect', () => secured.resolve());
+  socket.once('close', () => secured.reject(new Error('the other side ended the connection')));
+  socket.on('error', (error) => secured.reject(refusalOf(error)));
   try {
-    await stood.promise;
+    await secured.promise;
     return socket;
   } finally {
     signal.removeEventListener('abort', abort);

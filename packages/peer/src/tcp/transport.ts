@@ -16,10 +16,10 @@ import { CONTENT_BYTES } from './connection.ts';
 import { type Handshake, newIncarnation, type MemberIdentity } from './handshake.ts';
 import { OpenDirectory } from './open-directory.ts';
 import { resolveTcp, type TcpSettings, type TcpTransportOptions } from './options.ts';
-import { Reception } from './reception.ts';
+import { IncomingHandshakes } from './incoming-handshakes.ts';
 import { noRefusals, Refused, type TcpRefusalReason } from './refusal.ts';
 import { ListedDirectory, type Directory, type DirectoryContext } from './directory.ts';
-import { connectByTls, DialCertificates, judgeName, TlsDoor } from './tls.ts';
+import { connectByTls, DialCertificates, judgeName, TlsListener } from './tls.ts';
 import type { Wire } from './wire.ts';
 
 /**
@@ -41,7 +41,7 @@ export class TcpTransport {
   readonly #telemetry: Telemetry;
   readonly #refusals: Refusals<TcpRefusalReason>;
   readonly #directory: Directory;
-  readonly #reception: Reception;
+  readonly #handshakes: IncomingHandshakes;
   readonly #certificates: DialCertificates | undefined;
   readonly #elections = new Map<string, Receive>();
   readonly #closing = new AbortController();
@@ -71,22 +71,22 @@ export class TcpTransport {
     };
     this.#directory = group.kind === 'open' ? new OpenDirectory(group, context) : new ListedDirectory(group.members, context);
     this.#certificates = tls === undefined ? undefined : new DialCertificates(tls);
-    const door = tls === undefined ? undefined : new TlsDoor(tls);
-    this.#reception = new Reception({
+    const listener = tls === undefined ? undefined : new TlsListener(tls);
+    this.#handshakes = new IncomingHandshakes({
       ...settings,
       self: this.#self,
-      door: {
+      checks: {
         claimed: (from, to) => this.#directory.claimed(from) ?? (to === memberId ? undefined : new Refused('wrongMember', { to })),
         proved: (from, incarnation) => this.#directory.proved(from, incarnation),
       },
-      secure: async (socket) => door?.secure(socket) ?? socket,
-      vouch: (socket, id) => this.#vouch(socket, id),
+      secure: async (socket) => listener?.secure(socket) ?? socket,
+      checkCertificate: (socket, id) => this.#checkCertificate(socket, id),
       welcome: (wire, handshake) => this.#welcome(wire, handshake),
       refuse,
     });
     this.#server = createServer((socket) => {
       socket.unref().setNoDelay();
-      void this.#reception.enter(socket);
+      void this.#handshakes.accept(socket);
     });
   }
 
@@ -135,7 +135,7 @@ export class TcpTransport {
     await this.#listening?.catch(() => {});
     const closed = Promise.withResolvers<void>();
     this.#server.close(() => closed.resolve());
-    this.#reception.close(why);
+    this.#handshakes.close(why);
     await Promise.all([closed.promise, this.#directory.close(why)]);
   }
 
@@ -189,7 +189,7 @@ export class TcpTransport {
     }
   }
 
-  #vouch(socket: Socket, memberId: string): Refused | undefined {
+  #checkCertificate(socket: Socket, memberId: string): Refused | undefined {
     const { tls } = this.#settings;
     return tls !== undefined && socket instanceof TLSSocket ? judgeName(socket, memberId, tls) : undefined;
   }

@@ -19,10 +19,10 @@ export class Wire {
   #bytes: Buffer = NOTHING;
   #take: ((frame: Buffer) => void) | undefined;
   #maxBytes: number;
-  #heardPreface = false;
-  #saidPreface = false;
+  #hasReadPreface = false;
+  #hasSentPreface = false;
   #isOver = false;
-  #hasSaidAll = false;
+  #isHalfClosed = false;
 
   /**
    * The socket must be connected. `maxBytes`: the length of the longest frame that the reader
@@ -82,16 +82,16 @@ export class Wire {
   }
 
   write(...parts: readonly Uint8Array[]): void {
-    if (!this.#isOver && !this.#hasSaidAll) this.#socket.write(this.#framed(parts));
+    if (!this.#isOver && !this.#isHalfClosed) this.#socket.write(this.#framed(parts));
   }
 
   /**
    * Sends nothing more after what was written, and reads on. The connection ends when the other
    * side has sent everything, too.
    */
-  sayNoMore(): void {
-    if (this.#isOver || this.#hasSaidAll) return;
-    this.#hasSaidAll = true;
+  halfClose(): void {
+    if (this.#isOver || this.#isHalfClosed) return;
+    this.#isHalfClosed = true;
     this.#socket.end();
   }
 
@@ -120,8 +120,8 @@ export class Wire {
   #framed(parts: readonly Uint8Array[]): Buffer {
     const length = Buffer.alloc(LENGTH_BYTES);
     length.writeUInt32BE(parts.reduce((sum, part) => sum + part.length, 0));
-    const preface = this.#saidPreface ? NOTHING : PREFACE;
-    this.#saidPreface = true;
+    const preface = this.#hasSentPreface ? NOTHING : PREFACE;
+    this.#hasSentPreface = true;
     return Buffer.concat([preface, length, ...parts]);
   }
 
@@ -154,7 +154,7 @@ export class Wire {
   }
 
   #next(): Buffer | undefined {
-    if (!this.#heardPreface && !this.#readPreface()) return undefined;
+    if (!this.#hasReadPreface && !this.#readPreface()) return undefined;
     if (this.#bytes.length < LENGTH_BYTES) return undefined;
     const length = this.#bytes.readUInt32BE(0);
     if (length > this.#maxBytes) throw new Refused('tooLarge', { announcedBytes: length });
@@ -172,7 +172,7 @@ export class Wire {
     if (!isNamed) throw new Refused('notThisProtocol');
     if (heard.length < PREFACE.length) return false;
     if (heard[VERSION_AT] !== PREFACE[VERSION_AT]) throw new Refused('version');
-    this.#heardPreface = true;
+    this.#hasReadPreface = true;
     this.#bytes = this.#bytes.subarray(PREFACE.length);
     return true;
   }

@@ -12,7 +12,7 @@ import fc from 'fast-check';
 
 import { bully, emergent, quorum, ring, voteFile, type Vote } from '../../src/index.ts';
 import { decodePacket, encodePacket } from '../../src/tcp/codec.ts';
-import { HANDSHAKE_BYTES, introduce, newIncarnation, receive, type MemberIdentity } from '../../src/tcp/handshake.ts';
+import { HANDSHAKE_BYTES, handshakeAsDialer, newIncarnation, handshakeAsListener, type MemberIdentity } from '../../src/tcp/handshake.ts';
 import { Refused } from '../../src/tcp/refusal.ts';
 import { Wire } from '../../src/tcp/wire.ts';
 import { framed, line, PREFACE, settled } from '../tcp/stranger.ts';
@@ -152,7 +152,7 @@ async function meet(input: Uint8Array, part: 'dialer' | 'listener'): Promise<unk
   const { socket } = line();
   const wire = new Wire(socket, HANDSHAKE_BYTES);
   const door = { claimed: () => undefined, proved: () => undefined };
-  const met = part === 'dialer' ? introduce(wire, self, 'b') : receive(wire, self, door);
+  const met = part === 'dialer' ? handshakeAsDialer(wire, self, 'b') : handshakeAsListener(wire, self, door);
   socket.push(input);
   socket.push(null);
   setImmediate(() => wire.destroy(new Refused('handshakeTimeout')));

@@ -2,7 +2,7 @@
 
 import { connect, Socket } from 'node:net';
 import { LOOPBACK } from '@incumbent/test-support';
-import { HANDSHAKE_BYTES, introduce, newIncarnation, type Handshake, type Security } from '../../src/tcp/handshake.ts';
+import { HANDSHAKE_BYTES, handshakeAsDialer, newIncarnation, type Handshake, type Security } from '../../src/tcp/handshake.ts';
 import { Wire } from '../../src/tcp/wire.ts';
 import { SECRET } from './group.ts';
 
@@ -59,7 +59,7 @@ export async function prove(
   security: Security = { kind: 'secret', secrets: [Buffer.from(SECRET)] },
 ): Promise<{ readonly wire: Wire; readonly handshake: Handshake }> {
   const wire = new Wire(socket, HANDSHAKE_BYTES);
-  return { wire, handshake: await introduce(wire, { memberId: from, incarnation: newIncarnation(), security }, to) };
+  return { wire, handshake: await handshakeAsDialer(wire, { memberId: from, incarnation: newIncarnation(), security }, to) };
 }
 
 /** A member that authenticates and then sends what the test wants. */

@@ -4,7 +4,7 @@
 
 import type { Socket } from 'node:net';
 import type { Clock } from '@incumbent/core';
-import { type Handshake, type Doorkeeper, HANDSHAKE_BYTES, receive, type MemberIdentity } from './handshake.ts';
+import { type Handshake, type HandshakeChecks, HANDSHAKE_BYTES, handshakeAsListener, type MemberIdentity } from './handshake.ts';
 import { Refused } from './refusal.ts';
 import { Wire } from './wire.ts';
 
@@ -14,32 +14,32 @@ import { Wire } from './wire.ts';
  */
 const MOST_WAITING = 64;
 
-export interface ReceptionContext {
+export interface IncomingHandshakesContext {
   readonly clock: Clock;
   readonly handshakeTimeoutMs: number;
   readonly self: MemberIdentity;
-  readonly door: Doorkeeper;
+  readonly checks: HandshakeChecks;
   /**
    * Completes the TLS handshake, if there is one. Resolves with the socket inside it. Rejects with
    * a `Refused`.
    */
   readonly secure: (socket: Socket) => Promise<Socket>;
   /** Why the certificate does not prove this id. Undefined: it does, or there is no TLS. */
-  readonly vouch: (socket: Socket, memberId: string) => Refused | undefined;
+  readonly checkCertificate: (socket: Socket, memberId: string) => Refused | undefined;
   readonly welcome: (wire: Wire, handshake: Handshake) => void;
   readonly refuse: (refused: Refused) => void;
 }
 
-export class Reception {
-  readonly #context: ReceptionContext;
+export class IncomingHandshakes {
+  readonly #context: IncomingHandshakesContext;
   readonly #waiting = new Set<(why: unknown) => void>();
 
-  constructor(context: ReceptionContext) {
+  constructor(context: IncomingHandshakesContext) {
     this.#context = context;
   }
 
   /** Never rejects. */
-  async enter(raw: Socket): Promise<void> {
+  async accept(raw: Socket): Promise<void> {
     const { clock, handshakeTimeoutMs, refuse, welcome } = this.#context;
     const dismissal = Promise.withResolvers<never>();
     const dismiss = (why: unknown): void => {
@@ -56,7 +56,7 @@ export class Reception {
     const address = raw.remoteAddress;
     raw.on('error', dismiss);
     try {
-      const { wire, handshake } = await Promise.race([this.#meet(raw), dismissal.promise]);
+      const { wire, handshake } = await Promise.race([this.#authenticate(raw), dismissal.promise]);
       leave();
       welcome(wire, handshake);
     } catch (error) {
@@ -78,13 +78,13 @@ export class Reception {
     first(new Refused('tooManyConnections'));
   }
 
-  async #meet(raw: Socket): Promise<{ readonly wire: Wire; readonly handshake: Handshake }> {
-    const { self, door, secure, vouch } = this.#context;
+  async #authenticate(raw: Socket): Promise<{ readonly wire: Wire; readonly handshake: Handshake }> {
+    const { self, checks, secure, checkCertificate } = this.#context;
     const socket = await secure(raw);
     const wire = new Wire(socket, HANDSHAKE_BYTES);
-    const claimed = (from: string, to: string): Refused | undefined => door.claimed(from, to) ?? vouch(socket, from);
+    const claimed = (from: string, to: string): Refused | undefined => checks.claimed(from, to) ?? checkCertificate(socket, from);
     try {
-      return { wire, handshake: await receive(wire, self, { ...door, claimed }) };
+      return { wire, handshake: await handshakeAsListener(wire, self, { ...checks, claimed }) };
     } catch (error) {
       wire.destroy(error);
       throw error;
