@@ -7,7 +7,7 @@ import { checkSignal, keepAlive, orAborted, type Telemetry, withHandled } from '
 import type { Validity, PeerEndReason, Safety } from './algorithm.ts';
 import type { Driver } from './driver.ts';
 import { PeerLeadership } from './leadership.ts';
-import { begin, isEnd, served, unwrap, type Work } from './work.ts';
+import { startWork, isEnd, untilReleased, unwrap, type Work } from './work.ts';
 
 export interface CampaignRunnerContext<S extends Safety> {
   readonly memberId: string;
@@ -153,9 +153,9 @@ export class CampaignRunner<S extends Safety> {
     leadership: PeerLeadership<S>,
     signal: AbortSignal | undefined,
   ): Promise<{ readonly value: T } | undefined> {
-    const result = begin(work, leadership);
+    const result = startWork(work, leadership);
     this.#work = result;
-    const reason = await served(leadership, result, signal);
+    const reason = await untilReleased(leadership, result, signal);
     // Work that never ends keeps this member from campaigning, but does not stop its caller from
     // aborting.
     const settled = await this.#unless(signal, () => result);

@@ -237,7 +237,7 @@ export class Driver<S extends Safety> {
     if (isNew || this.#validity !== undefined) this.#setValidity(validity, isNew);
     for (const output of outputs) {
       if (output.type === 'send') this.#ports.send(output.to, output.message, output.at);
-      if (output.type === 'event') this.#tell(output.event);
+      if (output.type === 'event') this.#report(output.event);
     }
     if (isNew && validity !== undefined) this.#ports.elected(validity);
     this.#ports.viewed(this.#algorithm.view(this.#state));
@@ -251,7 +251,7 @@ export class Driver<S extends Safety> {
     else this.#deadline.reach(validity.from, validity.forMs);
   }
 
-  #tell(event: PeerEvent): void {
+  #report(event: PeerEvent): void {
     if (event.type === 'membership') this.#ports.membership(event.membership);
     if (event.type === 'conflict') this.#ports.conflict(event.conflict);
     if (event.type !== 'joinFailed') return;

@@ -272,7 +272,7 @@ export class PeerMember<S extends Safety> {
    * if the storage hangs.
    */
   async close(): Promise<void> {
-    await this.#over((leadership) => leadership.resignWhenDrained('memberClosed'));
+    await this.#closeOnce((leadership) => leadership.resignWhenDrained('memberClosed'));
   }
 
   /**
@@ -285,7 +285,7 @@ export class PeerMember<S extends Safety> {
     checkKnown('shutdown', options, ['handover']);
     const { handover = 'next' } = options;
     if (![false, 'next'].includes(handover)) throw invalidOption('handover', handover, "'next' or false");
-    await (handover === false ? this.close() : this.#over((leadership) => leadership.transferOrResign()));
+    await (handover === false ? this.close() : this.#closeOnce((leadership) => leadership.transferOrResign()));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -313,7 +313,7 @@ export class PeerMember<S extends Safety> {
     return error === this.#closing.signal.reason && isIncumbentError(error, 'MEMBER_CLOSED');
   }
 
-  async #over(endLeadership: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {
+  async #closeOnce(endLeadership: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {
     await keepAlive(this.#clock, () => (this.#closed ??= this.#close(endLeadership)));
   }
 

@@ -87,7 +87,7 @@ export class Participant<S extends Safety> {
     const { memberId, algorithm, transport, storage, position, clock, random, callbacks } = this.#context;
     const saved = await storage?.load();
     const durable = saved === undefined ? undefined : algorithm.readDurable(saved);
-    if (durable !== undefined) this.#tellOfChange(algorithm.formerMembers?.(durable));
+    if (durable !== undefined) this.#reportChangedMembers(algorithm.formerMembers?.(durable));
     const state = algorithm.start({ memberId, now: momentOf(clock), seed: random.u32(), durable });
     const driver: Driver<S> = new Driver(algorithm, state, {
       clock,
@@ -114,7 +114,7 @@ export class Participant<S extends Safety> {
     return driver;
   }
 
-  #tellOfChange(former: readonly string[] | undefined): void {
+  #reportChangedMembers(former: readonly string[] | undefined): void {
     const { algorithm, telemetry } = this.#context;
     const { members } = algorithm;
     if (former === undefined || members === 'open') return;

@@ -13,7 +13,7 @@ export type Result<T> = { readonly value: T } | { readonly error: unknown };
  * Starts the work. Never rejects. The leadership tracks the work before it starts, as it may resign
  * at once.
  */
-export function begin<S extends Safety, T>(work: Work<S, T>, leadership: PeerLeadership<S>): Promise<Result<T>> {
+export function startWork<S extends Safety, T>(work: Work<S, T>, leadership: PeerLeadership<S>): Promise<Result<T>> {
   const { promise, resolve } = Promise.withResolvers<Result<T>>();
   leadership.trackLeadWork(promise);
   void settle(work, leadership).then(resolve);
@@ -32,7 +32,7 @@ async function settle<S extends Safety, T>(work: Work<S, T>, leadership: PeerLea
  * Waits until the leadership is released, and returns the reason of its end. Resigns when the work
  * has ended or the signal aborts.
  */
-export async function served<S extends Safety>(
+export async function untilReleased<S extends Safety>(
   leadership: PeerLeadership<S>,
   result: Promise<Result<unknown>>,
   signal: AbortSignal | undefined,

@@ -5,7 +5,7 @@
 
 import { learn, withFailure } from './failures.ts';
 import { end, lead, takesOver, tellLeading } from './leader.ts';
-import { isAfter, type Say } from './message.ts';
+import { isAfter, type MessageOf } from './message.ts';
 import { goesBefore } from './rank.ts';
 import type { Heard } from './state.ts';
 import type { StepContext } from './step-context.ts';
@@ -48,7 +48,7 @@ function lose(step: StepContext, heard: Heard): void {
  * A leader announces itself. If this member leads too, the leader with the lower precedence steps
  * down and follows the other.
  */
-export function onHeartbeat(step: StepContext, from: string, { round, weight, successors, failures }: Say<'heartbeat'>): void {
+export function onHeartbeat(step: StepContext, from: string, { round, weight, successors, failures }: MessageOf<'heartbeat'>): void {
   learn(step, failures);
   meetLeader(step, from, { id: from, round, weight, byItself: true, successors });
   if (step.state.leading === undefined)
@@ -56,7 +56,7 @@ export function onHeartbeat(step: StepContext, from: string, { round, weight, su
 }
 
 /** A member announces a leader: itself, or the winner of the election that it ran. */
-export function onElected(step: StepContext, from: string, { round, leader, weight }: Say<'elected'>): void {
+export function onElected(step: StepContext, from: string, { round, leader, weight }: MessageOf<'elected'>): void {
   if (leader === step.id) return step.state.leading === undefined ? becomeLeader(step, round) : undefined;
   // The result of an election replaces older knowledge. A former leader that is still alive sends
   // its next heartbeat soon.
@@ -71,14 +71,14 @@ export function onElected(step: StepContext, from: string, { round, leader, weig
  * members could keep announcing a failed leader to each other. Also returns false if the member
  * that asks has precedence and takes over from the leader.
  */
-export function vouch(step: StepContext, to: string): boolean {
+export function answerWithLeader(step: StepContext, to: string): boolean {
   const { leader, nowMs, rules, how } = step;
   if (step.state.leading !== undefined) {
     tellLeading(step, to, step.own.weight);
     return true;
   }
   if (leader === undefined || !leader.byItself || leader.id === to || nowMs - leader.atMs >= rules.failureTimeoutMs / 2) return false;
-  if (how.preempts && goesBefore(rules, step.standingOf(to), leader)) return false;
+  if (how.preempts && goesBefore(rules, step.precedenceOf(to), leader)) return false;
   step.send(to, { type: 'elected', round: leader.round, leader: leader.id, weight: leader.weight });
   return true;
 }
@@ -97,7 +97,7 @@ function meetLeader(step: StepContext, from: string, claim: Omit<Heard, 'atMs'>)
   if (step.state.over.some(({ id, round }) => id === claim.id && round >= claim.round)) return;
   // Counts the failures that this member has recorded for the leader, even if the leader has
   // forgotten them.
-  const heard = { ...claim, weight: Math.min(claim.weight, step.standingOf(claim.id).weight), atMs: step.nowMs };
+  const heard = { ...claim, weight: Math.min(claim.weight, step.precedenceOf(claim.id).weight), atMs: step.nowMs };
   if (step.state.leading !== undefined) {
     // A leader steps down only if the other leader announces itself.
     if (!claim.byItself || !goesBefore(step.rules, heard, step.own)) return tellLeading(step, from, step.own.weight);

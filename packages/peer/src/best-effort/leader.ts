@@ -8,7 +8,7 @@
 
 import { isGivenUp, type PeerEndReason, type Validity } from '../algorithm.ts';
 import { learn, levelOf } from './failures.ts';
-import { nextRound, type Say } from './message.ts';
+import { nextRound, type MessageOf } from './message.ts';
 import type { Rules } from './options.ts';
 import { goesBefore, inOrder } from './rank.ts';
 import type { BestEffortState } from './state.ts';
@@ -58,7 +58,7 @@ export function tellLeading(step: StepContext, to: string, weight: number): void
   });
 }
 
-export function onHeartbeatAnswer(step: StepContext, from: string, { standing, failures }: Say<'heartbeatAnswer'>): void {
+export function onHeartbeatAnswer(step: StepContext, from: string, { standing, failures }: MessageOf<'heartbeatAnswer'>): void {
   learn(step, failures);
   const { leading } = step.state;
   if (leading === undefined) return;
@@ -102,8 +102,8 @@ function successorsOf(how: Procedure, { leading, failures }: BestEffortState): r
   // An answer takes a round trip, and one answer may be lost.
   const sinceMs = lastMs - 2 * how.rules.heartbeatEveryMs - how.rules.answerTimeoutMs;
   const fit = leading.followers.filter(({ id, standing, atMs }) => standing && how.isEligible(id) && atMs >= sinceMs);
-  const standings = fit.map(({ id }) => ({ id, weight: -levelOf(how.forgiveMs, failures, id, lastMs) }));
-  return inOrder(how.rules, standings).map(({ id }) => id);
+  const ranked = fit.map(({ id }) => ({ id, weight: -levelOf(how.forgiveMs, failures, id, lastMs) }));
+  return inOrder(how.rules, ranked).map(({ id }) => id);
 }
 
 /**

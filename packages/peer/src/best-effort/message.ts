@@ -86,7 +86,7 @@ export type OwnMessage =
 type RingPhase = 'collect' | 'announce';
 /** A message of one of the best-effort algorithms. Transports treat it as plain data. */
 export type BestEffortMessage = CommonMessage | OwnMessage;
-export type Say<T extends BestEffortMessage['type']> = Extract<BestEffortMessage, { type: T }>;
+export type MessageOf<T extends BestEffortMessage['type']> = Extract<BestEffortMessage, { type: T }>;
 
 /** A message reports at most this many failures, so that it fits into a frame. */
 export const MAX_FAILURES = 16;

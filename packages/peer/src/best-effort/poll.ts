@@ -1,7 +1,7 @@
 /** Asks members whether they are alive. The bully and the candidate/ordinary algorithms use it. */
 
-import type { Say } from './message.ts';
-import { inOrder, type Standing } from './rank.ts';
+import type { MessageOf } from './message.ts';
+import { inOrder, type Precedence } from './rank.ts';
 import type { Answer, Election } from './state.ts';
 import type { StepContext } from './step-context.ts';
 
@@ -17,10 +17,10 @@ export function ask(step: StepContext, asked: readonly string[], type: 'election
  * Records an answer. Returns the finished poll once all members have answered, and undefined
  * before.
  */
-export function onAnswer(step: StepContext, from: string, { standing, weight }: Say<'alive'>): Asking | undefined {
+export function onAnswer(step: StepContext, from: string, { standing, weight }: MessageOf<'alive'>): Asking | undefined {
   const { election } = step.state;
   if (election?.kind !== 'asking' || !election.asked.includes(from)) return undefined;
-  const given: Answer = { id: from, standing, weight: Math.min(weight, step.standingOf(from).weight) };
+  const given: Answer = { id: from, standing, weight: Math.min(weight, step.precedenceOf(from).weight) };
   const asking = { ...election, answers: [...election.answers.filter(({ id }) => id !== from), given] };
   step.set({ election: asking });
   return asking.answers.length === asking.asked.length ? asking : undefined;
@@ -28,7 +28,7 @@ export function onAnswer(step: StepContext, from: string, { standing, weight }: 
 
 /** The members that could lead, the best first: those that campaign, this member included. */
 export function electable(step: StepContext, { answers }: Asking): readonly string[] {
-  const all: readonly Standing[] = [...answers.filter(({ standing }) => standing), ...(step.mayLead ? [step.own] : [])];
+  const all: readonly Precedence[] = [...answers.filter(({ standing }) => standing), ...(step.mayLead ? [step.own] : [])];
   return inOrder(step.rules, all).map(({ id }) => id);
 }
 

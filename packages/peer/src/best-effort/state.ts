@@ -2,7 +2,7 @@
 
 import type { Moment } from '@incumbent/core';
 import type { AlgorithmState } from '../algorithm.ts';
-import type { Failure, Say } from './message.ts';
+import type { Failure, MessageOf } from './message.ts';
 
 /** Another leader, as this member knows it. */
 export interface Heard {
@@ -53,7 +53,7 @@ export type Election = {
  * A token of the ring that this member has forwarded and the next member has not acknowledged yet.
  */
 export interface Passing {
-  readonly token: Say<'collect'> | Say<'announce'>;
+  readonly token: MessageOf<'collect'> | MessageOf<'announce'>;
   readonly to: string;
   readonly untilMs: number;
 }

@@ -7,9 +7,9 @@ import type { Moment } from '@incumbent/core';
 import type { Output, PeerEndReason, Reading, Step } from '../algorithm.ts';
 import { randomOf, nextSeed } from '../random.ts';
 import { levelOf, toTell } from './failures.ts';
-import type { BestEffortMessage, Failure, OwnMessage, Say } from './message.ts';
+import type { BestEffortMessage, Failure, OwnMessage, MessageOf } from './message.ts';
 import type { Rules } from './options.ts';
-import { bestOf, type Standing } from './rank.ts';
+import { bestOf, type Precedence } from './rank.ts';
 import type { BestEffortState, Heard } from './state.ts';
 
 /** The part in which the algorithms differ. */
@@ -37,10 +37,10 @@ export interface Procedure {
   /** The election's time is over. */
   onTimeout(step: StepContext): void;
   /** A leader announces itself. */
-  onHeartbeat(step: StepContext, from: string, message: Say<'heartbeat'>): void;
-  onMessage(step: StepContext, from: string, message: OwnMessage | Say<'alive'>): void;
+  onHeartbeat(step: StepContext, from: string, message: MessageOf<'heartbeat'>): void;
+  onMessage(step: StepContext, from: string, message: OwnMessage | MessageOf<'alive'>): void;
   /** A leader hands its leadership over to this member, which campaigns. */
-  onHandover(step: StepContext, from: string, message: Say<'handover'>): void;
+  onHandover(step: StepContext, from: string, message: MessageOf<'handover'>): void;
   /** The work of an ended leadership has stopped. Informs the members concerned. */
   release(step: StepContext, led: Led, to: string | undefined): void;
   /** Does everything else that is due, at the end of each step. */
@@ -90,12 +90,12 @@ export class StepContext {
   }
 
   /** This member's own precedence. */
-  get own(): Standing {
-    return this.standingOf(this.id);
+  get own(): Precedence {
+    return this.precedenceOf(this.id);
   }
 
   /** A member's precedence, as far as this member knows. */
-  standingOf(id: string): Standing {
+  precedenceOf(id: string): Precedence {
     return { id, weight: -levelOf(this.how.forgiveMs, this.state.failures, id, this.nowMs) };
   }
 

@@ -4,9 +4,9 @@
  * informs all others.
  */
 
-import { abandonElection, vouch } from '../best-effort/detector.ts';
+import { abandonElection, answerWithLeader } from '../best-effort/detector.ts';
 import { leadAndTell } from '../best-effort/leader.ts';
-import type { OwnMessage, Say } from '../best-effort/message.ts';
+import type { OwnMessage, MessageOf } from '../best-effort/message.ts';
 import { answer, ask, electable, onAnswer, type Asking } from '../best-effort/poll.ts';
 import { goesBefore } from '../best-effort/rank.ts';
 import type { StepContext } from '../best-effort/step-context.ts';
@@ -17,13 +17,13 @@ import type { StepContext } from '../best-effort/step-context.ts';
  */
 export function begin(step: StepContext): void {
   const { rules, own } = step;
-  const above = step.mayLead ? step.others.filter((id) => goesBefore(rules, step.standingOf(id), own)) : step.others;
+  const above = step.mayLead ? step.others.filter((id) => goesBefore(rules, step.precedenceOf(id), own)) : step.others;
   if (above.length > 0) ask(step, above, 'election');
   else if (step.mayLead) leadAndTell(step);
   else abandonElection(step);
 }
 
-export function onMessage(step: StepContext, from: string, message: OwnMessage | Say<'alive'>): void {
+export function onMessage(step: StepContext, from: string, message: OwnMessage | MessageOf<'alive'>): void {
   if (message.type === 'election') return onElection(step, from);
   if (message.type === 'grant') return onGrant(step, from);
   const asking = message.type === 'alive' ? onAnswer(step, from, message) : undefined;
@@ -37,7 +37,7 @@ export function onTimeout(step: StepContext): void {
 }
 
 function onElection(step: StepContext, from: string): void {
-  if (!vouch(step, from)) answer(step, from);
+  if (!answerWithLeader(step, from)) answer(step, from);
 }
 
 function choose(step: StepContext, asking: Asking): void {
@@ -55,5 +55,5 @@ function grant(step: StepContext, [best, ...rest]: readonly string[]): void {
 }
 
 function onGrant(step: StepContext, from: string): void {
-  if (!vouch(step, from) && step.mayLead) leadAndTell(step);
+  if (!answerWithLeader(step, from) && step.mayLead) leadAndTell(step);
 }

@@ -1,6 +1,6 @@
 /** Asks the candidates, chooses the leader, and informs all members. */
 
-import { follow, abandonElection, vouch } from '../best-effort/detector.ts';
+import { follow, abandonElection, answerWithLeader } from '../best-effort/detector.ts';
 import { leadAndTell } from '../best-effort/leader.ts';
 import { nextRound } from '../best-effort/message.ts';
 import { answer, ask, electable, onAnswer, type Asking } from '../best-effort/poll.ts';
@@ -28,7 +28,7 @@ export function pollOf(candidates: readonly string[]): Pick<Procedure, 'begin' |
 }
 
 function onPoll(step: StepContext, from: string): void {
-  if (!vouch(step, from)) answer(step, from);
+  if (!answerWithLeader(step, from)) answer(step, from);
 }
 
 /** Makes the best candidate the leader, and informs all members, the new leader included. */

@@ -8,13 +8,11 @@ import { install } from './install.ts';
 import { rejoin } from './joiner.ts';
 import { addLost, publish } from './coordinator.ts';
 import { coordinatorOf, entryOf, indexOf, keyOf } from './list.ts';
-import type { EmergentMessage } from './message.ts';
+import type { MessageOf } from './message.ts';
 import type { Present } from './state.ts';
 import { addStranger } from './strangers.ts';
 import type { StepContext } from './step-context.ts';
 import { condemn, recordSign, isSuspect } from './watch.ts';
-
-type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
 /** Whether this member suspects all members before it in the order. */
 function isNext(step: StepContext, present: Present): boolean {
@@ -50,7 +48,7 @@ export function startClaim(step: StepContext): void {
   if (awaited.length === 0) conclude(step);
 }
 
-export function onAsk(step: StepContext, from: string, { claim, incarnation, version }: In<'ask'>): void {
+export function onAsk(step: StepContext, from: string, { claim, incarnation, version }: MessageOf<'ask'>): void {
   const { present, state } = step;
   if (present === undefined) return;
   const { list } = present;
@@ -67,7 +65,7 @@ export function onAsk(step: StepContext, from: string, { claim, incarnation, ver
   });
 }
 
-export function onAnswer(step: StepContext, from: string, answer: In<'answer'>): void {
+export function onAnswer(step: StepContext, from: string, answer: MessageOf<'answer'>): void {
   const { present } = step;
   if (present?.role.kind !== 'claiming' || present.role.claim !== answer.claim) return;
   const { list, role } = present;

@@ -3,19 +3,17 @@
 import type { Contact } from '../algorithm.ts';
 import { install } from './install.ts';
 import { type Entry, entryOf, indexOf, inOrder, keyOf, nextAge, revise, type Revision } from './list.ts';
-import type { EmergentMessage } from './message.ts';
+import type { MessageOf } from './message.ts';
 import { MAX_MEMBERS } from './options.ts';
 import type { Joiner, Pending } from './state.ts';
 import type { StepContext } from './step-context.ts';
 import { accuse, condemn, isSuspect } from './watch.ts';
 
-type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
-
 /**
  * A process asks to join. Processes that ask while an update is in progress join together with the
  * next update.
  */
-export function onJoin(step: StepContext, from: string, { incarnation, address, standing }: In<'join'>): void {
+export function onJoin(step: StepContext, from: string, { incarnation, address, standing }: MessageOf<'join'>): void {
   const { present } = step;
   if (present?.role.kind !== 'coordinating') return;
   const { role, list } = present;
@@ -38,7 +36,7 @@ export function onJoin(step: StepContext, from: string, { incarnation, address, 
 }
 
 /** A member has acknowledged the list of this version. */
-export function onAck(step: StepContext, from: string, { incarnation, version }: In<'ack'>): void {
+export function onAck(step: StepContext, from: string, { incarnation, version }: MessageOf<'ack'>): void {
   const { present } = step;
   if (present?.role.kind !== 'coordinating' || present.role.pending === undefined) return;
   const { pending } = present.role;
@@ -49,7 +47,7 @@ export function onAck(step: StepContext, from: string, { incarnation, version }:
   if (waitingFor.length === 0) complete(step);
 }
 
-export function onLeave(step: StepContext, from: string, { incarnation }: In<'leave'>): void {
+export function onLeave(step: StepContext, from: string, { incarnation }: MessageOf<'leave'>): void {
   const { present } = step;
   if (present?.role.kind !== 'coordinating') return;
   const { role, list } = present;

@@ -4,13 +4,11 @@ import { coordinatorOf, entryOf, indexOf, isNewer, keyOf, type List } from './li
 import { install } from './install.ts';
 import { rejoin } from './joiner.ts';
 import { publish } from './coordinator.ts';
-import type { EmergentMessage } from './message.ts';
+import type { EmergentMessage, MessageOf } from './message.ts';
 import type { Present } from './state.ts';
 import { addStranger } from './strangers.ts';
 import type { StepContext } from './step-context.ts';
 import { accuse, recordSign, isMissed, isSuspect, widen } from './watch.ts';
-
-type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
 /**
  * Sends heartbeats. From time to time, asks the coordinator for its list. If heartbeats go to some
@@ -62,7 +60,7 @@ function report(step: StepContext, present: Present): void {
   else step.send(first, message);
 }
 
-export function onMissed(step: StepContext, from: string, { incarnation, keys }: In<'missed'>): void {
+export function onMissed(step: StepContext, from: string, { incarnation, keys }: MessageOf<'missed'>): void {
   const { present } = step;
   if (present === undefined || entryOf(present.list, from, incarnation) === undefined) return;
   present.list.members.forEach((entry, i) => {
@@ -70,7 +68,7 @@ export function onMissed(step: StepContext, from: string, { incarnation, keys }:
   });
 }
 
-export function onHeartbeat(step: StepContext, from: string, message: In<'heartbeat'>): void {
+export function onHeartbeat(step: StepContext, from: string, message: MessageOf<'heartbeat'>): void {
   const { incarnation, coordinator, standing } = message;
   const { present, nowMs, state, rules } = step;
   if (present === undefined) return;
@@ -116,7 +114,7 @@ function addressOf({ list }: Present, memberId: string): string {
   return (list.members.find(isIt) ?? list.lost.find(isIt))?.address ?? '';
 }
 
-export function onPull(step: StepContext, from: string, message: In<'pull'>): void {
+export function onPull(step: StepContext, from: string, message: MessageOf<'pull'>): void {
   const { incarnation, version, standing } = message;
   const { present, state } = step;
   if (present === undefined) return;
@@ -136,13 +134,13 @@ export function onPull(step: StepContext, from: string, message: In<'pull'>): vo
   else step.send(entry, { type: 'current', incarnation: state.incarnation, version: list.version });
 }
 
-export function onCurrent(step: StepContext, from: string, { incarnation }: In<'current'>): void {
+export function onCurrent(step: StepContext, from: string, { incarnation }: MessageOf<'current'>): void {
   const { present } = step;
   if (present !== undefined && entryOf(present.list, from, incarnation) !== undefined) recordSign(step, indexOf(present.list, from));
 }
 
 /** The member accepts its removal only from its coordinator. */
-export function onRemoved(step: StepContext, from: string, { incarnation }: In<'removed'>): void {
+export function onRemoved(step: StepContext, from: string, { incarnation }: MessageOf<'removed'>): void {
   const { present, state } = step;
   if (present === undefined || incarnation !== state.incarnation || present.role.kind === 'coordinating') return;
   if (coordinatorOf(present.list).memberId === from) rejoin(step, undefined);

@@ -6,14 +6,12 @@
 import type { Contact } from '../algorithm.ts';
 import { coordinatorOf, revise, type List } from './list.ts';
 import { install } from './install.ts';
-import type { EmergentMessage } from './message.ts';
+import type { MessageOf } from './message.ts';
 import { end } from './end.ts';
 import { MAX_MEMBERS } from './options.ts';
 import type { Joining } from './state.ts';
 import type { StepContext } from './step-context.ts';
 import { accuse } from './watch.ts';
-
-type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
 /** The transport reports seeds, for the first time or after a change. */
 export function onSeeds(step: StepContext, self: string, seeds: readonly Contact[]): void {
@@ -114,7 +112,7 @@ function found(step: StepContext, { contacts, former }: Joining): void {
  * Answers a process that asks to join. This member is not the coordinator, so it names the
  * coordinator.
  */
-export function onJoinElsewhere(step: StepContext, from: string, { incarnation, address }: In<'join'>): void {
+export function onJoinElsewhere(step: StepContext, from: string, { incarnation, address }: MessageOf<'join'>): void {
   const { state, present } = step;
   const asker = { memberId: from, address };
   if (state.phase.kind === 'joining') return step.send(asker, { type: 'waiting', mayFound: isSeed(step) || mustFound(step, state.phase) });
@@ -128,7 +126,7 @@ export function onJoinElsewhere(step: StepContext, from: string, { incarnation, 
   return step.send(asker, { type: 'seek', coordinator: canTell ? { memberId, address: at } : undefined });
 }
 
-export function onWaiting(step: StepContext, from: string, { mayFound: would }: In<'waiting'>): void {
+export function onWaiting(step: StepContext, from: string, { mayFound: would }: MessageOf<'waiting'>): void {
   const { phase } = step.state;
   if (phase.kind === 'joining' && would) step.set({ phase: { ...phase, founders: [...phase.founders, from] } });
 }

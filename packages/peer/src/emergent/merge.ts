@@ -3,12 +3,10 @@
 import type { Contact } from '../algorithm.ts';
 import { onSought, rejoin } from './joiner.ts';
 import { coordinatorOf, keyOf, yields } from './list.ts';
-import type { EmergentMessage } from './message.ts';
+import type { MessageOf } from './message.ts';
 import { addStranger } from './strangers.ts';
 import type { StepContext } from './step-context.ts';
 import { isSuspect } from './watch.ts';
-
-type In<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
 
 /**
  * The coordinator searches for members that it has lost, for seeds that are not members, and for
@@ -34,7 +32,7 @@ export function searchIfDue(step: StepContext): void {
  * A coordinator whose side must join sends a probe of its own: the received probe may be old, but
  * an answer to its own probe is not.
  */
-export function onProbe(step: StepContext, from: string, { list, search }: In<'probe'>): void {
+export function onProbe(step: StepContext, from: string, { list, search }: MessageOf<'probe'>): void {
   const { present, state } = step;
   const theirs = coordinatorOf(list);
   if (theirs.memberId !== from) return;
@@ -56,7 +54,7 @@ export function onProbe(step: StepContext, from: string, { list, search }: In<'p
 }
 
 /** The other side claims to be the larger one. Check that it still is, and merge. */
-export function onInvite(step: StepContext, from: string, { list, search }: In<'invite'>): void {
+export function onInvite(step: StepContext, from: string, { list, search }: MessageOf<'invite'>): void {
   const { present } = step;
   const theirs = coordinatorOf(list);
   if (search !== step.state.search) return;
@@ -78,7 +76,7 @@ function merge(step: StepContext, into: Contact): void {
   rejoin(step, { memberId, address });
 }
 
-export function onMerge(step: StepContext, from: string, { incarnation, into }: In<'merge'>): void {
+export function onMerge(step: StepContext, from: string, { incarnation, into }: MessageOf<'merge'>): void {
   const { present } = step;
   if (present !== undefined && keyOf(coordinatorOf(present.list)) === keyOf({ memberId: from, incarnation })) rejoin(step, into);
 }

@@ -4,6 +4,7 @@
  */
 
 import type { Contact } from '../algorithm.ts';
+import { isCount, isRecord } from '../reading.ts';
 import type { Entry, List } from './list.ts';
 import { MAX_MEMBERS } from './options.ts';
 
@@ -61,17 +62,11 @@ export type EmergentMessage =
   | { readonly type: 'merge'; readonly incarnation: number; readonly into: Contact }
   | { readonly type: 'leave'; readonly incarnation: number };
 
+export type MessageOf<T extends EmergentMessage['type']> = Extract<EmergentMessage, { type: T }>;
+
 const MAX_TEXT = 300;
 
 type Data = Readonly<Record<string, unknown>>;
-
-function isRecord(data: unknown): data is Data {
-  return typeof data === 'object' && data !== null && !Array.isArray(data);
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-}
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value.length <= MAX_TEXT;

@@ -2,7 +2,7 @@
 
 import { abandonElection, becomeLeader } from '../best-effort/detector.ts';
 import { beat, lead } from '../best-effort/leader.ts';
-import { nextRound, type Say } from '../best-effort/message.ts';
+import { nextRound, type MessageOf } from '../best-effort/message.ts';
 import type { BestEffortState, Follower } from '../best-effort/state.ts';
 import type { Led, StepContext } from '../best-effort/step-context.ts';
 
@@ -46,7 +46,7 @@ export function belong(step: StepContext, leader: string, round: number, size: n
  * Answers its own leader. If another leader counts this member as a follower, tells that leader
  * which group this member belongs to.
  */
-export function onHeartbeat(step: StepContext, from: string, { round, weight }: Say<'heartbeat'>): void {
+export function onHeartbeat(step: StepContext, from: string, { round, weight }: MessageOf<'heartbeat'>): void {
   const { leader } = step;
   if (step.state.leading !== undefined) return step.send(from, { type: 'redirect', round, leader: step.id });
   if (leader !== undefined && leader.id !== from) return step.send(from, { type: 'redirect', round, leader: leader.id });
@@ -55,7 +55,7 @@ export function onHeartbeat(step: StepContext, from: string, { round, weight }: 
 }
 
 /** Takes over the group of the former leader. */
-export function onHandover(step: StepContext, from: string, { group }: Say<'handover'>): void {
+export function onHandover(step: StepContext, from: string, { group }: MessageOf<'handover'>): void {
   lead(step);
   joined(step, [from, ...group]);
 }

@@ -1,12 +1,12 @@
 /** Merges two groups. */
 
 import { end } from '../best-effort/leader.ts';
-import type { OwnMessage, Say } from '../best-effort/message.ts';
+import type { OwnMessage, MessageOf } from '../best-effort/message.ts';
 import { goesBefore } from '../best-effort/rank.ts';
 import type { StepContext } from '../best-effort/step-context.ts';
 import { belong, followersOf, joined, left, sizeOf } from './group.ts';
 
-export function onMessage(step: StepContext, from: string, message: OwnMessage | Say<'alive'>): void {
+export function onMessage(step: StepContext, from: string, message: OwnMessage | MessageOf<'alive'>): void {
   switch (message.type) {
     case 'invite':
       return onInvite(step, from, message);
@@ -25,7 +25,7 @@ export function onMessage(step: StepContext, from: string, message: OwnMessage |
  * Answers an invitation. The leader of the smaller group joins with its whole group. The leader of
  * the larger group sends an invitation back. A follower names its leader.
  */
-function onInvite(step: StepContext, from: string, { size, round }: Say<'invite'>): void {
+function onInvite(step: StepContext, from: string, { size, round }: MessageOf<'invite'>): void {
   const { leader } = step;
   if (step.state.leading === undefined && leader !== undefined && leader.id !== from)
     return step.send(from, { type: 'redirect', round, leader: leader.id });
@@ -52,7 +52,7 @@ function invite(step: StepContext, to: string): void {
  * They are forwarded only once: that leader may have joined another group too, and two followers
  * could forward them to each other for ever.
  */
-function onAccept(step: StepContext, from: string, { group, round, onward }: Say<'accept'>): void {
+function onAccept(step: StepContext, from: string, { group, round, onward }: MessageOf<'accept'>): void {
   const { leader } = step;
   const all = [from, ...group.filter((id) => id !== step.id)];
   if (step.state.leading !== undefined) return joined(step, all);
@@ -73,7 +73,7 @@ function onRedirect(step: StepContext, from: string, to: string): void {
 }
 
 /** This member's leader has joined another group, and this member joins it too. */
-function onMoved(step: StepContext, from: string, { leader, round }: Say<'moved'>): void {
+function onMoved(step: StepContext, from: string, { leader, round }: MessageOf<'moved'>): void {
   if (step.state.leading !== undefined || leader === step.id) return undefined;
   if (step.leader !== undefined && step.leader.id !== from) return undefined;
   belong(step, leader, round, 0);

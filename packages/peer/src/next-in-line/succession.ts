@@ -1,8 +1,8 @@
 /** Finds the next leader among the successors that the failed leader has named. */
 
-import { vouch } from '../best-effort/detector.ts';
+import { answerWithLeader } from '../best-effort/detector.ts';
 import { leadAndTell } from '../best-effort/leader.ts';
-import type { OwnMessage, Say } from '../best-effort/message.ts';
+import type { OwnMessage, MessageOf } from '../best-effort/message.ts';
 import { answer } from '../best-effort/poll.ts';
 import type { StepContext } from '../best-effort/step-context.ts';
 import * as bully from '../bully/election.ts';
@@ -13,7 +13,7 @@ export function begin(step: StepContext): void {
   callOn(step, lost?.successors ?? []);
 }
 
-export function onMessage(step: StepContext, from: string, message: OwnMessage | Say<'alive'>): void {
+export function onMessage(step: StepContext, from: string, message: OwnMessage | MessageOf<'alive'>): void {
   const { election } = step.state;
   if (message.type === 'takeOver') onTakeOver(step, from);
   else if (message.type !== 'alive' || election?.kind !== 'line') bully.onMessage(step, from, message);
@@ -42,7 +42,7 @@ function callOn(step: StepContext, [first, ...rest]: readonly string[]): void {
 }
 
 function onTakeOver(step: StepContext, from: string): void {
-  if (vouch(step, from)) return;
+  if (answerWithLeader(step, from)) return;
   answer(step, from);
   if (step.mayLead) leadAndTell(step);
 }

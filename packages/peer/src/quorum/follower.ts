@@ -1,17 +1,15 @@
 /** The follower's part: how a member reacts to a leader's messages. */
 
 import { requestVotes } from './candidate.ts';
-import type { QuorumMessage } from './message.ts';
+import type { MessageOf } from './message.ts';
 import type { QuorumState } from './state.ts';
 import type { StepContext } from './step-context.ts';
-
-type In<T extends QuorumMessage['type']> = Extract<QuorumMessage, { type: T }>;
 
 /**
  * The sender is the only leader of this term. This member follows it, and promises to vote for
  * nobody for the shortest election timeout.
  */
-export function onHeartbeat(step: StepContext, from: string, { round }: In<'heartbeat'>): void {
+export function onHeartbeat(step: StepContext, from: string, { round }: MessageOf<'heartbeat'>): void {
   const { role, term, standing } = step.state;
   const leader = leaderOf(step.state);
   if (leader !== undefined && leader !== from) step.conflict({ code: 'TWO_LEADERS', from, term, leader });

@@ -4,7 +4,7 @@
  */
 
 import type { Validity, PeerEndReason } from '../algorithm.ts';
-import type { QuorumMessage } from './message.ts';
+import type { MessageOf } from './message.ts';
 import type { Rules } from './options.ts';
 import { followerOf, type QuorumState } from './state.ts';
 import type { StepContext } from './step-context.ts';
@@ -27,23 +27,23 @@ export function beat(step: StepContext): void {
   const sent = [...role.sent, { round, sentAt: step.now }];
   step.set({ role: { ...role, sent, heartbeatAtMs: step.nowMs + step.rules.heartbeatEveryMs } });
   step.tellAll({ type: 'heartbeat', term, round });
-  vouch(step);
+  extendValidity(step);
 }
 
-export function onHeartbeatAnswer(step: StepContext, from: string, answer: Extract<QuorumMessage, { type: 'heartbeatAnswer' }>): void {
+export function onHeartbeatAnswer(step: StepContext, from: string, answer: MessageOf<'heartbeatAnswer'>): void {
   const { role } = step.state;
   if (role.kind !== 'leading') return;
   const { position, standing } = answer;
   const round = Math.max(followerOf(role, from)?.round ?? 0, answer.round);
   step.set({ role: { ...role, followers: { ...role.followers, [from]: { round, position, standing } } } });
-  vouch(step);
+  extendValidity(step);
 }
 
 /**
  * The leadership is valid from the sending of the newest round that a majority has answered. It
  * does not count from an answer, because an answer may have been in transit for long.
  */
-function vouch(step: StepContext): void {
+function extendValidity(step: StepContext): void {
   const { role, memberId } = step.state;
   if (role.kind !== 'leading') return;
   const rounds = step.rules.members

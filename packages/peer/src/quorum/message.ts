@@ -34,6 +34,8 @@ export type QuorumMessage =
   /** My leadership of this term is over for good. */
   | { readonly type: 'resigned'; readonly term: bigint };
 
+export type MessageOf<T extends QuorumMessage['type']> = Extract<QuorumMessage, { type: T }>;
+
 /**
  * What must survive the process. If a member forgot it, two leaders could be elected in one term.
  */

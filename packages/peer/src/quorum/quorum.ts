@@ -115,7 +115,7 @@ function onTick(step: StepContext): void {
 function onMessage(step: StepContext, from: string, message: QuorumMessage): void {
   const isRequest = message.type === 'vote' || message.type === 'preVote';
   if (!isPlausible(message.term, step.state.term)) return step.conflict({ code: 'TERM_TOO_HIGH', from, term: message.term });
-  if (message.term < step.state.term) return tellNewer(step, from, message);
+  if (message.term < step.state.term) return answerStale(step, from, message);
   if (message.term > step.state.term && (!isRequest || (message.type === 'preVote' && mayVote(step)))) stepDown(step, message.term);
   return onCurrent(step, from, message);
 }
@@ -124,7 +124,7 @@ function onMessage(step: StepContext, from: string, message: QuorumMessage): voi
  * Informs the sender of an older term about the newer one. An answer from an older term needs no
  * reply.
  */
-function tellNewer(step: StepContext, from: string, { type }: QuorumMessage): void {
+function answerStale(step: StepContext, from: string, { type }: QuorumMessage): void {
   if (type === 'preVoteAnswer' || type === 'voteAnswer' || type === 'heartbeatAnswer' || type === 'stale') return;
   step.send(from, { type: 'stale', term: step.state.term });
 }

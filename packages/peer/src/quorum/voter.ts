@@ -3,17 +3,15 @@
 import type { Position } from '../algorithm.ts';
 import { campaign } from './candidate.ts';
 import { stepDown } from './leader.ts';
-import type { QuorumMessage } from './message.ts';
+import type { MessageOf } from './message.ts';
 import { comparePositions, mayVote } from './promise.ts';
 import type { StepContext } from './step-context.ts';
-
-type In<T extends QuorumMessage['type']> = Extract<QuorumMessage, { type: T }>;
 
 /**
  * Answers whether this member would vote for the sender. The member may say yes to several
  * candidates. A candidate raises the term only if it could get a majority.
  */
-export function onPreVote(step: StepContext, from: string, { poll, position }: In<'preVote'>): void {
+export function onPreVote(step: StepContext, from: string, { poll, position }: MessageOf<'preVote'>): void {
   const mayNow = mayVote(step);
   const isBetter = mayNow && ranksHigher(step, from, position);
   const granted = mayNow && !isBetter && comparePositions(position, step.position) >= 0;
@@ -34,7 +32,7 @@ function ranksHigher({ rules, state, position: own }: StepContext, from: string,
  * arrives, it is for one term only. If another member has been elected in that term, or in a later
  * one, a majority has voted there, and refuses.
  */
-export function onVote(step: StepContext, from: string, { term, position, byHandover }: In<'vote'>): void {
+export function onVote(step: StepContext, from: string, { term, position, byHandover }: MessageOf<'vote'>): void {
   if (!byHandover && !mayVote(step)) return step.send(from, { type: 'voteAnswer', term: step.state.term, granted: false });
   if (term > step.state.term) stepDown(step, term);
   const { votedFor, role } = step.state;

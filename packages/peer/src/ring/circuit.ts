@@ -2,9 +2,9 @@
  * The tokens on the ring. The first lap collects the live members, the second announces the leader.
  */
 
-import { follow, abandonElection, onElected, becomeLeader, vouch } from '../best-effort/detector.ts';
-import { nextRound, type Say } from '../best-effort/message.ts';
-import { bestOf, type Standing } from '../best-effort/rank.ts';
+import { follow, abandonElection, onElected, becomeLeader, answerWithLeader } from '../best-effort/detector.ts';
+import { nextRound, type MessageOf } from '../best-effort/message.ts';
+import { bestOf, type Precedence } from '../best-effort/rank.ts';
 import type { Procedure, StepContext } from '../best-effort/step-context.ts';
 import { onPassed, passToken, type Token } from './passing.ts';
 
@@ -47,11 +47,11 @@ export function ringMessages(variant: RingVariant): Procedure['onMessage'] {
   };
 }
 
-function onCollect(step: StepContext, token: Say<'collect'>, variant: RingVariant): void {
+function onCollect(step: StepContext, token: MessageOf<'collect'>, variant: RingVariant): void {
   const { election } = step.state;
   const { initiator, hops, live } = token;
   if (initiator === step.id) return onReturn(step, token);
-  if (vouch(step, initiator)) return undefined;
+  if (answerWithLeader(step, initiator)) return undefined;
   // This member's own token collects the same members. Of two tokens, only that of the better
   // initiator continues. (Chang and Roberts.)
   if (election?.kind === 'ring' && isBetter(step, step.id, initiator)) return undefined;
@@ -77,7 +77,7 @@ function conclude(step: StepContext, live: readonly string[]): void {
   if (step.others.length > 0) passToken(step, { type: 'announce', round, initiator: step.id, attempt, hops: 1, leader });
 }
 
-function onAnnounce(step: StepContext, from: string, token: Say<'announce'>): void {
+function onAnnounce(step: StepContext, from: string, token: MessageOf<'announce'>): void {
   const { initiator, hops, round, leader } = token;
   if (initiator === step.id) return undefined;
   onElected(step, step.state.leading === undefined ? from : initiator, { type: 'elected', round, leader, weight: 0 });
@@ -93,7 +93,7 @@ function isSeen(step: StepContext, { initiator, attempt, type }: Token): boolean
 }
 
 function bestOnly(step: StepContext, ids: readonly string[]): readonly string[] {
-  const best = bestOf<Standing>(
+  const best = bestOf<Precedence>(
     step.rules,
     ids.map((id) => ({ id, weight: 0 })),
   );

@@ -3,11 +3,11 @@
  * token is skipped.
  */
 
-import type { Say } from '../best-effort/message.ts';
+import type { MessageOf } from '../best-effort/message.ts';
 import type { BestEffortState, Passing } from '../best-effort/state.ts';
 import type { StepContext } from '../best-effort/step-context.ts';
 
-export type Token = Say<'collect'> | Say<'announce'>;
+export type Token = MessageOf<'collect'> | MessageOf<'announce'>;
 
 /** Sends the token to the next member of the ring. */
 export function passToken(step: StepContext, token: Token): void {
@@ -32,7 +32,7 @@ export function passingAtMs({ passing }: BestEffortState): number | undefined {
   return passing.length === 0 ? undefined : Math.min(...passing.map(({ untilMs }) => untilMs));
 }
 
-export function onPassed(step: StepContext, from: string, { initiator, attempt, phase }: Say<'passed'>): void {
+export function onPassed(step: StepContext, from: string, { initiator, attempt, phase }: MessageOf<'passed'>): void {
   const isIt = ({ token, to }: Passing): boolean =>
     to === from && token.initiator === initiator && token.attempt === attempt && token.type === phase;
   step.set({ passing: step.state.passing.filter((one) => !isIt(one)) });
