@@ -12,10 +12,10 @@ import { endsWatch, type RetryGate } from '@incumbent/network';
 import type { Client } from './client/client.ts';
 import { noLeader, toStoreError } from './errors.ts';
 import { type AnswerHead, CONSISTENT, type Pair, queryKeys, type Target } from './protocol/kv.ts';
-import { type PartSubscriber, SharedAnswer } from './shared-answer.ts';
+import { type TargetSubscriber, SharedAnswer } from './shared-answer.ts';
 import type { TokenBucket } from './token-bucket.ts';
 
-export interface QuerySubscriber extends PartSubscriber {
+export interface QuerySubscriber extends TargetSubscriber {
   /** The last state may be out of date. A state follows when the query succeeds again. */
   onStale(cause: StoreError): void;
   /** The query will never succeed. */

@@ -78,14 +78,14 @@ function judgeFailure(text: string): Verdict {
  * The error of a later step of a call. The steps before it may have been applied, so the outcome is
  * `unknown`.
  */
-export function afterOtherSteps(error: unknown, what: string): unknown {
+export function afterWriting(error: unknown, what: string): unknown {
   if (!(error instanceof ExchangeError)) return error;
   const { code, message } = toStoreError(error, what);
   return new StoreError(error.failure.kind === 'timeout' ? 'TIMEOUT' : code, 'unknown', message, { cause: error });
 }
 
 /** Whether the failed request may be applied, now or later. */
-export function mayHaveHappened(error: unknown): boolean {
+export function mayBeApplied(error: unknown): boolean {
   return !(error instanceof ExchangeError) || judge(error)[1] === 'unknown';
 }
 

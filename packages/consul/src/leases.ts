@@ -33,7 +33,7 @@ import { type CallTime, leaseGone } from '@incumbent/network';
 
 import { CheckCleaner } from './check-cleaner.ts';
 import type { Client } from './client/client.ts';
-import { afterOtherSteps, isCheckUnknown, mayHaveHappened } from './errors.ts';
+import { afterWriting, isCheckUnknown, mayBeApplied } from './errors.ts';
 import { checkIdOf, passCheck, registerCheck } from './protocol/check.ts';
 import { createSession, destroySession, isSessionId, renewSession } from './protocol/session.ts';
 import { writeTicket } from './revoker.ts';
@@ -89,7 +89,7 @@ export class Leases {
     try {
       if (check !== undefined) await registerCheck(this.#client, { id: check, name: this.#policy.name, ttlMs }, time.left);
     } catch (error) {
-      if (check !== undefined && mayHaveHappened(error)) this.#cleaner.schedule(check);
+      if (check !== undefined && mayBeApplied(error)) this.#cleaner.schedule(check);
       throw error;
     }
     try {
@@ -112,7 +112,7 @@ export class Leases {
       try {
         await this.revoke(lease, time);
       } catch (error) {
-        throw afterOtherSteps(error, 'renewLease');
+        throw afterWriting(error, 'renewLease');
       }
       throw leaseGone('consul', lease);
     }

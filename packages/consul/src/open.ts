@@ -9,7 +9,7 @@ import { CallTime, isLoopback, type MissingPermission, namingGrant } from '@incu
 import { CheckCleaner } from './check-cleaner.ts';
 import { Client } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
-import { mayHaveHappened, missingForChecks, missingOnKeys, openingFailed, toStoreError } from './errors.ts';
+import { mayBeApplied, missingForChecks, missingOnKeys, openingFailed, toStoreError } from './errors.ts';
 import { MIN_CHECK_TTL_MS } from './leases.ts';
 import { Namespace } from './namespace.ts';
 import { readOptions, type ConsulOptions, type ConsulSettings } from './options.ts';
@@ -99,7 +99,7 @@ async function tryCheck(client: Client, cleaner: CheckCleaner, time: CallTime): 
     await registerCheck(client, { id, name: 'incumbent', ttlMs: MIN_CHECK_TTL_MS }, time.left);
     await deregisterCheck(client, id, time.left);
   } catch (error) {
-    if (mayHaveHappened(error)) cleaner.schedule(id);
+    if (mayBeApplied(error)) cleaner.schedule(id);
     throw error;
   }
 }

@@ -4,7 +4,7 @@
  */
 
 import type { Entry, Key, LeaseId } from '@incumbent/core';
-import type { CallTime } from '@incumbent/network';
+import { type CallTime, keyTaken } from '@incumbent/network';
 
 import type { Client } from './client/client.ts';
 import { checkOperationErrors, refused } from './errors.ts';
@@ -39,7 +39,7 @@ export async function enqueue(client: Client, namespace: Namespace, { key, value
     checkOperationErrors(result.done ? [] : result.errors);
     const existing = await readPair(client, namespace, key, time);
     if (existing?.session === lease) return namespace.entry(existing);
-    if (existing !== undefined) throw refused('STORE_FAILED', `there is an entry ${key} already, under another lease`);
+    if (existing !== undefined) throw keyTaken('consul', key);
   }
   throw refused('UNAVAILABLE', `the entry ${key} was written and deleted by others ${MAX_TRIES} times`);
 }

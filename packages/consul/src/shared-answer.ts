@@ -1,7 +1,7 @@
 import { type Pair, PairList, type Target } from './protocol/kv.ts';
 
-/** A watch of a part of the answer. */
-export interface PartSubscriber {
+/** A watch of a target, which may be a part of what the query covers. */
+export interface TargetSubscriber {
   readonly target: Target;
   /** All pairs of the target now. */
   onState(pairs: readonly Pair[]): void;
@@ -14,16 +14,16 @@ export interface PartSubscriber {
  * at the end.
  */
 export class SharedAnswer {
-  readonly #subscribers: Iterable<PartSubscriber>;
-  #parts: Parts | undefined;
+  readonly #subscribers: Iterable<TargetSubscriber>;
+  #receivers: Receivers | undefined;
 
   /** The subscribers are those at the arrival of the first pair, or at the end without pairs. */
-  constructor(subscribers: Iterable<PartSubscriber>) {
+  constructor(subscribers: Iterable<TargetSubscriber>) {
     this.#subscribers = subscribers;
   }
 
   take(pair: Pair): void {
-    const { keys, lists } = (this.#parts ??= partsOf(this.#subscribers));
+    const { keys, lists } = (this.#receivers ??= receiversOf(this.#subscribers));
     for (const subscriber of keys.get(pair.path) ?? []) subscriber.onState([pair]);
     keys.delete(pair.path);
     for (const [subscriber, list] of lists) if (pair.path.startsWith(subscriber.target.path)) list.add(pair);
@@ -31,21 +31,21 @@ export class SharedAnswer {
 
   /** The answer is complete: keys without a pair are absent. */
   end(): void {
-    const { keys, lists } = (this.#parts ??= partsOf(this.#subscribers));
+    const { keys, lists } = (this.#receivers ??= receiversOf(this.#subscribers));
     for (const subscriber of [...keys.values()].flat()) subscriber.onState([]);
     for (const [subscriber, { pairs }] of lists) subscriber.onState(pairs);
   }
 }
 
-interface Parts {
+interface Receivers {
   /** The watches of single keys that have not been shown their pair, by the path of the key. */
-  readonly keys: Map<string, PartSubscriber[]>;
-  readonly lists: ReadonlyMap<PartSubscriber, PairList>;
+  readonly keys: Map<string, TargetSubscriber[]>;
+  readonly lists: ReadonlyMap<TargetSubscriber, PairList>;
 }
 
-function partsOf(subscribers: Iterable<PartSubscriber>): Parts {
-  const keys = new Map<string, PartSubscriber[]>();
-  const lists = new Map<PartSubscriber, PairList>();
+function receiversOf(subscribers: Iterable<TargetSubscriber>): Receivers {
+  const keys = new Map<string, TargetSubscriber[]>();
+  const lists = new Map<TargetSubscriber, PairList>();
   for (const subscriber of subscribers) {
     const { path, recurse } = subscriber.target;
     const same = keys.get(path);

@@ -66,12 +66,13 @@ export async function inspect({ client, clock, names, keys }: InspectionContext,
   };
 }
 
-interface Part {
+/** One line of the report, and what is wrong. */
+interface Finding {
   readonly fact: StoreFact;
   readonly warnings: readonly string[];
 }
 
-async function inspectRights(client: Client, names: Names, options: AttemptOptions): Promise<Part> {
+async function inspectRights(client: Client, names: Names, options: AttemptOptions): Promise<Finding> {
   const needed = neededRights(names);
   const allowed = await Promise.all(needed.map((right) => isAllowed(client, names, right, options)));
   if (allowed.includes(undefined))
@@ -102,7 +103,7 @@ async function isAllowed(client: Client, names: Names, right: Right, options: At
   }
 }
 
-function inspectSize(snapshot: Snapshot, names: Names): Part {
+function inspectSize(snapshot: Snapshot, names: Names): Finding {
   const bytes = sizeOf(snapshot.data);
   const part = ((bytes / MAX_DATA_BYTES) * 100).toFixed(1);
   const object = `${names.keys.kind} ${keysName(names)}`;
@@ -128,7 +129,7 @@ async function leasesOf(client: Client, names: Names, options: AttemptOptions): 
  * Finds leases that nobody renews, by the times in them. A clock that is wrong makes the report
  * wrong, and nothing else: observers do not read these times.
  */
-function inspectLeases(leases: ReadonlyMap<LeaseId, LeaseObject> | undefined, snapshot: Snapshot, names: Names, wallMs: number): Part {
+function inspectLeases(leases: ReadonlyMap<LeaseId, LeaseObject> | undefined, snapshot: Snapshot, names: Names, wallMs: number): Finding {
   if (leases === undefined) return { fact: { what: 'leases', detail: 'not known: the user may not list them' }, warnings: [] };
   const bound = snapshot.leases();
   const old = [...leases].flatMap(([id, { ttlMs, object }]) => {

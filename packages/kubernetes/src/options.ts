@@ -192,9 +192,9 @@ function readUrl(url: string): KubernetesOptions {
     if (names.indexOf(name) < index) throw invalidSecret(name, parameters.getAll(name), 'given once');
   }
   return given({
-    context: part('context', context),
-    namespace: part('namespace', namespace),
-    prefix: part('prefix', prefix),
+    context: decoded('context', context),
+    namespace: decoded('namespace', namespace),
+    prefix: decoded('prefix', prefix),
     kubeconfig: parameters.get('kubeconfig') ?? undefined,
     keysResource: resourceIn(parameters.get('keysResource')),
     watchMs: numberIn('watchMs', parameters),
@@ -202,7 +202,7 @@ function readUrl(url: string): KubernetesOptions {
   });
 }
 
-function part(what: string, encoded: string): string | undefined {
+function decoded(what: string, encoded: string): string | undefined {
   if (encoded === '') return undefined;
   try {
     return decodeURIComponent(encoded);

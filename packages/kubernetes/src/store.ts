@@ -37,7 +37,7 @@ import { compareAndSwap, enqueue } from './transactions.ts';
 import { WatchHub } from './watch-hub.ts';
 import { watchEntries } from './watch.ts';
 
-/** The API server of a store, for what is beside the store. */
+/** The API server of a store, for code that uses the store's connections. */
 export interface Cluster {
   readonly client: Pick<Client, 'request'>;
   readonly clock: Clock;
@@ -45,12 +45,12 @@ export interface Cluster {
   readonly namespace: string;
   readonly prefix: string;
   /**
-   * Disposes of the part when the store closes, before its connections. Returns how to prevent
-   * that.
+   * Disposes of the dependent when the store closes, before the connections close. The returned
+   * function prevents that.
    *
    * @throws `STORE_CLOSED`.
    */
-  add(part: AsyncDisposable): Cancel;
+  disposeOnClose(dependent: AsyncDisposable): Cancel;
 }
 
 export class KubernetesStore implements Store {
@@ -65,8 +65,8 @@ export class KubernetesStore implements Store {
   readonly #calls: StoreCalls;
   readonly #leases: Leases;
   readonly #hub: WatchHub;
-  /** What ends before the store does. */
-  readonly #parts = new Set<AsyncDisposable>();
+  /** What uses the connections of the store, and ends before they close. */
+  readonly #dependents = new Set<AsyncDisposable>();
   #closing: Promise<void> | undefined;
 
   constructor(client: Client, keys: KeyObject, { clock, names, watchMs, shared }: KubernetesSettings) {
@@ -162,17 +162,17 @@ export class KubernetesStore implements Store {
     return this.#calls.run('inspect', (time) => inspect({ client, clock, names, keys }, time), call);
   }
 
-  /** @internal The way in for what uses the same API server, and ends before the store does. */
+  /** @internal For code that uses the connections of the store. */
   get cluster(): Cluster {
     return {
       client: this.#client,
       clock: this.#clock,
       namespace: this.#names.namespace,
       prefix: this.#names.prefix,
-      add: (part) => {
+      disposeOnClose: (dependent) => {
         if (this.#closing !== undefined) throw storeClosed('kubernetes');
-        this.#parts.add(part);
-        return () => void this.#parts.delete(part);
+        this.#dependents.add(dependent);
+        return () => void this.#dependents.delete(dependent);
       },
     };
   }
@@ -187,7 +187,7 @@ export class KubernetesStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await Promise.all([...this.#parts].map((part) => part[Symbol.asyncDispose]()));
+    await Promise.all([...this.#dependents].map((dependent) => dependent[Symbol.asyncDispose]()));
     this.#hub.close();
     await this.#leases.close();
     await this.#client.close();

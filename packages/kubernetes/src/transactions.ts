@@ -1,8 +1,7 @@
 /** `compareAndSwap` and `enqueue`: changes of the one object that has all keys. */
 
 import type { Change, Entry, Key, LeaseId, Revision, SwapResult } from '@incumbent/core';
-import { type CallTime, leaseGone } from '@incumbent/network';
-import { StoreError } from '@incumbent/core/adapter';
+import { type CallTime, keyTaken, leaseGone } from '@incumbent/network';
 
 import { afterWriting, endedMeanwhile } from './errors.ts';
 import type { KeyObject } from './keys/key-object.ts';
@@ -54,8 +53,7 @@ export async function enqueue(keys: KeyObject, leases: Leases, { key, value, lea
     return { result: draft.entry(key), needsFresh: false };
   }, time.left);
   const entry = await unlessEnding(leases, change, time);
-  if (entry === undefined || entry.lease !== lease)
-    throw new StoreError('STORE_FAILED', 'refused', `kubernetes: there is an entry ${key} already, under another lease`);
+  if (entry === undefined || entry.lease !== lease) throw keyTaken('kubernetes', key);
   await checkStillAlive(leases, [lease], time);
   return entry;
 }

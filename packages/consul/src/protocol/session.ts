@@ -4,7 +4,7 @@
 
 import type { AttemptOptions, CallTime } from '@incumbent/network';
 
-import { afterOtherSteps, sessionRemains } from '../errors.ts';
+import { afterWriting, sessionRemains } from '../errors.ts';
 import { unexpectedStatus, type Client } from '../client/client.ts';
 import { fields, items, parse, text } from './json.ts';
 import { CONSISTENT } from './kv.ts';
@@ -66,7 +66,7 @@ export async function destroySession(client: Client, id: string, time: CallTime)
       await requestDestroy(client, id, time.left);
     }
   } catch (error) {
-    throw afterOtherSteps(error, 'end of a session');
+    throw afterWriting(error, 'end of a session');
   }
 }
 

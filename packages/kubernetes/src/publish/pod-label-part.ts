@@ -14,7 +14,7 @@ import type { PodLabel } from './options.ts';
 import { foreign, overtaken, SentWrites, untilUnchanged, type Part, type PublishedTerm } from './part.ts';
 
 /** What a pod has of the label and its annotation. */
-interface Marked {
+interface LabelState {
   readonly isLabelled: boolean;
   /** The Lease of the annotation. Undefined without one. */
   readonly lease: string | undefined;
@@ -114,12 +114,12 @@ export class PodLabelPart implements Part {
     });
   }
 
-  #read(pod: Fields): Marked {
+  #read(pod: Fields): LabelState {
     const { name, value } = this.#label;
     const metadata = fields(pod['metadata']);
     const isLabelled = textFields(optionalFields(metadata['labels']))[name] === value;
-    const mark = textFields(optionalFields(metadata['annotations']))[name] ?? '';
-    const [, lease, term = '0', over] = /^(\S+) (\d{1,20})( over)?$/.exec(mark) ?? [];
+    const annotation = textFields(optionalFields(metadata['annotations']))[name] ?? '';
+    const [, lease, term = '0', over] = /^(\S+) (\d{1,20})( over)?$/.exec(annotation) ?? [];
     return { isLabelled, lease, term: BigInt(term), isOver: over !== undefined };
   }
 
@@ -129,11 +129,11 @@ export class PodLabelPart implements Part {
    */
   #patch(pod: Fields, value: string | undefined, signal: AbortSignal): Promise<Fields | undefined> {
     const { name } = this.#label;
-    const mark = `${this.#lease} ${this.#term.term}${value === undefined ? ' over' : ''}`;
+    const annotation = `${this.#lease} ${this.#term.term}${value === undefined ? ' over' : ''}`;
     const metadata = {
       resourceVersion: identityOf(pod).version,
       labels: { [name]: value ?? null },
-      annotations: { [name]: mark },
+      annotations: { [name]: annotation },
     };
     return this.#pods.patch(nameOf(pod), { metadata }, signal);
   }

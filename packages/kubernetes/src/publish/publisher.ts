@@ -63,7 +63,7 @@ export class Publisher implements AsyncDisposable {
     this.#election = election.name;
     this.#settings = settings;
     this.#resources = resources;
-    this.#stops = [cluster.add(this), election.onElected((leadership) => this.#begin(leadership))];
+    this.#stops = [cluster.disposeOnClose(this), election.onElected((leadership) => this.#begin(leadership))];
     if (election.leadership !== undefined) this.#begin(election.leadership);
   }
 

@@ -71,7 +71,7 @@ export class PublishWorld {
     const { clock } = this.cluster.process(memberId).options;
     if (clock === undefined) throw new Error('a process without a clock');
     const client = new DirectClient(this.api, clock);
-    return { client, clock, namespace: 'default', prefix: 'incumbent', add: () => () => {} };
+    return { client, clock, namespace: 'default', prefix: 'incumbent', disposeOnClose: () => () => {} };
   }
 
   /** With the label of the pod of this name. */
