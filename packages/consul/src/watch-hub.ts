@@ -31,6 +31,7 @@ export class WatchHub {
   readonly #context: QueryContext;
   readonly #queries = new Map<string, BlockingQuery>();
   readonly #subscribers = new Set<QuerySubscriber>();
+  #isClosed = false;
 
   constructor(options: WatchHubOptions) {
     this.#options = options;
@@ -41,7 +42,7 @@ export class WatchHub {
    * Reports the state of the subscriber's target until the returned function is called.
    */
   subscribe(subscriber: QuerySubscriber): () => void {
-    if (this.#options.client.closed) {
+    if (this.#isClosed) {
       subscriber.onFailed(storeClosed('consul'));
       return () => {};
     }
@@ -56,8 +57,9 @@ export class WatchHub {
     };
   }
 
-  /** Ends every watch with `STORE_CLOSED`. */
+  /** Ends every watch with `STORE_CLOSED`, also those that begin later. */
   close(): void {
+    this.#isClosed = true;
     for (const subscriber of [...this.#subscribers]) subscriber.onFailed(storeClosed('consul'));
   }
 

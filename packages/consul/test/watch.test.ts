@@ -4,7 +4,17 @@ import { until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 
 import type { ConsulOptions } from '../src/index.ts';
-import { ABSENT, openOnFakeAgent, opens, pairs, type FakeConsul, type FakeRequest, type FakeResponse } from './fake-agent.ts';
+import {
+  ABSENT,
+  leaseCall,
+  openOnFakeAgent,
+  opens,
+  pairs,
+  servesLeases,
+  type FakeConsul,
+  type FakeRequest,
+  type FakeResponse,
+} from './fake-agent.ts';
 
 interface Scene extends FakeConsul {
   /** The requests of watches: consistent reads, and the indexes that queries waited behind. */
@@ -47,6 +57,22 @@ function eventually(what: string, holds: () => boolean): Promise<true> {
 }
 
 describe('a watch', () => {
+  it('that begins while the store closes ends with STORE_CLOSED, and reads nothing', async () => {
+    const deregisters = ({ path }: FakeRequest): boolean => path.startsWith('/v1/agent/check/deregister');
+    await using on = await openOnFakeAgent(servesLeases);
+    const { id } = await on.store.grantLease(10_000, leaseCall());
+    // The close waits half a second for the check of the lease to be removed.
+    on.agent.respond = (request) => (deregisters(request) ? undefined : servesLeases(request));
+    await on.store.revokeLease(id);
+    await eventually('the removal', () => on.requests().some(deregisters));
+    const closing = on.store.close();
+    const watched = new Watched(on.store, 'a');
+    await closing;
+    await eventually('the end', () => watched.error !== undefined);
+    expect(watched.error).toMatchObject({ code: 'STORE_CLOSED' });
+    expect(watched.seen).toEqual([]);
+  });
+
   it('begins with a consistent read, and then waits behind its index', async () => {
     await using on = await scene();
     on.agent.respond = inTurn(pairs(8, ['app/a', 8]), pairs(9, ['app/a', 9]));

@@ -49,10 +49,6 @@ export class Client {
     this.#calls = new Calls(options.clock, ExchangeError);
   }
 
-  get closed(): boolean {
-    return this.#calls.closed;
-  }
-
   /**
    * Resolves with a response of status 200 or of an accepted status. Rejects with an
    * `ExchangeError`, also for another status, or with the signal's reason if the signal aborts.
