@@ -238,6 +238,7 @@ export class Driver<S extends Safety> {
     for (const output of outputs) {
       if (output.type === 'send') this.#ports.send(output.to, output.message, output.at);
       if (output.type === 'event') this.#report(output.event);
+      if (this.#stopped) return;
     }
     if (isNew && validity !== undefined) this.#ports.elected(validity);
     this.#ports.viewed(this.#algorithm.view(this.#state));

@@ -54,6 +54,7 @@ class Stage {
   readonly done: string[] = [];
   readonly driver: Driver<'quorum'>;
   #written: (written: Written) => void = () => {};
+  views = 0;
   /** What the application does when the driver asks for its position. */
   onPosition: () => void = () => {};
 
@@ -75,7 +76,9 @@ class Stage {
         },
         elected: tell('elected'),
         ended: (reason) => void this.done.push(`ended: ${reason}`),
-        viewed: () => {},
+        viewed: () => {
+          this.views += 1;
+        },
         membership: () => {},
         conflict: () => {},
         failed: tell('failed'),
@@ -123,6 +126,12 @@ describe('a driver', () => {
     expect(stage.done).toEqual(['elected', 'keeps 1', 'ended: deadline', 'said 2', 'keeps 3']);
     stage.written();
     expect(stage.done.slice(5)).toEqual(['said 3', 'said end']);
+  });
+
+  it('sends nothing and calls no port after it has stopped by itself', () => {
+    const stage = new Stage().order({ outputs: [{ type: 'event', event: { type: 'joinFailed' } }, say('too late')] });
+    expect(stage.done).toEqual(['failed']);
+    expect(stage.views).toBe(0);
   });
 
   it('ends validity before it persists, and reports the end', () => {
