@@ -12,6 +12,7 @@ import {
   judgeSocket,
   mildestOf,
   type MissingPermission,
+  ofServer,
   storeErrorOf,
   UNFORESEEN,
   type Verdict,
@@ -87,9 +88,12 @@ export function isAuthDisabled(error: unknown): boolean {
   return error instanceof ExchangeError && error.failure.kind === 'status' && /authentication is not enabled/.test(error.failure.reason);
 }
 
-/** One error for all members that could not be connected to. */
+/**
+ * One error for all members that could not be connected to. The only address of a store is tried
+ * twice, and failures of the same kind are named once.
+ */
 export function notConnected(failures: readonly (readonly [member: string, error: unknown])[]): ExchangeError {
-  const message = failures.map(([member, error]) => `${member}: ${describeError(error)}`).join('; ');
+  const message = [...new Set(failures.map(([member, error]) => ofServer(member, describeError(error))))].join('; ');
   const errors = failures.map(([, error]) => error);
   const mildest = mildestOf(errors, verdictOn);
   return new ExchangeError({ kind: 'notConnected' }, message, mildest instanceof ExchangeError ? mildest.cause : mildest);

@@ -132,4 +132,18 @@ describe('what the adapter tries after a failure', () => {
     expect(both.message).toBe('one:2379: words; two:2379: words');
     expect(verdict(notConnected([['one:2379', strange]]))).toBe('UNSUPPORTED refused');
   });
+
+  it('two failures of the same kind at one address are named once', () => {
+    const silent = (): Error => new Error('no answer in time');
+    const twice = notConnected([
+      ['one:2379', silent()],
+      ['one:2379', silent()],
+    ]);
+    expect(twice.message).toBe('one:2379: no answer in time');
+  });
+
+  it('a message of the system that has the address of the member names it once', () => {
+    const refused = new Error('connect ECONNREFUSED 127.0.0.1:2379');
+    expect(notConnected([['127.0.0.1:2379', refused]]).message).toBe('connect ECONNREFUSED 127.0.0.1:2379');
+  });
 });

@@ -41,6 +41,7 @@ export {
   namingEndpoint,
   type NotConnected,
   type NotConnectedReason,
+  ofServer,
 } from './errors/not-connected.ts';
 export { type MissingPermission, namingGrant, withGrant } from './errors/permission.ts';
 export {

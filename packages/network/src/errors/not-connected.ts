@@ -89,7 +89,14 @@ export function namingEndpoint<Failure extends { readonly kind: string }>(
   const server = endpointName(endpoint);
   if (failure.kind === 'timeout')
     return new ExchangeError({ kind: 'notConnected', why: 'silent' }, `${server}: no answer within ${timeoutMs} ms; ${hint}`);
-  // Node names the address of a connection that it could not open, if it is no host name.
-  if (failure.kind !== 'notConnected' || message.includes(server)) return error;
-  return new ExchangeError(failure, `${server}: ${message}`, cause);
+  const named = ofServer(server, message);
+  return failure.kind !== 'notConnected' || named === message ? error : new ExchangeError(failure, named, cause);
+}
+
+/**
+ * The message of an error with the server's name in front, unless the message contains the name:
+ * Node names the address of a connection that it could not open, if it is no host name.
+ */
+export function ofServer(server: string, message: string): string {
+  return message.includes(server) ? message : `${server}: ${message}`;
 }

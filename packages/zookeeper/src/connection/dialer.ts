@@ -8,7 +8,16 @@ import type { Duplex } from 'node:stream';
 
 import type { Clock, Random } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
-import { type Connect, describeError, dial, type Endpoint, endpointName, openFirst, type SharedAllowance } from '@incumbent/network';
+import {
+  type Connect,
+  describeError,
+  dial,
+  type Endpoint,
+  endpointName,
+  ofServer,
+  openFirst,
+  type SharedAllowance,
+} from '@incumbent/network';
 
 import { ExchangeError, mildestOf, notConnected } from '../errors.ts';
 import type { Hello } from '../protocol/hello.ts';
@@ -136,7 +145,7 @@ async function openOne(
  * does not end the retries.
  */
 function summaryOf(failures: ReadonlyMap<Endpoint, unknown>): ExchangeError {
-  const message = [...failures].map(([endpoint, error]) => `${endpointName(endpoint)}: ${describeError(error)}`).join('; ');
+  const message = [...failures].map(([endpoint, error]) => ofServer(endpointName(endpoint), describeError(error))).join('; ');
   const mildest = mildestOf([...failures.values()]);
   if (!(mildest instanceof ExchangeError)) return notConnected('unreachable', message, mildest);
   return new ExchangeError(mildest.failure, message, mildest.cause ?? mildest);

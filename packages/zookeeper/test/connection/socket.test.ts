@@ -36,10 +36,11 @@ function unreachable(reason: string): object {
 }
 
 describe('a port', () => {
-  it('on which nobody listens is unreachable', async () => {
+  it('on which nobody listens is unreachable, and the message names it once', async () => {
     const endpoint = await listen(createServer());
     await new Promise((resolve) => servers.pop()!.close(resolve));
-    expect(await openingFails(endpoint)).toMatchObject(unreachable('ECONNREFUSED'));
+    const message = `zookeeper open: connect ECONNREFUSED ${endpoint.host}:${endpoint.port}`;
+    expect(await openingFails(endpoint)).toMatchObject({ code: 'UNREACHABLE', outcome: 'notSent', message });
   });
 
   it('that accepts and sends nothing is reported as silent', async () => {
