@@ -77,7 +77,7 @@ describe('a URL', () => {
     const folder = await mkdtemp(join(tmpdir(), 'store url '));
     try {
       const ca = join(folder, 'ca.pem');
-      await writeFile(ca, 'trusted');
+      await writeFile(ca, '-----BEGIN CERTIFICATE-----\n');
       const url = read(`shops://one?ca=${encodeURIComponent(ca)}&servername=shop.internal`);
       expect(url.tls()).toEqual({ ca: { file: ca }, servername: 'shop.internal' });
       const missing = read(`shops://one?cert=${encodeURIComponent(join(folder, 'none'))}`);

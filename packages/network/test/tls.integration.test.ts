@@ -1,7 +1,7 @@
 /** Certificates in files, by a real TLS server. */
 
 import { once } from 'node:events';
-import { copyFile, mkdir, readFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createServer, type Server } from 'node:tls';
@@ -68,6 +68,22 @@ describe('certificates in files', () => {
     expect(judgeSocket(error).slice(0, 2)).toEqual(['UNAUTHENTICATED', 'refused']);
     await renew(scratch.path, after);
     expect(await greeting(second, tls)).toBe('welcome');
+  });
+
+  it.each([
+    ['a file of another kind', 'hello'],
+    ['a file that is empty', ''],
+    ['a key', '-----BEGIN PRIVATE KEY-----\n'],
+  ])('of authorities must be in the file: %s is named as the cause', async (_what, content) => {
+    await using server = await listen(before);
+    const file = join(scratch.path, 'no-ca.pem');
+    await writeFile(file, content);
+    const error: unknown = await greeting(server, { ca: { file } }).catch((cause: unknown) => cause);
+    expect(error).toMatchObject({
+      message: `the file ${file} of tls.ca has no certificate in PEM: -----BEGIN CERTIFICATE-----`,
+    });
+    // The file may be written at this moment.
+    expect(judgeSocket(error)).toEqual(['UNREACHABLE', 'notSent']);
   });
 
   it('that are missing, or do not match, are a failure that may pass', async () => {

@@ -11,7 +11,7 @@ export async function withCertificateFile(use: (file: string) => Promise<void>):
   const scratch = await makeScratch('options');
   try {
     const file = join(scratch.path, 'ca.pem');
-    await writeFile(file, 'not read as a certificate');
+    await writeFile(file, '-----BEGIN CERTIFICATE-----\n');
     await use(encodeURIComponent(file));
   } finally {
     await scratch.remove();

@@ -55,11 +55,12 @@ export function checkTls(tls: TlsOptions): void {
 /**
  * The options for Node.
  *
- * @throws An error with the system's code, such as `ENOENT`, for a file that cannot be read.
+ * @throws An error with the system's code, such as `ENOENT`, for a file that cannot be read. An
+ *   error without a code if no certificate is in `ca`: Node would trust no server, and not say why.
  */
 export function certificatesOf({ ca, cert, key }: TlsOptions): SecureContextOptions {
   return {
-    ...(ca === undefined ? {} : { ca: listOf(ca).map((pem) => contentOf('ca', pem)) }),
+    ...(ca === undefined ? {} : { ca: listOf(ca).map(authorityOf) }),
     ...(cert === undefined ? {} : { cert: contentOf('cert', cert) }),
     ...(key === undefined ? {} : { key: contentOf('key', key) }),
   };
@@ -99,16 +100,25 @@ function checkPem(name: string, pem: unknown): void {
   if (!hasFile) throw invalidSecret(name, pem, 'PEM as text or bytes, or { file: path }');
 }
 
+function authorityOf(pem: Pem): string | Buffer {
+  const content = contentOf('ca', pem);
+  if (/-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/.test(content.toString('latin1'))) return content;
+  throw new Error(`${isFile(pem) ? nameOf('ca', pem) : 'tls.ca'} has no certificate in PEM: -----BEGIN CERTIFICATE-----`);
+}
+
 function contentOf(name: string, pem: Pem): string | Buffer {
   if (typeof pem === 'string') return pem;
   if (!isFile(pem)) return Buffer.from(pem);
   try {
     return readFileSync(pem.file);
   } catch (error) {
-    // Without the system's error, which contains the path: by mistake the path may be a key, which
-    // has several lines, or no dot.
+    // Without the system's error, which contains the path.
     const code = errorCode(error);
-    const named = /^[^\r\n]+\.\w{2,5}$/.test(pem.file) ? `the file ${pem.file} of` : 'the file of';
-    throw Object.assign(new Error(`${named} tls.${name} cannot be read: ${code}`), { code });
+    throw Object.assign(new Error(`${nameOf(name, pem)} cannot be read: ${code}`), { code });
   }
+}
+
+/** Does not show a path that may be a key by mistake: a key has several lines, or no dot. */
+function nameOf(name: string, { file }: PemFile): string {
+  return `${/^[^\r\n]+\.\w{2,5}$/.test(file) ? `the file ${file} of` : 'the file of'} tls.${name}`;
 }
