@@ -1,13 +1,14 @@
 /** `incumbent lower-term-unsafely`: replaces the last term by a lower one. */
 
 import { ElectionAdmin } from '@incumbent/core';
+import { MAX_FLOOR } from '@incumbent/core/adapter';
 
 import { addStoreOptions, examples, exitCodes, type CommandParent } from '../../common/options.ts';
 import { printJson } from '../../common/output.ts';
 import { withStore, type StoreOptions } from '../../common/store.ts';
 import { parseTerm } from './term.ts';
 import type { CliContext } from '../../context.ts';
-import { Exit, refusal } from '../../exit.ts';
+import { Exit, refusal, usageError } from '../../exit.ts';
 
 interface LowerTermOptions extends StoreOptions {
   readonly from: bigint;
@@ -40,6 +41,7 @@ const LOWER_TERM_HELP = `
 async function lowerTermUnsafely(name: string, options: LowerTermOptions, context: CliContext): Promise<number> {
   const { out, err } = context;
   const { from, to, json } = options;
+  if (to >= from || to > MAX_FLOOR) throw usageError(`--to is ${to}: it must be below --from, which is ${from}, and at most ${MAX_FLOOR}`);
   return withStore(options, context, async (store) => {
     const admin = new ElectionAdmin(store, name);
     if (!(await admin.lowerTermUnsafely(from, to))) {
