@@ -96,6 +96,11 @@ export class Candidacy {
     return this.#over !== undefined;
   }
 
+  /** Whether it is the candidacy of the sidecar itself. */
+  get isOwn(): boolean {
+    return this.#settings.isOwn === true;
+  }
+
   /** Why the candidacy is over. Undefined if it is not. */
   get overReason(): OverReason | undefined {
     return this.#over?.reason;
@@ -103,8 +108,8 @@ export class Candidacy {
 
   /** What ends the candidacy if its client is gone, for a message. */
   get endsWhen(): string {
-    const { renewWithinMs, isOwn } = this.#settings;
-    if (isOwn === true) return 'ends with the sidecar';
+    const { renewWithinMs } = this.#settings;
+    if (this.isOwn) return 'ends with the sidecar';
     if (renewWithinMs === null) return 'is over when its last event stream closes';
     return `is over when no request with its secret has come for ${showDuration(renewWithinMs)}`;
   }
@@ -136,7 +141,7 @@ export class Candidacy {
 
   /** The client has sent a request: restarts `renewWithinMs`. */
   renew(): void {
-    if (this.isOver || this.#settings.isOwn === true) return;
+    if (this.isOver || this.isOwn) return;
     this.#silence.stop();
     const { renewWithinMs } = this.#settings;
     if (renewWithinMs !== null)

@@ -44,8 +44,12 @@ export class ServeLog extends RunLog {
     else this.#warn('the application is unhealthy: gives up the leadership');
   }
 
-  /** Tells that the client is gone, or that it cannot campaign. Other ends are asked for. */
-  #over({ id, election }: Candidacy, { reason, message = '' }: OverEvent): void {
+  /**
+   * Tells that the client is gone, or that it cannot campaign. Other ends are asked for. If the
+   * sidecar's own campaign has failed, the command ends with that error.
+   */
+  #over({ id, election, isOwn }: Candidacy, { reason, message = '' }: OverEvent): void {
+    if (reason === 'failed' && isOwn) return;
     if (reason === 'failed') this.error(`"${id}" cannot campaign for "${election}": ${message}`);
     else if (reason === 'expired' || reason === 'disconnected')
       this.#tell('yellow', `the candidacy "${id}" of "${election}" is over: ${message}`);

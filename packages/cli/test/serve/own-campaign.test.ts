@@ -65,6 +65,7 @@ describe('a campaign of the sidecar itself', () => {
       const more = begins === 'at once' ? [] : ['--health', health];
       const { code, err } = await serve(store, '--election', 'reports', ...more);
       expect([code, err]).toEqual([3, expect.stringContaining('incumbent: UNAUTHENTICATED: the password is wrong\n')]);
+      expect(err.match(/the password is wrong/g)).toHaveLength(1);
       await expect(api.call('GET', '/healthz')).rejects.toThrow('ENOENT');
     },
   );
