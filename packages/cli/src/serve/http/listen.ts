@@ -1,7 +1,8 @@
 /** Where a server listens, and what it demands of clients there: the options, and their checks. */
 
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { ServerOptions as TlsServerOptions } from 'node:https';
+import { dirname } from 'node:path';
 
 import { describeHidden } from '@incumbent/core/adapter';
 
@@ -46,8 +47,25 @@ export async function startServer(options: ApiServerOptions): Promise<ApiServer>
   try {
     return await ApiServer.start(options);
   } catch (error) {
-    throw usageError(`cannot listen at --listen: ${error instanceof Error ? error.message : String(error)}`);
+    const message = error instanceof Error ? error.message : String(error);
+    const why = error instanceof Error && 'code' in error ? whyNot(options.address, String(error.code)) : '';
+    throw usageError(`cannot listen at --listen: ${why}${message}`);
   }
+}
+
+/** What the system's error means for the user. Empty if the error needs no explanation. */
+function whyNot(address: ListenAddress, code: string): string {
+  if (!('path' in address)) {
+    if (code === 'EADDRINUSE') return 'another process listens there: ';
+    if (code === 'EADDRNOTAVAIL') return 'this machine does not have that address: ';
+    return code === 'EACCES' ? 'this user may not listen at that port: ' : '';
+  }
+  const folder = dirname(address.path);
+  // The system reports a missing folder as EACCES.
+  if (!existsSync(folder)) return `there is no folder ${folder}: `;
+  if (code === 'EINVAL') return 'the path is too long for a socket: ';
+  if (code === 'EADDRINUSE') return 'another process listens there, or the file is no socket: ';
+  return code === 'EACCES' ? `this user may not create files in ${folder}: ` : '';
 }
 
 function checkTls({ tlsCert, tlsKey, tlsClientCa, listen }: ListenOptions): void {
