@@ -8,6 +8,7 @@ import type { Monitor } from 'incumbent/monitor';
 
 import { CliError, Exit, usageError } from '../exit.ts';
 import { toJson } from '../common/json.ts';
+import type { Readiness } from './readiness.ts';
 
 export interface HealthAddress {
   readonly host: string | undefined;
@@ -64,11 +65,12 @@ export async function startHealthServer({ host, port }: HealthAddress, pages: Re
 
 /**
  * The pages of `run`: `/healthz` for liveness probes, `/readyz` for whether it takes part in the
- * election (it has a lease), `/metrics` for Prometheus.
+ * election (it has a lease) and why not, `/metrics` for Prometheus.
  */
 export function pagesOf(
   monitor: Monitor,
   member: Member,
+  readiness: Readiness,
   facts: () => Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, () => Page>> {
   const page = (ok: boolean, fields: Readonly<Record<string, unknown>>): Page => {
@@ -80,8 +82,8 @@ export function pagesOf(
       return page(healthy, { healthy, problems });
     },
     '/readyz': () => {
-      const ready = member.state === 'live';
-      return page(ready, { ready });
+      const { reason } = readiness;
+      return page(reason === undefined, { ready: reason === undefined, ...(reason === undefined ? {} : { reason }) });
     },
     '/metrics': () => ({ ok: true, contentType: monitor.contentType, text: monitor.prometheus() }),
   };

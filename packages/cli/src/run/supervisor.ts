@@ -18,6 +18,7 @@ import { checkProgram } from './find-program.ts';
 import { pagesOf, startHealthServer, type HealthAddress, type HealthServer } from './health.ts';
 import { RunLog, type Verbosity } from './log.ts';
 import type { ProgramEnd } from './process-group.ts';
+import { Readiness } from './readiness.ts';
 import { restartDelayMs } from './restart-delay.ts';
 import { Signals } from './signals.ts';
 import { runTerm } from './term-run.ts';
@@ -145,13 +146,14 @@ class Supervisor {
     const { ttlMs, drainMs } = timing;
     using monitor = new Monitor();
     const member = new Member(store, { memberId, ttlMs, drainMs, logger: this.#log.logger, reaper: this.#reaper });
+    using readiness = new Readiness(member);
     let health: HealthServer | undefined;
     try {
       const election: RunElection =
         slots === undefined
           ? member.election(name, { value, acceptWeakStore })
           : new SlotElection(member, name, { slots, value, acceptWeakStore });
-      health = await this.#startHealth(monitor, member, election);
+      health = await this.#startHealth(monitor, member, readiness, election);
       this.#log.campaigning(name, memberId, store.name);
       return await this.#campaignRepeatedly(election, timing);
     } finally {
@@ -160,7 +162,7 @@ class Supervisor {
     }
   }
 
-  async #startHealth(monitor: Monitor, member: Member, election: RunElection): Promise<HealthServer | undefined> {
+  async #startHealth(monitor: Monitor, member: Member, readiness: Readiness, election: RunElection): Promise<HealthServer | undefined> {
     const { healthPort } = this.#options;
     if (healthPort === undefined) return undefined;
     const facts = (): Readonly<Record<string, unknown>> => ({
@@ -172,7 +174,7 @@ class Supervisor {
       validForMs: Math.round(election.leadership?.remainingMs() ?? 0),
       programRuns: this.#isProgramRunning,
     });
-    return startHealthServer(healthPort, pagesOf(monitor, member, facts));
+    return startHealthServer(healthPort, pagesOf(monitor, member, readiness, facts));
   }
 
   async #campaignRepeatedly(election: RunElection, timing: RunTiming): Promise<number> {

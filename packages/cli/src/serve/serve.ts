@@ -12,6 +12,7 @@ import { openUrl, storeUrl, type StoreOptions } from '../common/store.ts';
 import { newMemberId, withoutExitDetection } from '../common/member.ts';
 import type { CliContext } from '../context.ts';
 import { pagesOf, type Page } from '../run/health.ts';
+import { Readiness } from '../run/readiness.ts';
 import { runTiming } from '../run/timing.ts';
 import { startHealthCheck, urlCheck } from './health-check.ts';
 import type { AccessRules } from './http/access.ts';
@@ -70,9 +71,10 @@ async function serveOn(store: Store, options: Resolved, log: ServeLog, stopping:
   using monitor = new Monitor();
   const { ttlMs, drainMs } = drainTiming(ttl, drain, store);
   await using sidecar = new Sidecar(store, { memberId, ttlMs, drainMs, acceptWeakStore, ...log.sidecarOptions });
+  using readiness = new Readiness(sidecar.member);
   const failure = Promise.withResolvers<never>();
   const own = election === undefined ? undefined : new OwnCandidacy(sidecar, election, value, failure.reject);
-  const routes = routesOf(sidecar, pages(monitor, sidecar, own));
+  const routes = routesOf(sidecar, pages(monitor, sidecar, readiness, own));
   const failed = (error: unknown): void => log.error(`a request has failed: ${toCliError(error).text}`);
   const server = await startServer({ address: listen, access, ...(tls === undefined ? {} : { tls }), routes, failed });
   log.listening(server.url, memberId, store.name);
@@ -109,8 +111,8 @@ function campaignOf(own: OwnCandidacy | undefined, health: URL | undefined, log:
   return startHealthCheck({ clock: systemClock, check: urlCheck(health), changed });
 }
 
-function pages(monitor: Monitor, sidecar: Sidecar, own: OwnCandidacy | undefined): Pages {
-  const all = pagesOf(monitor, sidecar.member, () => ({ member: sidecar.member.memberId, candidacies: sidecar.size }));
+function pages(monitor: Monitor, sidecar: Sidecar, readiness: Readiness, own: OwnCandidacy | undefined): Pages {
+  const all = pagesOf(monitor, sidecar.member, readiness, () => ({ member: sidecar.member.memberId, candidacies: sidecar.size }));
   const answer = (page: Page | undefined): Answer => {
     if (page === undefined) throw new TypeError('there is no such page');
     return { status: page.ok ? 200 : 503, text: page.text, contentType: page.contentType };

@@ -3,8 +3,6 @@
  * election and id, their memberships of groups, and reads for them who leads. `http/` serves it.
  */
 
-import diagnosticsChannel from 'node:diagnostics_channel';
-
 import {
   type CandidateView,
   type Cancel,
@@ -19,10 +17,10 @@ import {
   Member,
   type Random,
   type Store,
-  type TelemetryEvent,
 } from '@incumbent/core';
 import { checkName, systemClock } from '@incumbent/core/adapter';
 
+import { onOwnEvent } from '../common/own-events.ts';
 import { ApiError } from './api-error.ts';
 import { Candidacy, type CandidacyContext, type CandidacySettings, type OverEvent } from './candidacy.ts';
 import { ElectionQueue } from './election-queue.ts';
@@ -77,7 +75,7 @@ export class Sidecar implements AsyncDisposable {
   readonly #made = new Set<string>();
   readonly #candidacies = new Map<string, Candidacy>();
   readonly #observers = new Map<string, SharedObserver>();
-  readonly #stops: Cancel[] = [];
+  readonly #stops: Cancel[];
   #isClosing = false;
 
   constructor(store: Store, options: SidecarOptions) {
@@ -95,11 +93,13 @@ export class Sidecar implements AsyncDisposable {
       failed: joinFailed,
       ...(options.maxGroups === undefined ? {} : { maxGroups: options.maxGroups }),
     });
-    this.#onOwn('sessionSuspect', () => this.#sawSuspect(true));
-    this.#onOwn('sessionRecovered', () => this.#sawSuspect(false));
-    this.#onOwn('stuck', ({ election, term }) => this.#sawStuck(String(election), term));
-    this.#onOwn('groupLeft', ({ group, error }) => this.memberships.groupLeft(String(group), error));
-    this.#onOwn('groupRejoined', ({ group }) => this.memberships.groupRejoined(String(group)));
+    this.#stops = [
+      onOwnEvent(this.member, 'sessionSuspect', () => this.#sawSuspect(true)),
+      onOwnEvent(this.member, 'sessionRecovered', () => this.#sawSuspect(false)),
+      onOwnEvent(this.member, 'stuck', ({ election, term }) => this.#sawStuck(String(election), term)),
+      onOwnEvent(this.member, 'groupLeft', ({ group, error }) => this.memberships.groupLeft(String(group), error)),
+      onOwnEvent(this.member, 'groupRejoined', ({ group }) => this.memberships.groupRejoined(String(group))),
+    ];
   }
 
   /** How many candidacies there are. */
@@ -263,16 +263,6 @@ export class Sidecar implements AsyncDisposable {
   #sawStuck(election: string, term: unknown): void {
     const leads = this.#queues.get(election)?.leads;
     if (leads !== undefined && typeof term === 'bigint') this.#options.stuck?.(leads, term);
-  }
-
-  /** Calls `seen` with the fields of each event of this sidecar's member. */
-  #onOwn(event: TelemetryEvent, seen: (fields: Readonly<Record<string, unknown>>) => void): void {
-    const listener = (message: unknown): void => {
-      const fields: Readonly<Record<string, unknown>> = typeof message === 'object' && message !== null ? { ...message } : {};
-      if (fields['incarnation'] === this.member.incarnation) seen(fields);
-    };
-    diagnosticsChannel.subscribe(`incumbent:${event}`, listener);
-    this.#stops.push(() => diagnosticsChannel.unsubscribe(`incumbent:${event}`, listener));
   }
 }
 

@@ -55,6 +55,13 @@ describe.runIf(await requireStore({ store: 'etcd' }))('on etcd, a process', { ti
     // It does not lead any more, so it is healthy; without a lease it is not ready.
     await answers('/healthz', 200);
     await answers('/readyz', 503);
+    expect(await (await fetch(`http://127.0.0.1:${port}/readyz`)).json()).toMatchObject({
+      ready: false,
+      lease: 'idle',
+      reason: expect.stringMatching(
+        /^there is no lease: a call to the store failed with (TIMEOUT|UNREACHABLE|CONNECTION_LOST), see the log$/,
+      ),
+    });
     await proxy.heal();
     await answers('/readyz', 200);
     b.sigterm();

@@ -1,0 +1,28 @@
+import { Member, StoreError } from '@incumbent/core';
+import { TestCluster } from '@incumbent/memory';
+import { expect, it } from 'vitest';
+
+import { Readiness } from '../../src/run/readiness.ts';
+
+it('a process that is not ready says why', async () => {
+  const cluster = new TestCluster();
+  const { store, options } = cluster.process('a');
+  const grant = store.grantLease.bind(store);
+  store.grantLease = () => Promise.reject(new StoreError('UNREACHABLE', 'notSent', 'connect ECONNREFUSED 10.0.0.1:2379'));
+  const member = new Member(store, { ttlMs: 10_000, ...options });
+  using readiness = new Readiness(member);
+  expect(readiness.reason).toBe('there is no lease');
+  const campaign = member.election('db').campaign();
+  await cluster.advance(1_000);
+  // Without the address.
+  expect(readiness.reason).toBe('there is no lease: a call to the store failed with UNREACHABLE, see the log');
+  store.grantLease = grant;
+  await cluster.advance(20_000);
+  await campaign;
+  expect(readiness.reason).toBeUndefined();
+  store.renewLease = () => Promise.reject(new StoreError('TIMEOUT', 'unknown', 'no answer'));
+  await cluster.advance(5_000);
+  expect(readiness.reason).toBe('a renewal of the lease is overdue: a call to the store failed with TIMEOUT, see the log');
+  await member.close();
+  expect(readiness.reason).toBe('the process is about to stop');
+});
