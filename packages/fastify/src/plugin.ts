@@ -1,7 +1,7 @@
 /** The plugin of Fastify. */
 
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
-import { ElectionHost, type HostOptions } from 'incumbent/host';
+import { checkIntegrationOptions, ElectionHost, type HostOptions } from 'incumbent/host';
 
 /** The options of the plugin. */
 export interface IncumbentOptions extends Omit<HostOptions, 'onFailure'> {
@@ -46,6 +46,7 @@ declare module 'fastify' {
  * @throws When the service starts, as `ElectionHost.open` does.
  */
 export const incumbent: FastifyPluginAsync<IncumbentOptions> = async (service, options) => {
+  checkIntegrationOptions('incumbent', options, ['healthPath', 'metricsPath']);
   const { healthPath = '/healthz', metricsPath = '/metrics', ...rest } = options;
   const host = await open(service, rest);
   try {

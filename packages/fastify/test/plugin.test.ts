@@ -132,7 +132,10 @@ describe('the plugin', () => {
   it('prevents the start with options that it does not know', async () => {
     const service = fastify();
     const options = { ...cluster.process('a'), ttlMs: 5_000 };
-    await expect(service.register(incumbent, options)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+    await expect(service.register(incumbent, options)).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: 'there is no incumbent option "options": the options are store, waitMs, member, acceptWeakStore, healthPath, metricsPath',
+    });
     await service.close();
   });
 

@@ -33,6 +33,19 @@ export interface HostOptions {
   readonly onFailure: (failure: HostFailure) => void;
 }
 
+/** The options of a host that the integrations of frameworks have as well. */
+const SHARED_OPTIONS: readonly (keyof HostOptions)[] = ['store', 'waitMs', 'member', 'acceptWeakStore'];
+
+/**
+ * For an integration of a framework: checks the names of its options, which are those of an
+ * `ElectionHost` without `onFailure`, and `own`.
+ *
+ * @throws {TypeError} `INVALID_OPTION` if there is an option of another name.
+ */
+export function checkIntegrationOptions(integration: string, options: object, own: readonly string[]): void {
+  checkKnown(integration, options, [...SHARED_OPTIONS, ...own]);
+}
+
 /** An election in which this process takes no further part. A restart may help. */
 export interface HostFailure {
   readonly election: string;
@@ -76,7 +89,7 @@ export class ElectionHost {
    * @throws As `openStore` and `new Member` do. `INVALID_OPTION`, also for an unknown option.
    */
   static async open(options: HostOptions): Promise<ElectionHost> {
-    checkKnown('host', options, ['store', 'waitMs', 'member', 'acceptWeakStore', 'onFailure']);
+    checkKnown('host', options, [...SHARED_OPTIONS, 'onFailure']);
     const { store, waitMs } = options;
     checkFunction('onFailure', options.onFailure);
     const opens = isUrl(store) || isOpener(store);

@@ -1,7 +1,7 @@
 /** The module of NestJS. */
 
 import { type DynamicModule, Module, type Provider } from '@nestjs/common';
-import { ElectionHost } from 'incumbent/host';
+import { checkIntegrationOptions, ElectionHost } from 'incumbent/host';
 import { IncumbentHealthIndicator } from './health.ts';
 import { LeaderWork } from './leader-work.ts';
 import { type IncumbentModuleAsyncOptions, type IncumbentModuleOptions, OPTIONS } from './options.ts';
@@ -39,7 +39,9 @@ function moduleWith(options: Provider<IncumbentModuleOptions>, imports: NonNulla
   };
 }
 
-async function open({ cron: _, logElections = true, ...options }: IncumbentModuleOptions): Promise<ElectionHost> {
+async function open(given: IncumbentModuleOptions): Promise<ElectionHost> {
+  checkIntegrationOptions('IncumbentModule', given, ['logElections', 'cron']);
+  const { cron: _, logElections = true, ...options } = given;
   if (typeof logElections !== 'boolean') {
     const error = new TypeError(`logElections is a ${typeof logElections}: it must be true or false`);
     throw Object.assign(error, { code: 'INVALID_OPTION' });

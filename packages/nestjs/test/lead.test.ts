@@ -226,7 +226,10 @@ describe('the module', () => {
 
   it('refuses options that it does not know, when the application starts', async () => {
     const options = { ...optionsFor(cluster(), 'a'), storeUrl: 'memory:' };
-    await expect(contextOf({ imports: [IncumbentModule.forRoot(options)] })).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+    await expect(contextOf({ imports: [IncumbentModule.forRoot(options)] })).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      message: 'there is no IncumbentModule option "storeUrl": the options are store, waitMs, member, acceptWeakStore, logElections, cron',
+    });
     const wrong = { ...optionsFor(cluster(), 'a'), logElections: 'all' };
     const module = Reflect.apply(IncumbentModule.forRoot, IncumbentModule, [wrong]);
     await expect(contextOf({ imports: [module] })).rejects.toThrow('logElections is a string: it must be true or false');
