@@ -1,6 +1,6 @@
 import { type Store, StoreError } from '@incumbent/core';
 import { openMemory } from '@incumbent/memory';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { TestConsole } from './support/test-console.ts';
 
@@ -8,7 +8,10 @@ let console: TestConsole;
 beforeEach(() => {
   console = new TestConsole();
 });
-afterEach(async () => console[Symbol.asyncDispose]());
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await console[Symbol.asyncDispose]();
+});
 
 describe('doctor', () => {
   it('makes every kind of call, and leaves no key behind', async () => {
@@ -39,6 +42,46 @@ describe('doctor', () => {
     expect([code, out]).toEqual([1, expect.stringMatching(/^FAIL  round trips +the disk is full$/m)]);
     await using store = await openMemory(`memory:${console.name}`);
     expect(await store.list('elections', { timeoutMs: 1_000 })).toEqual([]);
+  });
+
+  it('names a slow store as the cause if the lease expires before the last call', async () => {
+    let nowMs = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    const open = async (url: string): Promise<Store> => {
+      const store = await openMemory(url);
+      const expired = new StoreError('LEASE_EXPIRED', 'refused', 'requested lease not found');
+      const enqueue = store.enqueue.bind(store);
+      return Object.assign(store, {
+        enqueue: (...args: Parameters<Store['enqueue']>) => {
+          nowMs += 6_000;
+          return enqueue(...args);
+        },
+        compareAndSwap: () => Promise.reject(expired),
+      });
+    };
+    const { code, out } = await console.run(['doctor', '--ttl', '5s'], { open });
+    expect([code, out]).toEqual([
+      1,
+      expect.stringMatching(/^FAIL  round trips +too slow: a few calls took 6s, longer than the ttl of 5s$/m),
+    ]);
+    expect(out).toMatch(/^FAIL  claim: several keys at once +LEASE_EXPIRED/m);
+  });
+
+  it('measures fewer calls of a store that is slow', async () => {
+    let nowMs = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
+    const open = async (url: string): Promise<Store> => {
+      const store = await openMemory(url);
+      const read = store.read.bind(store);
+      return Object.assign(store, {
+        read: (...args: Parameters<Store['read']>) => {
+          nowMs += 3_000;
+          return read(...args);
+        },
+      });
+    };
+    const { out } = await console.run(['doctor', '--ttl', '30s'], { open });
+    expect(out).toMatch(/^warn  reads +p50 3000.0 ms, p99 3000.0 ms, of 4: slow for a ttl of 30 s/m);
   });
 
   it('that runs elsewhere, or was killed, does not disturb status and doctor', async () => {

@@ -5,6 +5,7 @@
 
 import type { Change, Lease, Revision, Store } from '@incumbent/core';
 
+import { showDuration } from '../common/duration.ts';
 import { failure, ok, type Finding } from './finding.ts';
 import { CALL, leaseCall, type ProbeTarget, removeScratch } from './probe-target.ts';
 
@@ -17,18 +18,29 @@ const text = new TextEncoder();
 export async function checkPermissions(target: ProbeTarget): Promise<readonly Finding[]> {
   const probe = new PermissionProbe(target);
   const findings: Finding[] = [];
+  const fromMs = performance.now();
   for (const [what, step] of probe.steps()) {
     if (target.stopping?.aborted === true) break;
     try {
       await step();
       findings.push(ok(what, 'allowed'));
     } catch (error) {
-      findings.push(failure(what, error));
+      findings.push(...slowness(performance.now() - fromMs, target), failure(what, error));
       break;
     }
   }
   const leftover = await probe.cleanUp();
   return leftover === undefined ? findings : [...findings, leftover];
+}
+
+/**
+ * The probe's lease is not renewed. If it has expired before the last call, the later calls fail,
+ * and their errors do not say that the store is slow.
+ */
+function slowness(tookMs: number, { ttlMs }: ProbeTarget): readonly Finding[] {
+  if (tookMs <= ttlMs) return [];
+  const detail = `too slow: a few calls took ${showDuration(Math.round(tookMs))}, longer than the ttl of ${showDuration(ttlMs)}`;
+  return [{ level: 'failure', what: 'round trips', detail }];
 }
 
 class PermissionProbe {
