@@ -4,10 +4,10 @@ import { expect, it } from 'vitest';
 
 import { incumbent } from './support/command.ts';
 
-it('a command that only reads does not create the schema of a PostgreSQL store', async () => {
+it('a command that takes part in no election does not create the schema of a PostgreSQL store', async () => {
   const schema = uniqueNamespace('cli').replaceAll(/[^a-z0-9]/g, '_');
   const url = `${(await sharedPostgres()).url}?schema=${schema}`;
-  for (const args of [['leader', 'db'], ['status']]) {
+  for (const args of [['leader', 'db'], ['status'], ['doctor']]) {
     const { code, output } = await incumbent(args, { INCUMBENT_STORE: url });
     expect([code, output]).toEqual([
       3,

@@ -7,12 +7,13 @@ import { describe, expect, it } from 'vitest';
 
 import { TestConsole } from './support/test-console.ts';
 
-/** The commands that have nothing to do on a store without elections. */
+/** The commands that take part in no election. */
 const COMMANDS: readonly (readonly string[])[] = [
   ['leader', 'db'],
   ['watch', 'db'],
   ['candidates', 'db'],
   ['status'],
+  ['doctor'],
   ['resign', 'db'],
   ['handover', 'db', '--to', 'web-2'],
   ['lower-term-unsafely', 'db', '--from', '3', '--to', '2'],

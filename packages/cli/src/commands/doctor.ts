@@ -7,7 +7,7 @@ import { showDuration } from '../common/duration.ts';
 import { addStoreOptions, DURATIONS_HELP, examples, exitCodes, ttlOption, type CommandParent } from '../common/options.ts';
 import { printJson } from '../common/output.ts';
 import type { Style } from '../common/printer.ts';
-import { openUrl, storeUrl, type StoreOptions } from '../common/store.ts';
+import { openExisting, storeUrl, type StoreOptions } from '../common/store.ts';
 import type { CliContext } from '../context.ts';
 import { ttlRangeOf } from '../doctor/capabilities.ts';
 import { ok, type Finding } from '../doctor/finding.ts';
@@ -45,7 +45,8 @@ async function doctor(options: DoctorOptions, context: CliContext): Promise<numb
   const { out } = context;
   const url = storeUrl(options, context);
   const from = performance.now();
-  const store = await openUrl(url, context);
+  // It may be called because the store has lost its schema or file: a new one begins with term 1.
+  const store = await openExisting(url, context);
   const openedMs = performance.now() - from;
   const found: Finding[] = [];
   const report = (findings: readonly Finding[]): void => {

@@ -70,8 +70,9 @@ export async function openUrl(url: string, { openStore: open }: CliContext, opti
 }
 
 /**
- * Opens a store for a command that has nothing to do on a new store. Creates neither the schema of
- * a PostgreSQL store nor the file of a SQLite store: the URL may be wrong.
+ * Opens a store for a command that takes part in no election. Creates neither the schema of a
+ * PostgreSQL store nor the file of a SQLite store: the URL may be wrong, or the store may have lost
+ * its data.
  */
 export async function openExisting(url: string, context: CliContext, options?: OpenStoreOptions): Promise<Store> {
   const file = fileOf(url);

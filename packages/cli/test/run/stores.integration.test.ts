@@ -1,5 +1,6 @@
 import { groupIsGone } from '@incumbent/reaper';
 import { requireStore, until, type ScriptProcess } from '@incumbent/test-support';
+import { openStore } from 'incumbent';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { unkilled } from '../support/killed.ts';
@@ -69,6 +70,8 @@ for (const { name, ttl, options, fresh } of stores) {
     });
 
     it('passes doctor, which leaves no key behind', async () => {
+      // Opening creates the file of a SQLite store, which doctor does not.
+      await (await openStore(store)).close();
       const found = await incumbent(['doctor', '--json', '--ttl', ttl], { INCUMBENT_STORE: store });
       expect(found.code).toBe(0);
       const lines = found.output
