@@ -218,7 +218,8 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
   },
   subscriberFailed: {
     meaning:
-      'A subscriber, or `onElected` or `onEnded`, threw an error. Elections are not affected.',
+      'A subscriber, or `onElected`, `onEnded` or `retry`, threw an error. Elections are not ' +
+      'affected, but `lead` rejects with the error of its work if `retry` throws.',
     remedy: 'Correct the callback.',
     fields: '`election` or `group`, `error`',
   },

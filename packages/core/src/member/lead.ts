@@ -28,8 +28,9 @@ export interface LeadOptions extends SignalOptions {
    * emits `workFailed`, waits and campaigns again. The wait grows from `retryEveryMs` to 30 s, and
    * starts anew when work has run for a ttl. Default `isRetryable`: the store was away, and the
    * work's own calls to it failed. A write of the work whose outcome is unknown may have been
-   * applied: the next work has to read. `false`: every error rejects `lead`. Leave it out with
-   * `once`.
+   * applied: the next work has to read. `false`: every error rejects `lead`. If the function
+   * throws, its error goes to the event `subscriberFailed`, and `lead` rejects with the work's.
+   * Leave the option out with `once`.
    */
   readonly retry?: false | ((error: unknown) => boolean);
 }
@@ -92,7 +93,7 @@ export async function leadUntilDone<V, T>(
     if (clock.monotonic() - startedMs > timing.ttlMs) backoff.reset();
     if (done === undefined) continue;
     if (!('error' in done)) return done.value;
-    if (!retry(done.error)) throw done.error;
+    if (!isAccepted(context, retry, done.error)) throw done.error;
     telemetry.emit('workFailed', { election, term: leadership.term, error: done.error, campaignsAgain: true });
     await pause(context, backoff.next(), signal);
   }
@@ -227,4 +228,14 @@ async function settle<V, T>(work: Work<V, T>, leadership: Leadership<V>): Promis
 /** Work that rethrows the signal's reason has not failed. */
 function isEnd(error: unknown): boolean {
   return isIncumbentError(error, 'LEADERSHIP_ENDED') || (error instanceof Error && isIncumbentError(error.cause, 'LEADERSHIP_ENDED'));
+}
+
+/** Asks `retry`. If it throws, `lead` rejects with the error of the work, which matters more. */
+function isAccepted({ election, telemetry }: LeadContext, retry: LeadTerms['retry'], error: unknown): boolean {
+  try {
+    return retry(error);
+  } catch (failure) {
+    telemetry.emit('subscriberFailed', { election, error: failure });
+    return false;
+  }
 }

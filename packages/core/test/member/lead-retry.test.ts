@@ -70,6 +70,18 @@ describe('lead', () => {
     ).rejects.toBe(error);
   });
 
+  it('rejects with the error of the work if `retry` throws, whose own error goes to an event', async () => {
+    const { world, election } = alone();
+    const [error, mistake] = [new Error('no such table'), new TypeError('cannot read properties of undefined')];
+    const retry = (): never => {
+      throw mistake;
+    };
+    await expect(world.run(election.lead(() => Promise.reject(error), { retry }))).rejects.toBe(error);
+    expect(world.events.about('a subscriber threw')).toMatchObject([{ election: NAME, err: mistake }]);
+    await world.close();
+    world.expectNothingLeft();
+  });
+
   it.each(['aborts', 'closes'])('ends while it waits to campaign again, when its caller %s', async (how) => {
     const { world, election, member } = alone();
     const caller = new AbortController();
