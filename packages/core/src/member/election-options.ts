@@ -75,8 +75,9 @@ export class ElectionListeners<V> {
 
   /** Tells all of a leadership that begins, and `onEnded` of its end when it ends. */
   tell(leadership: Leadership<V>): void {
-    const onEnded = this.#onEnded;
-    for (const listener of this.#listeners ?? []) this.#notify(() => listener.tell(leadership));
+    const [onEnded, listeners] = [this.#onEnded, this.#listeners ?? new Set<Listener<V>>()];
+    // A listener may remove another one, or add one, which is called from the next election on.
+    for (const listener of [...listeners]) if (listeners.has(listener)) this.#notify(() => listener.tell(leadership));
     if (onEnded !== undefined) void leadership.ended.then((end) => this.#notify(() => onEnded(end)));
   }
 

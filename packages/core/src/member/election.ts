@@ -263,7 +263,6 @@ export class Election<V = unknown> {
     onAbort(halt.signal, () => answer.reject(halt.signal.reason));
     const elected = async (leadership: Leadership<V> | undefined): Promise<void> => {
       if (leadership === undefined) return answer.resolve(undefined);
-      this.#leadership = leadership;
       if (halt.signal.aborted) await leadership.resignWhenDrained();
       else answer.resolve(leadership);
     };
@@ -389,6 +388,7 @@ export class Election<V = unknown> {
         this.#context.onReleased(leadership);
       },
     });
+    this.#leadership = leadership;
     this.#context.onLeading(leadership, session, this.#spec.succession);
     this.#listeners.tell(leadership);
     return leadership;

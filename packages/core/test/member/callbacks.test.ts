@@ -102,6 +102,46 @@ describe('a listener of an election', () => {
     await world.close();
   });
 
+  it('that a listener adds is called from the next election on', async () => {
+    const world = new World();
+    const terms: bigint[] = [];
+    const election = world.member('a').election(NAME);
+    const listen = (): void => {
+      const remove = election.onElected(({ term }) => {
+        remove();
+        if (terms.push(term) < 100) listen();
+      });
+    };
+    listen();
+    const leadership = await world.run(election.campaign());
+    expect(terms).toEqual([1n]);
+    await world.run(leadership.resign());
+    await world.run(election.campaign());
+    expect(terms).toEqual([1n, 2n]);
+    await world.close();
+  });
+
+  it('sees the leadership as that of the election', async () => {
+    const world = new World();
+    const seen: unknown[] = [];
+    const election = world.member('a').election(NAME);
+    election.onElected((leadership) => seen.push(election.leadership === leadership));
+    const leadership = await world.run(election.campaign());
+    expect([seen, election.leadership]).toEqual([[true], leadership]);
+    await world.close();
+  });
+
+  it('that a listener removes is not called any more', async () => {
+    const world = new World();
+    const terms: bigint[] = [];
+    const election = world.member('a').election(NAME);
+    election.onElected(() => remove());
+    const remove = election.onElected(({ term }) => terms.push(term));
+    await world.run(election.campaign());
+    expect(terms).toEqual([]);
+    await world.close();
+  });
+
   it('is refused if it is no function', () => {
     const election = new World().member('a').election(NAME);
     expect(() => Reflect.apply(election.onElected, election, [5])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
