@@ -158,9 +158,11 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
   },
   workFailed: {
     meaning:
-      'The work of `lead` or `tryLead` failed. The member resigned because `retry` accepts the ' +
-      'error, or it had lost its leadership. `campaignsAgain` is false for `tryLead`, and for ' +
-      '`lead` with `once`: these reject with `LEADERSHIP_ENDED`.',
+      'The work of `lead` or `tryLead` failed, and the call does not reject with its error. The ' +
+      'member resigned because `retry` accepts the error, or the leadership had ended before: it ' +
+      'was lost, the signal of the call aborted, or the member closed. `campaignsAgain` is true ' +
+      'if the call goes on. An `AbortError` after the end is no failure, nor is the reason of a ' +
+      'signal that has aborted.',
     remedy:
       'Read `error`. After a store error whose outcome is unknown, the next work must read ' +
       'before it writes.',

@@ -4,7 +4,7 @@
  * only revokes leases stays small.
  */
 
-export { checkSignal, endQuietly, onAbort, orAborted, withHandled } from './async/abort.ts';
+export { checkSignal, endQuietly, isAbort, onAbort, orAborted, withHandled } from './async/abort.ts';
 export { Backoff } from './async/backoff.ts';
 export { Semaphore } from './async/semaphore.ts';
 export { keepAlive, sleep } from './async/sleep.ts';

@@ -3,11 +3,11 @@
  */
 
 import { type Clock, IncumbentError, isIncumbentError, type SignalOptions } from '@incumbent/core';
-import { checkSignal, keepAlive, orAborted, type Telemetry, withHandled } from '@incumbent/core/adapter';
+import { checkSignal, isAbort, keepAlive, orAborted, type Telemetry, withHandled } from '@incumbent/core/adapter';
 import type { Validity, PeerEndReason, Safety } from './algorithm.ts';
 import type { Driver } from './driver.ts';
 import { PeerLeadership } from './leadership.ts';
-import { startWork, isEnd, untilReleased, unwrap, type Work } from './work.ts';
+import { type Result, startWork, untilReleased, unwrap, type Work } from './work.ts';
 
 export interface CampaignRunnerContext<S extends Safety> {
   readonly memberId: string;
@@ -156,12 +156,19 @@ export class CampaignRunner<S extends Safety> {
     const result = startWork(work, leadership);
     this.#work = result;
     const reason = await untilReleased(leadership, result, signal);
+    const reportFailure = (settled: Result<T>, campaignsAgain: boolean): void => {
+      if (!('error' in settled) || isAbort(settled.error, [signal, this.#context.closing])) return;
+      this.#context.telemetry.emit('workFailed', { term: leadership.term, error: settled.error, campaignsAgain });
+    };
     // Work that never ends keeps this member from campaigning, but does not stop its caller from
     // aborting.
-    const settled = await this.#unless(signal, () => result);
+    const settled = await this.#unless(signal, () => result).catch((givenUp: unknown) => {
+      // The caller gets the reason for giving up, so the error of the work would be lost.
+      void result.then((late) => reportFailure(late, false));
+      throw givenUp;
+    });
     if (reason === 'resigned' || reason === 'workFailed') return unwrap(settled);
-    if ('error' in settled && !isEnd(settled.error))
-      this.#context.telemetry.emit('workFailed', { term: leadership.term, error: settled.error, campaignsAgain: true });
+    reportFailure(settled, true);
     return undefined;
   }
 

@@ -1,6 +1,5 @@
 /** Runs the work of `lead`, from its start until the leadership is released. */
 
-import { isIncumbentError } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
 import type { PeerEndReason, Safety } from './algorithm.ts';
 import type { PeerLeadership } from './leadership.ts';
@@ -54,12 +53,4 @@ async function resignAfter<S extends Safety>(result: Result<unknown>, leadership
 export function unwrap<T>(result: Result<T>): { readonly value: T } {
   if ('error' in result) throw result.error;
   return result;
-}
-
-/**
- * Whether work that was aborted has rethrown the reason of the leadership's signal. That is no
- * failure.
- */
-export function isEnd(error: unknown): boolean {
-  return isIncumbentError(error, 'LEADERSHIP_ENDED') || (error instanceof Error && isIncumbentError(error.cause, 'LEADERSHIP_ENDED'));
 }

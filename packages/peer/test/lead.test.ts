@@ -70,6 +70,33 @@ describe('lead', () => {
     expect(await Promise.all(ends)).toMatchObject([{ reason: 'resigned' }, { reason: 'resigned' }]);
   });
 
+  it.each(['aborts', 'closes'])('tells of work that fails after its caller %s, in an event', async (how) => {
+    await using group = new Group(['a']);
+    const log = logger();
+    const member = group.member('a', { logger: log });
+    const caller = new AbortController();
+    const works: ((leadership: PeerLeadership<'quorum'>) => unknown)[] = [
+      () => new Error('could not flush'),
+      (leadership) => leadership.signal.reason,
+      () => caller.signal.reason ?? new DOMException('aborted', 'AbortError'),
+    ];
+    for (const thrown of how === 'aborts' ? works : works.slice(0, 1)) {
+      const led = member.lead(
+        async (leadership) => {
+          if (how === 'aborts') caller.abort(new Error('enough'));
+          else void member.close();
+          await leadership.ended;
+          throw thrown(leadership);
+        },
+        { signal: caller.signal },
+      );
+      await group.clock.run(led.catch(() => {}));
+    }
+    expect(log.lines.filter(({ message }) => message === 'the work failed')).toMatchObject([
+      { fields: { err: { message: 'could not flush' }, campaignsAgain: false } },
+    ]);
+  });
+
   it('waits for work that aborts the signal of its caller at once', async () => {
     await using group = new Group(['a']);
     const caller = new AbortController();

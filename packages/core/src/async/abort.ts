@@ -4,6 +4,7 @@
  */
 
 import type { Cancel } from '../base/clock.ts';
+import { isIncumbentError } from '../base/errors.ts';
 import { checkKnown, invalidOption } from '../base/validate.ts';
 
 /** The options of a call that can be aborted. */
@@ -117,6 +118,17 @@ export function withHandled<T>(promise: Promise<T>, isExpected: (error: unknown)
     result.reject(error);
   });
   return result.promise;
+}
+
+/**
+ * True if an error that work has thrown only says that the work was aborted: the error or its cause
+ * is the end of a leadership or the reason of one of `signals`, or the error is an `AbortError`.
+ */
+export function isAbort(error: unknown, signals: readonly (AbortSignal | undefined)[]): boolean {
+  const [name, cause] = error instanceof Error ? [error.name, error.cause] : [];
+  const isReason = (why: unknown): boolean =>
+    isIncumbentError(why, 'LEADERSHIP_ENDED') || signals.some((signal) => signal?.aborted === true && signal.reason === why);
+  return name === 'AbortError' || isReason(error) || isReason(cause);
 }
 
 /**

@@ -135,7 +135,8 @@ export class Election<V = unknown> {
    * with its error, unless `retry` accepts the error, by default one of a store that was away: then
    * the member campaigns again. Work that throws a fence's `STALE_TERM` has met a newer term: the
    * leadership is lost (`termBehind`), and the member campaigns for a higher term. Aborting the
-   * signal drains the work, resigns, and rejects.
+   * signal drains the work, resigns, and rejects. What the work throws after it has lost its
+   * leadership, or was told to stop, goes to the event `workFailed`.
    *
    * Resolves with undefined when the member has closed, so that the store may be closed next. In
    * the work of another `lead` of this member, resolves while that work drains.

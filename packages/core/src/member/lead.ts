@@ -3,7 +3,7 @@
  * work of `tryLead`, and of `lead` with `once`, for one term.
  */
 
-import { checkSignal, endQuietly, onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
+import { checkSignal, endQuietly, isAbort, onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
 import type { Clock } from '../base/clock.ts';
@@ -153,12 +153,18 @@ async function workInTerm<V, T>(
   const { reason } = await leadership.ended;
   await leadership.released;
   stop();
+  const reportFailure = (settled: Result<T>, willCampaign: boolean): void => {
+    if (!('error' in settled) || isAbort(settled.error, [signal, context.closing])) return;
+    telemetry.emit('workFailed', { election, term: leadership.term, error: settled.error, campaignsAgain: willCampaign });
+  };
   // Stuck work keeps this member from campaigning, but does not keep the caller from giving up.
-  const settled = await unlessGivenUp(context, result, signal);
+  const settled = await unlessGivenUp(context, result, signal).catch((givenUp: unknown) => {
+    // The caller gets the reason for giving up, so the error of the work would be lost.
+    void result.then((late) => reportFailure(late, false));
+    throw givenUp;
+  });
   if (reason === 'resigned' || reason === 'workFailed') return settled;
-  if ('error' in settled && !isEnd(settled.error)) {
-    telemetry.emit('workFailed', { election, term: leadership.term, error: settled.error, campaignsAgain });
-  }
+  reportFailure(settled, campaignsAgain);
   return undefined;
 }
 
@@ -223,11 +229,6 @@ async function settle<V, T>(work: Work<V, T>, leadership: Leadership<V>): Promis
   } catch (error) {
     return { error };
   }
-}
-
-/** Work that rethrows the signal's reason has not failed. */
-function isEnd(error: unknown): boolean {
-  return isIncumbentError(error, 'LEADERSHIP_ENDED') || (error instanceof Error && isIncumbentError(error.cause, 'LEADERSHIP_ENDED'));
 }
 
 /** Asks `retry`. If it throws, `lead` rejects with the error of the work, which matters more. */
