@@ -1,7 +1,7 @@
 /** The fence for a leader's own transactions in the database of the store. */
 
 import type { Leadership, Store } from '@incumbent/core';
-import { invalidOption } from '@incumbent/core/adapter';
+import { invalidOption, storeOfGuard } from '@incumbent/core/adapter';
 
 import { RAISED } from './schema/functions.ts';
 import type { SqlGuard } from './sql-guard.ts';
@@ -22,15 +22,31 @@ const MAX_CAUSES = 8;
  *   leader that stands still does not delay the next one for longer.
  *
  * Run it inside the transaction, and not within a savepoint: a rollback to a savepoint releases the
- * lock. Outside a transaction it protects nothing. `store` is the store of the member.
+ * lock. Outside a transaction it protects nothing.
+ *
+ * `store` is the store of the member, or another one on the same database, schema and namespace. On
+ * another database or schema, the statement fails as if the term were stale.
  *
  * @throws `LEADERSHIP_ENDED` if `leadership.isValid()` is false. A `TypeError` (`INVALID_OPTION`)
- *   if the store is not of this package.
+ *   if the store is not of this package, or if the leadership is in a store of another kind or
+ *   namespace.
  */
 export function sqlGuard(store: Store, leadership: Pick<Leadership, 'assertValid' | 'guard'>): SqlGuard {
   if (!(store instanceof PostgresStore)) throw invalidOption('store', store.name, 'a store that openPostgres has opened');
   leadership.assertValid();
-  return store.guardStatement(leadership.guard());
+  const guard = leadership.guard();
+  const own = storeOfGuard(guard) ?? store;
+  if (own.name !== store.name || own.namespace !== store.namespace)
+    throw invalidOption(
+      'leadership',
+      leadership,
+      `a leadership in the store that was passed (${shown(store)}), and its store is ${shown(own)}`,
+    );
+  return store.guardStatement(guard);
+}
+
+function shown({ name, namespace = '' }: Pick<Store, 'name' | 'namespace'>): string {
+  return `"${name}" with the namespace "${namespace}"`;
 }
 
 /**

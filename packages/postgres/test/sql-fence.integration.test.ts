@@ -243,6 +243,47 @@ await describeOnServer('sqlGuard', { store: 'postgres', start: () => startPostgr
     await leadership.resign();
     expect(() => sqlGuard(store, leadership)).toThrow(expect.objectContaining({ code: 'LEADERSHIP_ENDED' }));
   });
+
+  it('is for the store of the leadership, or another one like it', async () => {
+    const [world, elsewhere] = [new Scene(server()), new Scene(server())];
+    const { leadership, guard } = await world.leads();
+    expect(sqlGuard(await world.store(), leadership)).toEqual(guard);
+    const memory = await openMemory();
+    const member = new Member(memory, { memberId: 'a', ttlMs: TTL_MS });
+    closing.push(
+      () => memory.close(),
+      () => member.close(),
+    );
+    const foreign = await member.election(ELECTION).campaign();
+    const own = `"postgres" with the namespace "${world.namespace}"`;
+    for (const [store, of, theirs] of [
+      [await world.store(), foreign, '"memory" with the namespace ""'],
+      [await elsewhere.store(), leadership, own],
+    ] as const) {
+      expect(() => sqlGuard(store, of)).toThrow(
+        expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(`and its store is ${theirs}`) }),
+      );
+    }
+  });
+
+  it('fails as for a stale term on another database with the same namespace and election', async () => {
+    const world = new Scene(server());
+    const admin = await world.client();
+    await admin.query('create database elsewhere');
+    const url = new URL(world.url);
+    url.pathname = '/elsewhere';
+    const other = await openPostgres(`${url.href}?namespace=${world.namespace}`);
+    const member = new Member(other, { memberId: 'a', ttlMs: TTL_MS });
+    closing.push(
+      () => other.close(),
+      () => member.close(),
+    );
+    await member.election(ELECTION).campaign();
+    const { leadership } = await world.leads();
+    const client = await world.client(url.href);
+    const failure = await client.query(sqlGuard(other, leadership)).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: 'IC004' });
+  });
 });
 
 await describeOnServer(

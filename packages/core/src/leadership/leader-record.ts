@@ -20,7 +20,7 @@ import {
 } from '../protocol/record.ts';
 import type { Remains, MemberIdentity, Won } from '../protocol/transactions.ts';
 import { sameBytes } from '../protocol/value-codec.ts';
-import type { CallOptions, Change, Entry, Key, Revision } from '../store/contract.ts';
+import type { CallOptions, Change, Entry, Key, Revision, Store } from '../store/contract.ts';
 import type { KeyWatch } from '../store/key-watch.ts';
 
 /** What the writes need. */
@@ -45,6 +45,13 @@ export interface Writing {
 }
 
 const [toUtf8, fromUtf8] = [new TextEncoder(), new TextDecoder()];
+
+const guardStores = new WeakMap<Change, Store>();
+
+/** The store that this guard of a leadership is for. Undefined for any other change. */
+export function storeOfGuard(guard: Change): Store | undefined {
+  return guardStores.get(guard);
+}
 
 /** Writes the leader's record in one term. */
 export class LeaderRecordWriter {
@@ -83,7 +90,9 @@ export class LeaderRecordWriter {
 
   /** The check "my term is still the last one". */
   get guard(): Change {
-    return { key: this.#keys.term, expect: this.#termRevision };
+    const guard: Change = { key: this.#keys.term, expect: this.#termRevision };
+    guardStores.set(guard, this.#context.store);
+    return guard;
   }
 
   /**
