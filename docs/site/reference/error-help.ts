@@ -260,8 +260,8 @@ export const otherErrors: Readonly<Record<Exclude<ErrorCode, StoreErrorCode>, Er
       'resignation unless the successor leads.',
     cause:
       'The successor left the queue during the drain, the lease ended, or the store rejected ' +
-      'the swap. Or the store lost the answer to the swap and then answered no read for a ttl: ' +
-      'then the successor may lead.',
+      'the swap. Or the answer of the store to the swap was lost. Then the successor may lead, ' +
+      'if the store answered no read for a ttl, or may have led, if a third member leads now.',
     remedy:
       'Nothing to repair: the next candidate is elected. Read who leads before you act on the ' +
       'handover.',

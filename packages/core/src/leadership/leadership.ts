@@ -248,8 +248,8 @@ export class Leadership<V = unknown> {
    *
    * @throws `NO_SUCH_CANDIDATE`, an error of the read of the queue, or the signal's reason: then
    *   the leadership continues. `HANDOVER_FAILED` if the store refused the swap, also because the
-   *   last known candidate has left: then it has ended as a resignation. The successor leads after
-   *   all if the store lost the answer and then answered no read. `LEADERSHIP_ENDED`.
+   *   last known candidate has left: then it has ended as a resignation; or if the answer was lost:
+   *   then the successor may lead, or may have led. `LEADERSHIP_ENDED`.
    */
   async handover(memberId?: string, options: SignalOptions = {}): Promise<void> {
     await this.#handOver(memberId, options, () => this.#drain.workStopped());

@@ -18,7 +18,8 @@ import { type OpeningContext, openSession, type LeaseSession } from './session.t
  * What a member does if another process holds its member id:
  * - `wait` waits until the other process's lease has ended. It waits for twice the ttl, or for the
  *   time that the store may take to end a lease, whichever is longer. Then it fails with
- *   `DUPLICATE_MEMBER`.
+ *   `DUPLICATE_MEMBER`. If the store fails meanwhile, the wait begins anew, as a store may keep
+ *   leases for longer then.
  * - `refuse` fails with `DUPLICATE_MEMBER` at once.
  * - `replace` takes the id over. The other process notices and ends its leaderships in order; from
  *   then on it fails with `DUPLICATE_MEMBER`. If it cannot notice, its lease expires.
