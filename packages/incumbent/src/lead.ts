@@ -1,7 +1,7 @@
 /** `lead(url, …)`: a whole program of one election in one call. */
 
 import type { ElectionOptions, LeadOptions, Leadership, StopSignal } from '@incumbent/core';
-import { checkFunction, checkSignal, invalidOption, invalidSecret, isStore } from '@incumbent/core/adapter';
+import { checkFunction, checkName, checkSignal, invalidOption, invalidSecret, isStore } from '@incumbent/core/adapter';
 import { Member, type MemberOptions } from './member.ts';
 import { openStore, type OpenStoreOptions, type StoreOpener } from './open-store.ts';
 
@@ -75,6 +75,7 @@ export async function lead<T, V = unknown>(
   work: (leadership: Leadership<V>) => Promise<T> | T,
   options: LeadUrlOptions<V> = {},
 ): Promise<T | undefined> {
+  checkName('election', election);
   checkFunction('work', work);
   checkSignal(
     options,

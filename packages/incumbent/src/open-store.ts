@@ -9,6 +9,7 @@ import {
   checkFunction,
   checkKnown,
   checkNumber,
+  checkSignal,
   checkStore,
   describeStore,
   invalidSecret,
@@ -119,6 +120,7 @@ export async function openStore(url: string | URL | StoreOpener, options: OpenSt
   if (!isUrl(url) && !isOpener(url)) throw invalidSecret('url', url, SOURCES, describeStore(url));
   checkKnown('openStore', options, ['waitMs', 'signal', 'onRetry']);
   const { waitMs, signal, onRetry = () => {} } = options;
+  if (signal !== undefined) checkSignal({ signal });
   const startedAt = performance.now();
   const endsAt = startedAt + checkNumber('waitMs', waitMs, 0, { min: 0, max: Infinity });
   checkFunction('onRetry', onRetry);

@@ -12,7 +12,7 @@ import {
   type Member,
   type SignalOptions,
 } from '@incumbent/core';
-import { checkFunction, checkSignal, invalidOption, isRetryable, onAbort } from '@incumbent/core/adapter';
+import { checkFunction, checkName, checkSignal, invalidOption, isRetryable, onAbort } from '@incumbent/core/adapter';
 
 /** A leadership of one slot. */
 export type SlotLeadership<V = unknown> = Leadership<V> & {
@@ -68,6 +68,9 @@ export class SlotElection<V = unknown> {
    * @throws As `member.election`, also if the member takes part in one of these elections already.
    */
   constructor(member: Member, name: string, options: SlotOptions<V>) {
+    checkName('name', name);
+    if (typeof member !== 'object' || !('election' in member)) throw invalidOption('member', member, 'a Member');
+    if (typeof options !== 'object' || options === null) throw invalidOption('options', options, 'an object with `slots`');
     const { slots, succession, ...rest } = options;
     if (!Number.isInteger(slots) || slots < 1 || slots > MOST_SLOTS)
       throw invalidOption('slots', slots, `an integer from 1 to ${MOST_SLOTS}`);

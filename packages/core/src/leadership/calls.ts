@@ -1,6 +1,6 @@
 /** The calls of one leadership. */
 
-import type { SignalOptions } from '../async/abort.ts';
+import { checkSignal, type SignalOptions } from '../async/abort.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import type { CallOptions, Entry, Key, ListOptions } from '../store/contract.ts';
 
@@ -20,7 +20,8 @@ export class LeaderCalls {
   }
 
   /** Makes one call to the store. Throws `LEADERSHIP_ENDED` instead if `isValid()` is false. */
-  async make<T>(task: (options: CallOptions) => Promise<T>, { signal }: SignalOptions): Promise<T> {
+  async make<T>(task: (options: CallOptions) => Promise<T>, options: SignalOptions): Promise<T> {
+    const signal = checkSignal(options);
     this.#leadership.assertValid();
     const timeoutMs = this.#context.timing.callTimeoutMs;
     try {

@@ -1,6 +1,7 @@
 /** Waits for the work to stop, between the abort of a leadership and its release. */
 
 import type { Clock } from '../base/clock.ts';
+import { invalidOption } from '../base/validate.ts';
 import { sleep } from '../async/sleep.ts';
 
 /**
@@ -93,6 +94,7 @@ export class Drain {
   }
 
   #waitFor(task: Promise<unknown>, tasks: Set<Promise<unknown>>): Promise<unknown> {
+    if (!isThenable(task)) throw invalidOption('work', task, 'a promise');
     const settled = task.then(
       () => {},
       () => {},
@@ -104,4 +106,8 @@ export class Drain {
     });
     return settled;
   }
+}
+
+function isThenable(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'then' in value;
 }

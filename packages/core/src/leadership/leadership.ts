@@ -1,6 +1,6 @@
 /** The handle that a leader holds for one term. */
 
-import { type SignalOptions, untilAborted } from '../async/abort.ts';
+import { checkSignal, type SignalOptions, untilAborted } from '../async/abort.ts';
 import { LazyPromise } from '../async/lazy-promise.ts';
 import type { Cancel } from '../base/clock.ts';
 import { withJson } from '../base/json.ts';
@@ -183,7 +183,7 @@ export class Leadership<V = unknown> {
    */
   async publish(value: V, options: SignalOptions = {}): Promise<void> {
     const payload = this.#spec.codec.encode(value);
-    await untilAborted([this.signal, options.signal], async (signal) => {
+    await untilAborted([this.signal, checkSignal(options)], async (signal) => {
       const written = await this.#record.write(payload, { call: (task) => this.#calls.make(task, { signal }), signal });
       if (written !== 'written') throw this.#endWithError(written === 'deleted' ? 'recordDeleted' : 'recordReplaced');
     });
@@ -249,7 +249,7 @@ export class Leadership<V = unknown> {
    * @throws `NO_SUCH_CANDIDATE`, an error of the read of the queue, or the signal's reason: then
    *   the leadership continues. `HANDOVER_FAILED` if the store refused the swap, also because the
    *   last known candidate has left: then it has ended as a resignation; or if the answer was lost:
-   *   then the successor may lead, or may have led. `LEADERSHIP_ENDED`.
+   *   then the successor may lead, or may have led. `LEADERSHIP_ENDED`. `INVALID_NAME`.
    */
   async handover(memberId?: string, options: SignalOptions = {}): Promise<void> {
     await this.#handOver(memberId, options, () => this.#drain.workStopped());
@@ -261,7 +261,7 @@ export class Leadership<V = unknown> {
   }
 
   async #handOver(memberId: string | undefined, options: SignalOptions, atEnd: () => void): Promise<void> {
-    options.signal?.throwIfAborted();
+    checkSignal(options)?.throwIfAborted();
     const chosen = await this.#successors.choose(memberId, options);
     this.assertValid();
     atEnd();
@@ -287,7 +287,7 @@ export class Leadership<V = unknown> {
 
   /** @internal Finds the successor in advance, and the value of the term. True if it is found. */
   async lookUpSuccessor(): Promise<boolean> {
-    const term = this.#record.lookUpTerm((task) => this.#calls.make(task, this.#session.call));
+    const term = this.#record.lookUpTerm((task) => this.#calls.make(task, { signal: this.#session.call.signal }));
     return (await Promise.all([this.#successors.lookUp(), term]))[0];
   }
 

@@ -2,6 +2,7 @@
 
 import type { SignalOptions } from '../async/abort.ts';
 import { IncumbentError } from '../base/errors.ts';
+import { checkName } from '../base/validate.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import { inSuccession, noSuccessor, type Succession, type Successor, successorAmong } from '../protocol/succession.ts';
 import type { PayloadCodec } from '../protocol/value-codec.ts';
@@ -54,9 +55,11 @@ export class SuccessorFinder {
 
   /**
    * Returns the candidate with this member id, or the next in succession if no id is given. Makes
-   * no request for a candidate that is known. Throws `NO_SUCH_CANDIDATE` if there is none.
+   * no request for a candidate that is known. Throws `NO_SUCH_CANDIDATE` if there is none, and
+   * `INVALID_NAME` for an id that no member can have.
    */
   async choose(memberId: string | undefined, options: SignalOptions): Promise<ChosenSuccessor> {
+    if (memberId !== undefined) checkName('memberId', memberId);
     const { known } = this;
     if (known !== undefined && (memberId === undefined || memberId === known.successor.memberId)) return known;
     // The first two entries are enough: one of them may be the leader's own.

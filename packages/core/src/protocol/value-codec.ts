@@ -100,6 +100,7 @@ function checkOptions<V>(options: ValueOptions<V>): ValueOptions<V> {
   const { parse, codec } = options;
   if (codec === undefined) return options;
   if (parse !== undefined) throw invalidOption('parse', parse, 'left out where codec is given');
+  if (codec === null) throw invalidOption('codec', codec, 'an object with the functions encode and decode');
   checkFunction('codec.encode', codec.encode);
   checkFunction('codec.decode', codec.decode);
   return options;
@@ -146,7 +147,7 @@ function bytesIn(payload: NonNullable<Payload>): Uint8Array {
 
 function checker<V>(parse: NonNullable<ValueOptions<V>['parse']>): (value: unknown) => V {
   if (typeof parse === 'function') return parse;
-  if (typeof parse !== 'object' || parse['~standard']?.version !== 1) {
+  if (typeof parse !== 'object' || parse === null || parse['~standard']?.version !== 1) {
     throw invalidOption('parse', parse, 'a function, or a Standard Schema of version 1');
   }
   return (value) => validated<V>(parse['~standard'].validate(value));

@@ -51,6 +51,9 @@ export function checkTime(what: string, ms: unknown): void {
 /** The most that a store call may take if its caller does not say, in ms. */
 export const DEFAULT_CALL_TIMEOUT_MS = 2_500;
 
+/** The options of all store calls together. */
+const CALL_OPTIONS = ['timeoutMs', 'signal', 'at', 'fresh', 'values', 'before', 'first', 'last', 'look'];
+
 /**
  * Checks the options that every store call has, and fills in the default timeout. Returns the same
  * object if it has a timeout.
@@ -59,7 +62,13 @@ export const DEFAULT_CALL_TIMEOUT_MS = 2_500;
  */
 export function checkCall<O extends CallOptions>(options: O): TimedCall<O> {
   if (typeof options !== 'object' || options === null) throw invalidOption('call options', options, 'an object, or left out');
-  if (!hasTimeout(options)) return { ...options, timeoutMs: DEFAULT_CALL_TIMEOUT_MS };
+  const { signal } = options;
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalidOption('signal', signal, 'an AbortSignal');
+  if (!hasTimeout(options)) {
+    // A misspelt timeout is absent. Calls of the SDK have a timeout, and adapters may add options.
+    checkKnown('call', options, CALL_OPTIONS);
+    return { ...options, timeoutMs: DEFAULT_CALL_TIMEOUT_MS };
+  }
   checkTime('timeoutMs', options.timeoutMs);
   return options;
 }
@@ -74,14 +83,15 @@ function hasTimeout<O extends CallOptions>(options: O): options is TimedCall<O> 
  * @throws {TypeError | RangeError} `INVALID_OPTION`
  */
 export function checkChanges(changes: readonly Change[]): void {
+  checkList(changes);
   if (changes.length === 0) throw invalidOption('changes', changes.length, 'at least one');
   const keys = new Set<Key>();
   for (const change of changes) {
+    checkChange(change);
     const { key } = change;
     checkPath('key', key);
     if (keys.has(key)) throw invalidText('key', key, 'in one change only of a swap');
     keys.add(key);
-    checkChange(change);
   }
 }
 
@@ -92,9 +102,10 @@ const RESERVED = /^(elections|members|groups)(\/|$)/;
  * one of the store's `maxChanges`. Throws `TOO_LARGE` for too many.
  */
 export function checkFenced(changes: readonly Change[], { maxChanges }: StoreCapabilities): void {
+  checkList(changes);
   for (const change of changes) {
-    checkNotReserved(change.key);
     checkChange(change);
+    checkNotReserved(change.key);
   }
   const most = maxChanges - 1;
   if (changes.length <= most) return;
@@ -106,6 +117,10 @@ export function checkFenced(changes: readonly Change[], { maxChanges }: StoreCap
 export function checkNotReserved(key: unknown): void {
   if (typeof key !== 'string' || key === '') throw invalidText('key', key, 'a key of the store');
   if (RESERVED.test(key)) throw invalidText('key', key, 'outside elections/, members/ and groups/, which the SDK keeps');
+}
+
+function checkList(changes: unknown): void {
+  if (!Array.isArray(changes)) throw invalidOption('changes', changes, 'an array of changes');
 }
 
 /** The fields of each kind of change, by the field that only this kind has. */

@@ -37,6 +37,15 @@ describe('the options of a call', () => {
     expect(Reflect.apply(checkCall, undefined, [options])).toEqual({ ...options, timeoutMs: DEFAULT_CALL_TIMEOUT_MS });
   });
 
+  it.each([
+    [{ timeout: 5 }, 'there is no call option "timeout"'],
+    [{ limit: 5 }, 'there is no call option "limit"'],
+    [{ signal: new AbortController() }, 'signal is an object: it must be an AbortSignal'],
+    [{ signal: null, timeoutMs: 5 }, 'signal is null'],
+  ])('are refused if they are misspelt or no signal: %j', (options, message) => {
+    expect(() => Reflect.apply(checkCall, undefined, [options])).toThrow(message);
+  });
+
   it('keep their timeout', () => {
     const options = { timeoutMs: 1, signal };
     expect(checkCall(options)).toBe(options);

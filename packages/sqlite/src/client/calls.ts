@@ -50,7 +50,8 @@ export class Calls {
    * the closing of the store, never runs.
    */
   async run<T>(step: (database: Database) => T, options: RunOptions): Promise<T> {
-    const { signal, timeoutMs, urgent = false } = checkCall(options);
+    const { urgent = false, ...call } = options;
+    const { signal, timeoutMs } = checkCall(call);
     const { path } = this.#database;
     const began = performance.now();
     const waitedMs = (): number => performance.now() - began;

@@ -1,0 +1,46 @@
+/** What callers without TypeScript may pass by mistake. */
+
+import { openMemory } from '@incumbent/memory';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+import { ElectionObserver, lead, Member, openStore, SlotElection, StoredValueObserver, type Store } from '../src/index.ts';
+
+let store: Store;
+let member: Member;
+beforeEach(async () => {
+  store = await openMemory();
+  member = new Member(store);
+});
+afterEach(async () => {
+  await member.close();
+  await store.close();
+});
+
+describe('a mistake is named:', () => {
+  it.each<[string, () => unknown[], string]>([
+    ['no options', () => [member, 'workers'], 'options is undefined: it must be an object with `slots`'],
+    ['no name', () => [member, undefined, { slots: 2 }], 'name is undefined: it must be 1 to 128 characters'],
+    ['a store for the member', () => [store, 'workers', { slots: 2 }], 'member is an object: it must be a Member'],
+    ['no member', () => [undefined, 'workers', { slots: 2 }], 'member is undefined: it must be a Member'],
+  ])('SlotElection with %s', (_, args, message) => {
+    expect(() => Reflect.construct(SlotElection, args())).toThrow(message);
+  });
+
+  it.each([null, 5])('observers with the options %s', (options) => {
+    for (const Observer of [ElectionObserver, StoredValueObserver])
+      expect(() => Reflect.construct(Observer, [store, 'workers', options])).toThrow(/^observer options is .*: it must be an object$/);
+  });
+
+  it('a controller for the signal of openStore', async () => {
+    const opened: Promise<unknown> = Reflect.apply(openStore, undefined, ['memory:', { signal: new AbortController() }]);
+    await expect(opened).rejects.toThrow('signal is an object: it must be an AbortSignal');
+  });
+
+  it('no election in lead, before the store is opened', async () => {
+    const opener = (): never => {
+      throw new Error('opened');
+    };
+    const leading: Promise<unknown> = Reflect.apply(lead, undefined, [opener, undefined, () => {}]);
+    await expect(leading).rejects.toThrow('election is undefined: it must be 1 to 128 characters');
+  });
+});
