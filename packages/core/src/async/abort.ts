@@ -7,6 +7,9 @@ import type { Cancel } from '../base/clock.ts';
 import { isIncumbentError } from '../base/errors.ts';
 import { checkKnown, invalidOption } from '../base/validate.ts';
 
+// npm only warns of `engines`. On an older Node, the first calls would fail with puzzling errors.
+if (!('withResolvers' in Promise)) throw new Error('incumbent needs Node 22.13 or newer');
+
 /** The options of a call that can be aborted. */
 export interface SignalOptions {
   /**
