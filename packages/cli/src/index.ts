@@ -5,6 +5,7 @@ export type {
   ErrorFields,
   ErrorLine,
   FindingLine,
+  GroupMemberLine,
   LimitLine,
   LoweredTermLine,
   MemberFields,

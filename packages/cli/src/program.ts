@@ -7,6 +7,7 @@ import { Command } from 'commander';
 import { addCandidates } from './commands/candidates.ts';
 import { addCompletion } from './commands/completion.ts';
 import { addDoctor } from './commands/doctor.ts';
+import { addGroups } from './commands/groups.ts';
 import { addHandover } from './commands/operate/handover.ts';
 import { addLeader } from './commands/leader.ts';
 import { addLowerTermUnsafely } from './commands/operate/lower-term-unsafely.ts';
@@ -35,6 +36,7 @@ const COMMANDS = [
   addWatch,
   addCandidates,
   addStatus,
+  addGroups,
   addResign,
   addHandover,
   addLowerTermUnsafely,

@@ -369,6 +369,7 @@ describe('help', () => {
     ['watch'],
     ['candidates'],
     ['status'],
+    ['groups'],
     ['resign'],
     ['handover'],
     ['lower-term-unsafely'],

@@ -14,6 +14,7 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['candidates', 'db'],
   ['status'],
   ['doctor'],
+  ['groups'],
   ['resign', 'db'],
   ['handover', 'db', '--to', 'web-2'],
   ['lower-term-unsafely', 'db', '--from', '3', '--to', '2'],

@@ -12,7 +12,7 @@ import { toJson } from './json.ts';
 import type { Printer } from './printer.ts';
 
 /** One line of the output with `--json`. The field `type` distinguishes the shapes. */
-export type OutputLine = ElectionLine | CandidateLine | ResultLine | FindingLine | LimitLine | ErrorLine;
+export type OutputLine = ElectionLine | CandidateLine | GroupMemberLine | ResultLine | FindingLine | LimitLine | ErrorLine;
 
 /** An election: of `leader` and `status`, and of `watch` for every change. */
 export interface ElectionLine {
@@ -55,6 +55,12 @@ export interface CandidateLine extends CandidateFields {
   readonly position: number;
   /** The id of the order of succession. */
   readonly succession?: string | undefined;
+}
+
+/** A member of a group, in the order in which the members joined. */
+export interface GroupMemberLine extends MemberFields {
+  readonly type: 'groupMember';
+  readonly group: string;
 }
 
 /** What a command has done. */

@@ -2,12 +2,12 @@
 
 import type { Store } from '@incumbent/core';
 
+import { groupSizes } from '../common/groups.ts';
 import type { Board } from './board.ts';
 
-const GROUPS = 'groups';
 /** The most groups that are shown. */
 const MAX_GROUPS = 2_000;
-const CALL = { timeoutMs: 2_500, values: false } as const;
+const CALL = { timeoutMs: 2_500 } as const;
 
 export class GroupList {
   readonly #store: Store;
@@ -37,14 +37,9 @@ export class GroupList {
 
   async #list(): Promise<void> {
     // Whether the store is away shows by the listing of the elections.
-    const entries = await this.#store.list(GROUPS, { ...CALL, signal: this.#closing.signal }).catch(() => undefined);
-    if (entries === undefined || this.#closing.signal.aborted) return;
-    const sizes = new Map<string, number>();
-    for (const { key } of entries) {
-      const name = key.split('/')[1] ?? '';
-      sizes.set(name, (sizes.get(name) ?? 0) + 1);
-    }
-    const names = [...sizes.keys()].toSorted().slice(0, MAX_GROUPS);
+    const sizes = await groupSizes(this.#store, { ...CALL, signal: this.#closing.signal }).catch(() => undefined);
+    if (sizes === undefined || this.#closing.signal.aborted) return;
+    const names = [...sizes.keys()].slice(0, MAX_GROUPS);
     for (const name of this.#shown) if (!sizes.has(name)) this.#board.delete(`group/${name}`);
     for (const name of names) this.#board.set(`group/${name}`, { members: sizes.get(name) ?? 0 });
     this.#shown = new Set(names);

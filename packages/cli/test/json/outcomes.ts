@@ -50,6 +50,11 @@ async function followsSlowly(console: TestConsole): Promise<void> {
   await console.waits('web-2');
 }
 
+async function joins(console: TestConsole): Promise<void> {
+  await (await console.member('web-1')).group('brokers', { value: { url: 'http://a' } }).join();
+  await (await console.member('web-2')).group('brokers').join();
+}
+
 async function foreign(console: TestConsole): Promise<void> {
   await console.leads('web-1');
   await console.write('elections/db/leader', 'hello');
@@ -125,6 +130,10 @@ const reads: readonly Outcome[] = [
   { line: ['status'], title: 'with an unreadable election', exitCode: 3, given: foreign },
   { line: ['status', '--bogus'], title: 'with an unknown option', exitCode: 2, error: 'USAGE' },
   { line: ['status'], title: 'on a store that is down', exitCode: 3, error: 'UNREACHABLE', given: down },
+  { line: ['groups'], title: 'with members', exitCode: 0, given: joins },
+  { line: ['groups'], title: 'without members', exitCode: 0 },
+  { line: ['groups', 'a/b'], title: 'with an invalid name', exitCode: 2, error: 'INVALID_NAME' },
+  { line: ['groups'], title: 'on a store that is down', exitCode: 3, error: 'UNREACHABLE', given: down },
   { line: ['watch', 'db'], title: 'with a leader', exitCode: 0, given: leads, maxLines: 1 },
   { line: ['watch', 'db'], title: 'before the first term', exitCode: 0, maxLines: 1 },
   { line: ['watch', 'db'], title: 'after a term', exitCode: 0, given: hasLed, maxLines: 1 },

@@ -37,6 +37,7 @@ const SHOWN = new Set([
   'handover --to',
   'election',
   'elections',
+  'groups',
   'program',
 ]);
 
