@@ -42,6 +42,7 @@ export type { LeadershipEnd, LeadershipEndReason } from './leadership/release-ma
 export type { StoredValue } from './leadership/stored-value.ts';
 export { ElectionAdmin, listElections } from './observer/admin.ts';
 export type { ElectionState, ElectionAdminOptions } from './observer/admin.ts';
+export type { GroupMember } from './observer/group-reader.ts';
 export type { PreviousTerm, TermEndReason, VacancyReason, VacantView } from './observer/leader-state.ts';
 export { ElectionObserver } from './observer/observer.ts';
 export type { CandidateView, ElectionView, LeaderView, ObserverOptions, UnknownView } from './observer/observer.ts';
@@ -51,7 +52,7 @@ export { Election } from './member/election.ts';
 export type { ElectionOptions } from './member/election-options.ts';
 export type { LeadOptions } from './member/lead.ts';
 export { Group } from './member/group.ts';
-export type { GroupMember, GroupOptions } from './member/group.ts';
+export type { GroupOptions } from './member/group.ts';
 export { Member } from './member/member.ts';
 export type { MemberOptions, ShutdownOptions } from './member/member.ts';
 export type { StopSignal } from './member/stop-signals.ts';

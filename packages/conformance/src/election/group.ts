@@ -41,6 +41,18 @@ export const groupCases: readonly StoreCase[] = [
     assert.deepEqual(members[1]?.value, { host: 'a' });
   }),
 
+  define('a member that publishes another value keeps its place, and an observer sees the value', async (arena) => {
+    const observer = await arena.member('observer');
+    const seen = follow(observer);
+    const [b] = await joined(arena, 'b', 'a');
+    assert.ok(b !== undefined);
+    await arena.until(() => ids(seen.latest) === 'b a', 'both are seen');
+    await b.member.group(GROUP).publish({ host: 'new' });
+    assert.deepEqual((await observer.member.group(GROUP).members())[0]?.value, { host: 'new' });
+    await arena.until(() => JSON.stringify(seen.latest?.[0]?.value) === '{"host":"new"}', 'the value is seen');
+    assert.equal(ids(seen.latest), 'b a');
+  }),
+
   define('an observer of a group sees joining and leaving, and never joins itself', async (arena) => {
     const observer = await arena.member('observer');
     const seen = follow(observer);

@@ -6,33 +6,28 @@
 import { checkSignal, endQuietly, onAbort, orAborted, type SignalOptions, withHandled } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
 import { keepAlive, sleep } from '../async/sleep.ts';
-import { ValueStream } from '../async/value-stream.ts';
 import { explainDetached } from '../base/methods.ts';
 import type { Cancel } from '../base/clock.ts';
 import { IncumbentError, isIncumbentError, isRetryable, outcomeOf } from '../base/errors.ts';
-import { checkFunction, checkKnown } from '../base/validate.ts';
+import { checkKnown } from '../base/validate.ts';
 import type { GetSession } from '../lease/session-pool.ts';
 import type { LeaseSession } from '../lease/session.ts';
 import { groupKey } from '../protocol/keys.ts';
-import { readGroup, writeGroup } from '../protocol/record.ts';
-import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
-import type { Entry, Key } from '../store/contract.ts';
-import { follow, keepWatching, watchContext } from '../store/key-watch.ts';
+import { writeGroup } from '../protocol/record.ts';
+import { checkGroupRecordSize } from '../protocol/record-size.ts';
+import { payloadCodec, type PayloadCodec, sameBytes, type ValueOptions } from '../protocol/value-codec.ts';
+import { type GroupMember, GroupReader } from '../observer/group-reader.ts';
+import type { Key } from '../store/contract.ts';
+import { keepWatching, watchContext } from '../store/key-watch.ts';
 import type { ElectionContext } from './election.ts';
 
 /** The options of one member's part in a group. */
 export interface GroupOptions<V> extends ValueOptions<V> {
-  /** The value that this member shows to the others: JSON, unless there is a codec. */
+  /**
+   * The value that this member shows to the others, until it publishes another one: JSON, unless
+   * there is a codec.
+   */
   readonly value?: V;
-}
-
-/** A member that has joined a group. */
-export interface GroupMember<V> {
-  readonly memberId: string;
-  /** Different for every start of the member's process. */
-  readonly incarnation: string;
-  /** The value that the member shows to the others. Undefined if it shows none. */
-  readonly value: V | undefined;
 }
 
 /** One stay in the group, from `join` to `leave`. */
@@ -51,11 +46,11 @@ export class Group<V = unknown> {
   readonly name: string;
   readonly #context: ElectionContext;
   readonly #session: GetSession;
-  readonly #prefix: Key;
+  readonly #key: Key;
   readonly #codec: PayloadCodec<V>;
-  readonly #value: V | undefined;
-  readonly #views: ValueStream<readonly GroupMember<V>[]>;
-  #watching: AbortController | undefined;
+  /** The value that this member shows once it has joined. */
+  #value: V | undefined;
+  readonly #reader: GroupReader<V>;
   #joined: Joined | undefined;
   /** Resolves when the latest stay is over. The next one starts then. Never rejects. */
   #over: Promise<void> = Promise.resolve();
@@ -74,11 +69,11 @@ export class Group<V = unknown> {
     this.#context = context;
     this.#session = session;
     this.name = name;
-    this.#prefix = groupKey(name);
+    this.#key = `${groupKey(name)}/${context.self.memberId}`;
     this.#codec = payloadCodec(options);
+    this.#record(options.value);
     this.#value = options.value;
-    this.#codec.encode(options.value);
-    this.#views = new ValueStream((error) => context.telemetry.emit('subscriberFailed', { group: name, error }));
+    this.#reader = new GroupReader(context, name, this.#codec);
   }
 
   /**
@@ -94,17 +89,38 @@ export class Group<V = unknown> {
    *   not solve, as for `campaign`.
    */
   join(options: SignalOptions = {}): Promise<void> {
-    return withHandled(this.#joinChecked(options), (error) => isIncumbentError(error, 'MEMBER_CLOSED'));
+    return this.#untilShown(options, () => this.#ensure());
   }
 
-  async #joinChecked(options: SignalOptions): Promise<void> {
-    const signal = checkSignal(options);
-    if (this.#context.closing.aborted) throw this.#context.closing.reason;
-    signal?.throwIfAborted();
-    await keepAlive(this.#context.clock, () => orAborted(this.#ensure(), signal));
+  /**
+   * Shows another value to the others, which see the member in its place as before. Resolves when
+   * they can see the value. The member shows the last value that was published, also when it joins
+   * again. Before the first `join`, and after `leave`, this only sets the value for the next
+   * `join`.
+   *
+   * @throws As `join`, and `INVALID_OPTION` for a value that cannot be encoded or that is too large
+   *   for the store: the member then shows the value before.
+   */
+  publish(value: V | undefined, options: SignalOptions = {}): Promise<void> {
+    return this.#untilShown(options, async () => {
+      this.#record(value);
+      this.#value = value;
+      if (this.#joined !== undefined) await this.#ensure();
+    });
   }
 
-  /** Joins, or makes sure that the member is still joined. */
+  /** Waits for the store to show this member as it shall be. */
+  #untilShown(options: SignalOptions, show: () => Promise<void>): Promise<void> {
+    const showing = async (): Promise<void> => {
+      const signal = checkSignal(options);
+      if (this.#context.closing.aborted) throw this.#context.closing.reason;
+      signal?.throwIfAborted();
+      await keepAlive(this.#context.clock, () => orAborted(show(), signal));
+    };
+    return withHandled(showing(), (error) => isIncumbentError(error, 'MEMBER_CLOSED'));
+  }
+
+  /** Joins, or makes sure that the member is still joined and shows its value. */
   async #ensure(): Promise<void> {
     const before = this.#joined;
     const joined = (this.#joined ??= this.#join());
@@ -138,10 +154,7 @@ export class Group<V = unknown> {
    * @throws The error of the read, or the signal's reason.
    */
   async members(options: SignalOptions = {}): Promise<readonly GroupMember<V>[]> {
-    const signal = checkSignal(options);
-    const timeoutMs = this.#context.timing.callTimeoutMs;
-    const call = signal === undefined ? { timeoutMs } : { timeoutMs, signal };
-    return this.#readable(await this.#context.store.list(this.#prefix, call));
+    return this.#reader.read(options);
   }
 
   /**
@@ -152,10 +165,7 @@ export class Group<V = unknown> {
    * @throws `STORE_CLOSED` when the store was closed.
    */
   views(options: SignalOptions = {}): AsyncGenerator<readonly GroupMember<V>[], void, undefined> {
-    return this.#views.iterate(options, () => {
-      this.#watch();
-      return this.#context.clock.keepAlive();
-    });
+    return this.#reader.views(options);
   }
 
   /**
@@ -164,9 +174,7 @@ export class Group<V = unknown> {
    * returned function ends the subscription.
    */
   subscribe(subscriber: (members: readonly GroupMember<V>[]) => void): Cancel {
-    checkFunction('subscriber', subscriber);
-    this.#watch();
-    return this.#views.subscribe(subscriber);
+    return this.#reader.subscribe(subscriber);
   }
 
   /**
@@ -179,51 +187,8 @@ export class Group<V = unknown> {
   }
 
   #close(): void {
-    this.#watching?.abort();
-    // Nobody confirms the last list from now on.
-    this.#views.clear();
-    this.#views.end();
+    this.#reader.close();
     this.#joined?.leave.abort(this.#context.closing.reason);
-  }
-
-  #read(entry: Entry): GroupMember<V> {
-    const { memberId, incarnation, payload } = readGroup(entry);
-    return { memberId, incarnation, value: this.#codec.decode(payload, entry.key) };
-  }
-
-  /** Leaves out records that cannot be read, so that they do not hide the others. */
-  #readable(entries: readonly Entry[]): readonly GroupMember<V>[] {
-    return entries.flatMap((entry) => {
-      try {
-        return [this.#read(entry)];
-      } catch (error) {
-        this.#context.telemetry.emit('foreignData', { group: this.name, key: entry.key, error });
-        return [];
-      }
-    });
-  }
-
-  #watch(): void {
-    if (this.#watching !== undefined || this.#context.closing.aborted) return;
-    this.#watching = new AbortController();
-    void this.#keepWatching(this.#watching.signal);
-  }
-
-  async #keepWatching(signal: AbortSignal): Promise<void> {
-    const { store, clock, random, telemetry } = this.#context;
-    const backoff = new Backoff(random, 500, 30_000);
-    const see = (entries: readonly Entry[]): void => {
-      backoff.reset();
-      this.#views.set(this.#readable(entries));
-    };
-    const fail = (cause: unknown): void => {
-      telemetry.emit('watchStale', { group: this.name, cause });
-      if (isIncumbentError(cause, 'STORE_CLOSED')) this.#views.end({ error: cause });
-    };
-    while (!signal.aborted && !this.#views.ended) {
-      await follow(store.watchList(this.#prefix, { signal }), see, fail);
-      if (!signal.aborted && !this.#views.ended) await sleep(clock, backoff.next(), signal);
-    }
   }
 
   #join(): Joined {
@@ -309,21 +274,32 @@ export class Group<V = unknown> {
     }
   }
 
-  get #key(): Key {
-    return `${this.#prefix}/${this.#context.self.memberId}`;
+  /**
+   * The record of this member with this value.
+   *
+   * @throws `INVALID_OPTION` if the value cannot be encoded, or if the record is too large for the
+   *   store.
+   */
+  #record(value: V | undefined): Uint8Array {
+    const { store, self } = this.#context;
+    const payload = this.#codec.encode(value);
+    checkGroupRecordSize(store, self, payload);
+    return writeGroup({ ...self, payload });
   }
 
   /**
-   * Creates the key, or replaces it. Only this process, or an earlier process with the same member
-   * id, can have created a key of this name. A key that a removal may still find is written anew,
-   * so that the store refuses the removal.
+   * Creates the key, or replaces it, unless it shows the last value. Only this process, or an
+   * earlier process with the same member id, can have created a key of this name. A key that a
+   * removal may still find is written anew, so that the store refuses the removal.
    */
   async #put(session: LeaseSession): Promise<void> {
-    const { store, self } = this.#context;
-    const put = writeGroup({ ...self, payload: this.#codec.encode(this.#value) });
+    const { store } = this.#context;
     for (;;) {
       const current = await store.read(this.#key, session.call);
-      if (current?.lease === session.lease && !this.#isUnsure) return;
+      // Another call may have published a value since the last try.
+      const put = this.#record(this.#value);
+      const isShown = current?.lease === session.lease && sameBytes(current.value, put);
+      if (isShown && !this.#isUnsure) return;
       const change = { key: this.#key, expect: current?.revision ?? null, put, lease: session.lease };
       const result = await store.compareAndSwap([change], session.call);
       if (result.swapped) return;

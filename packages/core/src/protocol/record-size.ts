@@ -1,11 +1,11 @@
 /**
- * Checks the size of a candidate's value before the candidate joins the queue: the value must fit
- * its entry, and the leader's record, which has more fields. Without this check a candidate could
- * wait in the queue, only for the store to refuse its claim.
+ * Checks the size of a value before a member shows it. The value of a candidate must fit its entry,
+ * and the leader's record, which has more fields. Without this check a candidate could wait in the
+ * queue, only for the store to refuse its claim.
  */
 
 import { type InvalidInput, invalidSecret, MAX_NAME_CHARACTERS } from '../base/validate.ts';
-import { changeCandidate, type Payload, writeCandidate, writeLeader } from './record.ts';
+import { changeCandidate, type Payload, writeCandidate, writeGroup, writeLeader } from './record.ts';
 import { writeElected } from './mark.ts';
 import type { Entry, Key, Store } from '../store/contract.ts';
 import type { MemberIdentity } from './transactions.ts';
@@ -26,7 +26,14 @@ export function checkRecordSize(store: Store, self: MemberIdentity, key: Key, pa
   if (payload === undefined) return;
   const { maxValueBytes } = store.capabilities;
   const bytes = longestRecord(self, key, payload);
-  if (bytes > maxValueBytes) throw tooLarge(store.name, maxValueBytes, bytes, bytes - longestRecord(self, key, undefined));
+  if (bytes > maxValueBytes) throw tooLarge(store, "a leader's record", bytes, bytes - longestRecord(self, key, undefined));
+}
+
+/** Throws `INVALID_OPTION` if a record in a group exceeds the store's `maxValueBytes`. */
+export function checkGroupRecordSize(store: Store, self: MemberIdentity, payload: Payload): void {
+  const bytes = writeGroup({ ...self, payload }).length;
+  if (bytes <= store.capabilities.maxValueBytes) return;
+  throw tooLarge(store, 'a record in a group', bytes, bytes - writeGroup({ ...self, payload: undefined }).length);
 }
 
 function longestRecord(self: MemberIdentity, key: Key, payload: Payload): number {
@@ -45,11 +52,11 @@ function longestEntry(key: Key, payload: Payload): number {
   return Math.max(marked.length, asked.length);
 }
 
-function tooLarge(store: string, maxBytes: number, bytes: number, ofValue: number): InvalidInput {
+function tooLarge({ name, capabilities: { maxValueBytes } }: Store, record: string, bytes: number, ofValue: number): InvalidInput {
   return invalidSecret(
     'value',
     bytes,
-    `at most ${maxBytes - bytes + ofValue} bytes of it, as the store "${store}" takes values of ${maxBytes} bytes`,
-    `${ofValue} bytes of a leader's record of up to ${bytes} bytes`,
+    `at most ${maxValueBytes - bytes + ofValue} bytes of it, as the store "${name}" takes values of ${maxValueBytes} bytes`,
+    `${ofValue} bytes of ${record} of up to ${bytes} bytes`,
   );
 }

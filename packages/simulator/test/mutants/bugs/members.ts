@@ -41,7 +41,7 @@ export const members: readonly Mutant[] = [
   mutant(
     'groupFirstView',
     'group views show the first state only',
-    'core/src/member/group.ts',
+    'core/src/observer/group-reader.ts',
     'this.#views.set(this.#readable(entries));',
     'if (this.#views.value === undefined) this.#views.set(this.#readable(entries));',
   ),

@@ -56,7 +56,7 @@ export const watches: readonly Mutant[] = [
   mutant(
     'groupWatchOnce',
     'the watch of a group is not begun again',
-    'core/src/member/group.ts',
+    'core/src/observer/group-reader.ts',
     'while (!signal.aborted && !this.#views.ended) {',
     'for (let i = 0; i < 1; i += 1) {',
   ),
