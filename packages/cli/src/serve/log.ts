@@ -29,6 +29,7 @@ export class ServeLog extends RunLog {
       logger: this.logger,
       publishFailed: ({ id }, error) => this.error(`the value of "${id}" is not published: ${toCliError(error).text}`),
       joinFailed: (group, why) => this.error(`cannot join the group "${group}": ${why}`),
+      groupValueFailed: (group, why) => this.error(`the new value is not shown in the group "${group}": ${why}`),
       over: (candidacy, event) => this.#over(candidacy, event),
       elected: ({ id, election }, term) => this.#tell('green', `"${id}" leads "${election}" in term ${term}`),
       ended: ({ id, election, overReason: over }, term, reason) => {

@@ -36,6 +36,8 @@ export interface MembershipsContext {
    * would fail again.
    */
   readonly failed: (group: string, why: string) => void;
+  /** Called if a new value cannot be shown, such as one that is too large for the store. */
+  readonly publishFailed: (group: string, why: string) => void;
 }
 
 /** A group of this sidecar, and the client on whose behalf the sidecar is in it. */
@@ -80,11 +82,11 @@ export class Memberships {
     const joinable = this.#groupOf(name);
     if (joinable.membership !== undefined)
       throw new ApiError('MEMBERSHIP_EXISTS', `the sidecar is in the group "${name}" for another client, or has not left it yet`);
-    const { clock, member, failed } = this.#context;
+    const { clock, member, failed, publishFailed } = this.#context;
     const over = (): void => {
       joinable.membership = undefined;
     };
-    const membership = new Membership({ clock, group: joinable.group, memberId: member.memberId, over, failed }, settings);
+    const membership = new Membership({ clock, group: joinable.group, memberId: member.memberId, over, failed, publishFailed }, settings);
     joinable.membership = membership;
     membership.join();
     return membership;
@@ -121,15 +123,13 @@ export class Memberships {
     if (known !== undefined) return known;
     const { maxGroups = MAX_GROUPS } = this.#context;
     if (this.#groups.size >= maxGroups) throw new ApiError('TOO_MANY', `the sidecar has joined ${maxGroups} groups, and takes no more`);
-    // The group encodes its value at each join, so that the next client can show another one.
-    const value = { toJSON: () => this.#groups.get(name)?.membership?.value ?? null };
-    const joinable: JoinableGroup = { group: this.#context.member.group(name, { value }), membership: undefined };
+    const joinable: JoinableGroup = { group: this.#context.member.group(name), membership: undefined };
     this.#groups.set(name, joinable);
     return joinable;
   }
 }
 
-interface MembershipContext extends Pick<MembershipsContext, 'clock' | 'failed'> {
+interface MembershipContext extends Pick<MembershipsContext, 'clock' | 'failed' | 'publishFailed'> {
   readonly group: Group;
   readonly memberId: string;
   /** Called when the group has been left. */
@@ -140,9 +140,8 @@ interface MembershipContext extends Pick<MembershipsContext, 'clock' | 'failed'>
 export class Membership {
   /** Proves to the sidecar that a request is from the client that has joined. */
   readonly secret: string = newSecret();
-  readonly value: unknown;
   readonly #context: MembershipContext;
-  readonly #renewWithinMs: number;
+  #settings: MembershipSettings;
   readonly #silence: SilenceTimer;
   #isJoined = false;
   /** True from the event `groupLeft` to `groupRejoined`. */
@@ -150,10 +149,9 @@ export class Membership {
   #isKept = false;
   #left: Promise<void> | undefined;
 
-  constructor(context: MembershipContext, { value, renewWithinMs }: MembershipSettings) {
+  constructor(context: MembershipContext, settings: MembershipSettings) {
     this.#context = context;
-    this.value = value;
-    this.#renewWithinMs = renewWithinMs;
+    this.#settings = settings;
     this.#silence = new SilenceTimer(context.clock);
     this.renew();
   }
@@ -164,26 +162,41 @@ export class Membership {
 
   document(): MembershipDocument {
     const { group, memberId: member } = this.#context;
-    return { group: group.name, member, joined: this.#isJoined && !this.#isOut && !this.isLeaving, renewWithinMs: this.#renewWithinMs };
+    const { renewWithinMs } = this.#settings;
+    return { group: group.name, member, joined: this.#isJoined && !this.#isOut && !this.isLeaving, renewWithinMs };
   }
 
   /** The client has sent a request: restarts `renewWithinMs`. */
   renew(): void {
-    if (!this.isLeaving && !this.#isKept) this.#silence.start(this.#renewWithinMs, () => void this.leave());
+    if (this.isLeaving || this.#isKept) return;
+    this.#silence.start(this.#settings.renewWithinMs, () => void this.leave());
   }
 
   join(): void {
     const { group, failed } = this.#context;
-    group.join().then(
-      () => {
-        this.#isJoined = true;
-      },
-      (error: unknown) => {
-        if (this.isLeaving) return;
-        if (!isIncumbentError(error, 'MEMBER_CLOSED')) failed(group.name, reasonOf(error));
-        void this.leave();
-      },
-    );
+    // Before the join, publishing only sets the value.
+    this.#publish()
+      .then(() => (this.isLeaving ? undefined : group.join()))
+      .then(
+        () => {
+          this.#isJoined = true;
+        },
+        (error: unknown) => {
+          if (this.isLeaving) return;
+          if (!isIncumbentError(error, 'MEMBER_CLOSED')) failed(group.name, reasonOf(error));
+          void this.leave();
+        },
+      );
+  }
+
+  /** Changes the settings: the others see the new value as soon as the store has it. */
+  configure(settings: MembershipSettings): void {
+    this.#settings = settings;
+    this.renew();
+    const { group, publishFailed } = this.#context;
+    this.#publish().catch((error: unknown) => {
+      if (!this.isLeaving) publishFailed(group.name, reasonOf(error));
+    });
   }
 
   /** The client keeps the membership, by which it learns that it is not joined any more. */
@@ -208,6 +221,10 @@ export class Membership {
   keep(): void {
     this.#isKept = true;
     this.#silence.stop();
+  }
+
+  #publish(): Promise<void> {
+    return this.#context.group.publish(this.#settings.value ?? null);
   }
 
   async #leave(): Promise<void> {

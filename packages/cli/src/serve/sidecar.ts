@@ -52,6 +52,8 @@ export interface SidecarOptions {
   readonly over?: (candidacy: Candidacy, event: OverEvent) => void;
   /** Called if a group cannot be joined, or joined again, and a retry would fail again. */
   readonly joinFailed?: MembershipsContext['failed'];
+  /** Called if a group cannot show the new value of its client. */
+  readonly groupValueFailed?: MembershipsContext['publishFailed'];
   /** Called when a candidacy is elected, and when its term ends. */
   readonly elected?: (candidacy: Candidacy, term: bigint) => void;
   readonly ended?: (candidacy: Candidacy, term: bigint, reason: LeadershipEndReason) => void;
@@ -85,12 +87,13 @@ export class Sidecar implements AsyncDisposable {
     this.#clock = clock ?? systemClock;
     const given = { ...(clock === undefined ? {} : { clock }), ...(random === undefined ? {} : { random }) };
     this.member = new Member(store, { memberId, ttlMs, drainMs, logger, ...given });
-    const joinFailed = options.joinFailed ?? (() => {});
+    const { joinFailed = () => {}, groupValueFailed = () => {} } = options;
     this.memberships = new Memberships({
       clock: this.#clock,
       member: this.member,
       newReader: () => new Member(store, { ttlMs, drainMs, ...given }),
       failed: joinFailed,
+      publishFailed: groupValueFailed,
       ...(options.maxGroups === undefined ? {} : { maxGroups: options.maxGroups }),
     });
     this.#stops = [

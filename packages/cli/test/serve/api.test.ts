@@ -328,13 +328,14 @@ describe('the sidecar', () => {
     expect((await client.call('GET', '/')).body).toMatchObject({ name: 'other', leads: false, term: '2' });
   });
 
-  it('joins a group, lists its members, and leaves it', async () => {
+  it('joins a group, lists its members, shows another value, and leaves it', async () => {
     const made = await api.call('PUT', '/groups/g/membership', { body: { value: 7, renewWithinMs: 5_000 } });
     expect([made.status, made.body]).toMatchObject([201, { group: 'g', member: 's1', renewWithinMs: 5_000 }]);
-    const secret = String(made.body['secret']);
-    const headers = { 'membership-secret': secret };
+    const headers = { 'membership-secret': String(made.body['secret']) };
     while ((await api.call('GET', '/groups/g/membership', { headers })).body['joined'] !== true) await new Promise(setImmediate);
     expect((await api.call('GET', '/groups/g')).body).toEqual({ group: 'g', members: [{ member: 's1', value: 7 }] });
+    expect((await api.call('PUT', '/groups/g/membership', { headers, body: { value: 'new' } })).status).toBe(200);
+    while (!JSON.stringify((await api.call('GET', '/groups/g')).body).includes('"new"')) await new Promise(setImmediate);
     expect((await api.call('DELETE', '/groups/g/membership', { headers })).status).toBe(204);
     expect((await api.call('GET', '/groups/g')).body).toEqual({ group: 'g', members: [] });
     expect(errorOf(await api.call('GET', '/groups/g/membership', { headers }))).toEqual([404, 'NO_SUCH_MEMBERSHIP']);
@@ -344,10 +345,8 @@ describe('the sidecar', () => {
     const path = '/groups/g/membership';
     await api.call('PUT', path);
     expect(errorOf(await api.call('PUT', path))).toEqual([409, 'MEMBERSHIP_EXISTS']);
-    for (const headers of [{}, { 'membership-secret': 'guess' }]) {
-      expect(errorOf(await api.call('GET', path, { headers }))).toEqual([403, 'WRONG_SECRET']);
-      expect(errorOf(await api.call('DELETE', path, { headers }))).toEqual([403, 'WRONG_SECRET']);
-    }
+    for (const headers of [{}, { 'membership-secret': 'guess' }])
+      for (const method of ['GET', 'DELETE']) expect(errorOf(await api.call(method, path, { headers }))).toEqual([403, 'WRONG_SECRET']);
     expect(errorOf(await api.call('PUT', '/groups/h/membership', { body: { renewWithinMs: null } }))).toEqual([400, 'BAD_REQUEST']);
     expect(errorOf(await api.call('PUT', '/groups/a%20b/membership'))).toEqual([400, 'INVALID_NAME']);
     expect(errorOf(await api.call('GET', '/groups/%20'))).toEqual([400, 'INVALID_NAME']);

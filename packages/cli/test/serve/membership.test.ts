@@ -49,6 +49,21 @@ describe('a membership', () => {
     expect(() => sidecar.memberships.find('g', membership.secret)).toThrow('no client has joined');
   });
 
+  it('shows a new value of its client, and keeps the one before if the new one cannot be shown', async () => {
+    const failures: string[] = [];
+    const sidecar = world.sidecar('s1', { groupValueFailed: (group, why) => failures.push(`${group} ${why}`) });
+    const membership = sidecar.memberships.join('g', { value: 1, renewWithinMs: 60_000 });
+    await world.until(() => membership.document().joined);
+    membership.configure({ value: 2, renewWithinMs: 30_000 });
+    await world.pass(100);
+    expect(await members(sidecar)).toEqual([['s1', 2]]);
+    expect(membership.document()).toMatchObject({ joined: true, renewWithinMs: 30_000 });
+    membership.configure({ value: 3n, renewWithinMs: 30_000 });
+    await world.pass(100);
+    expect(failures).toEqual([expect.stringMatching(/^g INVALID_OPTION: value /)]);
+    expect(await members(sidecar)).toEqual([['s1', 2]]);
+  });
+
   it('belongs to one client at a time, and the next one shows its own value', async () => {
     const sidecar = world.sidecar('s1');
     const first = sidecar.memberships.join('g', { value: 1, renewWithinMs: 60_000 });

@@ -1,4 +1,4 @@
-/** The routes of groups. Those of a membership but its creation need its secret. */
+/** The routes of groups. All routes of a membership but its creation need its secret. */
 
 import { ApiError } from '../api-error.ts';
 import type { Membership } from '../memberships.ts';
@@ -26,8 +26,15 @@ export function groupRoutes({ memberships }: Sidecar): readonly Route[] {
     {
       method: 'PUT',
       path: `${GROUP}/membership`,
-      handle: async ({ request, parameters: { group = '' } }) => {
-        const membership = memberships.join(group, membershipSettings(await readJson(request)));
+      handle: async (apiRequest) => {
+        const { request, parameters } = apiRequest;
+        const body = await readJson(request);
+        if (request.headers['membership-secret'] !== undefined) {
+          const membership = own(apiRequest);
+          if (Object.keys(body).length > 0) membership.configure(membershipSettings(body));
+          return { status: 200, body: membership.document() };
+        }
+        const membership = memberships.join(parameters['group'] ?? '', membershipSettings(body));
         return { status: 201, body: { ...membership.document(), secret: membership.secret } };
       },
     },
