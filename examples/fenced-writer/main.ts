@@ -24,6 +24,7 @@ const ADMIT = `
 
 const database = new Pool({ connectionString: databaseUrl });
 database.on('error', ({ message }) => console.error(`an idle connection has ended: ${message}`));
+database.on('connect', (connection) => connection.on('error', () => {})); // ended in use: the next query rejects
 // Processes that start at the same time must not create the same table at once.
 await inTransaction(async (query) => {
   await query("SELECT pg_advisory_xact_lock(hashtext('price'))");

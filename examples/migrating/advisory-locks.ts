@@ -6,6 +6,7 @@ import { Pool } from 'pg';
 const [url = 'postgres://app@127.0.0.1/shop?namespace=my-app'] = process.argv.slice(2);
 const pool = new Pool({ connectionString: url });
 pool.on('error', ({ message }) => console.error(`an idle connection has ended: ${message}`));
+pool.on('connect', (client) => client.on('error', () => {})); // ended in use: its next query rejects
 const store = await openPostgres(url);
 const member = new Member(store, { ttlMs: 5_000 });
 member.shutdownOn('SIGTERM', 'SIGINT');

@@ -285,6 +285,36 @@ it.runIf(await requireStore({ store: 'postgres' }))(
   },
 );
 
+it.runIf(await requireStore({ store: 'postgres' }))(
+  'fenced-writer: a leader that stood still in the middle of a guarded transaction writes again in a newer term',
+  async () => {
+    const postgres = await sharedPostgres();
+    const database = new Client({ connectionString: postgres.url });
+    await database.connect();
+    try {
+      const program = new URL('../../examples/fenced-writer/main.ts', import.meta.url);
+      await using script = await spawnScript(program, { args: ['same', postgres.url] });
+      await untilSaid(script, /^wrote .* in term \d+$/, 'a write');
+      await database.query('BEGIN; LOCK TABLE price');
+      const locks = async (which: string): Promise<number> =>
+        (await database.query(`SELECT FROM pg_locks WHERE relation = 'price'::regclass AND ${which}`)).rows.length;
+      await until(async () => (await locks('NOT granted')) > 0, { what: 'a write that waits', withinMs: WAIT_MS });
+      script.sigstop();
+      await until(() => isStopped(script.pid), { what: 'it to stand still', withinMs: WAIT_MS });
+      await database.query('COMMIT'); // the transaction of the leader is idle now: the server ends it after the ttl
+      await until(async () => (await locks('true')) === 0, { what: 'the end of the transaction', withinMs: WAIT_MS });
+      const before = script.output.length;
+      script.sigcont();
+      const wrote = (): boolean => script.output.slice(before).some((line) => line.startsWith('wrote'));
+      await until(() => wrote() || !script.running, { what: 'a write in a newer term', withinMs: WAIT_MS });
+      script.sigterm();
+      expect(await script.exited).toBe(0);
+    } finally {
+      await database.end();
+    }
+  },
+);
+
 /**
  * The calculation has just begun. When the process continues, it writes without reading a clock
  * before.
