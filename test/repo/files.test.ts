@@ -49,7 +49,7 @@ test('no file names a folder of one particular machine', () => {
 
 test('what another process loads by its path is published', () => {
   const calls = filesOf('packages/*/src/**/*.ts').flatMap((path) => [
-    ...textOf(path).matchAll(/\bmoduleBeside\(import\.meta\.url, ([^)]+)\)/g),
+    ...textOf(path).matchAll(/\bmoduleBeside\((?:import\.meta\.)?url, ([^)]+)\)/g),
   ]);
   const loaded = new Set(calls.map(([, name]) => name));
   const published = /LOADED_BY_PATH = \[([^\]]+)\]/.exec(textOf('scripts/bundle.ts'))?.[1]?.split(', ');

@@ -19,3 +19,7 @@ it('a revocation does not show the access and tickets with which another process
 it('there is no revocation if no other process can open the store', () => {
   expect(revocationOf('file:///a/store.js', undefined, String)).toBeUndefined();
 });
+
+it('there is no revocation in a CommonJS bundle, where import.meta has no url', () => {
+  expect(revocationOf(undefined, '{}', String)).toBeUndefined();
+});

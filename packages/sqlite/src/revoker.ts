@@ -6,8 +6,8 @@
 
 import { existsSync } from 'node:fs';
 
-import type { OpenRevoker } from '@incumbent/core';
-import { invalidOption } from '@incumbent/core/adapter';
+import type { OpenRevoker, Revocation } from '@incumbent/core';
+import { invalidOption, moduleBeside } from '@incumbent/core/adapter';
 
 import { Calls } from './client/calls.ts';
 import { Database } from './client/database.ts';
@@ -15,7 +15,7 @@ import { connector } from './client/node-sqlite.ts';
 import { readHost } from './host/host.ts';
 import { renewLease, revokeLease } from './leases.ts';
 
-/** `access` is what `writeAccess` returned. The ticket of a lease is its id. */
+/** `access` is that of `revocationOf`. The ticket of a lease is its id. */
 export const openRevoker: OpenRevoker = async (access) => {
   const path = readAccess(access);
   const database = new Database(path, readHost(), await connector());
@@ -34,9 +34,14 @@ export const openRevoker: OpenRevoker = async (access) => {
   };
 };
 
-/** What another process needs to end leases. `path` is the true path of the file. */
-export function writeAccess(path: string): string {
-  return JSON.stringify({ path });
+/**
+ * How another process ends leases of the database at `path`, which is the true path of the file.
+ * `url` is that of a module in this folder; undefined in a CommonJS bundle, where no other process
+ * can load this file.
+ */
+export function revocationOf(url: string | undefined, path: string): Revocation | undefined {
+  if (url === undefined) return undefined;
+  return { module: moduleBeside(url, 'revoker'), access: JSON.stringify({ path }), renews: true, ticketOf: (lease) => lease };
 }
 
 function readAccess(access: string): string {

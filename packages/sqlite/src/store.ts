@@ -1,7 +1,6 @@
 /** The store contract on a file. */
 
 import type * as api from '@incumbent/core';
-import { moduleBeside } from '@incumbent/core/adapter';
 
 import { capabilitiesOn } from './capabilities.ts';
 import { ChangePoller } from './change-poller.ts';
@@ -17,7 +16,7 @@ import { Namespace } from './namespace.ts';
 import type { SqliteSettings } from './options.ts';
 import { enqueue } from './queue.ts';
 import { list, read } from './reads.ts';
-import { writeAccess } from './revoker.ts';
+import { revocationOf } from './revoker.ts';
 import { compareAndSwap } from './transactions.ts';
 import { WatchHub } from './watch-hub.ts';
 import { Watches } from './watch.ts';
@@ -26,7 +25,7 @@ export class SqliteStore implements api.Store {
   readonly name = 'sqlite';
   readonly namespace: string;
   readonly capabilities: api.StoreCapabilities;
-  readonly revocation: api.Revocation;
+  readonly revocation: api.Revocation | undefined;
   /** The path that the caller gave, which may be a symbolic link. */
   readonly #file: string;
   readonly #database: Database;
@@ -56,12 +55,7 @@ export class SqliteStore implements api.Store {
     this.#holder = endsWithProcess ? own : undefined;
     this.#watches = new Watches(hub, poller, this.#namespace);
     this.capabilities = capabilitiesOn(host, this.#holder);
-    this.revocation = {
-      module: moduleBeside(import.meta.url, 'revoker'),
-      access: writeAccess(database.path),
-      renews: true,
-      ticketOf: (lease) => lease,
-    };
+    this.revocation = revocationOf(import.meta.url, database.path);
   }
 
   async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {

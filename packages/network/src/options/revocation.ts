@@ -37,9 +37,15 @@ class HiddenRevocation implements Revocation {
 
 /**
  * The revocation by the module `revoker` in the folder of the module at `url`. Undefined if no
- * other process can open the store. `renews`: whether that module can also renew leases. Default
- * false.
+ * other process can open the store, or in a CommonJS bundle, where a module has no `url`. `renews`:
+ * whether that module can also renew leases. Default false.
  */
-export function revocationOf(url: string, access: string | undefined, ticketOf: TicketOf, renews = false): Revocation | undefined {
-  return access === undefined ? undefined : new HiddenRevocation(moduleBeside(url, 'revoker'), access, renews, ticketOf);
+export function revocationOf(
+  url: string | undefined,
+  access: string | undefined,
+  ticketOf: TicketOf,
+  renews = false,
+): Revocation | undefined {
+  if (url === undefined || access === undefined) return undefined;
+  return new HiddenRevocation(moduleBeside(url, 'revoker'), access, renews, ticketOf);
 }

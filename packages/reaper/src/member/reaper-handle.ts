@@ -54,7 +54,8 @@ function parentMessage(): ParentMessage {
 }
 
 /** Why a store has no `revocation`. */
-const ONLY_HERE = 'because it was opened with something that only this process has, such as `pool` or `connect`, or is in memory';
+const ONLY_HERE =
+  'because it was opened with something that only this process has, such as `pool` or `connect`, or is in memory, or in a bundle';
 
 class ReaperHandle implements ProcessReaper {
   readonly #owner: number = nextNumber();
