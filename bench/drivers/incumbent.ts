@@ -32,7 +32,7 @@ async function endLeadership(leadership: Leadership): Promise<void> {
 
 const elections = new Set<string>();
 
-function options(member: Member, name: string): readonly [] | readonly [ElectionOptions<unknown>] {
+function options(member: Member, name: string): readonly [] | readonly [ElectionOptions] {
   const key = `${member.memberId}/${name}`;
   if (elections.has(key)) return [];
   elections.add(key);

@@ -12,15 +12,15 @@ const events: readonly HistoryEvent[] = [
   { type: 'elected', at: 210, ...about, member: 'b', term: 2n },
 ];
 
-function leader(memberId: string, term: bigint): ElectionView<unknown> {
+function leader(memberId: string, term: bigint): ElectionView {
   return { state: 'leader', memberId, term, incarnation: 'x', value: undefined };
 }
 
-const vacant: ElectionView<unknown> = { state: 'vacant', reason: 'resigned', term: 1n };
-const unknown: ElectionView<unknown> = { state: 'unknown', since: 0 };
+const vacant: ElectionView = { state: 'vacant', reason: 'resigned', term: 1n };
+const unknown: ElectionView = { state: 'unknown', since: 0 };
 
 /** What the observer shows, from the time of each key on. */
-type Views = Readonly<Record<number, ElectionView<unknown>>>;
+type Views = Readonly<Record<number, ElectionView>>;
 
 const [a, b] = [leader('a', 1n), leader('b', 2n)];
 

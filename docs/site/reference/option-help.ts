@@ -198,7 +198,7 @@ export const memberOptions: OptionTable<MemberOptions> = {
   random,
 };
 
-export const electionOptions: OptionTable<ElectionOptions<unknown>> = {
+export const electionOptions: OptionTable<ElectionOptions> = {
   value: {
     type: 'V',
     fallback: 'none',
@@ -301,12 +301,12 @@ export const shutdownOptions: OptionTable<ShutdownOptions> = {
   },
 };
 
-export const groupOptions: OptionTable<GroupOptions<unknown>> = {
+export const groupOptions: OptionTable<GroupOptions> = {
   value: { type: 'V', fallback: 'none', meaning: 'What this member shows to the others.' },
   ...values,
 };
 
-export const observerOptions: OptionTable<ObserverOptions<unknown>> = {
+export const observerOptions: OptionTable<ObserverOptions> = {
   callTimeoutMs: { ...callTimeoutMs, meaning: 'The most that one read may take, in ms.' },
   logger: {
     type: '{ debug, info, warn, error }',
@@ -318,7 +318,7 @@ export const observerOptions: OptionTable<ObserverOptions<unknown>> = {
   ...values,
 };
 
-export const storedValueObserverOptions: OptionTable<StoredValueObserverOptions<unknown>> = {
+export const storedValueObserverOptions: OptionTable<StoredValueObserverOptions> = {
   maxAgeMs: {
     type: 'number',
     fallback: 5_000,
@@ -337,7 +337,7 @@ export const storedValueObserverOptions: OptionTable<StoredValueObserverOptions<
   ...values,
 };
 
-export const adminOptions: OptionTable<ElectionAdminOptions<unknown>> = {
+export const adminOptions: OptionTable<ElectionAdminOptions> = {
   callTimeoutMs,
   ...values,
 };
@@ -364,7 +364,7 @@ export const openStoreOptions: OptionTable<OpenStoreOptions> = {
 type OfOthers =
   | keyof OpenStoreOptions
   | keyof MemberOptions
-  | keyof ElectionOptions<unknown>
+  | keyof ElectionOptions
   | keyof LeadOptions;
 
 /** Those that `lead(url, …)` does not pass on to another call. */

@@ -195,7 +195,7 @@ export class Stage {
     return Promise.race([ready, gone.promise]);
   }
 
-  async #candidates(): Promise<readonly CandidateView<unknown>[]> {
+  async #candidates(): Promise<readonly CandidateView[]> {
     return untilAnswered(async () => this.#election.candidates());
   }
 }

@@ -32,7 +32,7 @@ export class StoredValueObserver<T = unknown> extends CoreStoredValueObserver<T>
   }
 }
 
-function withLogger<O extends Pick<ObserverOptions<unknown>, 'logger'>>(options: O): O {
+function withLogger<O extends Pick<ObserverOptions, 'logger'>>(options: O): O {
   // Core rejects options that are not an object.
   if (typeof options !== 'object' || options === null) return options;
   return options.logger === undefined ? { ...options, logger: warningLogger } : options;

@@ -21,7 +21,7 @@ export type SlotLeadership<V = unknown> = Leadership<V> & {
 };
 
 /** The options of a {@link SlotElection}: those of an election, and the number of slots. */
-export interface SlotOptions<V> extends ElectionOptions<V> {
+export interface SlotOptions<V = unknown> extends ElectionOptions<V> {
   /** How many leaders there may be: an integer from 1 to 100. The same for all members. */
   readonly slots: number;
 }

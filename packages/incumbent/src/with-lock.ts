@@ -29,7 +29,7 @@ export interface Lock extends Pick<Leadership, 'guard' | 'swap'> {
 export interface LockOptions
   extends
     Omit<MemberOptions, 'memberId' | 'onDuplicate' | 'host' | 'rebalanceEveryMs'>,
-    Pick<ElectionOptions<unknown>, 'acceptWeakStore'>,
+    Pick<ElectionOptions, 'acceptWeakStore'>,
     SignalOptions {
   /**
    * The most that the wait for the lock may take, in ms; it does not limit the work. From 1 to

@@ -20,7 +20,7 @@ export interface CronMark {
 /** What `@Lead` notes of a method. */
 export interface LeadMark {
   readonly election: string;
-  readonly options: ElectionOptions<unknown>;
+  readonly options: ElectionOptions;
 }
 
 export const CronMethod: ReflectableDecorator<CronMark> = Reflector.createDecorator<CronMark>();
@@ -51,7 +51,7 @@ export function LeaderCron(expression: string, options: LeaderCronOptions = {}):
  * `election.lead`, once per term. It must stop when `leadership.signal` aborts. Work that returns
  * resigns, and the process does not campaign again. The options are those of `member.election`.
  */
-export function Lead(election: string, options: ElectionOptions<unknown> = {}): MethodDecorator {
+export function Lead(election: string, options: ElectionOptions = {}): MethodDecorator {
   return applyDecorators(LeadMethod({ election, options }));
 }
 

@@ -132,7 +132,7 @@ async function answer(): Promise<void> {
   emit('answered', { view: simple(observer.current), read: read?.term });
 }
 
-function simple(view: ElectionView<unknown>): Readonly<Record<string, unknown>> {
+function simple(view: ElectionView): Readonly<Record<string, unknown>> {
   switch (view.state) {
     case 'leader':
       return { state: view.state, term: view.term, reason: view.reason };

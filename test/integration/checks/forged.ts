@@ -116,7 +116,7 @@ interface Stage {
   readonly server: RedisServer;
   readonly namespace: string;
   readonly leadership: Leadership;
-  readonly views: readonly ElectionView<unknown>[];
+  readonly views: readonly ElectionView[];
   readonly observer: ElectionObserver;
   readonly waiting: { readonly leads: boolean };
   readonly intruder: Intruder;
@@ -193,7 +193,7 @@ export const redisForged: Check = {
         () => {},
       );
     const observer = new ElectionObserver(await open(), ELECTION);
-    const views: ElectionView<unknown>[] = [];
+    const views: ElectionView[] = [];
     observer.subscribe((view) => views.push(view));
     await until(() => observer.current.state === 'leader', { what: 'the observer shows the leader', withinMs: WAIT_MS });
     await until(async () => (await a.election(ELECTION).candidates()).length === 2, {

@@ -17,7 +17,7 @@ export const OBSERVER_MS = 22_000;
 /** What an observer showed from one moment until its next view. */
 export interface Shown {
   readonly at: number;
-  readonly view: ElectionView<unknown>;
+  readonly view: ElectionView;
 }
 
 export class Onlooker implements AsyncDisposable {
@@ -106,7 +106,7 @@ export function untruths(
 }
 
 /** How long a view was shown while it was not true, in ms. */
-function overdueMs(view: ElectionView<unknown>, { at, to }: { at: number; to: number }, leaderships: readonly Led[]): number {
+function overdueMs(view: ElectionView, { at, to }: { at: number; to: number }, leaderships: readonly Led[]): number {
   switch (view.state) {
     case 'unknown':
       return 0;

@@ -20,7 +20,7 @@ interface GroupsOptions extends StoreOptions {
 const BATCH = 16;
 const CALL = { timeoutMs: 5_000 } as const;
 
-interface Joined extends GroupMember<unknown> {
+interface Joined extends GroupMember {
   readonly group: string;
 }
 

@@ -57,8 +57,8 @@ async function status(names: readonly string[], options: StatusOptions, context:
   });
 }
 
-async function statesOf(store: Store, names: readonly string[]): Promise<readonly (ElectionState<unknown> | Unreadable)[]> {
-  const states: (ElectionState<unknown> | Unreadable)[] = [];
+async function statesOf(store: Store, names: readonly string[]): Promise<readonly (ElectionState | Unreadable)[]> {
+  const states: (ElectionState | Unreadable)[] = [];
   // Checks every name before the first request.
   const admins = names.map((name) => new ElectionAdmin(store, name));
   for (let from = 0; from < admins.length; from += BATCH)
@@ -66,7 +66,7 @@ async function statesOf(store: Store, names: readonly string[]): Promise<readonl
   return states;
 }
 
-async function stateOrError(admin: ElectionAdmin): Promise<ElectionState<unknown> | Unreadable> {
+async function stateOrError(admin: ElectionAdmin): Promise<ElectionState | Unreadable> {
   try {
     return await admin.state();
   } catch (error) {
@@ -75,18 +75,18 @@ async function stateOrError(admin: ElectionAdmin): Promise<ElectionState<unknown
   }
 }
 
-function lineOf(state: ElectionState<unknown> | Unreadable): ElectionLine {
+function lineOf(state: ElectionState | Unreadable): ElectionLine {
   if ('error' in state) return { type: 'election', election: state.name, state: 'unreadable', error: errorFields(state.error) };
   return { ...electionLine(state), candidates: candidatesOf(state), succession: state.succession };
 }
 
-function rowOf(state: ElectionState<unknown> | Unreadable): readonly string[] {
+function rowOf(state: ElectionState | Unreadable): readonly string[] {
   if ('error' in state) return [state.name, '?', '?', '?', `cannot be read: ${toCliError(state.error).text}`];
   const { name, leader, term, candidates } = state;
   return [name, leader?.memberId ?? '-', term === undefined ? '-' : String(term), String(candidates.length), stateText(state)];
 }
 
-function stateText({ leader, ended, stopping, term }: ElectionState<unknown>): string {
+function stateText({ leader, ended, stopping, term }: ElectionState): string {
   if (leader !== undefined && stopping) return 'led: the leader is stepping down';
   if (leader !== undefined) return leader.previous === undefined ? 'led' : `led (${showPrevious(leader.previous)})`;
   if (stopping) return 'vacant: the last leader is still stopping';

@@ -55,7 +55,7 @@ async function watch(name: string, options: WatchOptions, context: CliContext): 
   });
 }
 
-function lineOf(view: ElectionView<unknown>, out: Printer): string {
+function lineOf(view: ElectionView, out: Printer): string {
   const line = (style: Style, state: string, rest: string): string => `${out.style(style, state.padEnd(7))}  ${rest}`;
   switch (view.state) {
     case 'leader': {

@@ -16,7 +16,7 @@ export function showNamespace({ namespace }: Store): string {
  * Says that nobody leads. If nobody ever has, the name or the namespace may be wrong, so the text
  * has the namespace and its elections. Listing them is one request.
  */
-export async function showVacant(store: Store, { name, term }: Pick<ElectionState<unknown>, 'name' | 'term'>): Promise<string> {
+export async function showVacant(store: Store, { name, term }: Pick<ElectionState, 'name' | 'term'>): Promise<string> {
   if (term !== undefined) return `nobody leads "${name}" (the last term was ${term})`;
   return `nobody leads "${name}", and nobody ever has: ${await showElections(store, name)}`;
 }

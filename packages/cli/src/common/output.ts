@@ -160,14 +160,14 @@ export function printJson(out: Printer, line: OutputLine): void {
 }
 
 /** An election as its admin reads it, without the candidates. */
-export function electionLine({ name, leader, term, ended, stopping }: ElectionState<unknown>): ElectionLine {
+export function electionLine({ name, leader, term, ended, stopping }: ElectionState): ElectionLine {
   if (leader !== undefined) return { type: 'election', election: name, state: 'leader', ...leaderFields(leader) };
   if (term === undefined) return { type: 'election', election: name, state: 'vacant', reason: 'neverLed', stopping };
   return { type: 'election', election: name, state: 'vacant', term: String(term), reason: ended ?? 'expired', stopping };
 }
 
 /** An election as an observer sees it. */
-export function viewLine(election: string, view: ElectionView<unknown>, at: string): ElectionLine {
+export function viewLine(election: string, view: ElectionView, at: string): ElectionLine {
   const { state } = view;
   switch (state) {
     case 'leader':
@@ -183,7 +183,7 @@ export function viewLine(election: string, view: ElectionView<unknown>, at: stri
   }
 }
 
-function leaderFields(leader: Omit<LeaderView<unknown>, 'state' | 'reason'>): Pick<ElectionLine, 'term' | 'leader' | 'previous'> {
+function leaderFields(leader: Omit<LeaderView, 'state' | 'reason'>): Pick<ElectionLine, 'term' | 'leader' | 'previous'> {
   const { term, previous } = leader;
   return {
     term: String(term),
@@ -193,11 +193,11 @@ function leaderFields(leader: Omit<LeaderView<unknown>, 'state' | 'reason'>): Pi
 }
 
 /** The candidates of an election, in the order in which they would lead. */
-export function candidatesOf({ candidates, stopping }: ElectionState<unknown>): readonly CandidateFields[] {
+export function candidatesOf({ candidates, stopping }: ElectionState): readonly CandidateFields[] {
   return candidates.map((candidate) => candidateFields(candidate, stopping));
 }
 
-function candidateFields({ leads, rank, ...member }: CandidateView<unknown>, stopping: boolean): CandidateFields {
+function candidateFields({ leads, rank, ...member }: CandidateView, stopping: boolean): CandidateFields {
   const state = leads ? (stopping ? 'stopping' : 'leads') : 'waits';
   return { ...memberFields(member), state, rank: rank === '' ? undefined : rank };
 }

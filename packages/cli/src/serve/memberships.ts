@@ -58,7 +58,7 @@ export class Memberships {
   }
 
   /** Reads the members of a group. Does not count towards the limit of groups. */
-  async members(name: string): Promise<readonly GroupMember<unknown>[]> {
+  async members(name: string): Promise<readonly GroupMember[]> {
     const known = this.#groups.get(checkName('group', name));
     return (known?.group ?? this.#read(name)).members();
   }

@@ -149,12 +149,12 @@ export class Sidecar implements AsyncDisposable {
   }
 
   /** Reads who leads, by a linearizable read. Undefined if nobody leads. */
-  async leader(election: string): Promise<LeaderView<unknown> | undefined> {
+  async leader(election: string): Promise<LeaderView | undefined> {
     return new ElectionObserver(this.#store, election).leader();
   }
 
   /** Reads the candidates of all members, the leader first. A sidecar is one of them. */
-  async candidates(election: string): Promise<readonly CandidateView<unknown>[]> {
+  async candidates(election: string): Promise<readonly CandidateView[]> {
     const { candidates } = await new ElectionAdmin(this.#store, election).state();
     return candidates;
   }
@@ -182,7 +182,7 @@ export class Sidecar implements AsyncDisposable {
    *
    * @throws `TOO_MANY` or `INVALID_NAME`.
    */
-  observe(election: string, listener: (view: ElectionView<unknown>) => void): Cancel {
+  observe(election: string, listener: (view: ElectionView) => void): Cancel {
     this.checkCanObserve(election);
     const shared = this.#observers.get(election) ?? this.#newObserver(election);
     shared.users += 1;

@@ -187,7 +187,7 @@ export class WatchedElections implements AsyncDisposable {
     });
   }
 
-  #see(name: string, { history }: Watched, view: ElectionView<unknown>): void {
+  #see(name: string, { history }: Watched, view: ElectionView): void {
     const { board, clock } = this.#options;
     const end = history.see(view, clock.wall());
     if (end !== undefined) this.#addEnd(end);
@@ -206,7 +206,7 @@ export class WatchedElections implements AsyncDisposable {
   }
 }
 
-function rowOf(view: ElectionView<unknown>, history: ElectionHistory): ElectionRow {
+function rowOf(view: ElectionView, history: ElectionHistory): ElectionRow {
   const { since, count } = history;
   const common = {
     spans: history.spans.slice(-ROW_SPANS),

@@ -27,7 +27,7 @@ export class ElectionHistory {
   readonly #ends: TermEnd[] = [];
   #count = 0;
   /** The last state that the store has confirmed, which a view `unknown` does not end. */
-  #known: { readonly view: LeaderView<unknown> | VacantView; readonly since: Since } | undefined;
+  #known: { readonly view: LeaderView | VacantView; readonly since: Since } | undefined;
   #since: Since | undefined;
 
   /** `nextId` numbers the ends of all elections. */
@@ -55,7 +55,7 @@ export class ElectionHistory {
   }
 
   /** Takes a view, and returns the end that it has added or completed. */
-  see(view: ElectionView<unknown>, at: number): TermEnd | undefined {
+  see(view: ElectionView, at: number): TermEnd | undefined {
     if (view.state === 'unknown') {
       // Before the first answer, nothing has been seen.
       if (this.#known === undefined) return undefined;
@@ -87,7 +87,7 @@ export class ElectionHistory {
     if (this.#spans.length > MAX_SPANS) this.#spans.shift();
   }
 
-  #vacated(before: LeaderView<unknown> | VacantView, { term, reason }: VacantView, at: number): TermEnd | undefined {
+  #vacated(before: LeaderView | VacantView, { term, reason }: VacantView, at: number): TermEnd | undefined {
     const last = this.#ends[0];
     // The vacancy is known already, and its reason now too: the leader has released the election.
     if (last !== undefined && before.state === 'vacant' && last.next === undefined) return this.#replace({ ...last, reason });
@@ -96,7 +96,7 @@ export class ElectionHistory {
     return this.#add({ term: String(term), ...member, reason, at });
   }
 
-  #led(before: LeaderView<unknown> | VacantView, { term, memberId, previous }: LeaderView<unknown>, at: number): TermEnd | undefined {
+  #led(before: LeaderView | VacantView, { term, memberId, previous }: LeaderView, at: number): TermEnd | undefined {
     const next = { term: String(term), member: memberId };
     const vacancy = previous?.vacantForMs === undefined ? {} : { vacantForMs: previous.vacantForMs };
     const last = this.#ends[0];
@@ -124,12 +124,12 @@ export class ElectionHistory {
   }
 }
 
-function isSameState(a: LeaderView<unknown> | VacantView, b: LeaderView<unknown> | VacantView): boolean {
+function isSameState(a: LeaderView | VacantView, b: LeaderView | VacantView): boolean {
   if (a.state === 'leader') return b.state === 'leader' && a.term === b.term && a.memberId === b.memberId;
   return b.state === 'vacant' && a.term === b.term && a.reason === b.reason;
 }
 
-function spanOf(view: LeaderView<unknown> | VacantView, from: number): TermSpan {
+function spanOf(view: LeaderView | VacantView, from: number): TermSpan {
   if (view.state === 'leader') return { state: 'leader', from, term: String(view.term), member: view.memberId };
   return { state: 'vacant', from, reason: view.reason, ...(view.term === undefined ? {} : { term: String(view.term) }) };
 }

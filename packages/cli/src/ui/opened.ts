@@ -93,7 +93,7 @@ class QueueReader {
   readonly #stop: Cancel;
   #isDue = false;
   #isReading = false;
-  #last: ElectionState<unknown> | undefined;
+  #last: ElectionState | undefined;
 
   constructor(options: OpenedOptions, name: string) {
     this.#options = options;

@@ -77,7 +77,7 @@ export class Operator {
   }
 }
 
-function resignSteps({ candidates }: ElectionState<unknown>, leader: string): readonly string[] {
+function resignSteps({ candidates }: ElectionState, leader: string): readonly string[] {
   const next = candidates.find(({ leads }) => !leads);
   return [
     `${leader} is asked to step down.`,
@@ -93,6 +93,6 @@ function over(term: bigint): OperateResult {
   return { ok: false, text: `Term ${term} had ended already: nothing was done.` };
 }
 
-function nowLeads({ leader }: ElectionState<unknown>): string {
+function nowLeads({ leader }: ElectionState): string {
   return leader === undefined ? 'Nobody leads now.' : `${leader.memberId} leads in term ${leader.term}.`;
 }

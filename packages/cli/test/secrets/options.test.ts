@@ -262,21 +262,21 @@ const memberOptions: OptionTable<MemberOptions> = {
   successorClaimTimeoutMs: 'described',
 };
 const values = { parse: 'described', codec: 'described' } as const;
-const observerOptions: OptionTable<ObserverOptions<unknown>> = {
+const observerOptions: OptionTable<ObserverOptions> = {
   ...values,
   callTimeoutMs: 'described',
   logger: 'described',
   clock: 'described',
   random: 'described',
 };
-const storedValueObserverOptions: OptionTable<StoredValueObserverOptions<unknown>> = {
+const storedValueObserverOptions: OptionTable<StoredValueObserverOptions> = {
   ...values,
   maxAgeMs: 'described',
   logger: 'described',
   clock: 'described',
   random: 'described',
 };
-const electionOptions: OptionTable<ElectionOptions<unknown>> = {
+const electionOptions: OptionTable<ElectionOptions> = {
   ...values,
   value: 'described',
   succession: 'described',

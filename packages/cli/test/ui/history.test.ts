@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 
 import { ElectionHistory } from '../../src/ui/history.ts';
 
-function led(memberId: string, term: bigint, previous?: PreviousTerm): LeaderView<unknown> {
+function led(memberId: string, term: bigint, previous?: PreviousTerm): LeaderView {
   const view = { state: 'leader', term, memberId, incarnation: 'i', value: undefined } as const;
   return previous === undefined ? view : { ...view, previous };
 }
 
-function vacant(term: bigint, reason = 'expired'): ElectionView<unknown> {
+function vacant(term: bigint, reason = 'expired'): ElectionView {
   return { state: 'vacant', term, reason };
 }
 

@@ -31,7 +31,7 @@ export const NAME = 'controller';
  * every store.
  */
 class WeakStoreMember extends Member {
-  readonly #weak: Pick<ElectionOptions<unknown>, 'acceptWeakStore'>;
+  readonly #weak: Pick<ElectionOptions, 'acceptWeakStore'>;
   readonly #names = new Set<string>();
 
   constructor(store: Store, options: MemberOptions) {
@@ -151,11 +151,11 @@ export class Arena {
   }
 
   /** Campaigns, and records the result. The promise may be awaited later. */
-  campaign(candidate: TestMember, options?: ElectionOptions<unknown>, signal?: AbortSignal): Promise<Leadership> {
+  campaign(candidate: TestMember, options?: ElectionOptions, signal?: AbortSignal): Promise<Leadership> {
     return begun(this.#campaign(candidate, options, signal));
   }
 
-  async #campaign(candidate: TestMember, options?: ElectionOptions<unknown>, signal?: AbortSignal): Promise<Leadership> {
+  async #campaign(candidate: TestMember, options?: ElectionOptions, signal?: AbortSignal): Promise<Leadership> {
     const election = candidate.member.election(NAME, options);
     const leadership = await election.campaign(signal === undefined ? {} : { signal });
     this.record(leadership);
@@ -252,7 +252,7 @@ export class Arena {
     await this.until(async () => (await election.candidates()).some((one) => one.memberId === memberId), `${memberId} is in the queue`);
   }
 
-  async sees(observer: ElectionObserver, accept: (view: ElectionView<unknown>) => boolean, what: string, withinMs?: number): Promise<void> {
+  async sees(observer: ElectionObserver, accept: (view: ElectionView) => boolean, what: string, withinMs?: number): Promise<void> {
     await this.until(() => accept(observer.current), `the observer shows ${what}`, withinMs);
   }
 

@@ -23,7 +23,7 @@ export const declaredCases: readonly StoreCase[] = [
     const store = await arena.open();
     const { clock } = arena.harness;
     await using member = new Member(store, { memberId: 'a', ttlMs: arena.ttlMs, clock });
-    const election = (name: string, options?: ElectionOptions<unknown>): unknown => member.election(name, options);
+    const election = (name: string, options?: ElectionOptions): unknown => member.election(name, options);
     if (store.capabilities.linearizable) {
       assert.doesNotThrow(() => election(NAME));
       assert.doesNotThrow(() => election(`${NAME}-2`, { acceptWeakStore: 'redis' }));

@@ -9,13 +9,13 @@ import { electionCasesOf } from './define.ts';
 const define = electionCasesOf('group');
 const GROUP = 'brokers';
 
-function ids(members: readonly GroupMember<unknown>[] | undefined): string {
+function ids(members: readonly GroupMember[] | undefined): string {
   return (members ?? []).map(({ memberId }) => memberId).join(' ');
 }
 
 /** Follows the latest view of the group that this member's subscription yields. */
-function follow({ member }: TestMember): { latest: readonly GroupMember<unknown>[] | undefined } {
-  const seen: { latest: readonly GroupMember<unknown>[] | undefined } = { latest: undefined };
+function follow({ member }: TestMember): { latest: readonly GroupMember[] | undefined } {
+  const seen: { latest: readonly GroupMember[] | undefined } = { latest: undefined };
   member.group(GROUP).subscribe((members) => {
     seen.latest = members;
   });

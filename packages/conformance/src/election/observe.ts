@@ -8,7 +8,7 @@ import { electionCasesOf } from './define.ts';
 
 const define = electionCasesOf('observer');
 
-function brief(view: ElectionView<unknown>): string {
+function brief(view: ElectionView): string {
   switch (view.state) {
     case 'leader':
       return `${view.memberId}@${view.term}`;
@@ -97,7 +97,7 @@ export const observeCases: readonly StoreCase[] = [
       await first.resign();
       const again = await arena.campaign(a);
       await client.faults.heal();
-      const isNew = (view: ElectionView<unknown>): boolean => view.state === 'leader' && view.term === again.term;
+      const isNew = (view: ElectionView): boolean => view.state === 'leader' && view.term === again.term;
       await arena.sees(observer, isNew, 'the new term', client.recoversWithinMs + arena.soonMs);
     },
     { faults: ['cut'] },
@@ -153,7 +153,7 @@ export const observeCases: readonly StoreCase[] = [
         `elections/${NAME}/leader`,
         new TextEncoder().encode('{"v":1,"term":"3","memberId":"z","incarnation":"0","entry":"x"}'),
       );
-      const isReset = (view: ElectionView<unknown>): boolean => view.state === 'leader' && view.term === 3n && view.reason === 'termReset';
+      const isReset = (view: ElectionView): boolean => view.state === 'leader' && view.term === 3n && view.reason === 'termReset';
       await arena.sees(observer, isReset, 'the reset');
       await arena.operator.deleteKey(`elections/${NAME}/leader`);
     },

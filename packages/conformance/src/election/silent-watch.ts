@@ -149,7 +149,7 @@ function casesOf(silence: Silence): readonly StoreCase[] {
       await silent.silence();
       await first.resign();
       const second = await arena.campaign(b);
-      const isFirst = (view: ElectionView<unknown>): boolean => view.state === 'leader' && view.term === first.term;
+      const isFirst = (view: ElectionView): boolean => view.state === 'leader' && view.term === first.term;
       // Adds the time of a few more calls, which may fail once.
       await arena.sees(observer, (view) => !isFirst(view), 'the first leader no longer', silent.noticedWithinMs + arena.soonMs);
       await silent.heal();

@@ -40,7 +40,7 @@ function isWord(value: unknown): value is Word {
 /** Collects every leader that this observer shows. */
 function shownBy(observer: ElectionObserver): Shown[] {
   const shown: Shown[] = [];
-  observer.subscribe((view: ElectionView<unknown>) => {
+  observer.subscribe((view: ElectionView) => {
     if (view.state !== 'leader') return;
     assert.ok(isWord(view.value), 'a value that was published');
     shown.push({ ...view.value, term: view.term, memberId: view.memberId });

@@ -67,7 +67,7 @@ type Written =
  * its own signal, and with errors of the store. A write that rejects with one of these may have
  * taken place, unless the error has the `outcome` `refused` or `notSent`.
  */
-export class StoredValue<T> {
+export class StoredValue<T = unknown> {
   readonly key: Key;
   readonly #context: SessionContext;
   readonly #leader: Leader;

@@ -11,7 +11,7 @@ import type { ValueOptions } from '../protocol/value-codec.ts';
 import type { Store } from '../store/contract.ts';
 
 /** The options of one member's part in an election. */
-export interface ElectionOptions<V> extends ValueOptions<V> {
+export interface ElectionOptions<V = unknown> extends ValueOptions<V> {
   /** The value that this member publishes when it leads: JSON, unless there is a codec. */
   readonly value?: V;
   /** The order of the candidates, the same for all of them. Default `firstComeFirstServed()`. */

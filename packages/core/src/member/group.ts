@@ -22,7 +22,7 @@ import { keepWatching, watchContext } from '../store/key-watch.ts';
 import type { ElectionContext } from './election.ts';
 
 /** The options of one member's part in a group. */
-export interface GroupOptions<V> extends ValueOptions<V> {
+export interface GroupOptions<V = unknown> extends ValueOptions<V> {
   /**
    * The value that this member shows to the others, until it publishes another one: JSON, unless
    * there is a codec.

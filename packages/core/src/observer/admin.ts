@@ -24,13 +24,13 @@ import type { CallOptions, Change, Entry, Key, Store } from '../store/contract.t
 import type { CandidateView, LeaderView } from './observer.ts';
 
 /** The options of an {@link ElectionAdmin}. */
-export interface ElectionAdminOptions<V> extends ValueOptions<V> {
+export interface ElectionAdminOptions<V = unknown> extends ValueOptions<V> {
   /** The most that one call to the store may take, in ms. From 10 to 60,000. Default 2,500. */
   readonly callTimeoutMs?: number;
 }
 
 /** The state of an election. */
-export interface ElectionState<V> {
+export interface ElectionState<V = unknown> {
   readonly name: string;
   /** The last term issued. Absent if there was none. */
   readonly term?: bigint;

@@ -15,7 +15,7 @@ import type { Entry, Key } from '../store/contract.ts';
 import { follow } from '../store/key-watch.ts';
 
 /** A member that has joined a group. */
-export interface GroupMember<V> {
+export interface GroupMember<V = unknown> {
   readonly memberId: string;
   /** Different for every start of the member's process. */
   readonly incarnation: string;

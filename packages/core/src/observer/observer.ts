@@ -19,7 +19,7 @@ import { type KnownLeader, leaderIn, type LeaderState, type PreviousTerm, type V
 import { subscribe } from './shared-watch.ts';
 
 /** The options of an {@link ElectionObserver}. */
-export interface ObserverOptions<V> extends ValueOptions<V> {
+export interface ObserverOptions<V = unknown> extends ValueOptions<V> {
   /** The most that one read may take, in ms. From 10 to 60,000. Default 2,500. */
   readonly callTimeoutMs?: number;
   /** Gets the observer's events. Default none. */
@@ -31,7 +31,7 @@ export interface ObserverOptions<V> extends ValueOptions<V> {
 }
 
 /** A view of an election that a member leads, as the store last showed it. */
-export interface LeaderView<V> {
+export interface LeaderView<V = unknown> {
   readonly state: 'leader';
   readonly term: bigint;
   readonly memberId: string;
@@ -53,7 +53,7 @@ export interface LeaderView<V> {
 }
 
 /** One candidate of an election, or its leader. */
-export interface CandidateView<V> {
+export interface CandidateView<V = unknown> {
   readonly memberId: string;
   /** Different for every start of the member's process. */
   readonly incarnation: string;
@@ -68,7 +68,7 @@ export interface CandidateView<V> {
 type Known<V> = LeaderView<V> | VacantView;
 
 /** A view of an election whose state cannot be confirmed at present. */
-export interface UnknownView<V> {
+export interface UnknownView<V = unknown> {
   readonly state: 'unknown';
   /** When the last state could no longer be confirmed, in ms since the epoch. */
   readonly since: number;
@@ -79,7 +79,7 @@ export interface UnknownView<V> {
 }
 
 /** What an observer knows about an election. Distinguish the views by `state`. */
-export type ElectionView<V> = LeaderView<V> | VacantView | UnknownView<V>;
+export type ElectionView<V = unknown> = LeaderView<V> | VacantView | UnknownView<V>;
 
 /**
  * Watches one election. A view lags behind the store, so it never proves that a member leads. An

@@ -21,7 +21,7 @@ const READS_PER_AGE = 4;
 const SPREAD = 0.25;
 
 /** The options of a {@link StoredValueObserver}. */
-export interface StoredValueObserverOptions<T> extends ValueOptions<T> {
+export interface StoredValueObserverOptions<T = unknown> extends ValueOptions<T> {
   /**
    * The value counts as unknown once the store has not confirmed it for this long, in ms. The
    * observer reads it about four times in this time. From 100 to 600,000. Default 5,000.
@@ -36,14 +36,14 @@ export interface StoredValueObserverOptions<T> extends ValueOptions<T> {
 }
 
 /** A value that the store had at some moment within the last `maxAgeMs`. */
-export interface KnownValueView<T> {
+export interface KnownValueView<T = unknown> {
   readonly state: 'known';
   /** Undefined if the key does not exist. */
   readonly value: T | undefined;
 }
 
 /** The store has confirmed no value within the last `maxAgeMs`. */
-export interface UnknownValueView<T> {
+export interface UnknownValueView<T = unknown> {
   readonly state: 'unknown';
   /** When the last value became too old, in ms since the epoch. */
   readonly since: number;
@@ -57,7 +57,7 @@ export interface UnknownValueView<T> {
 }
 
 /** What an observer knows about a value. Distinguish the views by `state`. */
-export type StoredValueView<T> = KnownValueView<T> | UnknownValueView<T>;
+export type StoredValueView<T = unknown> = KnownValueView<T> | UnknownValueView<T>;
 
 /**
  * Observes one value that a leader stores. Any process may do so, without a lease or a campaign: a

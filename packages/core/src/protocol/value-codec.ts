@@ -22,14 +22,14 @@ export interface StandardSchema<V> {
 }
 
 /** Encodes values that are not JSON. */
-export interface ValueCodec<V> {
+export interface ValueCodec<V = unknown> {
   encode(value: V): Uint8Array;
   /** Throws if the bytes are not a value. */
   decode(bytes: Uint8Array): V;
 }
 
 /** How values are encoded and checked. By default they are JSON, and not checked. */
-export interface ValueOptions<V> {
+export interface ValueOptions<V = unknown> {
   /**
    * Checks a value that was read from the store: a function that returns the value or throws, or a
    * synchronous Standard Schema. A value that it refuses is `FOREIGN_DATA`, whose `cause` is what

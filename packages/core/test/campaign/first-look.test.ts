@@ -46,7 +46,7 @@ function sinceJoining(calls: Calls): Calls {
   return calls.slice(calls.indexOf('enqueue'));
 }
 
-function campaign(world: World, store: Store, memberId: string, options?: ElectionOptions<unknown>): Tracked<Leadership> {
+function campaign(world: World, store: Store, memberId: string, options?: ElectionOptions): Tracked<Leadership> {
   return track(world.member(memberId, {}, store).election(NAME, options).campaign());
 }
 

@@ -14,7 +14,7 @@ async function hungCandidate(world: World, name: string, store: MemoryStore = wo
   await world.run(store.enqueue(CANDIDATES, `${name}~i~1~fifo~`, writeCandidate(undefined, 0n), id, { timeoutMs: 100 }));
 }
 
-function campaign(world: World, memberId: string, options?: ElectionOptions<unknown>): Tracked<Leadership> {
+function campaign(world: World, memberId: string, options?: ElectionOptions): Tracked<Leadership> {
   return track(world.member(memberId).election(NAME, options).campaign());
 }
 

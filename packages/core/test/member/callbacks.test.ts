@@ -24,7 +24,7 @@ describe('the callbacks of an election', () => {
   it('are told the election, so several elections can share them', async () => {
     const world = new World();
     const calls: string[] = [];
-    const shared: ElectionOptions<unknown> = {
+    const shared: ElectionOptions = {
       onElected: ({ election }) => calls.push(`${election} is led`),
       onEnded: ({ election }) => calls.push(`${election} has ended`),
     };

@@ -71,7 +71,7 @@ describe('publishing', () => {
 
   it('refuses a value that cannot be encoded or that the store cannot hold, and shows the value before', async () => {
     const world = new World({ maxValueBytes: 1_000 });
-    const options: GroupOptions<unknown> = { value: 1 };
+    const options: GroupOptions = { value: 1 };
     const group = world.member('a').group('g', options);
     await world.run(group.join());
     for (const value of [1n, 'x'.repeat(1_000)])

@@ -6,7 +6,7 @@ import { TTL_MS, World } from '../support/world.ts';
 
 const CALL_MS = 2_500;
 
-function ids(members: readonly GroupMember<unknown>[]): readonly string[] {
+function ids(members: readonly GroupMember[]): readonly string[] {
   return members.map(({ memberId }) => memberId);
 }
 

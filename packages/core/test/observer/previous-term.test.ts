@@ -28,7 +28,7 @@ async function observed(): Promise<Led & { readonly observer: ElectionObserver }
   return { ...started, observer };
 }
 
-function leaderOf({ current }: ElectionObserver): LeaderView<unknown> {
+function leaderOf({ current }: ElectionObserver): LeaderView {
   if (current.state !== 'leader') throw new Error(`the view is ${current.state}`);
   return current;
 }

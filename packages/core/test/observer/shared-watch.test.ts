@@ -15,7 +15,7 @@ function leader(world: World): Entry | undefined {
   return world.server.entries().find(({ key }) => key === LEADER);
 }
 
-function inShort(view: ElectionView<unknown>): string {
+function inShort(view: ElectionView): string {
   return view.state === 'unknown' ? 'unknown' : `${view.state} ${view.term}`;
 }
 

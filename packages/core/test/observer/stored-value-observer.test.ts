@@ -13,10 +13,10 @@ const MAX_AGE_MS = 2_000;
 class Observed {
   readonly world = new World();
   readonly link: MemoryStore = this.world.connect();
-  readonly views: StoredValueView<unknown>[] = [];
+  readonly views: StoredValueView[] = [];
   readonly observer: StoredValueObserver;
 
-  constructor(options: StoredValueObserverOptions<unknown> = {}, storeOf: (link: MemoryStore) => Store = (link) => link) {
+  constructor(options: StoredValueObserverOptions = {}, storeOf: (link: MemoryStore) => Store = (link) => link) {
     const given = { maxAgeMs: MAX_AGE_MS, clock: this.world.clock, logger: this.world.events, ...options };
     this.observer = new StoredValueObserver(storeOf(this.link), KEY, given);
     this.observer.subscribe((view) => this.views.push(view));

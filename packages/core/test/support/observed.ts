@@ -15,7 +15,7 @@ export function shown(observer: ElectionObserver): string[] {
 }
 
 /** A view in a few words. */
-export function inShort(view: ElectionView<unknown>): string {
+export function inShort(view: ElectionView): string {
   if (view.state === 'leader') return [`${view.memberId} ${view.term}`, view.reason].filter(Boolean).join(' ');
   return view.state === 'vacant' ? `vacant ${view.term ?? ''} ${view.reason}` : 'unknown';
 }

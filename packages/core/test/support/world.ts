@@ -56,7 +56,7 @@ export class World {
     return member;
   }
 
-  observer(options: ObserverOptions<unknown> = {}, store: Store = this.connect(), name: string = NAME): ElectionObserver {
+  observer(options: ObserverOptions = {}, store: Store = this.connect(), name: string = NAME): ElectionObserver {
     const observer = new ElectionObserver(store, name, { clock: this.clock, random: seeded(99), logger: this.events, ...options });
     this.#closers.push(() => observer.close());
     return observer;

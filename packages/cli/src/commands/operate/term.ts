@@ -43,7 +43,7 @@ export async function presentLeader(admin: ElectionAdmin, expectedTerm: bigint |
  * Resolves with the election's state once a later term has begun, or once the leader has released
  * the election and there is no candidate. Undefined if neither happens within `timeoutMs`.
  */
-export async function waitForTermEnd(admin: ElectionAdmin, term: bigint, timeoutMs: number): Promise<ElectionState<unknown> | undefined> {
+export async function waitForTermEnd(admin: ElectionAdmin, term: bigint, timeoutMs: number): Promise<ElectionState | undefined> {
   const until = performance.now() + timeoutMs;
   for (;;) {
     const state = await admin.state();

@@ -96,12 +96,12 @@ function description(): string {
   return openapi;
 }
 
-function leaderDocument({ term, memberId, value, previous }: LeaderView<unknown>): object {
+function leaderDocument({ term, memberId, value, previous }: LeaderView): object {
   const before = previous === undefined ? {} : { previous: { term: previous.term, member: previous.memberId, reason: previous.reason } };
   return { state: 'leader', term, member: memberId, ...(value === undefined ? {} : { value }), ...before };
 }
 
-function viewEvent(election: string, view: ElectionView<unknown>): StreamEvent {
+function viewEvent(election: string, view: ElectionView): StreamEvent {
   const common = { event: view.state, election };
   switch (view.state) {
     case 'leader':
