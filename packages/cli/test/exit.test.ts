@@ -6,8 +6,8 @@ import { toCliError } from '../src/exit.ts';
 describe('an error of the SDK', () => {
   it('names the options of the command, and not those of the API', () => {
     const details = { store: 'redis', election: 'a' };
-    const weak = toCliError(new IncumbentError('WEAK_STORE', "Pass acceptWeakStore: 'redis' if that is understood", { details }));
-    expect(weak.message).toBe('Pass --accept-weak-store redis if that is understood');
+    const weak = toCliError(new IncumbentError('WEAK_STORE', "pass acceptWeakStore: 'redis' in the options of the election", { details }));
+    expect(weak.message).toBe('pass --accept-weak-store redis');
   });
 
   it('offers --member to a process whose member id is taken', () => {

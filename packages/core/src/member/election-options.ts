@@ -104,7 +104,7 @@ export function checkStrength(store: Store, name: string, accepted: string | und
   throw new IncumbentError(
     'WEAK_STORE',
     `the store "${store.name}" is not linearizable: after a failover of its servers, two members may lead "${name}", or a term be issued twice. ` +
-      `Pass acceptWeakStore: '${store.name}' if that is understood`,
+      `If you accept that, pass acceptWeakStore: '${store.name}' in the options of the election`,
     { details: { store: store.name, election: name } },
   );
 }
