@@ -48,8 +48,8 @@ export class Group<V = unknown> {
   readonly #session: GetSession;
   readonly #key: Key;
   readonly #codec: PayloadCodec<V>;
-  /** The value that this member shows once it has joined. */
-  #value: V | undefined;
+  /** The record that this member shows once it has joined. */
+  #record: Uint8Array;
   readonly #reader: GroupReader<V>;
   #joined: Joined | undefined;
   /** Resolves when the latest stay is over. The next one starts then. Never rejects. */
@@ -71,8 +71,7 @@ export class Group<V = unknown> {
     this.name = name;
     this.#key = `${groupKey(name)}/${context.self.memberId}`;
     this.#codec = payloadCodec(options);
-    this.#record(options.value);
-    this.#value = options.value;
+    this.#record = this.#recordOf(options.value);
     this.#reader = new GroupReader(context, name, this.#codec);
   }
 
@@ -103,8 +102,7 @@ export class Group<V = unknown> {
    */
   publish(value: V | undefined, options: SignalOptions = {}): Promise<void> {
     return this.#untilShown(options, async () => {
-      this.#record(value);
-      this.#value = value;
+      this.#record = this.#recordOf(value);
       if (this.#joined !== undefined) await this.#ensure();
     });
   }
@@ -280,7 +278,7 @@ export class Group<V = unknown> {
    * @throws `INVALID_OPTION` if the value cannot be encoded, or if the record is too large for the
    *   store.
    */
-  #record(value: V | undefined): Uint8Array {
+  #recordOf(value: V | undefined): Uint8Array {
     const { store, self } = this.#context;
     const payload = this.#codec.encode(value);
     checkGroupRecordSize(store, self, payload);
@@ -297,7 +295,7 @@ export class Group<V = unknown> {
     for (;;) {
       const current = await store.read(this.#key, session.call);
       // Another call may have published a value since the last try.
-      const put = this.#record(this.#value);
+      const put = this.#record;
       const isShown = current?.lease === session.lease && sameBytes(current.value, put);
       if (isShown && !this.#isUnsure) return;
       const change = { key: this.#key, expect: current?.revision ?? null, put, lease: session.lease };

@@ -60,6 +60,23 @@ describe('publishing', () => {
     expect(await world.run(group.members())).toMatchObject([{ value: 2 }]);
   });
 
+  it('takes the value as it is at the call, and encodes it once', async () => {
+    const world = new World();
+    let encoded = 0;
+    const codec = {
+      encode: (value: number[]): Uint8Array => Uint8Array.of(...value, (encoded += 1)),
+      decode: (read: Uint8Array): number[] => [...read],
+    };
+    const value = [7];
+    const group = world.member('a').group('g', { value, codec });
+    value.push(8);
+    await world.run(group.join());
+    await world.run(group.join());
+    world.server.deleteKey('groups/g/a');
+    await world.pass(100);
+    expect(await world.run(group.members())).toMatchObject([{ value: [7, 1] }]);
+  });
+
   it('the same value writes nothing', async () => {
     const world = new World();
     const group = world.member('a').group('g', { value: 1 });
