@@ -38,6 +38,13 @@ describe('groups', () => {
     expect(await console.run(['groups', 'a', 'b'])).toEqual({ code: 0, out: '', err: 'nobody has joined "a", "b" in this store\n' });
   });
 
+  it('leaves out keys under a name that no group can have', async () => {
+    await (await console.member('web-1')).group('brokers').join();
+    await console.write('groups/~x/web-9', 'hello');
+    const { code, out, err } = await console.run(['groups']);
+    expect([code, lines(out).length, err]).toEqual([0, 2, '']);
+  });
+
   it('leaves out a record that cannot be read, and names it on standard error', async () => {
     await (await console.member('web-1')).group('brokers').join();
     await console.write('groups/brokers/web-9', 'hello');

@@ -25,6 +25,7 @@ export {
   invalidOption,
   invalidSecret,
   invalidText,
+  isName,
   MAX_NAME_CHARACTERS,
   type NumberRange,
 } from './base/validate.ts';

@@ -63,6 +63,7 @@ function invalid(option: string, value: unknown, { shown, detail }: Shown, allow
 export const MAX_NAME_CHARACTERS = 128;
 const NAME = new RegExp(`^[A-Za-z0-9._-]{1,${MAX_NAME_CHARACTERS}}$`);
 
+/** True for the name of an election, a group or a member. */
 export function isName(name: unknown): name is string {
   return typeof name === 'string' && NAME.test(name) && name !== '.' && name !== '..';
 }
