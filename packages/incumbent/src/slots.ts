@@ -69,7 +69,7 @@ export class SlotElection<V = unknown> {
    */
   constructor(member: Member, name: string, options: SlotOptions<V>) {
     checkName('name', name);
-    if (typeof member !== 'object' || !('election' in member)) throw invalidOption('member', member, 'a Member');
+    if (typeof member !== 'object' || member === null || !('election' in member)) throw invalidOption('member', member, 'a Member');
     if (typeof options !== 'object' || options === null) throw invalidOption('options', options, 'an object with `slots`');
     const { slots, succession, ...rest } = options;
     if (!Number.isInteger(slots) || slots < 1 || slots > MOST_SLOTS)

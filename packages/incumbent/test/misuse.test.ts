@@ -22,6 +22,7 @@ describe('a mistake is named:', () => {
     ['no name', () => [member, undefined, { slots: 2 }], 'name is undefined: it must be 1 to 128 characters'],
     ['a store for the member', () => [store, 'workers', { slots: 2 }], 'member is an object: it must be a Member'],
     ['no member', () => [undefined, 'workers', { slots: 2 }], 'member is undefined: it must be a Member'],
+    ['null as the member', () => [null, 'workers', { slots: 2 }], 'member is null: it must be a Member'],
   ])('SlotElection with %s', (_, args, message) => {
     expect(() => Reflect.construct(SlotElection, args())).toThrow(message);
   });
