@@ -195,7 +195,7 @@ export class Membership {
     this.renew();
     const { group, publishFailed } = this.#context;
     this.#publish().catch((error: unknown) => {
-      if (!this.isLeaving) publishFailed(group.name, reasonOf(error));
+      if (!isIncumbentError(error, 'MEMBER_CLOSED')) publishFailed(group.name, reasonOf(error));
     });
   }
 
