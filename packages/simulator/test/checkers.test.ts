@@ -291,8 +291,15 @@ describe('the publish checker', () => {
     const handle = handleOf('a#1', 1n);
     const behind: WorldEvent = { type: 'ended', handle, reason: 'termBehind', lost: true, seenTerm: 4n };
     const elected = (term: bigint): WorldEvent => ({ type: 'elected', handle: { ...handle, term } });
-    expect(broken(new PublishChecker(), behind, elected(4n))).toEqual(['terms pass what a fence has seen']);
+    expect(broken(new PublishChecker(), behind, elected(4n))).toEqual(['terms pass those met']);
     expect(broken(new PublishChecker(), behind, elected(5n))).toEqual([]);
+  });
+
+  it('reports a process that leads again in a term of its own, of the same election', () => {
+    const handle = handleOf('a#1', 4n);
+    const elected = (term: bigint, of = handle.election): WorldEvent => ({ type: 'elected', handle: { ...handle, term, election: of } });
+    expect(broken(new PublishChecker(), elected(4n), elected(4n))).toEqual(['terms pass those met']);
+    expect(broken(new PublishChecker(), elected(4n), elected(5n), elected(4n, 'another'))).toEqual([]);
   });
 });
 

@@ -65,13 +65,14 @@ export class TermChecker implements Checker {
 }
 
 /**
- * Checks that a confirmed publish is in the store. If a process lost its leadership because of a
- * newer term, the term of its next leadership is higher than that one.
+ * Checks that a confirmed publish is in the store, and that each term of a process is higher than
+ * those that it has met before: it led in them, or a fence told it about them.
  */
 export class PublishChecker implements Checker {
   readonly findings: Findings = new Findings();
   #record: { readonly term: bigint; readonly value: unknown } | undefined;
-  readonly #met = new Map<ProcessView, bigint>();
+  /** By process, and then by election. */
+  readonly #met = new Map<ProcessView, Map<string, bigint>>();
 
   onEvent(event: WorldEvent, atMs: number): void {
     switch (event.type) {
@@ -81,10 +82,10 @@ export class PublishChecker implements Checker {
       case 'published':
         return this.#published(event, atMs);
       case 'ended':
-        if (event.seenTerm !== undefined) this.#met.set(event.handle.process, event.seenTerm);
+        if (event.seenTerm !== undefined) this.#meet(event.handle, event.seenTerm);
         return undefined;
       case 'elected':
-        return this.#elected(event.handle.process, event.handle.term, atMs);
+        return this.#elected(event.handle, atMs);
       default:
         return undefined;
     }
@@ -97,10 +98,17 @@ export class PublishChecker implements Checker {
     if (is !== was) this.findings.add('what is published is there', atMs, `${process.name} has published ${was}; the record has ${is}`);
   }
 
-  #elected(process: ProcessView, term: bigint, atMs: number): void {
-    const met = this.#met.get(process) ?? 0n;
-    if (term <= met)
-      this.findings.add('terms pass what a fence has seen', atMs, `${process.name} leads in term ${term}, and has met term ${met}`);
+  #elected(handle: LeadershipView, atMs: number): void {
+    const { process, election, term } = handle;
+    const met = this.#met.get(process)?.get(election) ?? 0n;
+    if (term <= met) this.findings.add('terms pass those met', atMs, `${process.name} leads in term ${term}, and has met term ${met}`);
+    this.#meet(handle, term);
+  }
+
+  #meet({ process, election }: LeadershipView, term: bigint): void {
+    const met = this.#met.get(process) ?? new Map<string, bigint>();
+    this.#met.set(process, met);
+    if (term > (met.get(election) ?? 0n)) met.set(election, term);
   }
 }
 
