@@ -1,9 +1,9 @@
 /**
- * What each event means and what to do. The types make a new event or reason without an entry a
- * compile error. `pnpm reference` writes docs/reference/events.md from these tables.
+ * What each event means and what to do. The type makes a new event without an entry a compile
+ * error. `pnpm reference` writes docs/reference/events.md from this table.
  */
 
-import type { LeadershipEndReason, TelemetryEvent } from '@incumbent/core';
+import type { TelemetryEvent } from '@incumbent/core';
 
 /** The entry of one event. All texts are Markdown sentences. */
 export interface EventHelp {
@@ -111,6 +111,17 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     fields:
       '`election`, `term`, `endedTerm` (the last term issued before), `outcome` (`elected`, ' +
       '`refused`, `unknown` or `failed`), `tookMs`',
+  },
+  termWentBack: {
+    meaning:
+      'The store has lost terms: its last term is lower than one that this member has seen, or ' +
+      'there is none. This member is elected with a term above both. A member that has not seen ' +
+      'the lost terms may issue them again.',
+    remedy:
+      'Find out whether the store was wiped or restored, or whether somebody deleted the key ' +
+      '`term`. Raise [`minTerm`](../operations.md#restoring-a-backup-of-the-store) if a fence ' +
+      'refuses the leaders.',
+    fields: '`election`, `storedTerm` (0 if there is none), `seenTerm`',
   },
   elected: {
     meaning: 'This member was elected.',
@@ -308,83 +319,5 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     meaning: 'Without a store: the seeds could not be found. The member asks again.',
     remedy: 'Check the name service.',
     fields: '`error`',
-  },
-};
-
-/** Why a leadership ends: `LeadershipEnd.reason`. */
-export const endReasons: Readonly<
-  Record<LeadershipEndReason, { readonly meaning: string; readonly remedy: string }>
-> = {
-  resigned: {
-    meaning: 'The leader resigned: `resign()`, or the work of `lead` returned.',
-    remedy: 'None.',
-  },
-  workFailed: {
-    meaning: 'The work of `lead` threw an error, which `error` has. The leader resigned.',
-    remedy: 'Correct the work. `lead` rejects with the error, or goes on if `retry` says so.',
-  },
-  steppedDown: {
-    meaning:
-      'An operator made the leader step down: `incumbent resign`, or `ElectionAdmin.stepDown`.',
-    remedy: 'None.',
-  },
-  handover: { meaning: 'The leader handed over to a candidate.', remedy: 'None.' },
-  memberClosed: {
-    meaning:
-      'The member was closed: `close()`, `shutdown()`, or a signal of `shutdownOn`. If ' +
-      '`shutdown()` hands over, the store and all observers have the reason `handover` for the ' +
-      'same term.',
-    remedy: 'None.',
-  },
-  deadline: {
-    meaning: 'No renewal was acknowledged in time.',
-    remedy:
-      'See `loopBlockedMs` and `errors`. A blocked event loop: move the work to a worker. ' +
-      'Errors of the store: check the store. Neither: the network was cut, or the process had ' +
-      'no CPU. Raise `ttlMs` if such pauses are normal.',
-  },
-  leaseExpired: {
-    meaning: 'The store said that the lease is gone.',
-    remedy:
-      'Find out whether an operator revoked the lease, or the store ended it early ' +
-      '([stores](../stores.md)).',
-  },
-  clockJump: {
-    meaning: 'The wall clock passed the deadline before the monotonic clock did.',
-    remedy:
-      'The machine was suspended, or its clock was set forward ([When clocks go ' +
-      'wrong](../operations.md#when-clocks-go-wrong)).',
-  },
-  replaced: {
-    meaning: "Another process took the member id with `onDuplicate: 'replace'`.",
-    remedy:
-      'Expected when the new process replaces this one. Otherwise give each process an id of ' +
-      'its own.',
-  },
-  recordDeleted: {
-    meaning: 'The record of the leader is gone: somebody deleted it, or ended its lease.',
-    remedy:
-      'Use `incumbent resign` instead of deleting keys or revoking leases. Otherwise see ' +
-      '`leaseExpired`.',
-  },
-  recordReplaced: {
-    meaning: 'Another member has the record or the term.',
-    remedy:
-      'Find out how the former lease could end unnoticed: deleted keys, a store that was ' +
-      'restored, or a store that ends leases early.',
-  },
-  entryDeleted: {
-    meaning:
-      'The entry of the leader in the queue is gone: somebody deleted it, or ended its lease.',
-    remedy:
-      'Use `incumbent resign` instead of deleting keys or revoking leases. Otherwise see ' +
-      '`leaseExpired`.',
-  },
-  termBehind: {
-    meaning: 'A fence has seen a newer term, so the store has lost terms.',
-    remedy:
-      'Find out whether the store was wiped or restored. From now on, this member claims ' +
-      'only terms above the one that the fence has seen. Other members may be elected before it, ' +
-      'with lower terms, which the fence refuses.',
   },
 };

@@ -3,7 +3,8 @@
 import { isRetryable, StoreError, type Logger } from '@incumbent/core';
 import { Telemetry, telemetryEvents } from '@incumbent/core/adapter';
 import { type ErrorHelp, otherErrors, storeErrors } from './error-help.ts';
-import { endReasons, events } from './event-help.ts';
+import { endReasons } from './end-reason-help.ts';
+import { events } from './event-help.ts';
 import { warnings } from './warning-help.ts';
 import { optionsPage } from './options-page.ts';
 import { QUOTING_PAGES, quotingPage } from './quotes.ts';

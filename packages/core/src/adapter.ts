@@ -34,7 +34,7 @@ export { longestDrainMs, marginRatio, MAX_TTL_MS, MIN_TTL_MS } from './lease/tim
 export { Drain } from './leadership/drain.ts';
 export { storeOfGuard } from './leadership/leader-record.ts';
 export { electionKeys, groupKey, type ElectionKeys } from './protocol/keys.ts';
-export { MAX_VALUE_DEPTH } from './protocol/record.ts';
+export { MAX_VALUE_DEPTH } from './base/json.ts';
 export { PRIORITY_RANGE } from './protocol/succession.ts';
 export { checkFloor, MAX_ADMITTED, MAX_FLOOR, MAX_TERM } from './protocol/terms.ts';
 export {

@@ -22,6 +22,7 @@ const events: Readonly<Record<TelemetryEvent, true>> = {
   waiting: true,
   notified: true,
   claimed: true,
+  termWentBack: true,
   elected: true,
   workStarted: true,
   ended: true,

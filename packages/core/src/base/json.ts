@@ -1,6 +1,7 @@
 /**
- * Lets `JSON.stringify` write objects that hold bigints and errors: a bigint becomes a decimal
- * string, and an error becomes its name, code, message and cause.
+ * JSON of any value. Lets `JSON.stringify` write objects that hold bigints and errors: a bigint
+ * becomes a decimal string, and an error becomes its name, code, message and cause. Bounds how
+ * deeply a text is nested.
  */
 
 /**
@@ -52,4 +53,27 @@ function causeOf(cause: unknown, causes: number): unknown {
 /** Whether this is an `IncumbentError` of any copy of the package. Its `toJSON` hides secrets. */
 function isOwn(error: Error): boolean {
   return 'code' in error && 'details' in error && 'toJSON' in error;
+}
+
+/** The deepest nesting of arrays and objects in a published value. */
+export const MAX_VALUE_DEPTH = 1_000;
+
+/**
+ * True if arrays and objects in the JSON text are nested more than `levels` deep. `JSON.parse`
+ * reads any depth, but `JSON.stringify`, which writes a record again, overflows the stack at a few
+ * thousand levels.
+ */
+export function nestsDeeperThan(levels: number, json: string): boolean {
+  if (json.length <= levels) return false;
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < json.length; at += 1) {
+    const character = json[at];
+    if (character === '"') isText = !isText;
+    else if (isText && character === '\\') at += 1;
+    else if (!isText && (character === '[' || character === '{')) depth += 1;
+    else if (!isText && (character === ']' || character === '}')) depth -= 1;
+    if (depth > levels) return true;
+  }
+  return false;
 }

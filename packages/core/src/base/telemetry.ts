@@ -39,6 +39,7 @@ export type TelemetryEvent =
   | 'waiting'
   | 'notified'
   | 'claimed'
+  | 'termWentBack'
   | 'elected'
   | 'workStarted'
   | 'ended'
@@ -88,6 +89,7 @@ const events: Readonly<Record<TelemetryEvent, readonly [Level, string] | undefin
   waiting: ['debug', 'waiting behind another candidate'],
   notified: undefined,
   claimed: undefined,
+  termWentBack: ['error', 'the store has lost terms: it was wiped or restored, or the key term was deleted'],
   elected: ['info', 'elected'],
   workStarted: undefined,
   ended: ['info', 'leadership ended'],

@@ -15,8 +15,8 @@ import type { CandidateEvent, CandidateRules, CandidateState, Exit, LookedAround
 import { type PreviousRecord, previousOf, readCandidate, readLeader, readTerm, type TermRecord } from '../protocol/record.ts';
 import type { Entry, Key, Revision } from '../store/contract.ts';
 import { checkSuccession, inSuccession, type QueueEntry, type Succession } from '../protocol/succession.ts';
-import { isGivenUp, isTermOf, wonAtMark } from '../protocol/transactions.ts';
-import { termAfter } from '../protocol/terms.ts';
+import { isGivenUp, isTermOf, lastIssued, wonAtMark } from '../protocol/transactions.ts';
+import { highestTerm, termAfter } from '../protocol/terms.ts';
 
 /** The state in which a campaign starts. */
 export const start: CandidateState = { phase: 'joining', unknownOutcome: false };
@@ -133,8 +133,8 @@ function claim(
   rules: CandidateRules,
   ahead?: readonly QueueEntry[],
 ): CandidateState {
-  const issued = term?.term ?? (rules.termsFromClock === true ? state.entry.order : 0n);
-  const last = issued > rules.termFloor ? issued : rules.termFloor;
+  const beforeFirst = rules.termsFromClock === true && term === undefined ? state.entry.order : 0n;
+  const last = highestTerm(beforeFirst, lastIssued(term, rules.seenTerm), rules.termFloor);
   // The state `confirming` means that an earlier claim of mine has an unknown outcome, or that a
   // handover has named me and may have elected me.
   const unknownOutcome = state.phase === 'confirming' || state.unknownOutcome;

@@ -10,12 +10,13 @@ import { sleep } from '../async/sleep.ts';
 import { isRetryable, outcomeOf } from '../base/errors.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import { type Payload, readTerm, tryRead, writeCandidate } from '../protocol/record.ts';
-import { type Claim, claimChanges, isRecordOf, type MemberIdentity, type Won } from '../protocol/transactions.ts';
+import { type Claim, claimChanges, isRecordOf, lastIssued, type MemberIdentity, type Won } from '../protocol/transactions.ts';
 import type { CallOptions, Change, Entry, Key, QueueLook } from '../store/contract.ts';
 import { KeyWatch, watchContext } from '../store/key-watch.ts';
 import { CampaignCalls } from './calls.ts';
 import { next, start, WATCH_WINDOW } from './campaign-machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Exit, LookedAround } from './state.ts';
+import type { KnownTerms } from './known-terms.ts';
 import { CandidateWait } from './wait.ts';
 
 /** What a campaign needs. */
@@ -23,7 +24,9 @@ export interface CampaignRunnerContext extends SessionContext {
   /** The name of the election, for events. */
   readonly election: string;
   readonly self: MemberIdentity;
-  readonly rules: CandidateRules;
+  readonly rules: Omit<CandidateRules, 'termFloor' | 'seenTerm'>;
+  /** What the member knows about the terms, also from earlier campaigns. */
+  readonly terms: KnownTerms;
   readonly payload: Payload;
   /** The name of the entry. Used for this campaign alone, and never again. */
   readonly name: string;
@@ -122,21 +125,19 @@ export class CampaignRunner {
   }
 
   async #run(): Promise<CampaignResult> {
-    const { election, telemetry, rules } = this.#context;
+    const { election, telemetry, terms } = this.#context;
     let state: CandidateState = start;
     for (;;) {
-      if (state.phase === 'elected')
-        return {
-          why: 'elected',
-          won: state.won,
-          own: this.#watchOwn(state.won.entry),
-          enqueueUnknown: this.#enqueueUnknown,
-        };
+      if (state.phase === 'elected') {
+        const { won } = state;
+        terms.see(won.term);
+        return { why: 'elected', won, own: this.#watchOwn(won.entry), enqueueUnknown: this.#enqueueUnknown };
+      }
       if (state.phase === 'out') return state.exit;
       if (!this.#session.isValid()) return { why: 'sessionLost' };
       if (!this.#stopped && this.#givesUp(state)) {
         this.#stopped = true;
-        state = this.#next(state, { type: 'stop' }, rules);
+        state = this.#next(state, { type: 'stop' });
         continue;
       }
       const event = await this.#perform(state);
@@ -144,7 +145,8 @@ export class CampaignRunner {
         this.#joinedAs = event.entry.key;
         telemetry.emit('joined', { election, key: event.entry.key });
       }
-      state = this.#next(state, event, rules);
+      this.#seeTerms(event);
+      state = this.#next(state, event);
     }
   }
 
@@ -161,12 +163,21 @@ export class CampaignRunner {
   }
 
   /** Unreadable data ends a campaign, like every other error that a retry does not solve. */
-  #next(state: CandidateState, event: CandidateEvent, rules: CandidateRules): CandidateState {
+  #next(state: CandidateState, event: CandidateEvent): CandidateState {
+    const { rules: fixed, terms } = this.#context;
+    const rules = { ...fixed, termFloor: terms.floor, seenTerm: terms.seen };
     try {
       return next(state, event, rules);
     } catch (error) {
       return next(state, { type: 'fatal', error }, rules);
     }
+  }
+
+  /** Remembers the terms that the store shows: it may lose them. */
+  #seeTerms(event: CandidateEvent): void {
+    const { terms } = this.#context;
+    if ('term' in event) terms.seeTerm(event.term);
+    if (event.type === 'read') terms.seeLeader(event.leader);
   }
 
   async #perform(state: CandidateState): Promise<CandidateEvent> {
@@ -249,8 +260,8 @@ export class CampaignRunner {
   }
 
   async #enqueue(look?: QueueLook): Promise<CandidateEvent> {
-    const { store, rules, name, payload } = this.#context;
-    const value = writeCandidate(payload, rules.termFloor);
+    const { store, rules, terms, name, payload } = this.#context;
+    const value = writeCandidate(payload, terms.floor, terms.seen);
     return this.#withPermit(async (call) => {
       const entry = await store.enqueue(rules.keys.candidates, name, value, this.#session.lease, { ...call, look });
       return { type: 'enqueued', entry };
@@ -320,12 +331,21 @@ export class CampaignRunner {
       try {
         const event = await this.#swap(changes, call);
         this.#reportClaim(state.claim, sentMs, event.type === 'swapped' ? 'elected' : 'refused');
+        if (event.type === 'swapped') this.#reportLostTerms(state.claim);
         return event.type === 'swapped' ? { ...event, termValue } : event;
       } catch (error) {
         this.#reportClaim(state.claim, sentMs, outcomeOf(error) === 'unknown' ? 'unknown' : 'failed');
         throw error;
       }
     });
+  }
+
+  /** The swap has checked the term's revision, so no watch or read that lags behind shows it. */
+  #reportLostTerms({ termEntry }: Claim): void {
+    const { telemetry, election, terms } = this.#context;
+    const record = tryRead(readTerm, termEntry);
+    const storedTerm = record?.term ?? 0n;
+    if (lastIssued(record, terms.seen) > storedTerm) telemetry.emit('termWentBack', { election, storedTerm, seenTerm: terms.seen });
   }
 
   #reportClaim({ term, termEntry }: Claim, sentMs: number, outcome: 'elected' | 'refused' | 'unknown' | 'failed'): void {

@@ -13,6 +13,8 @@ export interface CandidateRules {
   readonly succession: Succession;
   /** Terms up to this one count as issued. */
   readonly termFloor: bigint;
+  /** The highest term that this member has seen. */
+  readonly seenTerm: bigint;
   /**
    * True if the first term, also after the store has lost its data, comes from the entry's `order`:
    * a time of the store's clock.

@@ -14,13 +14,15 @@ import type { Entry, Key, Revision } from '../store/contract.ts';
 import { follow, type KeyWatch } from '../store/key-watch.ts';
 import type { CampaignCalls } from './calls.ts';
 import { WATCH_WINDOW } from './campaign-machine.ts';
+import type { KnownTerms } from './known-terms.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Wait } from './state.ts';
 
 /** What a wait needs. */
 export interface CandidateWaitContext extends SessionContext {
   /** The name of the election, for events. */
   readonly election: string;
-  readonly rules: CandidateRules;
+  readonly rules: Pick<CandidateRules, 'keys'>;
+  readonly terms: KnownTerms;
   readonly session: LeaseSession;
   readonly calls: CampaignCalls;
   /** The watch on its own entry. */
@@ -183,6 +185,7 @@ export class CandidateWait {
   }
 
   #seeAhead(ahead: Entry | undefined): void {
+    if (this.#wait.for === 'leader') this.#context.terms.seeLeader(ahead);
     if (ahead === undefined) {
       this.#notified(this.#wait.for === 'leader' ? 'leaderGone' : 'aheadGone');
       this.#aheadGone = true;
@@ -224,6 +227,7 @@ export class CandidateWait {
 
   #seeTerm(term: Entry | undefined): void {
     this.#term = term;
+    this.#context.terms.seeTerm(term);
     if (isGivenUp(term, this.#wait.key)) {
       this.#notified('termEnded');
       this.#termEnded.resolve({ type: 'looked', queue: undefined, term, own: this.#context.own.latest });
@@ -267,6 +271,7 @@ export class CandidateWait {
 
   /** Times out when the leader's record has been absent for all of `vacancyMs`. */
   #seeLeader(leader: Entry | undefined): void {
+    this.#context.terms.seeLeader(leader);
     const { store, clock } = this.#context;
     const forMs = this.#vacancyMs;
     if (forMs === undefined) return;

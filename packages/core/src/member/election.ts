@@ -8,6 +8,7 @@ import { explainDetached } from '../base/methods.ts';
 import { IncumbentError } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
 import { checkFunction, checkKnown } from '../base/validate.ts';
+import { KnownTerms } from '../campaign/known-terms.ts';
 import { type CampaignResult, type Elected, CampaignRunner, type CampaignRunnerContext } from '../campaign/runner.ts';
 import type { ElectionSpec } from '../leadership/successor-finder.ts';
 import { Leadership, type ManagedLeadership } from '../leadership/leadership.ts';
@@ -61,7 +62,7 @@ export class Election<V = unknown> {
   readonly #spec: ElectionSpec<V>;
   readonly #value: V | undefined;
   readonly #listeners: ElectionListeners<V>;
-  #termFloor: bigint;
+  readonly #terms: KnownTerms;
   #attempts = 0;
   #run: Run | undefined;
   #lastCampaign: Promise<void> = Promise.resolve();
@@ -86,7 +87,7 @@ export class Election<V = unknown> {
     this.#value = options.value;
     this.#listeners = new ElectionListeners(name, options, context.telemetry);
     codec.encode(options.value);
-    this.#termFloor = checkFloor('minTerm', options.minTerm === undefined ? 1n : options.minTerm) - 1n;
+    this.#terms = new KnownTerms(checkFloor('minTerm', options.minTerm === undefined ? 1n : options.minTerm) - 1n);
     checkStrength(context.store, name, options.acceptWeakStore);
   }
 
@@ -355,11 +356,12 @@ export class Election<V = unknown> {
     const name = this.#entryName(this.#attempts);
     const { termSource, revisionInSwap } = this.#context.store.capabilities;
     const { keys, succession } = this.#spec;
-    const rules = { keys, succession, termFloor: this.#termFloor, termsFromClock: termSource === 'clock', revisionInSwap };
+    const rules = { keys, succession, termsFromClock: termSource === 'clock', revisionInSwap };
     this.#entries.use(name);
     const alsoMine = (key: Key): void => this.#entries.seen(key, session);
     const payload = this.#payload();
-    const runner = new CampaignRunner({ ...this.#context, election: this.name, rules, payload, name, halt, wait, alsoMine }, session);
+    const campaign = { election: this.name, rules, terms: this.#terms, payload, name, halt, wait, alsoMine };
+    const runner = new CampaignRunner({ ...this.#context, ...campaign }, session);
     const outcome = await runner.run();
     if (runner.enqueueUnknown && outcome.why !== 'elected') this.#entries.scheduleCleanup(session);
     return { name, outcome };
@@ -383,7 +385,7 @@ export class Election<V = unknown> {
       won,
       own,
       onReleased: ({ left }, { seenTerm }) => {
-        if (seenTerm !== undefined && seenTerm > this.#termFloor) this.#termFloor = seenTerm;
+        if (seenTerm !== undefined) this.#terms.raiseFloor(seenTerm);
         this.#entries.discard(name);
         if (left || enqueueUnknown) this.#entries.scheduleCleanup(session);
         this.#context.onReleased(leadership);

@@ -14,7 +14,7 @@ import {
   tryRead,
   writeRequest,
   writeStepDown,
-  writeTerm,
+  writeLowered,
 } from '../protocol/record.ts';
 import { byId, choiceOf, inSuccession, memberIdsOf, readName } from '../protocol/succession.ts';
 import { checkFloor } from '../protocol/terms.ts';
@@ -215,7 +215,7 @@ export class ElectionAdmin<V = unknown> {
       if (record.entry !== holder) return undefined;
       const leader = await this.#store.read(this.#keys.leader, call);
       // The record keeps the holder, whose entry blocks every claim until its work has stopped.
-      const put = writeTerm({ ...record, term: to }, record);
+      const put = writeLowered(record, to);
       const { leader: key } = this.#keys;
       const gone: Change = leader === undefined ? { key, expect: null } : { key, expect: leader.revision, delete: true };
       return [{ key: this.#keys.term, expect: entry.revision, put }, gone];

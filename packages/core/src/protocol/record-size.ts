@@ -46,7 +46,7 @@ function longestRecord(self: MemberIdentity, key: Key, payload: Payload): number
 /** The longest form of an entry: with the fields of a handover, or of an operator's requests. */
 function longestEntry(key: Key, payload: Payload): number {
   const entry = (value: Uint8Array): Entry => ({ key, name: key, value, revision: '', order: 0n });
-  const candidate = entry(writeCandidate(payload, MAX_TERM));
+  const candidate = entry(writeCandidate(payload, MAX_TERM, MAX_TERM));
   const marked = writeElected(candidate, MAX_TERM, LONGEST_PREVIOUS);
   const asked = changeCandidate(entry(marked), { handTo: LONGEST_NAME, stepDown: true });
   return Math.max(marked.length, asked.length);

@@ -5,9 +5,10 @@
  */
 
 import { IncumbentError } from '../base/errors.ts';
+import { MAX_VALUE_DEPTH, nestsDeeperThan } from '../base/json.ts';
 import { isName } from '../base/validate.ts';
 import type { Entry, Key, Revision } from '../store/contract.ts';
-import { MAX_TERM } from './terms.ts';
+import { highestTerm, MAX_TERM } from './terms.ts';
 
 const FORMAT = 1;
 
@@ -76,6 +77,8 @@ export interface TermRecord {
    */
   readonly nobodyAhead?: boolean;
   readonly ended?: TermEnd;
+  /** The highest term that an operator has lowered. Absent if no operator has. */
+  readonly loweredFrom?: bigint;
   /** All fields as read, including those that this version does not know. */
   readonly raw: JsonObject;
 }
@@ -85,6 +88,8 @@ export interface CandidateRecord {
   readonly payload: Payload;
   /** If this candidate is elected, terms up to this one count as issued. */
   readonly termFloor: bigint;
+  /** The highest term that the candidate had seen when it joined. 0n if it had seen none. */
+  readonly seenTerm: bigint;
   /**
    * Set by a leader that handed over to this candidate. After a handover in one swap: the term that
    * began. After a handover in two steps: the term that ended.
@@ -106,9 +111,6 @@ export interface MemberRecord {
   readonly host?: string;
   readonly startedAt?: number;
 }
-
-/** The deepest nesting of arrays and objects in a published value. */
-export const MAX_VALUE_DEPTH = 1_000;
 
 const utf8 = new TextEncoder();
 const fromUtf8 = new TextDecoder('utf-8', { fatal: true });
@@ -141,26 +143,6 @@ function parse(bytes: Uint8Array): unknown {
   } catch {
     return undefined;
   }
-}
-
-/**
- * True if arrays and objects in the JSON text are nested more than `levels` deep. `JSON.parse`
- * reads any depth, but `JSON.stringify`, which writes a record again, overflows the stack at a few
- * thousand levels.
- */
-export function nestsDeeperThan(levels: number, json: string): boolean {
-  if (json.length <= levels) return false;
-  let depth = 0;
-  let isText = false;
-  for (let at = 0; at < json.length; at += 1) {
-    const character = json[at];
-    if (character === '"') isText = !isText;
-    else if (isText && character === '\\') at += 1;
-    else if (!isText && (character === '[' || character === '{')) depth += 1;
-    else if (!isText && (character === ']' || character === '}')) depth -= 1;
-    if (depth > levels) return true;
-  }
-  return false;
 }
 
 function foreign(entry: Entry, what: string, cause?: unknown): IncumbentError {
@@ -274,6 +256,12 @@ export function writeTerm(record: Omit<TermRecord, 'raw'>, before: TermRecord | 
   });
 }
 
+/** Encodes the same record with a lower term. Remembers the highest term that was ever lowered. */
+export function writeLowered(record: TermRecord, to: bigint): Uint8Array {
+  const { term, loweredFrom = 0n, raw } = record;
+  return writeTerm({ ...record, term: to }, { ...record, raw: { ...raw, loweredFrom: String(highestTerm(term, loweredFrom)) } });
+}
+
 function writeEnd({ reason, successor, nobodyAhead }: TermEnd): JsonObject {
   return { reason, successor, first: nobodyAhead };
 }
@@ -301,6 +289,7 @@ function parseTerm(entry: Entry): TermRecord {
     entry: holder,
     ...(json['first'] === holder ? { nobodyAhead: true } : {}),
     ...(isJsonObject(ended) ? { ended: readEnd(ended) } : {}),
+    ...('loweredFrom' in json ? { loweredFrom: termOf(entry, json, 'loweredFrom') } : {}),
     raw: json,
   };
 }
@@ -313,8 +302,9 @@ function readEnd(json: JsonObject): TermEnd {
 }
 
 /** Encodes a new entry of the queue. */
-export function writeCandidate(payload: Payload, termFloor: bigint): Uint8Array {
-  return write({ ...payloadFields(payload), ...(termFloor > 0n ? { termFloor: String(termFloor) } : {}) });
+export function writeCandidate(payload: Payload, termFloor: bigint, seenTerm: bigint): Uint8Array {
+  const known = { termFloor: termFloor > 0n ? String(termFloor) : undefined, seenTerm: seenTerm > 0n ? String(seenTerm) : undefined };
+  return write({ ...payloadFields(payload), ...known });
 }
 
 /**
@@ -341,6 +331,7 @@ export function readCandidate(entry: Entry): CandidateRecord {
   return {
     payload: payloadOf(json),
     termFloor: 'termFloor' in json ? termOf(entry, json, 'termFloor') : 0n,
+    seenTerm: 'seenTerm' in json ? termOf(entry, json, 'seenTerm') : 0n,
     ...('handoverTerm' in json ? { handoverTerm: termOf(entry, json, 'handoverTerm') } : {}),
     ...('handTo' in json ? { handTo: text(entry, json, 'handTo') } : {}),
     ...(json['stepDown'] === true ? { stepDown: true } : {}),

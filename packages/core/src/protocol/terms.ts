@@ -41,6 +41,11 @@ export function checkAdmitted(option: string, term: unknown, min: 0n | 1n): bigi
   throw invalidOption(option, term, `a bigint from ${min}n to 2n ** 62n`);
 }
 
+/** Returns the highest of these terms. */
+export function highestTerm(...terms: readonly bigint[]): bigint {
+  return terms.reduce((highest, term) => (term > highest ? term : highest), 0n);
+}
+
 /** Returns the term to issue after `last`. Throws `TERMS_EXHAUSTED` if there is none. */
 export function termAfter(last: bigint): bigint {
   if (last < MAX_TERM) return last + 1n;

@@ -13,18 +13,29 @@ import {
   readCandidate,
   readLeader,
   readTerm,
+  type TermRecord,
   type TermEnd,
   tryRead,
   writeLeader,
   writeTerm,
 } from './record.ts';
 import { readElected, writeElected, writeHandoverTerm } from './mark.ts';
-import { termAfter } from './terms.ts';
+import { highestTerm, termAfter } from './terms.ts';
 
 /** The identity of the member that makes a swap. */
 export interface MemberIdentity {
   readonly memberId: string;
   readonly incarnation: string;
+}
+
+/**
+ * The last term issued, as far as a member knows that reads `record` and has seen the term `seen`.
+ * A record with a lower term counts only if an operator has lowered the terms from `seen`.
+ */
+export function lastIssued(record: TermRecord | undefined, seen: bigint): bigint {
+  if (record === undefined) return seen;
+  const wasLowered = record.loweredFrom !== undefined && seen <= record.loweredFrom;
+  return wasLowered ? record.term : highestTerm(record.term, seen);
 }
 
 /** The facts of a claim: the swap by which a candidate becomes the leader. */
@@ -112,9 +123,9 @@ export interface Handover {
  */
 export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
   const { keys, leader, term: mine, successor } = handover;
-  const { payload, termFloor } = readCandidate(successor.entry);
+  const { payload, termFloor, seenTerm } = readCandidate(successor.entry);
   const before = readTerm(mine);
-  const term = termAfter(before.term > termFloor ? before.term : termFloor);
+  const term = termAfter(highestTerm(lastIssued(before, seenTerm), termFloor));
   const previous = previousOf(before, handover.reason);
   const record: LeaderRecord = { term, ...successor.self, entry: successor.entry.key, payload, previous };
   return [

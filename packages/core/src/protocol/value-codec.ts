@@ -4,9 +4,10 @@
  */
 
 import { IncumbentError, isIncumbentError } from '../base/errors.ts';
+import { MAX_VALUE_DEPTH, nestsDeeperThan } from '../base/json.ts';
 import { checkFunction, invalidOption, invalidSecret } from '../base/validate.ts';
 import type { Entry, Key } from '../store/contract.ts';
-import { MAX_VALUE_DEPTH, nestsDeeperThan, type Payload } from './record.ts';
+import type { Payload } from './record.ts';
 
 /**
  * The part of Standard Schema (standardschema.dev, version 1) that the SDK uses. Schemas of zod,

@@ -142,8 +142,8 @@ describe('the next candidate, whose watch has shown the term', () => {
     const { world, delaying, next } = await knows();
     world.server.deleteKey(TERM);
     await world.pass(5_000);
-    // The terms begin anew where their key was deleted.
-    expect([next.value?.term, next.value?.isValid()]).toEqual([1n, true]);
+    // The store has lost term 1, which the candidate has seen.
+    expect([next.value?.term, next.value?.isValid()]).toEqual([2n, true]);
     delaying.release('event');
     await world.close();
     world.expectNothingLeft();

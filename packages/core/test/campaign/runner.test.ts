@@ -11,7 +11,7 @@ import { CANDIDATES, LEADER, NAME, TTL_MS, World } from '../support/world.ts';
 async function hungCandidate(world: World, name: string, store: MemoryStore = world.connect()): Promise<void> {
   const at = { monotonicMs: world.clock.monotonic(), wallMs: world.clock.wall() };
   const { id } = await world.run(store.grantLease(86_400_000, { at, timeoutMs: 100 }));
-  await world.run(store.enqueue(CANDIDATES, `${name}~i~1~fifo~`, writeCandidate(undefined, 0n), id, { timeoutMs: 100 }));
+  await world.run(store.enqueue(CANDIDATES, `${name}~i~1~fifo~`, writeCandidate(undefined, 0n, 0n), id, { timeoutMs: 100 }));
 }
 
 function campaign(world: World, memberId: string, options?: ElectionOptions): Tracked<Leadership> {
@@ -66,7 +66,7 @@ describe('an entry that lives and never claims', () => {
     const store = world.connect();
     const at = { monotonicMs: 0, wallMs: 0 };
     const { id } = await world.run(store.grantLease(86_400_000, { at, timeoutMs: 100 }));
-    await world.run(store.enqueue(CANDIDATES, 'w~i~1~priority~9', writeCandidate(undefined, 0n), id, { timeoutMs: 100 }));
+    await world.run(store.enqueue(CANDIDATES, 'w~i~1~priority~9', writeCandidate(undefined, 0n, 0n), id, { timeoutMs: 100 }));
     expect(await ttlsUntil(world, campaign(world, 'b', { succession: byPriority(1) }), 5)).toBeGreaterThanOrEqual(1.5);
   });
 

@@ -73,10 +73,10 @@ const kinds: readonly ((entry: Entry) => void)[] = [
   again(recordCodec.readTerm, (record) => recordCodec.writeTerm(record, record)),
   again(
     ({ value }) => {
-      const { payload: published, termFloor } = recordCodec.readCandidate(entryOf('k', value));
-      return { payload: published, termFloor };
+      const { payload: published, termFloor, seenTerm } = recordCodec.readCandidate(entryOf('k', value));
+      return { payload: published, termFloor, seenTerm };
     },
-    (record) => recordCodec.writeCandidate(record.payload, record.termFloor),
+    (record) => recordCodec.writeCandidate(record.payload, record.termFloor, record.seenTerm),
   ),
   again(
     (entry) => ({ ...recordCodec.readCandidate(entry), handoverTerm: 3n }),
@@ -102,12 +102,14 @@ const records: FuzzTarget = {
     fc
       .tuple(fc.record({ term, ...identity, entry: text }), fc.option(ended, { nil: undefined }))
       .map(([record, end]) => recordCodec.writeTerm(end === undefined ? record : { ...record, ended: end }, undefined)),
-    fc.tuple(payload, fc.oneof(fc.constant(0n), term)).map(([value, floor]) => recordCodec.writeCandidate(value, floor)),
+    fc
+      .tuple(payload, fc.oneof(fc.constant(0n), term), fc.oneof(fc.constant(0n), term))
+      .map(([value, floor, seen]) => recordCodec.writeCandidate(value, floor, seen)),
     fc.record({ incarnation: text, ttlMs: fc.integer({ min: 1 }) }).map(recordCodec.writeMember),
     fc.record({ ...identity, payload }).map(recordCodec.writeGroup),
     fc
       .tuple(payload, term)
-      .map(([value, handoverTerm]) => writeHandoverTerm(entryOf('k', recordCodec.writeCandidate(value, 0n)), handoverTerm)),
+      .map(([value, handoverTerm]) => writeHandoverTerm(entryOf('k', recordCodec.writeCandidate(value, 0n, 0n)), handoverTerm)),
   ),
   words: [
     '"v":1',

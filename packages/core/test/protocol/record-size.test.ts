@@ -146,7 +146,7 @@ it.each([
       for (; length < LIMIT; length += 1) checkRecordSize(store, self, key, payload());
     }).toThrow(RangeError);
     length -= 1;
-    const named = writeHandoverTerm(entry(writeCandidate(payload(), term)), term);
+    const named = writeHandoverTerm(entry(writeCandidate(payload(), term, term)), term);
     expect(writeRequest(entry(named), LONG).length).toBeLessThanOrEqual(LIMIT);
     expect(writeLeader({ term, ...self, entry: key, payload: payload(), publication: Number.MAX_SAFE_INTEGER }).length).toBeLessThanOrEqual(
       LIMIT,

@@ -56,9 +56,9 @@ describe('what is written is read again', () => {
 
   it('as a candidate', () => {
     check(
-      fc.property(payload, fc.oneof(fc.constant(0n), term), (value, termFloor) => {
-        const { raw: _, ...read } = readCandidate(entryOf('k', writeCandidate(value, termFloor)));
-        expect(read).toEqual({ payload: value, termFloor });
+      fc.property(payload, fc.oneof(fc.constant(0n), term), fc.oneof(fc.constant(0n), term), (value, termFloor, seenTerm) => {
+        const { raw: _, ...read } = readCandidate(entryOf('k', writeCandidate(value, termFloor, seenTerm)));
+        expect(read).toEqual({ payload: value, termFloor, seenTerm });
       }),
     );
   });
@@ -97,7 +97,7 @@ describe('a record that is written again', () => {
   it('keeps what a candidate would publish, and whatever else it said, when a handover names it', () => {
     check(
       fc.property(payload, term, (value, handoverTerm) => {
-        const entry = entryOf('k', writeCandidate(value, 0n));
+        const entry = entryOf('k', writeCandidate(value, 0n, 0n));
         const named = readCandidate(entryOf('k', writeHandoverTerm(entry, handoverTerm)));
         expect([named.payload, named.handoverTerm]).toEqual([value, handoverTerm]);
       }),
@@ -151,7 +151,7 @@ describe('a record that is written again', () => {
 
 describe('the mark of a handover in one swap', () => {
   const end = { term: 2n, memberId: 'a', reason: 'handover' };
-  const entry = entryOf('k', writeElected(entryOf('k', writeCandidate({ json: 7 }, 0n)), 3n, end));
+  const entry = entryOf('k', writeElected(entryOf('k', writeCandidate({ json: 7 }, 0n, 0n)), 3n, end));
   const markOf = (value: Uint8Array | object): unknown => readElected(readCandidate(entryOf('k', value)));
 
   it('says which term began, and how the one before ended', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Change, Entry } from '../../src/index.ts';
 import { readElected } from '../../src/protocol/mark.ts';
-import { readCandidate, readLeader, readTerm, writeCandidate } from '../../src/protocol/record.ts';
+import { readCandidate, readLeader, readTerm, writeCandidate, writeLowered } from '../../src/protocol/record.ts';
 import {
   type Claim,
   claimChanges,
@@ -106,11 +106,26 @@ describe('a handover', () => {
   });
 
   it("in one swap publishes what the successor wants to publish, above the successor's own floor", () => {
-    const value = writeCandidate({ json: 'hello' }, 40n);
+    const value = writeCandidate({ json: 'hello' }, 40n, 30n);
     const changes = handoverInOne({ ...handover, successor: { ...handover.successor, entry: { ...other, value } } }, 'lease-other');
     expect(readLeader(written(changes[0]))).toMatchObject({ term: 41n, payload: { json: 'hello' } });
     expect(readTerm(written(changes[1])).term).toBe(41n);
-    expect(readCandidate(written(changes[2]))).toMatchObject({ handoverTerm: 41n, payload: { json: 'hello' }, termFloor: 40n });
+    expect(readCandidate(written(changes[2]))).toMatchObject({
+      handoverTerm: 41n,
+      payload: { json: 'hello' },
+      termFloor: 40n,
+      seenTerm: 30n,
+    });
+  });
+
+  it('in one swap issues no term that the successor has seen, unless an operator has lowered it', () => {
+    const to = (seenTerm: bigint, before = handover.term) => {
+      const entry = { ...other, value: writeCandidate(undefined, 0n, seenTerm) };
+      const changes = handoverInOne({ ...handover, term: before, successor: { ...handover.successor, entry } }, 'lease-other');
+      return readTerm(written(changes[1])).term;
+    };
+    const lowered = { ...handover.term, value: writeLowered({ ...readTerm(handover.term), term: 90n }, 4n) };
+    expect([to(3n), to(40n), to(40n, lowered), to(91n, lowered)]).toEqual([5n, 41n, 5n, 92n]);
   });
 
   it('in one swap says why the term before has ended', () => {

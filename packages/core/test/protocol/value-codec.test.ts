@@ -35,7 +35,7 @@ describe('JSON', () => {
 
   it('may be a thousand levels deep, and no deeper', () => {
     const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
-    const entry = entryOf('k', writeCandidate(payloadCodec({}).encode(nested(1_000)), 0n));
+    const entry = entryOf('k', writeCandidate(payloadCodec({}).encode(nested(1_000)), 0n, 0n));
     expect(readCandidate(entryOf('k', writeHandoverTerm(entry, 1n))).payload).toEqual({ json: nested(1_000) });
     expect(() => payloadCodec({}).encode(nested(1_001))).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
     const brackets = { quote: `\\"${'[{'.repeat(2_000)}` };

@@ -9,11 +9,11 @@ import { firstComeFirstServed } from '../../src/protocol/succession.ts';
 import { entryOf } from './entries.ts';
 
 export const keys = electionKeys('e');
-export const rules: CandidateRules = { keys, succession: firstComeFirstServed(), termFloor: 0n };
+export const rules: CandidateRules = { keys, succession: firstComeFirstServed(), termFloor: 0n, seenTerm: 0n };
 
 /** An entry in the queue. */
 export function queued(member: string, order: number): Entry {
-  return entryOf(`${keys.candidates}/${member}~i~1~fifo~`, writeCandidate(undefined, 0n), {
+  return entryOf(`${keys.candidates}/${member}~i~1~fifo~`, writeCandidate(undefined, 0n, 0n), {
     order: BigInt(order),
     lease: `lease-${member}`,
   });

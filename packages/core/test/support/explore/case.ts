@@ -45,7 +45,7 @@ export function search(
   }: Case,
   machine: Machine = real,
 ): Found {
-  const rules: CandidateRules = { keys, succession, termFloor: 0n, ...(shares ? { revisionInSwap: (other) => other } : {}) };
+  const rules: CandidateRules = { keys, succession, termFloor: 0n, seenTerm: 0n, ...(shares ? { revisionInSwap: (other) => other } : {}) };
   const setting: Setting = { machine, rules, rankOf: (id) => (succession.byArrival ? '' : id), inOne, looks, older };
   const people = Array.from({ length: candidates }, (_, i) => newcomer(String(i + 1)));
   const begin = {

@@ -151,7 +151,7 @@ function looked(person: Person, queue: readonly Entry[] | undefined, { term }: S
 export function enqueue(person: Person, shelf: Shelf, setting: Setting): Shelf {
   const key = `${setting.rules.keys.candidates}/${nameOf(person, setting)}`;
   if (!person.alive || shelf.rows.has(key)) return shelf;
-  return shelf.put(key, fromUtf8.decode(writeCandidate(undefined, 0n)), leaseOf(person.id));
+  return shelf.put(key, fromUtf8.decode(writeCandidate(undefined, 0n, 0n)), leaseOf(person.id));
 }
 
 /** Its call has failed with an unknown outcome. */
