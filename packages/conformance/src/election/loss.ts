@@ -160,6 +160,32 @@ export const lossCases: readonly StoreCase[] = [
   ),
 
   define(
+    'a member that has led leads in a higher term after the store has lost the last one',
+    async (arena) => {
+      const a = await arena.member('a');
+      const first = await arena.campaign(a);
+      await first.resign();
+      await arena.operator.deleteKey(`elections/${NAME}/term`);
+      assert.ok((await arena.campaign(a)).term > first.term);
+    },
+    { needs: ['operator'] },
+  ),
+
+  define(
+    'a candidate that has waited leads in a higher term than a leader that is cut off, and whose keys the store has lost',
+    async (arena) => {
+      const { a, first, next } = await leaderAndNext(arena, await arena.faultyMember('a'));
+      const entry = await entryOf(arena, await arena.member('c'), 'a');
+      await a.faults.cut();
+      for (const key of [`elections/${NAME}/term`, `elections/${NAME}/leader`, entry.key]) await arena.operator.deleteKey(key);
+      assert.ok((await next).term > first.term);
+      await a.faults.heal();
+    },
+    // The store no longer has the entry that bars a second leader.
+    { needs: ['operator'], faults: ['cut'], history: { overlapMs: Infinity } },
+  ),
+
+  define(
     "the leader's deleted entry in the queue is noticed, and the next one follows",
     async (arena) => {
       const { a, first, next } = await leaderAndNext(arena, await arena.member('a'));
