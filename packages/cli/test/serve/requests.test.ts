@@ -31,6 +31,7 @@ beforeEach(async () => {
           return { status: 200, body: await body.promise };
         },
       },
+      { method: 'GET', path: '/empty', handle: () => ({ status: 200, text: '', contentType: 'text/plain; version=0.0.4' }) },
       { method: 'GET', path: '/events', handle: () => ({ stream: () => (streams += 1) }) },
     ],
     failed: (error) => void failures.push(error),
@@ -55,6 +56,11 @@ describe('the server does not fail', () => {
     await expect(body.promise).rejects.toMatchObject({ code: 'BAD_REQUEST' });
     expect(failures).toEqual([]);
   });
+});
+
+it('tells the type of an empty text: Prometheus rejects a page without one', async () => {
+  const response = await fetch(`${server.url}/empty`);
+  expect([response.headers.get('content-type'), await response.text()]).toEqual(['text/plain; version=0.0.4', '']);
 });
 
 it('answers HEAD on an event stream without beginning one: the connection serves the next request', async () => {

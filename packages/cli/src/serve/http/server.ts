@@ -124,8 +124,9 @@ function write(response: ServerResponse, answer: Answer, streams: Set<EventStrea
     return answer.stream(stream);
   }
   const text = 'text' in answer ? answer.text : 'body' in answer ? `${toJson(answer.body)}\n` : '';
-  const type = 'text' in answer ? answer.contentType : 'application/json';
-  response.writeHead(answer.status, { ...(text === '' ? {} : { 'content-type': type }), 'cache-control': 'no-store' });
+  // An empty text has a type as well: Prometheus 3 takes no page of metrics without one.
+  const type = 'text' in answer ? { 'content-type': answer.contentType } : 'body' in answer ? { 'content-type': 'application/json' } : {};
+  response.writeHead(answer.status, { ...type, 'cache-control': 'no-store' });
   response.end(isHead ? '' : text);
 }
 
