@@ -2,7 +2,6 @@
 
 import { createServer, type Server } from 'node:http';
 
-import type { Member } from '@incumbent/core';
 import { describeHidden } from '@incumbent/core/adapter';
 import type { Monitor } from 'incumbent/monitor';
 
@@ -32,9 +31,8 @@ export interface Page {
   readonly text: string;
 }
 
-export interface HealthServer {
+export interface HealthServer extends AsyncDisposable {
   readonly port: number;
-  close(): Promise<void>;
 }
 
 /**
@@ -53,7 +51,7 @@ export async function startHealthServer({ host, port }: HealthAddress, pages: Re
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : port,
-    close: async () => {
+    [Symbol.asyncDispose]: async () => {
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
@@ -65,16 +63,16 @@ export async function startHealthServer({ host, port }: HealthAddress, pages: Re
 
 /**
  * The pages of `run`: `/healthz` for liveness probes, `/readyz` for whether it takes part in the
- * election (it has a lease) and why not, `/metrics` for Prometheus.
+ * election (it has a lease) and why not, `/metrics` for Prometheus. They work before the store is
+ * open, too: a liveness probe must not restart a process that waits for its store.
  */
 export function pagesOf(
   monitor: Monitor,
-  member: Member,
   readiness: Readiness,
   facts: () => Readonly<Record<string, unknown>>,
 ): Readonly<Record<string, () => Page>> {
   const page = (ok: boolean, fields: Readonly<Record<string, unknown>>): Page => {
-    return { ok, contentType: 'application/json', text: `${toJson({ ...fields, lease: member.state, ...facts() })}\n` };
+    return { ok, contentType: 'application/json', text: `${toJson({ ...fields, lease: readiness.lease, ...facts() })}\n` };
   };
   return {
     '/healthz': () => {

@@ -8,16 +8,23 @@ import { type EventFields, onOwnEvent } from '../common/own-events.ts';
 const GOOD: readonly TelemetryEvent[] = ['sessionOpened', 'sessionReopened', 'sessionRecovered'];
 
 /**
- * Create it before the member campaigns. The reason has the codes of errors and not their messages,
- * which contain the addresses of servers: anybody may call the probe.
+ * The reason has the codes of errors and not their messages, which contain the addresses of
+ * servers: anybody may call the probe.
  */
 export class Readiness implements Disposable {
-  readonly #member: Member;
-  readonly #stops: readonly Cancel[];
+  #member: Member | undefined;
+  #stops: readonly Cancel[] = [];
   #cause = '';
 
-  constructor(member: Member) {
+  /** Call it when an attempt to open the store has failed. */
+  storeFailed(error: unknown): void {
+    this.#cause = failingCall({ error });
+  }
+
+  /** Call it when the store is open, before the member campaigns. */
+  follow(member: Member): void {
     this.#member = member;
+    this.#cause = '';
     const on = (event: TelemetryEvent, causeOf: (fields: EventFields) => string): Cancel =>
       onOwnEvent(member, event, (fields) => {
         this.#cause = causeOf(fields);
@@ -30,9 +37,15 @@ export class Readiness implements Disposable {
     ];
   }
 
+  /** The state of the member. `idle` before the store is open. */
+  get lease(): Member['state'] {
+    return this.#member?.state ?? 'idle';
+  }
+
   /** Undefined if the member has a lease, and no renewal is overdue. */
   get reason(): string | undefined {
-    const { state } = this.#member;
+    if (this.#member === undefined) return `the store is not open${this.#cause}`;
+    const state = this.lease;
     switch (state) {
       case 'live':
         return undefined;

@@ -85,6 +85,7 @@ class Supervisor {
   readonly #context: CliContext;
   readonly #signals: Signals;
   readonly #log: RunLog;
+  readonly #memberId: string;
   /**
    * Kills the program if this process dies or is paused for too long; after a death it also revokes
    * the lease.
@@ -92,6 +93,8 @@ class Supervisor {
   readonly #reaper = reaper();
   /** Aborts the campaign. Not aborted while a program runs. */
   readonly #stopCampaign = new AbortController();
+  /** Undefined before the store is open. */
+  #election: RunElection | undefined;
   #isProgramRunning = false;
   #outcome: ProgramEnd | 'lost' | undefined;
 
@@ -102,6 +105,7 @@ class Supervisor {
     this.#context = context;
     this.#signals = signals;
     this.#log = log;
+    this.#memberId = options.member ?? newMemberId();
     signals.stopping.addEventListener('abort', () => {
       if (!this.#isProgramRunning) this.#stopCampaign.abort();
     });
@@ -112,22 +116,27 @@ class Supervisor {
     const url = storeUrl(this.#options, this.#context);
     if (url.startsWith('memory:')) throw usageError('a store in memory belongs to this process alone: no other process could take part');
     checkProgram(this.#command[0] ?? '', env['PATH']);
+    // Before the member, whose events it counts.
+    using monitor = new Monitor();
+    using readiness = new Readiness();
+    await using _ = await this.#startHealth(monitor, readiness);
     // The reaper ends the lease, after it has killed the program.
-    const store = await this.#openStore(withoutExitDetection(url));
+    const store = await this.#openStore(withoutExitDetection(url), readiness);
     if (store === undefined) return this.#signals.code;
     try {
-      return await this.#runOnStore(store);
+      return await this.#runOnStore(store, readiness);
     } finally {
       await store.close();
     }
   }
 
   /** Waits until the store can be reached. Undefined if a signal came first. */
-  async #openStore(url: string): Promise<Store | undefined> {
+  async #openStore(url: string, readiness: Readiness): Promise<Store | undefined> {
     const { stopping } = this.#signals;
     const waitMs = this.#options.storeWait ?? Infinity;
     let lastMs = -Infinity;
     const onRetry = (error: unknown): void => {
+      readiness.storeFailed(error);
       if (performance.now() - lastMs < SAY_EVERY_MS) return;
       lastMs = performance.now();
       this.#log.waitingForStore(toCliError(error).text);
@@ -140,41 +149,38 @@ class Supervisor {
     }
   }
 
-  async #runOnStore(store: Store): Promise<number> {
-    const { ttl, grace, member: memberId = newMemberId(), election: name, slots, value, acceptWeakStore } = this.#options;
+  async #runOnStore(store: Store, readiness: Readiness): Promise<number> {
+    const { ttl, grace, election: name, slots, value, acceptWeakStore } = this.#options;
     const timing = runTiming(ttl, grace, store);
     const { ttlMs, drainMs } = timing;
-    using monitor = new Monitor();
-    const member = new Member(store, { memberId, ttlMs, drainMs, logger: this.#log.logger, reaper: this.#reaper });
-    using readiness = new Readiness(member);
-    let health: HealthServer | undefined;
+    const member = new Member(store, { memberId: this.#memberId, ttlMs, drainMs, logger: this.#log.logger, reaper: this.#reaper });
+    readiness.follow(member);
     try {
       const election: RunElection =
         slots === undefined
           ? member.election(name, { value, acceptWeakStore })
           : new SlotElection(member, name, { slots, value, acceptWeakStore });
-      health = await this.#startHealth(monitor, member, readiness, election);
-      this.#log.campaigning(name, memberId, store.name);
+      this.#election = election;
+      this.#log.campaigning(name, this.#memberId, store.name);
       return await this.#campaignRepeatedly(election, timing);
     } finally {
-      await health?.close();
       await member.close();
     }
   }
 
-  async #startHealth(monitor: Monitor, member: Member, readiness: Readiness, election: RunElection): Promise<HealthServer | undefined> {
-    const { healthPort } = this.#options;
+  async #startHealth(monitor: Monitor, readiness: Readiness): Promise<HealthServer | undefined> {
+    const { healthPort, election, slots } = this.#options;
     if (healthPort === undefined) return undefined;
     const facts = (): Readonly<Record<string, unknown>> => ({
-      election: election.name,
-      member: member.memberId,
-      leads: election.leadership !== undefined,
-      term: election.leadership?.term ?? null,
-      ...(this.#options.slots === undefined ? {} : { slot: slotOf(election.leadership) }),
-      validForMs: Math.round(election.leadership?.remainingMs() ?? 0),
+      election,
+      member: this.#memberId,
+      leads: this.#election?.leadership !== undefined,
+      term: this.#election?.leadership?.term ?? null,
+      ...(slots === undefined ? {} : { slot: slotOf(this.#election?.leadership) }),
+      validForMs: Math.round(this.#election?.leadership?.remainingMs() ?? 0),
       programRuns: this.#isProgramRunning,
     });
-    return startHealthServer(healthPort, pagesOf(monitor, member, readiness, facts));
+    return startHealthServer(healthPort, pagesOf(monitor, readiness, facts));
   }
 
   async #campaignRepeatedly(election: RunElection, timing: RunTiming): Promise<number> {

@@ -1,8 +1,6 @@
-/** The work of `incumbent serve`: opens the store, serves the API, and stops in order. */
+/** The work of `incumbent serve`: listens, opens the store, serves the API, and stops in order. */
 
-import type { ServerOptions as TlsServerOptions } from 'node:https';
-
-import { systemClock, type Store } from '@incumbent/core';
+import { type Store, StoreError, systemClock } from '@incumbent/core';
 import { longestDrainMs } from '@incumbent/core/adapter';
 import { Monitor } from 'incumbent/monitor';
 
@@ -15,7 +13,6 @@ import { pagesOf, type Page } from '../run/health.ts';
 import { Readiness } from '../run/readiness.ts';
 import { runTiming } from '../run/timing.ts';
 import { startHealthCheck, urlCheck } from './health-check.ts';
-import type { AccessRules } from './http/access.ts';
 import { listening, type ListenOptions, startServer } from './http/listen.ts';
 import type { Answer } from './http/route.ts';
 import { type Pages, routesOf } from './http/routes.ts';
@@ -50,43 +47,55 @@ export async function serve(options: ServeOptions, context: CliContext, stopping
   const { access, tls } = listening(options);
   const url = withoutExitDetection(storeUrl(options, context));
   if (url.startsWith('memory:')) throw usageError('a store in memory belongs to this process alone: no other process could take part');
-  const store = await openStore(url, options, context, log, stopping);
+  const memberId = options.member ?? newMemberId();
+  // Before the member, whose events it counts.
+  using monitor = new Monitor();
+  using readiness = new Readiness();
+  const service: Service = { memberId, readiness, log, sidecar: undefined, own: undefined };
+  const routes = routesOf(() => service.sidecar ?? notOpen(), pages(monitor, service, options));
+  const failed = (error: unknown): void => log.error(`a request has failed: ${toCliError(error).text}`);
+  // Probes have an answer while the store is away. The server closes last: clients can still
+  // acknowledge while the sidecar closes.
+  await using server = await startServer({ address: options.listen, access, ...(tls === undefined ? {} : { tls }), routes, failed });
+  const store = await openStore(url, options, context, service, stopping);
   if (store === undefined) return Exit.OK;
   try {
-    await serveOn(store, { ...options, access, tls }, log, stopping);
+    await serveOn(store, options, service, server.url, stopping);
     return Exit.OK;
   } finally {
     await store.close();
   }
 }
 
-interface Resolved extends ServeOptions {
-  readonly access: AccessRules;
-  readonly tls: TlsServerOptions | undefined;
+/** What the server shows. Without a sidecar before the store is open. */
+interface Service {
+  readonly memberId: string;
+  readonly readiness: Readiness;
+  readonly log: ServeLog;
+  sidecar: Sidecar | undefined;
+  own: OwnCandidacy | undefined;
 }
 
-async function serveOn(store: Store, options: Resolved, log: ServeLog, stopping: AbortSignal): Promise<void> {
-  const { ttl, drain, member: memberId = newMemberId(), acceptWeakStore, election, value, health, listen, access, tls } = options;
-  // Before the member, whose events it counts.
-  using monitor = new Monitor();
+function notOpen(): never {
+  throw new StoreError('UNREACHABLE', 'notSent', 'the sidecar waits for its store, and its log says why: try again');
+}
+
+async function serveOn(store: Store, options: ServeOptions, service: Service, url: string, stopping: AbortSignal): Promise<void> {
+  const { ttl, drain, acceptWeakStore, election, value, health } = options;
+  const { memberId, readiness, log } = service;
   const { ttlMs, drainMs } = drainTiming(ttl, drain, store);
   await using sidecar = new Sidecar(store, { memberId, ttlMs, drainMs, acceptWeakStore, ...log.sidecarOptions });
-  using readiness = new Readiness(sidecar.member);
   const failure = Promise.withResolvers<never>();
   const own = election === undefined ? undefined : new OwnCandidacy(sidecar, election, value, failure.reject);
-  const routes = routesOf(sidecar, pages(monitor, sidecar, readiness, own));
-  const failed = (error: unknown): void => log.error(`a request has failed: ${toCliError(error).text}`);
-  const server = await startServer({ address: listen, access, ...(tls === undefined ? {} : { tls }), routes, failed });
-  log.listening(server.url, memberId, store.name);
+  readiness.follow(sidecar.member);
+  Object.assign(service, { sidecar, own });
+  log.listening(url, memberId, store.name);
   let stopCheck = (): void => {};
   try {
     stopCheck = campaignOf(own, health, log, failure.reject);
     await Promise.race([aborted(stopping), failure.promise]);
   } finally {
     stopCheck();
-    // The clients can still acknowledge while the sidecar closes.
-    await sidecar.close();
-    await server.close();
   }
 }
 
@@ -111,8 +120,9 @@ function campaignOf(own: OwnCandidacy | undefined, health: URL | undefined, log:
   return startHealthCheck({ clock: systemClock, check: urlCheck(health), changed });
 }
 
-function pages(monitor: Monitor, sidecar: Sidecar, readiness: Readiness, own: OwnCandidacy | undefined): Pages {
-  const all = pagesOf(monitor, sidecar.member, readiness, () => ({ member: sidecar.member.memberId, candidacies: sidecar.size }));
+function pages(monitor: Monitor, service: Service, { election }: ServeOptions): Pages {
+  const { memberId, readiness } = service;
+  const all = pagesOf(monitor, readiness, () => ({ member: memberId, candidacies: service.sidecar?.size ?? 0 }));
   const answer = (page: Page | undefined): Answer => {
     if (page === undefined) throw new TypeError('there is no such page');
     return { status: page.ok ? 200 : 503, text: page.text, contentType: page.contentType };
@@ -120,9 +130,9 @@ function pages(monitor: Monitor, sidecar: Sidecar, readiness: Readiness, own: Ow
   return {
     health: () => answer(all['/healthz']?.()),
     // Without candidacies there is nothing to take part in, and no lease.
-    ready: () => (sidecar.size === 0 ? { status: 200, body: { ready: true, candidacies: 0 } } : answer(all['/readyz']?.())),
+    ready: () => (service.sidecar?.size === 0 ? { status: 200, body: { ready: true, candidacies: 0 } } : answer(all['/readyz']?.())),
     metrics: () => answer(all['/metrics']?.()),
-    ownLeader: own === undefined ? undefined : () => own.answer(),
+    ownLeader: election === undefined ? undefined : async () => (service.own ?? notOpen()).answer(),
   };
 }
 
@@ -147,10 +157,13 @@ async function openStore(
   url: string,
   { storeWait: waitMs = Infinity }: ServeOptions,
   context: CliContext,
-  log: ServeLog,
+  { log, readiness }: Service,
   signal: AbortSignal,
 ): Promise<Store | undefined> {
-  const onRetry = (error: unknown): void => log.waitingForStore(toCliError(error).text);
+  const onRetry = (error: unknown): void => {
+    readiness.storeFailed(error);
+    log.waitingForStore(toCliError(error).text);
+  };
   try {
     return await openUrl(url, context, { waitMs, signal, onRetry });
   } catch (error) {

@@ -10,7 +10,11 @@ it('a process that is not ready says why', async () => {
   const grant = store.grantLease.bind(store);
   store.grantLease = () => Promise.reject(new StoreError('UNREACHABLE', 'notSent', 'connect ECONNREFUSED 10.0.0.1:2379'));
   const member = new Member(store, { ttlMs: 10_000, ...options });
-  using readiness = new Readiness(member);
+  using readiness = new Readiness();
+  expect([readiness.lease, readiness.reason]).toEqual(['idle', 'the store is not open']);
+  readiness.storeFailed(new StoreError('TIMEOUT', 'notSent', 'no answer from 10.0.0.1:2379'));
+  expect(readiness.reason).toBe('the store is not open: a call to the store failed with TIMEOUT, see the log');
+  readiness.follow(member);
   expect(readiness.reason).toBe('there is no lease');
   const campaign = member.election('db').campaign();
   await cluster.advance(1_000);

@@ -38,9 +38,27 @@ describe('a store that is away at the start', () => {
     expect(await run.exited).toBe(0);
   });
 
-  it('is waited for until a signal', async () => {
-    await using run = await startRun(`sqlite:${join(scratch.path, 'never', 'state.db')}`, 'a', programThat('exits', '0'));
+  it('is waited for until a signal, and probes have an answer meanwhile', async () => {
+    const port = await freePort();
+    const args = ['--health-port', `127.0.0.1:${port}`, ...programThat('exits', '0')];
+    await using run = await startRun(`sqlite:${join(scratch.path, 'never', 'state.db')}`, 'a', args);
     await says(run, 'waits for the store');
+    expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200);
+    const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([
+      503,
+      {
+        ready: false,
+        reason: 'the store is not open: a call to the store failed with UNREACHABLE, see the log',
+        lease: 'idle',
+        election: 'controller',
+        member: 'a',
+        leads: false,
+        term: null,
+        validForMs: 0,
+        programRuns: false,
+      },
+    ]);
     run.sigterm();
     expect(await run.exited).toBe(128 + constants.signals.SIGTERM);
   });

@@ -36,7 +36,7 @@ async function start(options: Partial<ApiServerOptions> = {}, more: Partial<Page
   const started = await ApiServer.start({
     address: { host: '127.0.0.1', port: 0 },
     access: { isLocal: true },
-    routes: routesOf(sidecar, pages),
+    routes: routesOf(() => sidecar, pages),
     failed: (error) => {
       throw error;
     },
@@ -379,7 +379,7 @@ describe('the description', () => {
     );
     const pages = { health: () => json({}), ready: () => json({}), metrics: () => json({}), ownLeader: undefined };
     expect(
-      routesOf(sidecar, pages)
+      routesOf(() => sidecar, pages)
         .map(({ method, path }) => `${method} ${path}`)
         .toSorted(),
     ).toEqual(described.toSorted());

@@ -42,7 +42,7 @@ describe('a campaign of the sidecar itself', () => {
   it.each([
     ['on a weak store', false, 'reports', 'is not linearizable'],
     ['with an invalid name', true, 'a b', 'election is "a b"'],
-  ])('%s ends the command before it listens', async (_what, linearizable, election, message) => {
+  ])('%s ends the command', async (_what, linearizable, election, message) => {
     for (const more of [[], ['--health', health]]) {
       const { code, err } = await serve(new MemoryServer({ linearizable }).connect(), '--election', election, ...more);
       expect([code, err]).toEqual([2, expect.stringContaining(message)]);

@@ -5,14 +5,13 @@ import { onAbort } from '@incumbent/core/adapter';
 
 import { ApiError } from '../api-error.ts';
 import type { Candidacy } from '../candidacy.ts';
-import type { Sidecar } from '../sidecar.ts';
 import { entryDocument } from './entry-document.ts';
 import { candidacySettings, changesOf, type JsonObject, readJson, successorOf, termOf, valueOf } from './requests.ts';
-import type { ApiRequest, Route } from './route.ts';
+import type { ApiRequest, OpenSidecar, Route } from './route.ts';
 
 const CANDIDACY = '/elections/{election}/candidacies/{candidacy}';
 
-export function candidacyRoutes(sidecar: Sidecar): readonly Route[] {
+export function candidacyRoutes(sidecar: OpenSidecar): readonly Route[] {
   return [
     putRoute(sidecar),
     { method: 'GET', path: CANDIDACY, handle: (request) => ({ status: 200, body: own(sidecar, request).document() }) },
@@ -52,7 +51,7 @@ export function candidacyRoutes(sidecar: Sidecar): readonly Route[] {
   ];
 }
 
-function putRoute(sidecar: Sidecar): Route {
+function putRoute(sidecar: OpenSidecar): Route {
   return {
     method: 'PUT',
     path: CANDIDACY,
@@ -64,16 +63,16 @@ function putRoute(sidecar: Sidecar): Route {
         if (Object.keys(body).length > 0) candidacy.configure(candidacySettings(body));
         return { status: 200, body: candidacy.document() };
       }
-      const candidacy = sidecar.create(election, id, candidacySettings(body));
+      const candidacy = sidecar().create(election, id, candidacySettings(body));
       return { status: 201, body: { ...candidacy.document(), secret: candidacy.secret } };
     },
   };
 }
 
 /** The candidacy of the request, whose client proves by the secret that it is its own. */
-function own(sidecar: Sidecar, { request, parameters }: ApiRequest): Candidacy {
+function own(sidecar: OpenSidecar, { request, parameters }: ApiRequest): Candidacy {
   const { election = '', candidacy: id = '' } = parameters;
-  const candidacy = sidecar.find(election, id);
+  const candidacy = sidecar().find(election, id);
   if (candidacy === undefined)
     throw new ApiError(
       'NO_SUCH_CANDIDACY',
@@ -92,7 +91,7 @@ type Act = (candidacy: Candidacy, term: bigint, body: JsonObject) => Promise<obj
  * A route about one term of a candidacy. The answer is the candidacy after it, or what `act`
  * returns.
  */
-function aboutTerm(sidecar: Sidecar, name: string, fields: readonly string[], act: Act): Route {
+function aboutTerm(sidecar: OpenSidecar, name: string, fields: readonly string[], act: Act): Route {
   return {
     method: 'POST',
     path: `${CANDIDACY}/${name}`,

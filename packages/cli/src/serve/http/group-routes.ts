@@ -2,24 +2,23 @@
 
 import { ApiError } from '../api-error.ts';
 import type { Membership } from '../memberships.ts';
-import type { Sidecar } from '../sidecar.ts';
 import { membershipSettings, readJson } from './requests.ts';
-import type { ApiRequest, Route } from './route.ts';
+import type { ApiRequest, OpenSidecar, Route } from './route.ts';
 
 const GROUP = '/groups/{group}';
 
-export function groupRoutes({ memberships }: Sidecar): readonly Route[] {
+export function groupRoutes(sidecar: OpenSidecar): readonly Route[] {
   const own = ({ request, parameters: { group = '' } }: ApiRequest): Membership => {
     const secret = request.headers['membership-secret'];
     if (typeof secret !== 'string') throw new ApiError('WRONG_SECRET', 'the header "membership-secret" is missing');
-    return memberships.find(group, secret);
+    return sidecar().memberships.find(group, secret);
   };
   return [
     {
       method: 'GET',
       path: GROUP,
       handle: async ({ parameters: { group = '' } }) => {
-        const members = await memberships.members(group);
+        const members = await sidecar().memberships.members(group);
         return { status: 200, body: { group, members: members.map(({ memberId, value }) => ({ member: memberId, value })) } };
       },
     },
@@ -34,7 +33,7 @@ export function groupRoutes({ memberships }: Sidecar): readonly Route[] {
           if (Object.keys(body).length > 0) membership.configure(membershipSettings(body));
           return { status: 200, body: membership.document() };
         }
-        const membership = memberships.join(parameters['group'] ?? '', membershipSettings(body));
+        const membership = sidecar().memberships.join(parameters['group'] ?? '', membershipSettings(body));
         return { status: 201, body: { ...membership.document(), secret: membership.secret } };
       },
     },

@@ -2,7 +2,11 @@
 
 import type { IncomingMessage } from 'node:http';
 
+import type { Sidecar } from '../sidecar.ts';
 import type { EventStream } from './event-stream.ts';
+
+/** @throws `UNREACHABLE` before the store is open. */
+export type OpenSidecar = () => Sidecar;
 
 /** What the answer to a request is made of. */
 export type Answer =

@@ -7,12 +7,11 @@ import type { ElectionView, LeaderView } from '@incumbent/core';
 import { onAbort } from '@incumbent/core/adapter';
 
 import { ApiError } from '../api-error.ts';
-import type { Sidecar } from '../sidecar.ts';
 import { candidacyRoutes } from './candidacy-routes.ts';
 import { entryDocument } from './entry-document.ts';
 import type { StreamEvent } from './event-stream.ts';
 import { groupRoutes } from './group-routes.ts';
-import type { Answer, Route } from './route.ts';
+import type { Answer, OpenSidecar, Route } from './route.ts';
 
 /** Pages that do not depend on a candidacy: the caller makes them. */
 export interface Pages {
@@ -23,7 +22,7 @@ export interface Pages {
   readonly ownLeader: (() => Promise<Answer>) | undefined;
 }
 
-export function routesOf(sidecar: Sidecar, pages: Pages): readonly Route[] {
+export function routesOf(sidecar: OpenSidecar, pages: Pages): readonly Route[] {
   return [...pageRoutes(pages), ...lookupRoutes(sidecar), ...groupRoutes(sidecar), ...candidacyRoutes(sidecar)];
 }
 
@@ -41,13 +40,13 @@ function pageRoutes(pages: Pages): readonly Route[] {
   ];
 }
 
-function lookupRoutes(sidecar: Sidecar): readonly Route[] {
+function lookupRoutes(sidecar: OpenSidecar): readonly Route[] {
   return [
     {
       method: 'GET',
       path: '/elections/{election}/leader',
       handle: async ({ parameters: { election = '' } }) => {
-        const leader = await sidecar.leader(election);
+        const leader = await sidecar().leader(election);
         return { status: 200, body: { election, ...(leader === undefined ? { state: 'vacant' } : leaderDocument(leader)) } };
       },
     },
@@ -55,7 +54,7 @@ function lookupRoutes(sidecar: Sidecar): readonly Route[] {
       method: 'GET',
       path: '/elections/{election}/candidates',
       handle: async ({ parameters: { election = '' } }) => {
-        const candidates = await sidecar.candidates(election);
+        const candidates = await sidecar().candidates(election);
         return {
           status: 200,
           body: { election, candidates: candidates.map(({ memberId, value, leads }) => ({ member: memberId, value, leads })) },
@@ -66,10 +65,10 @@ function lookupRoutes(sidecar: Sidecar): readonly Route[] {
       method: 'GET',
       path: '/elections/{election}/events',
       handle: ({ parameters: { election = '' } }) => {
-        sidecar.checkCanObserve(election);
+        sidecar().checkCanObserve(election);
         return {
           stream: (stream) => {
-            const stop = sidecar.observe(election, (view) => stream.send(viewEvent(election, view)));
+            const stop = sidecar().observe(election, (view) => stream.send(viewEvent(election, view)));
             onAbort(stream.closed, stop);
           },
         };
@@ -80,7 +79,7 @@ function lookupRoutes(sidecar: Sidecar): readonly Route[] {
       path: '/keys',
       handle: async ({ query }) => {
         const key = query.get('key') ?? '';
-        const entry = await sidecar.read(key);
+        const entry = await sidecar().read(key);
         if (entry === undefined) throw new ApiError('NOT_FOUND', `the store has no key ${JSON.stringify(key)}`);
         return { status: 200, body: entryDocument(entry) };
       },
