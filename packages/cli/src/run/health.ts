@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http';
 import { describeHidden } from '@incumbent/core/adapter';
 import type { Monitor } from 'incumbent/monitor';
 
+import { limitConnections } from '../common/connections.ts';
 import { CliError, Exit, usageError } from '../exit.ts';
 import { toJson } from '../common/json.ts';
 import type { Readiness } from './readiness.ts';
@@ -35,11 +36,18 @@ export interface HealthServer extends AsyncDisposable {
   readonly port: number;
 }
 
+/** The most connections. Those of a few probes and scrapers are enough. */
+const MAX_CONNECTIONS = 256;
+
 /**
- * Calls the path's function for every request. Rejects with a `CliError` if it cannot listen on the
- * port.
+ * Calls the path's function for every request, and `refused` when there are too many connections.
+ * Rejects with a `CliError` if it cannot listen on the port.
  */
-export async function startHealthServer({ host, port }: HealthAddress, pages: Readonly<Record<string, () => Page>>): Promise<HealthServer> {
+export async function startHealthServer(
+  { host, port }: HealthAddress,
+  pages: Readonly<Record<string, () => Page>>,
+  refused: (message: string) => void,
+): Promise<HealthServer> {
   const server = createServer((request, response) => {
     const path = request.url?.split('?')[0] ?? '';
     const page = request.method === 'GET' || request.method === 'HEAD' ? new Map(Object.entries(pages)).get(path)?.() : undefined;
@@ -47,6 +55,7 @@ export async function startHealthServer({ host, port }: HealthAddress, pages: Re
     response.writeHead(status, { 'content-type': page?.contentType ?? 'text/plain', 'cache-control': 'no-store' });
     response.end(request.method === 'HEAD' ? '' : page?.text);
   });
+  limitConnections(server, MAX_CONNECTIONS, refused);
   await listening(server, host, port);
   const address = server.address();
   return {

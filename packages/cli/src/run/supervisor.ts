@@ -180,7 +180,8 @@ class Supervisor {
       validForMs: Math.round(this.#election?.leadership?.remainingMs() ?? 0),
       programRuns: this.#isProgramRunning,
     });
-    return startHealthServer(healthPort, pagesOf(monitor, readiness, facts));
+    const refused = (message: string): void => this.#log.error(`--health-port: ${message}`);
+    return startHealthServer(healthPort, pagesOf(monitor, readiness, facts), refused);
   }
 
   async #campaignRepeatedly(election: RunElection, timing: RunTiming): Promise<number> {

@@ -9,7 +9,7 @@ describe('the health server', () => {
 
   it('keeps serving after errors of its socket', async () => {
     const listen = vi.spyOn(Server.prototype, 'listen');
-    await using health = await startHealthServer({ host: '127.0.0.1', port: 0 }, {});
+    await using health = await startHealthServer({ host: '127.0.0.1', port: 0 }, {}, () => {});
     const [server] = listen.mock.contexts;
     if (!(server instanceof Server)) throw new TypeError('nothing listens');
     for (let i = 0; i < 3; i += 1) server.emit('error', new Error('accept EMFILE'));

@@ -2,6 +2,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 
 import {
@@ -16,7 +17,7 @@ import {
 } from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { incumbent, says } from '../support/command.ts';
+import { incumbent, mainCommand, says, startCommand } from '../support/command.ts';
 import { ApiClient, type ApiAnswer, type ClientTls } from './api-client.ts';
 
 const MAIN = new URL('../../src/main.ts', import.meta.url);
@@ -241,6 +242,49 @@ describe('the log of incumbent serve', { timeout: 180_000 }, () => {
     await leads(new ApiClient(url), PATH, { renewWithinMs: 300 });
     await says(process, 'the candidacy "a" of "e" is over: no request with its secret has come for 300ms');
     await says(process, '"a" leads "e" no more in term 1: resigned, because its candidacy is over (expired)');
+  });
+});
+
+describe('incumbent serve with few file descriptors', { timeout: 180_000 }, () => {
+  it('says once that it accepts no more connections, and serves those that it has', async () => {
+    const socket = join(scratch.path, 's.sock');
+    const limited = ['sh', '-c', 'ulimit -n 80; exec "$@"', 'sh', ...mainCommand('serve', '--listen', `unix:${socket}`)];
+    const process = await startCommand(limited, { INCUMBENT_STORE: store });
+    // SIGTERM, which the process passes on.
+    const stop = async (): Promise<void> => {
+      process.sigterm();
+      await process.exited;
+    };
+    stack.push({ [Symbol.asyncDispose]: stop });
+    await says(process, 'serves ');
+    const stream = await new ApiClient(`unix:${socket}`).events('/elections/e/events');
+    await stream.next('vacant');
+    const clients = new Set<Socket>();
+    let closed = 0;
+    for (let i = 0; i < 120; i += 1) {
+      const client = connect(socket).resume();
+      clients.add(client);
+      client.on('error', () => {}).on('close', () => (closed += 1));
+    }
+    await says(process, 'TOO_MANY: 40 connections are open, and the server accepts no more: this process may open 80 files (ulimit -n)');
+    // One of the 40 is the stream.
+    await until(() => closed >= 81, { what: 'the other connections are closed', withinMs: WAIT_MS });
+    for (const client of clients) client.destroy();
+    const api = new ApiClient(`unix:${socket}`);
+    await until(
+      () =>
+        api.call('GET', '/healthz').then(
+          ({ status }) => status === 200,
+          () => false,
+        ),
+      {
+        what: 'it serves new clients',
+        withinMs: WAIT_MS,
+      },
+    );
+    await leads(api, PATH);
+    await stream.next('leader');
+    expect(process.output.filter((line) => line.includes('TOO_MANY'))).toHaveLength(1);
   });
 });
 

@@ -8,6 +8,7 @@ import { connect } from 'node:net';
 
 import { onAbort } from '@incumbent/core/adapter';
 
+import { limitConnections } from '../../common/connections.ts';
 import { toJson } from '../../common/json.ts';
 import { ApiError, errorAnswer } from '../api-error.ts';
 import { type AccessRules, checkAccess } from './access.ts';
@@ -49,7 +50,7 @@ export class ApiServer implements AsyncDisposable {
     const router = new Router(options.routes, options.pathsHint);
     const handler = (request: IncomingMessage, response: ServerResponse): void => void respond(options, router, streams, request, response);
     const server = options.tls === undefined ? createServer(TIMEOUTS, handler) : createTlsServer({ ...TIMEOUTS, ...options.tls }, handler);
-    server.maxConnections = MAX_CONNECTIONS;
+    limitConnections(server, MAX_CONNECTIONS, (message) => options.failed(new ApiError('TOO_MANY', message)));
     await listen(server, options.address);
     return new ApiServer(server, streams, options);
   }
