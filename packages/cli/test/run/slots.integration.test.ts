@@ -6,7 +6,8 @@ import { describe, expect, it } from 'vitest';
 
 import { DEADLINE_MS, incumbent, programThat, started, startRun } from '../support/command.ts';
 
-const SLOTS = ['--slots', '2', '--ttl', '2s'] as const;
+/** The ttl is long enough for a process that gets no processor time for a while. */
+const SLOTS = ['--slots', '2', '--ttl', '6s'] as const;
 
 /** The slot of a program, at its first start at or after a position in the events. */
 async function slotOf(run: ScriptProcess, from = 0): Promise<unknown> {
