@@ -23,6 +23,7 @@ import type {
   PeerView,
   Position,
   Safety,
+  Step,
   TermOf,
 } from './algorithm.ts';
 
@@ -204,7 +205,7 @@ export class Driver<S extends Safety> {
   }
 
   #step(input: Input<unknown>): void {
-    const { state, outputs } = this.#algorithm.step(this.#state, input);
+    const { state, outputs } = this.#nextState(input);
     this.#state = state;
     this.#retract(outputs);
     const persist = outputs.find((output) => output.type === 'persist');
@@ -215,6 +216,16 @@ export class Driver<S extends Safety> {
       this.#finish(outputs);
       this.#pump();
     });
+  }
+
+  /** An input for which the algorithm throws has no effect. Its sender gets the error. */
+  #nextState(input: Input<unknown>): Step<AlgorithmState, unknown, unknown> {
+    try {
+      return this.#algorithm.step(this.#state, input);
+    } catch (error) {
+      this.#busy = false;
+      throw error;
+    }
   }
 
   /**

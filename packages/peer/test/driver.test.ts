@@ -25,6 +25,7 @@ const puppet: Algorithm<'quorum', Puppet, Order | string> = {
   start: () => ({ wakeAtMs: undefined, validity: undefined }),
   step: (state, input) => {
     if (input.type === 'message') {
+      if (input.message === 'throw') throw new Error('a defect of the algorithm');
       if (typeof input.message === 'string') return { state, outputs: [] };
       const { outputs, ...changes } = input.message;
       return { state: { ...state, ...changes }, outputs };
@@ -180,6 +181,13 @@ describe('a driver', () => {
     await stage.clock.advance(1_000);
     expect(stage.done).toEqual(['keeps 1', 'failed']);
     expect(stage.clock.timers).toBe(0);
+  });
+
+  it('takes further steps after a step has thrown', () => {
+    const stage = new Stage();
+    expect(() => stage.driver.receive('b', 'throw')).toThrow('a defect of the algorithm');
+    stage.order({ outputs: [say('2')] });
+    expect(stage.done).toEqual(['said 2']);
   });
 
   it('ticks once at the time that the algorithm asks for', async () => {
