@@ -35,7 +35,7 @@ export async function keepConnected(neighbour: Neighbour, context: DialerContext
   const backoff = new Backoff(random, FIRST_MS, MOST_MS);
   while (!closing.aborted) {
     // The other member may have dialled this one.
-    await orEnded(neighbour.disconnected(), closing);
+    await orEnded(neighbour.untilDisconnected(), closing);
     if (closing.aborted) return;
     const beganMs = clock.monotonic();
     try {

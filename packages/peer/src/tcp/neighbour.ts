@@ -54,7 +54,7 @@ export class Neighbour {
   }
 
   /** Resolves when there is no connection with this member. */
-  async disconnected(): Promise<void> {
+  async untilDisconnected(): Promise<void> {
     await this.#connection?.over;
   }
 
@@ -73,10 +73,10 @@ export class Neighbour {
       this.#retire(connection);
       return present;
     }
-    if (present !== undefined) this.#retire(present);
+    if (present === undefined) this.#context.telemetry.emit('peerConnected', { with: this.memberId });
+    else this.#retire(present);
     this.#isPreferred = isPreferred;
     this.#connection = connection;
-    this.#context.telemetry.emit('peerConnected', { with: this.memberId });
     connection.flush();
     return connection;
   }
@@ -91,7 +91,7 @@ export class Neighbour {
     // Before the first connection, the messages that wait are for the process that has connected.
     if (this.#incarnation !== undefined) this.#outbox.clear();
     for (const connection of [...this.#retired, this.#connection]) connection?.end(restarted);
-    this.#connection = undefined;
+    if (this.#connection !== undefined) this.#disconnected(restarted);
   }
 
   #open(wire: Wire, handshake: Handshake): Connection {
@@ -114,7 +114,10 @@ export class Neighbour {
   #lost(connection: Connection, why: unknown): void {
     if (why instanceof Refused) this.#context.refuse(new Refused(why.reason, { ...why.facts, from: this.memberId }));
     this.#retired.delete(connection);
-    if (this.#connection !== connection) return;
+    if (this.#connection === connection) this.#disconnected(why);
+  }
+
+  #disconnected(why: unknown): void {
     this.#connection = undefined;
     this.#context.telemetry.emit('peerDisconnected', { with: this.memberId, why: describeError(why) });
   }
