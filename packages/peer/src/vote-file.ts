@@ -14,6 +14,7 @@ import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { IncumbentError } from '@incumbent/core';
 import { invalidText } from '@incumbent/core/adapter';
+import { errorCode } from '@incumbent/network';
 import { readVote, type Vote } from './quorum/message.ts';
 import type { DurableStorage } from './storage.ts';
 
@@ -119,7 +120,7 @@ async function openOrMake(path: string): Promise<FileHandle> {
   try {
     return await open(path, EXISTING);
   } catch (error) {
-    if (!(error instanceof Error) || !('code' in error) || error.code !== 'ENOENT') throw error;
+    if (errorCode(error) !== 'ENOENT') throw error;
   }
   await make(path);
   return open(path, EXISTING);
@@ -140,11 +141,15 @@ async function make(path: string): Promise<void> {
 
 /**
  * Makes the file's name durable. The process that created the file may have died before the disk
- * had its name.
+ * had its name. Windows refuses to sync a folder (`EPERM`): its file system logs changes of names.
  */
 async function syncFolder(path: string): Promise<void> {
   await using folder = await open(dirname(path), 'r');
-  await folder.sync();
+  try {
+    await folder.sync();
+  } catch (error) {
+    if (errorCode(error) !== 'EPERM') throw error;
+  }
 }
 
 function latestOf(slots: readonly (Slot | undefined)[]): Slot | undefined {

@@ -1,8 +1,8 @@
-import { mkdtemp, open, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { voteFile, type Vote } from '../src/index.ts';
 
 let folder: string;
@@ -182,6 +182,25 @@ describe('a vote file', () => {
     await symlink(precious, path);
     await expect(loaded()).rejects.toMatchObject({ code: 'ELOOP' });
     expect(await readFile(precious, 'utf8')).toBe('as it was');
+  });
+
+  it('keeps a vote on Windows, which refuses to sync a folder', async () => {
+    await using handle = await open(folder);
+    const { sync } = handle;
+    const refuseFolder = async (file: FileHandle): Promise<void> => {
+      if ((await file.stat()).isDirectory()) throw Object.assign(new Error('operation not permitted, fsync'), { code: 'EPERM' });
+      await sync.call(file);
+    };
+    const spy = vi.spyOn<FileHandle, 'sync'>(Object.getPrototypeOf(handle), 'sync');
+    spy.mockImplementation(function (this: FileHandle): Promise<void> {
+      return refuseFolder(this);
+    });
+    try {
+      await saved(voteOf(1n));
+      expect(await loaded()).toEqual(voteOf(1n));
+    } finally {
+      spy.mockRestore();
+    }
   });
 
   it('rejects with the error of the file system', async () => {
