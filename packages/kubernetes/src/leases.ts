@@ -72,7 +72,7 @@ export class Leases {
     const store: ObservedStore = {
       look: (leases) => this.#look(leases),
       end: (lease, version) => this.#expire(lease, version),
-      forget: (lease) => this.#forget(lease),
+      deleteKeys: (lease) => this.#onGone(lease),
       dependsOn: (lease, ttlMs) => this.#dependsOn(lease, ttlMs),
     };
     this.#observer = new LeaseObserver(context.clock, store);
@@ -292,7 +292,7 @@ export class Leases {
   }
 
   /** For a lease that another process or an operator has ended. */
-  async #forget(lease: LeaseId): Promise<void> {
+  async #onGone(lease: LeaseId): Promise<void> {
     const own = this.#own.get(lease);
     // Before the keys disappear, so that nothing is bound to the lease any more.
     if (own !== undefined) own.isOver = true;

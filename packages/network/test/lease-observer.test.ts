@@ -9,13 +9,13 @@ const TTL_MS = 1_000;
 /** A store that ends no leases: each is an object with a version. */
 class FakeStore implements ObservedStore {
   readonly leases = new Map<LeaseId, LeaseView>();
-  readonly forgotten: LeaseId[] = [];
+  readonly deleted: LeaseId[] = [];
   readonly wanted = new Set<LeaseId>();
   looks = 0;
   /** What happens between the last look and the conditional deletion. */
   beforeEnd: () => void = () => {};
   fails = false;
-  onForget: (lease: LeaseId) => Promise<void> = async () => {};
+  onDeleteKeys: (lease: LeaseId) => Promise<void> = async () => {};
   #answer: Promise<void> | undefined;
 
   /** The next look reads the leases when it begins, and answers later. */
@@ -44,9 +44,9 @@ class FakeStore implements ObservedStore {
     if (this.leases.get(lease)?.version === version) this.leases.delete(lease);
   }
 
-  async forget(lease: LeaseId): Promise<void> {
-    await this.onForget(lease);
-    this.forgotten.push(lease);
+  async deleteKeys(lease: LeaseId): Promise<void> {
+    await this.onDeleteKeys(lease);
+    this.deleted.push(lease);
   }
 
   dependsOn(lease: LeaseId): boolean {
@@ -80,7 +80,7 @@ it('a lease that nobody renews is ended one ttl after it was first seen, and its
   expect(store.leases.has('a')).toBe(true);
   await clock.advance(50);
   expect(store.leases.has('a')).toBe(false);
-  expect(store.forgotten).toEqual(['a']);
+  expect(store.deleted).toEqual(['a']);
   expect(observer.isObserving('a')).toBe(false);
 });
 
@@ -120,14 +120,29 @@ it('a renewal between the last look and the end wins', async () => {
   expect(store.leases.has('a')).toBe(true);
 });
 
-it('a lease that is gone is forgotten at once, also when the observer is only told that it may be', async () => {
+it('a lease that is gone is deleted at once, also when the observer is only told that it may be', async () => {
   const { clock, store, observer } = scene();
   observer.observe('a');
   await clock.advance(10);
   store.leases.delete('a');
   observer.saw('a', undefined);
   await clock.advance(20);
-  expect(store.forgotten).toEqual(['a']);
+  expect(store.deleted).toEqual(['a']);
+});
+
+it('a lease that is dropped while the observer looks is not observed again', async () => {
+  const { clock, store, observer } = scene();
+  for (const isGone of [false, true]) {
+    const answer = store.holdNextLook();
+    observer.observe('a');
+    await clock.advance(0);
+    observer.drop('a');
+    if (isGone) store.leases.delete('a');
+    answer.resolve();
+    await clock.advance(0);
+    expect(observer.isObserving('a')).toBe(false);
+  }
+  expect(store.deleted).toEqual([]);
 });
 
 it('without answers nothing ends, and the looks go on', async () => {
@@ -139,7 +154,7 @@ it('without answers nothing ends, and the looks go on', async () => {
   expect(store.leases.has('a')).toBe(true);
   store.fails = false;
   await clock.advance(1_050);
-  expect(store.forgotten).toEqual(['a']);
+  expect(store.deleted).toEqual(['a']);
 });
 
 it('looks that fail become rarer, up to one per second', async () => {
@@ -178,7 +193,7 @@ it('a lease to recheck is looked at, and its ttl goes on', async () => {
   await clock.advance(50);
   expect([store.looks, store.leases.has('a')]).toEqual([2, true]);
   await clock.advance(100);
-  expect([store.leases.has('a'), store.forgotten]).toEqual([false, ['a']]);
+  expect([store.leases.has('a'), store.deleted]).toEqual([false, ['a']]);
 });
 
 it('a lease to recheck that is gone loses its keys at once, although the first look fails', async () => {
@@ -191,7 +206,7 @@ it('a lease to recheck that is gone loses its keys at once, although the first l
   await clock.advance(100);
   store.fails = false;
   await clock.advance(300);
-  expect(store.forgotten).toEqual(['a']);
+  expect(store.deleted).toEqual(['a']);
 });
 
 it('a recheck of a lease that is not observed does nothing', async () => {
@@ -201,7 +216,7 @@ it('a recheck of a lease that is not observed does nothing', async () => {
   expect([store.looks, observer.isObserving('a')]).toEqual([0, false]);
 });
 
-it('a lease whose end the observer is told of during a look that began before is forgotten at once', async () => {
+it('a lease whose end the observer is told of during a look that began before is deleted at once', async () => {
   const { clock, store, observer } = scene();
   observer.observe('a');
   await clock.advance(100);
@@ -212,7 +227,7 @@ it('a lease whose end the observer is told of during a look that began before is
   observer.saw('a', undefined);
   answer.resolve();
   await clock.advance(100);
-  expect(store.forgotten).toEqual(['a']);
+  expect(store.deleted).toEqual(['a']);
 });
 
 it('a look that began before the last renewal was seen does not begin the ttl anew', async () => {
@@ -233,7 +248,7 @@ it('a look that began before the last renewal was seen does not begin the ttl an
 it('a lease whose keys cannot be deleted is tried again after growing pauses', async () => {
   const { clock, store, observer } = scene();
   let attempts = 0;
-  store.onForget = () => {
+  store.onDeleteKeys = () => {
     attempts += 1;
     return Promise.reject(new Error('not permitted'));
   };
@@ -242,9 +257,9 @@ it('a lease whose keys cannot be deleted is tried again after growing pauses', a
   await clock.advance(60_000);
   expect(attempts).toBeGreaterThan(10);
   expect(attempts).toBeLessThan(20);
-  store.onForget = async () => {};
+  store.onDeleteKeys = async () => {};
   await clock.advance(5_050);
-  expect(store.forgotten).toEqual(['a']);
+  expect(store.deleted).toEqual(['a']);
 });
 
 it('a lease whose deletion fails, and one whose deletion has no answer, hold up no other and are not tried twice at a time', async () => {
@@ -254,7 +269,7 @@ it('a lease whose deletion fails, and one whose deletion has no answer, hold up 
   observer.observe('b');
   await clock.advance(10);
   const attempts: LeaseId[] = [];
-  store.onForget = async (lease) => {
+  store.onDeleteKeys = async (lease) => {
     attempts.push(lease);
     if (lease === 'a') throw new Error('refused');
     if (lease === 'b') await new Promise(() => {});
@@ -266,7 +281,7 @@ it('a lease whose deletion fails, and one whose deletion has no answer, hold up 
   store.put('c', '1');
   observer.observe('c');
   await clock.advance(2 * TTL_MS);
-  expect(store.forgotten).toEqual(['c']);
+  expect(store.deleted).toEqual(['c']);
   expect(attempts.filter((lease) => lease === 'b')).toEqual(['b']);
 });
 
@@ -274,13 +289,13 @@ it('a lease that is found gone before its ttl is over loses its keys at once, al
   const { clock, store, observer } = scene();
   observer.observe('a');
   await clock.advance(10);
-  store.onForget = () => Promise.reject(new Error('no answer'));
+  store.onDeleteKeys = () => Promise.reject(new Error('no answer'));
   store.leases.delete('a');
   observer.recheck('a');
   await clock.advance(30);
-  store.onForget = async () => {};
+  store.onDeleteKeys = async () => {};
   await clock.advance(300);
-  expect(store.forgotten).toEqual(['a']);
+  expect(store.deleted).toEqual(['a']);
 });
 
 it('many leases that are renewed are looked at together, whenever each of them was first seen', async () => {

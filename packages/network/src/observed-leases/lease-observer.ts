@@ -16,8 +16,8 @@ export interface ObservedStore {
    * or is gone.
    */
   end(lease: LeaseId, version: string): Promise<void>;
-  /** The lease is certainly gone. Deletes its keys. Called again if it rejects. */
-  forget(lease: LeaseId): Promise<void>;
+  /** Deletes the keys of a lease that is certainly gone. Called again if it rejects. */
+  deleteKeys(lease: LeaseId): Promise<void>;
   /**
    * Whether the process still depends on the end of the lease. Asked before each look. `ttlMs`: of
    * the lease, once it was seen.
@@ -163,7 +163,7 @@ export class LeaseObserver {
       return this.#dueAtMs(lease) - earlyMs <= beganMs ? [lease] : [];
     });
     const views = await this.#look(due);
-    for (const lease of due) this.#judge(lease, views.get(lease), beganMs);
+    for (const lease of due) this.#onLook(lease, views.get(lease), beganMs);
   }
 
   /** After a failure, the next look includes what was to be rechecked. */
@@ -177,10 +177,10 @@ export class LeaseObserver {
     }
   }
 
-  /** `beganMs`: the time before the look. */
-  #judge(lease: LeaseId, view: LeaseView | undefined, beganMs: number): void {
-    if (this.#isClosed) return;
-    if (view === undefined) return void this.#act(lease, () => this.#forget(lease));
+  /** `beganMs`: the time before the look. The lease may have been dropped since. */
+  #onLook(lease: LeaseId, view: LeaseView | undefined, beganMs: number): void {
+    if (!this.#leases.has(lease)) return;
+    if (view === undefined) return void this.#act(lease, () => this.#deleteKeys(lease));
     const nowMs = this.#clock.monotonic();
     const observed = this.#leases.get(lease);
     if (observed === undefined) this.#leases.set(lease, new ObservedLease(view, nowMs));
@@ -206,8 +206,8 @@ export class LeaseObserver {
     this.#plan();
   }
 
-  async #forget(lease: LeaseId): Promise<void> {
-    await this.#store.forget(lease);
+  async #deleteKeys(lease: LeaseId): Promise<void> {
+    await this.#store.deleteKeys(lease);
     this.drop(lease);
   }
 
@@ -217,7 +217,7 @@ export class LeaseObserver {
     const beganMs = this.#clock.monotonic();
     const view = (await this.#store.look([lease])).get(lease);
     if (this.#isClosed) return;
-    if (view === undefined) return this.#forget(lease);
+    if (view === undefined) return this.#deleteKeys(lease);
     this.#leases.get(lease)?.seeRead(view, beganMs, this.#clock.monotonic());
   }
 
