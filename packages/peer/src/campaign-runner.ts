@@ -27,7 +27,7 @@ export class CampaignRunner<S extends Safety> {
   /** Settles with the latest work of `lead`. */
   #work: Promise<unknown> = Promise.resolve();
   /** Resolves when no campaign is under way. */
-  #winding: Promise<void> = Promise.resolve();
+  #campaignOver: Promise<void> = Promise.resolve();
 
   constructor(context: CampaignRunnerContext<S>) {
     this.#context = context;
@@ -103,7 +103,7 @@ export class CampaignRunner<S extends Safety> {
    */
   async #elect(signal: AbortSignal | undefined): Promise<PeerLeadership<S>> {
     const driver = await this.#unless(signal, () => this.#context.start());
-    await this.#unless(signal, () => this.#winding);
+    await this.#unless(signal, () => this.#campaignOver);
     for (;;) {
       await this.#unless(signal, () => Promise.all([this.#leadership?.released, this.#work]));
       const leadership = await this.#runCampaign(driver, signal);
@@ -114,7 +114,7 @@ export class CampaignRunner<S extends Safety> {
 
   async #runCampaign(driver: Driver<S>, signal: AbortSignal | undefined): Promise<PeerLeadership<S>> {
     const [elected, over] = [Promise.withResolvers<PeerLeadership<S>>(), Promise.withResolvers<void>()];
-    this.#winding = over.promise;
+    this.#campaignOver = over.promise;
     this.#elected = elected.resolve;
     driver.command({ type: 'campaign' });
     try {

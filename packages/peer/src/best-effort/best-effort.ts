@@ -9,7 +9,7 @@
  */
 
 import type { Algorithm, Command, Input, PeerView, Start, Step } from '../algorithm.ts';
-import { forgetSilent, notWhileAsleep, onElected, onResigned } from './detector.ts';
+import { forgetSilent, restartTimeoutsAfterPause, onElected, onResigned } from './detector.ts';
 import { validityOf, end, endIfOver, successorOf, onHeartbeatAnswer } from './leader.ts';
 import { readMessage, type BestEffortMessage } from './message.ts';
 import { bestOf } from './rank.ts';
@@ -24,7 +24,7 @@ export type BestEffortAlgorithm = Algorithm<'bestEffort', BestEffortState, BestE
 const common: readonly string[] = ['heartbeat', 'heartbeatAnswer', 'elected', 'resigned', 'handover', 'alive'];
 
 export function bestEffort(name: string, how: Procedure): BestEffortAlgorithm {
-  const speaks: ReadonlySet<string> = new Set([...common, ...how.speaks]);
+  const messageTypes: ReadonlySet<string> = new Set([...common, ...how.messageTypes]);
   return {
     name,
     safety: 'bestEffort',
@@ -40,7 +40,7 @@ export function bestEffort(name: string, how: Procedure): BestEffortAlgorithm {
     sortOf,
     readMessage: (data) => {
       const message = readMessage(how.rules.ranks, data);
-      return message !== undefined && speaks.has(message.type) ? message : undefined;
+      return message !== undefined && messageTypes.has(message.type) ? message : undefined;
     },
     readDurable: () => {
       throw new TypeError(`${name} keeps nothing`);
@@ -57,12 +57,12 @@ function sortOf(message: BestEffortMessage): string {
 }
 
 function start(how: Procedure, { memberId, now, seed }: Start<never>): BestEffortState {
-  const step = new StepContext(how, blank(memberId, seed), { now, position: { lastTerm: 0n, lastIndex: 0n } });
+  const step = new StepContext(how, initialState(memberId, seed), { now, position: { lastTerm: 0n, lastIndex: 0n } });
   step.set({ electAtMs: step.nowMs + how.listensMs + how.delayMs(step) });
   return step.done().state;
 }
 
-function blank(memberId: string, seed: number): BestEffortState {
+function initialState(memberId: string, seed: number): BestEffortState {
   return {
     memberId,
     standing: false,
@@ -72,7 +72,7 @@ function blank(memberId: string, seed: number): BestEffortState {
     ledRound: 0,
     led: undefined,
     leaders: [],
-    over: [],
+    resigned: [],
     lost: undefined,
     electAtMs: undefined,
     election: undefined,
@@ -92,7 +92,7 @@ function takeStep(
 ): Step<BestEffortState, BestEffortMessage, never> {
   const step = new StepContext(how, state, input);
   endIfOver(step);
-  notWhileAsleep(step);
+  restartTimeoutsAfterPause(step);
   // Handle the message before checking for silent leaders: a heartbeat may have waited while this
   // process did not run.
   if (input.type === 'message') onMessage(step, input.from, input.message);

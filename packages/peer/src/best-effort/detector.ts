@@ -4,7 +4,7 @@
  */
 
 import { learn, withFailure } from './failures.ts';
-import { end, lead, takesOver, tellLeading } from './leader.ts';
+import { end, lead, takesOver, sendHeartbeat } from './leader.ts';
 import { isAfter, type MessageOf } from './message.ts';
 import { goesBefore } from './rank.ts';
 import type { Heard } from './state.ts';
@@ -14,7 +14,7 @@ import type { StepContext } from './step-context.ts';
  * A timer that fires more than one heartbeat interval late shows that this process was paused. The
  * leaders may have sent heartbeats meanwhile, so the member restarts their failure timeouts.
  */
-export function notWhileAsleep(step: StepContext): void {
+export function restartTimeoutsAfterPause(step: StepContext): void {
   const { wakeAtMs, leaders } = step.state;
   const { rules, nowMs } = step;
   if (wakeAtMs === undefined || nowMs <= wakeAtMs + rules.heartbeatEveryMs) return;
@@ -28,7 +28,7 @@ export function notWhileAsleep(step: StepContext): void {
  */
 export function forgetSilent(step: StepContext): void {
   const { rules, nowMs } = step;
-  step.set({ over: step.state.over.filter(({ atMs }) => nowMs - atMs < rules.failureTimeoutMs) });
+  step.set({ resigned: step.state.resigned.filter(({ atMs }) => nowMs - atMs < rules.failureTimeoutMs) });
   const silent = step.state.leaders.filter(({ atMs }) => nowMs - atMs >= rules.failureTimeoutMs);
   for (const heard of silent) {
     const { forgiveMs } = step.how;
@@ -52,7 +52,7 @@ export function onHeartbeat(step: StepContext, from: string, { round, weight, su
   learn(step, failures);
   meetLeader(step, from, { id: from, round, weight, byItself: true, successors });
   if (step.state.leading === undefined)
-    step.send(from, { type: 'heartbeatAnswer', round, standing: step.mayLead, failures: step.failuresToTell });
+    step.send(from, { type: 'heartbeatAnswer', round, standing: step.mayLead, failures: step.failuresToReport });
 }
 
 /** A member announces a leader: itself, or the winner of the election that it ran. */
@@ -74,7 +74,7 @@ export function onElected(step: StepContext, from: string, { round, leader, weig
 export function answerWithLeader(step: StepContext, to: string): boolean {
   const { leader, nowMs, rules, how } = step;
   if (step.state.leading !== undefined) {
-    tellLeading(step, to, step.own.weight);
+    sendHeartbeat(step, to, step.own.weight);
     return true;
   }
   if (leader === undefined || !leader.byItself || leader.id === to || nowMs - leader.atMs >= rules.failureTimeoutMs / 2) return false;
@@ -90,17 +90,17 @@ export function answerWithLeader(step: StepContext, to: string): boolean {
 export function becomeLeader(step: StepContext, round: number): void {
   if (!isAfter(round, step.state.ledRound)) return;
   if (step.mayLead) lead(step, round);
-  else step.tell(step.others, { type: 'resigned', round });
+  else step.broadcast({ type: 'resigned', round });
 }
 
 function meetLeader(step: StepContext, from: string, claim: Omit<Heard, 'atMs'>): void {
-  if (step.state.over.some(({ id, round }) => id === claim.id && round >= claim.round)) return;
+  if (step.state.resigned.some(({ id, round }) => id === claim.id && round >= claim.round)) return;
   // Counts the failures that this member has recorded for the leader, even if the leader has
   // forgotten them.
   const heard = { ...claim, weight: Math.min(claim.weight, step.precedenceOf(claim.id).weight), atMs: step.nowMs };
   if (step.state.leading !== undefined) {
     // A leader steps down only if the other leader announces itself.
-    if (!claim.byItself || !goesBefore(step.rules, heard, step.own)) return tellLeading(step, from, step.own.weight);
+    if (!claim.byItself || !goesBefore(step.rules, heard, step.own)) return sendHeartbeat(step, from, step.own.weight);
     end(step, 'superseded');
   }
   follow(step, heard);
@@ -118,7 +118,7 @@ export function follow(step: StepContext, heard: Heard): void {
 
 /** A leader announces the end of its leadership. */
 export function onResigned(step: StepContext, from: string, round: number): void {
-  step.set({ over: [...step.state.over.filter(({ id }) => id !== from), { id: from, round, atMs: step.nowMs }] });
+  step.set({ resigned: [...step.state.resigned.filter(({ id }) => id !== from), { id: from, round, atMs: step.nowMs }] });
   const heard = step.state.leaders.find(({ id }) => id === from);
   if (heard === undefined || heard.round > round) return;
   lose(step, heard);

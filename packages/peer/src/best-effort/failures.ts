@@ -55,7 +55,7 @@ export function learn(step: Learner, others: readonly Failure[]): void {
 }
 
 /** The failures to report to other members: the highest counts. */
-export function toTell(forgiveMs: number | undefined, failures: readonly Fading[], nowMs: number): readonly Failure[] {
+export function failuresToReport(forgiveMs: number | undefined, failures: readonly Fading[], nowMs: number): readonly Failure[] {
   if (forgiveMs === undefined) return [];
   return (
     failures

@@ -26,10 +26,10 @@ export function lead(step: StepContext, round: number = nextRound(step.state.rou
 }
 
 /** Becomes leader and informs all other members. */
-export function leadAndTell(step: StepContext): void {
+export function leadAndAnnounce(step: StepContext): void {
   lead(step);
   const { round } = step.state;
-  step.tell(step.others, { type: 'elected', round, leader: step.id, weight: step.own.weight });
+  step.broadcast({ type: 'elected', round, leader: step.id, weight: step.own.weight });
 }
 
 /**
@@ -42,11 +42,11 @@ export function beat(step: StepContext, recipients: readonly string[], weight: n
   const { rules, now, nowMs } = step;
   const followers = leading.followers.filter(({ atMs }) => nowMs - atMs < rules.failureTimeoutMs);
   step.set({ leading: { ...leading, followers, announcedAt: now, heartbeatAtMs: nowMs + rules.heartbeatEveryMs } });
-  for (const id of recipients) tellLeading(step, id, weight);
+  for (const id of recipients) sendHeartbeat(step, id, weight);
 }
 
 /** Sends a heartbeat to one member. This does not extend the leadership's validity. */
-export function tellLeading(step: StepContext, to: string, weight: number): void {
+export function sendHeartbeat(step: StepContext, to: string, weight: number): void {
   const { leading } = step.state;
   if (leading === undefined) return;
   step.send(to, {
@@ -54,7 +54,7 @@ export function tellLeading(step: StepContext, to: string, weight: number): void
     round: leading.round,
     weight,
     successors: successorsOf(step.how, step.state).slice(0, step.how.successors),
-    failures: step.failuresToTell,
+    failures: step.failuresToReport,
   });
 }
 

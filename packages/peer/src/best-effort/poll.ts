@@ -10,7 +10,7 @@ export type Asking = Extract<Election, { kind: 'asking' }>;
 /** Asks these members, and waits for their answers for at most the answer timeout. */
 export function ask(step: StepContext, asked: readonly string[], type: 'election' | 'poll'): void {
   step.set({ election: { kind: 'asking', asked, answers: [], untilMs: step.nowMs + step.rules.answerTimeoutMs } });
-  step.tell(asked, { type, round: step.state.round });
+  step.multicast(asked, { type, round: step.state.round });
 }
 
 /**

@@ -1,11 +1,11 @@
 /** The defaults of the algorithms in which one leader leads all members and informs all of them. */
 
 import { onHeartbeat } from './detector.ts';
-import { leadAndTell, beat } from './leader.ts';
+import { leadAndAnnounce, beat } from './leader.ts';
 import type { Rules } from './options.ts';
 import type { Led, Procedure, StepContext } from './step-context.ts';
 
-type Own = Pick<Procedure, 'begin' | 'onTimeout' | 'onMessage' | 'speaks'> & Partial<Procedure>;
+type Own = Pick<Procedure, 'begin' | 'onTimeout' | 'onMessage' | 'messageTypes'> & Partial<Procedure>;
 
 export function procedureOf(rules: Rules, own: Own): Procedure {
   return {
@@ -17,7 +17,7 @@ export function procedureOf(rules: Rules, own: Own): Procedure {
     isEligible: () => true,
     delayMs: () => 0,
     onHeartbeat,
-    onHandover: leadAndTell,
+    onHandover: leadAndAnnounce,
     release,
     attend,
     attendAtMs: () => undefined,
@@ -26,7 +26,7 @@ export function procedureOf(rules: Rules, own: Own): Procedure {
 }
 
 function release(step: StepContext, { round }: Led, to: string | undefined): void {
-  if (to === undefined) step.tell(step.others, { type: 'resigned', round });
+  if (to === undefined) step.broadcast({ type: 'resigned', round });
   else step.send(to, { type: 'handover', round, group: [] });
 }
 

@@ -88,7 +88,7 @@ export interface BestEffortState extends AlgorithmState {
    * The leaders that have resigned lately. A message of such a round was sent before the
    * resignation.
    */
-  readonly over: readonly { readonly id: string; readonly round: number; readonly atMs: number }[];
+  readonly resigned: readonly { readonly id: string; readonly round: number; readonly atMs: number }[];
   /** The leader that was the last to fail or to resign. */
   readonly lost: Heard | undefined;
   /** When this member starts an election, unless it hears a leader. Undefined: never. */

@@ -6,7 +6,7 @@
 import type { Moment } from '@incumbent/core';
 import type { Output, PeerEndReason, Reading, Step } from '../algorithm.ts';
 import { randomOf, nextSeed } from '../random.ts';
-import { levelOf, toTell } from './failures.ts';
+import { levelOf, failuresToReport } from './failures.ts';
 import type { BestEffortMessage, Failure, OwnMessage, MessageOf } from './message.ts';
 import type { Rules } from './options.ts';
 import { bestOf, type Precedence } from './rank.ts';
@@ -16,7 +16,7 @@ import type { BestEffortState, Heard } from './state.ts';
 export interface Procedure {
   readonly rules: Rules;
   /** The algorithm's own messages, besides the common ones. */
-  readonly speaks: readonly OwnMessage['type'][];
+  readonly messageTypes: readonly OwnMessage['type'][];
   /** Whether a member with precedence takes over from a leader that it hears. */
   readonly preempts: boolean;
   /**
@@ -99,8 +99,8 @@ export class StepContext {
     return { id, weight: -levelOf(this.how.forgiveMs, this.state.failures, id, this.nowMs) };
   }
 
-  get failuresToTell(): readonly Failure[] {
-    return toTell(this.how.forgiveMs, this.state.failures, this.nowMs);
+  get failuresToReport(): readonly Failure[] {
+    return failuresToReport(this.how.forgiveMs, this.state.failures, this.nowMs);
   }
 
   set(changes: Partial<BestEffortState>): void {
@@ -111,7 +111,12 @@ export class StepContext {
     this.#outputs.push({ type: 'send', to, message });
   }
 
-  tell(ids: readonly string[], message: BestEffortMessage): void {
+  /** Sends to every other member. */
+  broadcast(message: BestEffortMessage): void {
+    this.multicast(this.others, message);
+  }
+
+  multicast(ids: readonly string[], message: BestEffortMessage): void {
     for (const id of ids) this.send(id, message);
   }
 

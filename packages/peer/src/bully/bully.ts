@@ -21,5 +21,8 @@ import { resolveBullyRules, type BullyOptions } from './options.ts';
  */
 export function bully(options: BullyOptions): BestEffortAlgorithm {
   const { forgiveMs, ...rules } = resolveBullyRules('bully', options, []);
-  return bestEffort('bully', procedureOf(rules, { speaks: ['election', 'grant'], preempts: true, forgiveMs, begin, onMessage, onTimeout }));
+  return bestEffort(
+    'bully',
+    procedureOf(rules, { messageTypes: ['election', 'grant'], preempts: true, forgiveMs, begin, onMessage, onTimeout }),
+  );
 }

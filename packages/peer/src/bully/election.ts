@@ -5,7 +5,7 @@
  */
 
 import { abandonElection, answerWithLeader } from '../best-effort/detector.ts';
-import { leadAndTell } from '../best-effort/leader.ts';
+import { leadAndAnnounce } from '../best-effort/leader.ts';
 import type { OwnMessage, MessageOf } from '../best-effort/message.ts';
 import { answer, ask, electable, onAnswer, type Asking } from '../best-effort/poll.ts';
 import { goesBefore } from '../best-effort/rank.ts';
@@ -19,7 +19,7 @@ export function begin(step: StepContext): void {
   const { rules, own } = step;
   const above = step.mayLead ? step.others.filter((id) => goesBefore(rules, step.precedenceOf(id), own)) : step.others;
   if (above.length > 0) ask(step, above, 'election');
-  else if (step.mayLead) leadAndTell(step);
+  else if (step.mayLead) leadAndAnnounce(step);
   else abandonElection(step);
 }
 
@@ -49,11 +49,11 @@ function choose(step: StepContext, asking: Asking): void {
  */
 function grant(step: StepContext, [best, ...rest]: readonly string[]): void {
   if (best === undefined) return abandonElection(step);
-  if (best === step.id) return leadAndTell(step);
+  if (best === step.id) return leadAndAnnounce(step);
   step.send(best, { type: 'grant', round: step.state.round });
   return step.set({ election: { kind: 'granting', best, rest, untilMs: step.nowMs + 2 * step.rules.answerTimeoutMs } });
 }
 
 function onGrant(step: StepContext, from: string): void {
-  if (!answerWithLeader(step, from) && step.mayLead) leadAndTell(step);
+  if (!answerWithLeader(step, from) && step.mayLead) leadAndAnnounce(step);
 }

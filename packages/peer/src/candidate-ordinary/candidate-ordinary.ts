@@ -58,7 +58,7 @@ export function candidateOrdinary(options: CandidateOrdinaryOptions): BestEffort
     procedureOf(
       { ...rules, configuration },
       {
-        speaks: ['poll'],
+        messageTypes: ['poll'],
         isEligible: (id) => candidates.includes(id),
         delayMs: ({ id }) => order.indexOf(id) * delayStepMs,
         ...pollOf(candidates),

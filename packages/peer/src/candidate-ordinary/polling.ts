@@ -1,7 +1,7 @@
 /** Asks the candidates, chooses the leader, and informs all members. */
 
 import { follow, abandonElection, answerWithLeader } from '../best-effort/detector.ts';
-import { leadAndTell } from '../best-effort/leader.ts';
+import { leadAndAnnounce } from '../best-effort/leader.ts';
 import { nextRound } from '../best-effort/message.ts';
 import { answer, ask, electable, onAnswer, type Asking } from '../best-effort/poll.ts';
 import type { Procedure, StepContext } from '../best-effort/step-context.ts';
@@ -35,9 +35,9 @@ function onPoll(step: StepContext, from: string): void {
 function choose(step: StepContext, asking: Asking): void {
   const [best] = electable(step, asking);
   if (best === undefined) return abandonElection(step);
-  if (best === step.id) return leadAndTell(step);
+  if (best === step.id) return leadAndAnnounce(step);
   const round = nextRound(step.state.round);
   step.set({ round, election: undefined });
-  step.tell(step.others, { type: 'elected', round, leader: best, weight: 0 });
+  step.broadcast({ type: 'elected', round, leader: best, weight: 0 });
   return follow(step, { id: best, round, weight: 0, atMs: step.nowMs, byItself: false, successors: [] });
 }

@@ -44,7 +44,7 @@ export function startClaim(step: StepContext): void {
     newest: list,
     highest: list.version,
   });
-  step.tellAll({ type: 'ask', claim, incarnation: state.incarnation, version: list.version });
+  step.broadcast({ type: 'ask', claim, incarnation: state.incarnation, version: list.version });
   if (awaited.length === 0) conclude(step);
 }
 

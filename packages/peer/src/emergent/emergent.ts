@@ -23,7 +23,7 @@ import { falseVersionOf } from './plausible.ts';
 import type { EmergentState } from './state.ts';
 import { StepContext } from './step-context.ts';
 import { validityOf, viewOf } from './view.ts';
-import { forgive, isSuspect } from './watch.ts';
+import { ignorePause, isSuspect } from './watch.ts';
 
 /** A best-effort algorithm with an open membership. It persists nothing. */
 export type EmergentAlgorithm = Algorithm<'bestEffort', EmergentState, EmergentMessage, never>;
@@ -83,7 +83,7 @@ function start({ memberId, now, seed }: Start<never>): EmergentState {
 
 function takeStep(rules: Rules, state: EmergentState, input: Input<EmergentMessage>): Step<EmergentState, EmergentMessage, never> {
   const step = new StepContext(rules, state, input);
-  forgive(step);
+  ignorePause(step);
   endIfOver(step);
   handleInput(step, input, { onTick, onMessage, onCommand });
   settleLeadership(step);

@@ -9,12 +9,12 @@ import type { StepContext } from './step-context.ts';
  */
 export function end(step: StepContext, reason: PeerEndReason): void {
   if (step.state.leading === undefined) return;
-  const keepOnMs = isStillness(reason) ? step.rules.heartbeatEveryMs : 0;
+  const keepOnMs = mayHaveBeenPaused(reason) ? step.rules.heartbeatEveryMs : 0;
   step.set({ leading: undefined, standing: false, keepUntilMs: Infinity, keepOnMs });
   step.event({ type: 'ended', reason });
 }
 
 /** Whether this process may have been paused for so long that other members treat it as failed. */
-export function isStillness(reason: PeerEndReason): boolean {
+export function mayHaveBeenPaused(reason: PeerEndReason): boolean {
   return reason === 'deadline' || reason === 'clockJump';
 }

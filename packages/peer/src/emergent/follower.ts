@@ -56,7 +56,7 @@ function report(step: StepContext, present: Present): void {
   if (keys.length === 0 || isOwn(0)) return;
   const message: EmergentMessage = { type: 'missed', incarnation: state.incarnation, keys };
   const first = coordinatorOf(list);
-  if (isSuspect(step, present, 0)) step.tellAll(message);
+  if (isSuspect(step, present, 0)) step.broadcast(message);
   else step.send(first, message);
 }
 
@@ -156,7 +156,7 @@ export function onUpdate(step: StepContext, from: string, list: List): void {
     const index = indexOf(present.list, from);
     if (index >= 0) recordSign(step, index);
     if (isSuccessor(step, present, from, list)) install(step, list);
-    else if (isCalled(step, present, from, list)) takeUp(step, list);
+    else if (isNamedCoordinator(step, present, from, list)) acceptRole(step, list);
   }
   const own = step.present?.list;
   const first = coordinatorOf(list);
@@ -168,7 +168,7 @@ export function onUpdate(step: StepContext, from: string, list: List): void {
  * Whether this member's coordinator names this member as coordinator, in a newer list of the same
  * version. After a partition, two coordinators may pass their roles on at once, each to the other.
  */
-function isCalled(step: StepContext, { list: own }: Present, from: string, list: List): boolean {
+function isNamedCoordinator(step: StepContext, { list: own }: Present, from: string, list: List): boolean {
   const isOfOne = list.version === own.version && isNewer(list, own);
   return isOfOne && coordinatorOf(own).memberId === from && keyOf(coordinatorOf(list)) === step.key;
 }
@@ -177,10 +177,10 @@ function isCalled(step: StepContext, { list: own }: Present, from: string, list:
  * Adopts the list in which the coordinator names this member, and publishes it as the next version,
  * because versions must rise.
  */
-function takeUp(step: StepContext, list: List): void {
+function acceptRole(step: StepContext, list: List): void {
   const next = { ...list, version: step.state.seenVersion + 1, maker: step.key };
   install(step, next);
-  step.tellAll({ type: 'update', list: next });
+  step.broadcast({ type: 'update', list: next });
 }
 
 /** The member has joined. */
@@ -198,6 +198,6 @@ function enter(step: StepContext, list: List): void {
 function isSuccessor(step: StepContext, present: Present, from: string, list: List): boolean {
   if (list.version <= present.list.version) return false;
   const former = coordinatorOf(present.list);
-  const isTold = from === former.memberId || keyOf(coordinatorOf(list)) === keyOf(former);
-  return isTold || entryOf(list, former.memberId, former.incarnation) !== undefined || isSuspect(step, present, 0);
+  const isFromCoordinator = from === former.memberId || keyOf(coordinatorOf(list)) === keyOf(former);
+  return isFromCoordinator || entryOf(list, former.memberId, former.incarnation) !== undefined || isSuspect(step, present, 0);
 }

@@ -122,8 +122,8 @@ export function onJoinElsewhere(step: StepContext, from: string, { incarnation, 
   // may also be an old one.
   if (index >= 0 && present.list.members[index]?.incarnation !== incarnation) accuse(step, index);
   const { memberId, address: at } = coordinatorOf(present.list);
-  const canTell = present.role.kind === 'following' && memberId !== from;
-  return step.send(asker, { type: 'seek', coordinator: canTell ? { memberId, address: at } : undefined });
+  const isFollower = present.role.kind === 'following' && memberId !== from;
+  return step.send(asker, { type: 'seek', coordinator: isFollower ? { memberId, address: at } : undefined });
 }
 
 export function onWaiting(step: StepContext, from: string, { mayFound: would }: MessageOf<'waiting'>): void {

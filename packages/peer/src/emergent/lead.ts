@@ -7,7 +7,7 @@ import type { PeerEndReason } from '../algorithm.ts';
 import { startClaim } from './claim.ts';
 import { publish } from './coordinator.ts';
 import { coordinatorOf, isEnough } from './list.ts';
-import { end, isStillness } from './end.ts';
+import { end, mayHaveBeenPaused } from './end.ts';
 import type { StepContext } from './step-context.ts';
 
 /** Starts or ends the leadership according to the state. Runs last in each step. */
@@ -31,7 +31,7 @@ export function settleLeadership(step: StepContext): void {
 export function endBy(step: StepContext, reason: PeerEndReason): void {
   if (step.state.leading === undefined) return;
   end(step, reason);
-  if (isStillness(reason) && step.present?.role.kind === 'coordinating') startClaim(step);
+  if (mayHaveBeenPaused(reason) && step.present?.role.kind === 'coordinating') startClaim(step);
 }
 
 /** Ends the leadership if the member has not sent its heartbeats in time. */

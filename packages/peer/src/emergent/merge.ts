@@ -72,7 +72,7 @@ export function onStranger(step: StepContext, coordinator: Contact | undefined):
 /** All members of this side join the other side, as its youngest. */
 function merge(step: StepContext, into: Contact): void {
   const { memberId, address } = into;
-  step.tellAll({ type: 'merge', incarnation: step.state.incarnation, into: { memberId, address } });
+  step.broadcast({ type: 'merge', incarnation: step.state.incarnation, into: { memberId, address } });
   rejoin(step, { memberId, address });
 }
 

@@ -54,7 +54,7 @@ export class StepContext {
   }
 
   /** Sends a message to every other member. */
-  tellAll(message: EmergentMessage): void {
+  broadcast(message: EmergentMessage): void {
     for (const entry of this.others()) this.send(entry, message);
   }
 

@@ -120,13 +120,13 @@ export function condemn(step: StepContext, index: number): void {
  * Ignores the time during which this process was paused: messages of other members may still wait
  * to be read.
  */
-export function forgive(step: StepContext): void {
+export function ignorePause(step: StepContext): void {
   const { present, nowMs, state, rules } = step;
-  const stoodMs = nowMs - state.stepAtMs - rules.heartbeatEveryMs;
-  if (present === undefined || stoodMs <= rules.heartbeatEveryMs) return;
+  const pausedMs = nowMs - state.stepAtMs - rules.heartbeatEveryMs;
+  if (present === undefined || pausedMs <= rules.heartbeatEveryMs) return;
   const watch = present.watch.map((known) => ({
     ...known,
-    heardAtMs: Math.max(known.heardAtMs, Math.min(known.heardAtMs + stoodMs, nowMs)),
+    heardAtMs: Math.max(known.heardAtMs, Math.min(known.heardAtMs + pausedMs, nowMs)),
     accusedAtMs: undefined,
   }));
   step.setPresent({ watch });

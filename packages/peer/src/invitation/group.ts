@@ -65,10 +65,10 @@ export function onHandover(step: StepContext, from: string, { group }: MessageOf
  * leader is.
  */
 export function release(step: StepContext, { round, group }: Led, to: string | undefined): void {
-  if (to === undefined) return step.tell(group, { type: 'resigned', round });
+  if (to === undefined) return step.multicast(group, { type: 'resigned', round });
   const rest = group.filter((id) => id !== to);
   step.send(to, { type: 'handover', round, group: rest });
-  return step.tell(rest, { type: 'moved', round, leader: to });
+  return step.multicast(rest, { type: 'moved', round, leader: to });
 }
 
 /** Sends heartbeats to the group and, from time to time, invitations to all other members. */
@@ -80,7 +80,7 @@ export function attend(step: StepContext, inviteEveryMs: number): void {
   const group = followersOf(step);
   // Skip the first time: all members may have started at once, and would all invite each other.
   if (inviteAtMs !== undefined)
-    step.tell(
+    step.multicast(
       step.others.filter((id) => !group.includes(id)),
       { type: 'invite', round: leading.round, size: sizeOf(step) },
     );

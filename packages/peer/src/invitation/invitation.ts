@@ -40,7 +40,7 @@ export function invitation(options: InvitationOptions): BestEffortAlgorithm {
   });
   return bestEffort('invitation', {
     rules,
-    speaks: ['invite', 'accept', 'redirect', 'moved'],
+    messageTypes: ['invite', 'accept', 'redirect', 'moved'],
     preempts: false,
     forgiveMs: undefined,
     successors: 0,

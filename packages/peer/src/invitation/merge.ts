@@ -39,7 +39,7 @@ function join(step: StepContext, leader: string, round: number, size: number): v
   end(step, 'superseded');
   belong(step, leader, round, size);
   step.send(leader, { type: 'accept', round, group, onward: false });
-  step.tell(group, { type: 'moved', round, leader });
+  step.multicast(group, { type: 'moved', round, leader });
 }
 
 function invite(step: StepContext, to: string): void {
@@ -58,7 +58,7 @@ function onAccept(step: StepContext, from: string, { group, round, onward }: Mes
   if (step.state.leading !== undefined) return joined(step, all);
   if (leader === undefined || leader.id === from) return undefined;
   if (!onward) step.send(leader.id, { type: 'accept', round, group: all.filter((id) => id !== leader.id), onward: true });
-  return step.tell(all, { type: 'moved', round, leader: leader.id });
+  return step.multicast(all, { type: 'moved', round, leader: leader.id });
 }
 
 /**

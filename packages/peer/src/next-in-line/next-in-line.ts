@@ -31,6 +31,6 @@ export interface NextInLineOptions extends BullyOptions {
 export function nextInLine(options: NextInLineOptions): BestEffortAlgorithm {
   const { forgiveMs, ...rules } = resolveBullyRules('nextInLine', options, ['successors']);
   const successors = checkNumber('successors', options.successors, 3, { min: 1, max: 16 });
-  const speaks = ['election', 'grant', 'takeOver'] as const;
-  return bestEffort('nextInLine', procedureOf(rules, { speaks, forgiveMs, successors, begin, onMessage, onTimeout }));
+  const messageTypes = ['election', 'grant', 'takeOver'] as const;
+  return bestEffort('nextInLine', procedureOf(rules, { messageTypes, forgiveMs, successors, begin, onMessage, onTimeout }));
 }

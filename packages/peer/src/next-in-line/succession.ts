@@ -1,7 +1,7 @@
 /** Finds the next leader among the successors that the failed leader has named. */
 
 import { answerWithLeader } from '../best-effort/detector.ts';
-import { leadAndTell } from '../best-effort/leader.ts';
+import { leadAndAnnounce } from '../best-effort/leader.ts';
 import type { OwnMessage, MessageOf } from '../best-effort/message.ts';
 import { answer } from '../best-effort/poll.ts';
 import type { StepContext } from '../best-effort/step-context.ts';
@@ -38,11 +38,11 @@ function callOn(step: StepContext, [first, ...rest]: readonly string[]): void {
     step.send(first, { type: 'takeOver', round: step.state.round });
     return step.set({ election: { kind: 'line', asked: first, rest, untilMs: step.nowMs + step.rules.answerTimeoutMs } });
   }
-  return step.mayLead ? leadAndTell(step) : callOn(step, rest);
+  return step.mayLead ? leadAndAnnounce(step) : callOn(step, rest);
 }
 
 function onTakeOver(step: StepContext, from: string): void {
   if (answerWithLeader(step, from)) return;
   answer(step, from);
-  if (step.mayLead) leadAndTell(step);
+  if (step.mayLead) leadAndAnnounce(step);
 }

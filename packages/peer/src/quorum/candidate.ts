@@ -10,7 +10,7 @@ export function campaign(step: StepContext): void {
   step.restartElectionTimer();
   const poll = step.state.polls + 1;
   step.set({ polls: poll, role: { kind: 'polling', poll, granted: [] } });
-  step.tellAll({ type: 'preVote', term: step.state.term, poll, position: step.position });
+  step.broadcast({ type: 'preVote', term: step.state.term, poll, position: step.position });
   onPollGranted(step, step.state.memberId, poll);
 }
 
@@ -34,7 +34,7 @@ export function requestVotes(step: StepContext, byHandover: boolean): void {
   const term = before + 1n;
   step.restartElectionTimer();
   step.set({ term, votedFor: memberId, role: { kind: 'voting', granted: [] } });
-  step.tellAll({ type: 'vote', term, position: step.position, byHandover });
+  step.broadcast({ type: 'vote', term, position: step.position, byHandover });
   onVoteGranted(step, memberId);
 }
 

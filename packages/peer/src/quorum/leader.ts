@@ -26,7 +26,7 @@ export function beat(step: StepContext): void {
   const round = (role.sent.at(-1)?.round ?? 0) + 1;
   const sent = [...role.sent, { round, sentAt: step.now }];
   step.set({ role: { ...role, sent, heartbeatAtMs: step.nowMs + step.rules.heartbeatEveryMs } });
-  step.tellAll({ type: 'heartbeat', term, round });
+  step.broadcast({ type: 'heartbeat', term, round });
   extendValidity(step);
 }
 

@@ -192,7 +192,7 @@ function withdraw(step: StepContext): void {
 function release(step: StepContext, to: string | undefined): void {
   const { term, ledTerm, role } = step.state;
   if (ledTerm !== term || role.kind === 'leading') return;
-  if (to === undefined) step.tellAll({ type: 'resigned', term });
+  if (to === undefined) step.broadcast({ type: 'resigned', term });
   else step.send(to, { type: 'handover', term });
 }
 

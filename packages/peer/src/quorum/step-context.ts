@@ -41,7 +41,7 @@ export class StepContext {
   }
 
   /** Sends to every other member. */
-  tellAll(message: QuorumMessage): void {
+  broadcast(message: QuorumMessage): void {
     for (const to of this.rules.members) if (to !== this.state.memberId) this.send(to, message);
   }
 

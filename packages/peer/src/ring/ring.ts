@@ -32,7 +32,7 @@ export function ring(options: RingOptions): BestEffortAlgorithm {
   const variant = checkOneOf('variant', options.variant, 'live-set', ['live-set', 'maximum']);
   const own = procedureOf(
     { ...rules, configuration: `${rules.configuration}, ${variant}` },
-    { speaks: ['collect', 'announce', 'passed'], begin, onTimeout, onMessage: ringMessages(variant), attendAtMs: passingAtMs },
+    { messageTypes: ['collect', 'announce', 'passed'], begin, onTimeout, onMessage: ringMessages(variant), attendAtMs: passingAtMs },
   );
   return bestEffort('ring', {
     ...own,

@@ -61,7 +61,7 @@ export class OpenDirectory implements Directory {
     if (options.members !== 'open') return () => {};
     const { found } = options;
     this.#founds.add(found);
-    this.#tell(found);
+    this.#reportSeeds(found);
     return () => {
       this.#founds.delete(found);
     };
@@ -162,7 +162,7 @@ export class OpenDirectory implements Directory {
       const seeds = [...(await orAborted(find(), closing))].map(([memberId, endpoint]) => ({ memberId, address: endpointName(endpoint) }));
       if (JSON.stringify(seeds) === JSON.stringify(this.#seeds)) return;
       this.#seeds = seeds;
-      for (const found of this.#founds) this.#tell(found);
+      for (const found of this.#founds) this.#reportSeeds(found);
     } catch (error) {
       if (!closing.aborted) this.#context.neighbour.telemetry.emit('seedsFailed', { error });
     }
@@ -172,7 +172,7 @@ export class OpenDirectory implements Directory {
    * Informs an election of the seeds. Call this only after `open` has resolved: before that, the
    * election cannot send.
    */
-  #tell(found: Found): void {
+  #reportSeeds(found: Found): void {
     const seeds = this.#seeds;
     if (seeds === undefined) return;
     this.#context.dialer.clock.schedule(0, () => {

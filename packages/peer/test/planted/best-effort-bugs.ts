@@ -13,7 +13,7 @@ export const bestEffortBugs: readonly Bug[] = [
     'modest',
     'who finds that it is the best itself does not lead',
     'bully/election.ts',
-    'if (best === step.id) return leadAndTell(step);',
+    'if (best === step.id) return leadAndAnnounce(step);',
     'if (best === step.id) return abandonElection(step);',
   ),
   bug(
@@ -85,8 +85,8 @@ export const bestEffortBugs: readonly Bug[] = [
     'neverInvites',
     'groups do not invite each other',
     'invitation/group.ts',
-    'if (inviteAtMs !== undefined)\n    step.tell(',
-    'if (inviteAtMs === -1)\n    step.tell(',
+    'if (inviteAtMs !== undefined)\n    step.multicast(',
+    'if (inviteAtMs === -1)\n    step.multicast(',
   ),
   bug(
     'invitation',
