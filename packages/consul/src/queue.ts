@@ -3,7 +3,7 @@
  * creation.
  */
 
-import type { Entry, Key, LeaseId } from '@incumbent/core';
+import type { Entry } from '@incumbent/core';
 import { type CallTime, keyTaken } from '@incumbent/network';
 
 import type { Client } from './client/client.ts';
@@ -12,12 +12,6 @@ import type { Namespace } from './namespace.ts';
 import { transact } from './protocol/txn.ts';
 import { readPair } from './reads.ts';
 import { encodeChecked, lockOperation } from './transactions.ts';
-
-export interface NewEntry {
-  readonly key: Key;
-  readonly value: Uint8Array;
-  readonly lease: LeaseId;
-}
 
 /**
  * How often the entry is written if it is deleted each time between the refusal of the write and
@@ -29,7 +23,12 @@ const MAX_TRIES = 5;
  * Writes the key if it is absent. Otherwise returns the entry that is there, which must have the
  * same lease.
  */
-export async function enqueue(client: Client, namespace: Namespace, { key, value, lease }: NewEntry, time: CallTime): Promise<Entry> {
+export async function enqueue(
+  client: Client,
+  namespace: Namespace,
+  { key, value, lease }: Required<Pick<Entry, 'key' | 'value' | 'lease'>>,
+  time: CallTime,
+): Promise<Entry> {
   const path = namespace.path(key);
   const body = encodeChecked([{ verb: 'check-not-exists', path }, lockOperation(path, value, lease, 0)]);
   for (let tries = 1; tries <= MAX_TRIES; tries += 1) {

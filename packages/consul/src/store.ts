@@ -1,7 +1,7 @@
 /** The store contract on Consul. */
 
 import type * as api from '@incumbent/core';
-import { checkChanges, checkListing, checkPart, checkPath, checkTime, invalidOption, keepAlive } from '@incumbent/core/adapter';
+import { checkChanges, checkListing, checkEntryKey, checkPath, checkTime, invalidOption, keepAlive } from '@incumbent/core/adapter';
 import { type CallTime, checkSwapSize, checkValueSize, type MissingPermission, revocationOf } from '@incumbent/network';
 
 import { capabilitiesOf } from './capabilities.ts';
@@ -79,7 +79,7 @@ export class ConsulStore implements api.Store {
 
   async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
     const call = this.#calls.check(options);
-    const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
+    const key = checkEntryKey(prefix, name);
     checkValueSize(this, value, key);
     // Copied, because the caller may change its bytes.
     const entry = { key, value: new Uint8Array(value), lease };

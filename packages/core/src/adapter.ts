@@ -40,9 +40,9 @@ export { checkFloor, MAX_ADMITTED, MAX_FLOOR, MAX_TERM } from './protocol/terms.
 export {
   checkCall,
   checkChanges,
+  checkEntryKey,
   checkListing,
   checkLook,
-  checkPart,
   checkPath,
   checkStore,
   checkTime,
@@ -55,6 +55,7 @@ export {
   someOf,
   withoutValue,
   type ListPart,
+  type NewEntry,
 } from './store/checks.ts';
 export { onStopSignal, type StopSignalContext } from './member/stop-signals.ts';
 export { loadRevoker, moduleBeside } from './store/modules.ts';

@@ -1,7 +1,16 @@
 /** The store contract on etcd. */
 
 import type * as api from '@incumbent/core';
-import { checkCall, checkChanges, checkListing, checkLook, checkPath, invalidOption, withoutValue } from '@incumbent/core/adapter';
+import {
+  checkCall,
+  checkChanges,
+  checkEntryKey,
+  checkListing,
+  checkLook,
+  checkPath,
+  invalidOption,
+  withoutValue,
+} from '@incumbent/core/adapter';
 import { checkSwapSize, checkValueSize, namingGrant, revocationOf } from '@incumbent/network';
 
 import { capabilitiesOf, MAX_TTL_MS } from './capabilities.ts';
@@ -73,7 +82,7 @@ export class EtcdStore implements api.Store {
     lease: api.LeaseId,
     options: api.EnqueueOptions = {},
   ): Promise<api.Entry> {
-    const key = checkPath('key', `${prefix}/${name}`);
+    const key = checkEntryKey(prefix, name);
     checkValueSize(this, value, key);
     checkLook(options.look);
     const entry = enqueue(this.#writes, this.#namespace, { prefix, key, value, lease }, checkCall(options));

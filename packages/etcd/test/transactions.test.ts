@@ -50,3 +50,7 @@ it('an entry that exists already, and is missing in the answer, is an error', as
   answer = failedTxn(0);
   await expect(store.enqueue('a', 'b', VALUE, '1f', CALL)).rejects.toMatchObject(LACKS_A_PART);
 });
+
+it('an entry whose name has a slash is refused, because it would be in another queue', async () => {
+  await expect(store.enqueue('a', 'b/c', VALUE, '1f', CALL)).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+});

@@ -19,7 +19,16 @@ import type {
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
-import { checkChanges, checkListing, checkPart, checkPath, checkTime, invalidOption, someOf, withoutValue } from '@incumbent/core/adapter';
+import {
+  checkChanges,
+  checkListing,
+  checkEntryKey,
+  checkPath,
+  checkTime,
+  invalidOption,
+  someOf,
+  withoutValue,
+} from '@incumbent/core/adapter';
 import { checkSwapSize, checkValueSize, revocationOf, storeClosed } from '@incumbent/network';
 
 import { capabilities } from './capabilities.ts';
@@ -109,7 +118,7 @@ export class KubernetesStore implements Store {
 
   async enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options: CallOptions = {}): Promise<Entry> {
     const call = this.#calls.check(options);
-    const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
+    const key = checkEntryKey(prefix, name);
     checkValueSize(this, value, key);
     // Copied, because the caller may change its bytes.
     const entry = { key, value: new Uint8Array(value), lease };

@@ -31,17 +31,16 @@ export async function compareAndSwap(keys: KeyObject, leases: Leases, changes: r
   return result;
 }
 
-export interface NewEntry {
-  readonly key: Key;
-  readonly value: Uint8Array;
-  readonly lease: LeaseId;
-}
-
 /**
  * Writes the key if it is absent. Otherwise resolves with the existing entry, which must have the
  * same lease.
  */
-export async function enqueue(keys: KeyObject, leases: Leases, { key, value, lease }: NewEntry, time: CallTime): Promise<Entry> {
+export async function enqueue(
+  keys: KeyObject,
+  leases: Leases,
+  { key, value, lease }: Required<Pick<Entry, 'key' | 'value' | 'lease'>>,
+  time: CallTime,
+): Promise<Entry> {
   checkName(key);
   await checkAlive(leases, [lease], time);
   const change = keys.change<Entry | undefined>((draft) => {

@@ -8,7 +8,7 @@ import {
   checkCall,
   checkChanges,
   checkListing,
-  checkPart,
+  checkEntryKey,
   checkPath,
   checkTime,
   someOf,
@@ -266,7 +266,7 @@ export class MemoryStore implements api.Store {
 
   async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
     const call = checkCall(options);
-    const key = this.#inside(`${checkPath('prefix', prefix)}/${checkPart('name', name)}`);
+    const key = this.#inside(checkEntryKey(prefix, name));
     // Not slice(), which would share the memory of a Buffer.
     const copy = new Uint8Array(value);
     return this.#calls.run('enqueue', () => this.#entry(this.#access.database.enqueue(key, copy, lease, this.#owner)), call);

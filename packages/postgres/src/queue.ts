@@ -1,8 +1,8 @@
 /** Entries of a queue: keys under a prefix, in the order of their creation. */
 
 import type { CallOptions, Entry, Key, LeaseId } from '@incumbent/core';
-import { checkPart, checkPath } from '@incumbent/core/adapter';
-import { checkValueSize, keyTaken, leaseGone, type NewEntry } from '@incumbent/network';
+import { checkEntryKey, type NewEntry } from '@incumbent/core/adapter';
+import { checkValueSize, keyTaken, leaseGone } from '@incumbent/network';
 
 import { LIMITS } from './capabilities.ts';
 import { malformed } from './client/failure.ts';
@@ -13,7 +13,7 @@ import { isOurs } from './leases.ts';
 
 export async function enqueue(calls: StoreCalls, { prefix, name, value, lease }: NewEntry, options: CallOptions): Promise<Entry> {
   const call = calls.check(options);
-  const key = calls.checkKey('prefix', `${checkPath('prefix', prefix)}/${checkPart('name', name)}`);
+  const key = calls.checkKey('prefix', checkEntryKey(prefix, name));
   checkValueSize(LIMITS, value, key);
   if (!isOurs(lease)) throw leaseGone('postgres', lease);
   const args = [text(key), bytes(value), text(lease)];

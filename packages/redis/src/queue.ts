@@ -1,8 +1,8 @@
 /** Entries of a queue: keys under a prefix, in the order of their creation. */
 
 import type { Entry, EnqueueOptions, Key, LeaseId, QueueLook } from '@incumbent/core';
-import { checkLook, checkPart, checkPath, withoutValue } from '@incumbent/core/adapter';
-import { checkValueSize, keyTaken, leaseGone, type NewEntry } from '@incumbent/network';
+import { checkLook, checkEntryKey, withoutValue, type NewEntry } from '@incumbent/core/adapter';
+import { checkValueSize, keyTaken, leaseGone } from '@incumbent/network';
 
 import { LIMITS } from './capabilities.ts';
 import type { StoreCalls } from './client/store-calls.ts';
@@ -14,7 +14,7 @@ import { enqueueScript } from './scripts/transactions.ts';
 
 export async function enqueue(calls: StoreCalls, { prefix, name, value, lease }: NewEntry, options: EnqueueOptions): Promise<Entry> {
   const call = calls.check(options);
-  const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
+  const key = checkEntryKey(prefix, name);
   checkValueSize(LIMITS, value, key);
   const { look } = options;
   checkLook(look);

@@ -1,7 +1,7 @@
 /** Adds entries to a queue, which is the keys below a prefix in their order of creation. */
 
-import type { CallOptions, Entry, Key, LeaseId } from '@incumbent/core';
-import { checkPart, checkPath } from '@incumbent/core/adapter';
+import type { CallOptions, Entry, LeaseId } from '@incumbent/core';
+import { checkEntryKey, type NewEntry } from '@incumbent/core/adapter';
 
 import type { Calls } from './client/calls.ts';
 import type { Database } from './client/database.ts';
@@ -11,13 +11,6 @@ import type { Namespace } from './namespace.ts';
 import type { Row } from './schema/tables.ts';
 import { checkValue } from './transactions.ts';
 
-export interface NewEntry {
-  readonly prefix: Key;
-  readonly name: string;
-  readonly value: Uint8Array;
-  readonly lease: LeaseId;
-}
-
 /**
  * Adds an entry at the end of the queue. If an entry of this name and lease exists, returns that
  * entry. Rejects with `LEASE_EXPIRED` if the lease has ended, and with `STORE_FAILED` if the name
@@ -25,7 +18,7 @@ export interface NewEntry {
  */
 export async function enqueue(calls: Calls, namespace: Namespace, entry: NewEntry, options: CallOptions): Promise<Entry> {
   const { prefix, name, lease } = entry;
-  const key = namespace.key(`${checkPath('prefix', prefix)}/${checkPart('name', name)}`);
+  const key = namespace.key(checkEntryKey(prefix, name));
   // A copy, because the caller may change the bytes before the call runs.
   const value = new Uint8Array(entry.value);
   const row = await calls.write((database) => addEntry(database, key, value, lease), options);

@@ -4,7 +4,7 @@
  */
 
 import type { Clock, Entry, Key, LeaseId, TimedCall } from '@incumbent/core';
-import { isIncumbentError, outcomeOf } from '@incumbent/core/adapter';
+import { isIncumbentError, type NewEntry, outcomeOf } from '@incumbent/core/adapter';
 import { Attempt, CallTime } from '@incumbent/network';
 
 import { barrier, readNode } from './client/calls.ts';
@@ -13,14 +13,6 @@ import { ExchangeError, isCode, unlessAbsent } from './errors.ts';
 import { isEntryNode, nameBeforeCounter, readEntryNode, type Namespace } from './namespace.ts';
 import { create, getChildren, type CreateAnswer } from './protocol/nodes.ts';
 import type { WriteContext } from './transactions.ts';
-
-/** An entry to create. */
-interface NewEntry {
-  readonly prefix: Key;
-  readonly name: string;
-  readonly value: Uint8Array;
-  readonly lease: LeaseId;
-}
 
 /** The latest call of one name. */
 interface LatestCall {

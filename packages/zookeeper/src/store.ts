@@ -1,7 +1,7 @@
 /** The store contract on ZooKeeper. */
 
 import type * as api from '@incumbent/core';
-import { checkCall, checkChanges, checkListing, checkPart, checkPath, checkTime } from '@incumbent/core/adapter';
+import { checkCall, checkChanges, checkListing, checkEntryKey, checkPath, checkTime } from '@incumbent/core/adapter';
 import {
   CallTime,
   checkSwapSize,
@@ -113,7 +113,7 @@ export class ZookeeperStore implements api.Store {
 
   async enqueue(prefix: api.Key, name: string, value: Uint8Array, lease: api.LeaseId, options: api.CallOptions = {}): Promise<api.Entry> {
     const call = this.#check(options);
-    checkValueSize(this, value, `${checkPath('prefix', prefix)}/${checkPart('name', name)}`);
+    checkValueSize(this, value, checkEntryKey(prefix, name));
     const entry = this.#queue.enqueue({ prefix, name, value: new Uint8Array(value), lease }, call);
     return namingGrant(this.#byLease(lease, 'enqueue', call, entry), () => this.#missing('create, write and delete', [prefix]));
   }

@@ -6,7 +6,7 @@
 import { StoreError } from '../base/errors.ts';
 import { describeHidden } from '../base/redact.ts';
 import { checkKnown, invalidOption, invalidSecret, invalidText } from '../base/validate.ts';
-import type { CallOptions, Change, Entry, Key, QueueLook, Store, StoreCapabilities, TimedCall } from './contract.ts';
+import type { CallOptions, Change, Entry, Key, LeaseId, QueueLook, Store, StoreCapabilities, TimedCall } from './contract.ts';
 
 const PATH = /^[A-Za-z0-9._~-]+(?:\/[A-Za-z0-9._~-]+)*$/;
 
@@ -28,14 +28,24 @@ export function checkPath(what: string, path: unknown): string {
   throw invalidText(what, path, PATH_RULE);
 }
 
+/** What `enqueue` adds: an entry under `prefix`, bound to the lease. */
+export interface NewEntry {
+  readonly prefix: Key;
+  readonly name: string;
+  readonly value: Uint8Array;
+  readonly lease: LeaseId;
+}
+
 /**
- * Returns the name of one part of a path.
+ * Returns the key of an entry that `enqueue` adds: its name under the prefix.
  *
- * @throws {TypeError | RangeError} `INVALID_OPTION` if it breaks {@link PATH_RULE} or has a `/`.
+ * @throws {TypeError | RangeError} `INVALID_OPTION` if one of them breaks {@link PATH_RULE}, or if
+ * the name has a `/`.
  */
-export function checkPart(what: string, name: unknown): string {
-  if (typeof name === 'string' && PATH.test(name) && !name.includes('/')) return name;
-  throw invalidText(what, name, 'one name of A-Z a-z 0-9 . _ ~ -');
+export function checkEntryKey(prefix: unknown, name: unknown): Key {
+  const path = checkPath('prefix', prefix);
+  if (typeof name === 'string' && PATH.test(name) && !name.includes('/')) return `${path}/${name}`;
+  throw invalidText('name', name, 'one name of A-Z a-z 0-9 . _ ~ -');
 }
 
 /**

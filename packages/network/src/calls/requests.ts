@@ -1,6 +1,6 @@
 /** What the calls of a store ask for, after their arguments were checked. */
 
-import type { Entry, Key, LeaseId } from '@incumbent/core';
+import type { Entry, Key } from '@incumbent/core';
 
 /** A read or a watch of one key, or of the keys under a prefix. */
 export type ReadQuery =
@@ -12,11 +12,3 @@ export type ReadQuery =
       readonly last?: number | undefined;
       readonly values?: boolean | undefined;
     };
-
-/** What `enqueue` adds: an entry under `prefix`, bound to the lease. */
-export interface NewEntry {
-  readonly prefix: Key;
-  readonly name: string;
-  readonly value: Uint8Array;
-  readonly lease: LeaseId;
-}

@@ -8,7 +8,7 @@ import {
   checkChanges,
   checkListing,
   checkLook,
-  checkPart,
+  checkEntryKey,
   checkPath,
   checkTime,
   someOf,
@@ -106,7 +106,7 @@ export class SimStore implements api.Store {
     options: api.EnqueueOptions = {},
   ): Promise<api.Entry> {
     const call = checkCall(options);
-    const key = `${checkPath('prefix', prefix)}/${checkPart('name', name)}`;
+    const key = checkEntryKey(prefix, name);
     const copy = new Uint8Array(value);
     const { state, leases } = this.#server;
     checkLook(options.look);
