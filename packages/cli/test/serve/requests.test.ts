@@ -1,6 +1,6 @@
 import { Agent, request as send } from 'node:http';
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { type JsonObject, readJson } from '../../src/serve/http/requests.ts';
 import { ApiServer } from '../../src/serve/http/server.ts';
@@ -78,5 +78,15 @@ it('answers HEAD on an event stream without beginning one: the connection serves
     expect([await statusOf('HEAD', '/events'), await statusOf('GET', '/none'), streams]).toEqual([200, 404, 0]);
   } finally {
     agent.destroy();
+  }
+});
+
+it('leaves no timer behind when it has closed', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  try {
+    await server.close();
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
   }
 });

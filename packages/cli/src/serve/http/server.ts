@@ -35,6 +35,8 @@ export interface ApiServerOptions {
 /** The most connections. Each event stream is one. */
 const MAX_CONNECTIONS = 25_000;
 const PING_EVERY_MS = 15_000;
+/** How long requests may go on after `close` was called, in ms. */
+const CLOSE_MS = 500;
 const TIMEOUTS = { headersTimeout: 5_000, requestTimeout: 15_000, keepAliveTimeout: 60_000 } as const;
 
 export class ApiServer implements AsyncDisposable {
@@ -75,8 +77,9 @@ export class ApiServer implements AsyncDisposable {
     });
     for (const stream of this.#streams) stream.end();
     this.#server.closeIdleConnections();
-    setTimeout(() => this.#server.closeAllConnections(), 500).unref();
+    const timer = setTimeout(() => this.#server.closeAllConnections(), CLOSE_MS).unref();
     await closed;
+    clearTimeout(timer);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
