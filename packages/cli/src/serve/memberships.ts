@@ -109,7 +109,7 @@ export class Memberships {
 
   /** Stops all timers for good. The member leaves its groups when it closes. */
   close(): void {
-    for (const { membership } of this.#groups.values()) membership?.keep();
+    for (const { membership } of this.#groups.values()) membership?.close();
   }
 
   #read(name: string): Group {
@@ -146,7 +146,7 @@ export class Membership {
   #isJoined = false;
   /** True from the event `groupLeft` to `groupRejoined`. */
   #isOut = false;
-  #isKept = false;
+  #isClosed = false;
   #left: Promise<void> | undefined;
 
   constructor(context: MembershipContext, settings: MembershipSettings) {
@@ -168,7 +168,7 @@ export class Membership {
 
   /** The client has sent a request: restarts `renewWithinMs`. */
   renew(): void {
-    if (this.isLeaving || this.#isKept) return;
+    if (this.isLeaving || this.#isClosed) return;
     this.#silence.start(this.#settings.renewWithinMs, () => void this.leave());
   }
 
@@ -217,9 +217,12 @@ export class Membership {
     await this.#left;
   }
 
-  /** The membership lasts until the member closes, although its client may fall silent. */
-  keep(): void {
-    this.#isKept = true;
+  /**
+   * Stops the timer for good. The member leaves the group when it closes, and not when this client
+   * falls silent.
+   */
+  close(): void {
+    this.#isClosed = true;
     this.#silence.stop();
   }
 

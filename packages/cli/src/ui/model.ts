@@ -14,7 +14,7 @@ import type { DocumentKey, StoreDocument } from './documents.ts';
 import { WatchedElections } from './elections.ts';
 import { GroupList } from './groups.ts';
 import { StoreHealth } from './health.ts';
-import { OpenedThings } from './opened.ts';
+import { OpenedDocuments } from './opened.ts';
 
 export interface UiModelOptions {
   /** The URL of the store, without credentials. */
@@ -32,7 +32,7 @@ export class UiModel implements AsyncDisposable {
   readonly health: StoreHealth;
   readonly #elections: WatchedElections;
   readonly #groups: GroupList;
-  readonly #opened: OpenedThings;
+  readonly #opened: OpenedDocuments;
   #store: StoreDocument;
   #viewers = 0;
 
@@ -52,7 +52,7 @@ export class UiModel implements AsyncDisposable {
         if (this.#viewers > 0 && !('error' in result)) void this.#groups.list();
       },
     });
-    this.#opened = new OpenedThings({ ...common, elections: this.#elections });
+    this.#opened = new OpenedDocuments({ ...common, elections: this.#elections });
     this.#elections.start();
   }
 

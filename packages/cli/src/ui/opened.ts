@@ -32,7 +32,7 @@ interface Opened {
   readonly close: Cancel;
 }
 
-export class OpenedThings {
+export class OpenedDocuments {
   readonly #options: OpenedOptions;
   readonly #opened = new Map<DocumentKey, Opened>();
 
