@@ -3,7 +3,7 @@
  */
 
 import type { Store } from '@incumbent/core';
-import { CallTime } from '@incumbent/network';
+import { CallTime, DIAL_TIMEOUT_MS } from '@incumbent/network';
 
 import { AppPool } from './client/app-pool.ts';
 import { Client } from './client/client.ts';
@@ -18,9 +18,6 @@ import { type PostgresOptions, type PostgresPoolOptions, type PostgresSettings, 
 import { migrate } from './schema/migrate.ts';
 import { quoted, SCHEMA_VERSION } from './schema/schema.ts';
 import { PostgresStore } from './store.ts';
-
-/** The longest time for one server to accept a connection and the login. */
-const DIAL_TIMEOUT_MS = 3_000;
 
 /** There is no such schema or function. */
 const MISSING = ['3F000', '42883'];

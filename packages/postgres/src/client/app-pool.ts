@@ -10,7 +10,7 @@ import type { PostgresPool } from '../pool-option.ts';
 import { answersOfStore } from './answer-memory.ts';
 import { Connection, type ConnectionSource, loginFailed } from './connection.ts';
 import { checkServer } from './dialer.ts';
-import { cut, ExchangeError, notConnected } from './failure.ts';
+import { cut, ExchangeError, isTimeout, notConnected } from './failure.ts';
 
 export interface AppPoolOptions {
   readonly clock: Clock;
@@ -128,10 +128,6 @@ export class AppPool implements ConnectionSource {
 /** A stream that the application has made for `pg` may lack the method. */
 function unref(stream: Duplex & { readonly unref?: () => unknown }): void {
   stream.unref?.();
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof ExchangeError && error.failure.kind === 'timeout';
 }
 
 interface PooledSession {

@@ -6,7 +6,7 @@ import type { Clock } from '@incumbent/core';
 import { type AttemptOptions, type Attempt, Calls } from '@incumbent/network';
 
 import type { Connection, ConnectionSource } from './connection.ts';
-import { cut, ExchangeError, hung, isAnswer } from './failure.ts';
+import { cut, ExchangeError, hung, isAnswer, isTimeout } from './failure.ts';
 import { Pool } from './pool.ts';
 import type { Row } from './rows.ts';
 import { RAISED } from '../schema/functions.ts';
@@ -82,7 +82,7 @@ export class Client {
     try {
       return await attempt.wait(answer);
     } catch (error) {
-      if (error instanceof ExchangeError && error.failure.kind === 'timeout') {
+      if (isTimeout(error)) {
         connection.end(hung());
         this.#pool.distrust(sentAtMs);
       }

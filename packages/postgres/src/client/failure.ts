@@ -45,3 +45,8 @@ export function connectionRefused(answer: ServerAnswer, cause: unknown): Exchang
 export function isAnswer(error: unknown, ...states: readonly string[]): error is ExchangeError {
   return error instanceof ExchangeError && error.failure.kind === 'answer' && states.includes(error.failure.answer.state);
 }
+
+/** Whether the time of a call or of an attempt to connect was over. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof ExchangeError && error.failure.kind === 'timeout';
+}

@@ -16,10 +16,19 @@
 
 import type { Cancel, Clock, Entry } from '@incumbent/core';
 import { Backoff, sleep, systemRandom } from '@incumbent/core/adapter';
-import { Attempt, endsWatch, type ReadQuery, storeClosed, WatchRegistry } from '@incumbent/network';
+import {
+  Attempt,
+  endsWatch,
+  FIRST_RECONNECT_PAUSE_MS,
+  LONGEST_RECONNECT_PAUSE_MS,
+  PROVE_EVERY_MS,
+  type ReadQuery,
+  storeClosed,
+  WatchRegistry,
+} from '@incumbent/network';
 
 import type { Connection, ConnectionSource } from '../client/connection.ts';
-import { cut, ExchangeError, hung, isAnswer } from '../client/failure.ts';
+import { cut, ExchangeError, hung, isAnswer, isTimeout } from '../client/failure.ts';
 import { integerAt, onlyRow, type Row } from '../client/rows.ts';
 import { statementOf, type StoreLocation } from '../client/store-calls.ts';
 import { toStoreError, withTableGrant } from '../errors.ts';
@@ -28,9 +37,7 @@ import { RAISED } from '../schema/functions.ts';
 import type { RegisteredWatch, WatchSource } from '../watch.ts';
 import { notificationIn, type Probe, probeIn } from './probe.ts';
 
-/** How often the server is asked, while there are watches, if it notifies of changes. */
-const PROBE_MS = 3_000;
-/** The same for a pooler that delivers no notifications. */
+/** How often a server behind a pooler is asked that delivers no notifications. */
 const POLL_MS = 250;
 /** A server that does not answer the question within this time is dead or hangs. */
 const PROBE_TIMEOUT_MS = 2_000;
@@ -39,10 +46,6 @@ const LOCK_TIMEOUT_MS = 1_000;
 /** The longest random delay of a question when a lease may have ended. */
 const SPREAD_MS = 20;
 const READ_TIMEOUT_MS = 2_000;
-
-/** The pause between two attempts to connect: the first one, and the longest. */
-const FIRST_PAUSE_MS = 50;
-const LONGEST_PAUSE_MS = 500;
 
 /** Another call holds a lock. The connection works. */
 const BUSY_STATES = ['55P03', '40P01', RAISED.late] as const;
@@ -60,7 +63,7 @@ export class WatchHub implements WatchSource {
   readonly clock: Clock;
   readonly #context: WatchHubContext;
   readonly #watches = new WatchRegistry<RegisteredWatch>();
-  readonly #backoff = new Backoff(systemRandom, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
+  readonly #backoff = new Backoff(systemRandom, FIRST_RECONNECT_PAUSE_MS, LONGEST_RECONNECT_PAUSE_MS);
   readonly #closing = new AbortController();
   /** The connection on which notifications arrive. */
   #connection: Connection | undefined;
@@ -199,7 +202,7 @@ export class WatchHub implements WatchSource {
   #setDue(remainingMs: number | undefined): void {
     const spreadMs = 1 + (systemRandom.u32() / 2 ** 32) * SPREAD_MS;
     const atEndMs = remainingMs === undefined ? Infinity : Math.max(remainingMs, 0) + spreadMs;
-    this.#dueAtMs = this.clock.monotonic() + Math.min(atEndMs, this.#isNotified ? PROBE_MS : POLL_MS);
+    this.#dueAtMs = this.clock.monotonic() + Math.min(atEndMs, this.#isNotified ? PROVE_EVERY_MS : POLL_MS);
     this.#setTimer();
   }
 
@@ -237,10 +240,6 @@ export class WatchHub implements WatchSource {
       attempt.end();
     }
   }
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof ExchangeError && error.failure.kind === 'timeout';
 }
 
 function isBusy(error: unknown): boolean {
