@@ -7,10 +7,10 @@ import type { AttemptOptions, CallTime } from '@incumbent/network';
 
 import type { Client } from './client/client.ts';
 import type { Right } from './client/failure.ts';
-import { grantOf, isNotPermitted } from './errors.ts';
+import { grantOf } from './errors.ts';
 import { type KeyObject, sizeOf } from './keys/key-object.ts';
 import type { Snapshot } from './keys/snapshot.ts';
-import { listLeases } from './lease-list.ts';
+import { LeaseObjects } from './lease-objects.ts';
 import { MAX_DATA_BYTES } from './limits.ts';
 import { keysName, readLeaseId, type Names } from './names.ts';
 import { optionalFields } from './objects/json.ts';
@@ -54,7 +54,7 @@ export async function inspect({ client, clock, names, keys }: InspectionContext,
   const snapshot = await keys.read(time.left);
   const [rights, leases, priority] = await Promise.all([
     inspectRights(client, names, time.left),
-    leasesOf(client, names, time.left),
+    new LeaseObjects(client, names).list(time.left),
     inspectPriority(client, names, time.left),
   ]);
   const size = inspectSize(snapshot, names);
@@ -113,16 +113,6 @@ function inspectSize(snapshot: Snapshot, names: Names): Finding {
       ? []
       : [`the ${object} takes ${bytes} of ${MAX_DATA_BYTES} bytes: beyond them, swaps and joins fail with TOO_LARGE`];
   return { fact: { what: 'keys', detail }, warnings };
-}
-
-/** Undefined if the user may not list leases. */
-async function leasesOf(client: Client, names: Names, options: AttemptOptions): Promise<ReadonlyMap<LeaseId, LeaseObject> | undefined> {
-  try {
-    return await listLeases(client, names, options);
-  } catch (error) {
-    if (isNotPermitted(error)) return undefined;
-    throw error;
-  }
 }
 
 /**

@@ -6,10 +6,9 @@ import { type LeaseObserver, RetryGate } from '@incumbent/network';
 
 import type { Client } from './client/client.ts';
 import { isNotPermitted } from './errors.ts';
-import { LABEL, leaseIdOf, leasesPath, readLeaseId, type Names } from './names.ts';
+import { LABEL, leasesPath, readLeaseId, type Names } from './names.ts';
 import { fields, type Fields } from './objects/json.ts';
 import { readLease, viewOf } from './objects/lease.ts';
-import { nameOf } from './objects/metadata.ts';
 
 interface LeaseWatchContext {
   readonly client: Client;
@@ -99,9 +98,7 @@ export class LeaseWatches {
   #onEvent(event: Fields): void {
     const { type } = event;
     if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED') return;
-    const object = fields(event['object']);
-    const lease = readLease(object);
-    const id = leaseIdOf({ name: nameOf(object), uid: lease.uid });
-    if (this.#observer.isObserving(id)) this.#observer.saw(id, type === 'DELETED' ? undefined : viewOf(lease));
+    const lease = readLease(fields(event['object']));
+    if (this.#observer.isObserving(lease.id)) this.#observer.saw(lease.id, type === 'DELETED' ? undefined : viewOf(lease));
   }
 }

@@ -11,15 +11,14 @@ import { momentOf } from '@incumbent/core/adapter';
 import { type AttemptOptions, type CallTime, leaseGone, LeaseObserver, type ObservedStore, type LeaseView } from '@incumbent/network';
 
 import { AbandonedLeases } from './abandoned-leases.ts';
-import type { Client, Purpose, Response } from './client/client.ts';
-import { afterWriting, isNotPermitted, mayBeApplied } from './errors.ts';
-import { listLeases } from './lease-list.ts';
+import type { Client } from './client/client.ts';
+import { afterWriting, mayBeApplied } from './errors.ts';
+import { LeaseObjects } from './lease-objects.ts';
 import { LeaseWatches } from './lease-watches.ts';
 import type { KeyObject } from './keys/key-object.ts';
-import { LABEL, leaseIdOf, leasesPath, newLeaseName, readLeaseId, type LeaseName, type Names } from './names.ts';
-import { optionalFields, type Fields } from './objects/json.ts';
-import { microTime, readLease, viewOf, type LeaseObject } from './objects/lease.ts';
-import { metadataForChange, nameOf } from './objects/metadata.ts';
+import { LABEL, leaseIdOf, newLeaseName, readLeaseId, type LeaseName, type Names } from './names.ts';
+import type { Fields } from './objects/json.ts';
+import { microTime, renewed, viewOf, type LeaseObject } from './objects/lease.ts';
 
 /** How long a request may take that the store makes for itself, in ms. */
 const BACKGROUND_TIMEOUT_MS = 5_000;
@@ -31,9 +30,6 @@ const FIRST_INTEREST_MS = 60_000;
 const MAX_SINGLE_READS = 4;
 /** A server may apply a request this long after its client has given up, in ms: its own limit. */
 const LATE_CREATION_MS = 60_000;
-
-const CONFLICT = 409;
-const ABSENT = 404;
 
 interface OwnLease {
   readonly ttlMs: number;
@@ -59,6 +55,7 @@ export interface LeaseContext {
 
 export class Leases {
   readonly #context: LeaseContext;
+  readonly #objects: LeaseObjects;
   readonly #own = new Map<LeaseId, OwnLease>();
   /** When a call has last met a key of a lease, by the monotonic clock. */
   readonly #metAtMs = new Map<LeaseId, number>();
@@ -68,6 +65,7 @@ export class Leases {
 
   constructor(context: LeaseContext) {
     this.#context = context;
+    this.#objects = new LeaseObjects(context.client, context.names);
     this.#abandoned = new AbandonedLeases(context.clock);
     const store: ObservedStore = {
       look: (leases) => this.#look(leases),
@@ -84,18 +82,17 @@ export class Leases {
     const ttlMs = Math.ceil(askedMs / 1_000) * 1_000;
     const sent = momentOf(clock);
     const now = microTime(sent.wallMs, 0);
+    const name = newLeaseName(names);
     const body = {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
-      metadata: { name: newLeaseName(names), labels: { [LABEL]: names.prefix } },
+      metadata: { name, labels: { [LABEL]: names.prefix } },
       spec: { holderIdentity: hostname(), leaseDurationSeconds: ttlMs / 1_000, acquireTime: now, renewTime: now },
     };
-    const response = await this.#create(body, time);
-    const object = readLease(response.body);
-    const id = leaseIdOf({ name: nameOf(response.body), uid: object.uid });
-    this.#own.set(id, { ttlMs, object, sent, renewals: 0, isOver: false });
-    this.#observer.saw(id, viewOf(object));
-    return { id, ttlMs, validFrom: at };
+    const object = await this.#create(name, body, time);
+    this.#own.set(object.id, { ttlMs, object, sent, renewals: 0, isOver: false });
+    this.#observer.saw(object.id, viewOf(object));
+    return { id: object.id, ttlMs, validFrom: at };
   }
 
   async renew(lease: LeaseId, { at }: LeaseOptions, time: CallTime): Promise<Renewal> {
@@ -147,7 +144,7 @@ export class Leases {
    * can be.
    */
   async exists(lease: LeaseId, time: CallTime): Promise<boolean> {
-    if ((await this.#read(lease, time.left)) !== undefined) return true;
+    if ((await this.#objects.read(lease, time.left)) !== undefined) return true;
     await this.#removeEnded(lease, time.left);
     return false;
   }
@@ -190,21 +187,19 @@ export class Leases {
   }
 
   /** If the server may create the object although this rejects, the object is deleted later. */
-  async #create(body: Fields, time: CallTime): Promise<Response> {
-    const { client, clock, names } = this.#context;
-    const name = { name: nameOf(body), uid: undefined };
+  async #create(name: string, body: Fields, time: CallTime): Promise<LeaseObject> {
+    const { clock } = this.#context;
     let isSent = false;
     let lateAtMs = Number.POSITIVE_INFINITY;
     const end = async (within: CallTime): Promise<boolean> => {
-      const isDeleted = await deleteLease(client, names, name, undefined, within.left);
+      const isDeleted = await this.#objects.delete(name, {}, within.left);
       return isDeleted || clock.monotonic() >= lateAtMs;
     };
     try {
-      const request = { method: 'POST', path: leasesPath(names), body } as const;
-      return await this.#abandoned.during(end, () => client.request(request, time.left, () => (isSent = true)));
+      return await this.#abandoned.during(end, () => this.#objects.create(body, time.left, () => (isSent = true)));
     } catch (error) {
       lateAtMs = clock.monotonic() + LATE_CREATION_MS;
-      if (isSent && mayBeApplied(error)) this.#abandoned.add(name.name, end);
+      if (isSent && mayBeApplied(error)) this.#abandoned.add(name, end);
       throw error;
     }
   }
@@ -215,11 +210,10 @@ export class Leases {
    * keys are checked once more.
    */
   async #end(name: LeaseName, time: CallTime): Promise<void> {
-    const { client, names } = this.#context;
     const lease = leaseIdOf(name);
     await this.#deleteKeys(lease, time.left);
     try {
-      await deleteLease(client, names, name, undefined, time.left);
+      await this.#objects.delete(name.name, { uid: name.uid }, time.left);
       await this.#removeEnded(lease, time.left);
     } catch (error) {
       throw afterWriting(error, 'revocation');
@@ -228,19 +222,16 @@ export class Leases {
 
   /** Undefined if the lease is certainly gone. */
   async #putRenewal(name: LeaseName, own: OwnLease, sent: Moment, time: CallTime): Promise<LeaseObject | undefined> {
-    const { client, names } = this.#context;
-    const path = `${leasesPath(names)}/${name.name}`;
     for (let known: LeaseObject | undefined = own.object; known !== undefined;) {
       own.renewals += 1;
-      const body = renewed(known.object, own.ttlMs, microTime(sent.wallMs, own.renewals));
-      const request = { method: 'PUT', path, body, accept: [CONFLICT, ABSENT], purpose: 'renewals' } as const;
-      const { status, body: answer } = await client.request(request, time.left);
-      if (status < 300) {
-        own.object = readLease(answer);
-        return own.object;
+      const body = renewed(known, own.ttlMs, microTime(sent.wallMs, own.renewals));
+      const answer = await this.#objects.update(name.name, body, time.left);
+      if (typeof answer !== 'string') {
+        own.object = answer;
+        return answer;
       }
       // An earlier renewal whose answer was lost has changed the object, or somebody else has.
-      known = status === ABSENT ? undefined : await this.#read(leaseIdOf(name), time.left, 'renewals');
+      known = answer === 'gone' ? undefined : await this.#objects.read(leaseIdOf(name), time.left, 'renewals');
     }
     return undefined;
   }
@@ -251,20 +242,9 @@ export class Leases {
     throw leaseGone('kubernetes', lease);
   }
 
-  /** Undefined if the lease is certainly gone. */
-  async #read(lease: LeaseId, options: AttemptOptions, purpose: Purpose = 'calls'): Promise<LeaseObject | undefined> {
-    const { client, names } = this.#context;
-    const name = readLeaseId(lease);
-    if (name === undefined) return undefined;
-    const path = `${leasesPath(names)}/${name.name}`;
-    const { status, body } = await client.request({ method: 'GET', path, accept: [ABSENT], purpose }, options);
-    const found = status === ABSENT ? undefined : readLease(body);
-    return found?.uid === name.uid ? found : undefined;
-  }
-
   async #look(leases: readonly LeaseId[]): Promise<ReadonlyMap<LeaseId, LeaseView>> {
-    const listed = leases.length > MAX_SINGLE_READS ? await this.#list() : undefined;
-    const found = await Promise.all(leases.map(async (lease) => listed?.get(lease) ?? this.#read(lease, this.#background)));
+    const listed = leases.length > MAX_SINGLE_READS ? await this.#objects.list(this.#background) : undefined;
+    const found = await Promise.all(leases.map(async (lease) => listed?.get(lease) ?? this.#objects.read(lease, this.#background)));
     return new Map(
       leases.flatMap((lease, index) => {
         const object = found[index];
@@ -273,22 +253,11 @@ export class Leases {
     );
   }
 
-  /** As {@link listLeases}. Empty if the user may not list leases. */
-  async #list(): Promise<ReadonlyMap<LeaseId, LeaseObject>> {
-    const { client, names } = this.#context;
-    try {
-      return await listLeases(client, names, this.#background);
-    } catch (error) {
-      if (isNotPermitted(error)) return new Map();
-      throw error;
-    }
-  }
-
   async #expire(lease: LeaseId, version: string): Promise<void> {
     const name = readLeaseId(lease);
     const [, resourceVersion] = version.split(' ');
     if (name === undefined || resourceVersion === undefined) return;
-    await deleteLease(this.#context.client, this.#context.names, name, resourceVersion, this.#background);
+    await this.#objects.delete(name.name, { uid: name.uid, resourceVersion }, this.#background);
   }
 
   /** For a lease that another process or an operator has ended. */
@@ -331,29 +300,4 @@ export class Leases {
     const now = momentOf(this.#context.clock);
     return Math.max(now.monotonicMs - sent.monotonicMs, now.wallMs - sent.wallMs) >= ttlMs;
   }
-}
-
-/**
- * Deletes the object, if it has this uid and this version, where they are given. Resolves also if
- * it has others or is gone, then with false.
- */
-export async function deleteLease(
-  client: Client,
-  names: Names,
-  { name, uid }: { readonly name: string; readonly uid: string | undefined },
-  resourceVersion: string | undefined,
-  options: AttemptOptions,
-): Promise<boolean> {
-  const preconditions = { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
-  const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions };
-  const path = `${leasesPath(names)}/${name}`;
-  const { status } = await client.request({ method: 'DELETE', path, body, accept: [CONFLICT, ABSENT] }, options);
-  return status < 300;
-}
-
-/** The uid and the resourceVersion in the metadata are both preconditions. */
-function renewed(object: Fields, ttlMs: number, renewTime: string): Fields {
-  // The holder counts on the ttl that it was granted, so observers must count the same.
-  const spec = { ...optionalFields(object['spec']), leaseDurationSeconds: ttlMs / 1_000, renewTime };
-  return { ...object, metadata: metadataForChange(object), spec };
 }

@@ -11,7 +11,7 @@ import { Client } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
 import { afterWriting, toStoreError } from './errors.ts';
 import { KeyObject } from './keys/key-object.ts';
-import { deleteLease } from './leases.ts';
+import { LeaseObjects } from './lease-objects.ts';
 import { readLeaseId } from './names.ts';
 import { readOptions, type KubernetesOptions } from './options.ts';
 
@@ -19,13 +19,14 @@ export const openRevoker: OpenRevoker = async (access) => {
   const settings = await readOptions(optionsIn<KubernetesOptions>(access));
   const client = new Client(settings);
   const keys = new KeyObject(client, settings.clock, settings.names);
+  const objects = new LeaseObjects(client, settings.names);
   return {
     revoke: async (ticket, options) => {
       const name = readLeaseId(ticket);
       if (name === undefined) throw invalidSecret('ticket', ticket, 'the id of a lease');
       const time = new CallTime(settings.clock, options, ExchangeError);
       try {
-        await deleteLease(client, settings.names, name, undefined, time.left);
+        await objects.delete(name.name, { uid: name.uid }, time.left);
         await deleteKeys(keys, ticket, time);
       } catch (error) {
         throw options.signal?.aborted === true && error === options.signal.reason ? error : toStoreError(error, 'revokeLease');

@@ -1,12 +1,15 @@
 /** `Lease` objects of the group `coordination.k8s.io`. */
 
+import type { LeaseId } from '@incumbent/core';
 import type { LeaseView } from '@incumbent/network';
 
 import { MAX_TTL_MS } from '../limits.ts';
+import { leaseIdOf } from '../names.ts';
 import { optionalFields, textFields, type Fields } from './json.ts';
-import { identityOf, type Identity } from './metadata.ts';
+import { identityOf, metadataForChange, nameOf, type Identity } from './metadata.ts';
 
 export interface LeaseObject extends Identity {
+  readonly id: LeaseId;
   /** The longest that a lease may have, if the object does not tell. */
   readonly ttlMs: number;
   /** As the server has it. */
@@ -21,7 +24,8 @@ export interface LeaseObject extends Identity {
 export function readLease(object: Fields): LeaseObject {
   const { leaseDurationSeconds: seconds } = optionalFields(object['spec']);
   const ttlMs = typeof seconds === 'number' && seconds >= 1 ? seconds * 1_000 : MAX_TTL_MS;
-  return { ...identityOf(object), ttlMs, object };
+  const identity = identityOf(object);
+  return { ...identity, id: leaseIdOf({ name: nameOf(object), uid: identity.uid }), ttlMs, object };
 }
 
 /** What a Lease says to people: who holds it, and when that process has renewed it last. */
@@ -43,4 +47,11 @@ export function viewOf({ uid, version, ttlMs }: LeaseObject): LeaseView {
 export function microTime(wallMs: number, renewal: number): string {
   const digits = String(renewal % 1_000).padStart(3, '0');
   return new Date(Math.floor(wallMs)).toISOString().replace('Z', `${digits}Z`);
+}
+
+/** The object after a renewal. The uid and the version in its metadata are both preconditions. */
+export function renewed({ object }: LeaseObject, ttlMs: number, renewTime: string): Fields {
+  // The holder counts on the ttl that it was granted, so observers must count the same.
+  const spec = { ...optionalFields(object['spec']), leaseDurationSeconds: ttlMs / 1_000, renewTime };
+  return { ...object, metadata: metadataForChange(object), spec };
 }
