@@ -8,16 +8,10 @@
 import type { ProcessView, Phase, WorldEvent } from '../world/event.ts';
 import { Findings, type Checker } from './checker.ts';
 
-/**
- * What core logs when another process holds the member's id, or when a member cannot stay in its
- * group because its id was taken.
- */
-const GIVEN_UP: ReadonlySet<string> = new Set([
-  'another process holds this member id',
-  'this member has left its group, because joining it failed and would fail again',
-]);
+/** What core logs when another process holds the member's id. */
+const DUPLICATE_MEMBER = 'another process holds this member id';
 
-type Standing = Extract<WorldEvent, { type: 'calmState' }>;
+type CalmState = Extract<WorldEvent, { type: 'calmState' }>;
 
 export class CalmStateChecker implements Checker {
   readonly findings: Findings = new Findings();
@@ -54,7 +48,7 @@ export class CalmStateChecker implements Checker {
         this.#stoppedCampaigning.add(event.process);
         return undefined;
       case 'logged':
-        if (GIVEN_UP.has(event.message)) this.#doubled.add(event.process);
+        if (event.message === DUPLICATE_MEMBER) this.#doubled.add(event.process);
         return undefined;
       case 'groupMembers':
         this.#seen.set(event.process, event.ids);
@@ -74,7 +68,7 @@ export class CalmStateChecker implements Checker {
         this.#line = event.names.some((name) => this.#requeued.has(name)) ? [] : lineOf(event.names);
         return undefined;
       case 'calmState':
-        return this.#standing(event, atMs);
+        return this.#checkCalmState(event, atMs);
       case 'phase':
         return this.#enter(event.phase, atMs);
       case 'elected':
@@ -84,7 +78,7 @@ export class CalmStateChecker implements Checker {
     }
   }
 
-  #standing({ members, group }: Standing, atMs: number): void {
+  #checkCalmState({ members, group }: CalmState, atMs: number): void {
     for (const { process, keys } of members) {
       const id = idOf(process);
       // A member that has left its group and does not campaign needs no session.

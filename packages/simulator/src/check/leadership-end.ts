@@ -35,7 +35,7 @@ const WHOLE_DRAIN: ReadonlySet<string> = new Set([
 const RATE = 0.98;
 const LATE_MS = 15;
 
-interface Record {
+interface ObservedLeadership {
   readonly handle: LeadershipView;
   abortedAtMs: number;
   reason: string;
@@ -50,7 +50,7 @@ export class LeadershipEndChecker implements Checker {
   readonly findings: Findings = new Findings();
   /** When each process was last stopped, or its wall clock last jumped. */
   readonly #disturbed = new Map<string, number>();
-  readonly #records = new Map<LeadershipView, Record>();
+  readonly #leaderships = new Map<LeadershipView, ObservedLeadership>();
   #over = false;
 
   constructor(rules: LeadershipEndRules) {
@@ -69,14 +69,14 @@ export class LeadershipEndChecker implements Checker {
         this.#elected(event.handle, atMs);
         return undefined;
       case 'aborted':
-        return this.#step(event.handle, (record) => this.#aborted(record, atMs));
+        return this.#step(event.handle, (leadership) => this.#aborted(leadership, atMs));
       case 'ended':
-        return this.#step(event.handle, (record) => this.#ended(record, event.reason, atMs));
+        return this.#step(event.handle, (leadership) => this.#ended(leadership, event.reason, atMs));
       case 'released':
-        return this.#step(event.handle, (record) => this.#released(record, atMs));
+        return this.#step(event.handle, (leadership) => this.#released(leadership, atMs));
       case 'workStopped':
-        return this.#step(event.handle, (record) => {
-          record.settled = true;
+        return this.#step(event.handle, (leadership) => {
+          leadership.settled = true;
         });
       case 'recordGone':
         return this.#gone(event, atMs);
@@ -87,71 +87,71 @@ export class LeadershipEndChecker implements Checker {
     }
   }
 
-  #step(handle: LeadershipView, step: (record: Record) => void): void {
-    const record = this.#records.get(handle);
-    if (record !== undefined) step(record);
+  #step(handle: LeadershipView, step: (leadership: ObservedLeadership) => void): void {
+    const leadership = this.#leaderships.get(handle);
+    if (leadership !== undefined) step(leadership);
   }
 
-  #add(atMs: number, { handle }: Record, what: string): void {
+  #add(atMs: number, { handle }: ObservedLeadership, what: string): void {
     this.findings.add('one end, in order', atMs, `${handle.process.name} in term ${handle.term} ${what}`);
   }
 
   /** Work of an earlier leadership that the SDK tracks has stopped. */
   #elected(handle: LeadershipView, atMs: number): void {
-    for (const record of this.#records.values())
-      if (isSameJob(record.handle, handle) && record.handle.waits && !record.settled)
-        this.#add(atMs, record, `has work that runs, and leads again in term ${handle.term}`);
-    this.#records.set(handle, recordOf(handle));
+    for (const leadership of this.#leaderships.values())
+      if (isSameJob(leadership.handle, handle) && leadership.handle.waits && !leadership.settled)
+        this.#add(atMs, leadership, `has work that runs, and leads again in term ${handle.term}`);
+    this.#leaderships.set(handle, observed(handle));
   }
 
-  #aborted(record: Record, atMs: number): void {
-    if (record.aborted) this.#add(atMs, record, 'was aborted twice');
-    if (record.handle.isValid()) this.#add(atMs, record, 'was aborted while it is valid');
-    record.aborted = true;
-    record.abortedAtMs = atMs;
+  #aborted(leadership: ObservedLeadership, atMs: number): void {
+    if (leadership.aborted) this.#add(atMs, leadership, 'was aborted twice');
+    if (leadership.handle.isValid()) this.#add(atMs, leadership, 'was aborted while it is valid');
+    leadership.aborted = true;
+    leadership.abortedAtMs = atMs;
   }
 
-  #ended(record: Record, reason: string, atMs: number): void {
-    record.ended += 1;
-    record.reason = reason;
-    if (record.ended > 1) this.#add(atMs, record, 'ended twice');
-    if (!record.aborted) this.#add(atMs, record, 'ended before it was aborted');
-    if (reason === '') this.#add(atMs, record, 'ended without a reason');
+  #ended(leadership: ObservedLeadership, reason: string, atMs: number): void {
+    leadership.ended += 1;
+    leadership.reason = reason;
+    if (leadership.ended > 1) this.#add(atMs, leadership, 'ended twice');
+    if (!leadership.aborted) this.#add(atMs, leadership, 'ended before it was aborted');
+    if (reason === '') this.#add(atMs, leadership, 'ended without a reason');
   }
 
-  #released(record: Record, atMs: number): void {
-    if (!record.aborted) this.#add(atMs, record, 'was released before it was aborted');
-    record.released = true;
+  #released(leadership: ObservedLeadership, atMs: number): void {
+    if (!leadership.aborted) this.#add(atMs, leadership, 'was released before it was aborted');
+    leadership.released = true;
   }
 
   /** The holder deletes its own record last. */
   #gone({ term, election, cause }: Extract<WorldEvent, { type: 'recordGone' }>, atMs: number): void {
     if (cause.by !== 'client' && cause.by !== 'revoke') return;
-    for (const record of this.#records.values()) {
-      const { handle, aborted } = record;
+    for (const leadership of this.#leaderships.values()) {
+      const { handle, aborted } = leadership;
       if (cause.owner !== handle.process.name || handle.election !== election || handle.term !== term) continue;
-      if (!aborted) this.#add(atMs, record, 'was released before it was aborted');
-      else this.#drained(record, atMs);
+      if (!aborted) this.#add(atMs, leadership, 'was released before it was aborted');
+      else this.#drained(leadership, atMs);
     }
   }
 
-  #drained(record: Record, atMs: number): void {
-    const { handle, settled, reason, abortedAtMs } = record;
+  #drained(leadership: ObservedLeadership, atMs: number): void {
+    const { handle, settled, reason, abortedAtMs } = leadership;
     if (settled || !handle.waits || !WHOLE_DRAIN.has(reason)) return;
     if (abortedAtMs - (this.#disturbed.get(handle.process.name) ?? -Infinity) < this.#rules.unnoticedMs) return;
     const drainedMs = atMs - abortedAtMs;
     // A timer notices the deadline, and the timer may be late.
     if (drainedMs < this.#rules.drainMs * RATE - (reason === 'deadline' ? LATE_MS : 0))
-      this.#add(atMs, record, `was released ${drainedMs} ms after it was aborted, and its work runs`);
+      this.#add(atMs, leadership, `was released ${drainedMs} ms after it was aborted, and its work runs`);
   }
 
   #final(atMs: number): void {
     if (this.#over) return;
     this.#over = true;
-    for (const record of this.#records.values()) {
-      if (record.handle.process.state === 'dead') continue;
-      if (record.ended !== 1) this.#add(atMs, record, `ended ${record.ended} times`);
-      if (!record.released) this.#add(atMs, record, 'was never released');
+    for (const leadership of this.#leaderships.values()) {
+      if (leadership.handle.process.state === 'dead') continue;
+      if (leadership.ended !== 1) this.#add(atMs, leadership, `ended ${leadership.ended} times`);
+      if (!leadership.released) this.#add(atMs, leadership, 'was never released');
     }
   }
 }
@@ -160,7 +160,7 @@ function isSameJob(a: LeadershipView, b: LeadershipView): boolean {
   return a.process === b.process && a.election === b.election;
 }
 
-function recordOf(handle: LeadershipView): Record {
+function observed(handle: LeadershipView): ObservedLeadership {
   return { handle, aborted: false, abortedAtMs: 0, reason: '', ended: 0, released: false, settled: false };
 }
 

@@ -143,8 +143,8 @@ export class World implements ActorContext {
    * any observer receives anything for that time.
    */
   depose(blindForMs: number | undefined): void {
-    this.#tellQueue();
-    this.#tellStanding();
+    this.#emitQueue();
+    this.#emitCalmState();
     this.emit({ type: 'phase', phase: 'deposed' });
     if (blindForMs !== undefined) for (const actor of this.running) if (this.#isBlinded(actor)) this.#blind(actor, blindForMs);
     // Deleting the leader's entry has the same effect: the record prevents claims for as long.
@@ -165,7 +165,7 @@ export class World implements ActorContext {
    */
   crashLeader(sickMs: number): void {
     const { silentFailover = false, sickFailover } = this.shape;
-    this.#tellQueue();
+    this.#emitQueue();
     this.emit({ type: 'phase', phase: 'failover' });
     this.find('leader', undefined)?.kill();
     if (sickFailover !== undefined) this.#sicken(sickFailover, sickMs);
@@ -268,13 +268,13 @@ export class World implements ActorContext {
     }
   }
 
-  #tellQueue(): void {
+  #emitQueue(): void {
     const path = `elections/${this.tracker.first ?? ''}`;
     const names = this.server.state.below(`${path}/candidates`).map(({ key }) => nameIn(key));
     this.emit({ type: 'queue', names, record: termOf(this.server.state.get(`${path}/leader`)) });
   }
 
-  #tellStanding(): void {
+  #emitCalmState(): void {
     const [rows, leases] = [this.server.state.all(), this.server.leases.all()];
     const members = this.running.flatMap(({ memberId, process }) => {
       const own = new Set(leases.flatMap(({ id, owner }) => (owner === process.name ? [id] : [])));
