@@ -43,7 +43,9 @@ export class Hub implements AsyncDisposable {
 
   /** Whether there was such a process to receive the order. */
   order(who: Who, order: Order): boolean {
-    return this.#sockets.get(who)?.write(`${JSON.stringify(order)}\n`) ?? false;
+    const socket = this.#sockets.get(who);
+    socket?.write(`${JSON.stringify(order)}\n`);
+    return socket !== undefined;
   }
 
   /** Holds its writes. They arrive late, all at once, when the returned function is called. */

@@ -121,13 +121,11 @@ const LONG_MINUTES = 10;
 function missingOf(history: readonly ChaosEvent[], figures: RunFigures): readonly string[] {
   const faults = only(history, 'fault');
   const hit = new Set(faults.flatMap(({ fault, what }) => (what === 'hit' ? [fault] : [])));
-  const missed = Map.groupBy(
+  const begun = Map.groupBy(
     faults.filter(({ what }) => what === 'begins'),
     ({ fault }) => fault,
   );
-  const never = [...missed].flatMap(([fault, begun]) =>
-    hit.has(fault) || begun.length < OFTEN ? [] : [`${fault} never hit, of ${begun.length}`],
-  );
+  const never = [...begun].flatMap(([fault, { length }]) => (hit.has(fault) || length < OFTEN ? [] : [`${fault} never hit, of ${length}`]));
   const wanted = [
     ['terms', 2],
     ['failovers', 1],

@@ -42,7 +42,7 @@ const observer = new ElectionObserver(store, ELECTION);
 observer.subscribe((view) => emit('shown', simple(view)));
 process.once('SIGTERM', () => void leave());
 createInterface({ input: hub }).on('line', (line) => void obey(line));
-hub.write(`${JSON.stringify({ hello: memberId, pid: process.pid })}\n`);
+hub.write(`${JSON.stringify({ pid: process.pid })}\n`);
 const { endsEarly, expiresWithinMs } = store.capabilities;
 emit('ready', { endsEarly, expiresWithinMs: expiresWithinMs(Number(ttlMs)) });
 
