@@ -1,12 +1,13 @@
 /**
  * `pnpm chaos --store etcd|zookeeper|consul|kubernetes|redis|postgres|sqlite [--minutes N]
- * [--seed S] [--members M] [--newer] [--forgets] [--only FAULT,…]`: runs elections on a real
- * cluster under faults that are drawn from the seed. Then runs the checker, prints a table, draws a
- * picture, and adds a line to the evidence. Exits with a code other than 0 if a promise was broken,
- * or if too little happened to tell. `--newer` uses the store's newer version, and `--forgets` a
- * Redis that loses its data when it is killed. With `--only` the evidence names the faults. `pnpm
- * chaos --check FILE` checks a recorded history. `pnpm chaos --mutants` plants a few bugs, one at a
- * time, and reports how each is found.
+ * [--seed S] [--members M] [--newer] [--forgets] [--only FAULT,…] [--folder PATH] [--keep]
+ * [--no-evidence]`: runs elections on a real cluster under faults that are drawn from the seed.
+ * Then runs the checker, prints a table, draws a picture, and adds a line to the evidence. Exits
+ * with a code other than 0 if a promise was broken, or if too little happened to tell; only then,
+ * or with `--keep`, the history stays in the folder. `--newer` uses the store's newer version, and
+ * `--forgets` a Redis that loses its data when it is killed. With `--only` the evidence names the
+ * faults. `pnpm chaos --check FILE` checks a recorded history. `pnpm chaos --mutants` plants a few
+ * bugs, one at a time, and reports how each is found.
  */
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -78,7 +79,8 @@ async function chaos(): Promise<number> {
     writeFileSync(PAGE, pageOf(claims, readLines()));
   }
   if (isBroken) {
-    console.log(`  the history is kept: ${file}; the same plan again: pnpm chaos --store ${store} --minutes ${minutes} --seed ${seed}`);
+    const again = [...process.argv.slice(2), ...(values.seed === undefined ? ['--seed', String(seed)] : [])];
+    console.log(`  the history is kept: ${file}; the same plan again: pnpm chaos ${again.join(' ')}`);
   } else if (!values.keep) rmSync(file);
   return isBroken ? 1 : 0;
 }

@@ -1,7 +1,7 @@
 /**
- * `pnpm simulate [--profile P] [--seeds N] [--start S] [--seconds T] [--workers W]`: runs worlds of
- * seeds on all cores. Prints a summary and the seeds that failed, and exits with a code other than
- * 0 if any did.
+ * `pnpm simulate [--profile P,…|all] [--seeds N] [--start S] [--seconds T] [--workers W]`: runs
+ * worlds of seeds on all cores. The profiles share the time equally. Prints a summary and the seeds
+ * that failed, and exits with a code other than 0 if any did.
  *
  * `pnpm simulate --profile P --replay S [--shrink [--promise NAME]] [--all]`: runs one seed and
  * prints its timeline. `--shrink` reduces its plan while it still breaks the promise (default: the
@@ -56,10 +56,9 @@ else process.exitCode = await batches();
 async function batches(): Promise<number> {
   const names = values.profile === 'all' ? profiles.map(({ name }) => name) : values.profile.split(',');
   const start = Number(values.start ?? Date.now() % 1_000_000_000);
-  const endsAt = performance.now() + Number(values.seconds) * 1_000;
+  const forMs = (Number(values.seconds) * 1_000) / names.length;
   let failed = 0;
-  for (const name of names)
-    failed += await batch(profileOf(name).name, start, performance.now() + (endsAt - performance.now()) / names.length);
+  for (const name of names) failed += await batch(profileOf(name).name, start, performance.now() + forMs);
   return failed === 0 ? 0 : 1;
 }
 
