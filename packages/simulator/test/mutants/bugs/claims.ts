@@ -29,7 +29,7 @@ export const claims: readonly Mutant[] = [
     'the term is counted from the record, which goes',
     'core/src/campaign/campaign-machine.ts',
     'lastIssued(term, rules.seenTerm)',
-    'lastIssued(term?.ended === undefined ? term : undefined, rules.seenTerm)',
+    '(term?.ended === undefined ? (term?.term ?? 0n) : 0n)',
   ),
   mutant(
     'noPatience',
