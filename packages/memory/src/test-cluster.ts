@@ -1,6 +1,6 @@
 /** A few simulated processes, one store and one clock, for unit tests of code that leads. */
 
-import { ElectionObserver, type Entry, Member, type MemberOptions, type ObserverOptions, type Random, type Store } from '@incumbent/core';
+import { ElectionObserver, type Entry, Member, type MemberOptions, type ObserverOptions, type Random } from '@incumbent/core';
 import { invalidText } from '@incumbent/core/adapter';
 import { PausableClock, seeded } from '@incumbent/core/testing';
 import { ManualClock, type RunOptions } from './manual-clock.ts';
@@ -15,7 +15,8 @@ export type Who = string | { readonly memberId: string };
 
 /** The store and the options of one process, for `new Member(store, options)`. */
 export interface TestProcess {
-  readonly store: Store;
+  /** Its `link` offers finer faults than the cluster. */
+  readonly store: MemoryStore;
   /** `clock` is the clock of the process: pass it to everything else that takes a clock, too. */
   readonly options: MemberOptions & Required<Pick<MemberOptions, 'memberId' | 'clock' | 'random'>>;
 }

@@ -132,6 +132,15 @@ describe('a cluster for tests', () => {
     expectNothingLeft(cluster);
   });
 
+  it('offers finer faults through the link of the store of a process', async () => {
+    const { cluster, a, second } = await pair();
+    cluster.process('a').store.link.dropReplies(1, { operations: ['compareAndSwap'] });
+    await cluster.run(a.shutdown());
+    expect(await cluster.run(second)).toMatchObject({ memberId: 'b' });
+    await cluster.close();
+    expectNothingLeft(cluster);
+  });
+
   it('gives code that creates its own members a store and options of a process', async () => {
     const cluster = new TestCluster();
     const { store, options } = cluster.process('a');
