@@ -1,7 +1,16 @@
 /** Jobs that run once per slot in a fleet of processes. */
 
 import { type Clock, type Election, IncumbentError, type SignalOptions, systemClock } from '@incumbent/core';
-import { checkFunction, checkKnown, checkName, checkNumber, checkSignal, invalidOption, invalidText } from '@incumbent/core/adapter';
+import {
+  checkFunction,
+  checkKnown,
+  checkName,
+  checkNumber,
+  checkSignal,
+  invalidOption,
+  invalidText,
+  orAborted,
+} from '@incumbent/core/adapter';
 import { type CronReport, reporter, warn } from './reports.ts';
 import { checkSchedule, type Schedule } from './schedule.ts';
 import { type CronRun, CronTerm, currentRuns, type Job, type Misfire, MISFIRES, type TermContext } from './term.ts';
@@ -72,6 +81,7 @@ export class FleetCron {
   readonly #jobs = new Map<string, Job>();
   readonly #participants: CronParticipant[] = [];
   #isRunning = false;
+  #isFinishing = false;
   /** The latest term of this process, while `run` is under way. */
   #term: CronTerm | undefined;
 
@@ -135,6 +145,7 @@ export class FleetCron {
         async (leadership) => {
           const term = new CronTerm(this.#context, leadership);
           this.#term = term;
+          if (this.#isFinishing) void term.finishRuns();
           for (const each of this.#participants) each.begin(term);
           await term.run([...this.#jobs.values()]);
         },
@@ -142,9 +153,24 @@ export class FleetCron {
       );
     } finally {
       this.#isRunning = false;
+      this.#isFinishing = false;
       this.#term = undefined;
       for (const each of this.#participants) each.end();
     }
+  }
+
+  /**
+   * For an orderly stop that interrupts no run: from now on this process claims no slot, also if it
+   * is elected meanwhile. Resolves when its runs under way have ended, at once if there are none.
+   * `run` goes on, and so does the leadership: shut the member down then, and the next leader runs
+   * the slots that have come due. Ends with `run`: the next call of `run` claims slots again.
+   *
+   * @throws The signal's reason: runs are still under way, and are not interrupted.
+   */
+  async finishRuns(options: SignalOptions = {}): Promise<void> {
+    const signal = checkSignal(options);
+    this.#isFinishing = true;
+    if (this.#term !== undefined) await orAborted(this.#term.finishRuns(), signal);
   }
 
   /** @internal Whether `run` has been called and has not returned. */

@@ -59,6 +59,12 @@ export class CronTerm {
   readonly #leadership: Leadership;
   /** Aborts with the leadership, or before it when the jobs of this term fail. */
   readonly #halt = new AbortController();
+  /** Ends the waits for the next slots: aborts with `#halt`, or in `finishRuns`. */
+  readonly #finishing = new AbortController();
+  /** Whether the runs under way are the last ones of this term. */
+  #isFinishing = false;
+  /** The loops of the jobs, and the slots that a scheduler claims and runs. None rejects. */
+  readonly #underWay = new Set<Promise<unknown>>();
   readonly #books = new Map<string, Promise<Opened>>();
 
   constructor(context: TermContext, leadership: Leadership) {
@@ -73,7 +79,8 @@ export class CronTerm {
   async run(jobs: readonly Job[]): Promise<void> {
     const { signal, ended } = this.#leadership;
     const stop = onAbort(signal, () => this.#halt.abort(signal.reason));
-    const loops = jobs.map((job) => this.#loop(job));
+    onAbort(this.#halt.signal, () => this.#finishing.abort());
+    const loops = jobs.map((job) => this.#track(this.#loop(job)));
     try {
       await Promise.all([ended, ...loops]);
     } catch (error) {
@@ -85,6 +92,13 @@ export class CronTerm {
     }
   }
 
+  /** Claims no further slot. Resolves when the runs under way have ended, and that is recorded. */
+  async finishRuns(): Promise<void> {
+    this.#isFinishing = true;
+    this.#finishing.abort();
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
   /** Resolves when the leadership ends. */
   get over(): Promise<unknown> {
     return this.#leadership.ended;
@@ -92,9 +106,13 @@ export class CronTerm {
 
   /**
    * Claims a slot for a scheduler that runs the work itself. Undefined if the slot has been
-   * claimed, or if the leadership has ended.
+   * claimed, if no further slot is to be claimed, or if the leadership has ended.
    */
   async claim(job: string, slot: SlotMs, graceMs: number): Promise<ClaimedRun | undefined> {
+    return this.#isFinishing ? undefined : this.#track(this.#claim(job, slot, graceMs));
+  }
+
+  async #claim(job: string, slot: SlotMs, graceMs: number): Promise<ClaimedRun | undefined> {
     const { book } = await this.#open(job, slot - 1);
     const isClaimed = await book.claim(slot);
     book.checkAhead(this.#context.clock.wall());
@@ -104,10 +122,16 @@ export class CronTerm {
     if (!this.#leadership.isValid()) return undefined;
     const done = Promise.withResolvers<void>();
     this.#leadership.waitUntil(done.promise);
+    const recorded = Promise.withResolvers<void>();
+    void this.#track(recorded.promise);
     const complete = async (): Promise<void> => {
       hasEnded();
       done.resolve();
-      if (this.#leadership.isValid()) await book.finish(slot, 'finished');
+      try {
+        if (this.#leadership.isValid()) await book.finish(slot, 'finished');
+      } finally {
+        recorded.resolve();
+      }
     };
     return { run, complete };
   }
@@ -119,12 +143,23 @@ export class CronTerm {
     book.checkAhead(this.#context.clock.wall());
   }
 
+  /** Adds a task that {@link finishRuns} waits for. */
+  #track<T>(task: Promise<T>): Promise<T> {
+    const settled = task.then(
+      () => {},
+      () => {},
+    );
+    this.#underWay.add(settled);
+    void settled.then(() => this.#underWay.delete(settled));
+    return task;
+  }
+
   async #loop(job: Job): Promise<void> {
     const { signal } = this.#halt;
     try {
       const opened = await this.#open(job.name, this.#context.clock.wall());
       let { last } = opened;
-      while (!signal.aborted) last = await this.#step(job, opened.book, last);
+      while (!this.#finishing.signal.aborted) last = await this.#step(job, opened.book, last);
     } catch (error) {
       // Calls to the store reject once the leadership has ended.
       if (!signal.aborted) throw error;
@@ -141,7 +176,7 @@ export class CronTerm {
     if (slot === undefined || slot > now) {
       // The clock may also have been set back during this term.
       book.checkAhead(now);
-      await sleep(clock, Math.min((slot ?? Infinity) - now, RECHECK_MS), this.#halt.signal);
+      await sleep(clock, Math.min((slot ?? Infinity) - now, RECHECK_MS), this.#finishing.signal);
       return last;
     }
     const isLate = now - slot > job.graceMs;
