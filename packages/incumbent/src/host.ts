@@ -4,10 +4,10 @@
  */
 
 import type { Election, ElectionOptions, LeadOptions, Leadership, ShutdownOptions, Store } from '@incumbent/core';
-import { checkFunction, checkKnown, checkStore, invalidOption, isUrl } from '@incumbent/core/adapter';
+import { checkFunction, checkKnown, describeStore, invalidOption, invalidSecret, isStore, isUrl } from '@incumbent/core/adapter';
 import { Member, type MemberOptions } from './member.ts';
 import { type Health, Monitor } from './monitor.ts';
-import { isOpener, openStore, type StoreOpener } from './open-store.ts';
+import { isOpener, openStore, SOURCES, type StoreOpener } from './open-store.ts';
 
 /** The options of an {@link ElectionHost}. */
 export interface HostOptions {
@@ -93,7 +93,7 @@ export class ElectionHost {
     const { store, waitMs } = options;
     checkFunction('onFailure', options.onFailure);
     const opens = isUrl(store) || isOpener(store);
-    if (!opens) checkStore(store);
+    if (!opens && !isStore(store)) throw invalidSecret('store', store, `an open store, ${SOURCES}`, describeStore(store));
     if (!opens && waitMs !== undefined) throw invalidOption('waitMs', waitMs, LEFT_OUT);
     const opened = opens ? await openStore(store, { waitMs: waitMs ?? WAIT_MS }) : store;
     // Before the member, so that it sees all events.

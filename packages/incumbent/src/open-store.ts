@@ -140,7 +140,8 @@ export async function openStore(url: string | URL | StoreOpener, options: OpenSt
   }
 }
 
-const SOURCES = 'a URL, or a function that opens a store, such as () => openRedis({ client })';
+/** @internal What `openStore` opens, for an error. */
+export const SOURCES = 'a URL, or a function that opens a store, such as () => openRedis({ client })';
 
 /** @internal True for a function that opens a store. Some clients of Redis are functions, too. */
 export function isOpener(source: unknown): source is StoreOpener {

@@ -111,13 +111,19 @@ describe('an election host', () => {
     );
   });
 
+  it('says what it opens if there is no store, as with a variable of the environment that is not set', async () => {
+    const settings: { readonly url?: string } = {};
+    const refused: Promise<unknown> = Reflect.apply(ElectionHost.open, ElectionHost, [{ store: settings.url, onFailure: () => {} }]);
+    await expect(refused).rejects.toThrow(
+      /^store is undefined: it must be an open store, a URL, or a function that opens a store, such as/,
+    );
+  });
+
   it.each([{ sendCommand: () => {} }, Object.assign(() => {}, { sendCommand: () => {} })])(
     'and the other calls that need a store say how to take over the settings of a client of Redis (%#)',
     async (client) => {
       const refused: Promise<unknown> = Reflect.apply(ElectionHost.open, ElectionHost, [{ store: client, onFailure: () => {} }]);
-      await expect(refused).rejects.toThrow(
-        'store is a client of Redis: it must be an open store, as openRedis({ client }) of @incumbent/redis',
-      );
+      await expect(refused).rejects.toThrow(/^store is a client of Redis: .*such as \(\) => openRedis\(\{ client \}\)$/);
       for (const call of [openStore, lead]) {
         const args = call === lead ? [client, 'jobs', () => {}] : [client];
         const other: Promise<unknown> = Reflect.apply(call, undefined, args);
