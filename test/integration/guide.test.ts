@@ -18,6 +18,7 @@ import {
   startRedis,
   until,
 } from '@incumbent/test-support';
+import { openStore } from 'incumbent';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { freshNamespace, storeUrl } from './checks/pair.ts';
 
@@ -128,6 +129,24 @@ describe('the programs of the guide', () => {
     expect(await said(second, / p0 p1 p2 p3 p4 p5$/)).toBe(`worker-${second.pid} has p0 p1 p2 p3 p4 p5`);
     second.sigterm();
     expect(await second.exited).toBe(0);
+  });
+
+  it('membership and assignment: a worker that is stopped gives its partitions away before it leaves', async () => {
+    await save('docs/guide/assignment.md');
+    const worker = (): Promise<ScriptProcess> => start('assigner.mjs', '10000');
+    await using first = await worker();
+    await said(first, /has p0/);
+    await using second = await worker();
+    await said(second, /( p\d){3}$/);
+    second.sigterm();
+    expect(await second.exited).toBe(0);
+    const store = await openStore(`sqlite:${folder.path}/state.db`);
+    const assignment = await store.read('assignments');
+    await store.close();
+    const owners = Object.values<{ owner: string }>(JSON.parse(new TextDecoder().decode(assignment?.value)));
+    expect(owners.map(({ owner }) => owner)).toEqual(Array.from({ length: 6 }, () => `worker-${first.pid}`));
+    first.sigterm();
+    expect(await first.exited).toBe(0);
   });
 
   it.each(['sigterm', 'sigkill'] as const)('scheduled jobs: every run happens once, also around a %s of the leader', async (end) => {
