@@ -4,6 +4,7 @@ import { Inject, type InjectionToken, Module, type OnApplicationBootstrap, type 
 import { DiscoveryModule, DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { SchedulerRegistry } from '@nestjs/schedule';
 import { cronSchedule, FleetCron, type FleetCronOptions } from '@incumbent/cron';
+import { sleep, systemClock } from 'incumbent';
 import { ElectionHost } from 'incumbent/host';
 import { type CronMark, CronMethod, LeadMethod } from './decorators.ts';
 import { type IncumbentModuleOptions, OPTIONS } from './options.ts';
@@ -21,6 +22,9 @@ interface Method {
   readonly call: (argument: unknown) => unknown;
 }
 
+/** A day. */
+const MAX_FINISH_MS = 86_400_000;
+
 interface CronMethodFound extends Method {
   readonly mark: CronMark;
 }
@@ -34,6 +38,7 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
   readonly #discovery: DiscoveryService;
   readonly #scanner: MetadataScanner;
   readonly #registry: SchedulerRegistry | undefined;
+  #cron: FleetCron | undefined;
 
   constructor(
     host: ElectionHost,
@@ -71,7 +76,9 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
       begins.push(() => this.#host.lead(lead.election, method.call));
     }
     if (jobs.length > 0) {
-      const { election = 'cron', ...options } = this.#options.cron ?? {};
+      const { election = 'cron', finishWithinMs = 0, ...options } = this.#options.cron ?? {};
+      if (!(finishWithinMs >= 0 && finishWithinMs <= MAX_FINISH_MS))
+        throw new RangeError(`cron.finishWithinMs is ${finishWithinMs}: it must be a number from 0 to ${MAX_FINISH_MS}`);
       addWork(works, election, 'the jobs with @LeaderCron');
       begins.push(this.#beginOf(jobs, election, options));
     }
@@ -80,12 +87,19 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
 
   /** Ends the work before the HTTP server and most other providers stop. */
   async onModuleDestroy(): Promise<void> {
+    const { finishWithinMs = 0, clock = systemClock } = this.#options.cron ?? {};
+    if (this.#cron !== undefined && finishWithinMs > 0) {
+      const over = new AbortController();
+      await Promise.race([this.#cron.finishRuns(), sleep(clock, finishWithinMs, over.signal)]);
+      over.abort();
+    }
     await this.#host.close();
   }
 
   /** Schedules the jobs. The function that this returns begins to run them. */
   #beginOf(jobs: readonly CronMethodFound[], election: string, options: FleetCronOptions): () => void {
     const cron = new FleetCron(this.#host.election(election), { onReport: print, ...options });
+    this.#cron = cron;
     for (const { mark, call } of jobs) cron.add(mark.name, cronSchedule(this.#timeOf(mark.name)), call, mark.job);
     return () => this.#host.run(election, () => cron.run());
   }

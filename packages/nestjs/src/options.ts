@@ -11,6 +11,11 @@ export interface CronSettings extends FleetCronOptions {
    * slots. Default `'cron'`.
    */
   readonly election?: string;
+  /**
+   * How long a process that closes goes on leading until its runs under way have ended, in ms. It
+   * claims no slot meanwhile. Then the runs are interrupted. From 0 to 86,400,000. Default 0.
+   */
+  readonly finishWithinMs?: number;
 }
 
 /** The options of `IncumbentModule.forRoot`. */

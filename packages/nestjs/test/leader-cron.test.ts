@@ -74,6 +74,43 @@ describe('a method with @LeaderCron', () => {
     await cluster().run(app.close());
   });
 
+  it('ends its run before the application hands over, with finishWithinMs', async () => {
+    const got: CronReport[] = [];
+    const work = Promise.withResolvers<void>();
+    const cron = { finishWithinMs: 20_000, onReport: (report: CronReport) => got.push(report) };
+    const first = await startApp(cluster(), 'a', { providers: [reports('a', {}, () => work.promise)], cron });
+    await cluster().advance(2_500);
+    const second = await startApp(cluster(), 'b', { providers: [reports('b', {})], cron });
+    const closing = first.close();
+    await cluster().advance(3_000);
+    work.resolve();
+    await cluster().run(closing);
+    await cluster().advance(1_000);
+    expect(ran).toEqual(['a 02 in term 1', 'b 04 in term 2', 'b 06 in term 2']);
+    expect(got).toEqual([]);
+    await cluster().run(second.close());
+  });
+
+  it('prevents the start with a finishWithinMs that is no time', async () => {
+    for (const finishWithinMs of [-1, 86_400_001, Number.NaN]) {
+      const starting = startApp(cluster(), 'a', { providers: [reports('a', {})], cron: { finishWithinMs } });
+      await expect(starting).rejects.toThrow('cron.finishWithinMs is ');
+    }
+  });
+
+  it('is interrupted when finishWithinMs is over', async () => {
+    const got: CronReport[] = [];
+    const until = (signal: AbortSignal): Promise<void> => new Promise((resolve) => signal.addEventListener('abort', () => resolve()));
+    const cron = { finishWithinMs: 3_000, onReport: (report: CronReport) => got.push(report) };
+    const app = await startApp(cluster(), 'a', { providers: [reports('a', {}, ({ signal }) => until(signal))], cron });
+    await cluster().advance(2_500);
+    const closing = app.close();
+    await cluster().advance(2_900);
+    expect(got).toEqual([]);
+    await cluster().run(closing);
+    expect(got).toMatchObject([{ type: 'aborted', job: 'Reports.tick' }]);
+  });
+
   it('that throws is reported, and runs at the next slot', async () => {
     const got: CronReport[] = [];
     const error = new Error('no paper');
