@@ -54,6 +54,8 @@ export class Group<V = unknown> {
   #joined: Joined | undefined;
   /** Resolves when the latest stay is over. The next one starts then. Never rejects. */
   #over: Promise<void> = Promise.resolve();
+  /** Settles when the latest put has ended. The next one starts then. Never rejects. */
+  #lastPut: Promise<unknown> = Promise.resolve();
   /** The latest session that the key is bound to, or may be after a put of unknown outcome. */
   #holder: LeaseSession | undefined;
   /** True if the store may still apply a put or a removal that nobody awaits. */
@@ -254,14 +256,9 @@ export class Group<V = unknown> {
     for (;;) {
       const session = await this.#session(leave);
       try {
-        await this.#put(session);
-        this.#holder = session;
+        await this.#put(session, leave);
         return session;
       } catch (error) {
-        if (outcomeOf(error) === 'unknown') {
-          this.#holder = session;
-          this.#isUnsure = true;
-        }
         session.noteOwn(error);
         if (!isRetryable(error)) throw error;
         if (session.ended === undefined)
@@ -286,11 +283,34 @@ export class Group<V = unknown> {
   }
 
   /**
+   * Puts the key after the earlier puts, unless the member leaves meanwhile. Otherwise this put
+   * could read the last value just before the store applies an earlier put of another value.
+   */
+  async #put(session: LeaseSession, leave: AbortSignal): Promise<void> {
+    const put = this.#lastPut.then(() => (leave.aborted ? undefined : this.#putNow(session)));
+    this.#lastPut = put.catch(() => {});
+    return put;
+  }
+
+  async #putNow(session: LeaseSession): Promise<void> {
+    try {
+      await this.#untilShows(session);
+      this.#holder = session;
+    } catch (error) {
+      if (outcomeOf(error) === 'unknown') {
+        this.#holder = session;
+        this.#isUnsure = true;
+      }
+      throw error;
+    }
+  }
+
+  /**
    * Creates the key, or replaces it, unless it shows the last value. Only this process, or an
    * earlier process with the same member id, can have created a key of this name. A key that a
    * removal may still find is written anew, so that the store refuses the removal.
    */
-  async #put(session: LeaseSession): Promise<void> {
+  async #untilShows(session: LeaseSession): Promise<void> {
     const { store } = this.#context;
     for (;;) {
       const current = await store.read(this.#key, session.call);

@@ -146,6 +146,23 @@ describe('values that are published at the same time', () => {
       }
   });
 
+  it('end with the last one, although an earlier put is still on its way when that one is published', async () => {
+    const world = new World();
+    const link = world.connect();
+    const group = world.member('a', {}, link).group('g', { value: 0 });
+    await world.run(group.join());
+    link.link.holdWrites('compareAndSwap');
+    const first = track(group.publish(1));
+    await world.pass(100);
+    // The store still shows this value.
+    const second = track(group.publish(0));
+    await world.pass(100);
+    link.link.release();
+    await world.pass(TTL_MS);
+    expect([first.state, second.state]).toEqual(['resolved', 'resolved']);
+    expect(await world.run(group.members())).toMatchObject([{ memberId: 'a', value: 0 }]);
+  });
+
   it('end with the last one, although the store applies an earlier put late', async () => {
     const world = new World();
     const link = world.connect();
