@@ -60,6 +60,8 @@ export class SlotElection<V = unknown> {
   readonly #elections: readonly Election<V>[];
   #leadership: SlotLeadership<V> | undefined;
   #isRunning = false;
+  /** Also true for work that did not stop when its call of `lead` was aborted. */
+  #isWorking = false;
 
   /**
    * Does no I/O. The succession orders the candidates that wait; the other options apply to every
@@ -96,12 +98,13 @@ export class SlotElection<V = unknown> {
    * with its error. Aborting the signal drains the work, resigns, and rejects. Resolves with
    * undefined when the member closes.
    *
-   * @throws As `election.lead` does.
+   * @throws As `election.lead` does. `ALREADY_CAMPAIGNING` also while work of an aborted call has
+   *   not stopped.
    */
   async lead<T>(work: Work<V, T>, options: SignalOptions = {}): Promise<T | undefined> {
     checkFunction('work', work);
     const signal = checkSignal(options);
-    if (this.#isRunning)
+    if (this.#isRunning || this.#isWorking)
       throw new IncumbentError('ALREADY_CAMPAIGNING', `this member already campaigns for a slot of "${this.name}", or leads one`);
     this.#isRunning = true;
     try {
@@ -119,7 +122,9 @@ export class SlotElection<V = unknown> {
       try {
         if (taken !== undefined) return (await taken.done)?.value;
       } catch (error) {
-        if (!isIncumbentError(error, 'LEADERSHIP_ENDED')) throw error;
+        const end = await this.#leadership?.ended;
+        // The work has thrown, or has resigned, or the caller has given up.
+        if (end === undefined || end.reason === 'workFailed' || end.reason === 'resigned') throw error;
       } finally {
         this.#leadership = undefined;
       }
@@ -185,7 +190,15 @@ export class SlotElection<V = unknown> {
       this.#leadership = Object.assign(leadership, { slot });
       return this.#leadership;
     };
-    return new SlotCampaign({ start, accept, work, signal });
+    const working = async (leadership: SlotLeadership<V>): Promise<T> => {
+      this.#isWorking = true;
+      try {
+        return await work(leadership);
+      } finally {
+        this.#isWorking = false;
+      }
+    };
+    return new SlotCampaign({ start, accept, work: working, signal });
   }
 }
 

@@ -7,6 +7,14 @@ import { Member, SlotElection, type SlotLeadership, StoreError } from '../src/in
 const NAME = 'workers';
 const TTL_MS = 6_000;
 
+/** Keeps the warnings of stuck work out of the output of the tests. */
+class Silent {
+  debug(): void {}
+  info(): void {}
+  warn(): void {}
+  error(): void {}
+}
+
 /** Members on a manual clock, and the slots that each of them leads. */
 class Scene {
   readonly clock = new ManualClock();
@@ -185,6 +193,48 @@ describe('slots', () => {
     await scene.pass(2 * TTL_MS);
     expect(scene.working.map(({ memberId }) => memberId)).toEqual(['a', 'b']);
     expect(scene.outcomes).toEqual([]);
+    await scene.close();
+  });
+
+  it.each(['another leadership', 'a leadership that it has resigned'])(
+    'are resigned by work that throws LEADERSHIP_ENDED of %s',
+    async (whose) => {
+      const scene = new Scene();
+      const member = new Member(scene.server.connect(), { memberId: 'a', ttlMs: TTL_MS, clock: scene.clock });
+      scene.members.set('a', member);
+      const other = await scene.clock.run(member.election('other').campaign());
+      let works = 0;
+      const failing = new SlotElection(member, NAME, { slots: 2 }).lead(async (leadership) => {
+        works += 1;
+        const ended = whose === 'another leadership' ? other : leadership;
+        await ended.resign();
+        if (works < 10) ended.assertValid();
+      });
+      failing.catch(() => {});
+      await expect(scene.clock.run(failing)).rejects.toMatchObject({ code: 'LEADERSHIP_ENDED' });
+      expect(works).toBe(1);
+      await scene.close();
+    },
+  );
+
+  it('are there for others while work of an aborted call does not stop, and that member campaigns again afterwards', async () => {
+    const scene = new Scene();
+    const member = new Member(scene.server.connect(), { memberId: 'a', ttlMs: TTL_MS, clock: scene.clock, logger: new Silent() });
+    scene.members.set('a', member);
+    const election = new SlotElection(member, NAME, { slots: 2 });
+    const [abort, stuck] = [new AbortController(), Promise.withResolvers<void>()];
+    const leading = election.lead(() => stuck.promise, { signal: abort.signal });
+    leading.catch(() => {});
+    await scene.pass(100);
+    abort.abort(new Error('enough'));
+    await expect(scene.clock.run(leading)).rejects.toThrow('enough');
+    await expect(election.lead(() => {})).rejects.toMatchObject({ code: 'ALREADY_CAMPAIGNING' });
+    for (const id of ['b', 'c']) scene.start(id, 2);
+    await scene.pass(TTL_MS);
+    expect(scene.held).toBe('0:b 1:c');
+    stuck.resolve();
+    await scene.clock.run(scene.members.get('b')!.shutdown());
+    expect(await scene.clock.run(election.lead(({ slot }) => slot))).toBe(0);
     await scene.close();
   });
 
