@@ -222,8 +222,10 @@ export class Candidacy {
   /** Called when the client reports that the work of a term has stopped. */
   acknowledge(number: bigint): void {
     const term = this.#term;
-    if (number <= this.#lastStopped) return;
-    if (term?.leadership.term !== number) throw this.#otherTerm(number);
+    if (term?.leadership.term !== number) {
+      if (number <= this.#lastStopped) return;
+      throw this.#otherTerm(number);
+    }
     if (term.leadership.isValid()) throw new ApiError('STILL_LEADS', `term ${number} has not ended: resign to end it`);
     this.#stopped(term);
   }

@@ -63,6 +63,26 @@ describe('a candidacy', () => {
     expect(candidacy.document()).toMatchObject({ state: 'over' });
   });
 
+  it('acknowledges a term also after an operator has lowered the terms', async () => {
+    const { candidacy, events } = world.client(world.sidecar('s1'), 'a');
+    for (const term of [1n, 2n, 3n]) {
+      await world.until(() => candidacy.document().leads);
+      await world.cluster.run(candidacy.resign(term));
+    }
+    await world.until(() => candidacy.document().leads);
+    expect(await world.cluster.run(admin().lowerTermUnsafely(4n, 1n))).toBe(true);
+    await world.until(() => !candidacy.document().leads);
+    candidacy.acknowledge(4n);
+    await world.until(() => candidacy.document().leads);
+    expect(candidacy.document()).toMatchObject({ term: 2n });
+    expect(await world.cluster.run(admin().stepDown(2n))).toBe(true);
+    await world.until(() => !candidacy.document().leads);
+    candidacy.acknowledge(2n);
+    await world.until(() => candidacy.document().leads);
+    expect(candidacy.document()).toMatchObject({ term: 3n });
+    expect(events).toContainEqual({ event: 'drained', term: 2n, acknowledged: true });
+  });
+
   it('that is renewed goes on', async () => {
     const { candidacy } = world.client(world.sidecar('s1'), 'a', { renewWithinMs: 3_000 });
     for (let i = 0; i < 10; i += 1) {
