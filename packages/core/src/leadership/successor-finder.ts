@@ -55,13 +55,13 @@ export class SuccessorFinder {
 
   /**
    * Returns the candidate with this member id, or the next in succession if no id is given. Makes
-   * no request for a candidate that is known. Throws `NO_SUCH_CANDIDATE` if there is none, and
-   * `INVALID_NAME` for an id that no member can have.
+   * no request for a next one that is known. It may have left, and then the one after it takes its
+   * place; nobody takes the place of a candidate that is named. Throws `NO_SUCH_CANDIDATE` if there
+   * is none, and `INVALID_NAME` for an id that no member can have.
    */
   async choose(memberId: string | undefined, options: SignalOptions): Promise<ChosenSuccessor> {
     if (memberId !== undefined) checkName('memberId', memberId);
-    const { known } = this;
-    if (known !== undefined && (memberId === undefined || memberId === known.successor.memberId)) return known;
+    if (memberId === undefined && this.known !== undefined) return this.known;
     // The first two entries are enough: one of them may be the leader's own.
     const next = memberId === undefined && this.#byArrival ? this.#firstOf(await this.#list({ first: 2 }, options)) : undefined;
     if (next !== undefined) return { successor: next, early: false };

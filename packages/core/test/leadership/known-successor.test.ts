@@ -52,7 +52,6 @@ describe.each(inOneSwap)('where a handover is %s, a leader that knows its succes
   it.each([
     ['resigns', 'resigned', ({ leadership }: Led) => leadership.resign()],
     ['hands over', 'handover', ({ leadership }: Led) => leadership.handover()],
-    ['hands over to it by name', 'handover', ({ leadership }: Led) => leadership.handover('b')],
     ['shuts down', 'handover', ({ member }: Led) => member.shutdown()],
   ])('%s in one request, after which the successor leads without any', async (name, reason, end) => {
     const made = await known(options);
@@ -138,6 +137,30 @@ describe.each(stores)('where a handover is %s, a leader that knows its successor
     await world.run(leadership.handover('c'));
     await world.pass(20);
     expect([next.state, third.value?.term]).toEqual(['pending', 2n]);
+  });
+
+  it('leads on if that one is named and has left, although another one waits', async () => {
+    const { world, leadership, leave } = await known(options);
+    const third = await behind(world, 'c');
+    await leave();
+    await expect(world.run(leadership.handover('b'))).rejects.toMatchObject({ code: 'NO_SUCH_CANDIDATE' });
+    expect([leadership.isValid(), third.state]).toEqual([true, 'pending']);
+  });
+
+  it.each([
+    ['it is named', ({ leadership }: Led): Promise<unknown> => leadership.handover('b')],
+    ['an operator names it', ({ world }: Led): Promise<unknown> => new ElectionAdmin(world.connect(), NAME).requestHandover(1n, 'b')],
+  ])('hands over to that one if %s and it has joined again behind another one', async (_name, hand) => {
+    const made = await known(options);
+    const { world, nextMember, leave } = made;
+    const third = await behind(world, 'c');
+    await leave();
+    const again = track(nextMember.election(NAME).campaign());
+    await world.pass(20);
+    await world.run(hand(made));
+    // The drain of an operator's handover takes its whole time, as untracked work may run.
+    await world.pass(TTL_MS);
+    expect([again.value?.term, third.state]).toEqual([2n, 'pending']);
   });
 
   it('hands over to the next one if that one has left', async () => {
