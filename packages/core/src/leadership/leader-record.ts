@@ -254,8 +254,12 @@ export class OwnKeys {
     else this.#acceptRequest(entry);
   }
 
-  /** Does what an operator has requested in the entry. */
+  /**
+   * Does what an operator has requested in the entry. Does it once: a watch that begins again shows
+   * the same entry, and by then nobody may expect the handover any more.
+   */
   #acceptRequest(entry: Entry): void {
+    if (entry.revision === this.#entryRevision) return;
     this.#entryRevision = entry.revision;
     const { stepDown, handTo }: Partial<CandidateRecord> = tryRead(readCandidate, entry) ?? {};
     if (stepDown === true) this.#onNews({ type: 'stepDown' });

@@ -17,7 +17,7 @@ import { endError, explainEnd, isLoss, isSurelyKept, transition } from './releas
 import type { ChosenSuccessor, LeadershipEnd, LeadershipEndReason, ReleaseState } from './release-machine.ts';
 import { type LeadershipContext, type LeadershipInit, release } from './release.ts';
 import { StoredValue } from './stored-value.ts';
-import { type ElectionSpec, handoverError, SuccessorFinder } from './successor-finder.ts';
+import { carryOut, type ElectionSpec, handoverError, SuccessorFinder } from './successor-finder.ts';
 
 /** @internal The part of a leadership that a member uses, whatever the type of its value. */
 export type ManagedLeadership = Pick<
@@ -325,11 +325,10 @@ export class Leadership<V = unknown> {
 
   #handOverOnRequest(to: string): void {
     if (!this.isValid()) return;
-    const about = { election: this.election, term: this.term, to };
-    this.#context.telemetry.emit('handoverRequested', about);
-    this.#handOver(to, {}, () => this.#drain.expectUntrackedWork()).catch((error: unknown) =>
-      this.#context.telemetry.emit('retry', { doing: 'requestedHandover', ...about, error }),
-    );
+    const [{ election, term, signal }, revision] = [this, this.#own.entryRevision];
+    const isOpen = (): boolean => this.isValid() && this.#own.entryRevision === revision;
+    const handOver = (): Promise<void> => this.#handOver(to, {}, () => this.#drain.expectUntrackedWork());
+    void carryOut(this.#context, { election, term, to, signal, isOpen, handOver });
   }
 
   /**

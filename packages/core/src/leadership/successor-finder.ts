@@ -1,8 +1,10 @@
-/** Chooses the candidate that a leader hands over to. */
+/** Chooses the candidate that a leader hands over to, and carries out an operator's request. */
 
 import type { SignalOptions } from '../async/abort.ts';
-import { IncumbentError } from '../base/errors.ts';
+import { sleep } from '../async/sleep.ts';
+import { IncumbentError, isRetryable } from '../base/errors.ts';
 import { checkName } from '../base/validate.ts';
+import type { SessionContext } from '../lease/session.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import { inSuccession, noSuccessor, type Succession, type Successor, successorAmong } from '../protocol/succession.ts';
 import type { PayloadCodec } from '../protocol/value-codec.ts';
@@ -110,4 +112,35 @@ export function handoverError({ memberId, incarnation }: Successor): IncumbentEr
   return new IncumbentError('HANDOVER_FAILED', `the store has not confirmed the handover to "${memberId}"`, {
     details: { memberId, incarnation },
   });
+}
+
+/** An operator's request in the leader's entry, and how the leader hands over. */
+export interface HandoverRequest {
+  readonly election: string;
+  readonly term: bigint;
+  /** The member id of the candidate. */
+  readonly to: string;
+  /** Aborts when the leadership ends. */
+  readonly signal: AbortSignal;
+  /** False once the leadership has ended, or the operator has changed the request. */
+  readonly isOpen: () => boolean;
+  readonly handOver: () => Promise<void>;
+}
+
+/**
+ * Hands over as an operator has requested. If the store fails before the leadership has ended,
+ * tries again: the operator has written the request once, and waits. Never rejects.
+ */
+export async function carryOut({ clock, timing, telemetry }: SessionContext, request: HandoverRequest): Promise<void> {
+  const { election, term, to, signal, isOpen, handOver } = request;
+  telemetry.emit('handoverRequested', { election, term, to });
+  do {
+    try {
+      return await handOver();
+    } catch (error) {
+      telemetry.emitOften('retry', { doing: 'requestedHandover', election, term, to, error }, clock.monotonic());
+      if (!isRetryable(error)) return;
+    }
+    await sleep(clock, timing.retryEveryMs, signal);
+  } while (isOpen());
 }

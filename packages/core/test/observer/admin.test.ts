@@ -140,6 +140,45 @@ describe.each([
     expect(next.value?.isValid()).toBe(true);
   });
 
+  it('asks the leader to hand over, which tries again if a read of the queue fails', async () => {
+    const { world, store, leadership } = await led(options);
+    const [b, c] = [await behind(world, 'b'), await behind(world, 'c')];
+    store.link.dropReplies(2, { operations: ['list'] });
+    await world.run(operator(world).requestHandover(1n, 'c'));
+    await world.pass(2 * TTL_MS);
+    expect([b.state, c.value?.term, (await leadership.ended).reason]).toEqual(['pending', 2n, 'handover']);
+  });
+
+  it('does not ask again if the request was taken back while the reads of the queue failed', async () => {
+    const { world, store, leadership } = await led(options);
+    await behind(world, 'b');
+    await behind(world, 'c');
+    store.link.dropReplies(1, { operations: ['list'] });
+    await world.run(operator(world).requestHandover(1n, 'c'));
+    await world.run(operator(world).withdrawHandover(1n));
+    await world.pass(2 * TTL_MS);
+    expect(leadership.isValid()).toBe(true);
+  });
+
+  it('asks once: a leader that could not hand over does not do so at a later reconnection', async () => {
+    const { world, store, leadership } = await led(options);
+    const aborter = new AbortController();
+    const election = world.member('b').election(NAME);
+    track(election.campaign({ signal: aborter.signal }));
+    await world.pass(20);
+    store.link.stall();
+    await world.run(operator(world).requestHandover(1n, 'b'));
+    aborter.abort();
+    await world.pass(100);
+    store.link.heal();
+    await world.pass(TTL_MS);
+    track(election.campaign());
+    await world.pass(TTL_MS);
+    store.link.reset();
+    await world.pass(2 * TTL_MS);
+    expect(leadership.isValid()).toBe(true);
+  });
+
   it('asks in vain where the successor went meanwhile: leadership goes on, and the request can be taken back', async () => {
     const world = new World(options);
     const leaderStore = world.connect();
