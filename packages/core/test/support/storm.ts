@@ -2,7 +2,7 @@
 
 import type { MemoryStore } from '@incumbent/memory';
 import { expect } from 'vitest';
-import type { Election, Leadership, Random } from '../../src/index.ts';
+import { type Election, ElectionAdmin, type Leadership, type Random } from '../../src/index.ts';
 import { PausableClock } from '../../src/testing.ts';
 import { seeded } from './random.ts';
 import { track, type Tracked } from './track.ts';
@@ -27,10 +27,13 @@ export class Storm {
   readonly #participants: Participant[] = [];
   readonly #leaderships = new Set<Leadership>();
   readonly #log: string[] = [];
+  readonly #operator: ElectionAdmin;
+  readonly #commands: Tracked<unknown>[] = [];
 
   constructor(seed: number, options: WorldOptions) {
     this.#random = seeded(seed);
     this.world = new World(options);
+    this.#operator = new ElectionAdmin(this.world.connect({ latencyMs: () => 1 + (this.#random.u32() % 5) }), NAME);
     for (const id of ['a', 'b', 'c']) this.#participants.push(this.#join(id));
   }
 
@@ -51,6 +54,7 @@ export class Storm {
     }
     await this.#pass(8 * TTL_MS);
     expect(this.#valid().length, this.story('nobody leads')).toBe(1);
+    expect(this.#commands.filter(({ state }) => state === 'pending')).toEqual([]);
   }
 
   async close(): Promise<void> {
@@ -150,11 +154,20 @@ export class Storm {
       begin: () => this.#begin(this.#participants.find(({ id }) => id === participant.id)!),
       resign: () => void election.leadership?.resign(),
       'hand over': () => void track(election.leadership?.handover() ?? Promise.resolve()),
+      'step down': () => this.#command((term) => this.#operator.stepDown(term)),
+      'request a handover': () => this.#command((term) => this.#operator.requestHandover(term, participant.id)),
+      'withdraw the request': () => this.#command((term) => this.#operator.withdrawHandover(term)),
       publish: () => void track(election.leadership?.publish({ at: this.world.clock.monotonic() }) ?? Promise.resolve()),
       'delete the record': () => void this.world.server.deleteKey(LEADER),
       'delete an entry': () => this.#deleteWaiting(),
       'delete the member': () => void this.world.server.deleteKey(`members/${participant.id}`),
     };
+  }
+
+  /** An operator's command about the last term. */
+  #command(send: (term: bigint) => Promise<unknown>): void {
+    const term = this.world.json(TERM)?.['term'];
+    if (typeof term === 'string') this.#commands.push(track(send(BigInt(term))));
   }
 
   #healAll(): void {
