@@ -28,6 +28,9 @@ export class IncumbentModule {
 
 Module({})(IncumbentModule);
 
+/** A day. */
+const MAX_FINISH_MS = 86_400_000;
+
 function moduleWith(options: Provider<IncumbentModuleOptions>, imports: NonNullable<DynamicModule['imports']> = []): DynamicModule {
   const host: Provider<ElectionHost> = { provide: ElectionHost, useFactory: open, inject: [OPTIONS] };
   return {
@@ -41,11 +44,14 @@ function moduleWith(options: Provider<IncumbentModuleOptions>, imports: NonNulla
 
 async function open(given: IncumbentModuleOptions): Promise<ElectionHost> {
   checkIntegrationOptions('IncumbentModule', given, ['logElections', 'cron']);
-  const { cron: _, logElections = true, ...options } = given;
-  if (typeof logElections !== 'boolean') {
-    const error = new TypeError(`logElections is a ${typeof logElections}: it must be true or false`);
-    throw Object.assign(error, { code: 'INVALID_OPTION' });
-  }
+  const { cron: { finishWithinMs = 0 } = {}, logElections = true, ...options } = given;
+  if (typeof logElections !== 'boolean') throw invalid(new TypeError(`logElections is a ${typeof logElections}: it must be true or false`));
+  if (typeof finishWithinMs !== 'number' || !(finishWithinMs >= 0 && finishWithinMs <= MAX_FINISH_MS))
+    throw invalid(new RangeError(`cron.finishWithinMs is ${String(finishWithinMs)}: it must be a number from 0 to ${MAX_FINISH_MS}`));
   const member = logElections ? { logger: electionLogger, ...options.member } : options.member;
   return ElectionHost.open({ ...options, ...(member === undefined ? {} : { member }), onFailure: printFailure });
+}
+
+function invalid(error: Error): Error {
+  return Object.assign(error, { code: 'INVALID_OPTION' });
 }

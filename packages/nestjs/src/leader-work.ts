@@ -22,9 +22,6 @@ interface Method {
   readonly call: (argument: unknown) => unknown;
 }
 
-/** A day. */
-const MAX_FINISH_MS = 86_400_000;
-
 interface CronMethodFound extends Method {
   readonly mark: CronMark;
 }
@@ -76,9 +73,7 @@ export class LeaderWork implements OnApplicationBootstrap, OnModuleDestroy {
       begins.push(() => this.#host.lead(lead.election, method.call));
     }
     if (jobs.length > 0) {
-      const { election = 'cron', finishWithinMs = 0, ...options } = this.#options.cron ?? {};
-      if (!(finishWithinMs >= 0 && finishWithinMs <= MAX_FINISH_MS))
-        throw new RangeError(`cron.finishWithinMs is ${finishWithinMs}: it must be a number from 0 to ${MAX_FINISH_MS}`);
+      const { election = 'cron', finishWithinMs: _, ...options } = this.#options.cron ?? {};
       addWork(works, election, 'the jobs with @LeaderCron');
       begins.push(this.#beginOf(jobs, election, options));
     }

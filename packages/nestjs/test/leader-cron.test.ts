@@ -92,9 +92,9 @@ describe('a method with @LeaderCron', () => {
   });
 
   it('prevents the start with a finishWithinMs that is no time', async () => {
-    for (const finishWithinMs of [-1, 86_400_001, Number.NaN]) {
+    for (const finishWithinMs of [-1, 86_400_001, Number.NaN, '25000' as never]) {
       const starting = startApp(cluster(), 'a', { providers: [reports('a', {})], cron: { finishWithinMs } });
-      await expect(starting).rejects.toThrow('cron.finishWithinMs is ');
+      await expect(starting).rejects.toMatchObject({ code: 'INVALID_OPTION', message: expect.stringContaining('cron.finishWithinMs is ') });
     }
   });
 
