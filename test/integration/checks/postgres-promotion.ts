@@ -140,7 +140,7 @@ async function lossyPromotion(cluster: PostgresCluster): Promise<Figures> {
 export const postgresLossyPromotion: Check = {
   name: 'postgres-promotion-asynchronous',
   claim:
-    'When an asynchronous standby is promoted that lacks the newest claim, the acknowledged claim is lost and its term may be issued twice. So an election refuses such a store, unless it accepts it by name.',
+    'When an asynchronous standby is promoted that lacks the newest claim, the acknowledged claim is lost, and a member that has not seen its term may issue it again. So an election refuses such a store, unless it accepts it by name.',
   method:
     `A primary and its asynchronous standby; three processes, ttl ${TTL_MS} ms, know both, and accept the weak store. Nothing passes between the servers any more; the leader is killed, and another one leads, by the primary alone. ` +
     'Then the primary is killed and the standby promoted, which must lack the last term. repeated: 1 if the next term is not above the lost one. overlapMs: how long the leader of the lost term considered itself leader beside the next ' +
