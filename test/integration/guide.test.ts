@@ -182,14 +182,17 @@ describe('the programs of the guide', () => {
     expect(new Set(slots).size).toBe(slots.length);
   });
 
-  it('scheduled jobs: the other two ways to claim a slot run as well', async () => {
+  it('scheduled jobs: the other two ways to claim a slot, and a schedule of croner, run as well', async () => {
     const text = readFileSync(new URL('docs/guide/scheduled-jobs.md', ROOT), 'utf8');
     const [program = '', ...others] = [...text.matchAll(/```js\n([^]*?)```/g)].map(([, code = '']) => code);
-    const variants = others.filter((code) => !code.startsWith('import'));
-    const claim = /^ {4}const claimed[^]*?leadership\);\n/m;
-    expect([variants.length, claim.test(program)]).toEqual([2, true]);
+    const [croner = '', ...claims] = others.filter((code) => !code.startsWith('import'));
+    const [time, claim] = [/^ {4}const slot = .*\n/m, /^ {4}const claimed[^]*?leadership\);\n/m];
+    expect([croner, claims.length, time.test(program), claim.test(program)]).toEqual([expect.stringContaining('schedule.'), 2, true, true]);
+    const scheduled = program.replace(time, croner).replace('slot + everyMs', 'next');
+    const variants = claims.map((code) => program.replace(claim, code));
+    variants.push(`import { Cron } from 'croner';\nconst schedule = new Cron('* * * * * *');\n${scheduled}`);
     for (const [index, variant] of variants.entries()) {
-      await writeFile(join(folder.path, `variant-${index}.mjs`), program.replace(claim, variant));
+      await writeFile(join(folder.path, `variant-${index}.mjs`), variant);
       await using script = await start(`variant-${index}.mjs`, '100');
       await until(() => script.output.length >= 3, { what: 'three runs', withinMs: WAIT_MS });
       expect(new Set(script.output).size).toBe(script.output.length);
@@ -215,10 +218,16 @@ describe('the programs on the page of the package incumbent', () => {
   const page = readFileSync(new URL('packages/incumbent/README.md', ROOT), 'utf8');
   const programs = [...page.matchAll(/```ts\n([^]*?)```/g)].map(([, code = '']) => code);
 
-  /** Starts the one program that contains these words, on a store at this URL. */
-  async function run(words: string, url: string): Promise<ScriptProcess> {
+  /** The one program that contains these words. */
+  function programWith(words: string): string {
     const [code = '', ...others] = programs.filter((program) => program.includes(words));
     expect(others).toEqual([]);
+    return code;
+  }
+
+  /** Starts the one program that contains these words, on a store at this URL. */
+  async function run(words: string, url: string): Promise<ScriptProcess> {
+    const code = programWith(words);
     const there = code.replace(/\w+:\/\/127\.0\.0\.1:\d+\/my-app/, url);
     expect(there).not.toBe(code);
     await writeFile(join(folder.path, 'program.mts'), there);
@@ -242,13 +251,22 @@ describe('the programs on the page of the package incumbent', () => {
 
   it('write the invoice under a lock', async () => {
     await using redis = await startRedis();
-    await using script = await run('withLock', storeUrl([redis.url], freshNamespace(), 'redis'));
+    await using script = await run("'invoices'", storeUrl([redis.url], freshNamespace(), 'redis'));
     expect(await script.exited).toBe(0);
     expect(script.output).toEqual([expect.stringMatching(/^written with the token \d+$/)]);
   });
 
+  it('migrate in one process after the other', async () => {
+    const migrate = `async () => { console.log('begins'); await new Promise((resolve) => setTimeout(resolve, 50)); console.log('ends'); }`;
+    const calls = `await Promise.all([1, 2, 3].map(() => migrateOnce('sqlite:./state.db', ${migrate})));`;
+    await writeFile(join(folder.path, 'program.mts'), `${programWith('migrateOnce')}\n${calls}`);
+    await using script = await start('program.mts');
+    expect(await script.exited).toBe(0);
+    expect(script.output).toEqual(['begins', 'ends', 'begins', 'ends', 'begins', 'ends']);
+  });
+
   it('are all run here', () => {
-    expect(programs).toHaveLength(4);
+    expect(programs).toHaveLength(5);
   });
 });
 
