@@ -91,6 +91,7 @@ const RUN_EXIT_CODES = `
 Exit codes:
   the program's own; 128 + n after signal n
   124  leadership was lost (--once)
-  125  run itself failed: wrong command line, store, or health port
+  125  run itself failed: wrong command line, store, or health port, or no process can be started for
+       want of files, processes or memory; --restart tries that again
   126  the program cannot be executed
   127  the program was not found`;

@@ -20,6 +20,29 @@ export interface ProgramEnd {
   readonly ranMs: number;
 }
 
+/** The program could not be started. */
+export class NotStarted extends CliError {
+  /** Whether the same command may succeed later. */
+  readonly isTemporary: boolean;
+
+  constructor(program: string, cause: unknown) {
+    const [code, why] = TEMPORARY[errnoOf(cause) ?? ''] ?? [];
+    const text = cause instanceof Error ? cause.message : String(cause);
+    super(code ?? permanentCode(cause), `${program} cannot be started: ${text}${why === undefined ? '' : `: ${why}`}`, { cause });
+    this.name = 'NotStarted';
+    this.isTemporary = code !== undefined;
+  }
+}
+
+/** Errors that may pass, with the exit code and what is missing. */
+const TEMPORARY: Readonly<Record<string, readonly [code: number, why: string]>> = {
+  EAGAIN: [Exit.RUN_FAILED, 'this user or container may have no more processes (ulimit -u, pids.max)'],
+  EMFILE: [Exit.RUN_FAILED, 'this process may open no more files (ulimit -n)'],
+  ENFILE: [Exit.RUN_FAILED, 'this machine may open no more files (fs.file-max)'],
+  ENOMEM: [Exit.RUN_FAILED, 'there is no memory for it'],
+  ETXTBSY: [Exit.NOT_EXECUTABLE, 'another process is writing the file'],
+};
+
 /** Pauses between checks whether the group is gone, in ms; the last one repeats. */
 const CHECK_AFTER_MS = [1, 2, 5, 10, 20] as const;
 
@@ -28,7 +51,7 @@ export class ProcessGroup {
   readonly id: number | undefined;
   /**
    * Resolves when the program's first process has ended; other processes of the group may still
-   * run. Rejects with a `CliError` if the program could not be started.
+   * run. Rejects with `NotStarted` if the program could not be started.
    */
   readonly ended: Promise<ProgramEnd>;
   #isKilled = false;
@@ -36,9 +59,9 @@ export class ProcessGroup {
   /** Starts the program with the standard streams of this process. */
   constructor([program = '', ...args]: readonly string[], env: Readonly<Record<string, string | undefined>>) {
     // Detached gives it a group of its own, so Ctrl-C reaches it once, through this process.
-    const child = spawn(program, args, { stdio: 'inherit', detached: true, env: { ...env } });
-    this.id = child.pid;
-    this.ended = endOf(child);
+    const child = startedBy(() => spawn(program, args, { stdio: 'inherit', detached: true, env: { ...env } }));
+    this.id = child instanceof Error ? undefined : child.pid;
+    this.ended = child instanceof Error ? Promise.reject(new NotStarted(program, child)) : endOf(child);
     this.ended.catch(() => {});
   }
 
@@ -48,7 +71,7 @@ export class ProcessGroup {
     try {
       process.kill(-this.id, name);
     } catch (error) {
-      if (!hasCode(error, 'ESRCH', 'EPERM')) throw error;
+      if (!['ESRCH', 'EPERM'].includes(errnoOf(error) ?? '')) throw error;
     }
   }
 
@@ -71,10 +94,20 @@ export class ProcessGroup {
   }
 }
 
+/** Node throws some errors of a start, such as ENOMEM, and emits others. */
+function startedBy(start: () => ChildProcess): ChildProcess | Error {
+  try {
+    return start();
+  } catch (error) {
+    if (error instanceof Error) return error;
+    throw error;
+  }
+}
+
 async function endOf(child: ChildProcess): Promise<ProgramEnd> {
   const { promise, resolve, reject } = Promise.withResolvers<ProgramEnd>();
   const startedAt = performance.now();
-  child.once('error', (error) => reject(notStarted(child.spawnfile, error)));
+  child.once('error', (error) => reject(new NotStarted(child.spawnfile, error)));
   child.once('exit', (code, signal) =>
     resolve({
       code: code ?? Exit.SIGNAL + (signal === null ? 0 : constants.signals[signal]),
@@ -85,11 +118,10 @@ async function endOf(child: ChildProcess): Promise<ProgramEnd> {
   return promise;
 }
 
-function notStarted(program: string, cause: Error): CliError {
-  const code = hasCode(cause, 'ENOENT') ? Exit.NOT_FOUND : Exit.NOT_EXECUTABLE;
-  return new CliError(code, `${program} cannot be started: ${cause.message}`, { cause });
+function permanentCode(cause: unknown): number {
+  return errnoOf(cause) === 'ENOENT' ? Exit.NOT_FOUND : Exit.NOT_EXECUTABLE;
 }
 
-function hasCode(error: unknown, ...codes: readonly string[]): boolean {
-  return error instanceof Error && 'code' in error && codes.some((code) => code === error.code);
+function errnoOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error ? String(error.code) : undefined;
 }

@@ -17,7 +17,7 @@ import type { CliContext } from '../context.ts';
 import { checkProgram } from './find-program.ts';
 import { pagesOf, startHealthServer, type HealthAddress, type HealthServer } from './health.ts';
 import { RunLog, type Verbosity } from './log.ts';
-import type { ProgramEnd } from './process-group.ts';
+import { NotStarted, type ProgramEnd } from './process-group.ts';
 import { Readiness } from './readiness.ts';
 import { restartDelayMs } from './restart-delay.ts';
 import { Signals } from './signals.ts';
@@ -201,7 +201,8 @@ class Supervisor {
 
   /**
    * Campaigns until a program has ended by itself. Undefined if a signal came before a program
-   * started.
+   * started. With `--restart`, a program that cannot be started for the moment counts as one that
+   * has ended: meanwhile another machine may lead, and start it.
    */
   async #campaignOnce(election: RunElection, timing: RunTiming): Promise<ProgramEnd | 'lost' | undefined> {
     this.#outcome = undefined;
@@ -210,6 +211,10 @@ class Supervisor {
         signal: this.#stopCampaign.signal,
       });
     } catch (error) {
+      if (error instanceof NotStarted && error.isTemporary && this.#options.restart === true) {
+        this.#log.error(error.text);
+        return { code: error.exitCode, signal: undefined, ranMs: 0 };
+      }
       if (!this.#stopCampaign.signal.aborted || error instanceof CliError) throw error;
       return this.#outcome;
     }

@@ -29,7 +29,7 @@ export interface TermRunOptions {
 /**
  * Starts the program, and resolves with its end when its whole group is gone; only then may
  * leadership be released. If leadership ends first, ends the group within the lease: SIGTERM, the
- * grace, SIGKILL. Rejects with a `CliError` if the program cannot be started.
+ * grace, SIGKILL. Rejects with `NotStarted` if the program cannot be started.
  */
 export async function runTerm(leadership: Leadership, options: TermRunOptions): Promise<ProgramEnd> {
   const { command, election, slot, signals, stopTimeoutMs, timing, log } = options;
