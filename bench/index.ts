@@ -7,6 +7,7 @@
 
 import { parseArgs } from 'node:util';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { numberOption } from '@incumbent/test-support/number-option';
 import { OpenBench } from './harness/run.ts';
 import { isStore, openStage, STORES } from './harness/stage.ts';
 import { ofStores, write } from './report/write.ts';
@@ -30,7 +31,8 @@ if (chosen.length === 0 || stores.length === 0) {
   process.exit(2);
 }
 
-await using bench = new OpenBench({ quick: values.quick, built: !values.sources, stores, most: Number(values.most) }, openStage);
+const most = numberOption('most', values.most, { from: 1 });
+await using bench = new OpenBench({ quick: values.quick, built: !values.sources, stores, most }, openStage);
 let failed = 0;
 const folder = pathToFileURL(`${values.out}/`);
 for (const scenario of chosen) {

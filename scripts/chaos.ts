@@ -13,6 +13,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { numberOption } from '@incumbent/test-support/number-option';
 import { judge, type Verdict } from '../test/chaos/check/verdict.ts';
 import { readHistory, type ChaosEvent } from '../test/chaos/history.ts';
 import { enter } from '../test/chaos/evidence.ts';
@@ -49,6 +50,7 @@ else process.exitCode = values.check === undefined ? await chaos() : report(read
 async function chaos(): Promise<number> {
   const { store, folder } = values;
   const [minutes, seed] = [Number(values.minutes), Number(values.seed ?? Date.now() % 1e6)];
+  const members = numberOption('members', values.members, { from: 2, to: 100 });
   const hasVersions = !['sqlite', 'consul', 'kubernetes'].includes(store);
   const isPossible = (hasVersions || !values.newer) && (store === 'redis' || !values.forgets);
   if (!isStoreName(store) || !(minutes >= 0.5) || !Number.isInteger(seed) || !isPossible) {
@@ -63,7 +65,7 @@ async function chaos(): Promise<number> {
     version: values.newer ? 'newer' : 'default',
     forgets: values.forgets,
     ...(values.only === undefined ? {} : { only: values.only.split(',') }),
-    members: Number(values.members),
+    members,
     minutes,
     seed,
     folder,

@@ -26,6 +26,7 @@ import {
   type Plan,
   type Summary,
 } from '@incumbent/simulator';
+import { numberOption } from '@incumbent/test-support/number-option';
 import { Worker, WORLDS, type Batch } from '../test/integration/simulation/workers.ts';
 
 /** How many seeds a worker takes at a time. */
@@ -49,45 +50,49 @@ const { values } = parseArgs({
   },
 });
 
+// Checked before anything runs: with NaN, a loop would run nothing until its time is over.
+const seeds = numberOption('seeds', values.seeds, { from: 1 });
+const start = numberOption('start', values.start ?? String(Date.now() % 1_000_000_000), { from: 0 });
+const forMs = 1_000 * numberOption('seconds', values.seconds, { from: 1, fractions: true });
+const workers = numberOption('workers', values.workers ?? String(availableParallelism()), { from: 1, to: 256 });
+
 if (values.plan !== undefined) process.exitCode = await show(readPlan(readFileSync(values.plan, 'utf8')));
-else if (values.replay !== undefined) process.exitCode = await show(profileOf(values.profile).plan(Number(values.replay)));
+else if (values.replay !== undefined)
+  process.exitCode = await show(profileOf(values.profile).plan(numberOption('replay', values.replay, { from: 0 })));
 else process.exitCode = await batches();
 
 async function batches(): Promise<number> {
   const names = values.profile === 'all' ? profiles.map(({ name }) => name) : values.profile.split(',');
-  const start = Number(values.start ?? Date.now() % 1_000_000_000);
-  const forMs = (Number(values.seconds) * 1_000) / names.length;
   let failed = 0;
-  for (const name of names) failed += await batch(profileOf(name).name, start, performance.now() + forMs);
+  for (const name of names) failed += await batch(profileOf(name).name, performance.now() + forMs / names.length);
   return failed === 0 ? 0 : 1;
 }
 
-async function batch(profile: string, start: number, endsAt: number): Promise<number> {
+async function batch(profile: string, endsAt: number): Promise<number> {
   const total = emptySummary(profile);
   const began = performance.now();
-  const last = start + Number(values.seeds);
+  const last = start + seeds;
   let next = start;
   const take = (): Batch | undefined => {
     if (next >= last || performance.now() > endsAt) return undefined;
-    const seeds = { profile, start: next, count: Math.min(CHUNK, last - next) };
-    next += seeds.count;
-    return seeds;
+    const chunk = { profile, start: next, count: Math.min(CHUNK, last - next) };
+    next += chunk.count;
+    return chunk;
   };
   const progress = setInterval(() => console.log(`  ${lineOf(total, began)}`), PROGRESS_MS);
-  const workers = Number(values.workers ?? availableParallelism());
   const done = (summary: Summary): void => {
     for (const { seed, violations } of summary.failed) console.log(`  failed: seed ${seed}: ${violations[0]?.promise}`);
     merge(total, summary);
   };
   await Promise.all(Array.from({ length: workers }, () => drive(take, done)));
   clearInterval(progress);
-  return report(total, start, began, workers);
+  return report(total, began);
 }
 
 /** Keeps one worker busy until no seeds are left. */
 async function drive(take: () => Batch | undefined, done: (summary: Summary) => void): Promise<void> {
   using worker = new Worker<Batch, Summary>(WORLDS);
-  for (let seeds = take(); seeds !== undefined; seeds = take()) done(await worker.run(seeds));
+  for (let chunk = take(); chunk !== undefined; chunk = take()) done(await worker.run(chunk));
 }
 
 function lineOf({ profile, runs, simulatedMs, failed }: Summary, began: number): string {
@@ -95,7 +100,7 @@ function lineOf({ profile, runs, simulatedMs, failed }: Summary, began: number):
   return `${profile}: ${runs} seeds, ${Math.round(simulatedMs / 60_000)} simulated minutes in ${seconds.toFixed(0)} s, ${failed.length} failed`;
 }
 
-function report(total: Summary, start: number, began: number, workers: number): number {
+function report(total: Summary, began: number): number {
   const seconds = (performance.now() - began) / 1_000;
   console.log(lineOf(total, began));
   console.log(`  seeds ${start} to ${start + total.runs - 1}; ${total.replayed} run twice; ${total.events} events`);

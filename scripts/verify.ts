@@ -5,7 +5,8 @@
 
 import { parseArgs } from 'node:util';
 import { writeFileSync } from 'node:fs';
-import { BusyLoops, busyCount } from '../test/integration/busy.ts';
+import { numberOption } from '@incumbent/test-support/number-option';
+import { BusyLoops } from '../test/integration/busy.ts';
 import { randomOf, type Check, type Figures } from '../test/integration/checks/check.ts';
 import { allChecks, claims } from '../test/integration/evidence/claims.ts';
 import { pageOf } from '../test/integration/evidence/page.ts';
@@ -24,14 +25,16 @@ if (chosen.length === 0) {
   process.exit(2);
 }
 
-const busy = busyCount(values.busy);
-const lasting = values.minutes === undefined ? {} : { minutes: Number(values.minutes) };
+const busy = numberOption('busy', values.busy ?? '0', { from: 0, to: 64 });
+const lasting = values.minutes === undefined ? {} : { minutes: numberOption('minutes', values.minutes, { from: 0.01, fractions: true }) };
+const chosenRuns = values.runs === undefined ? undefined : numberOption('runs', values.runs, { from: 1 });
+const seed = numberOption('seed', values.seed ?? String(Date.now() % 1e6), { from: 0 });
 let failures = 0;
-for (const check of chosen) failures += await verify(check, Number(values.runs ?? check.runs), Number(values.seed ?? Date.now() % 1e6));
+for (const check of chosen) failures += await verify(check, chosenRuns ?? check.runs);
 writeFileSync(PAGE, pageOf(claims, readLines()));
 process.exitCode = failures === 0 ? 0 : 1;
 
-async function verify(check: Check, runs: number, seed: number): Promise<number> {
+async function verify(check: Check, runs: number): Promise<number> {
   console.log(`${check.name}: ${check.claim}`);
   if ((await check.canRun?.()) === false) {
     console.log(`  skipped: this machine cannot run ${check.name}`);

@@ -2,7 +2,7 @@
 
 import { until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
-import { BusyLoops, busyCount } from './busy.ts';
+import { BusyLoops } from './busy.ts';
 
 function isAlive(pid: number): boolean {
   try {
@@ -19,10 +19,5 @@ describe('runs beside busy loops', () => {
     expect(pids.map(isAlive)).toEqual([true, true]);
     loops[Symbol.dispose]();
     await until(() => !pids.some(isAlive), { what: 'the loops to end' });
-  });
-
-  it('are as many as a whole number says, or none', () => {
-    expect([undefined, '0', '2'].map(busyCount)).toEqual([0, 0, 2]);
-    for (const option of ['two', '-1', '1.5', '65']) expect(() => busyCount(option)).toThrow(`--busy is ${option}`);
   });
 });

@@ -22,16 +22,6 @@ export class BusyLoops implements Disposable {
   }
 }
 
-/**
- * The `N` of `--busy N`. 0 if the option is absent. Throws a `RangeError` for anything but a whole
- * number from 0 to 64.
- */
-export function busyCount(option: string | undefined): number {
-  const count = Number(option ?? 0);
-  if (Number.isInteger(count) && count >= 0 && count <= 64) return count;
-  throw new RangeError(`--busy is ${option}: it must be a whole number from 0 to 64`);
-}
-
 /** The child ends with this process, however this process ends. */
 function busyLoop(): ChildProcess {
   return spawn(process.execPath, ['--eval', `while (process.ppid === ${process.pid});`], { stdio: 'ignore' });

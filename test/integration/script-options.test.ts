@@ -1,0 +1,51 @@
+/** The scripts of this repository with an option that is no number. */
+
+import { fileURLToPath } from 'node:url';
+import { outcomeOf } from '@incumbent/test-support';
+import { numberOption } from '@incumbent/test-support/number-option';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = new URL('../../', import.meta.url);
+const NODE = [process.execPath, '--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
+const WITHIN_MS = 30_000;
+
+describe('a script', () => {
+  it.each([
+    ['simulate', '--seeds', 'abc', 'a whole number from 1'],
+    ['simulate', '--workers', 'all', 'a whole number from 1 to 256'],
+    ['simulate', '--replay', '', 'a whole number from 0'],
+    ['verify', '--runs', 'abc', 'a whole number from 1'],
+    ['verify', '--minutes', 'abc', 'a number from 0.01'],
+    ['chaos', '--members', 'four', 'a whole number from 2 to 100'],
+    ['../bench/index', '--most', '10k', 'a whole number from 1'],
+  ])('%s refuses %s %s at once', { timeout: 2 * WITHIN_MS }, async (script, option, text, allowed) => {
+    const file = fileURLToPath(new URL(`scripts/${script}.ts`, ROOT));
+    const others = script === 'verify' ? ['is-valid'] : [];
+    const { status, output } = await outcomeOf([...NODE, file, ...others, option, text], { timeoutMs: WITHIN_MS, cwd: ROOT });
+    expect(output).toContain(`${option} is "${text}": it must be ${allowed}`);
+    expect(status).toBe(1);
+  });
+});
+
+describe('an option that is a number', () => {
+  it.each([
+    ['0', { from: 0 }, 0],
+    ['64', { from: 0, to: 64 }, 64],
+    ['0.5', { from: 0.01, fractions: true }, 0.5],
+  ])('is read from "%s" with %o', (text, allowed, number) => {
+    expect(numberOption('busy', text, allowed)).toBe(number);
+  });
+
+  it.each([
+    ['two', { from: 0, to: 64 }, 'whole number from 0 to 64'],
+    ['-1', { from: 0, to: 64 }, 'whole number from 0 to 64'],
+    ['65', { from: 0, to: 64 }, 'whole number from 0 to 64'],
+    ['1.5', { from: 0 }, 'whole number from 0'],
+    ['1e3', { from: 0 }, 'whole number from 0'],
+    ['', { from: 0 }, 'whole number from 0'],
+    ['9007199254740993', { from: 0 }, 'whole number from 0'],
+    ['0', { from: 0.01, fractions: true }, 'number from 0.01'],
+  ])('is refused: "%s" with %o', (text, allowed, expected) => {
+    expect(() => numberOption('busy', text, allowed)).toThrow(new RangeError(`--busy is "${text}": it must be a ${expected}`));
+  });
+});
