@@ -221,6 +221,9 @@ export class PeerMember<S extends Safety> {
   /**
    * Yields the present view, and the latest view after every change. Ends without an error when the
    * signal aborts or the member closes. Keeps the process alive.
+   *
+   * @throws The errors of `start`, and those with which a member ends: `VOTE_NOT_WRITTEN`,
+   *   `POSITION_UNKNOWN`, `JOIN_FAILED`.
    */
   views(options: SignalOptions = {}): AsyncGenerator<PeerView<S>, void, undefined> {
     return this.#follow(this.#views.leaders, options);
@@ -318,14 +321,10 @@ export class PeerMember<S extends Safety> {
   }
 
   async #close(endLeadership: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {
-    this.#end(new IncumbentError('MEMBER_CLOSED', `the member "${this.memberId}" was closed`));
+    this.#views.end();
+    this.#closing.abort(new IncumbentError('MEMBER_CLOSED', `the member "${this.memberId}" was closed`));
     await this.#campaigns.close(endLeadership);
     await this.#participant.leave();
-  }
-
-  #end(reason: unknown): void {
-    this.#views.end();
-    this.#closing.abort(reason);
   }
 
   async #start(): Promise<Driver<S>> {
@@ -334,10 +333,13 @@ export class PeerMember<S extends Safety> {
   }
 
   /** Ends the member. It must send nothing more: it may not have saved what it sent last. */
-  #fail(why: FailureReason, cause: unknown): void {
-    this.#telemetry.emit('peerFailed', { reason: why, ...(cause === undefined ? {} : { error: cause }) });
-    const [code, what] = failures[why];
-    this.#end(new IncumbentError(code, `the member "${this.memberId}" ${what}, and takes part no more`, { cause }));
+  #fail(reason: FailureReason, cause: unknown): void {
+    this.#telemetry.emit('peerFailed', { reason, ...(cause === undefined ? {} : { error: cause }) });
+    const [code, what] = failures[reason];
+    const why = cause instanceof Error ? `: ${cause.message}` : '';
+    const error = new IncumbentError(code, `the member "${this.memberId}" ${what}, and takes part no more${why}`, { cause });
+    this.#views.end({ error });
+    this.#closing.abort(error);
   }
 }
 

@@ -24,12 +24,12 @@ export class Views<S extends Safety> {
     if (!isSame(view, this.current)) this.leaders.set(withJson({ ...view }));
   }
 
-  /** Ends all views with `unknown`. */
-  end(): void {
+  /** Ends all views with `unknown`. Iterations then throw the error if there is one. */
+  end(failure?: { readonly error: unknown }): void {
     this.see({ state: 'unknown' });
     this.memberships.set(undefined);
-    this.leaders.end();
-    this.memberships.end();
+    this.leaders.end(failure);
+    this.memberships.end(failure);
   }
 }
 

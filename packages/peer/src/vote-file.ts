@@ -48,8 +48,8 @@ interface Slot {
  * exist, but not its folder. What `load` returns is durable.
  *
  * `load` rejects with `CORRUPT` if neither slot can be read, or the file was truncated, because a
- * member must not forget its vote. `load` and `save` reject with the errors of the file system:
- * `ELOOP` if the path is a symbolic link.
+ * member must not forget its vote. `load` and `save` reject with the errors of the file system,
+ * which name the file: `ELOOP` if the path is a symbolic link, `ENOSPC` if the disk is full.
  *
  * @throws `INVALID_OPTION` if `path` is no path.
  */
@@ -67,7 +67,21 @@ class VoteFile implements DurableStorage<Vote> {
     this.#path = path;
   }
 
-  async load(): Promise<Vote | undefined> {
+  load(): Promise<Vote | undefined> {
+    return withPath(this.#path, this.#load());
+  }
+
+  save(vote: Vote): Promise<void> {
+    return withPath(this.#path, this.#save(vote));
+  }
+
+  async close(): Promise<void> {
+    const file = this.#file;
+    this.#file = undefined;
+    await file?.close();
+  }
+
+  async #load(): Promise<Vote | undefined> {
     this.#file ??= await openOrMake(this.#path);
     await syncFolder(this.#path);
     const bytes = Buffer.alloc(2 * SLOT_BYTES);
@@ -78,11 +92,11 @@ class VoteFile implements DurableStorage<Vote> {
     this.#number = latest.number;
     // The vote may be in the page cache only: the process that wrote it may have died before the
     // vote reached the disk. This member is about to act on the vote, so it saves the vote again.
-    if (latest.vote !== undefined) await this.save(latest.vote);
+    if (latest.vote !== undefined) await this.#save(latest.vote);
     return latest.vote;
   }
 
-  async save(vote: Vote): Promise<void> {
+  async #save(vote: Vote): Promise<void> {
     if (this.#file === undefined) throw new TypeError('the vote file must be loaded before it is saved to');
     const number = this.#number + 1n;
     const bytes = writeSlot({ number, vote });
@@ -92,18 +106,23 @@ class VoteFile implements DurableStorage<Vote> {
     this.#number = number;
   }
 
-  async close(): Promise<void> {
-    const file = this.#file;
-    this.#file = undefined;
-    await file?.close();
-  }
-
   #latestIn(bytes: Buffer): Slot | undefined {
     try {
       return latestOf([readSlot(bytes.subarray(0, SLOT_BYTES)), readSlot(bytes.subarray(SLOT_BYTES))]);
     } catch (cause) {
       throw corrupt(this.#path, cause);
     }
+  }
+}
+
+/** Names the file in errors of open files, such as a full disk: Node names no file in them. */
+async function withPath<T>(path: string, call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (error) {
+    const code = errorCode(error);
+    if (!(error instanceof Error) || error instanceof IncumbentError || code === undefined || 'path' in error) throw error;
+    throw Object.assign(new Error(`the vote file ${path}: ${error.message}`, { cause: error }), { code, path });
   }
 }
 

@@ -273,12 +273,17 @@ describe('a peer member', () => {
     await Promise.all([group.member('b').start(), group.member('c').start()]);
     const campaign = a.campaign();
     campaign.catch(() => {});
+    const views = a.views();
+    await group.clock.run(views.next());
     await group.clock.advance(0);
     group.storages.get('a')!.failure = new Error('no space left on device');
     await expect(group.clock.run(campaign)).rejects.toMatchObject({
       code: 'VOTE_NOT_WRITTEN',
+      message: 'the member "a" could not save its vote, and takes part no more: no space left on device',
       cause: { message: 'no space left on device' },
     });
+    // A member that only votes has no campaign that rejects.
+    await expect(views.next()).rejects.toMatchObject({ code: 'VOTE_NOT_WRITTEN' });
     await expect(a.campaign()).rejects.toMatchObject({ code: 'VOTE_NOT_WRITTEN' });
     expect(log.lines.map(({ message }) => message)).toContain(
       'this member has ended: its vote could not be written down, it was not told how far its data reach, or it found no members to join',

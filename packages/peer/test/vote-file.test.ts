@@ -203,9 +203,28 @@ describe('a vote file', () => {
     }
   });
 
+  it.each([
+    ['write', 'ENOSPC: no space left on device, write'],
+    ['datasync', 'EIO: i/o error, fdatasync'],
+  ] as const)('names the file in an error of the disk (%s)', async (method, text) => {
+    const code = text.split(':')[0];
+    await using handle = await open(folder);
+    const file = voteFile(path);
+    await file.load();
+    const spy = vi.spyOn<FileHandle, typeof method>(Object.getPrototypeOf(handle), method);
+    spy.mockRejectedValue(Object.assign(new Error(text), { code }));
+    try {
+      const message = `the vote file ${path}: ${text}`;
+      await expect(file.save(voteOf(1n))).rejects.toMatchObject({ code, message, cause: { message: text } });
+    } finally {
+      spy.mockRestore();
+      await file.close();
+    }
+  });
+
   it('rejects with the error of the file system', async () => {
     path = join(folder, 'no/such/folder/vote');
-    await expect(loaded()).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(loaded()).rejects.toMatchObject({ code: 'ENOENT', message: expect.stringMatching(/ENOENT: .*no\/such\/folder/) });
     await expect(voteFile(join(folder, 'unloaded')).save(voteOf(1n))).rejects.toThrow('loaded before');
     expect(() => voteFile('')).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
   });

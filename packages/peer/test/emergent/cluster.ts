@@ -107,7 +107,8 @@ export class Cluster implements AsyncDisposable {
     const player: Player = { id, member, clock, leadership: undefined, ends: [], error: undefined, crashed: false };
     this.players.set(id, player);
     const tell = (what: string): void => (player.crashed ? undefined : this.#listener(`${id} ${what}`));
-    void this.#follow(player, tell);
+    // It rejects as the campaign does, when the member finds no members to join.
+    this.#follow(player, tell).catch(() => {});
     if (standing)
       member
         .lead(async (leadership) => this.#serve(player, leadership, tell))
