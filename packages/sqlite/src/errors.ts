@@ -55,9 +55,14 @@ export function isBusy(error: unknown): boolean {
   return code === Code.busy || code === Code.locked || code === Code.protocol;
 }
 
+/** Whether the disk is full, or the file has its largest size. Nothing was changed then. */
+export function isFull(error: unknown): boolean {
+  return codeOf(error) === Code.full;
+}
+
 /** Whether a commit that failed with this error certainly wrote nothing to the log. */
 export function commitWroteNothing(error: unknown): boolean {
-  return isBusy(error) || codeOf(error) === Code.full;
+  return isBusy(error) || isFull(error);
 }
 
 /** Maps any error of a call on the file `path`. A `StoreError` is returned as it is. */

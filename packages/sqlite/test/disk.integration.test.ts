@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { canUnshare, nodeCommand, spawnCommand } from './commands.ts';
 
 const FILLER = new URL('scripts/filler.ts', import.meta.url);
+const LOG_FILLER = new URL('scripts/log-filler.ts', import.meta.url);
 const MOUNT = 'mount -t tmpfs -o size=512k,mode=700 incumbent "$1" && shift && exec "$@"';
 
 describe.runIf(canUnshare('--mount'))('a full disk', () => {
@@ -29,6 +30,19 @@ describe.runIf(canUnshare('--mount'))('a full disk', () => {
     expect(events('read')).toEqual([{ there: [true, false, false] }]);
     expect(events('checked')).toEqual([{ integrity: 'ok' }]);
     expect(filler.output).toEqual([]);
+    await scratch.remove();
+  });
+
+  it('that the log alone has filled keeps accepting renewals, because the log starts again', async () => {
+    const scratch = await makeScratch('disk');
+    const script = nodeCommand(LOG_FILLER, [scratch.path]);
+    await using filler = await spawnCommand('unshare', ['--mount', 'sh', '-c', MOUNT, 'sh', scratch.path, ...script]);
+    await filler.waitFor('read', { withinMs: 30_000 });
+    expect(await filler.exited).toBe(0);
+    expect(filler.events.map(({ event, fields }) => ({ event, ...fields }))).toEqual([
+      { event: 'renewed', failed: [], leastFree: 0 },
+      { event: 'read', there: true },
+    ]);
     await scratch.remove();
   });
 });

@@ -5,12 +5,12 @@
 
 import { statSync } from 'node:fs';
 
-import { CommitFailure, commitWroteNothing, foreignLog, replacedAtOpening, SlowRead, storeClosed } from '../errors.ts';
+import { CommitFailure, commitWroteNothing, foreignLog, isFull, replacedAtOpening, SlowRead, storeClosed } from '../errors.ts';
 import { createPrivate } from '../host/file-permissions.ts';
 import type { Host } from '../host/host.ts';
 import { numberIn } from '../schema/columns.ts';
 import type { Connect, Connection, Statement } from '../schema/connection.ts';
-import { prepare } from '../schema/schema.ts';
+import { CHECKPOINT, prepare } from '../schema/schema.ts';
 import { Tables } from '../schema/tables.ts';
 import { checkVersion } from './node-sqlite.ts';
 
@@ -86,9 +86,20 @@ export class Database {
   /**
    * Runs `work` in a transaction, which changes the file wholly or not at all. `durable`: a loss of
    * power cannot undo it. If `work` throws, nothing changes. Throws `CommitFailure` if the commit
-   * failed although it may have happened.
+   * failed although it may have happened. May run `work` a second time: if the disk is full, the
+   * transaction is tried again after a checkpoint, which lets the log start again from its
+   * beginning. Otherwise the log itself could fill a small disk, and nothing would make room.
    */
   write<T>(durable: boolean, work: (tables: Tables) => T): T {
+    try {
+      return this.#writeOnce(durable, work);
+    } catch (error) {
+      if (!isFull(error) || !this.#checkpoint()) throw error;
+      return this.#writeOnce(durable, work);
+    }
+  }
+
+  #writeOnce<T>(durable: boolean, work: (tables: Tables) => T): T {
     const { connection, tables } = this.#open();
     this.#setDurable(connection, durable);
     connection.exec('BEGIN IMMEDIATE');
@@ -145,6 +156,19 @@ export class Database {
     } catch (error) {
       connection.close();
       throw error;
+    }
+  }
+
+  /**
+   * Copies the log into the file, without waiting for anybody. False if that has failed: the file
+   * may have to grow, and the disk is full.
+   */
+  #checkpoint(): boolean {
+    try {
+      this.#open().connection.exec(CHECKPOINT);
+      return true;
+    } catch {
+      return false;
     }
   }
 

@@ -55,6 +55,9 @@ const TABLES = `
   PRAGMA user_version = ${VERSION};
 `;
 
+/** Copies the log into the file as far as readers allow, and waits for nobody. */
+export const CHECKPOINT = 'PRAGMA wal_checkpoint(PASSIVE)';
+
 /**
  * Creates the tables in an empty file. Throws `UNSUPPORTED` for a file of another application,
  * before changing anything in it, for a file of another format, and where SQLite cannot keep a
@@ -68,7 +71,14 @@ export function prepare(connection: Connection, path: string): void {
   // the last commits when the power fails, but not when a process dies
   // (sqlite.org/pragma.html#pragma_synchronous).
   connection.exec('PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA journal_size_limit = 16777216');
-  if (isNew) create(connection, path);
+  if (!isNew) return;
+  create(connection, path);
+  try {
+    // The file has room for its tables from now on: a checkpoint on a full disk need not find it.
+    connection.exec(CHECKPOINT);
+  } catch {
+    // The tables are in the log, which is enough.
+  }
 }
 
 /**
