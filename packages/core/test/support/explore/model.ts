@@ -56,12 +56,21 @@ export function replace(model: Model, person: Person): Model {
 /** A key of the whole state. */
 export function keyOf({ shelf, people: all, late, budget, elected, terms, marks }: Model): string {
   const news = late.map(({ by, attempt, call }) => `${by}${attempt}${call.type === 'swap' ? describe(call.changes) : call.type}`);
-  const seen = terms.map(({ term }) => `${term?.revision}${term && fromUtf8.decode(term.value)}`);
+  const seen = terms.map(({ term }) => term && textOf(term));
   const marked = marks.map(({ key, revision }) => `${key}@${revision}`).join();
-  return [shelf.key, ...all.map(people.keyOf), news.join(), JSON.stringify(budget), elected, ...seen, marked].join('\n');
+  return [shelf.key, ...all.map(people.keyOf), news.join(), Object.values(budget).join(), elected, ...seen, marked].join('\n');
 }
 
 const fromUtf8 = new TextDecoder();
+const texts = new WeakMap<Entry, string>();
+
+function textOf(entry: Entry): string {
+  const known = texts.get(entry);
+  if (known !== undefined) return known;
+  const text = `${entry.revision}${fromUtf8.decode(entry.value)}`;
+  texts.set(entry, text);
+  return text;
+}
 
 function describe(changes: readonly Change[]): string {
   return changes.map((change: Change & { readonly expect: Entry['revision'] | null }) => `${change.key}?${change.expect}`).join('&');

@@ -50,7 +50,7 @@ export function explore(rules: Rules, begin: Model, maxStates: number): Found {
         const key = keyOf(model);
         if (seen.has(key)) continue;
         seen.add(key);
-        const stuck = rules.stuck(model);
+        const stuck = rules.stuck(model, key);
         if (stuck !== undefined) throw new Broken(stuck, wayTo(after), seen.size);
         next.push(after);
       }

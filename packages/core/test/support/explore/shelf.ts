@@ -28,6 +28,9 @@ function bytesOf(text: string): Uint8Array {
   return bytes;
 }
 
+/** The entry of each row. Many states share a row, and so its entry. */
+const entries = new WeakMap<Row, Entry>();
+
 export class Shelf {
   readonly rows: ReadonlyMap<Key, Row>;
   /** The number of writes of each key, also of deleted ones if revisions survive deletion. */
@@ -55,6 +58,14 @@ export class Shelf {
   read(key: Key): Entry | undefined {
     const row = this.rows.get(key);
     if (row === undefined) return undefined;
+    const known = entries.get(row);
+    if (known !== undefined) return known;
+    const entry = this.#entryOf(key, row);
+    entries.set(row, entry);
+    return entry;
+  }
+
+  #entryOf(key: Key, row: Row): Entry {
     const entry = {
       key,
       name: key.slice(key.lastIndexOf('/') + 1),
@@ -66,8 +77,8 @@ export class Shelf {
   }
 
   list(prefix: Key): readonly Entry[] {
-    const entries = [...this.rows.keys()].flatMap((key) => (key.startsWith(`${prefix}/`) ? [this.read(key)!] : []));
-    return entries.toSorted((a, b) => Number(a.order - b.order));
+    const found = [...this.rows.keys()].flatMap((key) => (key.startsWith(`${prefix}/`) ? [this.read(key)!] : []));
+    return found.toSorted((a, b) => Number(a.order - b.order));
   }
 
   swap(changes: readonly Change[]): readonly [Shelf, SwapResult] {

@@ -42,9 +42,7 @@ export class Rules {
 
   #rememberMarks(model: Model): Model {
     const isNew = ({ key, revision }: Entry): boolean => !model.marks.some((mark) => mark.key === key && mark.revision === revision);
-    const marked = model.shelf
-      .list(this.#setting.rules.keys.candidates)
-      .filter((entry) => readCandidate(entry).handoverTerm !== undefined && isNew(entry));
+    const marked = model.shelf.list(this.#setting.rules.keys.candidates).filter((entry) => isMarked(entry) && isNew(entry));
     return marked.length === 0 ? model : { ...model, marks: [...model.marks, ...marked] };
   }
 
@@ -95,20 +93,21 @@ export class Rules {
   #misknown({ shelf }: Model, { entry, term, leaderRevision, termRevision }: Won): string | undefined {
     const { keys } = this.#setting.rules;
     const [leader, termEntry] = [shelf.read(keys.leader), shelf.read(keys.term)];
-    if (termEntry !== undefined && readTerm(termEntry).term === term && termEntry.revision !== termRevision) return 'term';
+    if (termEntry !== undefined && termIn(termEntry).term === term && termEntry.revision !== termRevision) return 'term';
     if (leader === undefined || !isRecordOf(leader, entry.key) || leaderRevision === undefined) return undefined;
     return leader.revision === leaderRevision ? undefined : 'record';
   }
 
   /**
    * Lets everything come to rest without further faults: calls are answered, watches work, and
-   * leaders resign after a while. Undefined if that succeeds and leaves nothing behind.
+   * leaders resign after a while. Undefined if that succeeds and leaves nothing behind. `itsKey` is
+   * the key of the model.
    */
-  stuck(model: Model): string | undefined {
+  stuck(model: Model, itsKey: string): string | undefined {
     const passed: string[] = [];
     let now = model;
     for (let turns = 0; turns < 400; turns += 1) {
-      const key = keyOf(now);
+      const key = now === model ? itsKey : keyOf(now);
       if (this.#restful.has(key)) break;
       passed.push(key);
       const then = this.#calmly(now);
@@ -173,7 +172,7 @@ export class Rules {
 
   #read({ shelf }: Model): TermRecord | undefined {
     const entry = shelf.read(this.#setting.rules.keys.term);
-    return entry === undefined ? undefined : readTerm(entry);
+    return entry === undefined ? undefined : termIn(entry);
   }
 
   #of(model: Model, person: Person): readonly Move[] {
@@ -339,6 +338,22 @@ export class Rules {
     const what = `an operator ${isRequested ? 'withdraws the' : 'writes a'} request in ${entry.name}`;
     return [[what, { ...spend(model, 'requests'), shelf }]];
   }
+}
+
+/** What was parsed of an entry. Most steps leave most entries as they are. */
+const parsedTerms = new WeakMap<Entry, TermRecord>();
+const parsedMarks = new WeakMap<Entry, boolean>();
+
+function termIn(entry: Entry): TermRecord {
+  const record = parsedTerms.get(entry) ?? readTerm(entry);
+  parsedTerms.set(entry, record);
+  return record;
+}
+
+function isMarked(entry: Entry): boolean {
+  const isIt = parsedMarks.get(entry) ?? readCandidate(entry).handoverTerm !== undefined;
+  parsedMarks.set(entry, isIt);
+  return isIt;
 }
 
 /** An older version keeps the field `elected`, which it does not know. */
