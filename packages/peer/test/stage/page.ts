@@ -104,7 +104,7 @@ export function written(): string {
 }
 
 function messageRows(name: Name): readonly (readonly string[])[] {
-  const all = SIZES.map((n) => String(costOf(name, n, undefined).messages));
+  const all = SIZES.map((n) => String(measured(name, n, undefined).messages));
   if (name === 'invitation') return [[`\`${name}\`, all notice`, papers[name], ...all]];
   const one = SIZES.map((n) => String(first(name, n).messages));
   return [
@@ -115,7 +115,7 @@ function messageRows(name: Name): readonly (readonly string[])[] {
 
 function timeRow(name: Name): readonly string[] {
   if (name === 'invitation')
-    return [`\`${name}\``, ...SIZES.map((n) => `${costOf(name, n, undefined).failureTimeouts.toFixed(2)} failure timeouts`)];
+    return [`\`${name}\``, ...SIZES.map((n) => `${measured(name, n, undefined).failureTimeouts.toFixed(2)} failure timeouts`)];
   return [`\`${name}\``, ...SIZES.map((n) => timeOf(first(name, n)))];
 }
 
@@ -126,7 +126,17 @@ function timeOf({ rounds, answerTimeouts }: Cost): string {
 }
 
 function first(name: Name, n: number): Cost {
-  return costOf(name, n, name === 'candidateOrdinary' ? 'ordinary' : 'lowest');
+  return measured(name, n, name === 'candidateOrdinary' ? 'ordinary' : 'lowest');
+}
+
+const costs = new Map<string, Cost>();
+
+/** Two tables show most elections. The large ones take a second each, so each is run once. */
+function measured(name: Name, n: number, noticer: 'lowest' | 'ordinary' | undefined): Cost {
+  const key = `${name} ${n} ${noticer}`;
+  const cost = costs.get(key) ?? costOf(name, n, noticer);
+  costs.set(key, cost);
+  return cost;
 }
 
 function partitionRow(name: Name): readonly string[] {
