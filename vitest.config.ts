@@ -64,7 +64,11 @@ export default defineConfig({
         servers: true,
         timeoutMs: 60_000,
       }),
-      project('simulation', { include: [...named('simulation'), 'examples/*/test/**/*.simulation.test.ts'], timeoutMs: 120_000 }),
+      project('simulation', {
+        include: [...named('simulation'), 'examples/*/test/**/*.simulation.test.ts'],
+        // A watchdog, as above: they only compute, some for a minute on a quiet machine.
+        timeoutMs: 600_000,
+      }),
       project('chaos', { include: [...named('chaos'), 'test/chaos/**/*.test.ts'], servers: true, timeoutMs: 300_000 }),
       project('e2e', { include: [...named('e2e'), 'test/e2e/**/*.test.ts'], servers: true, timeoutMs: 120_000 }),
     ],

@@ -21,14 +21,14 @@ function world(table = new Runs()): ProgramUnderTest {
   return { member: (self) => member(self, table), check: () => table.assertOnce() };
 }
 
-it('starts every run once, in 1,000 stormy worlds', { timeout: 120_000 }, async () => {
+it('starts every run once, in 1,000 stormy worlds', { timeout: 600_000 }, async () => {
   const { worlds, terms, counts } = await simulate(() => world(), { profile: 'stormy', seeds: 1_000 });
   expect(worlds).toBe(1_000);
   expect(terms).toBeGreaterThan(5_000);
   expect(counts.get('fault: pause')).toBeGreaterThan(1_000);
 });
 
-it('starts every run once when faults hit every new leader', { timeout: 120_000 }, async () => {
+it('starts every run once when faults hit every new leader', { timeout: 600_000 }, async () => {
   await simulate(() => world(), { profile: 'adversarial', seeds: 200 });
 });
 
@@ -55,7 +55,7 @@ class HalfFencedRuns extends Runs {
 it.each([
   ['no fence', UnfencedRuns],
   ['a fence for writes only', HalfFencedRuns],
-])('starts runs twice with %s, which the simulation detects', { timeout: 120_000 }, async (_, Table) => {
+])('starts runs twice with %s, which the simulation detects', { timeout: 600_000 }, async (_, Table) => {
   const found: unknown = await simulate(() => world(new Table())).catch((error: unknown) => error);
   expect(found).toBeInstanceOf(SimulationError);
   expect(found).toMatchObject({ message: expect.stringMatching(/the check passes: run \d+ was started in term \d+ after run \d+/) });

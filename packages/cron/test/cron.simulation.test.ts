@@ -74,7 +74,7 @@ function world(storeOf: (store: Store) => Store = (store) => store): ProgramUnde
 it.each([
   ['stormy', 150],
   ['adversarial', 150],
-])('no slot runs twice, and each one runs or is reported, in %s worlds', { timeout: 120_000 }, async (profile, seeds) => {
+])('no slot runs twice, and each one runs or is reported, in %s worlds', async (profile, seeds) => {
   runs = 0;
   const { worlds } = await simulate(() => world(), { profile, seeds });
   expect(worlds).toBe(seeds);
@@ -96,7 +96,7 @@ function forgetful(store: Store): Store {
   });
 }
 
-it('slots run twice if claims are not recorded, which the simulation detects', { timeout: 120_000 }, async () => {
+it('slots run twice if claims are not recorded, which the simulation detects', async () => {
   const found: unknown = await simulate(() => world(forgetful), { profile: 'stormy', seeds: 20 }).catch((error: unknown) => error);
   expect(found).toBeInstanceOf(SimulationError);
   expect(found).toMatchObject({ message: expect.stringMatching(/slot \d+ ran twice/) });

@@ -9,7 +9,7 @@ import { find } from './planted/find.ts';
 
 const MOST_WORLDS = 6_000;
 
-describe('a bug is found', { timeout: 600_000 }, () => {
+describe('a bug is found', () => {
   it.each(bugs)('$on, $name: $about', async (bug) => {
     const { promise, worlds } = await find(bug, MOST_WORLDS);
     expect(promise, `nothing in ${worlds} worlds`).toBeDefined();

@@ -15,7 +15,7 @@ import { simulations } from './simulation/simulations.ts';
 const seeds = Number(process.env['SIMULATION_SEEDS'] ?? 1_000);
 const start = Number(process.env['SIMULATION_START'] ?? 1);
 
-describe.each(simulations)('$name', { timeout: 600_000 }, (simulation) => {
+describe.each(simulations)('$name', (simulation) => {
   it(simulation.claim, () => {
     const { failed, counts, recoveredAfter } = runBatch(simulation, start, seeds);
     expect(failed.map(({ plan, violations }) => ({ seed: plan.seed, violations }))).toEqual([]);

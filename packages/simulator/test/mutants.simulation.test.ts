@@ -15,7 +15,7 @@ const MOST_WORLDS = 3_000;
 const found = lastFound();
 
 describe('a bug is caught', () => {
-  it.for(mutants)('$name: $about', { timeout: 600_000 }, async ({ name }, { signal }) => {
+  it.for(mutants)('$name: $about', async ({ name }, { signal }) => {
     const caught = await catchMutant(name, MOST_WORLDS, { first: found.get(name), corpus: true, signal });
     expect(caught.by, `not caught in ${caught.worlds} worlds`).toBeDefined();
   });

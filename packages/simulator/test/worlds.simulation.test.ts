@@ -10,18 +10,14 @@ const seeds = Number(process.env['SIMULATION_SEEDS'] ?? 150);
 const start = Number(process.env['SIMULATION_START'] ?? 1);
 
 describe.each(profiles)('$name: $about', ({ name, mustBreak }) => {
-  it(
-    `keeps every promise${mustBreak.length > 0 ? ' but those that the docs warn of, which break' : ''}`,
-    { timeout: 600_000 },
-    async () => {
-      const summary = await runBatch(name, start, seeds);
-      expect(summary.failed, `again: pnpm simulate --profile ${name} --replay ${summary.failed[0]?.seed}`).toEqual([]);
-      expect(missing(summary)).toEqual([]);
-      for (const promise of mustBreak) expect(await isBroken(promise, summary), promise).toBe(true);
-      expect(summary.counts['elected']).toBeGreaterThan(seeds);
-      expect(summary.replayed).toBeGreaterThan(0);
-    },
-  );
+  it(`keeps every promise${mustBreak.length > 0 ? ' but those that the docs warn of, which break' : ''}`, async () => {
+    const summary = await runBatch(name, start, seeds);
+    expect(summary.failed, `again: pnpm simulate --profile ${name} --replay ${summary.failed[0]?.seed}`).toEqual([]);
+    expect(missing(summary)).toEqual([]);
+    for (const promise of mustBreak) expect(await isBroken(promise, summary), promise).toBe(true);
+    expect(summary.counts['elected']).toBeGreaterThan(seeds);
+    expect(summary.replayed).toBeGreaterThan(0);
+  });
 });
 
 /** Whether a promise breaks in these worlds, or in others: some do in one world of forty only. */
