@@ -1,10 +1,15 @@
-import { mkdir, readFile, writeFile, access } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { access, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { run } from '../run.ts';
+import { cacheFolder } from './cache.ts';
+import { withLock } from './lock.ts';
 
 const UPDATE_TIMEOUT_MS = 60_000;
 const DOWNLOAD_TIMEOUT_MS = 120_000;
+/** How long the lists of a mirror are used. Debian changes a release a few times a year. */
+const LISTS_LAST_MS = 60 * 60_000;
 
 /** The operating system of this machine, which determines the source of packages. */
 interface System {
@@ -17,16 +22,17 @@ interface System {
 
 /**
  * Downloads packages of a release (default: this machine's own) into a folder, and returns the file
- * names. Uses the mirrors, proxy and keys of the machine's apt, but keeps lists and caches in the
- * folder. It needs no permissions and changes nothing in the system.
+ * names. Uses the mirrors, proxy and keys of the machine's apt, but keeps the lists of packages in
+ * the cache, for an hour, and the rest in the folder. It needs no permissions and changes nothing
+ * in the system.
  */
 export async function downloadPackages(names: readonly string[], folder: string, release?: string): Promise<void> {
   const system = await thisSystem();
   const failures: unknown[] = [];
   for (const mirror of system.mirrors) {
     try {
-      const options = await privateState(folder, await sourceLine(system, mirror, release ?? system.codename));
-      await run('apt-get', [...options, 'update'], { timeoutMs: UPDATE_TIMEOUT_MS });
+      const source = await sourceLine(system, mirror, release ?? system.codename);
+      const options = await privateState(folder, source, await listsOf(source));
       await run('apt-get', [...options, 'download', ...names], { cwd: folder, timeoutMs: DOWNLOAD_TIMEOUT_MS });
       return;
     } catch (error) {
@@ -74,15 +80,37 @@ async function sourceLine({ id }: System, mirror: string, release: string): Prom
   return `deb ${signed}${mirror} ${release} ${components}\n`;
 }
 
-async function privateState(folder: string, source: string): Promise<readonly string[]> {
+/**
+ * The folder with the lists of a source. An update transfers megabytes and parses them, so all
+ * processes of this machine share the lists, and one of them updates.
+ */
+async function listsOf(source: string): Promise<string> {
+  const folder = join(cacheFolder(), 'apt', createHash('sha256').update(source).digest('hex').slice(0, 16));
+  const lists = join(folder, 'lists');
+  const updated = join(folder, 'updated');
+  await withLock(join(folder, 'lock'), async () => {
+    const age = await stat(updated).then(
+      ({ mtimeMs }) => Date.now() - mtimeMs,
+      () => Infinity,
+    );
+    // A clock that was set back makes the age negative.
+    if (age >= 0 && age < LISTS_LAST_MS) return;
+    await run('apt-get', [...(await privateState(folder, source, lists)), 'update'], { timeoutMs: UPDATE_TIMEOUT_MS });
+    await writeFile(updated, '');
+  });
+  return lists;
+}
+
+/** The options for an apt with a state of its own in the folder, and with these lists. */
+async function privateState(folder: string, source: string, lists: string): Promise<readonly string[]> {
   const state = join(folder, 'apt');
-  await mkdir(join(state, 'lists', 'partial'), { recursive: true });
+  await mkdir(join(lists, 'partial'), { recursive: true });
   await mkdir(join(state, 'cache', 'archives', 'partial'), { recursive: true });
   await writeFile(join(state, 'status'), '');
   await writeFile(join(state, 'sources.list'), source);
   const settings = {
     'Dir::State': state,
-    'Dir::State::lists': join(state, 'lists'),
+    'Dir::State::lists': lists,
     'Dir::State::status': join(state, 'status'),
     'Dir::Cache': join(state, 'cache'),
     'Dir::Etc::sourcelist': join(state, 'sources.list'),

@@ -9,7 +9,7 @@ import { setting } from '../settings.ts';
 const WORKSPACE = fileURLToPath(new URL('../../../../', import.meta.url));
 
 /** `INCUMBENT_CACHE`, or a folder within the workspace's `node_modules`. */
-function cacheFolder(): string {
+export function cacheFolder(): string {
   return setting('INCUMBENT_CACHE') ?? join(WORKSPACE, 'node_modules', '.cache', 'incumbent');
 }
 
