@@ -9,11 +9,11 @@ export { Backoff } from './async/backoff.ts';
 export { Semaphore } from './async/semaphore.ts';
 export { keepAlive, sleep } from './async/sleep.ts';
 export { ValueStream } from './async/value-stream.ts';
-export { momentOf, systemClock } from './base/clock.ts';
+export { checkClock, momentOf, systemClock } from './base/clock.ts';
 export { isIncumbentError, isRetryable, outcomeOf, StoreError } from './base/errors.ts';
 export { withJson } from './base/json.ts';
 export { explainDetached } from './base/methods.ts';
-export { systemRandom } from './base/random.ts';
+export { checkRandom, systemRandom } from './base/random.ts';
 export { describeHidden, showText, showUrl, withoutSecret } from './base/redact.ts';
 export { checkLogger, Telemetry, telemetryEvents } from './base/telemetry.ts';
 export {
@@ -22,6 +22,7 @@ export {
   checkName,
   checkNumber,
   checkOneOf,
+  hasMethods,
   invalidOption,
   invalidSecret,
   invalidText,

@@ -1,7 +1,8 @@
 /** Jobs that run once per slot in a fleet of processes. */
 
-import { type Clock, type Election, IncumbentError, type SignalOptions, systemClock } from '@incumbent/core';
+import { type Clock, type Election, IncumbentError, type SignalOptions } from '@incumbent/core';
 import {
+  checkClock,
   checkFunction,
   checkKnown,
   checkName,
@@ -94,10 +95,10 @@ export class FleetCron {
     if (typeof election !== 'object' || election === null || typeof election.lead !== 'function')
       throw invalidOption('election', election, 'an election: member.election(name)');
     checkKnown('cron', options, [...jobOptions, 'onReport', 'clock']);
-    const { onReport = warn, clock = systemClock, ...defaults } = options;
+    const { onReport = warn, clock, ...defaults } = options;
     checkFunction('onReport', onReport);
     this.#election = election;
-    this.#context = { election: election.name, clock, report: reporter(onReport) };
+    this.#context = { election: election.name, clock: checkClock(clock), report: reporter(onReport) };
     this.#defaults = checkJob(defaults, { misfire: 'run', maxLate: 1, graceMs: 1_000 });
   }
 

@@ -2,6 +2,7 @@
 
 import type { Clock } from '@incumbent/core';
 import {
+  checkClock,
   checkFunction,
   checkKnown,
   checkNumber,
@@ -9,7 +10,6 @@ import {
   invalidText,
   isUrl,
   showUrl,
-  systemClock,
   urlText,
 } from '@incumbent/core/adapter';
 import { accessOf, checkTls, given, type TlsOptions } from '@incumbent/network';
@@ -104,7 +104,7 @@ const VISIBLE = /^[\x21-\x7e]+$/;
 export async function readOptions(input: string | URL | KubernetesOptions): Promise<KubernetesSettings> {
   const options = isUrl(input) ? readUrl(urlText(input)) : input;
   checkKnown('kubernetes', options, known);
-  const { connect = connectDirectly, clock = systemClock, keysResource = CONFIG_MAPS, prefix = 'incumbent' } = options;
+  const { connect = connectDirectly, keysResource = CONFIG_MAPS, prefix = 'incumbent' } = options;
   checkFunction('connect', connect);
   if (typeof prefix !== 'string' || prefix.length > 40 || !NAME.test(prefix))
     throw invalidText('prefix', prefix, '1 to 40 of a-z 0-9 -, and a letter or digit at both ends');
@@ -113,7 +113,7 @@ export async function readOptions(input: string | URL | KubernetesOptions): Prom
     watchMs: checkNumber('watchMs', options.watchMs, 30_000, { min: 1_000, max: 600_000 }),
     connectTimeoutMs: checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 }),
     connect,
-    clock,
+    clock: checkClock(options.clock),
     shared: accessOf(options),
   };
   const access = await accessBy(options);

@@ -1,7 +1,7 @@
 /** The options of a memory server and of a client, with their defaults and ranges. */
 
-import { systemClock, type Clock, type StoreCapabilities } from '@incumbent/core';
-import { checkFunction, checkKnown, checkNumber, checkPath } from '@incumbent/core/adapter';
+import type { Clock, StoreCapabilities } from '@incumbent/core';
+import { checkClock, checkFunction, checkKnown, checkNumber, checkPath } from '@incumbent/core/adapter';
 import { capabilitiesOf, type CapabilityOptions } from './capabilities.ts';
 
 /** A message between a client and the server. */
@@ -76,16 +76,14 @@ export const connectOptions = ['clock', 'namespace', 'latencyMs'] as const;
 /** Checks the options and adds defaults. Throws `INVALID_OPTION`. */
 export function serverSettings(options: MemoryServerOptions): ServerSettings {
   checkKnown('memory', options, serverOptions);
-  const { clock = systemClock } = options;
-  checkFunction('clock.monotonic', clock.monotonic);
-  return { clock, capabilities: capabilitiesOf(options) };
+  return { clock: checkClock(options.clock), capabilities: capabilitiesOf(options) };
 }
 
 /** Checks the options and adds defaults. Throws `INVALID_OPTION`. */
 export function linkSettings(options: ConnectOptions, serverClock: Clock): LinkSettings {
   checkKnown('memory', options, connectOptions);
-  const { clock = serverClock, namespace, latencyMs = 0 } = options;
-  checkFunction('clock.monotonic', clock.monotonic);
+  const { namespace, latencyMs = 0 } = options;
+  const clock = checkClock(options.clock, serverClock);
   if (typeof latencyMs === 'number') checkNumber('latencyMs', latencyMs, 0, { min: 0, max: Infinity });
   else checkFunction('latencyMs', latencyMs);
   return {

@@ -167,6 +167,8 @@ describe('a server', () => {
       { termSource: 'dice' },
       { linearizable: 1 },
       { typo: 1 },
+      { clock: null },
+      { clock: { monotonic: () => 0 } },
     ]) {
       expect(() => new MemoryServer(options as never)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
     }

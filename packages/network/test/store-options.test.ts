@@ -31,6 +31,7 @@ describe('the options of every adapter', () => {
     ['connectTimeoutMs', { connectTimeoutMs: 99 }],
     ['tls', { tls: { cert: 'c' } }],
     ['connect', { connect: 'tcp' }],
+    ['clock', { clock: {} }],
     ['size', { size: 1 }],
   ])('are refused with the name of the option: %s', (name, options) => {
     expect(() => read(options)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(name) }));

@@ -9,16 +9,17 @@ import {
   type Random,
   type SignalOptions,
   type StopSignal,
-  systemClock,
-  systemRandom,
 } from '@incumbent/core';
 import {
+  checkClock,
   checkFunction,
   checkKnown,
   checkLogger,
   checkName,
+  checkRandom,
   checkSignal,
   explainDetached,
+  hasMethods,
   keepAlive,
   invalidOption,
   invalidText,
@@ -33,7 +34,6 @@ import { CampaignRunner } from './campaign-runner.ts';
 import type { Driver, FailureReason } from './driver.ts';
 import type { PeerLeadership } from './leadership.ts';
 import { Participant } from './participant.ts';
-import { isRecord } from './reading.ts';
 import type { RefusalReason } from './refusals.ts';
 import type { DurableStorage } from './storage.ts';
 import type { Transport } from './transport.ts';
@@ -121,8 +121,8 @@ export class PeerMember<S extends Safety> {
     if (algorithm.persists && storage === undefined)
       throw invalidOption('storage', storage, `given, as ${algorithm.name} must not forget its votes: voteFile(path)`);
     this.safety = algorithm.safety;
-    const clock = options.clock ?? systemClock;
-    const random = options.random ?? systemRandom;
+    const clock = checkClock(options.clock);
+    const random = checkRandom(options.random);
     const telemetry = new Telemetry(checkLogger(options.logger), { algorithm: algorithm.name, memberId });
     const views = new Views<S>((error) => telemetry.emit('subscriberFailed', { error }));
     const closing = this.#closing.signal;
@@ -341,8 +341,4 @@ export class PeerMember<S extends Safety> {
     this.#views.end({ error });
     this.#closing.abort(error);
   }
-}
-
-function hasMethods(value: unknown, ...names: readonly string[]): boolean {
-  return isRecord(value) && names.every((name) => typeof value[name] === 'function');
 }

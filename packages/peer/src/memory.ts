@@ -3,8 +3,8 @@
  * storage that keeps its data in memory.
  */
 
-import { type Clock, systemClock } from '@incumbent/core';
-import { checkNumber, explainDetached } from '@incumbent/core/adapter';
+import type { Clock } from '@incumbent/core';
+import { checkClock, checkNumber, explainDetached } from '@incumbent/core/adapter';
 import type { DurableStorage } from './storage.ts';
 import type { Frame, Link, Receive, LinkOptions, Transport } from './transport.ts';
 
@@ -38,7 +38,7 @@ export class MemoryNetwork implements Transport {
   }
 
   constructor(options: MemoryNetworkOptions = {}) {
-    this.#clock = options.clock ?? systemClock;
+    this.#clock = checkClock(options.clock);
     this.#latencyMs = checkNumber('latencyMs', options.latencyMs, 1, { min: 0, max: 60_000 });
     this.#seeds = options.seeds ?? [];
   }

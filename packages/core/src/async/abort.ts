@@ -143,7 +143,15 @@ export function isAbort(error: unknown, signals: readonly (AbortSignal | undefin
 export function checkSignal(options: SignalOptions, others: readonly string[] = []): AbortSignal | undefined {
   if (options instanceof AbortSignal) throw invalidOption('options', options, 'an object with the signal in it: { signal }');
   checkKnown('call', options, ['signal', ...others]);
-  const { signal } = options;
+  return checkAbortSignal(options.signal);
+}
+
+/**
+ * Returns the signal, which may be undefined.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` for anything else.
+ */
+export function checkAbortSignal(signal: unknown): AbortSignal | undefined {
   if (signal === undefined || signal instanceof AbortSignal) return signal;
   throw invalidOption('signal', signal, 'an AbortSignal');
 }

@@ -2,17 +2,19 @@
 
 import type { Clock } from '../base/clock.ts';
 import { invalidOption } from '../base/validate.ts';
-import { onAbort } from './abort.ts';
+import { checkAbortSignal, onAbort } from './abort.ts';
 
 /**
  * Resolves after `delayMs`, or as soon as the signal aborts. The abort is no error, so check
  * `leadership.isValid()` after it. Code that waits by the clock of its member can be tested in a
  * `TestCluster` and in the simulator: `await sleep(clock, 1_000, leadership.signal)`.
  *
- * @throws `INVALID_OPTION` for anything but a clock.
+ * @throws `INVALID_OPTION` for anything but a clock, a number and a signal.
  */
 export async function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   if (typeof clock?.schedule !== 'function') throw invalidOption('clock', clock, 'a Clock: sleep(systemClock, 1_000, signal)');
+  if (typeof delayMs !== 'number' || Number.isNaN(delayMs)) throw invalidOption('delayMs', delayMs, 'a number');
+  checkAbortSignal(signal);
   const over = Promise.withResolvers<void>();
   const cancel = clock.schedule(Math.max(delayMs, 1), () => over.resolve());
   const stop = onAbort(signal, () => over.resolve());

@@ -3,6 +3,8 @@
  * simulation can replay a run from a seed. Only this file reads the system's clocks.
  */
 
+import { hasMethods, invalidOption } from './validate.ts';
+
 /** Cancels a timer or a subscription, or ends a `keepAlive`. A second call has no effect. */
 export type Cancel = () => void;
 
@@ -72,6 +74,21 @@ class SystemClock implements Clock {
 
 /** The clocks and timers of this process. The default wherever a `clock` can be passed. */
 export const systemClock: Clock = new SystemClock();
+
+/**
+ * Returns the option `clock`, or `fallback` if it is undefined.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` if it lacks one of the four functions.
+ */
+export function checkClock(clock: unknown, fallback: Clock = systemClock): Clock {
+  if (clock === undefined) return fallback;
+  if (isClock(clock)) return clock;
+  throw invalidOption('clock', clock, 'a Clock, with the functions monotonic, wall, schedule and keepAlive');
+}
+
+function isClock(value: unknown): value is Clock {
+  return hasMethods(value, 'monotonic', 'wall', 'schedule', 'keepAlive');
+}
 
 /** The present moment on both clocks. */
 export function momentOf(clock: Clock): Moment {

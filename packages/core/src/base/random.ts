@@ -3,6 +3,8 @@
  * a simulation can replay a run from a seed. Only this file reads the system's source.
  */
 
+import { hasMethods, invalidOption } from './validate.ts';
+
 /** A source of random numbers. Tests pass a seeded one. */
 export interface Random {
   /** An integer from 0 to 2³² − 1, uniformly distributed. */
@@ -13,6 +15,21 @@ export interface Random {
 export const systemRandom: Random = {
   u32: () => crypto.getRandomValues(new Uint32Array(1))[0] ?? 0,
 };
+
+/**
+ * Returns the option `random`, or the system's source if it is undefined.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` if it lacks the function.
+ */
+export function checkRandom(random: unknown): Random {
+  if (random === undefined) return systemRandom;
+  if (isRandom(random)) return random;
+  throw invalidOption('random', random, 'a Random, with the function u32');
+}
+
+function isRandom(value: unknown): value is Random {
+  return hasMethods(value, 'u32');
+}
 
 /** A number from 0 (included) to 1 (excluded). */
 export function fraction(random: Random): number {

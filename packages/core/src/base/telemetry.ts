@@ -7,7 +7,7 @@
 
 import diagnosticsChannel, { type Channel } from 'node:diagnostics_channel';
 import { withJson } from './json.ts';
-import { invalidOption } from './validate.ts';
+import { hasMethods, invalidOption } from './validate.ts';
 
 /**
  * The methods that pino, `console` and most loggers share. Errors that they throw are ignored. The
@@ -298,5 +298,5 @@ export function checkLogger(logger: unknown): Logger | undefined {
 }
 
 function isLogger(value: unknown): value is Logger {
-  return typeof value === 'object' && value !== null && ['debug', 'info', 'warn', 'error'].every((level) => level in value);
+  return hasMethods(value, 'debug', 'info', 'warn', 'error');
 }

@@ -121,6 +121,8 @@ export function checkOneOf<const T extends string>(option: string, value: unknow
  */
 export function checkKnown(what: string, options: object, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null) throw invalidSecret(`${what} options`, options, 'an object');
+  // A promise has no names, so it would pass as an object without options.
+  if (options instanceof Promise) throw invalidSecret(`${what} options`, options, 'an object (await the promise)', 'a promise');
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;
     // Do not show the value: it may be a secret under a misspelt name.
@@ -137,4 +139,10 @@ export function checkKnown(what: string, options: object, known: readonly string
  */
 export function checkFunction(option: string, value: unknown): void {
   if (typeof value !== 'function') throw invalidOption(option, value, 'a function');
+}
+
+/** True for an object that has a function of each of these names. */
+export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return names.every((name) => typeof Reflect.get(value, name) === 'function');
 }

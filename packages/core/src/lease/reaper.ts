@@ -9,7 +9,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import type { TelemetryFields } from '../base/telemetry.ts';
-import { invalidOption } from '../base/validate.ts';
+import { hasMethods, invalidOption } from '../base/validate.ts';
 import type { LeaseId, Store } from '../store/contract.ts';
 
 /** Ends the leases of a dead process. Pass one to several members to share it. */
@@ -82,5 +82,5 @@ export function checkReaper(reaper: unknown): Reaper | undefined {
 }
 
 function isReaper(value: unknown): value is Reaper {
-  return typeof value === 'object' && value !== null && 'join' in value && typeof value.join === 'function';
+  return hasMethods(value, 'join');
 }

@@ -13,7 +13,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import type { TelemetryFields } from '../base/telemetry.ts';
-import { checkNumber, invalidOption } from '../base/validate.ts';
+import { checkNumber, hasMethods, invalidOption } from '../base/validate.ts';
 import type { LeaseId, Renewal, Store } from '../store/contract.ts';
 import { MAX_TTL_MS, type Timing } from './timing.ts';
 
@@ -79,7 +79,7 @@ export function checkRenewer(renewer: unknown): Renewer | undefined {
 }
 
 function isRenewer(value: unknown): value is Renewer {
-  return typeof value === 'object' && value !== null && 'join' in value && typeof value.join === 'function';
+  return hasMethods(value, 'join');
 }
 
 /** The default of `maxBlockedMs`, in ttls. */

@@ -3,9 +3,9 @@
 import { Semaphore } from '../async/semaphore.ts';
 import { keepAlive, sleep } from '../async/sleep.ts';
 import { explainDetached } from '../base/methods.ts';
-import { type Cancel, type Clock, systemClock } from '../base/clock.ts';
+import { type Cancel, checkClock, type Clock } from '../base/clock.ts';
 import { IncumbentError } from '../base/errors.ts';
-import { type Random, randomName, systemRandom } from '../base/random.ts';
+import { checkRandom, type Random, randomName } from '../base/random.ts';
 import { checkLogger, type Logger, Telemetry } from '../base/telemetry.ts';
 import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption, invalidText } from '../base/validate.ts';
 import type { ManagedLeadership } from '../leadership/leadership.ts';
@@ -159,9 +159,9 @@ export class Member {
   constructor(store: Store, options: MemberOptions = {}) {
     checkStore(store);
     checkKnown('member', options, known);
-    const clock = options.clock ?? systemClock;
-    const random = options.random ?? systemRandom;
-    this.memberId = checkName('memberId', options.memberId ?? randomName(random, 12));
+    const clock = checkClock(options.clock);
+    const random = checkRandom(options.random);
+    this.memberId = checkName('memberId', options.memberId === undefined ? randomName(random, 12) : options.memberId);
     this.incarnation = randomName(random, 10);
     this.timing = resolveTiming(options, store.name, store.capabilities);
     const onDuplicate = checkOneOf('onDuplicate', options.onDuplicate, 'wait', ['wait', 'refuse', 'replace']);

@@ -3,11 +3,11 @@
 import { checkSignal, type SignalOptions, withHandled } from '../async/abort.ts';
 import { keepAlive } from '../async/sleep.ts';
 import { ValueStream } from '../async/value-stream.ts';
-import { type Cancel, type Clock, systemClock } from '../base/clock.ts';
+import { type Cancel, checkClock, type Clock } from '../base/clock.ts';
 import { IncumbentError, isIncumbentError, isRetryable } from '../base/errors.ts';
 import { withJson } from '../base/json.ts';
 import { explainDetached } from '../base/methods.ts';
-import { type Random, systemRandom } from '../base/random.ts';
+import { checkRandom, type Random } from '../base/random.ts';
 import { checkLogger, type Logger, Telemetry } from '../base/telemetry.ts';
 import { checkFunction, checkKnown, checkName, checkNumber } from '../base/validate.ts';
 import { electionKeys, type ElectionKeys } from '../protocol/keys.ts';
@@ -121,8 +121,8 @@ export class ElectionObserver<V = unknown> {
     this.#store = store;
     this.#keys = electionKeys(name);
     this.#codec = payloadCodec(options);
-    this.#clock = options.clock ?? systemClock;
-    this.#random = options.random ?? systemRandom;
+    this.#clock = checkClock(options.clock);
+    this.#random = checkRandom(options.random);
     this.#callTimeoutMs = checkNumber('callTimeoutMs', options.callTimeoutMs, DEFAULT_CALL_TIMEOUT_MS, { min: 10, max: 60_000 });
     checkStore(store);
     this.#telemetry = new Telemetry(checkLogger(options.logger), { ...storeFields(store), election: name });

@@ -3,10 +3,10 @@
 import { endQuietly, type SignalOptions, withHandled } from '../async/abort.ts';
 import { keepAlive, sleep } from '../async/sleep.ts';
 import { ValueStream } from '../async/value-stream.ts';
-import { type Cancel, type Clock, type Moment, momentOf, systemClock } from '../base/clock.ts';
+import { type Cancel, checkClock, type Clock, type Moment, momentOf } from '../base/clock.ts';
 import { IncumbentError, isIncumbentError, isRetryable, StoreError } from '../base/errors.ts';
 import { explainDetached } from '../base/methods.ts';
-import { fraction, type Random, systemRandom } from '../base/random.ts';
+import { checkRandom, fraction, type Random } from '../base/random.ts';
 import { checkLogger, type Logger, Telemetry } from '../base/telemetry.ts';
 import { checkFunction, checkKnown, checkNumber } from '../base/validate.ts';
 import { Deadline } from '../lease/deadline.ts';
@@ -114,8 +114,8 @@ export class StoredValueObserver<T = unknown> {
     checkStore(store);
     this.#store = store;
     this.#codec = valueCodec(options);
-    this.#clock = options.clock ?? systemClock;
-    this.#random = options.random ?? systemRandom;
+    this.#clock = checkClock(options.clock);
+    this.#random = checkRandom(options.random);
     this.#maxAgeMs = checkNumber('maxAgeMs', options.maxAgeMs, 5_000, { min: 100, max: 600_000 });
     this.#telemetry = new Telemetry(checkLogger(options.logger), { ...storeFields(store), key });
     this.#deadline = new Deadline(this.#clock, momentOf(this.#clock), 0);

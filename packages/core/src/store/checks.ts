@@ -3,6 +3,7 @@
  * code `INVALID_OPTION`, before a request is sent.
  */
 
+import { checkAbortSignal } from '../async/abort.ts';
 import { StoreError } from '../base/errors.ts';
 import { describeHidden } from '../base/redact.ts';
 import { checkKnown, invalidOption, invalidSecret, invalidText } from '../base/validate.ts';
@@ -72,8 +73,7 @@ const CALL_OPTIONS = ['timeoutMs', 'signal', 'at', 'fresh', 'values', 'before', 
  */
 export function checkCall<O extends CallOptions>(options: O): TimedCall<O> {
   if (typeof options !== 'object' || options === null) throw invalidOption('call options', options, 'an object, or left out');
-  const { signal } = options;
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalidOption('signal', signal, 'an AbortSignal');
+  checkAbortSignal(options.signal);
   if (!hasTimeout(options)) {
     // A misspelt timeout is absent. Calls of the SDK have a timeout, and adapters may add options.
     checkKnown('call', options, CALL_OPTIONS);

@@ -1,6 +1,6 @@
 /** The options that every network adapter has, and their checks. */
 
-import { checkFunction, checkKnown, checkNumber, checkPath, invalidSecret, systemClock } from '@incumbent/core/adapter';
+import { checkClock, checkFunction, checkKnown, checkNumber, checkPath, invalidSecret } from '@incumbent/core/adapter';
 import type { Clock } from '@incumbent/core';
 import type { Socket } from 'node:net';
 
@@ -62,14 +62,14 @@ export function readSharedOptions<Connect>(
 ): SharedSettings<Connect> {
   if (typeof options !== 'object' || options === null) throw invalidSecret(store, options, 'a URL or an object of options');
   checkKnown(store, options, known);
-  const { tls, connect, clock = systemClock } = options;
+  const { tls, connect } = options;
   if (tls !== undefined) checkTls(tls);
   if (connect !== undefined) checkFunction('connect', connect);
   return {
     namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
     connectTimeoutMs: checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 }),
     connect: connect ?? ((endpoint, signal) => connectSocket(endpoint, { tls, ...socket }, signal)),
-    clock,
+    clock: checkClock(options.clock),
     access: accessOf(options),
   };
 }

@@ -1,7 +1,17 @@
 /** The options of a TCP transport, and their checks. */
 
-import { type Clock, type Logger, type Random, systemClock, systemRandom } from '@incumbent/core';
-import { checkKnown, checkLogger, checkName, checkNumber, invalidOption, invalidSecret, invalidText } from '@incumbent/core/adapter';
+import type { Clock, Logger, Random } from '@incumbent/core';
+import {
+  checkClock,
+  checkKnown,
+  checkLogger,
+  checkName,
+  checkNumber,
+  checkRandom,
+  invalidOption,
+  invalidSecret,
+  invalidText,
+} from '@incumbent/core/adapter';
 import { type Endpoint, endpointName, parseEndpoint } from '@incumbent/network';
 import type { Security } from './handshake.ts';
 import { checkPeerTls, type PeerTls } from './tls.ts';
@@ -120,8 +130,8 @@ export function resolveTcp(options: TcpTransportOptions): TcpSettings {
     keepaliveMs: checkNumber('keepaliveMs', options.keepaliveMs, 1_000, { min: 50, max: 60_000 }),
     handshakeTimeoutMs: checkNumber('handshakeTimeoutMs', options.handshakeTimeoutMs, 3_000, { min: 100, max: 60_000 }),
     logger: checkLogger(options.logger),
-    clock: options.clock ?? systemClock,
-    random: options.random ?? systemRandom,
+    clock: checkClock(options.clock),
+    random: checkRandom(options.random),
   };
 }
 
