@@ -8,6 +8,12 @@ import { highestTerm, MAX_FLOOR } from '../protocol/terms.ts';
 import { lastIssued } from '../protocol/transactions.ts';
 import type { Entry } from '../store/contract.ts';
 
+/** The last term in the store, 0 if there is none, and the higher one that the member has seen. */
+export interface LostTerms {
+  readonly storedTerm: bigint;
+  readonly seenTerm: bigint;
+}
+
 /**
  * The terms of one election that a member has seen, or that others have told it. A term above
  * `MAX_FLOOR` is taken to be false and not remembered, so that no record that was written by hand
@@ -30,6 +36,16 @@ export class KnownTerms {
   /** The highest term that the member has seen in the store: see `lastIssued`. */
   get seen(): bigint {
     return this.#seen;
+  }
+
+  /**
+   * The terms that the store has lost, for a claim that read this entry of the key `term`.
+   * Undefined if it has lost none that the member has seen.
+   */
+  lostAt(entry: Entry | undefined): LostTerms | undefined {
+    const record = tryRead(readTerm, entry);
+    const storedTerm = record?.term ?? 0n;
+    return lastIssued(record, this.#seen) > storedTerm ? { storedTerm, seenTerm: this.#seen } : undefined;
   }
 
   raiseFloor(term: bigint): void {

@@ -10,13 +10,13 @@ import { sleep } from '../async/sleep.ts';
 import { isRetryable, outcomeOf } from '../base/errors.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import { type Payload, readTerm, tryRead, writeCandidate } from '../protocol/record.ts';
-import { type Claim, claimChanges, isRecordOf, lastIssued, type MemberIdentity, type Won } from '../protocol/transactions.ts';
+import { type Claim, claimChanges, isRecordOf, type MemberIdentity, type Won } from '../protocol/transactions.ts';
 import type { CallOptions, Change, Entry, Key, QueueLook } from '../store/contract.ts';
 import { KeyWatch, watchContext } from '../store/key-watch.ts';
 import { CampaignCalls } from './calls.ts';
 import { next, start, WATCH_WINDOW } from './campaign-machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Exit, LookedAround } from './state.ts';
-import type { KnownTerms } from './known-terms.ts';
+import type { KnownTerms, LostTerms } from './known-terms.ts';
 import { CandidateWait } from './wait.ts';
 
 /** What a campaign needs. */
@@ -97,6 +97,8 @@ export class CampaignRunner {
   #firstLook: LookedAround | undefined;
   /** Whether the store may still apply an earlier claim of this campaign. */
   #claimOutcomeUnknown = false;
+  /** The latest claim: its term, and the terms that the store had lost before it. */
+  #claimed: { readonly term: bigint; readonly lost: LostTerms | undefined } | undefined;
   #stopped = false;
   /** The key of its entry, once the store has confirmed it. */
   #joinedAs: Key | undefined;
@@ -130,6 +132,9 @@ export class CampaignRunner {
     for (;;) {
       if (state.phase === 'elected') {
         const { won } = state;
+        // The claim was applied, so the store had checked the revision of the term that it read.
+        const lost = this.#claimed?.term === won.term ? this.#claimed.lost : undefined;
+        if (lost !== undefined) telemetry.emit('termWentBack', { election, ...lost });
         terms.see(won.term);
         return { why: 'elected', won, own: this.#watchOwn(won.entry), enqueueUnknown: this.#enqueueUnknown };
       }
@@ -320,8 +325,9 @@ export class CampaignRunner {
   }
 
   async #claim(state: Extract<CandidateState, { phase: 'claiming' }>): Promise<CandidateEvent> {
-    const { election, self, rules, payload, telemetry } = this.#context;
-    const { evict } = state.claim;
+    const { election, self, rules, payload, telemetry, terms } = this.#context;
+    const { evict, termEntry } = state.claim;
+    this.#claimed = { term: state.claim.term, lost: terms.lostAt(termEntry) };
     if (evict.length > 0) telemetry.emit('evicted', { election, keys: evict.map(({ key }) => key) });
     const changes = claimChanges(rules.keys, self, state.entry, state.claim, payload, this.#session.lease);
     const [, term] = changes;
@@ -331,21 +337,12 @@ export class CampaignRunner {
       try {
         const event = await this.#swap(changes, call);
         this.#reportClaim(state.claim, sentMs, event.type === 'swapped' ? 'elected' : 'refused');
-        if (event.type === 'swapped') this.#reportLostTerms(state.claim);
         return event.type === 'swapped' ? { ...event, termValue } : event;
       } catch (error) {
         this.#reportClaim(state.claim, sentMs, outcomeOf(error) === 'unknown' ? 'unknown' : 'failed');
         throw error;
       }
     });
-  }
-
-  /** The swap has checked the term's revision, so no watch or read that lags behind shows it. */
-  #reportLostTerms({ termEntry }: Claim): void {
-    const { telemetry, election, terms } = this.#context;
-    const record = tryRead(readTerm, termEntry);
-    const storedTerm = record?.term ?? 0n;
-    if (lastIssued(record, terms.seen) > storedTerm) telemetry.emit('termWentBack', { election, storedTerm, seenTerm: terms.seen });
   }
 
   #reportClaim({ term, termEntry }: Claim, sentMs: number, outcome: 'elected' | 'refused' | 'unknown' | 'failed'): void {

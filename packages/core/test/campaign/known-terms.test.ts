@@ -85,6 +85,17 @@ describe('after a store has lost everything', () => {
     await world.close();
   });
 
+  it.each(['dropReplies', 'dropRequests'] as const)('its leader reports the loss once if %s loses the claim', async (drop) => {
+    const { world, store, member, leadership } = await led();
+    await world.run(leadership.resign());
+    world.server.deleteKey(TERM);
+    store.link[drop](1, { operations: ['compareAndSwap'], how: 'reset' });
+    expect((await world.elect(member)).term).toBe(2n);
+    expect(world.events.all.filter(({ fields }) => fields['doing'] === 'claiming')).toHaveLength(1);
+    expect(reported(world)).toMatchObject([{ storedTerm: '0', seenTerm: '1' }]);
+    await world.close();
+  });
+
   it.each([{}, { assignableLease: false, revisionsSurviveDeletion: false }])(
     'a candidate that has waited leads in a higher term than the former leader, which is cut off: %j',
     async (options) => {
