@@ -17,7 +17,7 @@ import { endError, explainEnd, isLoss, isSurelyKept, transition } from './releas
 import type { ChosenSuccessor, LeadershipEnd, LeadershipEndReason, ReleaseState } from './release-machine.ts';
 import { type LeadershipContext, type LeadershipInit, release } from './release.ts';
 import { StoredValue } from './stored-value.ts';
-import { carryOut, type ElectionSpec, handoverError, SuccessorFinder } from './successor-finder.ts';
+import { type ElectionSpec, handoverError, handOverAsRequested, SuccessorFinder } from './successor-finder.ts';
 
 /** @internal The part of a leadership that a member uses, whatever the type of its value. */
 export type ManagedLeadership = Pick<
@@ -328,7 +328,7 @@ export class Leadership<V = unknown> {
     const [{ election, term, signal }, revision] = [this, this.#own.entryRevision];
     const isOpen = (): boolean => this.isValid() && this.#own.entryRevision === revision;
     const handOver = (): Promise<void> => this.#handOver(to, {}, () => this.#drain.expectUntrackedWork());
-    void carryOut(this.#context, { election, term, to, signal, isOpen, handOver });
+    void handOverAsRequested(this.#context, { election, term, to, signal, isOpen, handOver });
   }
 
   /**

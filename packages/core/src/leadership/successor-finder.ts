@@ -131,7 +131,7 @@ export interface HandoverRequest {
  * Hands over as an operator has requested. If the store fails before the leadership has ended,
  * tries again: the operator has written the request once, and waits. Never rejects.
  */
-export async function carryOut({ clock, timing, telemetry }: SessionContext, request: HandoverRequest): Promise<void> {
+export async function handOverAsRequested({ clock, timing, telemetry }: SessionContext, request: HandoverRequest): Promise<void> {
   const { election, term, to, signal, isOpen, handOver } = request;
   telemetry.emit('handoverRequested', { election, term, to });
   do {
