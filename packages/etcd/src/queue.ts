@@ -1,7 +1,8 @@
 /** Queue entries as etcd's transactions. */
 
 import type { Entry, EnqueueOptions, Key, LeaseId, QueueLook, TimedCall } from '@incumbent/core';
-import { StoreError, withoutValue } from '@incumbent/core/adapter';
+import { withoutValue } from '@incumbent/core/adapter';
+import { keyTaken } from '@incumbent/network';
 
 import { boundLease, leaseIdOf, type Namespace } from './namespace.ts';
 import type { KeyValue, RangeRequest, TxnAnswer } from './protocol/kv.ts';
@@ -61,5 +62,5 @@ function show(look: QueueLook, namespace: Namespace, created: string, { ranges: 
 
 function existing(namespace: Namespace, { key, lease }: QueueEntry, kv: KeyValue | undefined): Entry {
   if (kv !== undefined && leaseIdOf(kv.lease) === lease) return namespace.entry(kv);
-  throw new StoreError('STORE_FAILED', 'refused', `etcd: there is an entry ${key} already, under another lease`);
+  throw keyTaken('etcd', key);
 }

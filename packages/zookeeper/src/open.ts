@@ -4,7 +4,7 @@ import type { Store } from '@incumbent/core';
 import { CallTime, withGrant } from '@incumbent/network';
 
 import { ParentNodes } from './client/calls.ts';
-import { openClient, type Client } from './client/client.ts';
+import { CLOSE_TIMEOUT_MS, openClient, type Client } from './client/client.ts';
 import { ExchangeError, missingToCreate, toStoreError, unlessAbsent } from './errors.ts';
 import { LONGEST_MS } from './leases.ts';
 import { Namespace } from './namespace.ts';
@@ -14,9 +14,6 @@ import { ZookeeperStore } from './store.ts';
 
 /** Servers answer a request for so short a session with the shortest that they grant. */
 const SHORTEST_MS = 1;
-
-/** How long a server may take to close a session that was opened only to learn its timeout. */
-const CLOSE_TIMEOUT_MS = 500;
 
 /**
  * Opens a ZooKeeper store from options or a URL:

@@ -61,11 +61,6 @@ export class Attempt {
     }
   }
 
-  /** Ends the attempt because the store closes. */
-  close(): void {
-    this.stop(new this.#ErrorType({ kind: 'closed', sent: this.sent }, STORE_CLOSED));
-  }
-
   /** Ends the attempt. `wait` rejects with this reason. */
   stop(reason: Error): void {
     this.#controller.abort(reason);
@@ -81,6 +76,3 @@ export class Attempt {
     this.stop(new this.#ErrorType({ kind: 'timeout', sent: this.sent }, `${what} within ${Math.ceil(timeoutMs)} ms`));
   }
 }
-
-/** The message of every error with the failure `closed`. */
-export const STORE_CLOSED = 'the store was closed';

@@ -2,7 +2,7 @@
 
 import type { Clock } from '@incumbent/core';
 
-import { Attempt, type AttemptOptions, STORE_CLOSED } from './attempt.ts';
+import { Attempt, type AttemptOptions } from './attempt.ts';
 import type { OverErrorClass } from './exchange-error.ts';
 
 /**
@@ -46,7 +46,7 @@ export class Calls {
 
   /** Ends all calls with the failure `closed`. Idempotent. */
   close(): void {
-    this.end((sent) => new this.#ErrorType({ kind: 'closed', sent }, STORE_CLOSED));
+    this.end((sent) => new this.#ErrorType({ kind: 'closed', sent }, 'the store was closed'));
   }
 
   /**

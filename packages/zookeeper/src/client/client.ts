@@ -17,8 +17,8 @@ export interface OwnSessionOptions {
   readonly onEvent?: (event: SessionEvent) => void;
 }
 
-/** How long the servers may take to end the shared session, which has nothing but watches. */
-const CLOSE_TIMEOUT_MS = 500;
+/** How long the servers may take to end a session that has no ephemeral nodes. */
+export const CLOSE_TIMEOUT_MS = 500;
 
 export class Client {
   readonly #options: ClientOptions;
@@ -68,8 +68,8 @@ export class Client {
   }
 
   /**
-   * Ends the shared session and waits up to 500 ms for it. Abandons the sessions of leases, which
-   * live until their timeouts. Idempotent.
+   * Ends the shared session and waits for it, {@link CLOSE_TIMEOUT_MS} at most. Abandons the
+   * sessions of leases, which live until their timeouts. Idempotent.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();

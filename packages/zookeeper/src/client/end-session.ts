@@ -41,13 +41,15 @@ export async function endSession(options: EndSessionOptions, identity: SessionId
   call.signal?.throwIfAborted();
   const attempt = new Attempt(options.clock, call, ExchangeError);
   try {
-    for (let left = ROUNDS - 1; !(await endsInOneRound(options, identity, attempt, left === 0)); left -= 1);
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      if (await endsInOneRound(options, identity, attempt, round === ROUNDS)) return;
+    }
   } finally {
     attempt.end();
   }
 }
 
-/** False if another round may succeed. */
+/** False if another round may succeed. Never false in the last round. */
 async function endsInOneRound(options: EndSessionOptions, identity: SessionIdentity, attempt: Attempt, last: boolean): Promise<boolean> {
   try {
     await tryInTurn(shuffled(options.endpoints, options.random), options, attempt.signal, (channel) => {
