@@ -22,7 +22,8 @@ const MAX_CAUSES = 8;
  *   leader that stands still does not delay the next one for longer.
  *
  * Run it inside the transaction, and not within a savepoint: a rollback to a savepoint releases the
- * lock. Outside a transaction it protects nothing.
+ * lock. Outside a transaction it protects nothing. Do not use `PREPARE TRANSACTION` after it: until
+ * a prepared transaction is committed or rolled back, nobody can be elected.
  *
  * `store` is the store of the member, or another one on the same database, schema and namespace. On
  * another database or schema, the statement fails as if the term were stale.
