@@ -60,6 +60,21 @@ export function follow(store: LivingStore): Promise<void> {
   return stale.promise;
 }
 
+/**
+ * How long a process that has nothing to do may live, in ms. Longer than the calls and pauses of a
+ * store.
+ */
+const IDLE_MS = 5_000;
+
+/**
+ * Reports `outlived` if the process still lives after {@link IDLE_MS}. The timer does not keep the
+ * process alive. So a process that has nothing left to do never reports this, however slow the
+ * machine is.
+ */
+function expectEnd(): void {
+  setTimeout(() => emit('outlived'), IDLE_MS).unref();
+}
+
 async function held<T>(task: Promise<T>): Promise<T> {
   const waiting = setInterval(() => {}, 1_000);
   const result = await task;
@@ -76,7 +91,10 @@ const common: Modes<LivingStore> = {
   /** A call that is never answered, because the link is cut meanwhile. */
   call: async (store) => {
     await sleep(300);
-    store.read('a', CALL).catch((error: unknown) => emit('failed', { error: String(error) }));
+    store.read('a', CALL).catch((error: unknown) => {
+      emit('failed', { error: String(error) });
+      expectEnd();
+    });
   },
   /** Watches whose server is gone, and which keep trying to reach it. */
   orphaned: (store) => held(follow(store)),
@@ -115,4 +133,6 @@ export async function live<S extends LivingStore>(open: (url: string) => Promise
   await sleep(50);
   await setImmediate();
   emit('done', { left: [...alive.values()] });
+  // A call under way is something to do.
+  if (mode !== 'call') expectEnd();
 }
