@@ -6,8 +6,9 @@
 import { parseArgs } from 'node:util';
 import { writeFileSync } from 'node:fs';
 import { numberOption } from '@incumbent/test-support/number-option';
+import { randomOf } from '@incumbent/test-support/random';
 import { BusyLoops } from '../test/integration/busy.ts';
-import { randomOf, type Check, type Figures } from '../test/integration/checks/check.ts';
+import type { Check, Figures } from '../test/integration/checks/check.ts';
 import { allChecks, claims } from '../test/integration/evidence/claims.ts';
 import { pageOf } from '../test/integration/evidence/page.ts';
 import { append, PAGE, readLines, spreadOf, summary } from '../test/integration/evidence/runs.ts';

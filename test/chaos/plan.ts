@@ -2,7 +2,7 @@
  * The faults of a run, drawn from a seed before the run begins. The nemesis only carries them out.
  */
 
-import { randomOf } from '../integration/checks/check.ts';
+import { randomOf } from '@incumbent/test-support/random';
 import type { Fault } from './faults/fault.ts';
 
 /**

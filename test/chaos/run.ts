@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openStore } from 'incumbent';
 import { findFakeClock, until } from '@incumbent/test-support';
-import { randomOf } from '../integration/checks/check.ts';
+import { randomOf } from '@incumbent/test-support/random';
 import { commit } from '../integration/evidence/runs.ts';
 import { Crew, type StoreReport } from './crew.ts';
 import { faultsFor } from './faults/index.ts';

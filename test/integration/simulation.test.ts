@@ -4,7 +4,7 @@
  */
 
 import { describe, expect, it } from 'vitest';
-import { randomOf } from './checks/check.ts';
+import { randomOf } from '@incumbent/test-support/random';
 import { peerBestEffort } from './checks/peer-best-effort.ts';
 import { peerEmergent } from './checks/peer-emergent.ts';
 import { peerSimulation } from './checks/peer-simulation.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { randomOf, type Check } from './checks/check.ts';
+import { randomOf } from '@incumbent/test-support/random';
+import type { Check } from './checks/check.ts';
 
 /** Claims with several kinds of runs need one of each. */
 const RUNS: Readonly<Record<string, number>> = {

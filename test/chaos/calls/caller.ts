@@ -7,7 +7,7 @@
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 import { isIncumbentError, Member, openStore, type Store } from 'incumbent';
 import { emit } from '@incumbent/test-support/child';
-import { randomOf } from '../../integration/checks/check.ts';
+import { randomOf } from '@incumbent/test-support/random';
 
 const [url = '', forMs = '5000', seed = '1'] = process.argv.slice(2);
 

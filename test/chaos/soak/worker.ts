@@ -9,7 +9,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { isRetryable } from 'incumbent';
 import { emit } from '@incumbent/test-support/child';
-import { randomOf } from '../../integration/checks/check.ts';
+import { randomOf } from '@incumbent/test-support/random';
 import { deeds, type Deed } from './deeds.ts';
 import { Participant } from './participant.ts';
 

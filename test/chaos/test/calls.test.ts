@@ -10,7 +10,7 @@ import {
   type ScriptProcess,
 } from '@incumbent/test-support';
 import { expect, it } from 'vitest';
-import { randomOf } from '../../integration/checks/check.ts';
+import { randomOf } from '@incumbent/test-support/random';
 import { consulHost, etcdHost, postgresHost, redisHost, zookeeperHost } from '../../integration/checks/hosts.ts';
 import { storeUrl } from '../../integration/checks/pair.ts';
 

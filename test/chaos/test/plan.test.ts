@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { randomOf } from '../../integration/checks/check.ts';
+import { randomOf } from '@incumbent/test-support/random';
 import type { Fault } from '../faults/fault.ts';
 import { drawPlan, type Plan, type PlanOptions } from '../plan.ts';
 

@@ -11,17 +11,6 @@ const MAX_PIECE_BYTES = 64;
 const NUMBERS = [0, 1, -1, 2, 4, 8, 127, 128, 255, 256, 32_767, 65_535, 2 ** 31 - 1, -(2 ** 31), 2 ** 24];
 const DIGITS = ['0', '-1', '1', '9007199254740993', '9223372036854775808', '99999999999999999999', '1e999', '-0', '1.5', '00'];
 
-/** The generator "mulberry32". */
-export function chanceOf(seed: number): Chance {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Changes an input in up to six places. `others`: inputs to take pieces from. */
 export function mutate(input: Uint8Array, others: readonly Uint8Array[], words: readonly string[], chance: Chance): Uint8Array {
   let bytes = Buffer.from(input);

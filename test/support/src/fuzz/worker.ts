@@ -4,10 +4,11 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 import fc from 'fast-check';
 
+import { randomOf } from '../random.ts';
 import { measure } from './bounds.ts';
 import { Coverage } from './coverage.ts';
 import { Mailbox } from './mailbox.ts';
-import { chanceOf, mutate, pick } from './mutate.ts';
+import { mutate, pick } from './mutate.ts';
 import { Corpus, feed, MAX_INPUT_BYTES, targetsIn, type FuzzTarget } from './target.ts';
 
 export interface Job {
@@ -64,7 +65,7 @@ class Fuzzer {
 
   async #fuzz(): Promise<void> {
     const endsAt = performance.now() + this.#job.forMs;
-    const chance = chanceOf(this.#job.seed);
+    const chance = randomOf(this.#job.seed);
     for (const { input } of this.#corpus.read()) {
       await this.#feed(input);
       this.#pool.push(input);
