@@ -149,6 +149,22 @@ describe('the programs of the guide', () => {
     expect(await first.exited).toBe(0);
   });
 
+  it('partitions: two processes share them, and one leads all of them when the other one stops', async () => {
+    await save('docs/guide/partitions.md');
+    const leads = (script: ScriptProcess, count: number): Promise<unknown> =>
+      until(() => script.output.at(-1)?.match(/ \d+/g)?.length === count, { what: `${count} partitions`, withinMs: WAIT_MS });
+    await using first = await start('partitions.mjs');
+    await leads(first, 12);
+    await using second = await start('partitions.mjs');
+    await Promise.all([leads(first, 6), leads(second, 6)]);
+    first.sigterm();
+    expect(await first.exited).toBe(0);
+    expect(first.output.at(-1)).toBe(`worker-${first.pid} leads nothing`);
+    await leads(second, 12);
+    second.sigterm();
+    expect(await second.exited).toBe(0);
+  });
+
   it.each(['sigterm', 'sigkill'] as const)('scheduled jobs: every run happens once, also around a %s of the leader', async (end) => {
     await save('docs/guide/scheduled-jobs.md');
     await using first = await start('cron.mjs', '100');

@@ -3,6 +3,8 @@ export { lead, type LeadUrlOptions } from './lead.ts';
 export { Member, type MemberOptions } from './member.ts';
 export { ElectionObserver, StoredValueObserver } from './observers.ts';
 export { openStore, type OpenStoreOptions, type StoreOpener } from './open-store.ts';
+export type { PartitionLeadership, PartitionWork } from './partitions/campaign.ts';
+export { PartitionedElection, type PartitionLeadOptions, type PartitionOptions } from './partitions/partitioned-election.ts';
 export { SlotElection, type SlotLeadership, type SlotOptions } from './slots.ts';
 export { withLock, type Lock, type LockOptions } from './with-lock.ts';
 export { groupIsGone, reaper, type ProcessReaper } from '@incumbent/reaper';

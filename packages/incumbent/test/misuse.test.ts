@@ -3,7 +3,16 @@
 import { openMemory } from '@incumbent/memory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { ElectionObserver, lead, Member, openStore, SlotElection, StoredValueObserver, type Store } from '../src/index.ts';
+import {
+  ElectionObserver,
+  lead,
+  Member,
+  openStore,
+  PartitionedElection,
+  SlotElection,
+  StoredValueObserver,
+  type Store,
+} from '../src/index.ts';
 
 let store: Store;
 let member: Member;
@@ -25,6 +34,29 @@ describe('a mistake is named:', () => {
     ['null as the member', () => [null, 'workers', { slots: 2 }], 'member is null: it must be a Member'],
   ])('SlotElection with %s', (_, args, message) => {
     expect(() => Reflect.construct(SlotElection, args())).toThrow(message);
+  });
+
+  it.each<[string, () => unknown[], string]>([
+    ['no options', () => [member, 'orders'], 'options is undefined: it must be an object with `partitions`'],
+    ['no name', () => [member, undefined, { partitions: 2 }], 'name is undefined: it must be 1 to 128 characters'],
+    ['a store for the member', () => [store, 'orders', { partitions: 2 }], 'member is an object: it must be a Member'],
+    [
+      'a number as text',
+      () => [member, 'orders', { partitions: '2' }],
+      'partitions is a string of 1 characters: it must be an integer from 1',
+    ],
+    ['an unknown option', () => [member, 'orders', { partitions: 2, settleS: 3 }], 'settleS'],
+  ])('PartitionedElection with %s', (_, args, message) => {
+    expect(() => Reflect.construct(PartitionedElection, args())).toThrow(message);
+  });
+
+  it('work or retry that is no function, before PartitionedElection joins the group', async () => {
+    const orders = new PartitionedElection(member, 'shipments', { partitions: 1 });
+    for (const args of [[], [() => {}, { retry: true }], [() => {}, { once: true }], [() => {}, { signal: 'SIGTERM' }]]) {
+      const leading: Promise<unknown> = Reflect.apply(orders.lead, orders, args);
+      await expect(leading).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+    }
+    expect(await store.list('groups')).toEqual([]);
   });
 
   it.each([null, 5])('observers with the options %s', (options) => {

@@ -1,0 +1,105 @@
+/** How works end their partitions, and how a member ends its part in them. */
+
+import { TestCluster } from '@incumbent/memory';
+import { expectNothingLeft } from '@incumbent/test-support/nothing-left';
+import { describe, expect, it } from 'vitest';
+
+import { Member, PartitionedElection, type PartitionLeadership, type PartitionLeadOptions, sleep } from '../src/index.ts';
+
+const SETTLED_MS = 6_000;
+
+/** A process that takes part in these partitions. */
+function take(
+  cluster: TestCluster,
+  id: string,
+  partitions: number,
+  work: (leadership: PartitionLeadership) => unknown = ({ ended }) => ended,
+  options: PartitionLeadOptions = {},
+): { readonly member: Member; readonly election: PartitionedElection; readonly leading: Promise<void> } {
+  const { store, options: process } = cluster.process(id);
+  const member = new Member(store, { ...process, ttlMs: 6_000 });
+  const election = new PartitionedElection(member, 'orders', { partitions, clock: process.clock });
+  return { member, election, leading: election.lead(work, options) };
+}
+
+describe('partitions', () => {
+  it('are led again by a member whose work resigned them, not more often than every second', async () => {
+    const cluster = new TestCluster();
+    let resigned = 0;
+    const { member, election, leading } = take(cluster, 'a', 2, async (leadership) => {
+      if (leadership.partition === 1 || resigned === 5) return;
+      resigned += 1;
+      await leadership.resign();
+    });
+    await cluster.advance(2_500);
+    expect(resigned).toBe(3);
+    await cluster.advance(4_000);
+    expect(resigned).toBe(5);
+    expect(election.leaderships.map(({ partition }) => partition)).toEqual([0, 1]);
+    await cluster.run(member.close());
+    await leading;
+    expectNothingLeft(cluster);
+  });
+
+  it('are resigned by their work without waiting for that work', async () => {
+    const cluster = new TestCluster();
+    const took: number[] = [];
+    const { member, leading } = take(cluster, 'a', 1, async (leadership) => {
+      await sleep(cluster.clock, 10);
+      const beganMs = cluster.clock.monotonic();
+      await leadership.resign();
+      took.push(cluster.clock.monotonic() - beganMs);
+    });
+    await cluster.advance(500);
+    expect(took).toEqual([0]);
+    await cluster.run(member.close());
+    await leading;
+    expectNothingLeft(cluster);
+  });
+
+  it.each(['close', 'abort'] as const)('do not delay the %s after their work has resigned', async (how) => {
+    const cluster = new TestCluster();
+    const abort = new AbortController();
+    const { member, leading } = take(cluster, 'a', 1, (leadership) => leadership.resign(), { signal: abort.signal });
+    leading.catch(() => {});
+    await cluster.advance(100);
+    if (how === 'abort') abort.abort();
+    await cluster.run(how === 'abort' ? leading.catch(() => {}) : member.close());
+    await cluster.run(Promise.allSettled([leading, member.close()]));
+    expect(cluster.clock.monotonic()).toBeLessThan(1_000);
+    expectNothingLeft(cluster);
+  });
+
+  it('let `lead` resolve after the member has closed, also one that leads none and waits for none', async () => {
+    const cluster = new TestCluster();
+    const all = ['a', 'b', 'c'].map((id) => take(cluster, id, 1));
+    await cluster.advance(SETTLED_MS);
+    for (const { member, leading } of all) {
+      const isLeft = leading.then(() => cluster.server.keys().filter((key) => key.endsWith(`/${member.memberId}`)));
+      await cluster.run(member.shutdown());
+      expect(await isLeft).toEqual([]);
+    }
+    expectNothingLeft(cluster);
+  });
+
+  it('end with the error of a work whose partition is about to move', async () => {
+    const cluster = new TestCluster();
+    const failed = new Error('no paper');
+    const throws = Promise.withResolvers<never>();
+    const { member, election, leading } = take(cluster, 'a', 12, ({ ended, partition }) => (partition === 0 ? throws.promise : ended));
+    leading.catch(() => {});
+    await cluster.advance(100);
+    // These are members, but they do not campaign.
+    const others = ['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'].map((id) => {
+      const { store, options } = cluster.process(id);
+      return new Member(store, { ...options, ttlMs: 6_000 });
+    });
+    await cluster.run(Promise.all(others.map((other) => other.group('orders.members', { value: { partitions: 12 } }).join())));
+    await cluster.advance(SETTLED_MS);
+    expect(election.leaderships).toHaveLength(12);
+    throws.reject(failed);
+    await expect(cluster.run(leading)).rejects.toBe(failed);
+    await cluster.run(Promise.all([member, ...others].map((each) => each.close())));
+    expectNothingLeft(cluster);
+  });
+});
