@@ -13,9 +13,8 @@ import {
   isIncumbentError,
   type LeadOptions,
   type Member,
-  systemClock,
 } from '@incumbent/core';
-import { checkFunction, checkName, checkNumber, checkSignal, invalidOption, keepAlive, onAbort } from '@incumbent/core/adapter';
+import { checkClock, checkFunction, checkName, checkNumber, checkSignal, invalidOption, keepAlive, onAbort } from '@incumbent/core/adapter';
 import { assignPartitions, type PartitionMember, partitionElection } from './assignment.ts';
 import { type Job, PartitionCampaign, type PartitionLeadership, type PartitionWork } from './campaign.ts';
 import { SettledMembers } from './settled-members.ts';
@@ -74,13 +73,13 @@ export class PartitionedElection<V = unknown> {
     checkName('name', membersGroup(name));
     if (typeof member !== 'object' || member === null || !('election' in member)) throw invalidOption('member', member, 'a Member');
     if (typeof options !== 'object' || options === null) throw invalidOption('options', options, 'an object with `partitions`');
-    const { partitions, settleMs, clock = systemClock, ...rest } = options;
+    const { partitions, settleMs, clock, ...rest } = options;
     if ('succession' in rest) throw invalidOption('succession', rest.succession, 'left out: the members divide the partitions evenly');
     this.name = name;
     this.partitions = checkPartitions(partitions);
     this.#memberId = member.memberId;
     this.#settleMs = checkNumber('settleMs', settleMs, 3_000, { min: 0, max: 600_000 });
-    this.#clock = clock;
+    this.#clock = checkClock(clock);
     const electionOf = (partition: number): Election<V> => member.election<V>(partitionElection(name, partition), { ...rest });
     this.#elections = Array.from({ length: partitions }, (_, partition) => electionOf(partition));
     this.#group = member.group<Shown>(membersGroup(name), { value: { partitions }, parse: readShown });
@@ -129,8 +128,8 @@ export class PartitionedElection<V = unknown> {
         // leaves by itself.
         const left = over.signal.aborted ? this.#group.leave() : undefined;
         await Promise.all([left, ...[...campaigns.values()].map(({ done }) => done)]);
-        // The member closes, and `election.lead` resolves when it has closed. There may have been no
-        // campaign.
+        // The member closes, and `election.lead` resolves when it has closed. There may have been
+        // no campaign.
         if (!over.signal.aborted) await this.#elections[0]?.lead(() => {});
       });
     } finally {
