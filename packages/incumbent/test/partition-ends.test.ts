@@ -82,6 +82,21 @@ describe('partitions', () => {
     expectNothingLeft(cluster);
   });
 
+  it('let `lead` reject when its signal aborts, also if somebody has left the group for this member', async () => {
+    const cluster = new TestCluster();
+    const first = take(cluster, 'a', 1);
+    await cluster.advance(100);
+    const abort = new AbortController();
+    const { member, leading } = take(cluster, 'b', 1, undefined, { signal: abort.signal });
+    leading.catch(() => {});
+    await cluster.run(member.group('orders.members').leave());
+    await cluster.advance(100);
+    abort.abort(new Error('enough'));
+    await expect(cluster.run(leading)).rejects.toThrow('enough');
+    await cluster.run(Promise.all([member.close(), first.member.close()]));
+    expectNothingLeft(cluster);
+  });
+
   it('end with the error of a work whose partition is about to move', async () => {
     const cluster = new TestCluster();
     const failed = new Error('no paper');

@@ -130,7 +130,7 @@ export class PartitionedElection<V = unknown> {
         await Promise.all([left, ...[...campaigns.values()].map(({ done }) => done)]);
         // The member closes, and `election.lead` resolves when it has closed. There may have been
         // no campaign.
-        if (!over.signal.aborted) await this.#elections[0]?.lead(() => {});
+        if (!over.signal.aborted) await this.#elections[0]?.lead(() => {}, { signal: over.signal });
       });
     } finally {
       stop();
