@@ -49,7 +49,7 @@ async function checkPartitions(url: string): Promise<void> {
   expect(terms).toEqual([...new Set(terms)]);
 }
 
-describe('partitions follow the processes that come and go', { concurrent: true, timeout: 5 * WAIT_MS }, async () => {
+describe('partitions follow the processes that come and go', { timeout: 5 * WAIT_MS }, async () => {
   it('on sqlite', async () => {
     const scratch = await makeScratch('partitions');
     try {
