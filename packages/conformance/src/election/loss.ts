@@ -43,25 +43,29 @@ export const lossCases: readonly StoreCase[] = [
     { faults: ['cut'] },
   ),
 
-  define('a claim whose answer comes after its deadline is told as no leadership, and the next one leads', async (arena) => {
-    let isLate = false;
-    const clocks: PausableClock[] = [];
-    const store = intercept(await arena.open(), async ({ operation, keys }, go) => {
-      const answer = await go();
-      if (isLate || operation !== 'compareAndSwap' || !keys.some((key) => key.endsWith('/leader'))) return answer;
-      isLate = true;
-      // The process stops at the moment of the answer, and nobody renews its lease.
-      for (const clock of clocks) clock.pause();
-      await arena.sleep(arena.ttlMs);
-      // The answer is processed before timers run.
-      queueMicrotask(() => queueMicrotask(() => clocks.forEach((clock) => clock.resume())));
-      return answer;
-    });
-    const candidate = arena.memberOn(store, 'a');
-    clocks.push(candidate.clock);
-    const leadership = await arena.campaign(candidate);
-    assert.ok(isLate && leadership.isValid());
-  }),
+  define(
+    'a claim whose answer comes after its deadline is told as no leadership, and the next one leads',
+    async (arena) => {
+      let isLate = false;
+      const clocks: PausableClock[] = [];
+      const store = intercept(await arena.open(), async ({ operation, keys }, go) => {
+        const answer = await go();
+        if (isLate || operation !== 'compareAndSwap' || !keys.some((key) => key.endsWith('/leader'))) return answer;
+        isLate = true;
+        // The process stops at the moment of the answer, and nobody renews its lease.
+        for (const clock of clocks) clock.pause();
+        await arena.sleep(arena.calmTtlMs);
+        // The answer is processed before timers run.
+        queueMicrotask(() => queueMicrotask(() => clocks.forEach((clock) => clock.resume())));
+        return answer;
+      });
+      const candidate = arena.memberOn(store, 'a');
+      clocks.push(candidate.clock);
+      const leadership = await arena.campaign(candidate);
+      assert.ok(isLate && leadership.isValid());
+    },
+    { calm: true },
+  ),
 
   define(
     'lead takes leadership up again after the link is back, with a new term',
@@ -88,14 +92,16 @@ export const lossCases: readonly StoreCase[] = [
     async (arena) => {
       const a = await arena.faultyMember('a');
       const leadership = await arena.campaign(a);
-      await arena.sleep(arena.ttlMs / 3);
+      const { ttlMs } = a.member.timing;
+      await arena.sleep(ttlMs / 4);
       await a.faults.refuse();
-      await arena.sleep(arena.ttlMs / 4);
+      await arena.sleep(ttlMs / 4);
       await a.faults.heal();
-      await arena.sleep(2 * arena.ttlMs);
+      // Without a renewal after the outage, the lease would end meanwhile.
+      await arena.sleep(ttlMs);
       assert.equal(leadership.isValid(), true);
     },
-    { faults: ['refuse'] },
+    { faults: ['refuse'], calm: true },
   ),
 
   define(

@@ -99,13 +99,14 @@ export const akkaCases: readonly StoreCase[] = [
       let aborts = 0;
       leadership.signal.addEventListener('abort', () => (aborts += 1));
       isGone = true;
-      const end = await endOf(arena, leadership, arena.ttlMs + arena.harness.slackMs);
+      const end = await endOf(arena, leadership, arena.calmTtlMs + arena.harness.slackMs);
       assert.deepEqual([end.reason, end.lost, aborts], ['leaseExpired', true, 1]);
       await leadership.released;
       assert.deepEqual(reported, ['elected', 'sessionEnded', 'ended']);
       // Nobody revokes a lease that is reported as gone.
       await store.revokeLease(lease, { timeoutMs: arena.harness.timeoutMs });
     },
+    { calm: true },
   ),
 
   define(

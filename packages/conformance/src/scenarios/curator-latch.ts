@@ -180,7 +180,7 @@ export const latchCases: readonly StoreCase[] = [
         return answer;
       });
       const standing = [new StandingCandidate(arena, arena.memberOn(store, 'b')), new StandingCandidate(arena, await arena.member('c'))];
-      const leader = await oneLeads(arena, standing, 2 * arena.ttlMs);
+      const leader = await oneLeads(arena, standing, arena.calmTtlMs);
       assert.equal(left, true);
       const { term } = leader.leadership;
       await arena.sleep(arena.ttlMs / 4);

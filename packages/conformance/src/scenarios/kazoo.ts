@@ -37,6 +37,8 @@ export const kazooCases: readonly StoreCase[] = [
       const third = new StandingCandidate(arena, c);
       await arena.queued(c);
       await second.stop();
+      // The campaign ends before its entry is gone, and a leader hands over to an entry.
+      await arena.until(async () => (await idsInQueue(arena, c)) === 'a c', 'b has left the queue');
       first.fail();
       await assert.rejects(first.failed, /the work failed/);
       await arena.until(() => third.leads, 'the third leads');
