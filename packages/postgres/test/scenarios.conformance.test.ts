@@ -5,8 +5,9 @@ import { describe, it, vi } from 'vitest';
 
 import { describeOnPostgres, postgresHarness } from './harness.ts';
 
-// The cases wait most of the time.
-vi.setConfig({ maxConcurrency: 16 });
+// The cases wait most of the time. More at once would slow down the server, which starts a process
+// for each connection.
+vi.setConfig({ maxConcurrency: 8 });
 const concurrent = { describe: describe.concurrent, it: it.concurrent };
 
 await describeOnPostgres('scenarios on postgres', (harness) => {
