@@ -34,13 +34,16 @@ export interface LeaderRecordContext extends SessionContext {
  */
 export type Written = 'written' | 'deleted' | 'replaced';
 
-/** Makes one call to the store. Rejects as the store does, or if the write need not go on. */
+/**
+ * Makes one call to the store. Rejects as the store does, or because the leadership has ended or
+ * the caller has aborted.
+ */
 export type Call = <T>(task: (options: CallOptions) => Promise<T>) => Promise<T>;
 
 /** How to make a write, and when to stop. */
 export interface Writing {
   readonly call: Call;
-  /** Ends the waits between tries. The calls end as `call` decides. */
+  /** Ends the tries when it aborts. */
   readonly signal: AbortSignal;
 }
 
@@ -164,6 +167,8 @@ export class LeaderRecordWriter {
       const written = await this.#try(put, call);
       if (written !== 'again') return written;
       await sleep(this.#context.clock, this.#context.timing.retryEveryMs, signal);
+      // The reason of the abort may be an error that a retry solves. No later try can succeed.
+      signal.throwIfAborted();
     }
   }
 

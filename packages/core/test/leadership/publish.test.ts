@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { StoreError } from '../../src/index.ts';
 import { bytes, led } from '../support/led.ts';
 import { relay } from '../support/relay.ts';
 import { track } from '../support/track.ts';
@@ -251,6 +252,17 @@ describe('publishing', () => {
     store.link.heal();
     await world.pass(2_000);
     expect([first.state, world.json(LEADER)]).toMatchObject(['resolved', { value: { n: 1 } }]);
+  });
+
+  it('ends at once if its caller aborts with an error that a retry may solve', async () => {
+    const { world, store, leadership } = await led();
+    store.link.holdWrites('compareAndSwap');
+    const caller = new AbortController();
+    const writing = track(leadership.publish({ n: 1 }, { signal: caller.signal }));
+    await world.pass(10);
+    caller.abort(new StoreError('UNREACHABLE', 'notSent', 'no server answers'));
+    await world.pass(TTL_MS);
+    expect([writing.error, leadership.isValid()]).toMatchObject([{ code: 'UNREACHABLE' }, true]);
   });
 
   it('refuses what JSON cannot hold, and a value that is too large, and leads on', async () => {
