@@ -297,10 +297,13 @@ export class Election<V = unknown> {
         case 'failed':
           this.#entries.scheduleCleanup(session);
           throw outcome.error;
-        case 'orphaned':
-          await release({ ...this.#context, keys: this.#spec.keys, entryKey: outcome.entry.key, session }, releaseOrphan);
+        case 'orphaned': {
+          const context = { ...this.#context, keys: this.#spec.keys, entryKey: outcome.entry.key, session };
+          const { left } = await release(context, releaseOrphan);
+          if (left) this.#entries.scheduleCleanup(session);
           await this.#pauseBriefly(halt);
           break;
+        }
         case 'sessionLost':
         case 'removed':
           await this.#pauseBriefly(halt);
@@ -347,11 +350,7 @@ export class Election<V = unknown> {
     await sleep(clock, (fraction(random) * timing.ttlMs) / 20, halt);
   }
 
-  async #campaignOnce(
-    session: LeaseSession,
-    halt: AbortSignal,
-    wait: Wait,
-  ): Promise<{ readonly name: string; readonly outcome: CampaignResult }> {
+  async #campaignOnce(session: LeaseSession, halt: AbortSignal, wait: Wait): Promise<{ name: string; outcome: CampaignResult }> {
     this.#attempts += 1;
     const name = this.#entryName(this.#attempts);
     const { termSource, revisionInSwap } = this.#context.store.capabilities;

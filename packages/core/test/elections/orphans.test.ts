@@ -244,6 +244,24 @@ describe('an election goes on', () => {
     }
     expect(await goesOn(world)).toBe(true);
   });
+
+  it('also if the successor cannot delete for more than a ttl what the handover has left', async () => {
+    const world = new World();
+    const link = world.connect();
+    const permission = new Permission(link, { error: timeout });
+    const { leader, asB } = await candidateBehindLeader(world, permission.store);
+    await world.until(() => world.queue().includes('b'));
+    await world.pass(20);
+    link.link.cutOff();
+    await world.run(leader.handover('b'));
+    world.server.deleteKey(String(world.json(TERM)?.['entry']));
+    permission.denied = true;
+    link.link.heal();
+    await world.pass(1.5 * TTL_MS);
+    permission.denied = false;
+    expect(await world.settles(asB, 6 * TTL_MS)).toBe(true);
+    expect((await asB).isValid()).toBe(true);
+  });
 });
 
 async function* firstOnly<T>(states: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
