@@ -244,13 +244,15 @@ export class ElectionAdmin<V = unknown> {
   async #untilSwapped(options: SignalOptions, changes: (call: CallOptions) => Promise<Change[] | undefined>): Promise<boolean> {
     const call = this.#call(options);
     for (let tries = 1, unknown = false; ; tries += 1) {
-      const wanted = await changes(call);
-      if (wanted === undefined) return unknown;
+      let wanted: Change[] | undefined;
       try {
+        wanted = await changes(call);
+        if (wanted === undefined) return unknown;
         if ((await this.#store.compareAndSwap(wanted, call)).swapped) return true;
       } catch (error) {
         if (!isRetryable(error) || tries >= MAX_TRIES) throw error;
-        unknown ||= outcomeOf(error) === 'unknown';
+        // A read that failed has written nothing.
+        unknown ||= wanted !== undefined && outcomeOf(error) === 'unknown';
         continue;
       }
       if (tries >= MAX_TRIES) throw new IncumbentError('STORE_FAILED', `"${this.name}" changed at each of ${tries} tries`);

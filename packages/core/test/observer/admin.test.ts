@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { ElectionAdmin, listElections, Member } from '../../src/index.ts';
+import { ElectionAdmin, listElections, Member, StoreError } from '../../src/index.ts';
 import { longestDrainMs } from '../../src/lease/timing.ts';
 import { after, behind, DRAIN_MS, led } from '../support/led.ts';
-import { relay } from '../support/relay.ts';
+import { relay, timeout } from '../support/relay.ts';
 import { track } from '../support/track.ts';
 import { CANDIDATES, LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
 
@@ -218,6 +218,27 @@ it.each<unknown>([1, '1', undefined])(
     for (const call of calls) await expect(call).rejects.toMatchObject({ code: 'INVALID_OPTION', details: { option: 'term' } });
   },
 );
+
+it('a request is tried again if a read fails, and counts as written after a swap whose answer was lost', async () => {
+  const { world } = await led();
+  const link = world.connect();
+  const answers: string[] = [];
+  const store = relay(link, {
+    compareAndSwap: async (...call) => {
+      const result = await link.compareAndSwap(...call);
+      if (answers.length > 0) return result;
+      answers.push('lost');
+      throw timeout();
+    },
+    read: async (...call) => {
+      if (answers.length !== 1) return link.read(...call);
+      answers.push('none');
+      throw new StoreError('UNREACHABLE', 'notSent', 'no server answers');
+    },
+  });
+  expect(await world.run(new ElectionAdmin(store, NAME).stepDown(1n))).toBe(true);
+  expect(answers).toEqual(['lost', 'none']);
+});
 
 describe('a request to a leader that does not know yet that a handover has elected it', () => {
   it.each([
