@@ -248,7 +248,7 @@ export class Leadership<V = unknown> {
    *
    * @throws `NO_SUCH_CANDIDATE`, an error of the read of the queue, or the signal's reason: then
    *   the leadership continues. `HANDOVER_FAILED` if the store refused the swap, also because the
-   *   last known candidate has left: then it has ended as a resignation; or if the answer was lost:
+   *   chosen candidate has left: then it has ended as a resignation; or if the answer was lost:
    *   then the successor may lead, or may have led. `LEADERSHIP_ENDED`. `INVALID_NAME`.
    */
   async handover(memberId?: string, options: SignalOptions = {}): Promise<void> {
@@ -336,10 +336,11 @@ export class Leadership<V = unknown> {
    * successor, or `next` for the next in succession.
    */
   #finish(reason: LeadershipEndReason, facts: Pick<LeadershipEnd, 'seenTerm' | 'error'> = {}, to?: ChosenSuccessor | 'next'): void {
+    // `isValid()` may end the session, and a session that ends calls this method with its reason.
+    const isLost = !this.#session.isValid();
     if (this.#releaseState.phase !== 'leading') return;
-    // After the deadline the leadership is lost, whatever the reason of this call. `isValid()` ends
-    // the session, which calls this method again with its own reason.
-    if (this.#session.ended === undefined && !this.#session.isValid()) return;
+    // After the end of its session the leadership is lost, whatever the reason of this call.
+    if (isLost && reason !== this.#session.ended?.reason) return;
     const chosen = to === undefined || to === 'next' ? this.#knownSuccessor(reason, to) : to;
     this.#releaseState = transition(this.#releaseState, { type: 'end', reason, chosen });
     const now = this.#context.clock.monotonic();

@@ -1,3 +1,4 @@
+import diagnosticsChannel from 'node:diagnostics_channel';
 import { describe, expect, it } from 'vitest';
 import type { LeadershipEnd } from '../../src/index.ts';
 import { PausableClock } from '../../src/testing.ts';
@@ -181,5 +182,18 @@ describe('a leadership that is past its deadline when its end is asked for', () 
     expect(await world.run(leadership.ended)).toMatchObject({ reason: 'deadline', lost: true });
     await world.run(ending);
     await world.close();
+  });
+
+  it('was lost, also if a subscriber of the end of the session asks for its end', async () => {
+    const { world, store, member, leadership } = await led();
+    const close = (): void => void member.close();
+    diagnosticsChannel.subscribe('incumbent:sessionEnded', close);
+    try {
+      store.link.cutOff();
+      expect(await world.run(leadership.ended, TTL_MS)).toMatchObject({ reason: 'deadline', lost: true });
+      await world.run(member.close());
+    } finally {
+      diagnosticsChannel.unsubscribe('incumbent:sessionEnded', close);
+    }
   });
 });
