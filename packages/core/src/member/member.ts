@@ -285,9 +285,7 @@ export class Member {
    * expires. Never rejects because of the store. Idempotent.
    */
   async close(): Promise<void> {
-    const { callTimeoutMs, drainMs } = this.timing;
-    const closed = this.#closeOnce((leadership) => leadership.close(), this.#clock.monotonic() + 3 * callTimeoutMs + drainMs);
-    await keepAlive(this.#clock, () => closed);
+    await this.shutdown({ handover: false });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -208,6 +208,16 @@ describe('shutdown', () => {
     expect(working).toBe(false);
   });
 
+  it('with much time does not give more time to a close after it', async () => {
+    const world = new World();
+    const store = world.connect();
+    const member = world.member('a', {}, store);
+    await world.elect(member);
+    store.link.stall();
+    track(member.shutdown({ timeoutMs: 60_000 }));
+    expect(await world.timed(member.close())).toBeLessThanOrEqual(DRAIN_MS + 3 * CALL_MS);
+  });
+
   it('may be called again, and after close, and takes no more than its own time', async () => {
     const world = new World();
     const member = world.member('a');
