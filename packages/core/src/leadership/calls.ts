@@ -33,10 +33,17 @@ export class LeaderCalls {
     }
   }
 
-  /** Lists entries while the leadership is valid. */
-  list(prefix: Key, part: QueuePart, options: SignalOptions): Promise<readonly Entry[]> {
+  /**
+   * Lists entries while the leadership is valid. Throws `LEADERSHIP_ENDED` if it ends meanwhile.
+   */
+  async list(prefix: Key, part: QueuePart, options: SignalOptions): Promise<readonly Entry[]> {
     const own = options.signal === undefined ? { signal: this.#session.call.signal } : options;
-    return this.make((call) => this.#context.store.list(prefix, { ...call, ...part }), own);
+    try {
+      return await this.make((call) => this.#context.store.list(prefix, { ...call, ...part }), own);
+    } catch (error) {
+      if (options.signal?.aborted !== true) this.#leadership.assertValid();
+      throw error;
+    }
   }
 
   /** Lists entries after the end of the leadership, while its session lives. */

@@ -2,9 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import type { Change, Leadership, Member } from '../../src/index.ts';
+import { led } from '../support/led.ts';
 import { relay, timeout } from '../support/relay.ts';
-import { quiet } from '../support/track.ts';
-import { LEADER, NAME, World } from '../support/world.ts';
+import { quiet, track } from '../support/track.ts';
+import { LEADER, NAME, TTL_MS, World } from '../support/world.ts';
 
 const isHandover = (changes: readonly Change[]): boolean =>
   changes.length === 4 && changes[0]?.key === LEADER && 'put' in changes[0] && changes[0].expect !== null;
@@ -98,6 +99,18 @@ describe('a handover', () => {
       message: 'the store has not confirmed the handover to "b"',
     });
     expect((await world.run(asB)).isValid()).toBe(true);
+  });
+
+  it('rejects with LEADERSHIP_ENDED if the leadership ends while it reads the queue', async () => {
+    const { world, store, leadership } = await led();
+    void quiet(world.member('b').election(NAME).campaign());
+    await world.until(() => world.queue().includes('b'));
+    store.link.dropRequests(1, { operations: ['list'] });
+    const handover = track(leadership.handover('b'));
+    await world.pass(10);
+    leadership.reportTerm(7n);
+    await world.pass(TTL_MS);
+    expect(handover.error).toMatchObject({ code: 'LEADERSHIP_ENDED', details: { reason: 'termBehind' } });
   });
 
   it("gives a term that is not below the successor's minTerm", async () => {
