@@ -4,7 +4,8 @@ import { TestCluster } from '@incumbent/memory';
 import { expectNothingLeft } from '@incumbent/test-support/nothing-left';
 import { describe, expect, it } from 'vitest';
 
-import { Member, PartitionedElection, type PartitionLeadership, type PartitionLeadOptions, sleep } from '../src/index.ts';
+import { Member, PartitionedElection, type PartitionLeadership, type PartitionLeadOptions, sleep, StoreError } from '../src/index.ts';
+import { assignPartitions } from '../src/partitions/assignment.ts';
 
 const SETTLED_MS = 6_000;
 
@@ -23,6 +24,43 @@ function take(
 }
 
 describe('partitions', () => {
+  it('are not campaigned for again by a member that shall not lead them, after its work has failed', async () => {
+    const cluster = new TestCluster();
+    const [three, two] = [
+      ['a', 'b', 'c'],
+      ['a', 'c'],
+    ].map((ids) =>
+      assignPartitions(
+        'orders',
+        ids.map((memberId) => ({ memberId, partitions: 12 })),
+      ),
+    );
+    const moves = (partition: number): boolean =>
+      two?.[partition]?.preferred === 'a' && three?.[partition]?.preferred === 'b' && three[partition].successor === 'c';
+    const moving = Array.from({ length: 12 }, (_, partition) => partition).find(moves);
+    const failing = Promise.withResolvers<void>();
+    const a = take(cluster, 'a', 12, async ({ partition, ended }) => {
+      if (partition !== moving) return ended;
+      await failing.promise;
+      throw new StoreError('UNREACHABLE', 'notSent', 'no database answers');
+    });
+    const c = take(cluster, 'c', 12);
+    await cluster.advance(SETTLED_MS);
+    expect(a.election.leaderships.map(({ partition }) => partition)).toContain(moving);
+    // `b` joins the group, and does not campaign yet.
+    const process = cluster.process('b');
+    const b = new Member(process.store, process.options);
+    await cluster.run(b.group('orders.members', { value: { partitions: 12 } }).join());
+    await cluster.advance(SETTLED_MS);
+    failing.resolve();
+    await cluster.advance(2_000);
+    const queue = await cluster.run(a.member.election(`orders.${moving}`).candidates());
+    expect(queue.map(({ memberId }) => memberId)).toEqual(['c']);
+    await cluster.run(Promise.all([a.member, b, c.member].map((member) => member.close())));
+    await Promise.all([a.leading, c.leading]);
+    expectNothingLeft(cluster);
+  });
+
   it('are led again by a member whose work resigned them, not more often than every second', async () => {
     const cluster = new TestCluster();
     let resigned = 0;

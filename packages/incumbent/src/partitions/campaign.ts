@@ -1,7 +1,7 @@
 /** One member's campaign for one partition, and the moves of its leadership to another member. */
 
 import { type Cancel, type Clock, type Election, type Leadership, type LeadOptions, sleep } from '@incumbent/core';
-import { onAbort } from '@incumbent/core/adapter';
+import { isRetryable, onAbort } from '@incumbent/core/adapter';
 
 /** A leadership of one partition. */
 export type PartitionLeadership<V = unknown> = Leadership<V> & {
@@ -16,7 +16,9 @@ export type PartitionLeadership<V = unknown> = Leadership<V> & {
  */
 const MOVE_EVERY_MS = 1_000;
 
-/** When a member campaigns again for a partition that its work has resigned, in ms. */
+/**
+ * How long a member waits before it campaigns again for a partition that its work resigned, in ms.
+ */
 const RETURN_AFTER_MS = 1_000;
 
 /** What a member does for each partition that it leads. */
@@ -83,11 +85,11 @@ export class PartitionCampaign<V> {
   }
 
   async #campaign(): Promise<void> {
-    const { election, clock, retry, leaving, after, fail } = this.#context;
+    const { election, clock, leaving, after, fail } = this.#context;
     const { signal } = this.#withdrawal;
     try {
       await after;
-      const options = { signal, ...(retry === undefined ? {} : { retry }) };
+      const options = { signal, retry: (error: unknown) => this.#retries(error) };
       // Undefined when the member has closed. Otherwise the work has resigned the partition itself.
       while ((await election.lead((leadership) => this.#lead(leadership), options)) !== undefined) {
         await sleep(clock, RETURN_AFTER_MS, leaving);
@@ -97,6 +99,17 @@ export class PartitionCampaign<V> {
     } finally {
       this.#stop();
     }
+  }
+
+  /**
+   * Whether `election.lead` campaigns again after this error of the work. Withdraws if another
+   * member shall lead.
+   */
+  #retries(error: unknown): boolean {
+    const { retry = isRetryable } = this.#context;
+    const isAccepted = retry !== false && retry(error);
+    if (isAccepted && !this.#isCandidate) this.#withdrawal.abort();
+    return isAccepted;
   }
 
   async #lead(elected: Leadership<V>): Promise<true> {
@@ -126,7 +139,7 @@ export class PartitionCampaign<V> {
     this.#isMoving = true;
     let tried: PartitionLeadership<V> | undefined;
     for (let leadership = this.#toMove; leadership !== undefined; leadership = this.#toMove) {
-      // A handover counts the work of `lead` as stopped. This one has to wait for it.
+      // `handover` assumes that the work of `lead` has stopped, so pass the work to `waitUntil`.
       if (leadership !== tried) leadership.waitUntil(this.#working);
       tried = leadership;
       try {
