@@ -1,4 +1,16 @@
-import { ElectionAdmin, ElectionObserver, Fence, lead, Member, openStore, rendezvous, StoredValueObserver, withLock } from 'incumbent';
+import {
+  ElectionAdmin,
+  ElectionObserver,
+  Fence,
+  lead,
+  Member,
+  openStore,
+  PartitionedElection,
+  rendezvous,
+  SlotElection,
+  StoredValueObserver,
+  withLock,
+} from 'incumbent';
 import { openConsul } from '@incumbent/consul';
 import { openEtcd } from '@incumbent/etcd';
 import { openKubernetes, publishLeader } from '@incumbent/kubernetes';
@@ -13,6 +25,7 @@ import * as calls from '../site/reference/option-help.ts';
 import type { OptionHelp } from '../site/reference/option-help.ts';
 import * as kubernetes from '../site/reference/kubernetes-option-help.ts';
 import * as memory from '../site/reference/memory-option-help.ts';
+import * as slots from '../site/reference/slot-option-help.ts';
 import * as stores from '../site/reference/store-option-help.ts';
 import { textOf } from '../../test/repo/workspace.ts';
 
@@ -44,6 +57,16 @@ const tables: readonly (readonly [name: string, Options, Check])[] = [
   ['LeadOptions', leadOptions, (options) => election.lead(work, options)],
   ['SignalOptions', calls.signalOptions, (options) => election.campaign(options)],
   ['SignalOptions', calls.signalOptions, (options) => election.tryLead(work, options)],
+  [
+    'SlotOptions',
+    { ...electionOptions, ...slots.slotOptions },
+    (options) => new SlotElection(new Member(store), 'options', Object.assign({ slots: 1 }, options)),
+  ],
+  [
+    'PartitionOptions',
+    { ...without(electionOptions, ['succession']), ...slots.partitionOptions },
+    (options) => new PartitionedElection(new Member(store), 'options', Object.assign({ partitions: 1 }, options)),
+  ],
   ['ShutdownOptions', calls.shutdownOptions, (options) => member.shutdown(options)],
   ['GroupOptions', calls.groupOptions, (options) => member.group('options', options)],
   ['ObserverOptions', calls.observerOptions, (options) => new ElectionObserver(store, 'options', options)],
@@ -165,6 +188,7 @@ describe('the defaults', () => {
     [`${SRC.core}/observer/stored-value-observer.ts`, calls.storedValueObserverOptions],
     [`${SRC.core}/observer/admin.ts`, calls.adminOptions],
     [`${SRC.incumbent}/open-store.ts`, openStoreOptions],
+    [`${SRC.incumbent}/partitions/partitioned-election.ts`, slots.partitionOptions],
     ['packages/sqlite/src/options.ts', stores.sqliteOptions],
     ['packages/etcd/src/options.ts', { ...stores.etcdOptions, ...stores.keepaliveOptions }],
     ['packages/zookeeper/src/options.ts', stores.zookeeperOptions],

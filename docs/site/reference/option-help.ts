@@ -45,7 +45,7 @@ const signal: OptionHelp = {
   meaning: 'Aborts the call, which rejects with the reason of the signal.',
 };
 
-const clock: OptionHelp = {
+export const clock: OptionHelp = {
   type: 'Clock',
   fallback: '`systemClock`',
   meaning: 'The clock, for tests and simulation.',

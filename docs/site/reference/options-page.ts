@@ -24,6 +24,7 @@ import {
   signalOptions,
   successionOptions,
 } from './option-help.ts';
+import { partitionOptions, slotOptions } from './slot-option-help.ts';
 import {
   consulOptions,
   etcdOptions,
@@ -75,6 +76,16 @@ const callSections: readonly OptionSection[] = [
     heading: '`election.campaign(options)`, `election.tryLead(work, options)`',
     intro: 'The same holds for the calls of a leadership, an observer, an admin and a group.',
     options: signalOptions,
+  },
+  {
+    heading: '`new SlotElection(member, name, options)`',
+    intro: 'Takes every option of `member.election`, and:',
+    options: slotOptions,
+  },
+  {
+    heading: '`new PartitionedElection(member, name, options)`',
+    intro: 'Takes every option of `member.election` except `succession`, and:',
+    options: partitionOptions,
   },
   { heading: '`member.shutdown(options)`', intro: '', options: shutdownOptions },
   { heading: '`member.group(name, options)`', intro: '', options: groupOptions },
@@ -176,10 +187,13 @@ export const optionsPage = (notice: string): string => `${notice}
 
 # Options
 
-Every option, with its default and what is accepted. An unknown name and a value out of range are
+The options of the calls that elect, observe and open stores, with their defaults and what is
+accepted. [Jobs](../../packages/cron/README.md), [Fastify](../../packages/fastify/README.md),
+[NestJS](../../packages/nestjs/README.md) and [the peer package](../../packages/peer/README.md) have
+their options on their own pages. An unknown name and a value out of range are
 \`INVALID_OPTION\`: constructors throw it, and async calls reject with it. Names that end in \`Ms\` are
 durations in milliseconds. Only \`file\`, \`endpoint\`, \`endpoints\` and the \`credentials\` of
-PostgreSQL are required.
+PostgreSQL, \`slots\` and \`partitions\` are required.
 
 ${callSections.map((section) => sectionText('##', section, false)).join('\n')}
 ## Stores

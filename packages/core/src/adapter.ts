@@ -34,6 +34,7 @@ export { Deadline } from './lease/deadline.ts';
 export { longestDrainMs, marginRatio, MAX_TTL_MS, MIN_TTL_MS } from './lease/timing.ts';
 export { Drain } from './leadership/drain.ts';
 export { storeOfGuard } from './leadership/leader-record.ts';
+export { electionOptions } from './member/election-options.ts';
 export { electionKeys, groupKey, type ElectionKeys } from './protocol/keys.ts';
 export { MAX_VALUE_DEPTH } from './base/json.ts';
 export { PRIORITY_RANGE } from './protocol/succession.ts';

@@ -12,7 +12,16 @@ import {
   type Member,
   type SignalOptions,
 } from '@incumbent/core';
-import { checkFunction, checkName, checkSignal, invalidOption, isRetryable, onAbort } from '@incumbent/core/adapter';
+import {
+  checkFunction,
+  checkKnown,
+  checkName,
+  checkSignal,
+  electionOptions,
+  invalidOption,
+  isRetryable,
+  onAbort,
+} from '@incumbent/core/adapter';
 
 /** A leadership of one slot. */
 export type SlotLeadership<V = unknown> = Leadership<V> & {
@@ -73,6 +82,7 @@ export class SlotElection<V = unknown> {
     checkName('name', name);
     if (typeof member !== 'object' || member === null || !('election' in member)) throw invalidOption('member', member, 'a Member');
     if (typeof options !== 'object' || options === null) throw invalidOption('options', options, 'an object with `slots`');
+    checkKnown('slot election', options, [...electionOptions, 'slots']);
     const { slots, succession, ...rest } = options;
     if (!Number.isInteger(slots) || slots < 1 || slots > MOST_SLOTS)
       throw invalidOption('slots', slots, `an integer from 1 to ${MOST_SLOTS}`);

@@ -14,7 +14,18 @@ import {
   type LeadOptions,
   type Member,
 } from '@incumbent/core';
-import { checkClock, checkFunction, checkName, checkNumber, checkSignal, invalidOption, keepAlive, onAbort } from '@incumbent/core/adapter';
+import {
+  checkClock,
+  checkFunction,
+  checkKnown,
+  checkName,
+  checkNumber,
+  checkSignal,
+  electionOptions,
+  invalidOption,
+  keepAlive,
+  onAbort,
+} from '@incumbent/core/adapter';
 import { assignPartitions, type PartitionMember, partitionElection } from './assignment.ts';
 import { type Job, PartitionCampaign, type PartitionLeadership, type PartitionWork } from './campaign.ts';
 import { SettledMembers } from './settled-members.ts';
@@ -25,8 +36,8 @@ export interface PartitionOptions<V = unknown> extends Omit<ElectionOptions<V>, 
   readonly partitions: number;
   /**
    * How long the list of members must stay the same before partitions move to other members, in ms.
-   * A member that is back within this time has not changed the list. A list that changes all the
-   * time counts after ten times this time. From 0 to 600,000. Default 3,000.
+   * A member that is back within this time has not changed the list. A list that never stays the
+   * same for that long takes effect after ten times this time. From 0 to 600,000. Default 3,000.
    */
   readonly settleMs?: number;
   /** The clock of the member, for tests and simulation. Default `systemClock`. */
@@ -73,8 +84,11 @@ export class PartitionedElection<V = unknown> {
     checkName('name', membersGroup(name));
     if (typeof member !== 'object' || member === null || !('election' in member)) throw invalidOption('member', member, 'a Member');
     if (typeof options !== 'object' || options === null) throw invalidOption('options', options, 'an object with `partitions`');
+    if ('succession' in options)
+      throw invalidOption('succession', options.succession, 'left out: the members divide the partitions evenly');
+    const electionWide = electionOptions.filter((option) => option !== 'succession');
+    checkKnown('partitioned election', options, [...electionWide, 'partitions', 'settleMs', 'clock']);
     const { partitions, settleMs, clock, ...rest } = options;
-    if ('succession' in rest) throw invalidOption('succession', rest.succession, 'left out: the members divide the partitions evenly');
     this.name = name;
     this.partitions = checkPartitions(partitions);
     this.#memberId = member.memberId;
