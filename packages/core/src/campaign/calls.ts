@@ -1,6 +1,6 @@
 /**
- * The calls of one campaign, with the time that each may take. On a slow store, every try of a call
- * would time out alike, and nobody would ever be elected.
+ * The calls of one campaign, and how long each may take. A call after one that timed out gets more
+ * time. Otherwise every try on a slow store would time out, and nobody would ever be elected.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -10,7 +10,8 @@ import type { Timing } from '../lease/timing.ts';
 import type { CallOptions } from '../store/contract.ts';
 
 /**
- * The longest time of a call, in ttls. A candidate that gives up leaves the queue after its call.
+ * The longest time of a call, in ttls. A candidate that gives up leaves the queue only after its
+ * present call, so this also limits how long it takes to leave.
  */
 const LONGEST_TTLS = 0.5;
 

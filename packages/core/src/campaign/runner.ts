@@ -300,7 +300,7 @@ export class CampaignRunner {
   /**
    * Reads the queue and the term. If only the time of joining counts, reads only the entries just
    * ahead, so the cost does not grow with the queue. Right after the end of the leader ahead
-   * (`after`), reads the term alone, which may lag behind: then the store refuses the claim.
+   * (`goneAhead`), reads only the term. If that read lags behind, the store refuses the claim.
    */
   async #look({ entry, passed, goneAhead }: Extract<CandidateState, { phase: 'looking' }>, call: CallOptions): Promise<CandidateEvent> {
     const { store, rules } = this.#context;

@@ -91,8 +91,8 @@ export type Passed = { readonly successorOf: bigint } | 'queue';
 /** What a waiting candidate waits for. */
 export type Wait =
   /**
-   * Behind this entry, a candidate's or the leader's. `next`: nobody is between it and me but the
-   * leader.
+   * Behind this entry, a candidate's or the leader's. `next`: no other candidate is between that
+   * entry and this one, except the leader, and no later candidate can go first.
    */
   | { readonly for: 'ahead'; readonly key: Key; readonly position: number; readonly next: boolean }
   /** The record of a leader whose entry is gone. */

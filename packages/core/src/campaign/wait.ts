@@ -39,7 +39,7 @@ export interface CandidateWaitContext extends SessionContext {
  * in line and the `WATCH_WINDOW` candidates behind it.
  */
 const CHECK_TTLS = { inWindow: 3, behind: 10 } as const;
-/** The longest random delay that is added, as a part of that time: many do not read together. */
+/** The longest random addition to that time, as a fraction of it, so that not all read at once. */
 const CHECK_SPREAD = 0.25;
 
 /**
@@ -208,9 +208,9 @@ export class CandidateWait {
 
   /**
    * Watches the term if the one ahead leads. Only the next in line does, so that it learns at once
-   * how the term ends, and can claim without a read if the leader crashes. `since`: a revision in
-   * which the leader has this term. A store that begins the watch there saves a read now, and the
-   * next check reads the term.
+   * how the term ends, and can claim without a read if the leader crashes. `since`: a revision at
+   * which the key `term` has the leader's term. A store that starts the watch there shows only
+   * later changes, which saves a read now. The next check reads the term.
    */
   #followTerm(since?: Revision): void {
     const { rules, store } = this.#context;
@@ -220,7 +220,10 @@ export class CandidateWait {
     void follow(store.watch(rules.keys.term, { signal, since }), (term) => this.#seeTerm(term), this.#fail);
   }
 
-  /** False if the store's notifications carry no values: then a watch would save no read. */
+  /**
+   * True if this candidate is the next in line, and the store's notifications carry values. Without
+   * values, a watch of the term would save no read.
+   */
   #mayFollowTerm(): boolean {
     return this.#wait.for === 'ahead' && this.#wait.next && this.#context.store.capabilities.watchTellsValues;
   }
@@ -236,9 +239,9 @@ export class CandidateWait {
   }
 
   /**
-   * Watches what else this candidate needs at its place. Behind a successor: a timeout. Next in
-   * line: the term. In the window behind that: the leader's record, for a vacancy that lasts.
-   * Candidates behind the window watch for a vacancy only after they have read of one.
+   * Starts the other watches and timers that this candidate's position needs. Behind a successor: a
+   * timeout. Next in line: the term. In the window behind that: the leader's record, for a vacancy
+   * that lasts. Candidates behind the window watch for a vacancy only after they have read of one.
    */
   #watchByPosition(): void {
     const { clock, timing } = this.#context;

@@ -64,9 +64,10 @@ export class Drain {
   }
 
   /**
-   * Resolves with true when all work has stopped, or with false at `until` on the monotonic clock.
-   * If no work was passed in, a leadership that its holder gave up (`lost` is false) has no work.
-   * Every other leadership may have some.
+   * Resolves when all work and everything passed to `delay` has settled, but no later than `until`
+   * on the monotonic clock, or after `LEAST_MS` if that is later. False if work that was passed in
+   * still runs. If no work was passed in, a leadership that its holder gave up (`lost` is false)
+   * has no work. Every other leadership may have untracked work, so the wait lasts until `until`.
    */
   async wait(until: number, lost: boolean): Promise<boolean> {
     this.#isAccountedFor ||= !(lost || this.#mayHaveUntracked) || !this.#isEmpty;

@@ -62,7 +62,8 @@ interface Attempt {
 /**
  * Runs from the end of the drain until the store holds nothing of the campaign, or the session has
  * ended and its keys go with the lease, or the store refuses to delete the keys (`left`). A call
- * that still fails after a ttl counts as refused: the store renews leases, and makes no changes.
+ * that still fails after a ttl counts as refused: such a store still renews leases, but it applies
+ * no changes.
  *
  * `known` is the state of the keys, if it is known without a read: then a plain resignation is one
  * swap. If that state is outdated, the store refuses the swap, and the keys are read.
@@ -156,10 +157,8 @@ async function handOver(
 /** Reads who has the term, and whether the successor is still in the queue. */
 async function check(context: ReleaseContext, successor: Successor): Promise<ReleaseEvent> {
   const { keys, entryKey, store } = context;
-  const [successorEntry, termEntry] = [
-    await store.read(successor.entry.key, context.session.call),
-    await store.read(keys.term, context.session.call),
-  ];
+  const successorEntry = await store.read(successor.entry.key, context.session.call);
+  const termEntry = await store.read(keys.term, context.session.call);
   const term = tryRead(readTerm, termEntry);
   const successorHasTerm = term?.entry === successor.entry.key || term?.ended?.successor === successor.entry.key;
   const stillMine = term?.entry === entryKey && term.ended === undefined;

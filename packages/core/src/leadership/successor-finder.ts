@@ -56,14 +56,15 @@ export class SuccessorFinder {
   }
 
   /**
-   * Returns the candidate with this member id, or the next in succession if no id is given. Makes
-   * no request for a next one that is known. It may have left, and then the one after it takes its
-   * place; nobody takes the place of a candidate that is named. Throws `NO_SUCH_CANDIDATE` if there
+   * Returns the candidate with this member id. Without an id, returns the next in succession, and
+   * makes no request if `lookUp` has found it. That candidate may have left the queue since then,
+   * and the release then looks for another one. A handover to a candidate that was named fails if
+   * that candidate has left. Throws `NO_SUCH_CANDIDATE` if there
    * is none, and `INVALID_NAME` for an id that no member can have.
    */
   async choose(memberId: string | undefined, options: SignalOptions): Promise<ChosenSuccessor> {
     if (memberId !== undefined) checkName('memberId', memberId);
-    if (memberId === undefined && this.known !== undefined) return this.known;
+    else if (this.known !== undefined) return this.known;
     // The first two entries are enough: one of them may be the leader's own.
     const next = memberId === undefined && this.#byArrival ? this.#firstOf(await this.#list({ first: 2 }, options)) : undefined;
     if (next !== undefined) return { successor: next, early: false };
@@ -76,9 +77,11 @@ export class SuccessorFinder {
   /** Looks for the next in succession after the end. Undefined if there is no other candidate. */
   async findNext(): Promise<Successor | undefined> {
     const { candidates } = this.#spec.keys;
-    const first = this.#byArrival ? await this.#calls.listAfterEnd(candidates, { first: 2 }) : undefined;
-    const next = first && this.#firstOf(first);
-    if (next !== undefined || (first !== undefined && first.length < 2)) return next;
+    if (this.#byArrival) {
+      const first = await this.#calls.listAfterEnd(candidates, { first: 2 });
+      const next = this.#firstOf(first);
+      if (next !== undefined || first.length < 2) return next;
+    }
     return this.#firstOf(await this.#calls.listAfterEnd(candidates, {}));
   }
 

@@ -36,7 +36,10 @@ interface Joined {
   readonly leave: AbortController;
   /** Resolves when the key is put for the first time. Rejects if the stay ends before that. */
   readonly first: Promise<void>;
-  /** The puts of further calls of `join`. Leaving waits for them, or they would undo it. */
+  /**
+   * The puts of later calls of `join` and `publish`. The deletion of the key waits for them,
+   * because a put after it would create the key again.
+   */
   readonly puts: Set<Promise<LeaseSession>>;
 }
 
@@ -100,7 +103,7 @@ export class Group<V = unknown> {
    * `join`.
    *
    * @throws As `join`, and `INVALID_OPTION` for a value that cannot be encoded or that is too large
-   *   for the store: the member then shows the value before.
+   *   for the store: the member then keeps showing its former value.
    */
   publish(value: V | undefined, options: SignalOptions = {}): Promise<void> {
     return this.#untilShown(options, async () => {
@@ -109,7 +112,7 @@ export class Group<V = unknown> {
     });
   }
 
-  /** Waits for the store to show this member as it shall be. */
+  /** Runs `show`. Rejects if the signal aborts first, or if the member is closed. */
   #untilShown(options: SignalOptions, show: () => Promise<void>): Promise<void> {
     const showing = async (): Promise<void> => {
       const signal = checkSignal(options);

@@ -62,7 +62,7 @@ interface LeadTerms {
   readonly retry: (error: unknown) => boolean;
 }
 
-/** Checks the options of `lead`, and adds the default. Throws `INVALID_OPTION`. */
+/** Checks the options of `lead`, and adds the defaults. Throws `INVALID_OPTION`. */
 export function checkLeadOptions(options: LeadOptions): LeadTerms {
   const signal = checkSignal(options, ['once', 'retry']);
   const { once = false, retry = isRetryable } = options;
@@ -124,7 +124,7 @@ export async function leadOneTerm<V, T>(
 
 /**
  * Runs the work for one term. Undefined if the leadership has ended before the work has returned.
- * `campaignsAgain`: what the caller does then.
+ * `campaignsAgain`: whether the caller then campaigns again.
  */
 async function workInTerm<V, T>(
   context: LeadContext,

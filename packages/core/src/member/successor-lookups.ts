@@ -23,7 +23,7 @@ const LOOK_EVERY_MS = 12_000;
 /** How many looks may follow one another directly after a long rest. */
 const LOOKS_AT_ONCE = 10;
 
-/** When a leadership is looked at next, and how long after that again. */
+/** When to look for a leadership's successor next, and the interval after that look. */
 interface Plan {
   dueMs: number;
   intervalMs: number;
@@ -69,7 +69,9 @@ export class SuccessorLookups {
     this.#timer = undefined;
   }
 
-  /** Looks at `dueMs` at the earliest, or when the budget allows. Keeps an earlier timer. */
+  /**
+   * Schedules the next look for `dueMs`, or later if the budget requires. Keeps an earlier timer.
+   */
   #schedule(dueMs: number): void {
     const atMs = Math.max(dueMs, this.#wholeAtMs - (LOOKS_AT_ONCE - 1) * LOOK_EVERY_MS);
     if (this.#isLooking || (this.#timer !== undefined && this.#timer.atMs <= atMs)) return;

@@ -40,7 +40,7 @@ const MAX_READS = 3;
  * while it still answers reads.
  */
 const CHECK_EVERY_MS = 15_000;
-/** The longest random delay that is added, as a part of that time: many do not read together. */
+/** The longest random addition to that time, as a fraction of it, so that not all read at once. */
 const CHECK_SPREAD = 0.25;
 
 const sharedWatches = new WeakMap<Store, Map<Key, Set<SharedElectionWatch>>>();

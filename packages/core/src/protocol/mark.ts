@@ -2,12 +2,12 @@
  * The mark of a handover, which the former leader writes into its successor's entry.
  *
  * A handover in one swap issues the term, writes the leader's record under the successor's lease,
- * and marks the successor's entry. So whoever finds this mark in its own entry was the leader when
- * the entry was written. No other member can have been elected since: a claim requires that the
- * last holder's entry is absent, and this is the holder's entry. Only the successor, the end of its
- * lease or an operator removes that entry. The successor's own deadline covers its lease, and its
- * watches show an operator's deletion. So the successor is in the position of a leader whose
- * watches lag.
+ * and marks the successor's entry. So a candidate that finds this mark in its own entry was the
+ * leader when the entry was written. No other member can have been elected since: a claim requires
+ * that the last holder's entry is absent, and this is the holder's entry. Only the successor, the
+ * end of its lease or an operator removes that entry. The successor's own deadline covers its
+ * lease, and its watches show an operator's deletion. So the successor is in the position of a
+ * leader whose watches lag.
  */
 
 import type { Entry } from '../store/contract.ts';

@@ -227,9 +227,8 @@ export function checkSuccession(entries: readonly Entry[], mine: Entry, successi
   for (const { name, order } of entries) {
     const other = readName(name)?.succession;
     if (other === undefined || other === succession.id || order >= mine.order) continue;
-    throw new IncumbentError('SUCCESSION_MISMATCH', `candidates of this election follow by "${other}", this one by "${succession.id}"`, {
-      details: { theirs: other, mine: succession.id },
-    });
+    const message = `earlier candidates of this election use the succession "${other}", and this one uses "${succession.id}"`;
+    throw new IncumbentError('SUCCESSION_MISMATCH', message, { details: { theirs: other, mine: succession.id } });
   }
 }
 

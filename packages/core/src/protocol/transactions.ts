@@ -29,8 +29,9 @@ export interface MemberIdentity {
 }
 
 /**
- * The last term issued, as far as a member knows that reads `record` and has seen the term `seen`.
- * A record with a lower term counts only if an operator has lowered the terms from `seen`.
+ * The last term issued, as far as a member knows that has read `record`, and whose highest seen
+ * term is `seen`. A lower term in `record` counts only if an operator has lowered the terms from
+ * `seen` or a higher term.
  */
 export function lastIssued(record: TermRecord | undefined, seen: bigint): bigint {
   if (record === undefined) return seen;
