@@ -247,11 +247,15 @@ export const otherErrors: Readonly<Record<Exclude<ErrorCode, StoreErrorCode>, Er
     details: '`term`.',
   },
   NO_SUCH_CANDIDATE: {
-    meaning: 'A handover named a member that is not a candidate. The leadership continues.',
-    cause: 'The named member has left, has not joined the queue yet, or is the leader itself.',
+    meaning:
+      'A handover named a member that is not a candidate, or there is no other candidate. The ' +
+      'leadership continues.',
+    cause:
+      'The named member has left, has not joined the queue yet, or is the leader itself. Without ' +
+      'a name: nobody else is in the queue.',
     remedy:
-      'List the candidates with `incumbent candidates`, or omit the name to hand over to the ' +
-      'next one.',
+      'List the candidates with `incumbent candidates`. Omit the name to hand over to the next ' +
+      'one, or call `resign()` to stop leading without a successor.',
     details: '`memberId`, `candidates`.',
   },
   HANDOVER_FAILED: {
