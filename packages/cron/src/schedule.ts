@@ -58,8 +58,8 @@ export function nextSlot(schedule: Schedule, afterMs: SlotMs): SlotMs | undefine
 /**
  * Of the slots from `first` to `untilMs`, only the latest `keep` run late. Returns the last slot
  * before those, or undefined if there are at most `keep` slots. `first` is a slot itself. Calls the
- * schedule `keep` times, and about 60 times for each kept slot if there are more slots, however
- * long the gap is.
+ * schedule at most `keep` times. If there are more slots, calls it about 60 times more for each of
+ * `keep + 1` searches, however long the gap is.
  */
 export function lastDropped(schedule: Schedule, first: SlotMs, untilMs: number, keep: number): SlotMs | undefined {
   let end: SlotMs | undefined = first;

@@ -2,7 +2,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Clock, isIncumbentError, type Leadership } from '@incumbent/core';
-import { onAbort, sleep, withJson } from '@incumbent/core/adapter';
+import { MAX_FLOOR, onAbort, sleep, withJson } from '@incumbent/core/adapter';
 import type { CronReport } from './reports.ts';
 import { dateOf, lastDropped, nextSlot, type Schedule, type SlotMs } from './schedule.ts';
 import { SlotBook } from './slot-record.ts';
@@ -205,8 +205,10 @@ export class CronTerm {
       if (run.signal.aborted) return;
       this.#context.report({ type: 'failed', job: job.name, slot: run.slot, term: run.term, error });
       await book.finish(slot, 'failed');
-      // A fence has seen a newer term: the next claim must take a higher one.
-      if (isIncumbentError(error, 'STALE_TERM') && error.details.seen > run.term) this.#leadership.reportTerm(error.details.seen);
+      // A fence has seen a newer term: the next claim must take a higher one, if there may be one.
+      if (!isIncumbentError(error, 'STALE_TERM')) return;
+      const { seen } = error.details;
+      if (seen > run.term && seen <= MAX_FLOOR) this.#leadership.reportTerm(seen);
       return;
     }
     if (this.#leadership.isValid()) await book.finish(slot, 'finished');

@@ -20,6 +20,19 @@ describe('a job', () => {
     expect(fleet.reports).toMatchObject([{ type: 'failed', error: { code: 'STALE_TERM' } }]);
   });
 
+  it('that meets a term which no election may take leads on, and its next slots run', async () => {
+    await using fleet = new Fleet();
+    const fence = new Fence({ highest: 2n ** 61n + 1n });
+    fleet.start('a', { maxLate: 100 }, ({ term }) => fence.admit(term));
+    await fleet.cluster.advance(3_500);
+    expect(fleet.runs.map(({ second, term }) => [second, term])).toEqual([
+      [1, 1n],
+      [2, 1n],
+      [3, 1n],
+    ]);
+    expect(fleet.reports).toMatchObject(Array.from({ length: 3 }, () => ({ type: 'failed', error: { code: 'STALE_TERM' } })));
+  });
+
   it('runs on after an outage of the store', async () => {
     await using fleet = new Fleet();
     fleet.start('a', { maxLate: 100 });
