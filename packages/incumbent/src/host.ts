@@ -178,7 +178,16 @@ export class ElectionHost {
     } catch (error) {
       const failure = { election, error };
       this.#failures.push(failure);
+      this.#tell(failure);
+    }
+  }
+
+  #tell(failure: HostFailure): void {
+    try {
       this.#options.onFailure(failure);
+    } catch (error) {
+      const text = `onFailure threw: ${error instanceof Error ? error.message : String(error)}`;
+      process.emitWarning(text, { type: 'IncumbentWarning', code: 'INCUMBENT_CALLBACK_FAILED' });
     }
   }
 }

@@ -1,5 +1,5 @@
 import { MemoryServer, TestCluster } from '@incumbent/memory';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { ElectionHost, type HostFailure, type HostOptions } from '../src/host.ts';
 import { lead, openStore, withLock } from '../src/index.ts';
 
@@ -79,6 +79,21 @@ describe('an election host', () => {
     expect(failures).toEqual(both);
     expect(host.health()).toMatchObject({ healthy: false, failures: both.map(({ election }) => ({ election, error: 'Error: no paper' })) });
     await cluster.run(host.close());
+  });
+
+  it('closes although its callback for failures throws', async () => {
+    const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    const thrown = (): never => {
+      throw new Error('no pager');
+    };
+    const host = await open('a', { onFailure: thrown });
+    host.run('jobs', () => Promise.reject(new Error('no paper')));
+    await cluster.advance(10);
+    expect(host.health()).toMatchObject({ healthy: false, failures: [{ election: 'jobs' }] });
+    await cluster.run(host.close());
+    const calls = [...warning.mock.calls];
+    warning.mockRestore();
+    expect(calls).toEqual([['onFailure threw: no pager', { type: 'IncumbentWarning', code: 'INCUMBENT_CALLBACK_FAILED' }]]);
   });
 
   it('accepts a weak store by its name, and ignores the name on a store that is not weak', async () => {
