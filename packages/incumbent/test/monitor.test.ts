@@ -1,3 +1,4 @@
+import diagnosticsChannel from 'node:diagnostics_channel';
 import { MemoryServer } from '@incumbent/memory';
 import { AggregationTemporality, InMemoryMetricExporter, MeterProvider, PeriodicExportingMetricReader } from '@opentelemetry/sdk-metrics';
 import { describe, expect, it, vi } from 'vitest';
@@ -12,6 +13,13 @@ describe('an option', () => {
   it.each([{ prefix: 'x' }, { now: 1 }])('such as %o is refused', (options) => {
     expect(() => Reflect.construct(Monitor, [options])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
   });
+});
+
+it('a member without a store, such as one of the peer package, has no figure that says that it does not lead', () => {
+  const world = begin();
+  diagnosticsChannel.channel('incumbent:elected').publish({ algorithm: 'quorum', memberId: 'p', term: 1n });
+  expect(world.figures('incumbent_leader')).toEqual([]);
+  expect(world.figures('incumbent_elected_total')).toHaveLength(1);
 });
 
 it('a monitor that is created after a member has started warns once, and one that is created in time does not', async () => {

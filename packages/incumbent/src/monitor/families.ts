@@ -31,7 +31,12 @@ export const families: readonly Family[] = [
     name: 'incumbent.leader',
     kind: 'gauge',
     help: '1 while this member leads the election and its lease is certainly kept, else 0',
-    read: (state) => [...state.parts.values()].map((part) => ({ labels: part.labels, value: state.isLeading(part) ? 1 : 0 })),
+    read: (state) =>
+      [...state.parts.values()].flatMap((part) => {
+        // A member of the peer package has no lease that would show whether it leads.
+        if (part.labels['store'] === '') return [];
+        return [{ labels: part.labels, value: state.isLeading(part) ? 1 : 0 }];
+      }),
   },
   {
     name: 'incumbent.candidate',
