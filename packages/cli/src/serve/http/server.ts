@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { lstat, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer, type ServerOptions as TlsServerOptions } from 'node:https';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 
 import { onAbort } from '@incumbent/core/adapter';
 
@@ -38,12 +38,16 @@ const PING_EVERY_MS = 15_000;
 /** How long requests may go on after `close` was called, in ms. */
 const CLOSE_MS = 500;
 const TIMEOUTS = { headersTimeout: 5_000, requestTimeout: 15_000, keepAliveTimeout: 60_000 } as const;
+/** How long a client may take for the handshake of TLS. */
+const handshakeTimeout = 5_000;
 
 export class ApiServer implements AsyncDisposable {
   /** Where clients reach it: a URL, or `unix:` and the path of the socket. */
   readonly url: string;
   readonly #server: Server;
   readonly #streams: Set<EventStream>;
+  /** All connections, also those in the handshake of TLS, which the server does not close. */
+  readonly #sockets = new Set<Socket>();
   readonly #pings: NodeJS.Timeout;
 
   /** Rejects with the error of the system if it cannot listen. */
@@ -51,7 +55,10 @@ export class ApiServer implements AsyncDisposable {
     const streams = new Set<EventStream>();
     const router = new Router(options.routes, options.pathsHint);
     const handler = (request: IncomingMessage, response: ServerResponse): void => void respond(options, router, streams, request, response);
-    const server = options.tls === undefined ? createServer(TIMEOUTS, handler) : createTlsServer({ ...TIMEOUTS, ...options.tls }, handler);
+    const server =
+      options.tls === undefined
+        ? createServer(TIMEOUTS, handler)
+        : createTlsServer({ ...TIMEOUTS, handshakeTimeout, ...options.tls }, handler);
     limitConnections(server, MAX_CONNECTIONS, (message) => options.failed(new ApiError('TOO_MANY', message)));
     await listen(server, options.address);
     return new ApiServer(server, streams, options);
@@ -63,6 +70,10 @@ export class ApiServer implements AsyncDisposable {
     this.url = urlOf(server, address, tls !== undefined);
     // A connection that cannot be accepted must not end this process.
     server.on('error', failed);
+    server.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
     this.#pings = setInterval(() => {
       for (const stream of streams) stream.ping();
     }, PING_EVERY_MS);
@@ -77,7 +88,9 @@ export class ApiServer implements AsyncDisposable {
     });
     for (const stream of this.#streams) stream.end();
     this.#server.closeIdleConnections();
-    const timer = setTimeout(() => this.#server.closeAllConnections(), CLOSE_MS).unref();
+    const timer = setTimeout(() => {
+      for (const socket of this.#sockets) socket.destroy();
+    }, CLOSE_MS).unref();
     await closed;
     clearTimeout(timer);
   }
