@@ -246,7 +246,8 @@ class SlotCampaign<V, T> implements Taken<T> {
   }
 
   /**
-   * True when the work begins; false if the campaign ends without it. Rejects as the campaign does.
+   * True when the work begins; false if the campaign is withdrawn, or if its leadership ends before
+   * the work. Rejects with any other error of the campaign.
    */
   get elected(): Promise<boolean> {
     return this.#elected.promise;

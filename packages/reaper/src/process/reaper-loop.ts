@@ -95,8 +95,8 @@ export class ReaperLoop {
   }
 
   /**
-   * Resolves when nothing is left to do. Never resolves while the parent lives and has the pipe
-   * open.
+   * Resolves when nothing is left to do, or when the parent sends `end`. Otherwise never resolves
+   * while the parent lives and has the pipe open.
    */
   async run(): Promise<void> {
     const nextIntervalMs = this.#checkIntervals();
