@@ -72,6 +72,19 @@ describe('a watch', () => {
     expect(values(states)).toEqual([undefined, 'one']);
   });
 
+  it('shows a change by hand within 30 s if the user lacks that permission', async () => {
+    using scene = new WatchScene(([name, , , , , lease]) => {
+      if (name === 'CLIENT') return '-NOPERM no client|tracking\r\n';
+      return name === 'EVALSHA' && lease === 'l1' ? '*1\r\n:700\r\n' : undefined;
+    });
+    scene.entries = [fields('a', 'one', '2', 'l1')];
+    const { states } = scene.start(new KeyWatchState('a'));
+    await scene.advance(1_100);
+    scene.entries = [];
+    await scene.advance(31_000);
+    expect(values(states)).toEqual(['one', undefined]);
+  });
+
   it('keeps nothing of a key that it has shown, but the end of its lease', () => {
     const state = new KeyWatchState('a');
     state.reset([storedEntryFrom(fields('a', 'one', '2', 'l1').map((field) => Buffer.from(field)))]);

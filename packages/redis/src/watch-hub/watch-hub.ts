@@ -181,8 +181,7 @@ export class WatchHub implements WatchSource {
     const subscribed = connection.request(['SUBSCRIBE', channel], ignored);
     const tracked = connection.request(['CLIENT', 'TRACKING', 'ON', 'BCAST', 'PREFIX', keyPrefix], ignored);
     const [, verifier, [tracking]] = await Promise.all([subscribed, this.#readVerifier(connection), Promise.allSettled([tracked])]);
-    // Without this permission, a watch notices a change by hand when it next asks for the lease of
-    // the key.
+    // Without this permission, the heartbeat reads all watched keys, for the changes by hand.
     this.#isTracking = tracking.status === 'fulfilled';
     if (tracking.status === 'rejected' && !isAnswer(tracking.reason, 'NOPERM', 'ERR')) throw tracking.reason;
     this.#verifier = verifier;
@@ -221,13 +220,19 @@ export class WatchHub implements WatchSource {
       beats += 1;
       if (this.#watches.size === 0) return;
       if (this.#hasRejected) void this.#checkRejected(connection);
-      if (beats % CONFIRM_HEARTBEATS === 0) void this.#confirmEchoes(connection, this.#echoes.takeUnconfirmed());
+      if (beats % CONFIRM_HEARTBEATS === 0) this.#confirmKeys(connection);
       checkRole(connection).catch((error: unknown) => {
         if (error instanceof ExchangeError) connection.end(error);
       });
     };
     cancel = this.clock.schedule(HEARTBEAT_MS, beat);
     return () => cancel();
+  }
+
+  /** Reads the keys of which the server may not have reported a change by hand. */
+  #confirmKeys(connection: Connection): void {
+    if (this.#isTracking) void this.#confirmEchoes(connection, this.#echoes.takeUnconfirmed());
+    else this.#invalidateAll();
   }
 
   async #confirmEchoes(connection: Connection, changes: readonly Change[]): Promise<void> {
