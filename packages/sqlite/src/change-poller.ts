@@ -158,16 +158,17 @@ export class ChangePoller {
   #endDead(): void {
     const dead = this.#context.monitor.findDead();
     if (dead.length === 0) return;
-    this.#tryWrite((tables) => tables.endLeases(dead));
-    this.pollNow();
+    if (this.#tryWrite((tables) => tables.endLeases(dead))) this.pollNow();
   }
 
-  /** Ignores errors: another process may be writing the same, or the disk may be full. */
-  #tryWrite(work: (tables: Tables) => void): void {
+  /** False after an error: another process may be writing the same, or the disk may be full. */
+  #tryWrite(work: (tables: Tables) => void): boolean {
     try {
       this.#context.database.write(false, work);
+      return true;
     } catch {
       // A later poll tries again. Reads do not depend on this write.
+      return false;
     }
   }
 
