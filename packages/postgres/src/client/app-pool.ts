@@ -75,7 +75,7 @@ export class AppPool implements ConnectionSource {
   }
 
   #adopt(taken: unknown, onNotification: ((payload: string) => void) | undefined): Connection {
-    const { client, stream } = sessionOf(taken);
+    const { client, stream } = usableSession(taken);
     // The pool keeps the process alive while a client is in use. Calls do that themselves.
     unref(stream);
     if ('user' in client && typeof client.user === 'string') this.#username = client.user;
@@ -133,6 +133,16 @@ function unref(stream: Duplex & { readonly unref?: () => unknown }): void {
 interface PooledSession {
   readonly client: PoolClient;
   readonly stream: Duplex;
+}
+
+/** As {@link sessionOf}, and gives a client that it refuses back to the pool. */
+function usableSession(taken: unknown): PooledSession {
+  try {
+    return sessionOf(taken);
+  } catch (error) {
+    if (isPoolClient(taken)) taken.release();
+    throw error;
+  }
 }
 
 /**
