@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 import { ManualClock } from '@incumbent/memory';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { answersOfStore } from '../src/client/answer-memory.ts';
 import { Connection } from '../src/client/connection.ts';
@@ -43,6 +43,17 @@ it('keeps no answer', async () => {
   // The last answer may still be referred to.
   expect(answers.slice(0, -1).filter((answer) => answer.deref() !== undefined)).toEqual([]);
   connection.end(cut('the end of the test'));
+});
+
+it('needs no TLS of its own although the environment asks pg for it', async () => {
+  vi.stubEnv('PGSSLNEGOTIATION', 'direct');
+  try {
+    const connection = await connected();
+    expect(connection.usable).toBe(true);
+    connection.end(cut('the end of the test'));
+  } finally {
+    vi.unstubAllEnvs();
+  }
 });
 
 it('names a server that does not speak the protocol', async () => {

@@ -239,8 +239,8 @@ export class Connection {
 }
 
 /**
- * The stream is open already, so `connect` only tells `pg` to begin. Everything that `pg` would
- * otherwise take from the environment is given.
+ * The stream is open already, so `connect` only tells `pg` to begin. What `pg` would otherwise take
+ * from the environment is given, except `PGOPTIONS` and `PGREPLICATION`.
  */
 function configOf(stream: Duplex, { database, username, password }: Login): ClientConfig {
   const begin = (): Duplex => {
@@ -257,6 +257,7 @@ function configOf(stream: Duplex, { database, username, password }: Login): Clie
     application_name: 'incumbent',
     client_encoding: 'UTF8',
     ssl: false,
+    sslnegotiation: 'postgres',
     stream: () => Object.assign(stream, { connect: begin, setNoDelay: same, setKeepAlive: same, ref: same, unref: same }),
   };
 }
