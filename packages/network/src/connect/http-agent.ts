@@ -43,7 +43,7 @@ type OnConnected = (error: Error | null, socket: Duplex) => void;
 export class HttpAgent extends http.Agent {
   readonly #options: HttpAgentOptions;
   readonly #open = new Set<Socket>();
-  /** The connections that another request may use after the present one. */
+  /** The connections that may serve another request. `retire` replaces the set. */
   #reusable = new WeakSet<Duplex>();
   readonly #closing = new AbortController();
 
@@ -55,10 +55,12 @@ export class HttpAgent extends http.Agent {
 
   /** Node calls it for a request without a connection. */
   override createConnection(_: NodeHttp.ClientRequestArgs, done: OnConnected = () => {}): undefined {
+    // A connection that `retire` overtakes serves one request.
+    const reusable = this.#reusable;
     this.#connect().then(
       (socket) => {
         this.#open.add(socket);
-        this.#reusable.add(socket);
+        reusable.add(socket);
         socket.once('close', () => this.#open.delete(socket));
         if (this.#closing.signal.aborted) socket.destroy();
         done(null, socket);
