@@ -8,7 +8,7 @@ import type { Stoppable } from './watch-recovery.ts';
 /** Receives what one watch reports. */
 export interface Subscriber extends Stoppable {
   onEvents(events: readonly WatchEvent[]): void;
-  /** The watch had started and has ended. Not called after `cancel`. */
+  /** A watch that the server had confirmed has ended. Not called after `cancel`. */
   onEnded(error: ExchangeError): void;
 }
 

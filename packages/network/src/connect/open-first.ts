@@ -13,7 +13,10 @@ export interface OpenFirstOptions<T> {
   readonly clock: Clock;
   /** Gives up. */
   readonly signal: AbortSignal;
-  /** Opens a connection to one server. Rejects soon after its signal aborts. */
+  /**
+   * Opens a connection to one server. Rejects soon after its signal aborts. Must not use the signal
+   * after it has resolved.
+   */
   open(endpoint: Endpoint, signal: AbortSignal): Promise<T>;
   /** Frees a connection that opened although another one had won. */
   discard(opened: T): void;
@@ -21,8 +24,8 @@ export interface OpenFirstOptions<T> {
 
 /**
  * Dials the servers in this order. The next one is dialled when one fails, or after 250 ms beside
- * those that are still being dialled. The first connection to open wins; then the signal of the
- * others aborts.
+ * those that are still being dialled. The first connection to open wins. Then the signal of all
+ * attempts aborts, also that of the winner.
  *
  * @throws The last failure when all servers have failed, or the signal's reason.
  */

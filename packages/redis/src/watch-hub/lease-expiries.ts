@@ -80,8 +80,8 @@ export class LeaseExpiries {
   }
 
   /**
-   * Keeps the tracked time of a lease that this listener has already: it is newer than that of the
-   * entry.
+   * Keeps the tracked time of a lease that this listener has already. The time of the entry is from
+   * when the entry was read or published, and may be older.
    */
   #add(listener: LeaseListener, lease: LeaseId, remainingMs: number | undefined, isKnown: boolean): void {
     const known = this.#tracked.get(lease);

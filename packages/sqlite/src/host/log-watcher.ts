@@ -39,7 +39,7 @@ export class LogWatcher implements ChangeNotifier {
     if (this.#watcher !== undefined || this.#isUnavailable) return;
     try {
       this.#watcher = watch(this.#path, { persistent: false }, (event) => {
-        // The log was removed or replaced. The next start watches the new log.
+        // The log was removed or replaced. The next start watches the new log, if there is one.
         if (event === 'rename') this.stop();
         changed();
       });

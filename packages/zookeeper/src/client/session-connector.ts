@@ -72,7 +72,7 @@ export class SessionConnector {
   constructor(options: SessionConnectorOptions, handlers: SessionConnectorHandlers) {
     this.#options = options;
     this.#handlers = handlers;
-    // The first round after a loss starts at once.
+    // The pauses before the rounds after a loss. The first round starts at once.
     this.#backoff = new Backoff(options.random, FIRST_RECONNECT_PAUSE_MS, LONGEST_RECONNECT_PAUSE_MS);
     this.#identity = options.identity;
     this.#timeoutMs = options.timeoutMs;
