@@ -1,10 +1,29 @@
 /** The clients of an application's pool, without a server. */
 
 import { PassThrough } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { describe, expect, it, vi } from 'vitest';
 
 import { openPostgres } from '../src/index.ts';
+
+it('a connection whose first statement the server refuses is the answer, and not a reason to connect again', async () => {
+  let connects = 0;
+  const refusal = Object.assign(new Error('server login has been failing'), { severity: 'FATAL', code: '08P01' });
+  const connect = async (): Promise<unknown> => {
+    connects += 1;
+    await nextTurn();
+    const query = (statement: { handleError(error: unknown): void }): void => statement.handleError(refusal);
+    const client = { query, on: () => client, off: () => client, release: () => {}, connection: { stream: new PassThrough() } };
+    return client;
+  };
+  await expect(openPostgres({ pool: { connect }, connectTimeoutMs: 300 })).rejects.toMatchObject({
+    code: 'UNAVAILABLE',
+    outcome: 'notSent',
+    message: expect.stringContaining('server login has been failing'),
+  });
+  expect(connects).toBeLessThan(5);
+});
 
 describe('a client that the store cannot use', () => {
   it.each([

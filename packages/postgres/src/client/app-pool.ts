@@ -10,7 +10,7 @@ import type { PostgresPool } from '../pool-option.ts';
 import { answersOfStore } from './answer-memory.ts';
 import { Connection, type ConnectionSource, loginFailed } from './connection.ts';
 import { checkServer } from './dialer.ts';
-import { cut, ExchangeError, isTimeout, notConnected } from './failure.ts';
+import { connectionRefused, cut, ExchangeError, isTimeout, notConnected, type ServerAnswer } from './failure.ts';
 
 export interface AppPoolOptions {
   readonly clock: Clock;
@@ -21,6 +21,9 @@ export interface AppPoolOptions {
 
 /** A connection of the pool that does not answer an empty statement within this time is dead. */
 const SILENT_MS = 500;
+
+/** SQLSTATEs with which a server ends an idle connection: its own end, or a limit of the time. */
+const ENDED_WHILE_IDLE = /^(57P0|25P03)/;
 
 export class AppPool implements ConnectionSource {
   readonly #options: AppPoolOptions;
@@ -83,8 +86,9 @@ export class AppPool implements ConnectionSource {
   }
 
   /**
-   * Ends a transaction that another user of the pool has left open. False: the pool had kept a
-   * connection that has ended or does not answer. The pool has removed it now.
+   * Ends a transaction that another user of the pool has left open. False: the connection has ended
+   * or does not answer, as one that the pool has kept for too long. The pool has removed it now.
+   * Rejects if the server refuses the statement, as a pooler does that cannot reach its server.
    */
   async #isAlive(connection: Connection, { signal }: Attempt): Promise<boolean> {
     const attempt = new Attempt(this.#options.clock, { timeoutMs: SILENT_MS, signal, background: true }, ExchangeError);
@@ -94,8 +98,9 @@ export class AppPool implements ConnectionSource {
     } catch (error) {
       signal.throwIfAborted();
       connection.end(cut('the connection does not answer', error));
-      if (isTimeout(error) || !connection.usable) return false;
-      throw error;
+      const refusal = refusalIn(error);
+      if (refusal === undefined || ENDED_WHILE_IDLE.test(refusal.state)) return false;
+      throw connectionRefused(refusal, error);
     } finally {
       attempt.end();
     }
@@ -123,6 +128,10 @@ export class AppPool implements ConnectionSource {
     };
     taken.then(release, () => this.#overdue.delete(taken));
   }
+}
+
+function refusalIn(error: unknown): ServerAnswer | undefined {
+  return error instanceof ExchangeError && error.failure.kind === 'answer' ? error.failure.answer : undefined;
 }
 
 /** A stream that the application has made for `pg` may lack the method. */
