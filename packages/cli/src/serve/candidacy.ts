@@ -134,7 +134,9 @@ export class Candidacy {
     };
   }
 
-  /** Whether the secret is this candidacy's. Takes the same time for every wrong one of this length. */
+  /**
+   * Whether the secret is this candidacy's. Takes the same time for every wrong one of this length.
+   */
   accepts(secret: string): boolean {
     return isSecret(secret, this.secret);
   }
@@ -256,9 +258,9 @@ export class Candidacy {
 
   /**
    * Ends the candidacy, and its leadership. With `closing`, the member ends the leadership when it
-   * shuts down. If the client itself has withdrawn, the keys of the leadership are released at once.
-   * Otherwise they stay until the client's work has stopped, at the latest until its last promise
-   * is over. While the sidecar closes, the client can still report that, or withdraw.
+   * shuts down. If the client itself has withdrawn, the keys of the leadership are released at
+   * once. Otherwise they stay until the client's work has stopped, at the latest until its last
+   * promise is over. While the sidecar closes, the client can still report that, or withdraw.
    */
   end(reason: OverReason, message?: string): void {
     if (this.isOver) {

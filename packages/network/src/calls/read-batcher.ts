@@ -46,9 +46,10 @@ interface PendingRead<Request, Answer> {
 }
 
 /**
- * Collects the reads that are asked for until the microtask that the first of them queues, and sends
- * them as one request. A campaign reads several keys at once, and so costs the store one request. Each read has
- * its own time limit and signal: a read that ends early leaves the others alone.
+ * Collects the reads that are asked for until the microtask that the first of them queues, and
+ * sends them as one request. A campaign reads several keys at once, and so costs the store one
+ * request. Each read has its own time limit and signal: a read that ends early leaves the others
+ * alone.
  */
 export class ReadBatcher<Request, Answer> {
   readonly #options: ReadBatcherOptions<Request, Answer>;

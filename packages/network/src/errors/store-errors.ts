@@ -97,7 +97,8 @@ export function storeClosed(store: string): StoreError {
 
 /**
  * For a call that failed while the store was being closed: the close is the reason to report. Keeps
- * whether the call may have been applied: `refused` becomes `notSent`. `what` names the store and the call.
+ * whether the call may have been applied: `refused` becomes `notSent`. `what` names the store and
+ * the call.
  */
 export function closedMeanwhile({ outcome, cause }: StoreError, what: string): StoreError {
   return new StoreError('STORE_CLOSED', outcome === 'refused' ? 'notSent' : outcome, `${what}: the store was closed`, { cause });
