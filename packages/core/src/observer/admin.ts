@@ -82,7 +82,8 @@ export async function listElections(store: Store, options: SignalOptions & { rea
  * Every method rejects with an error of a store call, with the signal's reason, or with
  * `FOREIGN_DATA` or `NEWER_FORMAT` for a record that it cannot read, and with `INVALID_OPTION` for
  * a term that is no bigint. Methods that write retry after a failure that may pass, 5 tries at
- * most; `STORE_FAILED` if the keys changed at each try.
+ * most; `STORE_FAILED` if the keys changed at each try. If the answer to a write was lost, the
+ * error has the outcome `unknown`.
  */
 export class ElectionAdmin<V = unknown> {
   /** The name of the election. */
@@ -239,23 +240,26 @@ export class ElectionAdmin<V = unknown> {
    * Repeats `changes`, which reads the keys, and the swap of its result, until the outcome is
    * certain. After a lost answer, the next read shows whether the swap was applied. Resolves with
    * true if a swap was applied, and with false if `changes` returned nothing to swap, except after
-   * a lost answer.
+   * a lost answer. After a lost answer, rejects only with the error of that swap, whose outcome is
+   * unknown, or with the reason of the caller's signal.
    */
   async #untilSwapped(options: SignalOptions, changes: (call: CallOptions) => Promise<Change[] | undefined>): Promise<boolean> {
     const call = this.#call(options);
-    for (let tries = 1, unknown = false; ; tries += 1) {
+    /** The error of a swap that the store may have applied. */
+    let lost: unknown;
+    for (let tries = 1; ; tries += 1) {
       let wanted: Change[] | undefined;
       try {
         wanted = await changes(call);
-        if (wanted === undefined) return unknown;
+        if (wanted === undefined) return lost !== undefined;
         if ((await this.#store.compareAndSwap(wanted, call)).swapped) return true;
+        if (tries >= MAX_TRIES) throw new IncumbentError('STORE_FAILED', `"${this.name}" changed at each of ${tries} tries`);
       } catch (error) {
-        if (!isRetryable(error) || tries >= MAX_TRIES) throw error;
+        if (call.signal?.aborted === true) throw error;
         // A read that failed has written nothing.
-        unknown ||= wanted !== undefined && outcomeOf(error) === 'unknown';
-        continue;
+        if (wanted !== undefined && outcomeOf(error) === 'unknown') lost ??= error;
+        if (!isRetryable(error) || tries >= MAX_TRIES) throw lost ?? error;
       }
-      if (tries >= MAX_TRIES) throw new IncumbentError('STORE_FAILED', `"${this.name}" changed at each of ${tries} tries`);
     }
   }
 

@@ -240,6 +240,24 @@ it('a request is tried again if a read fails, and counts as written after a swap
   expect(answers).toEqual(['lost', 'none']);
 });
 
+it('a request whose answer was lost has an unknown outcome, whatever error ends the tries', async () => {
+  const { world } = await led();
+  const link = world.connect();
+  let isLost = false;
+  const store = relay(link, {
+    compareAndSwap: async (...call) => {
+      await link.compareAndSwap(...call);
+      isLost = true;
+      throw timeout();
+    },
+    read: async (...call) => {
+      if (isLost) throw new StoreError('UNREACHABLE', 'notSent', 'no server answers');
+      return link.read(...call);
+    },
+  });
+  await expect(world.run(new ElectionAdmin(store, NAME).stepDown(1n))).rejects.toMatchObject({ code: 'TIMEOUT', outcome: 'unknown' });
+});
+
 describe('a request to a leader that does not know yet that a handover has elected it', () => {
   it.each([
     ['makes it step down', 'steppedDown', (admin: ElectionAdmin) => admin.stepDown(2n)],
