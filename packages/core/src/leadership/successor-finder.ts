@@ -59,8 +59,8 @@ export class SuccessorFinder {
    * Returns the candidate with this member id. Without an id, returns the next in succession, and
    * makes no request if `lookUp` has found it. That candidate may have left the queue since then,
    * and the release then looks for another one. A handover to a candidate that was named fails if
-   * that candidate has left. Throws `NO_SUCH_CANDIDATE` if there
-   * is none, and `INVALID_NAME` for an id that no member can have.
+   * that candidate has left. Throws `NO_SUCH_CANDIDATE` if there is none, and `INVALID_NAME` for an
+   * id that no member can have.
    */
   async choose(memberId: string | undefined, options: SignalOptions): Promise<ChosenSuccessor> {
     if (memberId !== undefined) checkName('memberId', memberId);
