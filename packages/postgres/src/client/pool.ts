@@ -18,6 +18,12 @@ const MAX_CONNECTIONS = 4;
  */
 const QUEUE_BEFORE_OPENING_MS = 10;
 
+/**
+ * How long those who wait for a connection get none, after a server had none for them, in ms. They
+ * get one sooner if another call returns its connection.
+ */
+const REOPEN_AFTER_MS = 100;
+
 /** A connection that was idle for this long is closed, unless it is the last one. */
 const IDLE_MS = 10_000;
 
@@ -137,7 +143,9 @@ export class Pool {
     } catch (error) {
       this.#opening -= 1;
       // While another connection works, those who wait get that one. The server may have no more.
-      if (this.#busy.size === 0 && this.#opening === 0) this.#rejectAll(error);
+      if (this.#busy.size === 0 && this.#opening === 0) return this.#rejectAll(error);
+      this.#cancelOpening();
+      this.#cancelOpening = this.#clock.schedule(REOPEN_AFTER_MS, () => this.#openMissing());
     }
   }
 
