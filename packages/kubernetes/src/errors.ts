@@ -82,11 +82,6 @@ export function isExpiredVersion(error: unknown): boolean {
   return error instanceof ExchangeError && error.failure.kind === 'status' && error.failure.status === 410;
 }
 
-/** An error that the stream of a watch reports as an event. */
-export function watchFailed(status: number, reason: string, message: string): ExchangeError {
-  return new ExchangeError({ kind: 'status', status, reason }, `${status} ${message.slice(0, 300)}`);
-}
-
 /** A watch that did not end when the server had to end it. */
 export function watchSilent(afterMs: number): StoreError {
   return new StoreError('UNAVAILABLE', 'unknown', `kubernetes watch: the server did not end the watch after ${afterMs} ms`);

@@ -10,11 +10,11 @@ import { endsWatch, RetryGate, storeClosed } from '@incumbent/network';
 
 import type { Client } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
-import { isExpiredVersion, toStoreError, watchFailed, watchSilent } from './errors.ts';
+import { isExpiredVersion, toStoreError, watchSilent } from './errors.ts';
 import type { KeyObject } from './keys/key-object.ts';
 import { Snapshot } from './keys/snapshot.ts';
 import { keysName, keysPath, type Names } from './names.ts';
-import { fields, text, type Fields } from './objects/json.ts';
+import { fields, type Fields } from './objects/json.ts';
 
 /** What one watch shows of a state. */
 export interface Subscriber {
@@ -190,8 +190,6 @@ export class WatchHub {
         return this.#accept(this.#options.keys.saw(object));
       case 'DELETED':
         return this.#accept(Snapshot.absent());
-      case 'ERROR':
-        throw watchFailed(Number(object['code']), text(object, 'reason'), text(object, 'message'));
       default:
     }
   }

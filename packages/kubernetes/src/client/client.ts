@@ -72,7 +72,8 @@ export class Client {
 
   /**
    * Calls `onOpen` when the server has begun a watch, and `onEvent` with each of its events.
-   * Resolves when the server ends the watch. Rejects like {@link request}.
+   * Resolves when the server ends the watch. Rejects like {@link request}, also for an event that
+   * reports an error.
    */
   watch(
     path: string,
@@ -87,7 +88,13 @@ export class Client {
       const { statusCode: status = 0 } = message;
       if (status !== 200) throw this.#unexpected(request, status, await attempt.wait(readText(message)));
       onOpen();
-      await attempt.wait(readLines(message, (line) => onEvent(parseObject(line))));
+      await attempt.wait(
+        readLines(message, (line) => {
+          const event = parseObject(line);
+          if (event['type'] === 'ERROR') throw this.#reported(fields(event['object']));
+          onEvent(event);
+        }),
+      );
     });
   }
 
@@ -123,8 +130,18 @@ export class Client {
   #unexpected(request: Request, status: number, text: string): ExchangeError {
     if (status === 401) this.#connections.forgetCredentials();
     const { reason, message } = statusOf(text);
-    const said = withoutSecret(message, this.#connections.secret);
-    return new ExchangeError({ kind: 'status', status, reason, needs: rightFor(request) }, `${status} ${said.trim().slice(0, 300)}`);
+    return new ExchangeError({ kind: 'status', status, reason, needs: rightFor(request) }, this.#describe(status, message));
+  }
+
+  /** The error that an event of a watch reports. `object` is a `Status`. */
+  #reported(object: Fields): ExchangeError {
+    const status = Number(object['code']);
+    const { reason, message } = statusOf(JSON.stringify(object));
+    return new ExchangeError({ kind: 'status', status, reason }, this.#describe(status, message));
+  }
+
+  #describe(status: number, message: string): string {
+    return `${status} ${withoutSecret(message, this.#connections.secret).trim().slice(0, 300)}`;
   }
 }
 
