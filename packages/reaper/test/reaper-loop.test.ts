@@ -1,5 +1,5 @@
 import { StoreError } from '@incumbent/core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { PARENT, LoopHarness } from './fake-machine.ts';
 
@@ -329,6 +329,20 @@ describe('the deadline of a group', () => {
     harness.machine.set(201, { stuck: false });
     await harness.advance(1_000);
     expect(harness.machine.table.has(201)).toBe(false);
+  });
+
+  it('is not checked all the time after the group is gone, while the parent has not released it', async () => {
+    const harness = await LoopHarness.withLease();
+    await harness.lease(2, 1_000, 2);
+    await harness.group(200, 1, 2);
+    await harness.group(300);
+    await harness.advance(1_050);
+    expect(harness.machine.log).toEqual(['kill -200']);
+    const looks = vi.spyOn(harness.machine, 'signal');
+    await harness.advance(1_000);
+    expect(looks.mock.calls.length).toBeLessThan(20);
+    await harness.advance(6_000);
+    expect(harness.machine.log).toEqual(['kill -200', 'kill -300']);
   });
 
   it('also passes on the wall clock, as after a suspend of the machine', async () => {

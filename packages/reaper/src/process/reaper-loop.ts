@@ -165,12 +165,12 @@ export class ReaperLoop {
     for (const group of this.#state.overdueGroups(this.#clock.monotonic(), this.#clock.wall())) killGroup(system, group);
   }
 
-  /** An overdue group is killed again until it is gone, or until the parent releases it. */
+  /** An overdue group is killed again until it is gone. */
   #nextKillInMs(): number {
-    const nextInMs = this.#state.nextDeadlineInMs(this.#clock.monotonic()) ?? CHECK_EVERY_MS;
-    if (nextInMs > 0) return nextInMs;
-    const isAnyLeft = [...this.#state.groups.values()].some((group) => !isGroupGone(this.#options.system, group));
-    return isAnyLeft ? KILL_EVERY_MS : CHECK_EVERY_MS;
+    const now = this.#clock.monotonic();
+    const overdue = this.#state.overdueGroups(now, this.#clock.wall());
+    if (overdue.some((group) => !isGroupGone(this.#options.system, group))) return KILL_EVERY_MS;
+    return this.#state.nextDeadlineInMs(now) ?? CHECK_EVERY_MS;
   }
 
   /**

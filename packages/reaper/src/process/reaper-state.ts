@@ -85,13 +85,13 @@ export class ReaperState {
   }
 
   /**
-   * In how many ms the next group is overdue on the monotonic clock. Undefined if no group has a
-   * deadline.
+   * In how many ms the next deadline passes on the monotonic clock. Undefined if all have passed,
+   * or if no group has one.
    */
   nextDeadlineInMs(now: number): number | undefined {
-    if (this.#leaseless.size > 0) return 0;
     const times = [...this.groups.values()].flatMap((group) => this.#leasesOf(group)).map((lease) => lease.times.safeUntil);
-    return times.length === 0 ? undefined : Math.max(Math.min(...times) - now, 0);
+    const ahead = times.filter((safeUntil) => safeUntil > now);
+    return ahead.length === 0 ? undefined : Math.min(...ahead) - now;
   }
 
   /**
