@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 
 import type { Lease, LeaseId, LeaseOptions, Renewal } from '@incumbent/core';
-import { checkTime } from '@incumbent/core/adapter';
+import { checkCall, checkTime } from '@incumbent/core/adapter';
 
 import { MAX_TTL_MS, MIN_TTL_MS } from './capabilities.ts';
 import type { Calls } from './client/calls.ts';
@@ -18,6 +18,8 @@ import type { Tables } from './schema/tables.ts';
  */
 export async function grantLease(calls: Calls, holder: ProcessIdentity | undefined, ttlMs: number, options: LeaseOptions): Promise<Lease> {
   checkTime('ttlMs', ttlMs);
+  const { timeoutMs } = checkCall(options);
+  const began = performance.now();
   const id = randomUUID();
   const granted = Math.min(Math.max(Math.ceil(ttlMs), MIN_TTL_MS), MAX_TTL_MS);
   // A separate call, so that the file is not locked while processes are checked.
@@ -30,7 +32,7 @@ export async function grantLease(calls: Calls, holder: ProcessIdentity | undefin
         tables.deleteEndedLeases();
         tables.addLease({ id, ttlUs: granted * 1e3, holder });
       }),
-    options,
+    { ...options, timeoutMs: Math.max(timeoutMs - (performance.now() - began), 1) },
   );
   return { id, ttlMs: granted, validFrom: options.at };
 }

@@ -102,6 +102,25 @@ describe('a call on a file that another process has locked', () => {
     expect(await store.read('a', CALL)).toBeUndefined();
   });
 
+  it('ends at its timeout although it takes two steps, each of which waits', async () => {
+    other.exec('COMMIT');
+    const tap = new Tap();
+    const opened = await rig.open({ connect: tap.connect });
+    let isBusy = true;
+    tap.before = (sql) => {
+      if (isBusy && sql.includes('FROM leases WHERE space')) throw Object.assign(new Error('database is locked'), { errcode: 5 });
+    };
+    other.exec('BEGIN IMMEDIATE');
+    const call = follow(opened.grantLease(1_000, { ...LEASE_CALL, timeoutMs: 1_000 }));
+    await pass(800);
+    isBusy = false;
+    await pass(150);
+    expect(call.state).toBe('waiting');
+    await pass(100);
+    expect(call.state).toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent' });
+    other.exec('COMMIT');
+  });
+
   it('of every kind that writes waits; those that read do not', async () => {
     const writes = [
       put('a'),
