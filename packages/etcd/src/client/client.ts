@@ -110,6 +110,7 @@ export class Client {
   async proveMember({ connection }: OpenStream, key: string, signal: AbortSignal): Promise<bigint> {
     // The stream may have begun with a token that has expired since.
     const token = await this.#tokens.token();
+    signal.throwIfAborted();
     try {
       const request = range.encode({ key, limit: 1, keysOnly: true });
       return decode(range, await exchange(connection, range, headersWith(token), request, signal)).revision;

@@ -85,6 +85,21 @@ describe('an abort', () => {
   });
 });
 
+it('a proof of a member that is aborted during the login sends no read', async () => {
+  await using server = await startFakeServer((stream, headers) => {
+    if (headers[':path'] === '/etcdserverpb.KV/Range') ok()(stream, headers);
+  });
+  const client = clientOf([server.port]);
+  const handlers = { maxBytes: () => 0, message: () => {}, ended: () => {} };
+  const open = await client.openStream('Watch', '/etcdserverpb.Watch/Watch', handlers, { timeoutMs: 1_000 });
+  const stop = new AbortController();
+  const proof = client.proveMember(open, 'a', stop.signal);
+  stop.abort(new Error('enough'));
+  await expect(proof).rejects.toThrow('enough');
+  await sleep(50);
+  expect(server.requests).not.toContain('/etcdserverpb.KV/Range');
+});
+
 describe('a connection', () => {
   it('that the server announces to close finishes its calls and accepts no new ones', async () => {
     const held: (() => void)[] = [];
