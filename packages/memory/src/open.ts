@@ -29,7 +29,12 @@ export async function openMemory(target: string | URL | MemoryOptions = {}): Pro
   const options = isUrl(target) ? parse(urlText(target)) : target;
   checkKnown('memory', options, ['name', 'server', ...connectOptions]);
   const { name, server, ...link } = options;
-  return (name === undefined ? createServer(server) : sharedServer(name, server)).connect(link);
+  const there = name === undefined ? undefined : named.get(checkName('name', name));
+  if (there !== undefined && server !== undefined) throw invalidOption('server', server, `left out: "${name}" is open already`);
+  const connected = there ?? createServer(name, server);
+  const store = connected.connect(link);
+  if (name !== undefined) named.set(name, connected);
+  return store;
 }
 
 function parse(url: string): MemoryOptions {
@@ -40,22 +45,10 @@ function parse(url: string): MemoryOptions {
   return namespace === undefined ? { name } : { name, namespace };
 }
 
-function createServer(options: MemoryServerOptions = {}): MemoryServer {
-  const server: MemoryServer = new MemoryServer(options, () => void server.close());
-  return server;
-}
-
-function sharedServer(name: string, options: MemoryServerOptions | undefined): MemoryServer {
-  const there = named.get(checkName('name', name));
-  if (there !== undefined && options !== undefined) throw invalidOption('server', options, `left out: "${name}" is open already`);
-  return there ?? createNamed(name, options);
-}
-
-function createNamed(name: string, options: MemoryServerOptions = {}): MemoryServer {
+function createServer(name: string | undefined, options: MemoryServerOptions = {}): MemoryServer {
   const server: MemoryServer = new MemoryServer(options, () => {
-    named.delete(name);
+    if (name !== undefined) named.delete(name);
     void server.close();
   });
-  named.set(name, server);
   return server;
 }

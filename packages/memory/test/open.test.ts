@@ -37,6 +37,12 @@ describe('openMemory', () => {
     expect(await third.read('a', call)).toBeUndefined();
   });
 
+  it('keeps no server of a name whose first store could not be opened', async () => {
+    await expect(openMemory({ name: 'later', namespace: 'b//c' })).rejects.toThrow(/namespace/);
+    await using store = await openMemory({ name: 'later', server: { maxChanges: 3 } });
+    expect(store.capabilities.maxChanges).toBe(3);
+  });
+
   it('refuses invalid options', async () => {
     await using _ = await openMemory('memory:taken');
     for (const target of ['etcd://host', 'memory', 'memory:a/', 'memory:a//b', 'memory:a?x=1', { name: 'a', namespace: 'b//c' }]) {
