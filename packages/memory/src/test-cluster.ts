@@ -114,7 +114,7 @@ export class TestCluster implements AsyncDisposable {
     process.store.link.cutOff();
   }
 
-  /** Ends the fault of `cutOff`. */
+  /** Ends the fault of `cutOff`, and every fault that the test has set at the process's `link`. */
   heal(who: Who): void {
     const process = this.#find(who);
     process.isCutOff = false;
@@ -135,8 +135,9 @@ export class TestCluster implements AsyncDisposable {
   }
 
   /**
-   * Ends the fault of `pause`. Timers that are due run at once, and messages that have come arrive,
-   * unless the process is cut off.
+   * Ends the fault of `pause`, and every fault that the test has set at the process's `link`.
+   * Timers that are due run at once, and messages that have come arrive, unless the process is cut
+   * off.
    */
   resume(who: Who): void {
     const process = this.#find(who);

@@ -30,6 +30,18 @@ describe('a link that is cut off', () => {
     expect(server.keys()).toEqual(['b']);
   });
 
+  it('loses what is under way although it heals before the time of arrival', async () => {
+    const { clock, server, store } = bench({}, { latencyMs: 50 });
+    const outcome = failure(create(store, 'a'));
+    await clock.advance(10);
+    store.link.cutOff();
+    await clock.advance(10);
+    store.link.heal();
+    await clock.advance(200);
+    expect(await outcome).toBe('TIMEOUT unknown');
+    expect(server.keys()).toEqual([]);
+  });
+
   it('affects one client only', async () => {
     const { clock, server, store } = bench();
     store.link.cutOff();

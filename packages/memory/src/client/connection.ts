@@ -30,8 +30,8 @@ export class Connection {
   readonly #listeners = new Set<ConnectionListener>();
   #state: State = 'healthy';
   #isClosed = false;
-  /** The number of resets. A message that was sent before a reset does not arrive after it. */
-  #resets = 0;
+  /** How often messages were lost. One that was sent before a loss does not arrive after it. */
+  #losses = 0;
   #delayMs = 0;
   #isHoldingWatches = false;
   #cancelSilence: Cancel | undefined;
@@ -71,9 +71,9 @@ export class Connection {
     if (this.#isClosed || this.#isDown) return;
     const travelMs = this.#latencyOf(message) + this.#delayMs;
     if (travelMs === Infinity) return lost();
-    const resets = this.#resets;
+    const losses = this.#losses;
     const deliver = (): void => {
-      if (resets !== this.#resets || this.#isDown) return;
+      if (losses !== this.#losses || this.#isDown) return;
       if (this.#holds(message)) this.#held.push(deliver);
       else arrive();
     };
@@ -91,7 +91,7 @@ export class Connection {
 
   cut(): void {
     this.#state = 'cut';
-    this.#held = [];
+    this.#loseMessages();
     this.#notify((listener) => listener.cut(linkCut()));
   }
 
@@ -140,9 +140,13 @@ export class Connection {
     this.#notify((listener) => listener.closed(storeClosed('unknown')));
   }
 
-  #disconnect(): void {
-    this.#resets += 1;
+  #loseMessages(): void {
+    this.#losses += 1;
     this.#held = [];
+  }
+
+  #disconnect(): void {
+    this.#loseMessages();
     this.#notify((listener) => listener.reset(connectionReset()));
   }
 
