@@ -30,7 +30,7 @@ export interface HostOptions {
    */
   readonly acceptWeakStore?: string | undefined;
   /** Called when this process takes no further part in an election, because of an error. */
-  readonly onFailure: (failure: HostFailure) => void;
+  readonly onFailure: (failure: HostFailure) => unknown;
 }
 
 /** The options of a host that the integrations of frameworks have as well. */
@@ -183,11 +183,14 @@ export class ElectionHost {
   }
 
   #tell(failure: HostFailure): void {
-    try {
-      this.#options.onFailure(failure);
-    } catch (error) {
-      const text = `onFailure threw: ${error instanceof Error ? error.message : String(error)}`;
-      process.emitWarning(text, { type: 'IncumbentWarning', code: 'INCUMBENT_CALLBACK_FAILED' });
-    }
+    void (async () => {
+      try {
+        // It may be asynchronous, although nobody waits for it.
+        await this.#options.onFailure(failure);
+      } catch (error) {
+        const text = `onFailure threw: ${error instanceof Error ? error.message : String(error)}`;
+        process.emitWarning(text, { type: 'IncumbentWarning', code: 'INCUMBENT_CALLBACK_FAILED' });
+      }
+    })();
   }
 }

@@ -16,6 +16,10 @@ async function open(id: string, options: Partial<HostOptions> = {}): Promise<Ele
   return ElectionHost.open({ store, member, onFailure: (failure) => failures.push(failure), ...options });
 }
 
+function raise(error: Error): never {
+  throw error;
+}
+
 describe('an election host', () => {
   it('leads in the background, and stops when it closes', async () => {
     const host = await open('a');
@@ -81,11 +85,11 @@ describe('an election host', () => {
     await cluster.run(host.close());
   });
 
-  it('closes although its callback for failures throws', async () => {
+  it.each([
+    ['throws', () => raise(new Error('no pager'))],
+    ['rejects', async () => raise(new Error('no pager'))],
+  ])('closes although its callback for failures %s', async (_, thrown) => {
     const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
-    const thrown = (): never => {
-      throw new Error('no pager');
-    };
     const host = await open('a', { onFailure: thrown });
     host.run('jobs', () => Promise.reject(new Error('no paper')));
     await cluster.advance(10);
