@@ -94,7 +94,9 @@ export async function leadUntilDone<V, T>(
     if (done === undefined) continue;
     if (!('error' in done)) return done.value;
     if (!isAccepted(context, retry, done.error)) throw done.error;
-    telemetry.emit('workFailed', { election, term: leadership.term, error: done.error, campaignsAgain: true });
+    // `retry` may abort the signal.
+    const campaignsAgain = signal?.aborted !== true;
+    telemetry.emit('workFailed', { election, term: leadership.term, error: done.error, campaignsAgain });
     await pause(context, backoff.next(), signal);
   }
 }

@@ -134,6 +134,21 @@ describe('lead', () => {
     ]);
   });
 
+  it('announces no campaign after a failure of the work at which `retry` aborts the signal', async () => {
+    const world = new World();
+    const stop = new AbortController();
+    const retry = (): boolean => {
+      stop.abort(new Error('enough'));
+      return true;
+    };
+    const leading = world
+      .member('a')
+      .election(NAME)
+      .lead(() => Promise.reject(new Error('no paper')), { signal: stop.signal, retry });
+    await expect(world.run(leading)).rejects.toThrow('enough');
+    expect(world.events.about('the work failed')).toMatchObject([{ campaignsAgain: false }]);
+  });
+
   it('takes the reason of its own signal, thrown by the work, for no failure', async () => {
     const world = new World();
     const election = world.member('a').election(NAME);
