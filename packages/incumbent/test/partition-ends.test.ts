@@ -4,7 +4,15 @@ import { TestCluster } from '@incumbent/memory';
 import { expectNothingLeft } from '@incumbent/test-support/nothing-left';
 import { describe, expect, it } from 'vitest';
 
-import { Member, PartitionedElection, type PartitionLeadership, type PartitionLeadOptions, sleep, StoreError } from '../src/index.ts';
+import {
+  Fence,
+  Member,
+  PartitionedElection,
+  type PartitionLeadership,
+  type PartitionLeadOptions,
+  sleep,
+  StoreError,
+} from '../src/index.ts';
 import { assignPartitions } from '../src/partitions/assignment.ts';
 
 const SETTLED_MS = 6_000;
@@ -23,42 +31,75 @@ function take(
   return { member, election, leading: election.lead(work, options) };
 }
 
+/** Processes that join the group of the members, and do not campaign. */
+async function join(cluster: TestCluster, ids: readonly string[]): Promise<readonly Member[]> {
+  const members = ids.map((id) => {
+    const { store, options } = cluster.process(id);
+    return new Member(store, { ...options, ttlMs: 6_000 });
+  });
+  await cluster.run(Promise.all(members.map((member) => member.group('orders.members', { value: { partitions: 12 } }).join())));
+  return members;
+}
+
+/** What a test does with `a`, which leads a partition that `b` shall lead and `c` waits for. */
+interface Moving {
+  /** Lets `failing` run in the work of `a`, and waits. */
+  fail(): Promise<void>;
+  /** Who waits for the partition. */
+  queue(): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+/** `b` joins the group and does not campaign, so the partition stays with `a`. */
+async function besideOneThatDoesNotCampaign(failing: (leadership: PartitionLeadership) => void): Promise<Moving> {
+  const cluster = new TestCluster();
+  const [three, two] = [
+    ['a', 'b', 'c'],
+    ['a', 'c'],
+  ].map((ids) =>
+    assignPartitions(
+      'orders',
+      ids.map((memberId) => ({ memberId, partitions: 12 })),
+    ),
+  );
+  const moves = (partition: number): boolean =>
+    two?.[partition]?.preferred === 'a' && three?.[partition]?.preferred === 'b' && three[partition].successor === 'c';
+  const moving = Array.from({ length: 12 }, (_, partition) => partition).find(moves);
+  const fails = Promise.withResolvers<void>();
+  const a = take(cluster, 'a', 12, async (leadership) => {
+    if (leadership.partition === moving) await fails.promise.then(() => failing(leadership));
+    else await leadership.ended;
+  });
+  const c = take(cluster, 'c', 12);
+  await cluster.advance(SETTLED_MS);
+  expect(a.election.leaderships.map(({ partition }) => partition)).toContain(moving);
+  const others = await join(cluster, ['b']);
+  await cluster.advance(SETTLED_MS);
+  return {
+    async fail() {
+      fails.resolve();
+      await cluster.advance(2_000);
+    },
+    async queue() {
+      const queue = await cluster.run(a.member.election(`orders.${moving}`).candidates());
+      return queue.map(({ memberId }) => memberId);
+    },
+    async close() {
+      await cluster.run(Promise.all([a.member, c.member, ...others].map((member) => member.close())));
+      await Promise.all([a.leading, c.leading]);
+      expectNothingLeft(cluster);
+    },
+  };
+}
+
 describe('partitions', () => {
   it('are not campaigned for again by a member that shall not lead them, after its work has failed', async () => {
-    const cluster = new TestCluster();
-    const [three, two] = [
-      ['a', 'b', 'c'],
-      ['a', 'c'],
-    ].map((ids) =>
-      assignPartitions(
-        'orders',
-        ids.map((memberId) => ({ memberId, partitions: 12 })),
-      ),
-    );
-    const moves = (partition: number): boolean =>
-      two?.[partition]?.preferred === 'a' && three?.[partition]?.preferred === 'b' && three[partition].successor === 'c';
-    const moving = Array.from({ length: 12 }, (_, partition) => partition).find(moves);
-    const failing = Promise.withResolvers<void>();
-    const a = take(cluster, 'a', 12, async ({ partition, ended }) => {
-      if (partition !== moving) return ended;
-      await failing.promise;
+    const scene = await besideOneThatDoesNotCampaign(() => {
       throw new StoreError('UNREACHABLE', 'notSent', 'no database answers');
     });
-    const c = take(cluster, 'c', 12);
-    await cluster.advance(SETTLED_MS);
-    expect(a.election.leaderships.map(({ partition }) => partition)).toContain(moving);
-    // `b` joins the group, and does not campaign yet.
-    const process = cluster.process('b');
-    const b = new Member(process.store, process.options);
-    await cluster.run(b.group('orders.members', { value: { partitions: 12 } }).join());
-    await cluster.advance(SETTLED_MS);
-    failing.resolve();
-    await cluster.advance(2_000);
-    const queue = await cluster.run(a.member.election(`orders.${moving}`).candidates());
-    expect(queue.map(({ memberId }) => memberId)).toEqual(['c']);
-    await cluster.run(Promise.all([a.member, b, c.member].map((member) => member.close())));
-    await Promise.all([a.leading, c.leading]);
-    expectNothingLeft(cluster);
+    await scene.fail();
+    expect(await scene.queue()).toEqual(['c']);
+    await scene.close();
   });
 
   it('are led again by a member whose work resigned them, not more often than every second', async () => {
@@ -120,18 +161,87 @@ describe('partitions', () => {
     expectNothingLeft(cluster);
   });
 
-  it('let `lead` reject when its signal aborts, also if somebody has left the group for this member', async () => {
+  it('let `lead` reject when its signal aborts, also for a member that leads none and waits for none', async () => {
     const cluster = new TestCluster();
-    const first = take(cluster, 'a', 1);
-    await cluster.advance(100);
+    const others = ['a', 'b'].map((id) => take(cluster, id, 1));
+    await cluster.advance(SETTLED_MS);
     const abort = new AbortController();
-    const { member, leading } = take(cluster, 'b', 1, undefined, { signal: abort.signal });
+    const { member, leading } = take(cluster, 'c', 1, undefined, { signal: abort.signal });
     leading.catch(() => {});
-    await cluster.run(member.group('orders.members').leave());
     await cluster.advance(100);
     abort.abort(new Error('enough'));
     await expect(cluster.run(leading)).rejects.toThrow('enough');
-    await cluster.run(Promise.all([member.close(), first.member.close()]));
+    await cluster.run(Promise.all([member, ...others.map((other) => other.member)].map((each) => each.close())));
+    expectNothingLeft(cluster);
+  });
+
+  it('let `lead` reject, and lead nothing, if somebody leaves the group for this member while it joins', async () => {
+    const cluster = new TestCluster();
+    const { member, leading } = take(cluster, 'a', 1);
+    leading.catch(() => {});
+    await cluster.run(member.group('orders.members').leave());
+    await expect(cluster.run(leading)).rejects.toMatchObject({ code: 'MEMBER_CLOSED', message: /has left the group/ });
+    expect(await cluster.run(member.election('orders.0').candidates())).toEqual([]);
+    await cluster.run(member.close());
+    expectNothingLeft(cluster);
+  });
+
+  it('are not campaigned for again by a member that shall not lead them, after a fence has refused its term', async () => {
+    const scene = await besideOneThatDoesNotCampaign(({ term }) => {
+      const fence = new Fence();
+      fence.admit(term + 5n);
+      fence.admit(term);
+    });
+    await scene.fail();
+    expect(await scene.queue()).toEqual(['c']);
+    await scene.close();
+  });
+
+  it('are resigned by their work without waiting for that work, although they were about to move', async () => {
+    const cluster = new TestCluster();
+    const took: number[] = [];
+    const resigns = Promise.withResolvers<void>();
+    const { member, leading } = take(cluster, 'a', 12, async (leadership) => {
+      await resigns.promise;
+      const beganMs = cluster.clock.monotonic();
+      await leadership.resign();
+      took.push(cluster.clock.monotonic() - beganMs);
+    });
+    await cluster.advance(100);
+    const others = await join(cluster, ['b', 'c', 'd']);
+    await cluster.advance(SETTLED_MS);
+    resigns.resolve();
+    await cluster.advance(900);
+    expect(took).toEqual(Array.from({ length: 12 }, () => 0));
+    await cluster.run(Promise.all([member, ...others].map((each) => each.close())));
+    await leading;
+    expectNothingLeft(cluster);
+  });
+
+  it('begin without a wait in each call of `lead`, although the list of members shows this member late', async () => {
+    const cluster = new TestCluster();
+    const { store } = cluster.process('a');
+    const watchList = store.watchList.bind(store);
+    store.watchList = (prefix, watchOptions) => late(watchList(prefix, watchOptions), prefix.startsWith('groups/') ? 50 : 0);
+    async function* late<T>(states: AsyncIterable<T>, ms: number): AsyncIterable<T> {
+      for await (const state of states) {
+        if (ms > 0) await sleep(cluster.clock, ms);
+        yield state;
+      }
+    }
+    const abort = new AbortController();
+    const { member, election, leading } = take(cluster, 'a', 12, undefined, { signal: abort.signal });
+    leading.catch(() => {});
+    await cluster.advance(500);
+    expect(election.leaderships).toHaveLength(12);
+    abort.abort();
+    await cluster.run(leading.catch(() => {}));
+    await cluster.advance(200);
+    const again = election.lead(({ ended }) => ended);
+    await cluster.advance(500);
+    expect(election.leaderships).toHaveLength(12);
+    await cluster.run(member.close());
+    await again;
     expectNothingLeft(cluster);
   });
 
@@ -142,12 +252,7 @@ describe('partitions', () => {
     const { member, election, leading } = take(cluster, 'a', 12, ({ ended, partition }) => (partition === 0 ? throws.promise : ended));
     leading.catch(() => {});
     await cluster.advance(100);
-    // These are members, but they do not campaign.
-    const others = ['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'].map((id) => {
-      const { store, options } = cluster.process(id);
-      return new Member(store, { ...options, ttlMs: 6_000 });
-    });
-    await cluster.run(Promise.all(others.map((other) => other.group('orders.members', { value: { partitions: 12 } }).join())));
+    const others = await join(cluster, ['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']);
     await cluster.advance(SETTLED_MS);
     expect(election.leaderships).toHaveLength(12);
     throws.reject(failed);

@@ -115,6 +115,7 @@ export class PartitionCampaign<V> {
   async #lead(elected: Leadership<V>): Promise<true> {
     const leadership = Object.assign(elected, { partition: this.#context.partition });
     this.#leadership = leadership;
+    void leadership.ended.then(({ lost }) => this.#onEnd(lost));
     const working = this.#work(leadership);
     this.#working = Promise.allSettled([working]);
     void this.#pause(leadership).then(() => this.#move());
@@ -129,6 +130,11 @@ export class PartitionCampaign<V> {
     }
   }
 
+  /** A leadership may be lost after its work has thrown: a fence refused its term. */
+  #onEnd(lost: boolean): void {
+    if (lost && !this.#isCandidate) this.#withdrawal.abort();
+  }
+
   async #work(leadership: PartitionLeadership<V>): Promise<void> {
     await this.#context.work(leadership);
   }
@@ -139,8 +145,7 @@ export class PartitionCampaign<V> {
     this.#isMoving = true;
     let tried: PartitionLeadership<V> | undefined;
     for (let leadership = this.#toMove; leadership !== undefined; leadership = this.#toMove) {
-      // `handover` assumes that the work of `lead` has stopped, so pass the work to `waitUntil`.
-      if (leadership !== tried) leadership.waitUntil(this.#working);
+      if (leadership !== tried) this.#drainInHandover(leadership);
       tried = leadership;
       try {
         await leadership.handover(this.#preferred);
@@ -150,6 +155,16 @@ export class PartitionCampaign<V> {
       }
     }
     this.#isMoving = false;
+  }
+
+  /**
+   * `handover` assumes that the work of `lead` has stopped, so the work is passed to `waitUntil`.
+   * The work may resign the partition first. It then waits for the release, which must not wait for
+   * the work.
+   */
+  #drainInHandover(leadership: PartitionLeadership<V>): void {
+    const working = this.#working;
+    leadership.waitUntil(leadership.ended.then(({ reason }) => (reason === 'handover' ? working : undefined)));
   }
 
   #pause({ signal }: PartitionLeadership<V>): Promise<void> {

@@ -65,7 +65,7 @@ export class PartitionedElection<V = unknown> {
   readonly name: string;
   /** How many partitions there are. */
   readonly partitions: number;
-  readonly #memberId: string;
+  readonly #member: Member;
   readonly #settleMs: number;
   readonly #clock: Clock;
   readonly #group: Group<Shown>;
@@ -91,7 +91,7 @@ export class PartitionedElection<V = unknown> {
     const { partitions, settleMs, clock, ...rest } = options;
     this.name = name;
     this.partitions = checkPartitions(partitions);
-    this.#memberId = member.memberId;
+    this.#member = member;
     this.#settleMs = checkNumber('settleMs', settleMs, 3_000, { min: 0, max: 600_000 });
     this.#clock = checkClock(clock);
     const electionOf = (partition: number): Election<V> => member.election<V>(partitionElection(name, partition), { ...rest });
@@ -115,10 +115,12 @@ export class PartitionedElection<V = unknown> {
    * Work may return before its signal aborts: the member leads the partition until it moves. A
    * member whose work resigns a partition campaigns for it again after a second. Work that throws
    * while it leads ends everything, unless `retry` accepts the error as in `election.lead`: this
-   * aborts the other works, resigns all partitions, and rejects with the error. Aborting the signal
-   * does the same, and rejects with its reason. Resolves when the member has closed.
+   * aborts the other works, resigns all partitions, and rejects with the error. A `STALE_TERM` of a
+   * fence only ends the leadership of that partition. Aborting the signal does the same as an error
+   * of the work, and rejects with the signal's reason. Resolves when the member has closed.
    *
    * @throws As `election.lead` and `group.join`. `ALREADY_CAMPAIGNING` while another call runs.
+   *   `MEMBER_CLOSED` if other code leaves the group of the members while this call joins it.
    */
   async lead(work: PartitionWork<V>, options: PartitionLeadOptions = {}): Promise<void> {
     checkFunction('work', work);
@@ -156,13 +158,17 @@ export class PartitionedElection<V = unknown> {
   /** Joins the group and follows its members, until the member closes. Rejects if `over` aborts. */
   async #follow(assign: (members: readonly PartitionMember[]) => void, over: AbortSignal): Promise<void> {
     const settled = new SettledMembers(this.#clock, this.#settleMs, assign);
+    let isShown = false;
     try {
       await this.#group.join({ signal: over });
       for await (const members of this.#group.views({ signal: over })) {
-        settled.update(members.map(partitionMember));
+        // The first list may be older than the join.
+        isShown ||= members.some(({ memberId }) => memberId === this.#member.memberId);
+        if (isShown) settled.update(members.map(partitionMember));
       }
     } catch (error) {
-      if (!isIncumbentError(error, 'MEMBER_CLOSED')) throw error;
+      // Also the code if somebody leaves the group for this member while it joins.
+      if (!isIncumbentError(error, 'MEMBER_CLOSED') || this.#member.state !== 'closed') throw error;
     } finally {
       settled.close();
     }
@@ -174,7 +180,7 @@ export class PartitionedElection<V = unknown> {
       const election = this.#elections[partition];
       // Other members know more partitions than this one.
       if (election === undefined) break;
-      const isCandidate = [preferred, successor].includes(this.#memberId);
+      const isCandidate = [preferred, successor].includes(this.#member.memberId);
       let campaign = campaigns.get(partition);
       if (isCandidate && campaign?.isWithdrawn !== false) {
         campaign = new PartitionCampaign<V>({ ...job, partition, election, clock: this.#clock, after: campaign?.done });
