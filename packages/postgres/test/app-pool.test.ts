@@ -7,9 +7,12 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { openPostgres } from '../src/index.ts';
 
-it('a connection whose first statement the server refuses is the answer, and not a reason to connect again', async () => {
+it.each([
+  ['08P01', 'server login has been failing'],
+  ['57P03', 'the database system is starting up'],
+])('a connection whose first statement is refused (%s) is the answer, and not a reason to connect again', async (code, text) => {
   let connects = 0;
-  const refusal = Object.assign(new Error('server login has been failing'), { severity: 'FATAL', code: '08P01' });
+  const refusal = Object.assign(new Error(text), { severity: 'FATAL', code });
   const connect = async (): Promise<unknown> => {
     connects += 1;
     await nextTurn();
@@ -20,7 +23,7 @@ it('a connection whose first statement the server refuses is the answer, and not
   await expect(openPostgres({ pool: { connect }, connectTimeoutMs: 300 })).rejects.toMatchObject({
     code: 'UNAVAILABLE',
     outcome: 'notSent',
-    message: expect.stringContaining('server login has been failing'),
+    message: expect.stringContaining(text),
   });
   expect(connects).toBeLessThan(5);
 });

@@ -22,8 +22,12 @@ export interface AppPoolOptions {
 /** A connection of the pool that does not answer an empty statement within this time is dead. */
 const SILENT_MS = 500;
 
-/** SQLSTATEs with which a server ends an idle connection: its own end, or a limit of the time. */
-const ENDED_WHILE_IDLE = /^(57P0|25P03)/;
+/**
+ * SQLSTATEs with which a server ends an idle connection: its own end (57P01, 57P02), the end of the
+ * database (57P04), and the limits of the time of a session (57P05) and of a transaction that its
+ * former user has left open (25P03, 25P04).
+ */
+const ENDED_WHILE_IDLE = /^(57P0[1245]|25P0[34])$/;
 
 export class AppPool implements ConnectionSource {
   readonly #options: AppPoolOptions;
