@@ -16,14 +16,16 @@ class Source implements ConnectionSource {
   readonly username = '';
   readonly #clock: ManualClock;
   isFull = false;
+  isSilent = false;
   opened = 0;
 
   constructor(clock: ManualClock) {
     this.#clock = clock;
   }
 
-  async open(): Promise<Connection> {
+  async open(signal: AbortSignal): Promise<Connection> {
     this.opened += 1;
+    if (this.isSilent) await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
     if (this.isFull) throw notConnected('refused', 'sorry, too many clients already');
     const [stream, server] = duplexPair();
     const login = { database: 'd', username: 'u', password: undefined };
@@ -52,4 +54,21 @@ it('opens a connection for a call that waits, although the server had none a mom
   await clock.advance(200);
   expect((await taking).usable).toBe(true);
   pool.close();
+});
+
+it('leaves no timer when it closes while it opens a connection', async () => {
+  const clock = new ManualClock();
+  const source = new Source(clock);
+  const pool = new Pool(source, clock);
+  const { signal } = new AbortController();
+  const busy = await pool.take(false, signal);
+  source.isSilent = true;
+  const taking = pool.take(false, signal).catch((error: unknown) => error);
+  await clock.advance(10);
+  expect(source.opened).toBe(2);
+  pool.close();
+  await clock.advance(0);
+  expect(await taking).toMatchObject({ failure: { kind: 'closed' } });
+  expect(clock.timers).toBe(0);
+  pool.release(busy);
 });

@@ -143,7 +143,8 @@ export class Pool {
     } catch (error) {
       this.#opening -= 1;
       // While another connection works, those who wait get that one. The server may have no more.
-      if (this.#busy.size === 0 && this.#opening === 0) return this.#rejectAll(error);
+      const isAlone = this.#busy.size === 0 && this.#opening === 0;
+      if (isAlone || this.#closing.signal.aborted) return this.#rejectAll(error);
       this.#cancelOpening();
       this.#cancelOpening = this.#clock.schedule(REOPEN_AFTER_MS, () => this.#openMissing());
     }
