@@ -12,9 +12,10 @@ const [store = 'sqlite:./state.db', port = '0'] = process.argv.slice(2);
 const service = fastify({ logger: true });
 await service.register(incumbent, { store, member: { ttlMs: 5_000 }, acceptWeakStore: 'redis' });
 
-service.incumbent.lead('mailer', async ({ term, signal }) => {
+service.incumbent.lead('mailer', async (leadership) => {
+  const { term, signal } = leadership;
   service.log.info({ term: String(term) }, 'sends mails');
-  while (!signal.aborted) await sleep(1_000, undefined, { signal }); // the mails of this second
+  while (leadership.isValid()) await sleep(1_000, undefined, { signal }); // the mails of this second
 });
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void service.close());

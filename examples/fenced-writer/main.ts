@@ -41,7 +41,7 @@ await member.election('price').lead(async (leadership) => {
   const guard = isSameDatabase ? sqlGuard(store, leadership) : undefined;
   while (leadership.isValid()) {
     console.log('calculates a price');
-    await sleep(500);
+    await sleep(500, undefined, { signal: leadership.signal });
     // Meanwhile this process may have been paused and another one elected. Only the table can
     // detect that.
     const euros = Math.round(Math.random() * 10_000) / 100;

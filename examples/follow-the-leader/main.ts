@@ -17,7 +17,7 @@ const observer = new ElectionObserver<Address>(store, 'counter');
 let count = 0;
 const server = createServer((request, response) => {
   const { leadership } = election;
-  // Valid, with time to answer: a leader whose deadline is near does not answer.
+  // `isValid()` becomes false at least `drainMs` before the lease can end: the time to answer.
   if (leadership?.isValid() === true) return response.end(`${(count += 1)} in term ${leadership.term}\n`);
   const { current } = observer;
   const leader = current.state === 'leader' && current.memberId !== member.memberId ? current.value?.url : undefined;

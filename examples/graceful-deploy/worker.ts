@@ -9,10 +9,10 @@ const member = new Member(store, { memberId, ttlMs: 5_000 });
 member.shutdownOn('SIGTERM', 'SIGINT'); // hands over to the next in line, then closes
 process.once('disconnect', () => process.exit(1));
 
-await member.election('orders').lead(async ({ term, signal }) => {
-  while (!signal.aborted) {
-    process.send?.({ order: process.hrtime.bigint(), term }); // the work: what takes long listens to the signal
-    await sleep(5);
+await member.election('orders').lead(async (leadership) => {
+  while (leadership.isValid()) {
+    process.send?.({ order: process.hrtime.bigint(), term: leadership.term }); // the work
+    await sleep(5, undefined, { signal: leadership.signal });
   }
 });
 await member.close();

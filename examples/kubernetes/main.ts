@@ -23,9 +23,10 @@ const member = new Member(store, { memberId: process.env['HOSTNAME'] ?? 'local' 
 member.shutdownOn('SIGTERM', 'SIGINT'); // hands over before the pod ends
 isReady = true;
 
-await member.election('mailer').lead(async ({ term, signal }) => {
-  console.log(`sends mails in term ${term}`);
-  while (!signal.aborted) await sleep(1_000, undefined, { signal }); // the mails of this second
+await member.election('mailer').lead(async (leadership) => {
+  console.log(`sends mails in term ${leadership.term}`);
+  const { signal } = leadership;
+  while (leadership.isValid()) await sleep(1_000, undefined, { signal }); // the mails of this second
 });
 isReady = false;
 await member.close();

@@ -9,10 +9,11 @@ export class Mailer {
   term: string | undefined;
 
   @Lead('mailer')
-  async send({ term, signal }: Leadership): Promise<void> {
+  async send(leadership: Leadership): Promise<void> {
+    const { term, signal } = leadership;
     this.term = String(term);
     console.log(`sends mails in term ${term}`);
-    while (!signal.aborted) await sleep(1_000, undefined, { signal }); // the mails of this second
+    while (leadership.isValid()) await sleep(1_000, undefined, { signal }); // the mails of this second
   }
 }
 
