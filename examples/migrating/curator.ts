@@ -15,9 +15,9 @@ await member.close();
 await store.close();
 
 async function takeLeadership(leadership: Leadership): Promise<void> {
+  const assigned = leadership.stored<string>('assigned-by');
   while (leadership.isValid()) {
-    const key = `assignments/${leadership.term}`;
-    await leadership.swap([{ key, expect: null, put: Buffer.from(member.memberId) }]);
+    await assigned.put(member.memberId);
     await sleep(60_000, undefined, { signal: leadership.signal });
   }
 }
