@@ -179,12 +179,12 @@ export const otherErrors: Readonly<Record<Exclude<ErrorCode, StoreErrorCode>, Er
   WEAK_STORE: {
     meaning: 'The store is not linearizable, and the election does not accept that.',
     cause:
-      'Redis and Valkey may lose an acknowledged write in a failover of their servers. Two ' +
-      'members may then lead.',
+      'Redis and Valkey may lose an acknowledged write in a failover of their servers, and so ' +
+      'may a PostgreSQL whose standbys are all asynchronous. Two members may then lead.',
     remedy:
-      'Use a linearizable store, or accept the weaker guarantee with `acceptWeakStore: ' +
-      "'redis'` (`--accept-weak-store redis` on the command line) and protect every write with " +
-      'a [fence](../glossary.md#fence).',
+      'Use a linearizable store, or accept the weaker guarantee with the name of the store, such ' +
+      "as `acceptWeakStore: 'redis'` (`--accept-weak-store redis` on the command line), and " +
+      'protect every write with a [fence](../glossary.md#fence).',
     details: '`store`, `election`.',
   },
   FOREIGN_DATA: {
@@ -217,7 +217,7 @@ export const otherErrors: Readonly<Record<Exclude<ErrorCode, StoreErrorCode>, Er
     meaning: 'Another process holds the same member id.',
     cause:
       'Two processes were given one `memberId`, or a former process of this member still ' +
-      "lives. With `onDuplicate: 'wait'`, the member has waited for twice the ttl.",
+      "lives. With `onDuplicate: 'wait'`, the member has waited for the end of that lease.",
     remedy:
       'Give each process an id of its own, or omit `memberId`: the default is random. Use ' +
       "`onDuplicate: 'replace'` if the new process must replace the old one.",

@@ -49,7 +49,7 @@ export function addRun({ root, context, end }: CommandParent): void {
       'serve GET /healthz, /readyz and /metrics over HTTP; without an address on all interfaces',
       parseHealthAddress,
     )
-    .option('--accept-weak-store <name>', 'accept a store that is not linearizable; name it: redis')
+    .option('--accept-weak-store <name>', 'accept a store that is not linearizable; name it: redis, or postgres')
     .addOption(new Option('-q, --quiet', 'print warnings and errors only').conflicts('verbose'))
     .option('-v, --verbose', 'print every event')
     .passThroughOptions()

@@ -48,7 +48,7 @@ export function addServe({ root, context, end }: CommandParent): void {
       ),
     )
     .addOption(durationOption('--store-wait', 'how long to wait at the start for a store that cannot be reached', 'until it is there'))
-    .option('--accept-weak-store <name>', 'accept a store that is not linearizable; name it: redis')
+    .option('--accept-weak-store <name>', 'accept a store that is not linearizable; name it: redis, or postgres')
     .addOption(new Option('-q, --quiet', 'print warnings and errors only').conflicts('verbose'))
     .option('-v, --verbose', 'print every event')
     .addHelpText('after', SERVE_HELP)
