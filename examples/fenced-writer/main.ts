@@ -34,14 +34,14 @@ await inTransaction(async (query) => {
 // With the store in the database of the table, the pool serves both.
 const isSameDatabase = storeUrl === 'same';
 const store = isSameDatabase ? await openPostgres({ pool: database }) : await openStore(storeUrl);
-const member = new Member(store, { ttlMs: 3_000 });
+const member = new Member(store, { ttlMs: 3_000, drainMs: 800 }); // a round takes half a second
 member.shutdownOn('SIGTERM', 'SIGINT');
 
 await member.election('price').lead(async (leadership) => {
   const guard = isSameDatabase ? sqlGuard(store, leadership) : undefined;
   while (leadership.isValid()) {
     console.log('calculates a price');
-    await sleep(500, undefined, { signal: leadership.signal });
+    await sleep(500);
     // Meanwhile this process may have been paused and another one elected. Only the table can
     // detect that.
     const euros = Math.round(Math.random() * 10_000) / 100;
