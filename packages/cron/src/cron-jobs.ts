@@ -2,14 +2,23 @@
 
 import { checkFunction, invalidOption, invalidText } from '@incumbent/core/adapter';
 import type { FleetCron, JobOptions } from './fleet-cron.ts';
-import type { Schedule } from './schedule.ts';
+import { dateOf, type Schedule, type SlotMs } from './schedule.ts';
+
+/** The part of a `DateTime` of luxon, which cron returns, that a schedule needs. */
+export interface ZonedTime {
+  toMillis(): number;
+  toJSDate(): Date;
+  /** What the wall clock of the zone is ahead of UTC, in minutes. */
+  readonly offset: number;
+  minus(duration: { readonly hours: number }): { readonly offset: number };
+}
 
 /** The part of a `CronTime` of cron 4 that a schedule needs. */
 export interface CronTimeLike {
   readonly timeZone?: string | undefined;
   readonly utcOffset?: number | undefined;
   readonly realDate: boolean;
-  getNextDateFrom(start: Date, timeZone?: string): { toJSDate(): Date };
+  getNextDateFrom(start: Date, timeZone?: string): ZonedTime;
 }
 
 /** The part of a `CronJob` of cron 4 that `addCronJobs` needs. */
@@ -22,8 +31,18 @@ export interface CronJobLike {
   fireOnTick(): Promise<void>;
 }
 
+/** For this long after the clocks went back, a slot is checked. Such a change is 2 h at most. */
+const CHECKED_HOURS = 3;
+
+/** How far to go on where cron returns a time that has passed, in ms. */
+const STEP_MS = 60_000;
+
 /**
  * The schedule of a `CronTime` of cron: `cronSchedule(new CronTime('0 3 * * *', 'Europe/Berlin'))`.
+ *
+ * On the night when the clocks go back, cron 4.4 adds a slot an hour before that of some daily
+ * jobs, and in a zone that changes by half an hour it returns times that have passed. The schedule
+ * leaves these out.
  *
  * @throws `INVALID_OPTION` for anything but a `CronTime` of a cron expression.
  */
@@ -32,7 +51,24 @@ export function cronSchedule(time: CronTimeLike): Schedule {
   checkFunction('time.getNextDateFrom', time.getNextDateFrom);
   if (time.realDate) throw invalidOption('time', time, 'a cron expression: a single date is no schedule');
   const zone = time.utcOffset === undefined ? time.timeZone : offsetZone(time.utcOffset);
-  return { nextRun: (after) => time.getNextDateFrom(after, zone).toJSDate() };
+  return {
+    nextRun: (after) => {
+      for (let from = after.getTime(); ;) {
+        const next = time.getNextDateFrom(dateOf(from), zone);
+        const slot = next.toMillis();
+        if (slot > after.getTime() && !isExtra(time, slot, next)) return next.toJSDate();
+        from = Math.max(slot, from + STEP_MS);
+      }
+    },
+  };
+}
+
+/** Whether the clocks went back shortly before, and the expression does not have this time. */
+function isExtra(time: CronTimeLike, slot: SlotMs, zoned: ZonedTime): boolean {
+  if (zoned.minus({ hours: CHECKED_HOURS }).offset <= zoned.offset) return false;
+  // The time on the wall clock as if it were UTC, where the clocks never change.
+  const wall = slot + zoned.offset * 60_000;
+  return time.getNextDateFrom(dateOf(wall - 1_000), 'UTC').toMillis() !== wall;
 }
 
 /** The zone of an offset in minutes, in the words of luxon: `UTC+05:30`. */

@@ -16,6 +16,16 @@ function listed(slots: readonly number[]): Schedule {
   };
 }
 
+/** The first slots after this time. */
+function slotsOf(schedule: Schedule, afterMs: number, count: number): readonly number[] {
+  const slots: number[] = [];
+  for (let last = afterMs; slots.length < count;) {
+    last = nextSlot(schedule, last) ?? Number.NaN;
+    slots.push(last);
+  }
+  return slots;
+}
+
 describe('the slots of a gap that are too many to run late', () => {
   it('are all but the latest ones, for any schedule', () => {
     const slots = fc.uniqueArray(fc.integer({ min: 1, max: 10_000 }), { minLength: 1, maxLength: 40 });
@@ -67,6 +77,32 @@ describe('a schedule', () => {
   ])('of cron has the time zone or the offset of its CronTime', (time, expected) => {
     expect(nextSlot(cronSchedule(time), Date.UTC(2030, 0, 1))).toBe(expected);
     expect(nextSlot(cronSchedule(time), expected)).toBe(expected + 86_400_000);
+  });
+
+  it.each([
+    ['0 0 3 * * *', 'Europe/Berlin', Date.UTC(2026, 9, 24, 1), Date.UTC(2026, 9, 25, 2)],
+    ['0 0 2 * * *', 'America/New_York', Date.UTC(2026, 9, 31, 6), Date.UTC(2026, 10, 1, 7)],
+    ['0 30 2 * * *', 'Europe/London', Date.UTC(2026, 9, 24, 1, 30), Date.UTC(2026, 9, 25, 2, 30)],
+    ['0 0 0 * * *', 'Africa/Cairo', Date.UTC(2026, 9, 28, 21), Date.UTC(2026, 9, 29, 22)],
+  ])('of cron has one slot a day, also when the clocks go back: %s in %s', (expression, zone, before, next) => {
+    const schedule = cronSchedule(new CronTime(expression, zone));
+    expect(nextSlot(schedule, before)).toBe(next);
+    expect(nextSlot(schedule, next)).toBe(next + 86_400_000);
+  });
+
+  it('of cron has the slots of the hour that comes twice, and those that were skipped', () => {
+    const [fall, spring] = [Date.UTC(2026, 9, 25), Date.UTC(2026, 2, 29)];
+    const hourly = cronSchedule(new CronTime('0 0 * * * *', 'Europe/Berlin'));
+    expect(slotsOf(hourly, fall - 1, 4)).toEqual([0, 1, 2, 3].map((hour) => fall + hour * 3_600_000));
+    const skipped = cronSchedule(new CronTime('0 30 2 * * *', 'Europe/Berlin'));
+    expect(slotsOf(skipped, spring, 2)).toEqual([spring + 3_600_000, spring + 24.5 * 3_600_000]);
+  });
+
+  it('of cron goes on where cron goes back', () => {
+    const schedule = cronSchedule(new CronTime('0 */15 * * * *', 'Australia/Lord_Howe'));
+    const from = Date.UTC(2026, 3, 4, 14);
+    const slots = slotsOf(schedule, from, 9);
+    expect(slots.at(-1)).toBe(Date.UTC(2026, 3, 4, 16, 30));
   });
 
   it('of cron is no single date', () => {
