@@ -85,7 +85,8 @@ const RANDOM_NAME = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
  * Takes jobs of cron over by their names, such as all jobs with `@Cron` of a NestJS application:
  * `addCronJobs(cron, schedulerRegistry.getCronJobs())`. Stops the timer of each job, so that it
  * runs only as a job of the fleet's cron, and makes its callbacks awaited (`waitForCompletion`).
- * Jobs that are to run in every process must be left out.
+ * Jobs that are to run in every process must be left out. cron calls `onComplete` of a job when its
+ * timer stops, so it is called here, in every process.
  *
  * In a callback, `FleetCron.currentRun` has the slot, the term and the signal. `@nestjs/schedule`
  * logs an error of a method itself, so such a run counts as finished. So does a command in place of
@@ -98,25 +99,40 @@ const RANDOM_NAME = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/;
 export function addCronJobs(cron: FleetCron, jobs: Iterable<readonly [name: string, job: CronJobLike]>, options: JobOptions = {}): void {
   for (const [name, job] of jobs) {
     if (RANDOM_NAME.test(name)) throw invalidText('job', name, 'a name that is the same in each process: @Cron(expression, { name })');
-    cron.add(name, cronSchedule(job.cronTime), runner(job), options);
+    const callbacks = new JobCallbacks(job);
+    // `add` may refuse the job, which must be unchanged then.
+    cron.add(name, cronSchedule(job.cronTime), () => callbacks.run(), options);
+    callbacks.takeOver();
     job.stop();
   }
 }
 
-/** Runs the callbacks of a job. Rejects as they do: cron itself only passes their error on. */
-function runner(job: CronJobLike): () => Promise<void> {
-  const { errorHandler } = job;
-  let failures: unknown[] = [];
-  job.waitForCompletion = true;
-  job.errorHandler = (error) => {
-    failures.push(error);
-    errorHandler?.(error);
-  };
-  return async () => {
+/** The callbacks of a job. */
+class JobCallbacks {
+  readonly #job: CronJobLike;
+  #failures: unknown[] = [];
+
+  constructor(job: CronJobLike) {
+    this.#job = job;
+  }
+
+  /** Makes the callbacks awaited, and their errors known here. */
+  takeOver(): void {
+    const job = this.#job;
+    const { errorHandler } = job;
+    job.waitForCompletion = true;
+    job.errorHandler = (error) => {
+      this.#failures.push(error);
+      errorHandler?.(error);
+    };
+  }
+
+  /** Runs the callbacks. Rejects as they do: cron itself only passes their error on. */
+  async run(): Promise<void> {
     // cron then ignores the call, and the slot would count as finished.
-    if (job.isCallbackRunning === true) throw new Error('the callback of the job still runs, and not for a slot of the fleet');
-    failures = [];
-    await job.fireOnTick();
-    for (const error of failures) throw error;
-  };
+    if (this.#job.isCallbackRunning === true) throw new Error('the callback of the job still runs, and not for a slot of the fleet');
+    this.#failures = [];
+    await this.#job.fireOnTick();
+    for (const error of this.#failures) throw error;
+  }
 }

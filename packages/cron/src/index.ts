@@ -1,7 +1,7 @@
 /** Scheduled jobs that run once per slot in a fleet of processes. */
 
 export { addCronJobs, cronSchedule } from './cron-jobs.ts';
-export type { CronJobLike, CronTimeLike } from './cron-jobs.ts';
+export type { CronJobLike, CronTimeLike, ZonedTime } from './cron-jobs.ts';
 export { FleetCron } from './fleet-cron.ts';
 export type { CronElection, FleetCronOptions, JobOptions } from './fleet-cron.ts';
 export { NodeCronCoordinator } from './node-cron.ts';

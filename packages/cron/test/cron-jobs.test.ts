@@ -49,6 +49,18 @@ describe('jobs of cron', () => {
   });
 });
 
+describe('a job of cron that is refused', () => {
+  it('is not changed', async () => {
+    await using fleet = new Fleet();
+    const { cron } = fleet.process('a');
+    const errorHandler = (): void => {};
+    const job = CronJob.from({ cronTime: '* * * * * *', onTick: () => {}, errorHandler });
+    cron.add('tick', { nextRun: () => null }, () => {});
+    expect(() => addCronJobs(cron, [['tick', job]])).toThrow(/tick/);
+    expect([job.waitForCompletion, job.errorHandler]).toEqual([false, errorHandler]);
+  });
+});
+
 describe('a job of cron whose callback still runs outside of the fleet', () => {
   it('does not count as run', async () => {
     await using fleet = new Fleet();
