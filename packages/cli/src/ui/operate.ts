@@ -7,7 +7,7 @@
 import { ElectionAdmin, type ElectionState, type Store } from '@incumbent/core';
 
 import { showDuration } from '../common/duration.ts';
-import { waitForTermEnd } from '../commands/operate/term.ts';
+import { waitForHandover, waitForTermEnd } from '../commands/operate/term.ts';
 import { ApiError } from '../serve/api-error.ts';
 import type { PreviewDocument } from './documents.ts';
 
@@ -57,11 +57,10 @@ export class Operator {
   async handover(election: string, term: bigint, to: string): Promise<OperateResult> {
     const admin = new ElectionAdmin(this.#store, election);
     if (!(await admin.requestHandover(term, to))) return over(term);
-    const after = await waitForTermEnd(admin, term, WITHIN_MS);
-    if (after === undefined)
-      return (await admin.withdrawHandover(term))
-        ? { ok: false, text: `The leader did not hand over within ${showDuration(WITHIN_MS)}: the request is withdrawn.` }
-        : { ok: false, text: 'The leader has stopped leading, and nobody has followed yet.' };
+    const after = await waitForHandover(admin, term, WITHIN_MS);
+    if (after === 'withdrawn')
+      return { ok: false, text: `The leader did not hand over within ${showDuration(WITHIN_MS)}: the request is withdrawn.` };
+    if (after === undefined) return { ok: false, text: 'The leader has stopped leading, and nobody has followed yet.' };
     return { ok: after.leader?.memberId === to, text: nowLeads(after) };
   }
 

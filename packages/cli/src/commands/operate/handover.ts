@@ -5,7 +5,7 @@ import { ElectionAdmin } from '@incumbent/core';
 import { addStoreOptions, DURATIONS_HELP, examples, exitCodes, timeoutOption, type CommandParent } from '../../common/options.ts';
 import { printJson } from '../../common/output.ts';
 import { withStore, type StoreOptions } from '../../common/store.ts';
-import { parseTerm, presentLeader, termFields, waitForTermEnd } from './term.ts';
+import { parseTerm, presentLeader, termFields, waitForHandover } from './term.ts';
 import type { CliContext } from '../../context.ts';
 import { Exit, refusal } from '../../exit.ts';
 
@@ -48,12 +48,9 @@ async function handover(name: string, options: HandoverOptions, context: CliCont
     if (!(await admin.requestHandover(term, to)))
       throw refusal('TERM_OVER', `term ${term} of "${name}" had ended already: nothing was done`);
     (json === true ? err : out).line(`"${memberId}" is asked to hand term ${term} over to "${to}"`);
-    const after = await waitForTermEnd(admin, term, timeout);
-    if (after === undefined) {
-      if (await admin.withdrawHandover(term))
-        throw refusal('WITHDRAWN', `"${memberId}" did not hand over in time; the request is withdrawn`);
-      throw refusal('NO_SUCCESSOR', `"${memberId}" has stopped leading, and nobody has followed yet`);
-    }
+    const after = await waitForHandover(admin, term, timeout);
+    if (after === 'withdrawn') throw refusal('WITHDRAWN', `"${memberId}" did not hand over in time; the request is withdrawn`);
+    if (after === undefined) throw refusal('NO_SUCCESSOR', `"${memberId}" has stopped leading, and nobody has followed yet`);
     const { leader } = after;
     if (leader === undefined) throw refusal('NO_SUCCESSOR', 'nobody leads now');
     if (leader.memberId !== to) throw refusal('OTHER_SUCCESSOR', `"${leader.memberId}" leads now, in term ${leader.term}, not "${to}"`);

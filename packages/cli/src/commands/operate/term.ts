@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ElectionAdmin, ElectionState } from '@incumbent/core';
-import { describeHidden } from '@incumbent/core/adapter';
+import { describeHidden, isRetryable } from '@incumbent/core/adapter';
 
 import type { TermFields } from '../../common/output.ts';
 import { refusal, usageError } from '../../exit.ts';
@@ -41,16 +41,45 @@ export async function presentLeader(admin: ElectionAdmin, expectedTerm: bigint |
 
 /**
  * Resolves with the election's state once a later term has begun, or once the leader has released
- * the election and there is no candidate. Undefined if neither happens within `timeoutMs`.
+ * the election and there is no candidate. Undefined if neither happens within `timeoutMs`. Reads
+ * again after an error of the store that may pass.
  */
 export async function waitForTermEnd(admin: ElectionAdmin, term: bigint, timeoutMs: number): Promise<ElectionState | undefined> {
   const until = performance.now() + timeoutMs;
   for (;;) {
-    const state = await admin.state();
-    const hasSuccessor = state.leader !== undefined && state.leader.term > term;
-    const isEmpty = state.leader === undefined && !state.stopping && state.candidates.length === 0;
-    if (hasSuccessor || isEmpty) return state;
+    const state = await stateUnlessAway(admin);
+    if (state !== undefined && hasEnded(state, term)) return state;
     if (performance.now() >= until) return undefined;
     await sleep(POLL_EVERY_MS);
   }
+}
+
+/**
+ * Waits for the end of a handover that was requested, as `waitForTermEnd` does. If the leader has
+ * not handed over in time, withdraws the request. Undefined if the leader has stopped leading, and
+ * nobody has followed.
+ */
+export async function waitForHandover(
+  admin: ElectionAdmin,
+  term: bigint,
+  timeoutMs: number,
+): Promise<ElectionState | 'withdrawn' | undefined> {
+  const state = await waitForTermEnd(admin, term, timeoutMs);
+  if (state !== undefined) return state;
+  if (await admin.withdrawHandover(term)) return 'withdrawn';
+  // The leader may have handed over since the last look.
+  return waitForTermEnd(admin, term, 0);
+}
+
+async function stateUnlessAway(admin: ElectionAdmin): Promise<ElectionState | undefined> {
+  try {
+    return await admin.state();
+  } catch (error) {
+    if (!isRetryable(error)) throw error;
+    return undefined;
+  }
+}
+
+function hasEnded({ leader, stopping, candidates }: ElectionState, term: bigint): boolean {
+  return leader === undefined ? !stopping && candidates.length === 0 : leader.term > term;
 }
