@@ -96,6 +96,7 @@ class Supervisor {
   /** Undefined before the store is open. */
   #election: RunElection | undefined;
   #isProgramRunning = false;
+  /** The result if a signal ends the campaign. Undefined: no program has ended by itself. */
   #outcome: ProgramEnd | 'lost' | undefined;
 
   constructor(command: readonly string[], options: RunOptions, context: CliContext, signals: Signals, log: RunLog) {
@@ -237,12 +238,12 @@ class Supervisor {
         log: this.#log,
         bindGroup: (group) => this.#reaper.bindGroup(group),
       });
-      const isLost = !leadership.isValid() && this.#options.once === true;
-      // Otherwise the campaign continues, and its end is independent of this program's exit code.
-      if (isLost || this.#signals.stopping.aborted) {
-        this.#outcome = this.#signals.stopping.aborted ? end : 'lost';
-        this.#stopCampaign.abort();
-      }
+      const isStopping = this.#signals.stopping.aborted;
+      // A program that ended because it had lost the leadership decides nothing: the campaign goes
+      // on.
+      if (isStopping || leadership.isValid()) this.#outcome = end;
+      else if (this.#options.once === true) this.#outcome = 'lost';
+      if (isStopping || this.#outcome === 'lost') this.#stopCampaign.abort();
       return end;
     } finally {
       this.#isProgramRunning = false;

@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { groupIsGone } from '@incumbent/reaper';
 import {
@@ -67,6 +68,21 @@ describe.runIf(await requireStore({ store: 'etcd' }))('on etcd, a process', { ti
     b.sigterm();
     b.sigkill();
     await a.waitFor(({ event, fields: again }) => event === 'started' && again['term'] !== '1', { withinMs: DEADLINE_MS });
+  });
+
+  it('that a signal stops while it resigns exits with the code of its program', async () => {
+    const { url } = await sharedEtcd();
+    await using proxy = await startProxy(url);
+    const finish = join(scratch.path, 'finish');
+    const program = ['--', 'sh', '-c', `until [ -e ${finish} ]; do sleep 0.05; done; exit 42`];
+    await using run = await startRun(`etcd://${new URL(proxy.url).host}/${uniqueNamespace('cli')}`, 'a', ['--ttl', '5s', ...program]);
+    await says(run, 'leads');
+    // The resignation now waits for the store.
+    proxy.blackhole();
+    await writeFile(finish, '');
+    await says(run, 'ended: exit code 42');
+    run.sigterm();
+    expect(await run.exited).toBe(42);
   });
 
   it('whose store dies ends its program at the deadline, and runs it again when the store is back', async () => {
