@@ -62,7 +62,8 @@ export class EventStream {
 
   #write(text: string): void {
     if (this.#response.writableEnded || this.closed.aborted) return;
-    this.#response.write(text);
+    // Only what was sent before counts: one event may be longer.
     if (this.#response.writableLength > MAX_BEHIND_BYTES) this.#response.destroy();
+    else this.#response.write(text);
   }
 }
