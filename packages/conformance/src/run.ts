@@ -27,21 +27,34 @@ export function runCases(cases: readonly StoreCase[], useHarness: UseHarness, ru
   }
 }
 
+/** What became of one case on its harness: what is lacking, or the error that the case threw. */
+type CaseOutcome = { readonly lacks: readonly string[] } | { readonly error: unknown };
+
 /**
  * Runs one case on a harness of its own. If the case does not apply, calls `skip` with what is
  * lacking instead.
  *
  * @throws {AssertionError} If the store breaks the guarantee of the case. Rejects with any other
- *   error as it is.
+ *   error as it is, and with an error if the harness has not run the case to its end.
  */
 export async function runCase(one: StoreCase, useHarness: UseHarness, skip: (reason: string) => unknown): Promise<void> {
-  let lacks: readonly string[] = [];
+  // Recorded here, because a harness may neither await the case nor pass on its error.
+  const outcomes: CaseOutcome[] = [];
   await useHarness(async (harness) => {
-    lacks = await lackingOf(one, harness);
-    if (lacks.length === 0) await one.run(harness);
+    try {
+      const lacks = await lackingOf(one, harness);
+      if (lacks.length === 0) await one.run(harness);
+      outcomes.push({ lacks });
+    } catch (error) {
+      outcomes.push({ error });
+      throw error;
+    }
   });
+  const outcome = outcomes.at(-1);
+  if (outcome === undefined) throw new Error('useHarness has not run its body to the end: it must call it and await it');
+  if ('error' in outcome) throw outcome.error;
   // Called outside the harness, because a runner may end the test by throwing.
-  if (lacks.length > 0) skip(`lacking: ${lacks.join(', ')}`);
+  if (outcome.lacks.length > 0) skip(`lacking: ${outcome.lacks.join(', ')}`);
 }
 
 async function lackingOf(one: StoreCase, harness: StoreHarness): Promise<readonly string[]> {

@@ -1,7 +1,15 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { runCase, runCases, storeCases, type StoreCase, type StoreHarness, type TestContext } from '@incumbent/conformance';
+import {
+  runCase,
+  runCases,
+  storeCases,
+  type StoreCase,
+  type StoreHarness,
+  type TestContext,
+  type UseHarness,
+} from '@incumbent/conformance';
 import { describe, expect, it } from 'vitest';
 import { memoryHarness } from '../../memory/test/harness.ts';
 
@@ -33,6 +41,34 @@ describe('runCase', () => {
   it('runs a case whose needs are met, and rejects with its error', async () => {
     const harness = memoryHarness({ server: { assignableLease: false } });
     await expect(runCase(needy, harness, () => expect.unreachable('skipped'))).rejects.toThrow('ran');
+  });
+
+  /** Takes a while, and then fails. */
+  const failing: StoreCase = {
+    area: 'operator',
+    name: 'fails',
+    run: async ({ clock }) => {
+      await new Promise((resolve) => {
+        clock.schedule(50, () => resolve(undefined));
+      });
+      throw new Error('the case failed');
+    },
+  };
+  const skip = (reason: string): never => expect.unreachable(reason);
+
+  it('rejects if the harness does not run its body', async () => {
+    await expect(runCase(failing, async () => {}, skip)).rejects.toThrow('has not run its body to the end');
+  });
+
+  it('rejects if the harness does not await its body', async () => {
+    // The clock stops when the harness is done, so the case never ends.
+    const hasty: UseHarness = (body) => memoryHarness()(async (harness) => void body(harness));
+    await expect(runCase(failing, hasty, skip)).rejects.toThrow('has not run its body to the end');
+  });
+
+  it('rejects with the error of the case if the harness swallows it', async () => {
+    const silent: UseHarness = (body) => memoryHarness()((harness) => body(harness).catch(() => {}));
+    await expect(runCase(failing, silent, skip)).rejects.toThrow('the case failed');
   });
 });
 
