@@ -65,7 +65,8 @@ export class Arena {
   readonly harness: StoreHarness;
   readonly #memberTtlMs: number;
   readonly events: HistoryEvent[] = [];
-  readonly #leaderships = new Set<Leadership>();
+  /** The current leaderships, each with the name of its election. */
+  readonly #leaderships = new Map<Leadership, string>();
   readonly #members = new Set<Member>();
   readonly #observers = new Set<ElectionObserver>();
   readonly #stores = new Set<Store>();
@@ -164,19 +165,19 @@ export class Arena {
 
   record(leadership: Leadership, election: string = NAME): void {
     const { term, memberId: member } = leadership;
-    this.#leaderships.add(leadership);
+    this.#leaderships.set(leadership, election);
     this.events.push({ type: 'elected', at: this.now(), election, member, term });
     leadership.signal.addEventListener('abort', () => {
       this.#leaderships.delete(leadership);
       this.events.push({ type: 'ended', at: this.now(), election, member, term, reason: reasonOf(leadership) });
     });
     // A leadership that is still valid at this moment is a second one.
-    this.sample(election);
+    this.sample();
   }
 
   /** Calls `isValid()` of every current leadership, and records those that are valid. */
-  sample(election: string = NAME): void {
-    for (const leadership of this.#leaderships) {
+  sample(): void {
+    for (const [leadership, election] of this.#leaderships) {
       if (!leadership.isValid()) continue;
       this.events.push({ type: 'valid', at: this.now(), election, member: leadership.memberId, term: leadership.term });
     }
