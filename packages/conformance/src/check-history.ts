@@ -34,8 +34,9 @@ export type HistoryEvent =
 /** What {@link checkHistory} permits. By default, every guarantee must hold. */
 export interface HistoryRules {
   /**
-   * For how long an older leadership may be valid after a newer election, in ms. Set this above 0
-   * only if an operator or the store ended a live lease. Default 0.
+   * An older leadership may be valid for less than this time after a newer election, in ms. Set
+   * this above 0 only if an operator or the store ended a live lease. Default 0: an older
+   * leadership is not valid even at the moment of the newer election.
    */
   readonly overlapMs?: number;
   /** Whether leaderships may still be held at the end of the history. Default false. */
@@ -46,7 +47,8 @@ type Of<T extends HistoryEvent['type']> = Extract<HistoryEvent, { type: T }>;
 
 /**
  * Describes every guarantee that this history breaks. Returns an empty list if it breaks none. The
- * events may be in any order. Never throws because of the history.
+ * events may be in any order, but events of one moment must be in the order in which they happened.
+ * Never throws because of the history.
  */
 export function checkHistory(events: readonly HistoryEvent[], rules: HistoryRules = {}): readonly string[] {
   const sorted = events.toSorted((a, b) => a.at - b.at);
@@ -79,12 +81,13 @@ function termsRise(events: readonly OfMember[]): readonly string[] {
   return problems;
 }
 
-/** Once a newer term has begun, no older leadership is valid. */
+/** Once a newer term has begun, no older leadership is valid. The events are in order. */
 function oneValidLeader(events: readonly OfMember[], overlapMs: number): readonly string[] {
-  const elected = elections(events);
+  const elected: Of<'elected'>[] = [];
   return events.flatMap((event) => {
+    if (event.type === 'elected') elected.push(event);
     if (event.type !== 'valid') return [];
-    const newer = elected.find(({ term, at }) => term > event.term && at + overlapMs < event.at);
+    const newer = elected.find(({ term, at }) => term > event.term && at + overlapMs <= event.at);
     return newer === undefined
       ? []
       : [`${name(event)} was valid at ${event.at}, ${event.at - newer.at} ms after ${name(newer)} was elected`];
@@ -108,7 +111,7 @@ function oneEndEach(events: readonly OfMember[], dead: ReadonlySet<string>, unfi
     if (end === undefined || begun === undefined) continue;
     if (end.reason === '') problems.add(`${who} ended without a reason`);
     if (end.at < begun.at) problems.add(`${who} ended before it began`);
-    if (own.some((event) => event.type === 'valid' && event.at > end.at)) problems.add(`${who} was valid after it had ended`);
+    if (own.slice(own.indexOf(end)).some(({ type }) => type === 'valid')) problems.add(`${who} was valid after it had ended`);
   }
   return [...problems];
 }

@@ -168,8 +168,10 @@ export class Arena {
     this.#leaderships.set(leadership, election);
     this.events.push({ type: 'elected', at: this.now(), election, member, term });
     leadership.signal.addEventListener('abort', () => {
-      this.#leaderships.delete(leadership);
       this.events.push({ type: 'ended', at: this.now(), election, member, term, reason: reasonOf(leadership) });
+      this.#leaderships.delete(leadership);
+      // `isValid()` must return false before the signal aborts.
+      this.#sampleOne(leadership, election);
     });
     // A leadership that is still valid at this moment is a second one.
     this.sample();
@@ -177,10 +179,12 @@ export class Arena {
 
   /** Calls `isValid()` of every current leadership, and records those that are valid. */
   sample(): void {
-    for (const [leadership, election] of this.#leaderships) {
-      if (!leadership.isValid()) continue;
-      this.events.push({ type: 'valid', at: this.now(), election, member: leadership.memberId, term: leadership.term });
-    }
+    for (const [leadership, election] of this.#leaderships) this.#sampleOne(leadership, election);
+  }
+
+  #sampleOne(leadership: Leadership, election: string): void {
+    if (!leadership.isValid()) return;
+    this.events.push({ type: 'valid', at: this.now(), election, member: leadership.memberId, term: leadership.term });
   }
 
   /**
