@@ -18,6 +18,24 @@ function without(store: Store, isLeftOut: (change: Change) => boolean): Store {
   });
 }
 
+/** A store whose watches show each leader's record with other contents first. */
+function showingFirst(store: Store, change: (record: string) => string): Store {
+  return but(store, {
+    async *watch(...call) {
+      for await (const state of store.watch(...call)) {
+        const record = state?.key.endsWith('/leader') === true ? new TextDecoder().decode(state.value) : '';
+        const changed = change(record);
+        if (state !== undefined && changed !== record)
+          yield { ...state, value: new TextEncoder().encode(changed), revision: `${state.revision}0` };
+        yield state;
+      }
+    },
+  });
+}
+
+/** No longer a value that a scenario publishes. */
+const withoutNumber = (record: string): string => record.replace('"n":', '"x":');
+
 const isCheck = (change: Change): boolean => !('put' in change) && !('delete' in change);
 
 /** `caughtBy`: the family, and the id in the scenario's name. */
@@ -61,6 +79,26 @@ const mutants: readonly Mutant[] = [
           }
         },
       }),
+  },
+  {
+    name: 'a watch of a key shows a value that nobody has published',
+    caughtBy: ['etcd', 'B07'],
+    wrap: (store) => showingFirst(store, withoutNumber),
+  },
+  {
+    name: 'a watch through a link that flaps shows a value that nobody has published',
+    caughtBy: ['etcd', 'B16'],
+    wrap: (store) => showingFirst(store, withoutNumber),
+  },
+  {
+    name: 'a watch shows a value with the name of another member',
+    caughtBy: ['etcd', 'B16'],
+    wrap: (store) => showingFirst(store, (record) => record.replace(/"memberId":"[^"]*"/, '"memberId":"z"')),
+  },
+  {
+    name: 'each of several watches shows a value that nobody has published',
+    caughtBy: ['Jepsen', 'F04'],
+    wrap: (store) => showingFirst(store, withoutNumber),
   },
   {
     name: 'a new value is acknowledged, and not written',

@@ -37,15 +37,27 @@ function isWord(value: unknown): value is Word {
   );
 }
 
-/** Collects every leader that this observer shows. */
-function shownBy(observer: ElectionObserver): Shown[] {
+/** What one observer has shown. */
+interface Shows {
+  /** Every leader. */
+  readonly shown: readonly Shown[];
+  /** The values that nobody has published. */
+  readonly others: readonly unknown[];
+}
+
+/**
+ * Collects every leader that this observer shows. An error that a subscriber throws is only
+ * reported to telemetry, so the case itself must check `others`.
+ */
+function shownBy(observer: ElectionObserver): Shows {
   const shown: Shown[] = [];
+  const others: unknown[] = [];
   observer.subscribe((view: ElectionView) => {
     if (view.state !== 'leader') return;
-    assert.ok(isWord(view.value), 'a value that was published');
-    shown.push({ ...view.value, term: view.term, memberId: view.memberId });
+    if (isWord(view.value)) shown.push({ ...view.value, term: view.term, memberId: view.memberId });
+    else others.push(view.value);
   });
-  return shown;
+  return { shown, others };
 }
 
 function isLater(a: Shown, b: Shown): boolean {
@@ -75,7 +87,7 @@ export const observeScenarios: readonly StoreCase[] = [
     'B07 each value is seen once, in the order of publishing (etcd TestElectionObserveFreshResponsesOnProclaim)',
     async (arena) => {
       const observer = arena.observer(await arena.open());
-      const shown = shownBy(observer);
+      const { shown, others } = shownBy(observer);
       const leadership = await arena.campaign(await arena.member('a'), { value: { by: 'a', n: 1 } });
       for (const n of [2, 3]) {
         await arena.until(() => shown.length === n - 1, `value ${n - 1} is seen`);
@@ -83,6 +95,7 @@ export const observeScenarios: readonly StoreCase[] = [
       }
       await arena.until(() => shown.length === 3, 'value 3 is seen');
       await arena.sleep(arena.ttlMs / 4);
+      assert.deepEqual(others, [], 'nothing but what was published');
       assert.deepEqual(
         shown.map(({ n, term }) => [n, term]),
         [1, 2, 3].map((n) => [n, leadership.term]),
@@ -96,18 +109,19 @@ export const observeScenarios: readonly StoreCase[] = [
     async (arena) => {
       const client = await arena.openFaulty();
       const observer = arena.observer(client.store);
-      const shown = shownBy(observer);
-      const published = new Map<string, bigint>();
-      const candidates = [await arena.member('a'), await arena.member('b')];
+      const { shown, others } = shownBy(observer);
+      const published = new Map<string, Pick<Shown, 'term' | 'memberId'>>();
       const link = flapping(arena, [client]);
       let last: Word = { by: '', n: 0 };
       for (let round = 0; round < 5; round += 1) {
-        const by = `m${round % 2}.${round}`;
-        const candidate = candidates[round % 2]!;
-        const leadership = await arena.campaign(candidate);
+        const by = `m${round}`;
+        last = { by, n: 0 };
+        const leadership = await arena.campaign(await arena.member(by), { value: last });
+        const { term, memberId } = leadership;
+        published.set(`${by} 0`, { term, memberId });
         for (const n of [1, 2, 3]) {
           last = { by, n };
-          published.set(`${by} ${n}`, leadership.term);
+          published.set(`${by} ${n}`, { term, memberId });
           await leadership.publish(last);
           await arena.sleep(arena.ttlMs / 20);
         }
@@ -116,8 +130,10 @@ export const observeScenarios: readonly StoreCase[] = [
       await link.stop();
       const isLast = (one: Shown | undefined): boolean => one?.by === last.by && one.n === last.n;
       await arena.until(() => isLast(shown.at(-1)), 'the last state comes', client.recoversWithinMs + arena.soonMs);
+      assert.deepEqual(others, [], 'nothing but what was published');
       for (const [index, one] of shown.entries()) {
-        assert.equal(published.get(`${one.by} ${one.n}`), one.term, 'a value and the term that it was published in');
+        const { term, memberId } = one;
+        assert.deepEqual(published.get(`${one.by} ${one.n}`), { term, memberId }, 'a value, its term and its member');
         const before = shown[index - 1];
         assert.ok(
           before === undefined || isLater(before, one) || isSameAgain(before, one),
@@ -133,13 +149,19 @@ export const observeScenarios: readonly StoreCase[] = [
     async (arena) => {
       const flaky = [await arena.openFaulty(), await arena.openFaulty()];
       const stores = [await arena.open(), await arena.open(), ...flaky.map(({ store }) => store)];
-      const lists = stores.map((store) => shownBy(arena.observer(store)));
+      const watching = stores.map((store) => shownBy(arena.observer(store)));
+      const lists = watching.map(({ shown }) => shown);
       const link = flapping(arena, flaky);
       const leadership = await arena.campaign(await arena.member('a'), { value: { by: 'a', n: 0 } });
       for (const n of times(30)) await leadership.publish({ by: 'a', n: n + 1 });
       await link.stop();
       const withinMs = Math.max(...flaky.map(({ recoversWithinMs }) => recoversWithinMs)) + arena.soonMs;
       await arena.until(() => lists.every((list) => list.at(-1)?.n === 30), 'all are shown the end of it', withinMs);
+      assert.deepEqual(
+        watching.flatMap(({ others }) => others),
+        [],
+        'nothing but what was published',
+      );
       for (const list of lists) {
         const words = list.filter((one, index) => index === 0 || !isSameAgain(list[index - 1]!, one));
         assert.ok(
