@@ -33,3 +33,18 @@ it.each(casesNamed('A02'))('%s', async (_, one) => {
     await runCase(one, slow(uneven), (reason) => expect.unreachable(reason));
   }
 });
+
+it.each(casesNamed('A10'))('%s: opens no store for each check', async (_, one) => {
+  let opened = 0;
+  const counting: UseHarness = (body) =>
+    slow(110)((harness) => {
+      const open: typeof harness.open = () => {
+        opened += 1;
+        return harness.open();
+      };
+      return body({ ...harness, open });
+    });
+  await runCase(one, counting, (reason) => expect.unreachable(reason));
+  // Two of its members, one that reads the queue, and one each before and after the case.
+  expect(opened).toBe(5);
+});

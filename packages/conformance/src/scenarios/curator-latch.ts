@@ -146,14 +146,14 @@ export const latchCases: readonly StoreCase[] = [
     async (arena) => {
       const operator = arena.operator;
       const standing = await standInOrder(arena, 'a', 'b');
+      const reader = { store: await arena.open() };
       for (let round = 0; round < 3; round += 1) {
         const before = standing.flatMap(({ terms }) => terms).length;
         const leases = await Promise.all(standing.map(({ candidate }) => leaseOf(arena, candidate)));
         await Promise.all(leases.map((lease) => operator.expireLease(lease)));
         await arena.until(() => standing.flatMap(({ terms }) => terms).length > before, 'somebody was elected since');
         await arena.until(
-          async () =>
-            standing.some(({ leads }) => leads) && ['a b', 'b a'].includes(await idsInQueue(arena, await arena.member(`see${round}`))),
+          async () => standing.some(({ leads }) => leads) && ['a b', 'b a'].includes(await idsInQueue(arena, reader)),
           'one leads, and the other waits behind it',
         );
       }
