@@ -1,7 +1,7 @@
 /** Reads a watch in the background and records its states. */
 
 import type { Clock, StoreError, WatchOptions } from '@incumbent/core';
-import { until, within } from './time.ts';
+import { until, within, type Seen } from './time.ts';
 
 export interface WatcherOptions {
   /** Awaited after each state before the next one is read: makes a slow reader. */
@@ -42,10 +42,11 @@ export class Watcher<T> {
 
   /**
    * Waits until the watch has yielded a state and `accept` is true for the latest one. Rejects if
-   * the watch throws.
+   * the watch throws, or with an AssertionError that shows the latest state.
    */
   async sees(accept: (state: T) => boolean, what: string, withinMs: number): Promise<void> {
-    await until(this.#clock, () => this.#shows(accept), { withinMs, what: `the watch shows ${what}`, everyMs: 5 });
+    const seen = (): Seen => ({ text: `its latest state: ${this.states.length === 0 ? 'none' : textOf(this.latest)}` });
+    await until(this.#clock, () => this.#shows(accept), { withinMs, what: `the watch shows ${what}`, everyMs: 5, seen });
   }
 
   /** Waits until the watch has yielded this many states in all. */
@@ -74,4 +75,12 @@ export class Watcher<T> {
     this.#stop.abort();
     await this.end(withinMs);
   }
+}
+
+/** A state for an error message: keys and the beginnings of their values. */
+function textOf(state: unknown): string {
+  if (Array.isArray(state)) return `[${state.map((entry) => textOf(entry)).join(', ')}]`;
+  if (typeof state !== 'object' || state === null || !('key' in state) || !('value' in state)) return 'absent';
+  const value = state.value instanceof Uint8Array ? new TextDecoder().decode(state.value.subarray(0, 200)) : state.value;
+  return `${String(state.key)} = ${JSON.stringify(value)}`;
 }

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import diagnosticsChannel from 'node:diagnostics_channel';
 import {
   ElectionObserver,
+  isIncumbentError,
   isRetryable,
   Member,
   type Election,
@@ -21,7 +22,7 @@ import {
 import { PausableClock } from '@incumbent/core/testing';
 import type { Cluster, FaultKind, Faults, FaultyClient, Operator, Server, StoreHarness } from '../harness.ts';
 import { checkHistory, type HistoryEvent, type HistoryRules } from '../check-history.ts';
-import { begun, sleep, until } from '../time.ts';
+import { begun, sleep, until, type Seen } from '../time.ts';
 
 /** The name of the election that all cases use. */
 export const NAME = 'controller';
@@ -207,17 +208,22 @@ export class Arena {
     return observer;
   }
 
-  /** A condition that reads a store that does not answer now counts as not yet true. */
+  /**
+   * A condition that reads a store that does not answer now counts as not yet true. If it does not
+   * become true, the last error of the store is the cause.
+   */
   async until(condition: () => boolean | Promise<boolean>, what: string, withinMs: number = this.soonMs): Promise<void> {
+    let last: Seen | undefined;
     const holds = async (): Promise<boolean> => {
       try {
         return await condition();
       } catch (error) {
-        if (isRetryable(error)) return false;
-        throw error;
+        if (!isIncumbentError(error) || !isRetryable(error)) throw error;
+        last = { text: `the last error of a check: ${error.code} ${error.message}`, cause: error };
+        return false;
       }
     };
-    await until(this.harness.clock, holds, { withinMs, what });
+    await until(this.harness.clock, holds, { withinMs, what, seen: () => last });
   }
 
   async sleep(ms: number): Promise<void> {
