@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Entry } from '@incumbent/core';
+import { isIncumbentError, type Entry } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
 import { beginFault, breakable, recover, works, type Breakable } from '../breakable-client.ts';
-import { text, type Client } from '../client.ts';
+import { connect, text, type Client } from '../client.ts';
 import { casesOf, faultCasesOf } from '../define.ts';
 import type { StoreHarness } from '../harness.ts';
 import { times } from '../combinations.ts';
@@ -15,6 +15,49 @@ const defineFault = faultCasesOf('watch');
 /** The faults that a watch notices, and says so. */
 type SilentFault = 'cut' | 'silenceWatches';
 
+type AnyWatcher = Pick<Watcher<unknown>, 'stale' | 'says' | 'goesStale'>;
+
+/** Waits for the first state of each watch. Expects that none has called `onStale`. */
+async function beginWatches(watches: readonly AnyWatcher[], { slackMs }: StoreHarness): Promise<void> {
+  for (const each of watches) await each.says(1, slackMs);
+  assertConfirmed(watches);
+}
+
+/** Expects that no watch has called `onStale`. */
+function assertConfirmed(watches: readonly AnyWatcher[]): void {
+  for (const { stale } of watches) assert.equal(stale.length, 0, `onStale was called on a healthy link: ${String(stale[0])}`);
+}
+
+/**
+ * Waits until each watch has called `onStale`, on a link over which no state can arrive. Expects
+ * that each has called it once, also after further attempts to connect, and with an error of the
+ * contract.
+ */
+async function goStaleOnce(
+  watches: readonly AnyWatcher[],
+  { noticesWithinMs }: Breakable,
+  { clock, slackMs }: StoreHarness,
+): Promise<void> {
+  for (const each of watches) await each.goesStale(noticesWithinMs);
+  await sleep(clock, slackMs);
+  for (const { stale } of watches) {
+    assert.equal(stale.length, 1, `onStale was called ${stale.length} times, though the watch has yielded no state since then`);
+    assertIsError(stale[0]);
+  }
+}
+
+/** Waits until each watch has called `onStale`. A watch over a cut link must call it once. */
+async function goStale(watches: readonly AnyWatcher[], fault: SilentFault, broken: Breakable, harness: StoreHarness): Promise<void> {
+  // Beside silent watches, calls succeed: a watch may show a state again, and become stale again.
+  if (fault === 'cut') return goStaleOnce(watches, broken, harness);
+  for (const each of watches) await each.goesStale(broken.noticesWithinMs);
+  for (const { stale } of watches) for (const cause of stale) assertIsError(cause);
+}
+
+function assertIsError(cause: unknown): void {
+  assert.ok(isIncumbentError(cause), `onStale was called with no error of the contract: ${String(cause)}`);
+}
+
 /** The case of a watch and a list that a fault makes stale. */
 function staleCase(name: string, fault: SilentFault, shows: typeof showsChanges): StoreCase {
   return define(name, (client, harness) => shows(client, harness, fault), { faults: [fault] });
@@ -26,12 +69,12 @@ async function showsChanges(client: Client, harness: StoreHarness, fault: Silent
   const revision = await client.create('q/a', 'one');
   await client.create('q/b', 'one');
   const [watch, list] = [broken.client.watch('q/a'), broken.client.watchList('q')];
-  for (const each of [watch, list]) await each.says(1, harness.slackMs);
+  await beginWatches([watch, list], harness);
   await beginFault(broken, fault);
   await client.remove('q/a', revision);
   await client.create('q/c', 'one');
   if (fault === 'silenceWatches') await works(broken, 'calls succeed beside silent watches');
-  for (const each of [watch, list]) await each.goesStale(broken.noticesWithinMs);
+  await goStale([watch, list], fault, broken, harness);
   await broken.faults.heal();
   await watch.sees((entry) => entry === undefined, 'the deletion', broken.recoversWithinMs);
   await list.sees((entries) => entries.map((entry) => entry.name).join() === 'b,c', 'what is there', broken.recoversWithinMs);
@@ -46,9 +89,9 @@ async function showsStateAgain(client: Client, harness: StoreHarness, fault: Sil
   const broken = await breakable(harness, fault);
   const revision = await client.create('q/a', 'one');
   const [watch, list] = [broken.client.watch('q/a'), broken.client.watchList('q')];
-  for (const each of [watch, list]) await each.says(1, harness.slackMs);
+  await beginWatches([watch, list], harness);
   await beginFault(broken, fault);
-  for (const each of [watch, list]) await each.goesStale(broken.noticesWithinMs);
+  await goStale([watch, list], fault, broken, harness);
   await broken.faults.heal();
   // Beside silent watches, calls succeed: a watch may have shown the state again before that.
   for (const each of [watch, list]) await each.says(2, broken.recoversWithinMs);
@@ -67,6 +110,21 @@ async function healedItShowsOne(watch: Watcher<Entry | undefined>, broken: Break
 }
 
 export const watchFaultCases: readonly StoreCase[] = [
+  define('on a healthy link it never says that it is stale', async (client, harness) => {
+    const other = await connect(harness);
+    let revision = await client.create('q/a', '0');
+    const [watch, list] = [other.watch('q/a'), other.watchList('q')];
+    for (const each of [watch, list]) await each.says(1, harness.slackMs);
+    for (const i of times(4)) {
+      await sleep(harness.clock, harness.slackMs / 2);
+      revision = await client.put('q/a', revision, `${i}`);
+      await watch.sees((entry) => entry?.revision === revision, 'the change', harness.slackMs);
+      await list.sees(([entry]) => entry?.revision === revision, 'the change', harness.slackMs);
+    }
+    for (const each of [watch, list]) await each.stop(harness.slackMs);
+    assertConfirmed([watch, list]);
+  }),
+
   define(
     'it outlives resets: the latest state always comes',
     async (client, harness) => {
@@ -103,9 +161,9 @@ export const watchFaultCases: readonly StoreCase[] = [
 
   defineFault('refused, it says that it is stale; healed, it goes on', { faults: ['refuse'] }, async (broken, client, harness) => {
     const watch = broken.client.watch('a');
-    await watch.says(1, harness.slackMs);
+    await beginWatches([watch], harness);
     await broken.faults.refuse();
-    await watch.goesStale(broken.noticesWithinMs);
+    await goStaleOnce([watch], broken, harness);
     await client.create('a', 'one');
     await healedItShowsOne(watch, broken, harness);
   }),
@@ -119,6 +177,7 @@ export const watchFaultCases: readonly StoreCase[] = [
       const watch = broken.client.watch('a');
       await sleep(harness.clock, harness.slackMs);
       assert.deepEqual(watch.states, []);
+      assert.ok(watch.stale.length <= 1, `onStale was called ${watch.stale.length} times before the first state`);
       await healedItShowsOne(watch, broken, harness);
     },
   ),
@@ -141,6 +200,33 @@ export const watchFaultCases: readonly StoreCase[] = [
         seen.toSorted((a, b) => a - b),
       );
       await watch.stop(harness.slackMs);
+    },
+  ),
+
+  defineFault(
+    'cut off while its consumer is busy, it drops the state that had arrived before',
+    { faults: ['cut'] },
+    async (broken, client, harness) => {
+      const gate = Promise.withResolvers<void>();
+      const pause = (): Promise<void> => gate.promise;
+      const first = await client.create('q/a', 'one');
+      const [watch, list] = [broken.client.watch('q/a', { pause }), broken.client.watchList('q', { pause })];
+      const shown = (): unknown => [watch.states.map(text), list.states.map((entries) => entries.map(text))];
+      await beginWatches([watch, list], harness);
+      const second = await client.put('q/a', first, 'two');
+      // Wait for what is still on its way.
+      await sleep(harness.clock, harness.slackMs / 2);
+      assertConfirmed([watch, list]);
+      await broken.faults.cut();
+      await client.put('q/a', second, 'three');
+      await goStaleOnce([watch, list], broken, harness);
+      gate.resolve();
+      await sleep(harness.clock, harness.slackMs / 4);
+      assert.deepEqual(shown(), [['one'], [['one']]], 'a state that had arrived before onStale was called');
+      await broken.faults.heal();
+      await watch.sees((entry) => text(entry) === 'three', 'the latest state', broken.recoversWithinMs);
+      await list.sees(([entry]) => text(entry) === 'three', 'the latest state', broken.recoversWithinMs);
+      for (const each of [watch, list]) await each.stop(harness.slackMs);
     },
   ),
 

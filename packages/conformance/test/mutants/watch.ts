@@ -7,7 +7,7 @@ type Watched = WatchOptions & { readonly signal: AbortSignal };
 /** Changes what a watch yields, for any kind of watch. */
 type Bend = <T>(open: (options: WatchOptions) => AsyncIterable<T>, options: Watched) => AsyncIterable<T>;
 
-const bent = (store: Store, bend: Bend): Store =>
+export const bent = (store: Store, bend: Bend): Store =>
   but(store, {
     watch: (key, options) => bend((inner) => store.watch(key, inner), watched(options)),
     watchList: (prefix, options) => bend((inner) => store.watchList(prefix, inner), watched(options)),
@@ -37,7 +37,7 @@ const inSteps = (store: Store, between: (former: Entries, entries: Entries) => r
  * Reads a watch as fast as it yields. `take` decides what happens to a state while the consumer
  * waits or is busy.
  */
-async function* eager<T>(
+export async function* eager<T>(
   watch: AsyncIterable<T>,
   take: (queue: T[], state: T, isBusy: boolean) => void,
 ): AsyncGenerator<T, void, undefined> {
