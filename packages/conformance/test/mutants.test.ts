@@ -11,6 +11,7 @@ import { leaseMutants } from './mutants/leases.ts';
 import type { Mutant } from './mutants/mutant.ts';
 import { otherMutants } from './mutants/other.ts';
 import { queueMutants } from './mutants/queue.ts';
+import { sharedWatchMutants } from './mutants/shared-watch.ts';
 import { staleMutants } from './mutants/stale.ts';
 import { swapMutants } from './mutants/swap.ts';
 import { watchMutants } from './mutants/watch.ts';
@@ -20,6 +21,7 @@ const groups: Readonly<Record<string, readonly Mutant[]>> = {
   leases: leaseMutants,
   queue: queueMutants,
   watch: watchMutants,
+  'shared watches': sharedWatchMutants,
   stale: staleMutants,
   calls: callMutants,
   close: closeMutants,

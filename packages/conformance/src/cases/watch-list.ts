@@ -25,6 +25,25 @@ export const watchListCases: readonly StoreCase[] = [
     await full.stop(slackMs);
   }),
 
+  define(
+    'list: the first state is no older than the watch, though another watch of the prefix may have an older one',
+    async (client, harness) => {
+      const other = await connect(harness);
+      const lease = await client.longLease();
+      const kept = other.watchList('q');
+      await kept.says(1, harness.slackMs);
+      for (const i of times(20)) {
+        await client.enqueue('q', `e${i}`, lease);
+        const watch = other.watchList('q');
+        await watch.says(1, harness.slackMs);
+        assert.equal(watch.states[0]?.at(-1)?.name, `e${i}`);
+        await watch.stop(harness.slackMs);
+      }
+      await kept.stop(harness.slackMs);
+    },
+    { needs: ['linearizable'] },
+  ),
+
   define('list: shows what is added, changed and removed, in the order of creation', async (client, harness) => {
     const { slackMs } = harness;
     const watch = (await connect(harness)).watchList('q');

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
-import { connect, text } from '../client.ts';
+import { connect, text, type Client } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { expiry } from '../expect.ts';
+import type { StoreHarness } from '../harness.ts';
 import { times, together } from '../combinations.ts';
 import { sleep } from '../time.ts';
 
@@ -18,6 +19,25 @@ function assertNeverBack(values: readonly (string | undefined)[]): void {
     assert.ok(Number(value) >= latest, `${value} was shown after ${latest}`);
     latest = Number(value);
   }
+}
+
+/** The case of watches that begin after a change, alone or beside a watch that stays open. */
+function firstStateCase(name: string, place: 'alone' | 'beside another'): StoreCase {
+  const body = async (client: Client, harness: StoreHarness): Promise<void> => {
+    const other = await connect(harness);
+    let revision = await client.create('a', '0');
+    const kept = place === 'alone' ? [] : [other.watch('a')];
+    for (const each of kept) await each.says(1, harness.slackMs);
+    for (const i of times(20)) {
+      revision = await client.put('a', revision, `${i}`);
+      const watch = other.watch('a');
+      await watch.says(1, harness.slackMs);
+      assert.equal(text(watch.states[0]), `${i}`);
+      await watch.stop(harness.slackMs);
+    }
+    for (const each of kept) await each.stop(harness.slackMs);
+  };
+  return define(name, body, { needs: ['linearizable'] });
 }
 
 export const watchCases: readonly StoreCase[] = [
@@ -36,21 +56,9 @@ export const watchCases: readonly StoreCase[] = [
     await watch.stop(slackMs);
   }),
 
-  define(
-    'the first state is no older than the watch',
-    async (client, harness) => {
-      const other = await connect(harness);
-      let revision = await client.create('a', '0');
-      for (const i of times(20)) {
-        revision = await client.put('a', revision, `${i}`);
-        const watch = other.watch('a');
-        await watch.says(1, harness.slackMs);
-        assert.equal(text(watch.states[0]), `${i}`);
-        await watch.stop(harness.slackMs);
-      }
-    },
-    { needs: ['linearizable'] },
-  ),
+  firstStateCase('the first state is no older than the watch', 'alone'),
+
+  firstStateCase('the first state is no older than the watch, though another watch of the key may have an older one', 'beside another'),
 
   define('shows creation, change, deletion and creation anew', async (client, harness) => {
     const { slackMs } = harness;
