@@ -110,6 +110,25 @@ export const leaseCases: readonly StoreCase[] = [
     }
   }),
 
+  define('validFrom lags behind the call by no more than the store’s renewalLag', async (client, harness) => {
+    const { renewalLag = 0 } = client.store.capabilities;
+    const first = client.leaseCall();
+    const lease = await client.store.grantLease(harness.ttlMs, first);
+    const acknowledged = [{ at: first.at, byMs: harness.clock.monotonic() }];
+    for (const _ of times(8)) {
+      await sleep(harness.clock, harness.ttlMs / 10);
+      const call = client.leaseCall();
+      const { validFrom } = await client.store.renewLease(lease.id, call);
+      if (renewalLag === 0) assert.deepEqual(validFrom, call.at);
+      // The store has counted the calls that were acknowledged by then.
+      const countedMs = call.at.monotonicMs - renewalLag * lease.ttlMs;
+      const counted = acknowledged.findLast(({ byMs }) => byMs <= countedMs)?.at ?? first.at;
+      const lateMs = counted.monotonicMs - validFrom.monotonicMs;
+      assert.ok(lateMs <= 0, `validFrom is ${lateMs} ms before a call that the store has counted`);
+      acknowledged.push({ at: call.at, byMs: harness.clock.monotonic() });
+    }
+  }),
+
   define('a renewal moves validFrom on, or the lease could not be kept', async (client, harness) => {
     const lease = await client.shortLease();
     for (const _ of times(4)) {

@@ -1,4 +1,4 @@
-import { StoreError, type Entry, type Lease, type LeaseId, type LeaseOptions, type Store } from '@incumbent/core';
+import { StoreError, type Entry, type Lease, type LeaseId, type LeaseOptions, type Moment, type Store } from '@incumbent/core';
 import type { MemoryServer } from '@incumbent/memory';
 import { but, type Mutant } from './mutant.ts';
 
@@ -48,6 +48,20 @@ async function* shownAgain<T>(watch: AsyncIterable<T>, server: MemoryServer, see
     yield state;
     yield seen(state, await EarlyClock.read(server));
   }
+}
+
+/** Answers a renewal with the `validFrom` of the call before. */
+function validFromBefore(store: Store): Store {
+  const latest = new Map<LeaseId, Moment>();
+  return but(store, {
+    ...onGrant(store, ({ id, validFrom }) => latest.set(id, validFrom)),
+    renewLease: async (lease, options) => {
+      const renewal = await store.renewLease(lease, options);
+      const validFrom = latest.get(lease) ?? renewal.validFrom;
+      latest.set(lease, renewal.validFrom);
+      return { ...renewal, validFrom };
+    },
+  });
 }
 
 export const leaseMutants: readonly Mutant[] = [
@@ -156,6 +170,19 @@ export const leaseMutants: readonly Mutant[] = [
           validFrom: granted.get(lease) ?? options.at,
         }),
       });
+    },
+  },
+  {
+    name: 'validFrom is that of the renewal before',
+    caughtBy: ['leases', 'validFrom lags behind the call by no more than the store’s renewalLag'],
+    wrap: validFromBefore,
+  },
+  {
+    name: 'validFrom is that of the renewal two before, and the store says that it is the one before',
+    caughtBy: ['leases', 'validFrom lags behind the call by no more than the store’s renewalLag'],
+    wrap: (store) => {
+      const lagging = but(store, { capabilities: { ...store.capabilities, renewalLag: 0.05 } });
+      return validFromBefore(validFromBefore(lagging));
     },
   },
   {
