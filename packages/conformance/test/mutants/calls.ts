@@ -260,6 +260,28 @@ export const closeMutants: readonly Mutant[] = [
     wrap: (store) => but(store, { close: async () => {} }),
   },
   {
+    name: 'close says of every write under way that it was not sent',
+    caughtBy: ['close', 'calls made and not awaited before close end, each as what it was'],
+    wrap: (store) => {
+      const underWay = new Set<Promise<unknown>>();
+      let isClosed = false;
+      return but(store, {
+        compareAndSwap: async (...swap) => {
+          const writing = store.compareAndSwap(...swap);
+          underWay.add(writing);
+          const result = await writing;
+          if (isClosed) throw new StoreError('STORE_CLOSED', 'notSent', 'closed');
+          return result;
+        },
+        close: async () => {
+          isClosed = true;
+          await Promise.allSettled(underWay);
+          await store.close();
+        },
+      });
+    },
+  },
+  {
     name: 'close waits for the server',
     caughtBy: ['close', 'closing through a dead link takes bounded time, and ends its watches'],
     wrap: (store) =>
