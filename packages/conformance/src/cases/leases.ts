@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Lease, Moment } from '@incumbent/core';
+import { isIncumbentError, type Key, type Lease, type Moment } from '@incumbent/core';
 import type { StoreCase } from '../case.ts';
 import { connect, text, type Client } from '../client.ts';
 import { casesOf } from '../define.ts';
@@ -25,6 +25,20 @@ async function besideRenewals(client: Client, lease: Lease, body: () => Promise<
   await Promise.all([done, renew()]);
 }
 
+/**
+ * Grants a lease with the shortest ttl of the store, and creates a key that is bound to the lease.
+ * Tries again if the lease has expired before that: the ttl may be shorter than a stall of the
+ * machine.
+ */
+async function shortestLease(client: Client, key: Key): Promise<Lease> {
+  for (let attempts = 1; ; attempts += 1) {
+    const lease = await client.grant(client.store.capabilities.minTtlMs);
+    const [created] = await Promise.allSettled([client.create(key, 'one', lease)]);
+    if (created.status === 'fulfilled') return lease;
+    if (attempts === 5 || !isIncumbentError(created.reason, 'LEASE_EXPIRED')) throw created.reason;
+  }
+}
+
 export const leaseCases: readonly StoreCase[] = [
   define(
     'keys vanish with a lease that nobody renews: in time, and never before its ttl has passed since validFrom',
@@ -37,8 +51,7 @@ export const leaseCases: readonly StoreCase[] = [
 
   define('grants what was asked, or says what it grants instead, and keeps that', async (client, harness) => {
     assert.equal((await client.shortLease()).ttlMs, harness.ttlMs, 'the harness names a ttl that the store does not grant exactly');
-    const shortest = await client.grant(client.store.capabilities.minTtlMs);
-    await client.create('a', 'one', shortest);
+    const shortest = await shortestLease(client, 'a');
     assert.ok(shortest.ttlMs > 0);
     await expiry(client, harness, 'a', shortest);
   }),
