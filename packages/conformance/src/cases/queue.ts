@@ -157,7 +157,7 @@ export const queueCases: readonly StoreCase[] = [
   define('names may be long and have every allowed character', async (client) => {
     const lease = await client.longLease();
     const all = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~-';
-    const given = [all, 'x'.repeat(200), 'a-0000000001', '~', '0'];
+    const given = [all, 'x'.repeat(200), 'a-0000000001', '.', '..', '~', '0'];
     for (const name of given) assert.equal((await client.enqueue('q', name, lease)).name, name);
     assert.deepEqual(await client.names('q'), given);
   }),

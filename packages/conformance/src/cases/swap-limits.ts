@@ -69,11 +69,25 @@ export const swapLimitCases: readonly StoreCase[] = [
   }),
 
   define('keys may have every allowed character, long names and depth', async (client) => {
-    const keys = [ALL_CHARACTERS, `a/${ALL_CHARACTERS}/b`, 'x'.repeat(128), 'a/b/c/d/e/f/g/h', '~', '-', '_', '0'];
+    const keys = [
+      ALL_CHARACTERS,
+      `a/${ALL_CHARACTERS}/b`,
+      'x'.repeat(128),
+      'a/b/c/d/e/f/g/h',
+      'a/../b',
+      'a/./b',
+      '..',
+      '.',
+      '~',
+      '-',
+      '_',
+      '0',
+    ];
     for (const key of keys) await client.create(key, `value of ${key}`);
     for (const key of keys) {
       const entry = await client.get(key);
       assert.deepEqual([entry.key, entry.name, text(entry)], [key, key.slice(key.lastIndexOf('/') + 1), `value of ${key}`]);
     }
+    assert.deepEqual((await client.list('a/..')).map(text), ['value of a/../b']);
   }),
 ];

@@ -39,6 +39,14 @@ export const queueMutants: readonly Mutant[] = [
       }),
   },
   {
+    name: 'names of dots are written in another way',
+    caughtBy: ['queue', 'names may be long and have every allowed character'],
+    wrap: (store) =>
+      but(store, {
+        enqueue: (prefix, name, ...rest) => store.enqueue(prefix, /^\.{1,2}$/.test(name) ? name.replaceAll('.', '~') : name, ...rest),
+      }),
+  },
+  {
     name: 'enqueue shows a look of a moment before',
     caughtBy: ['queue', 'enqueue shows a look of the moment in which it adds the entry, whoever else adds one'],
     wrap: (store) =>

@@ -191,6 +191,11 @@ export const swapMutants: readonly Mutant[] = [
           store.compareAndSwap([...new Map(changes.map((change) => [change.key, change])).values()], options),
       }),
   },
+  {
+    name: 'a key is a part of a URL, which resolves dots',
+    caughtBy: ['compareAndSwap', 'keys may have every allowed character, long names and depth'],
+    wrap: (store) => but(store, { read: (key, options) => store.read(new URL(key, 'http://store/').pathname.slice(1), options) }),
+  },
 ];
 
 type Failed = Extract<SwapResult, { swapped: false }>['failed'];
