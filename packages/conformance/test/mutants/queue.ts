@@ -1,4 +1,4 @@
-import type { EnqueueOptions, Entry, Store } from '@incumbent/core';
+import { StoreError, type EnqueueOptions, type Entry, type Store } from '@incumbent/core';
 import { but, type Mutant } from './mutant.ts';
 
 export const queueMutants: readonly Mutant[] = [
@@ -36,6 +36,14 @@ export const queueMutants: readonly Mutant[] = [
           const there = (await store.list(prefix, options)).find((entry) => entry.name === name);
           return there ?? store.enqueue(prefix, name, value, lease, options);
         },
+      }),
+  },
+  {
+    name: 'an entry of another lease is told as a lease that has ended',
+    caughtBy: ['queue', 'enqueue never answers with an entry of another lease'],
+    wrap: (store) =>
+      but(store, {
+        enqueue: (...call) => store.enqueue(...call).catch(() => Promise.reject(new StoreError('LEASE_EXPIRED', 'refused', 'gone'))),
       }),
   },
   {
