@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
-import { bytes, connect, text } from '../client.ts';
+import { bytes, connect, everyCall, text } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { cycle, times } from '../combinations.ts';
 import { until } from '../time.ts';
 
 const define = casesOf('reads');
+
+/** True for the error of a wrong argument. */
+function isMistake(error: unknown): boolean {
+  const isType = error instanceof TypeError || error instanceof RangeError;
+  return isType && 'code' in error && error.code === 'INVALID_OPTION';
+}
 
 export const readCases: readonly StoreCase[] = [
   define('a key that was never made is absent', async (client) => {
@@ -113,5 +119,27 @@ export const readCases: readonly StoreCase[] = [
     }
     await store.revokeLease(lease.id);
     assert.deepEqual(await store.list('q'), []);
+  }),
+
+  define('refuses wrong keys, names, counts and timeouts as mistakes, and does nothing', async (client) => {
+    const { store } = client;
+    const lease = await client.longLease();
+    const call = client.call();
+    const mistakes: readonly (() => Promise<unknown>)[] = [
+      () => store.read('a//b', call),
+      () => store.read('', call),
+      () => store.list('/a', call),
+      () => store.list('a/', call),
+      () => store.enqueue('queued', 'na/me', bytes(''), lease.id, call),
+      () => store.enqueue('queued/', 'name', bytes(''), lease.id, call),
+      () => store.list('queued', { ...call, first: 0 }),
+      () => store.list('queued', { ...call, last: 0 }),
+      () => store.list('queued', { ...call, first: 1, last: 1 }),
+      ...everyCall(client, lease).map((each) => () => each.call({ timeoutMs: 0 })),
+    ];
+    for (const mistake of mistakes) await assert.rejects(mistake(), isMistake, String(mistake));
+    assert.equal(await client.read('swapped'), undefined);
+    assert.deepEqual(await client.list('queued'), []);
+    await client.renew(lease);
   }),
 ];

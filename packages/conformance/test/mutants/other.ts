@@ -1,3 +1,4 @@
+import { StoreError } from '@incumbent/core';
 import { but, type Mutant } from './mutant.ts';
 
 export const otherMutants: readonly Mutant[] = [
@@ -15,6 +16,27 @@ export const otherMutants: readonly Mutant[] = [
     name: 'a lease is said to be gone before its time',
     caughtBy: ['capabilities', 'a lease may last as long as its ttl, and longer for a longer one'],
     wrap: (store) => but(store, { capabilities: { ...store.capabilities, expiresWithinMs: (ttlMs) => ttlMs * 0.9 } }),
+  },
+  {
+    name: 'a list of no entries is allowed',
+    caughtBy: ['reads', 'refuses wrong keys, names, counts and timeouts as mistakes, and does nothing'],
+    wrap: (store) => but(store, { list: async (prefix, options) => (options?.first === 0 ? [] : store.list(prefix, options)) }),
+  },
+  {
+    name: 'a timeout of 0 is none at all',
+    caughtBy: ['reads', 'refuses wrong keys, names, counts and timeouts as mistakes, and does nothing'],
+    wrap: (store) =>
+      but(store, {
+        revokeLease: (lease, options) => store.revokeLease(lease, options?.timeoutMs === 0 ? {} : options),
+      }),
+  },
+  {
+    name: 'a wrong key is refused as if the store had refused it',
+    caughtBy: ['reads', 'refuses wrong keys, names, counts and timeouts as mistakes, and does nothing'],
+    wrap: (store) =>
+      but(store, {
+        read: (...call) => store.read(...call).catch(() => Promise.reject(new StoreError('STORE_FAILED', 'refused', 'a bad request'))),
+      }),
   },
   {
     name: 'a watch is told by clients only of what they did',
