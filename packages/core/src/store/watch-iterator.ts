@@ -14,7 +14,7 @@ export interface WatchController<S> {
   show(seen: S): void;
   /**
    * Reports that the last state can no longer be confirmed. The watch does not yield that state any
-   * more, and calls `onStale` once, until the next `show`.
+   * more, and calls `onStale` once, until it yields a state again.
    */
   lose(cause: StoreError): void;
   /** Ends the watch with an error. */
@@ -82,7 +82,6 @@ class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<
 
   show(seen: S): void {
     if (this.#ended) return;
-    this.#isStale = false;
     this.#seen = { seen };
     this.#answerSoon();
   }
@@ -158,6 +157,7 @@ class Watch<S, T> implements AsyncIterator<T, void, undefined>, WatchController<
     this.#failure = this.#seen = undefined;
     if (failure !== undefined) throw failure.error;
     if (seen === undefined) return { done: true, value: undefined };
+    this.#isStale = false;
     try {
       return { done: false, value: this.#state(seen.seen) };
     } catch (error) {

@@ -173,6 +173,19 @@ describe('a state that can no longer be confirmed', () => {
     expect(onStale).toHaveBeenCalledTimes(2);
   });
 
+  it('is reported once, though another state came and was lost before the consumer took it', async () => {
+    const onStale = vi.fn<(cause: StoreError) => void>();
+    const { states, watch } = await new Watched({ onStale }).iterate();
+    watch.lose(LOST);
+    watch.show(1);
+    watch.lose(LOST);
+    expect(onStale).toHaveBeenCalledTimes(1);
+    watch.show(2);
+    expect(await states.next()).toEqual({ done: false, value: '2' });
+    watch.lose(LOST);
+    expect(onStale).toHaveBeenCalledTimes(2);
+  });
+
   it('is not yielded to a waiting consumer either, if it is lost in the turn in which it came', async () => {
     const results: string[] = [];
     const { states, watch } = await new Watched({ onStale: () => results.push('stale') }).iterate();
