@@ -88,6 +88,16 @@ class One {
     return this.#step({ type: 'tick' });
   }
 
+  withdraw(): this {
+    return this.#step({ type: 'command', command: { type: 'withdraw' } });
+  }
+
+  /** Ticks often enough until that time. */
+  tickUntil(nowMs: number): this {
+    while (this.nowMs < nowMs) this.tickAt(this.nowMs + 50);
+    return this;
+  }
+
   types(): readonly string[] {
     return this.said.splice(0).map(({ to, message }) => `${message.type} ${to}`);
   }
@@ -149,6 +159,15 @@ describe('a follower', () => {
     expect(one.receive('a', { ...heartbeat, round: 2 }).view).toBe('a');
   });
 
+  it.each([
+    ['ring', { type: 'announce', round: 2, initiator: 'a', attempt: 7, hops: 1, leader: 'a' }],
+    ['candidateOrdinary', { type: 'elected', round: 2, leader: 'a', weight: 0 }],
+  ] as const)('%s: elects when the winner of an election resigned before the member learned of it', (name, announcement) => {
+    const one = new One(name, 'c').receive('d', heartbeat).receive('a', { type: 'resigned', round: 2 }).receive('d', announcement);
+    expect(one.view).toBe('d');
+    expect(one.tickUntil(10_000).view).toBe('c');
+  });
+
   it('of the bully algorithm takes over from a leader if it has precedence', () => {
     const one = new One('bully', 'a').receive('c', heartbeat);
     expect(one.view).toBe('a');
@@ -193,6 +212,18 @@ describe('a ring', () => {
     one.receive('a', { type: 'passed', round: 1, initiator: 'd', attempt: 7, phase: 'collect' });
     one.tickAt(400);
     expect(one.types()).toEqual([]);
+  });
+
+  it.each([
+    ['live-set', ['a', 'c', 'b'], ['announce d']],
+    ['maximum', ['a'], []],
+  ] as const)('%s: elects no member that stopped campaigning while its token circled', (variant, live, said) => {
+    const one = new One('ring', 'a', { variant }).tickUntil(1_000).withdraw();
+    const sent = one.said.splice(0).map(({ message }) => message);
+    const attempt = sent[0]?.type === 'collect' ? sent[0].attempt : -1;
+    one.receive('b', { type: 'collect', round: 0, initiator: 'a', attempt, hops: 4, live });
+    expect(one.said.filter(({ to }) => to !== 'b').map(({ to, message }) => `${message.type} ${to}`)).toEqual(said);
+    expect(one.view).toBe(variant === 'live-set' ? 'b' : undefined);
   });
 
   it('a token takes at most one lap', () => {

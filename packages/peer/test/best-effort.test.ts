@@ -169,4 +169,26 @@ describe('ring', () => {
     await group.clock.advance(10_000);
     expect(group.leaders).toEqual(['b']);
   });
+
+  it('has a leader although the member that would win stops campaigning while its token circles', async () => {
+    await using group = new Group('ring', ['a', 'd', 'b', 'c']).lead('d');
+    await group.clock.advance(3_000);
+    group.lead('b', 'c');
+    const campaign = new AbortController();
+    group
+      .member('a')
+      .campaign({ signal: campaign.signal })
+      .catch(() => {});
+    await group.clock.advance(3_000);
+    expect(group.views).toEqual(['d', 'd', 'd', 'd']);
+    // The member `a` is the first to miss the leader, and starts an election.
+    group.network.cut('d', 'a');
+    await group.clock.advance(500);
+    await group.crash('d');
+    await group.clock.advance(600);
+    campaign.abort();
+    await group.clock.advance(10_000);
+    expect(group.leaders).toEqual(['b']);
+    expect(group.views).toEqual(['b', 'b', 'b']);
+  });
 });

@@ -58,6 +58,9 @@ export function onHeartbeat(step: StepContext, from: string, { round, weight, su
 /** A member announces a leader: itself, or the winner of the election that it ran. */
 export function onElected(step: StepContext, from: string, { round, leader, weight }: MessageOf<'elected'>): void {
   if (leader === step.id) return step.state.leading === undefined ? becomeLeader(step, round) : undefined;
+  // The member keeps its other leaders, or the election that it has scheduled. It must not wait for
+  // a winner that refuses the leadership.
+  if (hasResigned(step, { id: leader, round })) return undefined;
   // The result of an election replaces older knowledge. A former leader that is still alive sends
   // its next heartbeat soon.
   if (step.state.leaders.every((heard) => heard.round < round)) step.set({ leaders: [] });
@@ -93,8 +96,13 @@ export function becomeLeader(step: StepContext, round: number): void {
   else step.broadcast({ type: 'resigned', round });
 }
 
+/** Whether the claim is of a leadership that its leader has already given up. */
+function hasResigned(step: StepContext, claim: Pick<Heard, 'id' | 'round'>): boolean {
+  return step.state.resigned.some(({ id, round }) => id === claim.id && round >= claim.round);
+}
+
 function meetLeader(step: StepContext, from: string, claim: Omit<Heard, 'atMs'>): void {
-  if (step.state.resigned.some(({ id, round }) => id === claim.id && round >= claim.round)) return;
+  if (hasResigned(step, claim)) return;
   // Counts the failures that this member has recorded for the leader, even if the leader has
   // forgotten them.
   const heard = { ...claim, weight: Math.min(claim.weight, step.precedenceOf(claim.id).weight), atMs: step.nowMs };

@@ -65,9 +65,15 @@ export function onReturn(step: StepContext, token: Token): void {
   if (token.type === 'collect' && election?.kind === 'ring' && election.attempt === token.attempt) conclude(step, token.live);
 }
 
-/** Makes the best live member the leader, and announces it to all members. */
+/**
+ * Makes the best live member the leader, and announces it to all members. This member may have
+ * stopped campaigning since it sent its token.
+ */
 function conclude(step: StepContext, live: readonly string[]): void {
-  const [leader] = bestOnly(step, live);
+  const [leader] = bestOnly(
+    step,
+    live.filter((id) => id !== step.id || step.mayLead),
+  );
   if (leader === undefined) return abandonElection(step);
   const { election, round: newest } = step.state;
   const [round, attempt] = [nextRound(newest), election?.kind === 'ring' ? election.attempt : 0];
