@@ -3,8 +3,8 @@
 import { streamOf, type Stream } from '@incumbent/simulator/time';
 import type { Fault, Ground, Plan, FaultKind, Target, Trigger, When } from './faults.ts';
 
-/** `setBack` is drawn separately. */
-type Kind = Exclude<FaultKind['kind'], 'setBack'>;
+/** These are drawn separately. */
+type Kind = Exclude<FaultKind['kind'], 'setBack' | 'withdraw'>;
 
 /**
  * The possible faults, and the events that trigger them. One that is named more often is drawn more
@@ -21,9 +21,9 @@ export const usual: readonly Kind[] = [
   ...(['split', 'split', 'bridge', 'lossy', 'duplicating', 'slow', 'badDisk', 'wallJump', 'blip'] as const),
 ];
 
-/** How a world counts these faults and set-backs. */
+/** How a world counts these faults, set-backs and aborted campaigns. */
 export function faultsOf(kinds: readonly Kind[]): readonly string[] {
-  return [...new Set(kinds), 'setBack'].map((kind) => `injected ${kind}`);
+  return [...new Set(kinds), 'setBack', 'withdraw'].map((kind) => `injected ${kind}`);
 }
 
 /**
@@ -35,7 +35,23 @@ export function drawPlan<G extends Ground>(seed: number, labels: readonly string
   const shape = shapeOf(random);
   const count = random.below(random.pick([3, 8, 20]));
   const faults = Array.from({ length: count }, () => drawFault(random, shape, odds));
-  return { seed, shape, faults: [...faults, ...drawSetBacks(streamOf(seed, 'set back', ...labels), shape, odds)] };
+  const setBacks = drawSetBacks(streamOf(seed, 'set back', ...labels), shape, odds);
+  const withdrawals = drawWithdrawals(streamOf(seed, 'withdraw', ...labels), shape, odds);
+  return { seed, shape, faults: [...faults, ...setBacks, ...withdrawals] };
+}
+
+/**
+ * Aborts campaigns, mostly of a member that has just sent a message, such as the one that begins an
+ * election. These draws have random numbers of their own, too.
+ */
+function drawWithdrawals(random: Stream, shape: Ground, { triggers }: Odds): readonly Fault[] {
+  const count = random.pick([0, 0, 1, 3]);
+  return Array.from({ length: count }, () => ({
+    kind: 'withdraw',
+    target: random.pick(onOccasion(shape)),
+    forMs: lasting(random, shape),
+    when: drawOccasion(random, shape, triggers),
+  }));
 }
 
 /** Usually short, sometimes longer than any promise. */

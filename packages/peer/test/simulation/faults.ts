@@ -58,6 +58,8 @@ export type FaultKind =
   /** A write fails, which ends the member. The disk has the data or not. */
   | { readonly kind: 'badDisk'; readonly target: Target; readonly forMs: number; readonly writeLost: boolean }
   | { readonly kind: 'pause' | 'block' | 'suspend'; readonly target: Target; readonly forMs: number }
+  /** Aborts the campaign of a member, which does not lead. Later, the member campaigns again. */
+  | { readonly kind: 'withdraw'; readonly target: Target; readonly forMs: number }
   | { readonly kind: 'isolate'; readonly target: Target; readonly how: CutHow; readonly forMs: number }
   /** Restarts all other members at once, while this one is cut off. */
   | { readonly kind: 'blip'; readonly target: Target; readonly forMs: number }

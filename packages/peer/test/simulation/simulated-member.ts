@@ -18,6 +18,7 @@ export interface MemberWorld<S extends Safety> extends RunWorld<S> {
   readonly network: Network;
   /** What a process does first. */
   begin(run: Run<S>): void;
+  campaign(run: Run<S>): void;
   deliver(to: string, from: string, message: Said): void;
 }
 
@@ -113,6 +114,18 @@ export class SimulatedMember<S extends Safety> {
     run.driver.command({ type: 'leave' });
     this.#world.checks.stopped(run.name, this.#world.scheduler.nowMs);
     return this.crash(false);
+  }
+
+  /**
+   * Aborts its campaign. Returns the function that starts another one. Undefined: the member leads,
+   * so it does not campaign.
+   */
+  withdraw(): (() => void) | undefined {
+    const run = this.#run;
+    if (run === undefined || !run.process.runs || run.isValid()) return undefined;
+    this.#world.noted(`${run.name} stops campaigning`);
+    run.driver.command({ type: 'withdraw' });
+    return () => run.process.run(() => this.#world.campaign(run));
   }
 
   /** Makes the write in progress fail, or else the next one. This ends the process. */

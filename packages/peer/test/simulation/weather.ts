@@ -89,6 +89,8 @@ export class Weather<S extends Safety> {
         return member.stand('blocked');
       case 'suspend':
         return member.stand('suspended');
+      case 'withdraw':
+        return member.withdraw();
       case 'isolate':
         return this.#site.network.isolate(member.id, fault.how);
       case 'blip':

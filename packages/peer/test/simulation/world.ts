@@ -62,8 +62,12 @@ export abstract class World<S extends Safety, G extends Ground, C extends Checks
     return this.members.flatMap(({ run }) => run ?? []);
   }
 
-  /** Campaigns, unless the member only votes. */
-  begin({ process, driver }: Run<S>): void {
+  begin(run: Run<S>): void {
+    this.campaign(run);
+  }
+
+  /** Does nothing if the member only votes. */
+  campaign({ process, driver }: Run<S>): void {
     if (!this.shape.bystanders.includes(process.id)) driver.command({ type: 'campaign' });
   }
 
