@@ -79,7 +79,10 @@ export type PeerEndReason =
   | 'clockJump'
   /** Another member has a newer term. */
   | 'newerTerm'
-  /** By best effort: this member met another leader, which has precedence. */
+  /**
+   * By best effort: this member met another leader, which has precedence. Also: the algorithm took
+   * the leadership away without giving a reason.
+   */
   | 'superseded'
   /** A fence has seen a newer term: votes were lost, or another member was elected. */
   | 'termBehind'

@@ -230,6 +230,8 @@ export class Driver<S extends Safety> {
 
   /**
    * Ends a leadership that the step has ended, before anything else happens and before the write.
+   * A leadership that the step has taken away without a reason ends too: otherwise its application
+   * would wait for its end for ever.
    */
   #retract(outputs: readonly Output<unknown, unknown>[]): void {
     const validity = this.#validity;
@@ -237,6 +239,7 @@ export class Driver<S extends Safety> {
     this.#validity = undefined;
     for (const output of outputs)
       if (output.type === 'event' && output.event.type === 'ended') this.#ports.ended(output.event.reason, validity);
+    if (!outputs.some((output) => output.type === 'event' && output.event.type === 'ended')) this.#ports.ended('superseded', validity);
   }
 
   /** Performs the outputs of a step after its write. */

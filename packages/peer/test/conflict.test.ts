@@ -69,6 +69,29 @@ describe('two leaders of one term', () => {
     expect(scene.log(leader)).toEqual([expect.objectContaining({ code: 'TWO_LEADERS', from: follower, leader, term: String(term) })]);
   });
 
+  it.each(['resigned', 'handover'] as const)(
+    'are reported by a leader that receives the message "%s" of the other, and its leadership goes on',
+    async (type) => {
+      await using scene = new Scene();
+      const { leader, follower, term } = await scene.led();
+      const { group } = scene;
+      const leadership = group.members.find(({ memberId }) => memberId === leader)?.leadership;
+      await scene.says(follower, leader, { type, term });
+      expect(scene.log(leader)).toEqual([expect.objectContaining({ code: 'TWO_LEADERS', from: follower, leader, term: String(term) })]);
+      await group.clock.advance(10_000);
+      expect(leadership?.isValid()).toBe(true);
+      await group.clock.run(leadership!.resign());
+      expect(await leadership!.ended).toMatchObject({ term, reason: 'resigned' });
+    },
+  );
+
+  it.each(['resigned', 'handover'] as const)('are reported by a follower that receives the message "%s" of the second', async (type) => {
+    await using scene = new Scene();
+    const { leader, follower, third, term } = await scene.led();
+    await scene.says(third, follower, { type, term });
+    expect(scene.log(follower)[0]).toMatchObject({ code: 'TWO_LEADERS', from: third, leader, term: String(term) });
+  });
+
   it('are reported by a follower that receives messages of both', async () => {
     await using scene = new Scene();
     const { leader, follower, third, term } = await scene.led();

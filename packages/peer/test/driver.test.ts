@@ -142,6 +142,15 @@ describe('a driver', () => {
     expect(stage.driver.isValid()).toBe(false);
   });
 
+  it('ends a leadership that a step takes away without an event, before it persists', () => {
+    const stage = new Stage();
+    stage.order({ validity: stage.validity, outputs: [elected] }).order({ validity: undefined, outputs: [say('2'), keep('2')] });
+    expect(stage.done).toEqual(['elected', 'ended: superseded', 'keeps 2']);
+    expect(stage.driver.isValid()).toBe(false);
+    stage.written();
+    expect(stage.done.slice(3)).toEqual(['said 2']);
+  });
+
   it.each([
     ['before a sleep', [-80, 0], 80],
     ['after a sleep', [0, -80], 80],

@@ -144,9 +144,9 @@ function onCurrent(step: StepContext, from: string, message: QuorumMessage): voi
     case 'heartbeatAnswer':
       return onHeartbeatAnswer(step, from, message);
     case 'handover':
-      return onHandover(step);
+      return onHandover(step, from);
     case 'resigned':
-      return onResigned(step);
+      return onResigned(step, from);
     case 'stale':
       return undefined;
     default:
