@@ -18,7 +18,10 @@ export const noRefusals = {
   wrongMember: 0,
   /** The other side does not know the secret. */
   wrongSecret: 0,
-  /** The other side's certificate is not trusted, or belongs to another member. */
+  /**
+   * The other side's certificate is not trusted, or belongs to another member. Or `nameOf` threw an
+   * error, or returned no name.
+   */
   certificate: 0,
   /** Another live process with this member id is connected. */
   duplicateMember: 0,

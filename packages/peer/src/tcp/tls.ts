@@ -167,16 +167,20 @@ export async function connectByTls({ host, port }: Endpoint, secureContext: Secu
 }
 
 /**
- * Why the other side's certificate does not belong to this member. Undefined: it does. Throws what
- * the application's `nameOf` throws.
+ * Why the other side's certificate does not belong to this member. Undefined: it does. A `nameOf`
+ * of the application that throws, or returns no name, is a reason too.
  */
 export function judgeName(socket: TLSSocket, memberId: string, { nameOf = String }: PeerTls): Refused | undefined {
-  const name = nameOf(memberId);
   const certificate = socket.getPeerX509Certificate();
-  const shown = certificate?.checkHost(name, { subject: 'default', wildcards: false });
-  // Compare exactly: `checkHost` ignores case, and matches a name like ".name" to subdomains.
-  if (shown === name) return undefined;
-  return new Refused('certificate', { from: memberId, expected: name, shown: certificate?.subjectAltName ?? certificate?.subject });
+  try {
+    const name = nameOf(memberId);
+    const shown = certificate?.checkHost(name, { subject: 'default', wildcards: false });
+    // Compare exactly: `checkHost` ignores case, and matches a name like ".name" to subdomains.
+    if (shown !== undefined && shown === name) return undefined;
+    return new Refused('certificate', { from: memberId, expected: name, shown: certificate?.subjectAltName ?? certificate?.subject });
+  } catch (error) {
+    return new Refused('certificate', { from: memberId, nameOf: describeError(error) });
+  }
 }
 
 /** Turns an error of TLS into a refusal. Returns other errors of the system unchanged. */

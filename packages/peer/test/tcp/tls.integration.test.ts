@@ -7,6 +7,7 @@ import { certificatesOf } from '@incumbent/network';
 import { freePort, LOOPBACK, makeScratch, until, type Scratch } from '@incumbent/test-support';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { PeerTls, TcpTransport, TcpTransportOptions } from '../../src/index.ts';
+import { logger } from '../support.ts';
 import { Authority } from './authority.ts';
 import { refusals, SECRET, TcpGroup } from './group.ts';
 import { PREFACE, Stranger } from './stranger.ts';
@@ -126,8 +127,16 @@ describe('a session of TLS', () => {
   });
 });
 
-describe('a member whose `nameOf` throws', () => {
-  it('closes the connections that it has dialled', async () => {
+describe('a member whose `nameOf` gives no name', () => {
+  const noName = (): string => {
+    throw new Error('no name');
+  };
+  const nothing: unknown = () => undefined;
+
+  it.each<[string, NonNullable<PeerTls['nameOf']>, string]>([
+    ['throws', noName, 'no name'],
+    ['returns undefined', nothing as () => string, 'must be of type string'],
+  ])('because it %s closes the connections that it has dialled, and reports them', async (_, nameOf, why) => {
     const server = createServer(certificatesOf(await ours.certify('b')));
     let closed = 0;
     server.on('connection', (socket: Socket) => {
@@ -139,14 +148,29 @@ describe('a member whose `nameOf` throws', () => {
     await once(server.listen(0, LOOPBACK), 'listening');
     const address = server.address();
     if (typeof address !== 'object' || address === null) throw new Error('the server has no port');
-    const nameOf = (): string => {
-      throw new Error('no name');
-    };
     await using group = await TcpGroup.make(['a', 'b'], { security: () => ({ tls: { ...certificates.get('a')!, nameOf } }) });
-    await using transport = group.transport('a', { members: { ...group.addresses, b: `${LOOPBACK}:${address.port}` } });
+    const log = logger();
+    const members = { ...group.addresses, b: `${LOOPBACK}:${address.port}` };
+    await using transport = group.transport('a', { members, logger: log });
     await transport.election('controller').open({ memberId: 'a', members: group.ids, receive: () => {} });
     await until(() => closed >= 2, { what: 'the connections close', withinMs: 10_000 });
     server.close();
+    expect(transport.refused.certificate).toBeGreaterThan(0);
+    const fields = log.lines.map((line) => line.fields);
+    expect(fields).toContainEqual(
+      expect.objectContaining({ reason: 'certificate', from: 'b', nameOf: expect.stringContaining(why) as string }),
+    );
+  });
+
+  it('refuses the members that dial it', async () => {
+    await using group = await TcpGroup.make(['a', 'c'], {
+      security: (id) => ({ tls: { ...certificates.get(id)!, ...(id === 'c' ? { nameOf: noName } : {}) } }),
+    });
+    const [caller, target] = [group.transport('a'), group.transport('c')];
+    await caller.election('controller').open({ memberId: 'a', members: group.ids, receive: () => {} });
+    await target.election('controller').open({ memberId: 'c', members: group.ids, receive: () => {} });
+    await refusals(target, 'certificate');
+    expect(caller.connected).toEqual([]);
   });
 });
 
