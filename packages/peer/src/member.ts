@@ -166,7 +166,9 @@ export class PeerMember<S extends Safety> {
 
   /**
    * With `quorum`: the newest term that this member knows, also one without a leader. Undefined
-   * before it has started. Never falls, also across restarts.
+   * before it has started. Never falls while the process runs. A process that crashes while it
+   * writes its vote may know a lower term after its restart: the term before that write. It has
+   * sent no message of the lost term.
    */
   get highestTerm(): TermOf<S> | undefined {
     return this.#participant.highestTerm;

@@ -34,6 +34,22 @@ describe('a member without a store', () => {
     await group.clock.run(member.close());
   });
 
+  it('knows the term before its last vote if it crashed before that vote was written', async () => {
+    await using group = new Group(['x']);
+    const member = group.member('x');
+    const storage = group.storages.get('x')!;
+    const { term } = await group.clock.run(member.campaign());
+    storage.stalled = true;
+    await group.clock.run(member.leadership!.resign());
+    member.campaign().catch(() => {});
+    await group.clock.advance(60_000);
+    expect(member.highestTerm).toBe(term + 1n);
+    await group.clock.run(member.close());
+    const again = group.member('x');
+    await group.clock.run(again.start());
+    expect(again.highestTerm).toBe(term);
+  });
+
   it('can be closed after its position has become unknown', async () => {
     await using group = new Group(['x']);
     let isWell = true;
