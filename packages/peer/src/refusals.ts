@@ -4,8 +4,8 @@ import type { Telemetry } from '@incumbent/core/adapter';
 import type { PeerConflict } from './algorithm.ts';
 
 /**
- * Why a message is refused. `configuration`: its sender has other members, other timeouts, or
- * another algorithm.
+ * Why a message is refused. `configuration`: its sender has another algorithm, other members, or
+ * another value of an option that the algorithm compares.
  */
 export type RefusalReason = 'unknownMember' | 'configuration' | 'malformed';
 

@@ -8,9 +8,13 @@ import { describe, expect, it } from 'vitest';
 import { bully, candidateOrdinary, invitation, nextInLine, ring, type BestEffortMessage } from '../src/index.ts';
 import { encodePacket } from '../src/tcp/codec.ts';
 import { CONTENT_BYTES } from '../src/tcp/connection.ts';
-import { algorithmOf, names, type Name } from './best-effort/algorithms.ts';
+import { algorithmOf, names, type Name, type Options } from './best-effort/algorithms.ts';
 
 const members = ['a', 'b', 'c'];
+
+function configurationOf(name: Name, options: Partial<Options>): string {
+  return algorithmOf(name, { members, candidates: members, delayStepMs: 300, ...options }).configuration;
+}
 
 /** Values that a caller without TypeScript may pass. */
 function any<T>(value: unknown): T {
@@ -108,11 +112,31 @@ describe('a message is checked before it is used', () => {
     }
   });
 
-  it('members with different options refuse each other, except for the heartbeat interval', () => {
-    const { configuration } = bully({ members });
-    expect(bully({ members, heartbeatEveryMs: 100 }).configuration).toBe(configuration);
-    expect(bully({ members: ['b', 'a', 'c'] }).configuration).not.toBe(configuration);
-    expect(nextInLine({ members }).configuration).not.toBe(configuration);
-    expect(ring({ members }).configuration).not.toBe(ring({ members, variant: 'maximum' }).configuration);
+  it.each<[Name, Partial<Options>]>([
+    ['bully', { forgiveMs: 20_000 }],
+    ['nextInLine', { forgiveMs: 20_000 }],
+    ['candidateOrdinary', { candidates: ['a'] }],
+    ['candidateOrdinary', { delayStepMs: 400 }],
+    ['ring', { variant: 'maximum' }],
+    ...names.flatMap((name): readonly [Name, Partial<Options>][] => [
+      [name, { members: ['b', 'a', 'c'] }],
+      [name, { members: ['a', 'b'], candidates: ['a', 'b'] }],
+      [name, { failureTimeoutMs: 1_001 }],
+    ]),
+  ])('%s: members refuse each other if only one of them has %j', (name, options) => {
+    expect(configurationOf(name, options)).not.toBe(configurationOf(name, {}));
+  });
+
+  it.each<[Name, Partial<Options>]>([
+    ['nextInLine', { successors: 1 }],
+    ['invitation', { inviteEveryMs: 100 }],
+    ...names.map((name): [Name, Partial<Options>] => [name, { heartbeatEveryMs: 100, drainMs: 0 }]),
+    ...names.filter((name) => name !== 'candidateOrdinary').map((name): [Name, Partial<Options>] => [name, { answerTimeoutMs: 100 }]),
+  ])('%s: members do not compare %j', (name, options) => {
+    expect(configurationOf(name, options)).toBe(configurationOf(name, {}));
+  });
+
+  it('members of different algorithms refuse each other', () => {
+    expect(new Set(names.map((name) => configurationOf(name, {}))).size).toBe(names.length);
   });
 });

@@ -292,6 +292,21 @@ describe('untrusted data', () => {
     );
   });
 
+  it('are refused by members with another value of a compared option', () => {
+    const of = (options: Partial<QuorumOptions>): string => quorum({ members: MEMBERS, ...options }).configuration;
+    const ranked = { tieBreak: 'highest-rank' } as const;
+    for (const other of [
+      { members: ['a', 'b'] },
+      { electionTimeoutMinMs: 900 },
+      { electionTimeoutMaxMs: 3_000 },
+      { clockErrorRatio: 0.02 },
+      ranked,
+    ])
+      expect(of(other)).not.toBe(of({}));
+    for (const same of [{ members: ['c', 'b', 'a'] }, { heartbeatEveryMs: 100 }, { drainMs: 0 }]) expect(of(same)).toBe(of({}));
+    expect(of({ ...ranked, members: ['c', 'b', 'a'] })).not.toBe(of(ranked));
+  });
+
   it('are a valid vote or refused with an error', () => {
     const kept = { memberId: 'a', term: 3n, votedFor: undefined };
     expect(readDurable(kept)).toEqual(kept);
