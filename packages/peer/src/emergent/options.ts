@@ -25,7 +25,7 @@ export interface EmergentOptions {
   readonly detector?: 'timeout' | 'phi';
   /**
    * With `phi`: the suspicion level. At 8, the chance that a live member is silent for so long is
-   * 10⁻⁸. 1 to 16. Default: 8.
+   * 10⁻⁸. 1 to 16. Default: 8. Only with `detector: 'phi'`.
    */
   readonly phiThreshold?: number;
   /**
@@ -137,6 +137,8 @@ export function resolveRules(options: EmergentOptions): Rules {
   });
   const detector = checkOneOf('detector', options.detector, 'timeout', ['timeout', 'phi']);
   const phi = checkNumber('phiThreshold', options.phiThreshold, 8, { min: 1, max: 16 });
+  if (options.phiThreshold !== undefined && detector !== 'phi')
+    throw invalidOption('phiThreshold', options.phiThreshold, "left out, unless detector is 'phi'");
   const minimumSize = checkCount('minimumSize', options.minimumSize, 1, { min: 1, max: MAX_MEMBERS });
   const majority = checkFlag('majority', options.majority);
   const successors = checkSuccessors(options.heartbeatsTo);

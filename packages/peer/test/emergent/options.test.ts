@@ -12,7 +12,9 @@ describe('an invalid option throws an error that names the option, its value and
     [{ failureTimeoutMs: 5_000, answerTimeoutMs: 4_000 }, 'answerTimeoutMs is 4000: it must be a number from 1000 to 2000'],
     [{ heartbeatsTo: 0 }, 'heartbeatsTo is 0: it must be "all", or a whole number of successors from 1 to 10'],
     [{ heartbeatsTo: 1.5 }, 'heartbeatsTo is 1.5'],
-    [{ phiThreshold: 20 }, 'phiThreshold is 20'],
+    [{ detector: 'phi', phiThreshold: 20 }, 'phiThreshold is 20'],
+    [{ phiThreshold: 8 }, "phiThreshold is 8: it must be left out, unless detector is 'phi'"],
+    [{ detector: 'timeout', phiThreshold: 8 }, "phiThreshold is 8: it must be left out, unless detector is 'phi'"],
     [{ joinAttempts: 1 }, 'joinAttempts is 1'],
     [{ joinAttempts: 2.5 }, 'joinAttempts is 2.5'],
     [{ minimumSize: 251 }, 'minimumSize is 251'],
@@ -41,11 +43,20 @@ describe('an invalid option throws an error that names the option, its value and
       { cluster: 'stock' },
       { heartbeatEveryMs: 500 },
       { failureTimeoutMs: 4_000 },
+      { detector: 'phi' as const },
       { heartbeatsTo: 2 },
+      { pullEveryMs: 2_000 },
       { minimumSize: 2 },
       { majority: true },
     ])
       expect(of(other)).not.toBe(of({}));
-    for (const same of [{ joinAttempts: 3 }, { searchEveryMs: 2_000 }, { drainMs: 0 }]) expect(of(same)).toBe(of({}));
+    for (const same of [
+      { joinAttempts: 3 },
+      { searchEveryMs: 2_000 },
+      { forgetAfterMs: 60_000 },
+      { answerTimeoutMs: 1_500 },
+      { drainMs: 0 },
+    ])
+      expect(of(same)).toBe(of({}));
   });
 });
