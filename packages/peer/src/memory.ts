@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '@incumbent/core';
-import { checkClock, checkNumber, explainDetached } from '@incumbent/core/adapter';
+import { checkClock, checkKnown, checkName, checkNumber, explainDetached, invalidOption } from '@incumbent/core/adapter';
 import type { DurableStorage } from './storage.ts';
 import type { Frame, Link, Receive, LinkOptions, Transport } from './transport.ts';
 
@@ -15,7 +15,8 @@ export interface MemoryNetworkOptions {
   readonly clock?: Clock;
   /**
    * For an open membership: the ids of the first members to contact, or a function that returns
-   * them. The network calls the function once for each member that opens a link. Default: none.
+   * them. The network calls the function once for each member that opens a link. If the function
+   * fails, or returns something else than a list of ids, the member does not start. Default: none.
    */
   readonly seeds?: readonly string[] | (() => readonly string[] | Promise<readonly string[]>);
 }
@@ -24,7 +25,7 @@ export interface MemoryNetworkOptions {
  * A transport between members of one process, for tests. All members of a group share one object.
  * It delivers every frame after `latencyMs`, unless a test has cut the link.
  *
- * @throws `INVALID_OPTION` from the constructor if `latencyMs` is out of range.
+ * @throws `INVALID_OPTION` from the constructor, or `INVALID_NAME` for a seed.
  */
 export class MemoryNetwork implements Transport {
   readonly #clock: Clock;
@@ -38,14 +39,16 @@ export class MemoryNetwork implements Transport {
   }
 
   constructor(options: MemoryNetworkOptions = {}) {
+    checkKnown('MemoryNetwork', options, ['latencyMs', 'clock', 'seeds']);
     this.#clock = checkClock(options.clock);
     this.#latencyMs = checkNumber('latencyMs', options.latencyMs, 1, { min: 0, max: 60_000 });
-    this.#seeds = options.seeds ?? [];
+    const { seeds = [] } = options;
+    this.#seeds = typeof seeds === 'function' ? seeds : checkSeeds(seeds);
   }
 
   async open(options: LinkOptions): Promise<Link> {
     const { memberId, receive } = options;
-    const seeds = options.members === 'open' ? await (typeof this.#seeds === 'function' ? this.#seeds() : this.#seeds) : [];
+    const seeds = options.members === 'open' ? await this.#findSeeds() : [];
     // A second link with the same id replaces the first, as a second process at one address does.
     const end = { receive };
     this.#members.set(memberId, end);
@@ -83,10 +86,20 @@ export class MemoryNetwork implements Transport {
     this.#cuts.clear();
   }
 
+  async #findSeeds(): Promise<readonly string[]> {
+    return typeof this.#seeds === 'function' ? checkSeeds(await this.#seeds()) : this.#seeds;
+  }
+
   #send(from: string, to: string, frame: Frame): void {
     if ([`${from} ${to}`, `${from} *`, `* ${to}`].some((cut) => this.#cuts.has(cut))) return;
     this.#clock.schedule(this.#latencyMs, () => this.#members.get(to)?.receive(from, frame));
   }
+}
+
+/** An empty list is allowed: the first member then founds the membership. */
+function checkSeeds(seeds: unknown): readonly string[] {
+  if (!Array.isArray(seeds)) throw invalidOption('seeds', seeds, 'a list of member ids, or a function that returns one');
+  return seeds.map((id) => checkName('seeds', id));
 }
 
 /**
