@@ -1,3 +1,5 @@
+import { inspect } from 'node:util';
+
 import { describe, expect, it } from 'vitest';
 
 import { accessOf, optionsIn } from '../src/index.ts';
@@ -25,7 +27,22 @@ describe('the access with which another process opens a store', () => {
     expect(accessOf({ clock: {} })).toBeUndefined();
   });
 
-  it.each(['7', 'null', '"text"'])('is refused if it holds no options, with a message that shows nothing of it: %s', (access) => {
-    expect(() => optionsIn(access)).toThrow(/access is (a number|null|a string of 4 characters): it must be the options of a store/);
+  it.each([
+    ['7', 'a number'],
+    ['null', 'null'],
+    ['"text"', 'a string of 4 characters'],
+    ['["hunter2"]', 'an array of 1'],
+    ['{"password":"hunter2",}', 'a string of 23 characters'],
+    ['hunter2', 'a string of 7 characters'],
+    ['', 'a string of 0 characters'],
+  ])('is refused if it holds no options, with an error that shows nothing of it: %s', (access, shown) => {
+    let error: unknown;
+    try {
+      optionsIn(access);
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toMatchObject({ code: 'INVALID_OPTION', message: `access is ${shown}: it must be the options of a store` });
+    expect(inspect(error)).not.toContain('hunter2');
   });
 });

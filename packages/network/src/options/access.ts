@@ -24,16 +24,26 @@ export function accessOf({ connect, clock, tls, ...plain }: NetworkOptions): str
 /**
  * The options in a text of `accessOf`. Check them like options of a user.
  *
- * @throws {TypeError | RangeError} `INVALID_OPTION` if the text has no object in it.
+ * @throws {TypeError | RangeError} `INVALID_OPTION` if the text is not the JSON of an object. The
+ * error does not show the text.
  */
 export function optionsIn<T extends object>(access: string): T {
-  const options: unknown = JSON.parse(access);
-  if (isObject<T>(options)) return options;
+  const options = parsed(access);
+  if (isOptions<T>(options)) return options;
   throw invalidSecret('access', options, 'the options of a store');
 }
 
-function isObject<T extends object>(value: unknown): value is T {
-  return typeof value === 'object' && value !== null;
+/** Returns text that is not JSON unchanged. The error of `JSON.parse` could show a secret. */
+function parsed(access: string): unknown {
+  try {
+    return JSON.parse(access);
+  } catch {
+    return access;
+  }
+}
+
+function isOptions<T extends object>(value: unknown): value is T {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The options as another process of this machine can use them, also through JSON. */
