@@ -156,10 +156,25 @@ describe('the leadership-end checker', () => {
     expect(broken(checker(), ...early)).toEqual(['one end, in order']);
   });
 
-  it('requires no end from a process that has died', () => {
+  it('requires an end from a process that stopped in good order, and none from a process that died', () => {
     const handle = handleOf('a#1', 1n);
-    handle.process.state = 'dead';
-    expect(broken(checker(), { type: 'elected', handle }, final)).toEqual([]);
+    const kill = (): void => {
+      handle.process.state = 'dead';
+    };
+    const { process } = handle;
+    const stopped: WorldEvent = { type: 'stopped', process, left: { timers: 0, holds: 0, watches: 0, leases: 0 } };
+    expect(broken(checker(), { type: 'elected', handle }, stopped, kill, final)).toEqual(['one end, in order']);
+    expect(broken(checker(), { type: 'elected', handle }, kill, { type: 'died', process }, final)).toEqual([]);
+  });
+
+  it('requires the release of a process that stopped after the faults were over', () => {
+    const unreleased = (...before: readonly WorldEvent[]): readonly string[] => {
+      const handle = handleOf('a#1', 1n);
+      const stopped: WorldEvent = { type: 'stopped', process: handle.process, left: { timers: 0, holds: 0, watches: 0, leases: 0 } };
+      return broken(checker(), ...whole(handle).toSpliced(5, 1, ...before, stopped));
+    };
+    expect(unreleased({ type: 'phase', phase: 'closing' })).toEqual(['one end, in order']);
+    expect(unreleased()).toEqual([]);
   });
 });
 

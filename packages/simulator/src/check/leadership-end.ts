@@ -51,6 +51,10 @@ export class LeadershipEndChecker implements Checker {
   /** When each process was last stopped, or its wall clock last jumped. */
   readonly #disturbed = new Map<string, number>();
   readonly #leaderships = new Map<LeadershipView, ObservedLeadership>();
+  readonly #died = new Set<ProcessView>();
+  /** The processes that stopped in good order while faults could still prevent the release. */
+  readonly #stoppedEarly = new Set<ProcessView>();
+  #closing = false;
   #over = false;
 
   constructor(rules: LeadershipEndRules) {
@@ -59,6 +63,15 @@ export class LeadershipEndChecker implements Checker {
 
   onEvent(event: WorldEvent, atMs: number): void {
     switch (event.type) {
+      case 'phase':
+        this.#closing ||= event.phase === 'closing';
+        return undefined;
+      case 'died':
+        this.#died.add(event.process);
+        return undefined;
+      case 'stopped':
+        if (!this.#closing) this.#stoppedEarly.add(event.process);
+        return undefined;
       case 'resumed':
         this.#disturbed.set(event.process.name, atMs);
         return undefined;
@@ -145,13 +158,19 @@ export class LeadershipEndChecker implements Checker {
       this.#add(atMs, leadership, `was released ${drainedMs} ms after it was aborted, and its work runs`);
   }
 
+  /**
+   * A process that died reports nothing more. A process that stopped in good order has reported
+   * every end, although its state is `dead`, too. It has also released its keys, unless its
+   * `close()` gave up during faults.
+   */
   #final(atMs: number): void {
     if (this.#over) return;
     this.#over = true;
     for (const leadership of this.#leaderships.values()) {
-      if (leadership.handle.process.state === 'dead') continue;
+      const { process } = leadership.handle;
+      if (this.#died.has(process)) continue;
       if (leadership.ended !== 1) this.#add(atMs, leadership, `ended ${leadership.ended} times`);
-      if (!leadership.released) this.#add(atMs, leadership, 'was never released');
+      if (!leadership.released && !this.#stoppedEarly.has(process)) this.#add(atMs, leadership, 'was never released');
     }
   }
 }
