@@ -4,14 +4,17 @@ import { only, type ChaosEvent, type Who } from '../history.ts';
 import { nameOf, seconds, type Rule, type Violation } from './rule.ts';
 
 export const oneEndEach: Rule = (history) => {
-  const dead = new Map(only(history, 'died').map(({ who, at }) => [who, at]));
+  // The crew records the end of every process as `died`. Only a process that was killed has no time
+  // to report the end of its leadership.
+  const closed = new Set(only(history, 'closed').map(({ who }) => who));
+  const killed = new Set(only(history, 'died').flatMap(({ who }) => (closed.has(who) ? [] : [who])));
   const ended = Map.groupBy(only(history, 'ended'), nameOf);
   const elected = new Set(only(history, 'elected').map(nameOf));
   const problems: Violation[] = [];
   const add = (at: number, what: string): void => void problems.push({ promise: 'every leadership ends once, with a reason', at, what });
 
   for (const event of only(history, 'elected'))
-    if (!ended.has(nameOf(event)) && !dead.has(event.who)) add(event.at, `${nameOf(event)} never ended`);
+    if (!ended.has(nameOf(event)) && !killed.has(event.who)) add(event.at, `${nameOf(event)} never ended`);
   for (const [name, ends] of ended) {
     const [first, second] = ends;
     if (first === undefined) continue;

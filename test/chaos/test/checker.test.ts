@@ -40,6 +40,7 @@ describe('the checker of histories', () => {
       without(good, 'ended').filter(({ type }) => type !== 'died'),
       'every leadership ends once, with a reason',
     ],
+    ['a leadership without an end of a process that closed', without(good, 'ended', 1), 'every leadership ends once, with a reason'],
     ['one that ends twice', [...good, ...good.filter(({ type }) => type === 'ended')], 'every leadership ends once, with a reason'],
     ['one that ends without a reason', withChanged(good, 'ended', 0, { reason: '' }), 'every leadership ends once, with a reason'],
     ['validity after the end', withChanged(good, 'ended', 1, { at: 19_999 }), 'every leadership ends once, with a reason'],
