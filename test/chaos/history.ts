@@ -90,6 +90,11 @@ export type ChaosEvent =
   | { readonly type: 'jumped'; readonly at: number; readonly who: Who; readonly byMs: number }
   /** `lead` has rejected. */
   | { readonly type: 'failed'; readonly at: number; readonly who: Who; readonly error: string }
+  /**
+   * The repair of a fault has failed: a member or a server does not come back. `target`: what the
+   * fault hit.
+   */
+  | { readonly type: 'unrepaired'; readonly at: number; readonly fault: string; readonly target: string; readonly error: string }
   /** The last write of a term that the store contains at the end. */
   | { readonly type: 'kept'; readonly at: number; readonly term: bigint; readonly n: number }
   /** What the store contains after all members have left. */

@@ -1,7 +1,7 @@
 /** Carries out a plan of faults, and heals. It does not know what the faults do. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Crew, CrewMember } from './crew.ts';
+import type { CrewMember } from './crew.ts';
 import type { Fault, Mend } from './faults/fault.ts';
 import type { FaultEvent } from './history.ts';
 import type { Round, Step } from './plan.ts';
@@ -10,7 +10,7 @@ import type { Site } from './site/site.ts';
 
 export interface NemesisOptions {
   readonly site: Site;
-  readonly crew: Crew;
+  readonly crew: { readonly members: readonly CrewMember[]; readonly leader: CrewMember | undefined };
   readonly recorder: Recorder;
   readonly faults: readonly Fault[];
   readonly random: () => number;
@@ -75,10 +75,21 @@ export class Nemesis {
       if (mend === undefined) return this.#tell(step, target.name, 'missed');
       this.#tell(step, target.name, 'hit');
       if (target.lasts) await sleep(step.for, undefined, { signal: this.#calm.signal }).catch(() => {});
-      await mend();
+      await this.#repair(step, target.name, mend);
       this.#tell(step, target.name, 'ends');
     } finally {
       this.#busy.delete(target.name);
+    }
+  }
+
+  /** Records a failed repair. Otherwise a member that does not come back would pass unnoticed. */
+  async #repair({ fault }: Step, target: string, mend: Mend): Promise<void> {
+    const { recorder, complain } = this.#options;
+    try {
+      await mend();
+    } catch (error) {
+      recorder.add({ type: 'unrepaired', at: recorder.now(), fault, target, error: String(error) });
+      complain(`${fault}: ${String(error)}`);
     }
   }
 

@@ -1,4 +1,4 @@
-/** No member ends by itself, none gives up, and nothing is left behind. */
+/** No member ends by itself, none gives up, every fault is repaired, and nothing is left behind. */
 
 import { only } from '../history.ts';
 import type { Rule } from './rule.ts';
@@ -12,6 +12,14 @@ export const membersStay: Rule = (history) => [
   }),
   ...only(history, 'failed').map(({ who, at, error }) => ({ promise: 'a member stays', at, what: `${who} gave up: ${error}` })),
 ];
+
+/** A member comes back after a fault. So does a server: else the rest of the run tests less. */
+export const faultsAreRepaired: Rule = (history) =>
+  only(history, 'unrepaired').map(({ fault, target, at, error }) => ({
+    promise: 'every fault is repaired',
+    at,
+    what: `${target} did not recover from ${fault}: ${error}`,
+  }));
 
 export const nothingIsLeft: Rule = (history) =>
   only(history, 'left').flatMap(({ at, keys }) =>

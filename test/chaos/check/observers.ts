@@ -3,6 +3,8 @@
 import { only } from '../history.ts';
 import { seconds, type Rule } from './rule.ts';
 
+const PROMISE = 'observers agree in the end';
+
 export const observersNeverGoBack: Rule = (history) =>
   [...Map.groupBy(only(history, 'shown'), ({ who }) => who).values()].flatMap((shown) => {
     let highest = 0n;
@@ -16,11 +18,11 @@ export const observersNeverGoBack: Rule = (history) =>
   });
 
 /**
- * In calm the members are asked who leads, and must all name the latest leader. Leaderships that
- * had ended by then, or that ended while members answered, are not compared: another rule checks
- * whether they may end.
+ * In calm the members are asked who leads. Every member must answer, and name the latest leader.
+ * Leaderships that had ended by then, or that ended while members answered, are not compared:
+ * another rule checks whether they may end.
  */
-export const observersAgree: Rule = (history) => {
+export const observersAgree: Rule = (history, { members }) => {
   const phases = only(history, 'phase');
   const elected = only(history, 'elected');
   return phases.flatMap((asked) => {
@@ -31,13 +33,16 @@ export const observersAgree: Rule = (history) => {
     const isChanged = history.some(({ type, at }) => type === 'elected' && at > asked.at && at < end);
     const hasEnded = only(history, 'ended').some(({ who, term, at }) => who === newest?.who && term === newest.term && at < end);
     if (newest === undefined || isChanged || hasEnded) return [];
-    return answers.flatMap(({ who, at, view, read }) => {
+    const silent = members.filter((id) => !answers.some(({ who }) => who.startsWith(`${id}#`)));
+    const silences = silent.map((id) => ({ promise: PROMISE, at: asked.at, what: `${id} did not answer who leads` }));
+    const disagreements = answers.flatMap(({ who, at, view, read }) => {
       const wrong = [
         ...(view.state === 'leader' && view.term === newest.term ? [] : [`shows ${view.state}, term ${view.term}`]),
         ...(read === newest.term ? [] : [`reads term ${read}`]),
       ];
       const what = `${who} ${wrong.join(' and ')}; ${newest.who} leads in term ${newest.term} for ${seconds(asked.at - newest.at)}`;
-      return wrong.length === 0 ? [] : [{ promise: 'observers agree in the end', at, what }];
+      return wrong.length === 0 ? [] : [{ promise: PROMISE, at, what }];
     });
+    return [...silences, ...disagreements];
   });
 };

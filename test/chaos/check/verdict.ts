@@ -5,7 +5,7 @@ import { oneValidLeader, overlapsOf } from './two-leaders.ts';
 import { announcedInPairs, oneEndEach } from './ends.ts';
 import { recoveriesOf, somebodyLeads } from './liveness.ts';
 import { calmIsCalm, earlyEndsOf, leasesLast } from './losses.ts';
-import { membersStay, nothingIsLeft } from './members.ts';
+import { faultsAreRepaired, membersStay, nothingIsLeft } from './members.ts';
 import { observersAgree, observersNeverGoBack } from './observers.ts';
 import type { Rule, Violation } from './rule.ts';
 import { somebodyLeadsBesideTheSick, spellsOf } from './sick.ts';
@@ -27,6 +27,7 @@ const rules: readonly Rule[] = [
   observersNeverGoBack,
   observersAgree,
   membersStay,
+  faultsAreRepaired,
   nothingIsLeft,
 ];
 

@@ -83,6 +83,13 @@ describe('the checker of histories', () => {
       'observers agree in the end',
     ],
     ['a read that is wrong in calm', withChanged(good, 'answered', 1, { read: undefined }), 'observers agree in the end'],
+    ['a member that does not answer in calm', without(good, 'answered', 1), 'observers agree in the end'],
+    ['members none of which answers in calm', without(good, 'answered'), 'observers agree in the end'],
+    [
+      'a member that does not come back',
+      [...good, { type: 'unrepaired', at: 6_000, fault: 'crash', target: 'm1', error: 'Error: no ready' }],
+      'every fault is repaired',
+    ],
     ['a member that ends by itself', withChanged(good, 'died', 0, { wanted: false }), 'a member stays'],
     ['a member that complains', withChanged(good, 'died', 0, { output: ['Warning: possible memory leak'] }), 'a member stays'],
     ['a member that gives up', [...good, { type: 'failed', at: 100, who: 'm2#1', error: 'no' }], 'a member stays'],
