@@ -4,6 +4,7 @@
  */
 
 import { describe, expect, it } from 'vitest';
+import { Findings } from '../src/check/checker.ts';
 import { TwoLeadersChecker } from '../src/check/two-leaders.ts';
 import { LeftoverChecker } from '../src/check/leftovers.ts';
 import { ObserverChecker } from '../src/check/observers.ts';
@@ -12,6 +13,16 @@ import { CalmStateChecker } from '../src/check/calm-state.ts';
 import { PublishChecker, TermChecker } from '../src/check/terms.ts';
 import type { ProcessView, LeadershipView, WorldEvent } from '../src/world/event.ts';
 import { processOf, election, gone, handleOf, issued, broken, type Planted } from './histories.ts';
+
+describe('findings', () => {
+  it('keep the first few violations of each promise', () => {
+    const findings = new Findings();
+    for (let i = 0; i < 100; i += 1) findings.add('this may break', i, 'again');
+    findings.add('this must hold', 100, 'it does not');
+    expect(findings.all.map(({ promise }) => promise)).toContain('this must hold');
+    expect(findings.all).toHaveLength(21);
+  });
+});
 
 describe('the two-leaders checker', () => {
   const strict = (): TwoLeadersChecker => new TwoLeadersChecker({ overlapMs: 0 });

@@ -42,11 +42,21 @@ function electionOf(event: WorldEvent): string | undefined {
   return root === 'elections' ? election : undefined;
 }
 
-/** Keeps the first few violations, because one bug breaks the same promise many times. */
+/** One bug breaks the same promise many times. The rest would say nothing new. */
+const MAX_PER_PROMISE = 20;
+
+/**
+ * Keeps the first few violations of each promise. A promise that may break in the profile must not
+ * displace one that may not.
+ */
 export class Findings {
   readonly all: Violation[] = [];
+  readonly #counts = new Map<string, number>();
 
   add(promise: string, atMs: number, what: string): void {
-    if (this.all.length < 20) this.all.push({ promise, atMs, what });
+    const count = this.#counts.get(promise) ?? 0;
+    if (count >= MAX_PER_PROMISE) return;
+    this.#counts.set(promise, count + 1);
+    this.all.push({ promise, atMs, what });
   }
 }
