@@ -11,6 +11,12 @@ describe('a bug is found', { timeout: 300_000 }, () => {
     expect(() => search(found, machine)).toThrow(Broken);
   });
 
+  it('because a member leads without a record, in a case without deletions', () => {
+    const unknownIsYes = bugs.find(({ name }) => name === 'unknownIsYes');
+    expect(unknownIsYes?.found.budget).toEqual({ lost: 1 });
+    expect(() => search({ candidates: 2, budget: { lost: 1 } }, unknownIsYes?.machine)).toThrow('leads without a record');
+  });
+
   it.each(bugs)('and nothing without it: $name', ({ found }) => {
     expect(search(found).states).toBeGreaterThan(100);
   });

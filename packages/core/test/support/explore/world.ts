@@ -16,12 +16,15 @@ export class Rules {
   readonly #setting: Setting;
   /** True if no claim times out. */
   readonly #neverTimesOut: boolean;
+  /** How many keys an operator may delete in this case. */
+  readonly #deletions: number;
   /** States from which everything is known to come to rest. */
   readonly #restful = new Set<string>();
 
-  constructor(setting: Setting, { timeouts }: Budget) {
+  constructor(setting: Setting, { timeouts, deleted }: Budget) {
     this.#setting = setting;
     this.#neverTimesOut = timeouts === 0;
+    this.#deletions = deleted;
   }
 
   /** All possible next steps. */
@@ -83,10 +86,9 @@ export class Rules {
     return isRecordOf(shelf.read(this.#setting.rules.keys.leader), entryKey);
   }
 
-  /** True if the record is its own, or was deleted and its entry still blocks every claim. */
-  #entitled({ shelf, budget }: Model, person: Person): boolean {
-    const leader = shelf.read(this.#setting.rules.keys.leader);
-    return budget.deleted === 0 || (leader !== undefined && readLeader(leader).entry === person.entryKey);
+  /** True if the record is its own, or an operator may have deleted it. */
+  #entitled(model: Model, person: Person): boolean {
+    return model.budget.deleted < this.#deletions || this.#isHeld(model, person);
   }
 
   /** The key whose revision a new leader knows wrongly, while the store holds its term. */
