@@ -1,11 +1,10 @@
 /**
- * Tests each checker except liveness and telemetry pairs on made-up histories: what it must find,
- * and what it must not.
+ * Tests each checker except two leaders, liveness and telemetry pairs on made-up histories: what it
+ * must find, and what it must not.
  */
 
 import { describe, expect, it } from 'vitest';
 import { Findings } from '../src/check/checker.ts';
-import { TwoLeadersChecker } from '../src/check/two-leaders.ts';
 import { LeftoverChecker } from '../src/check/leftovers.ts';
 import { ObserverChecker } from '../src/check/observers.ts';
 import { LeadershipEndChecker } from '../src/check/leadership-end.ts';
@@ -21,60 +20,6 @@ describe('findings', () => {
     findings.add('this must hold', 100, 'it does not');
     expect(findings.all.map(({ promise }) => promise)).toContain('this must hold');
     expect(findings.all).toHaveLength(21);
-  });
-});
-
-describe('the two-leaders checker', () => {
-  const strict = (): TwoLeadersChecker => new TwoLeadersChecker({ overlapMs: 0 });
-
-  it('reports a valid leader after a newer term was issued', () => {
-    const old = handleOf('a#1', 1n);
-    expect(broken(strict(), issued(1n), { type: 'elected', handle: old }, issued(2n, 'b'))).toEqual(['one valid leader']);
-  });
-
-  it('reports a valid leader whose record is gone, except if an operator deleted it, which a watch must show first', () => {
-    const handle = handleOf('a#1', 1n);
-    expect(broken(strict(), issued(1n), { type: 'elected', handle }, gone(1n, 'expiry'))).toEqual(['one valid leader']);
-    expect(broken(strict(), issued(1n), { type: 'elected', handle }, gone(1n, 'revoke'))).toEqual(['one valid leader']);
-    expect(broken(strict(), issued(1n), { type: 'elected', handle }, gone(1n, 'operator'))).toEqual([]);
-  });
-
-  it('reports a leader whose election was reported after a newer term', () => {
-    expect(broken(strict(), issued(1n), issued(2n, 'b'), { type: 'elected', handle: handleOf('a#1', 1n) })).toEqual(['one valid leader']);
-  });
-
-  it('does not check a paused process, and checks it first when it resumes', () => {
-    const handle = handleOf('a#1', 1n);
-    const checker = strict();
-    handle.process.state = 'paused';
-    expect(broken(checker, issued(1n), { type: 'elected', handle }, issued(2n, 'b'))).toEqual([]);
-    handle.process.state = 'running';
-    expect(broken(checker, { type: 'resumed', process: handle.process })).toEqual(['one valid leader']);
-  });
-
-  it('checks a blocked process, because its running code may call isValid', () => {
-    const handle = handleOf('a#1', 1n);
-    handle.process.state = 'blocked';
-    expect(broken(strict(), issued(1n), { type: 'elected', handle }, issued(2n, 'b'))).toEqual(['one valid leader']);
-  });
-
-  it('accepts validity that ended in time', () => {
-    const handle = handleOf('a#1', 1n);
-    const end = (): void => {
-      handle.valid = false;
-    };
-    expect(broken(strict(), issued(1n), { type: 'elected', handle }, end, gone(1n, 'expiry'), issued(2n, 'b'))).toEqual([]);
-  });
-
-  it('measures an overlap within the allowance, and reports a longer one', () => {
-    const handle = handleOf('a#1', 1n);
-    const wait = issued(2n, 'b');
-    const checker = new TwoLeadersChecker({ overlapMs: 25 });
-    expect(broken(checker, issued(1n), { type: 'elected', handle }, wait, wait, wait)).toEqual([]);
-    expect(checker.longestOverlapMs).toBe(20);
-    expect(broken(new TwoLeadersChecker({ overlapMs: 25 }), issued(1n), { type: 'elected', handle }, wait, wait, wait, wait)).toEqual([
-      'one valid leader',
-    ]);
   });
 });
 

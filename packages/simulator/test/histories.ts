@@ -28,6 +28,10 @@ export function gone(term: bigint, by: 'expiry' | 'revoke' | 'operator' | 'store
   return { type: 'recordGone', election, term, cause: by === 'revoke' ? { by, owner: 'a#1' } : { by } };
 }
 
+export function leaseEnded(target: string): WorldEvent {
+  return { type: 'faultInjected', kind: 'endLease', target };
+}
+
 /** Tells a checker one event each 10 ms, and returns the promises that were broken. */
 export function broken(checker: Checker, ...events: readonly (WorldEvent | (() => void))[]): readonly string[] {
   events.forEach((event, index) => (typeof event === 'function' ? event() : checker.onEvent(event, index * 10)));

@@ -49,6 +49,20 @@ describe('the scheduler', () => {
     expect(scheduler.nowMs).toBe(2);
   });
 
+  it('observes at a moment after all else, and changes nothing else', () => {
+    const orderOf = (isObserved: boolean): readonly string[] => {
+      const scheduler = new Scheduler(streamOf(3));
+      const ran: string[] = [];
+      for (let i = 0; i < 50; i += 1) {
+        scheduler.at(5, () => ran.push(`task ${i}`));
+        if (isObserved && i === 20) scheduler.observe(5, () => ran.push('observed'));
+      }
+      runAll(scheduler);
+      return ran;
+    };
+    expect(orderOf(true)).toEqual([...orderOf(false), 'observed']);
+  });
+
   it('throws if time stands still forever', () => {
     const scheduler = new Scheduler(streamOf(1));
     const again = (): void => void scheduler.after(0, again);

@@ -3,8 +3,8 @@
  * the store has issued a newer term or has deleted the record of its term.
  *
  * A leadership that has become invalid stays so. Each leadership is therefore checked only at these
- * instants, and first when a stopped process runs again. Where the profile allows an overlap
- * (somebody ended a live lease), the checker measures it instead.
+ * instants, and first when a stopped process runs again. Where the profile allows an overlap, the
+ * checker measures it instead, but only if somebody ended a live lease of the old leader.
  */
 
 import type { ProcessView, LeadershipView, WorldEvent } from '../world/event.ts';
@@ -13,12 +13,15 @@ import { Findings, type Checker } from './checker.ts';
 export interface TwoLeadersRules {
   /** For how long two members may be valid after somebody ended a live lease, in ms. 0: never. */
   readonly overlapMs: number;
+  /** Runs `task` at a whole ms of world time. Default: only events lead to a check. */
+  readonly at?: (atMs: number, task: () => void) => void;
 }
 
 export class TwoLeadersChecker implements Checker {
   /** The longest time that two members were valid, in ms. */
   longestOverlapMs = 0;
   readonly #overlapMs: number;
+  readonly #at: TwoLeadersRules['at'];
   readonly findings: Findings = new Findings();
   readonly #newest = new Map<string, bigint>();
   readonly #open = new Set<LeadershipView>();
@@ -27,11 +30,17 @@ export class TwoLeadersChecker implements Checker {
    * deletion by its watch.
    */
   readonly #gone = new Set<string>();
+  /**
+   * By process: the newest term of each election when somebody ended the leases of the process. Its
+   * leaderships up to that term may overlap with a newer one.
+   */
+  readonly #leasesEnded = new Map<string, ReadonlyMap<string, bigint>>();
   /** Leaderships that were valid when they should not have been, and since when. */
   readonly #late = new Map<LeadershipView, number>();
 
-  constructor({ overlapMs }: TwoLeadersRules) {
+  constructor({ overlapMs, at }: TwoLeadersRules) {
     this.#overlapMs = overlapMs;
+    this.#at = at;
   }
 
   onEvent(event: WorldEvent, atMs: number): void {
@@ -40,6 +49,9 @@ export class TwoLeadersChecker implements Checker {
       case 'issued':
         this.#newest.set(event.election, event.term);
         return this.#askAll(atMs);
+      case 'faultInjected':
+        if (event.kind === 'endLease' && event.target !== undefined) this.#leasesEnded.set(event.target, new Map(this.#newest));
+        return undefined;
       case 'recordGone':
         if (event.cause.by === 'operator' || event.cause.by === 'store') return undefined;
         this.#gone.add(nameOf(event));
@@ -64,8 +76,19 @@ export class TwoLeadersChecker implements Checker {
 
   #ask(handle: LeadershipView, atMs: number): void {
     if (!this.#isOver(handle) || !canBeAsked(handle) || !handle.isValid() || this.#late.has(handle)) return;
-    if (this.#overlapMs > 0) this.#late.set(handle, atMs);
+    if (this.#overlapMs > 0 && this.#mayOverlap(handle)) this.#measureFrom(handle, atMs);
     else this.findings.add('one valid leader', atMs, `${handle.process.name} is valid in term ${handle.term}, ${this.#why(handle)}`);
+  }
+
+  #mayOverlap({ process, election, term }: LeadershipView): boolean {
+    return term <= (this.#leasesEnded.get(process.name)?.get(election) ?? 0n);
+  }
+
+  /** Also checks at the end of the allowance, because the overlap may end before the next event. */
+  #measureFrom(handle: LeadershipView, atMs: number): void {
+    this.#late.set(handle, atMs);
+    const tooLateMs = Math.floor(atMs + this.#overlapMs) + 1;
+    this.#at?.(tooLateMs, () => this.#askLate(tooLateMs));
   }
 
   #askLate(atMs: number): void {

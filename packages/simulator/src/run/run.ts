@@ -1,6 +1,6 @@
 /** Runs a plan from its first event to the last, and collects what the checkers report. */
 
-import { TwoLeadersChecker } from '../check/two-leaders.ts';
+import { TwoLeadersChecker, type TwoLeadersRules } from '../check/two-leaders.ts';
 import { ElectionFilter, type Checker, type Violation } from '../check/checker.ts';
 import { LeftoverChecker } from '../check/leftovers.ts';
 import { LivenessChecker } from '../check/liveness.ts';
@@ -72,7 +72,7 @@ interface Checkers {
  * world: this is a violation in the result.
  */
 export async function run(plan: Plan, { programs, settlePromises = 'native', listener }: RunOptions = {}): Promise<Run> {
-  const checkers = checkersOf(plan, programs?.member === undefined);
+  const checkers = checkersOf(plan, programs?.member === undefined, (atMs, task) => world.scheduler.observe(atMs, task));
   const listeners = [...checkers.listeners, ...(listener === undefined ? [] : [listener])];
   const world = new World(plan, { member: memberProgram, observer: observerProgram, ...programs }, listeners);
   const violations: Violation[] = [];
@@ -188,9 +188,9 @@ function failoverRequests({ shape: { order, members, unrest, silentFailover = fa
   return order === 'disagree' ? Infinity : 4 + 4 * members;
 }
 
-function checkersOf(plan: Plan, isUsual: boolean): Checkers {
+function checkersOf(plan: Plan, isUsual: boolean, at: NonNullable<TwoLeadersRules['at']>): Checkers {
   const { ttlMs, drainMs, recoveryMs } = plan.shape;
-  const validity = new TwoLeadersChecker({ overlapMs: profileOf(plan.profile).overlapMs(plan.shape) });
+  const validity = new TwoLeadersChecker({ overlapMs: profileOf(plan.profile).overlapMs(plan.shape), at });
   const liveness = new LivenessChecker({
     recoveryMs,
     noticeMs: noticeMs(plan),

@@ -19,6 +19,9 @@ export interface Entry {
   task: (() => void) | undefined;
 }
 
+/** Greater than any random one. */
+const LAST_TIE = 2 ** 31 - 1;
+
 /** More entries than this at one moment are a loop in which no time passes. */
 const MAX_AT_ONE_MOMENT = 20_000;
 
@@ -67,6 +70,14 @@ export class Scheduler {
 
   after(delayMs: number, task: () => void): Entry {
     return this.at(this.#nowMs + delayMs, task);
+  }
+
+  /**
+   * Runs `task` at this whole ms, after all else that is due then. Draws no random number, so all
+   * other tasks run as they would without this one.
+   */
+  observe(atMs: number, task: () => void): void {
+    rise(this.#heap, { atMs, tie: LAST_TIE, order: this.#order, task });
   }
 
   /**
