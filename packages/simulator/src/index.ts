@@ -17,7 +17,7 @@ export type { Programs } from './world/world.ts';
 
 export { emptySummary, merge, missing, runBatch } from './run/batch.ts';
 export { profileOf, profiles } from './plan/profiles.ts';
-export { readPlan } from './plan/plan.ts';
+export { readPlan } from './plan/read-plan.ts';
 export { run } from './run/run.ts';
 export { shrink } from './run/shrink.ts';
 export { Timeline } from './run/timeline.ts';

@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readPlan, run } from '../src/index.ts';
+import { readPlan, run, type FaultKind, type WorldEvent } from '../src/index.ts';
 
 interface Kept {
   /** What failed, and what fixed it. */
@@ -28,7 +28,11 @@ describe.each(names)('%s', (name) => {
 
   it(kept.about, async () => {
     const plan = readPlan(JSON.stringify(kept.plan));
-    const first = await run(plan);
+    const injected: FaultKind[] = [];
+    const onEvent = (event: WorldEvent): void => void (event.type === 'faultInjected' && injected.push(event.kind));
+    const first = await run(plan, { listener: { onEvent } });
+    // A plan whose faults find no target tests nothing.
+    expect(injected.toSorted()).toEqual(plan.faults.map(({ kind }) => kind).toSorted());
     expect([...new Set(first.violations.map(({ promise }) => promise))].toSorted()).toEqual([...kept.breaks].toSorted());
     const again = await run(plan);
     expect(again.hash).toBe(first.hash);

@@ -1,6 +1,19 @@
 import { ElectionObserver, Member } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
-import { merge, profileOf, readPlan, run, runBatch, shrink, Timeline, type Plan, type Program, type WorldEvent } from '../src/index.ts';
+import {
+  merge,
+  profileOf,
+  profiles,
+  readPlan,
+  run,
+  runBatch,
+  shrink,
+  Timeline,
+  type Fault,
+  type Plan,
+  type Program,
+  type WorldEvent,
+} from '../src/index.ts';
 
 const storm = profileOf('stormy');
 
@@ -46,6 +59,43 @@ describe('a run', () => {
     expect(violations).toEqual([]);
     expect([...led.keys()].toSorted()).toEqual(['jobs', 'jobs-2', 'jobs-3']);
     for (const terms of led.values()) expect(terms[0]).toBe(1n);
+  });
+
+  it('refuses a plan with a fault, a trigger or a property that does not exist', () => {
+    const plan = profileOf('adversarial').plan(5);
+    const [when, crash] = [{ atMs: 5 }, { kind: 'crash', target: 'm1', durationMs: 10 }];
+    const read = (fault: unknown, shape: object = {}): Plan =>
+      readPlan(JSON.stringify({ ...plan, shape: { ...plan.shape, ...shape }, faults: [fault] }));
+    expect(read({ ...crash, when }).faults).toEqual([{ ...crash, when }]);
+    const wrong: readonly (readonly [path: string, fault: unknown, shape?: object])[] = [
+      ['faults[0].kind', { ...crash, kind: 'crush', when }],
+      ['faults[0].kind', { ...crash, kind: 'toString', when }],
+      ['faults[0].kind', null],
+      ['faults[0].target', { ...crash, target: 'leeder', when }],
+      ['faults[0].durationMs', { kind: 'crash', target: 'm1', when }],
+      ['faults[0].durationMs', { ...crash, durationMs: '10', when }],
+      ['faults[0].forMs', { ...crash, forMs: 10, when }],
+      ['faults[0].when.on', { ...crash, when: { on: 'electted', nth: 1, afterMs: 0 } }],
+      ['faults[0].when.nth', { ...crash, when: { on: 'elected', nth: 0, afterMs: 0 } }],
+      ['faults[0].when.atMs', { ...crash, when: {} }],
+      ['faults[0].operations[0]', { kind: 'holdWrites', target: 'm1', durationMs: 10, operations: ['swap'], when }],
+      ['shape.members', { ...crash, when }, { members: '3' }],
+      ['shape.stormMs', { ...crash, when }, { stormMs: Number.NaN }],
+      ['shape.silentFailovers', { ...crash, when }, { silentFailovers: true }],
+    ];
+    for (const [path, ...parts] of wrong) expect(() => read(...parts), path).toThrow(`: plan.${path} is wrong`);
+  });
+
+  it('throws because of a fault that it does not know', async () => {
+    const plan = profileOf('calm').plan(1);
+    const fault: Fault = JSON.parse('{"kind":"wype","when":{"atMs":5}}');
+    await expect(run({ ...plan, faults: [fault] })).rejects.toThrow('there is no such fault: {"kind":"wype"');
+  });
+
+  it('reads every plan that a profile draws', () => {
+    for (const { plan } of profiles)
+      for (let seed = 0; seed < 100; seed += 1)
+        expect(readPlan(JSON.stringify(plan(seed)))).toEqual(JSON.parse(JSON.stringify(plan(seed))));
   });
 
   it('refuses text that is no plan', () => {

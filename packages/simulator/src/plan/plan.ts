@@ -68,19 +68,3 @@ export interface Plan {
   readonly shape: Shape;
   readonly faults: readonly Fault[];
 }
-
-/**
- * Parses a plan from JSON text.
- *
- * @throws {TypeError} If the text is not a plan of this format.
- */
-export function readPlan(text: string): Plan {
-  const plan: unknown = JSON.parse(text);
-  if (isPlan(plan)) return plan;
-  throw new TypeError('this is no plan of a simulation, or one of another version');
-}
-
-function isPlan(value: unknown): value is Plan {
-  if (typeof value !== 'object' || value === null || !('version' in value) || value.version !== 1) return false;
-  return 'profile' in value && 'seed' in value && 'shape' in value && 'faults' in value && Array.isArray(value.faults);
-}

@@ -16,6 +16,7 @@ export interface RequestInfo {
 }
 
 export const WRITES: readonly StoreOperation[] = ['grantLease', 'renewLease', 'revokeLease', 'compareAndSwap', 'enqueue'];
+export const operations: readonly StoreOperation[] = [...WRITES, 'read', 'list'];
 
 /** The properties of a simulated store. */
 export interface StoreShape {

@@ -49,6 +49,11 @@ function isLinkFault(fault: LinkFault | ProcessFault): fault is LinkFault {
   return linkFaults.has(fault.kind);
 }
 
+/** A fault that does nothing would look like one that does no harm. */
+function unknownFault(fault: never): RangeError {
+  return new RangeError(`there is no such fault: ${JSON.stringify(fault)}`);
+}
+
 function injectProcessFault(world: FaultyWorld, fault: ProcessFault, target: Actor): void {
   switch (fault.kind) {
     case 'crash':
@@ -72,7 +77,7 @@ function injectProcessFault(world: FaultyWorld, fault: ProcessFault, target: Act
     case 'endLease':
       return endLeases(world, target, fault.by);
     default:
-      return fault satisfies never;
+      throw unknownFault(fault);
   }
 }
 
@@ -114,7 +119,7 @@ function injectLinkFault(world: FaultyWorld, fault: LinkFault, { client }: Actor
     case 'holdWrites':
       return client.hold(Math.min(world.scheduler.nowMs + fault.durationMs, world.shape.stormMs), fault.operations);
     default:
-      return fault satisfies never;
+      throw unknownFault(fault);
   }
 }
 
@@ -136,7 +141,7 @@ function injectStoreFault(world: FaultyWorld, fault: StoreFault): void {
     case 'wipe':
       return server.wipe();
     default:
-      return fault satisfies never;
+      throw unknownFault(fault);
   }
 }
 
