@@ -117,6 +117,9 @@ describe('a write', () => {
     bench.server.failOver(10, snapshot);
     expect(bench.server.state.all().map(({ key }) => key)).toEqual(['a']);
     expect(bench.leases).toBe(0);
+    // The revision of the lost write is used again.
+    bench.server.state.force('c', new Uint8Array());
+    expect(bench.server.state.get('c')).toMatchObject({ revision: 2, order: 2 });
   });
 });
 
@@ -143,5 +146,7 @@ describe('while the store has no leader', () => {
     bench.server.wipe();
     expect(bench.server.state.all()).toEqual([]);
     expect(bench.leases).toBe(0);
+    bench.server.state.force('b', new Uint8Array());
+    expect(bench.server.state.get('b')).toMatchObject({ revision: 1, order: 1 });
   });
 });

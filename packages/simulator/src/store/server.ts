@@ -9,7 +9,7 @@ import type { Scheduler } from '../time/scheduler.ts';
 import { Disks, type HangOptions } from './disks.ts';
 import { Leases, type HeldLease } from './leases.ts';
 import { WRITES, type RequestInfo, type StoreShape, type StoreOperation } from './shape.ts';
-import { State, type Cause, type Changed, type Row } from './state.ts';
+import { NOTHING, State, type Cause, type Changed, type Contents } from './state.ts';
 
 export interface ServerOptions {
   readonly shape: StoreShape;
@@ -45,7 +45,7 @@ export interface Subscription {
 }
 
 interface Snapshot {
-  readonly rows: ReadonlyMap<Key, Row>;
+  readonly contents: Contents;
   readonly leases: readonly HeldLease[];
 }
 
@@ -147,7 +147,7 @@ export class SimServer {
 
   /** The state of the store now, for a failover that loses later writes. */
   snapshot(): Snapshot {
-    return { rows: this.state.copy(), leases: this.leases.copy() };
+    return { contents: this.state.copy(), leases: this.leases.copy() };
   }
 
   /**
@@ -158,7 +158,7 @@ export class SimServer {
     this.#downUntilMs = Math.max(this.#downUntilMs, this.#scheduler.nowMs + forMs);
     if (lost !== undefined) {
       this.leases.restore(lost.leases);
-      this.state.restore(lost.rows);
+      this.state.restore(lost.contents);
     }
     this.leases.refresh(this.#downUntilMs);
     this.breakWatches();
@@ -167,7 +167,7 @@ export class SimServer {
   /** Deletes everything: keys, leases and revisions. */
   wipe(): void {
     this.leases.restore([]);
-    this.state.restore(new Map());
+    this.state.restore(NOTHING);
     this.breakWatches();
   }
 

@@ -49,6 +49,18 @@ export interface LeaseBook {
   check(lease: LeaseId, owner: string): void;
 }
 
+/** The whole contents of a store. */
+export interface Contents {
+  readonly rows: ReadonlyMap<Key, Row>;
+  /** The last revision. */
+  readonly revision: number;
+  /** How many keys were created. */
+  readonly created: number;
+}
+
+/** The contents of a store that has lost everything, or was never written to. */
+export const NOTHING: Contents = { rows: new Map(), revision: 0, created: 0 };
+
 export interface StateRules {
   readonly revisionsSurviveDeletion: boolean;
   readonly swapSharesRevision: boolean;
@@ -60,9 +72,8 @@ export class State {
   readonly #rules: StateRules;
   readonly #changed: (changes: readonly Changed[]) => void;
   #rows = new Map<Key, Row>();
-  #revision = 0;
-  /** How many keys were created. */
-  #created = 0;
+  #revision = NOTHING.revision;
+  #created = NOTHING.created;
 
   /** Calls `changed` with the changes of each step, if there are any. */
   constructor(rules: StateRules, changed: (changes: readonly Changed[]) => void) {
@@ -138,19 +149,21 @@ export class State {
     this.remove(keys, cause);
   }
 
-  /** The rows now, for {@link State.restore}. */
-  copy(): ReadonlyMap<Key, Row> {
-    return new Map(this.#rows);
+  /** The contents now, for {@link State.restore}. */
+  copy(): Contents {
+    return { rows: new Map(this.#rows), revision: this.#revision, created: this.#created };
   }
 
-  /** Replaces the rows by those of a copy. */
-  restore(rows: ReadonlyMap<Key, Row>): void {
+  /** Replaces the contents by those of a copy. Later writes get revisions that were used before. */
+  restore({ rows, revision, created }: Contents): void {
     const changed: Changed[] = [];
     for (const key of new Set([...this.#rows.keys(), ...rows.keys()])) {
       const [before, after] = [this.#rows.get(key), rows.get(key)];
       if (before !== after) changed.push({ key, before, after, cause: { by: 'store' } });
     }
     this.#rows = new Map(rows);
+    this.#revision = revision;
+    this.#created = created;
     this.#tell(changed);
   }
 
