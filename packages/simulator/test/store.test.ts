@@ -80,6 +80,21 @@ describe('a write', () => {
     }
   });
 
+  it('is lost until the last of several faults that lose messages is repaired, the worst of which counts', async () => {
+    const bench = new Bench();
+    const repairs = [1, 0, 1].map((ratio) => bench.client.link.lose(ratio));
+    const lost = async (): Promise<boolean> => {
+      const before = bench.client.link.lost;
+      await bench.run(bench.store.compareAndSwap([change], call).catch(() => {}));
+      return bench.client.link.lost > before;
+    };
+    for (const [index, isLostThen] of [true, true, false].entries()) {
+      expect(await lost()).toBe(true);
+      repairs[index]?.();
+      expect(await lost()).toBe(isLostThen);
+    }
+  });
+
   it('is not sent while connections are refused, which its caller learns after a moment', async () => {
     const bench = new Bench();
     const repair = bench.client.link.refuse();

@@ -92,6 +92,8 @@ export class Link {
   readonly #stalls: Record<Traffic, number> = { call: 0, watch: 0 };
   readonly #stalled: Record<Traffic, (() => void)[]> = { call: [], watch: [] };
   #addedMs = 0;
+  /** The ratios of the faults that lose messages now. */
+  readonly #losses: number[] = [];
   #lossRatio = 0;
   #steady = false;
   readonly #servers: Servers;
@@ -278,12 +280,16 @@ export class Link {
     };
   }
 
-  /** Loses this part of the messages, from 0 to 1, until the returned function is called. */
+  /**
+   * Loses this part of the messages, from 0 to 1, until the returned function is called. Of several
+   * such faults the worst one counts.
+   */
   lose(ratio: number): () => void {
-    const before = this.#lossRatio;
-    this.#lossRatio = Math.max(before, ratio);
+    this.#losses.push(ratio);
+    this.#lossRatio = Math.max(...this.#losses);
     return () => {
-      this.#lossRatio = 0;
+      this.#losses.splice(this.#losses.indexOf(ratio), 1);
+      this.#lossRatio = Math.max(0, ...this.#losses);
     };
   }
 
