@@ -2,8 +2,8 @@
 
 import { fileURLToPath } from 'node:url';
 import { outcomeOf } from '@incumbent/test-support';
-import { numberOption } from '@incumbent/test-support/number-option';
-import { describe, expect, it } from 'vitest';
+import { numberOption, numberVariable } from '@incumbent/test-support/number-option';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 const ROOT = new URL('../../', import.meta.url);
 const NODE = [process.execPath, '--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning'];
@@ -48,5 +48,21 @@ describe('an option that is a number', () => {
     ['0', { from: 0.01, fractions: true }, 'number from 0.01'],
   ])('is refused: "%s" with %o', (text, allowed, expected) => {
     expect(() => numberOption('busy', text, allowed)).toThrow(new RangeError(`--busy is "${text}": it must be a ${expected}`));
+  });
+});
+
+describe('an environment variable that is a number', () => {
+  afterEach(() => void vi.unstubAllEnvs());
+
+  it('is read, and has a default', () => {
+    vi.stubEnv('BUSY', '7');
+    expect(numberVariable('BUSY', 3, { from: 1 })).toBe(7);
+    vi.stubEnv('BUSY', undefined);
+    expect(numberVariable('BUSY', 3, { from: 1 })).toBe(3);
+  });
+
+  it.each(['two', '0', '', '1.5'])('is refused: "%s"', (text) => {
+    vi.stubEnv('BUSY', text);
+    expect(() => numberVariable('BUSY', 3, { from: 1 })).toThrow(`BUSY is "${text}": it must be a whole number from 1`);
   });
 });

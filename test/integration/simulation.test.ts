@@ -4,13 +4,14 @@
  */
 
 import { describe, expect, it } from 'vitest';
+import { numberVariable } from '@incumbent/test-support/number-option';
 import { randomOf } from '@incumbent/test-support/random';
 import { peerBestEffort } from './checks/peer-best-effort.ts';
 import { peerEmergent } from './checks/peer-emergent.ts';
 import { peerSimulation } from './checks/peer-simulation.ts';
 import { simulations } from './checks/simulation.ts';
 
-const start = Number(process.env['SIMULATION_START'] ?? Date.now() % 1_000_000_000);
+const start = numberVariable('SIMULATION_START', Date.now() % 1_000_000_000, { from: 0 });
 
 describe(`fresh worlds, from seed ${start}`, () => {
   it.each([...simulations, peerSimulation, ...peerBestEffort, peerEmergent])('$name: $claim', { timeout: 300_000 }, async ({ open }) => {

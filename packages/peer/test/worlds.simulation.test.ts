@@ -5,6 +5,7 @@
 
 import { shrink } from '@incumbent/simulator';
 import { guarded } from '@incumbent/simulator/time';
+import { numberVariable } from '@incumbent/test-support/number-option';
 import { describe, expect, it } from 'vitest';
 import { planOf, type Shape } from './quorum/plan.ts';
 import { QuorumWorld } from './quorum/world.ts';
@@ -12,8 +13,8 @@ import { runBatch, unmet } from './simulation/batch.ts';
 import type { Plan } from './simulation/faults.ts';
 import { simulations } from './simulation/simulations.ts';
 
-const seeds = Number(process.env['SIMULATION_SEEDS'] ?? 1_000);
-const start = Number(process.env['SIMULATION_START'] ?? 1);
+const seeds = numberVariable('SIMULATION_SEEDS', 1_000, { from: 1 });
+const start = numberVariable('SIMULATION_START', 1, { from: 0 });
 
 describe.each(simulations)('$name', (simulation) => {
   it(simulation.claim, () => {

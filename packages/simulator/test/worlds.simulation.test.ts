@@ -3,11 +3,12 @@
  * first seed. By default few, and always the same.
  */
 
+import { numberVariable } from '@incumbent/test-support/number-option';
 import { describe, expect, it } from 'vitest';
 import { missing, profiles, runBatch, type Summary } from '../src/index.ts';
 
-const seeds = Number(process.env['SIMULATION_SEEDS'] ?? 150);
-const start = Number(process.env['SIMULATION_START'] ?? 1);
+const seeds = numberVariable('SIMULATION_SEEDS', 150, { from: 1 });
+const start = numberVariable('SIMULATION_START', 1, { from: 0 });
 
 describe.each(profiles)('$name: $about', ({ name, mustBreak }) => {
   it(`keeps every promise${mustBreak.length > 0 ? ' but those that the docs warn of, which break' : ''}`, async () => {

@@ -4,6 +4,7 @@
  */
 
 import type { MemoryStore, Operation } from '@incumbent/memory';
+import { numberVariable } from '@incumbent/test-support/number-option';
 import { describe, expect, it } from 'vitest';
 import {
   byPriority,
@@ -228,8 +229,8 @@ async function run({
   return problems;
 }
 
-const WORLDS = Number(process.env['WORLDS'] ?? 3);
-const FROM = Number(process.env['FROM_SEED'] ?? 1);
+const WORLDS = numberVariable('WORLDS', 3, { from: 1 });
+const FROM = numberVariable('FROM_SEED', 1, { from: 0 });
 const holds: Readonly<Record<string, readonly Operation[]>> = {
   none: [],
   swaps: ['compareAndSwap', 'renewLease', 'revokeLease'],

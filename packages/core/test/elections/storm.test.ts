@@ -1,7 +1,9 @@
+import { numberVariable } from '@incumbent/test-support/number-option';
 import { describe, expect, it } from 'vitest';
 import { Storm } from '../support/storm.ts';
 
-const seeds = Array.from({ length: Number(process.env['STORM'] ?? 20) }, (_, i) => i + 1 + Number(process.env['STORM_FROM'] ?? 0));
+const [count, before] = [numberVariable('STORM', 20, { from: 1 }), numberVariable('STORM_FROM', 0, { from: 0 })];
+const seeds = Array.from({ length: count }, (_, i) => before + i + 1);
 
 describe.each([
   ['where a lease can be assigned', {}],
