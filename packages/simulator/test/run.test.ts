@@ -37,6 +37,20 @@ describe('a run', () => {
     expect(new Set(await Promise.all(hashes)).size).toBe(3);
   });
 
+  it('has another hash if an event has another content', async () => {
+    const plan = profileOf('calm').plan(1);
+    const noting =
+      (text: string): Program =>
+      (self) => {
+        self.note(text);
+        return idle(self);
+      };
+    const hashes = ['a', 'a', 'b'].map(async (text) => (await run(plan, { programs: { member: noting(text) } })).hash);
+    const [first, second, other] = await Promise.all(hashes);
+    expect(second).toBe(first);
+    expect(other).not.toBe(first);
+  });
+
   it('is the same from a plan that was written down', async () => {
     const plan = profileOf('adversarial').plan(5);
     const read = readPlan(JSON.stringify(plan));
@@ -45,7 +59,7 @@ describe('a run', () => {
 
   it('is the same on every machine', async () => {
     expect((await run(profileOf('calm').plan(1), { programs: { member: idle, observer: idle } })).hash).toMatchInlineSnapshot(
-      `"8e00b45c56c6d8e8"`,
+      `"fd31cbb8165988d1"`,
     );
   });
 

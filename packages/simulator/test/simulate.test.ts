@@ -146,6 +146,17 @@ describe('a failure', () => {
     expect(error.message).toContain('the program does not do the same in the same world');
   });
 
+  it('of a program that reports something else at the same moments of the same world', async () => {
+    let starts = 0;
+    const member = async (self: ProgramContext): Promise<void> => {
+      starts += 1;
+      self.note(`start ${starts}`);
+      await leads(self);
+    };
+    const error = await failureOf(() => ({ member }), { profile: 'calm', start: 100, seeds: 1 });
+    expect(error.message).toMatch(/the program does not do the same in the same world: .*start 1, and the second time .*start \d/);
+  });
+
   it('of a batch in which nobody was elected', async () => {
     const member = ({ stopping }: ProgramContext): Promise<void> => untilAborted(stopping, () => {});
     await expect(simulate(() => ({ member }), { ...few, seeds: 2 })).rejects.toThrow('in 2 worlds nobody was elected');

@@ -153,8 +153,9 @@ async function checked(check: () => unknown, atMs: number): Promise<readonly Vio
 
 async function replay(begin: () => ProgramUnderTest, { run: { plan, hash }, lines }: RunOutcome): Promise<void> {
   const again = await runOnce(begin, plan);
-  if (again.run.hash === hash) return;
-  const at = again.lines.findIndex((line, index) => line !== lines[index]);
+  const longest = Math.max(lines.length, again.lines.length);
+  const at = Array.from({ length: longest }).findIndex((_, index) => again.lines[index] !== lines[index]);
+  if (again.run.hash === hash && at === -1) return;
   const what = `the program does not do the same in the same world: ${lines[at] ?? 'the end'}, and the second time ${again.lines[at] ?? 'the end'}`;
   throw new SimulationError(`seed ${plan.seed} of ${plan.profile}: ${what}`, plan, [
     { promise: 'the same seed is the same run', atMs: 0, what },

@@ -17,6 +17,11 @@ export class Trace {
     this.#mixAll(this.#numberOf(name), atMs, 0);
   }
 
+  /** Adds a part of the event that was added last. */
+  addText(text: string): void {
+    this.#mix(this.#numberOf(text));
+  }
+
   /** World time has advanced to a moment in ms, with this many entries created until now. */
   step(atMs: number, count: number): void {
     this.#mixAll(STEP, atMs, count);
@@ -38,7 +43,7 @@ export class Trace {
     this.#high = (Math.imul(this.#high ^ this.#low ^ (this.#low >>> 15), 0x85ebca6b) + 0x3c6ef372) | 0;
   }
 
-  /** Caches the hashes of names, because there are few names and many events. */
+  /** Caches the hashes of texts, because there are few texts and many events. */
   #numberOf(name: string): number {
     const known = this.#names.get(name);
     if (known !== undefined) return known;

@@ -14,6 +14,7 @@ import { injectFault } from './inject-fault.ts';
 import { streamOf, type Stream } from '../time/random.ts';
 import { Scheduler } from '../time/scheduler.ts';
 import { Trace } from '../time/trace.ts';
+import { traceEvent } from './trace-event.ts';
 
 /** The programs that the processes of a world run. */
 export interface Programs {
@@ -106,7 +107,7 @@ export class World implements ActorContext {
 
   emit(event: WorldEvent): void {
     const { nowMs } = this.scheduler;
-    this.trace.add(event.type, nowMs);
+    traceEvent(this.trace, event, nowMs);
     if (event.type === 'issued' || event.type === 'recordGone') this.#changedAtMs = nowMs;
     for (const listener of this.#listeners) listener.onEvent(event, nowMs);
     if (event.type === 'elected' || event.type === 'aborted') this.#triggered(event.type, event.handle.process.name);
