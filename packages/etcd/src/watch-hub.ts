@@ -151,6 +151,8 @@ export class WatchHub {
     });
     stream.begin(await this.#client.openStream('Watch', WATCH_PATH, stream.handlers, { timeoutMs: STEP_TIMEOUT_MS, background: true }));
     if (!stream.over) this.#stream = stream;
+    // Runs after the watches that wait for this stream have used it. All may have been stopped.
+    setImmediate(() => stream.endIfIdle());
     return stream;
   }
 

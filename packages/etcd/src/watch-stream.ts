@@ -124,6 +124,14 @@ export class WatchStream {
     if (this.#live.size === 0) this.end(error);
   }
 
+  /** Ends the stream if nobody needs any of its watches. */
+  endIfIdle(): void {
+    // The server may never confirm a watch that was given up.
+    if (this.#live.size > 0 || this.#unanswered.some(({ over }) => !over)) return;
+    this.#open?.stream.cancel();
+    this.#end(undefined);
+  }
+
   #proveLater(): void {
     this.#nextProof = setTimeout(() => this.prove(), PROVE_EVERY_MS).unref();
   }
@@ -215,7 +223,7 @@ export class WatchStream {
     if (subscription === undefined) return;
     if (answer.canceled) {
       subscription.end(watchCanceled(answer.reason, answer.compactRevision));
-      this.#endIfIdle();
+      this.endIfIdle();
     } else {
       this.#live.set(answer.id, subscription);
       subscription.started(answer.id);
@@ -229,7 +237,7 @@ export class WatchStream {
     this.#live.delete(answer.id);
     this.#cancelled.delete(subscription);
     subscription.end(watchCanceled(answer.reason, answer.compactRevision));
-    this.#endIfIdle();
+    this.endIfIdle();
   }
 
   /** A watch that was given up is cancelled when the server confirms it after all. */
@@ -240,16 +248,9 @@ export class WatchStream {
   #cancelAtServer(watches: readonly Subscription[]): void {
     const ids = watches.flatMap(({ id }) => id ?? []);
     for (const id of ids) this.#live.delete(id);
-    this.#endIfIdle();
+    this.endIfIdle();
     if (this.#over) return;
     for (const id of ids) this.#open?.stream.send(encodeWatchCancellation(id));
-  }
-
-  #endIfIdle(): void {
-    // The server may never confirm a watch that was given up.
-    if (this.#live.size > 0 || this.#unanswered.some(({ over }) => !over)) return;
-    this.#open?.stream.cancel();
-    this.#end(undefined);
   }
 
   #end(error: ExchangeError | undefined): void {

@@ -1,8 +1,11 @@
 /** Watches, against a fake server. */
 
+import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { Entry } from '@incumbent/core';
+import type { Entry, Store } from '@incumbent/core';
+import { openEtcd } from '@incumbent/etcd';
+import { connectSocket } from '@incumbent/network';
 import { Recorder } from '@incumbent/test-support/recorder';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -265,6 +268,56 @@ describe('a watch', () => {
     scene.begin();
     await scene.shows('read');
     expect(scene.streams.length).toBe(2);
+  });
+
+  describe('that is stopped while its connection opens', () => {
+    /** A store that has lost its connection. Its next dial waits until `release` is called. */
+    async function openDisconnected(): Promise<{ readonly store: Store; dialed(): boolean; release(): void }> {
+      const gate = Promise.withResolvers<void>();
+      let dials = 0;
+      const store = await openEtcd({
+        endpoints: [`127.0.0.1:${scene.server.port}`],
+        connect: async (endpoint, signal) => {
+          dials += 1;
+          if (dials === 2) await gate.promise;
+          return connectSocket(endpoint, {}, signal);
+        },
+      });
+      const lost = scene.server.sessions.at(-1) ?? expect.unreachable('no session');
+      const closed = once(lost, 'close');
+      lost.destroy();
+      await closed;
+      return { store, dialed: () => dials === 2, release: () => gate.resolve() };
+    }
+
+    const isStream = (path: string): boolean => path === '/etcdserverpb.Watch/Watch';
+
+    it('leaves no stream open', async () => {
+      const { store, dialed, release } = await openDisconnected();
+      const watch = new Recorder<Entry | undefined>((options) => store.watch('a', { ...options, since: '6' }));
+      await expect.poll(dialed, SOON).toBe(true);
+      await watch.stop();
+      release();
+      await store.read('b', { timeoutMs: 5_000 });
+      await expect.poll(() => scene.streams.every(({ stream }) => stream.closed), SOON).toBe(true);
+      expect(scene.streams.flatMap(({ asked }) => asked)).toEqual([]);
+      await store.close();
+    });
+
+    it('leaves the stream to the watches that wait for it as well', async () => {
+      const { store, dialed, release } = await openDisconnected();
+      const [first, second] = ['6', '5'].map(
+        (since) => new Recorder<Entry | undefined>((options) => store.watch('a', { ...options, since })),
+      );
+      await expect.poll(dialed, SOON).toBe(true);
+      await first?.stop();
+      release();
+      await expect.poll(() => scene.streams.flatMap(({ from }) => from), SOON).toEqual([6n]);
+      scene.streams[0]?.says({ id: 5n, puts: 'put' });
+      await expect.poll(() => second?.states.length, SOON).toBe(1);
+      expect([second?.stale, scene.server.requests.filter(isStream).length]).toEqual([[], 1]);
+      await store.close();
+    });
   });
 
   it('that has ended can be garbage collected', async () => {
