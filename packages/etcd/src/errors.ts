@@ -125,12 +125,16 @@ export function isNotHttp2(cause: unknown): boolean {
   return /^ERR_HTTP2_(SESSION_)?ERROR$|NO_APPLICATION_PROTOCOL/.test(errorCode(cause));
 }
 
-/** As gRPC maps them. A proxy that answers 5xx may have forwarded the request before. */
+/**
+ * As gRPC maps them. No etcd answers like this. A proxy that fails, that succeeds in another
+ * protocol, or that gives up waiting (408, 499) may have forwarded the request before.
+ */
 function judgeHttp(httpStatus: number): Verdict {
   if (httpStatus === 401) return ['UNAUTHENTICATED', 'refused'];
   if (httpStatus === 403) return ['PERMISSION_DENIED', 'refused'];
   if ([429, 502, 503, 504].includes(httpStatus)) return ['UNAVAILABLE', 'unknown'];
-  return ['UNSUPPORTED', httpStatus >= 500 ? 'unknown' : 'refused'];
+  const mayBeForwarded = httpStatus >= 500 || httpStatus < 300 || httpStatus === 408 || httpStatus === 499;
+  return ['UNSUPPORTED', mayBeForwarded ? 'unknown' : 'refused'];
 }
 
 function judgeStatus({ status, reason }: Extract<Failure, { readonly kind: 'status' }>): Verdict {
