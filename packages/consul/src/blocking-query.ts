@@ -5,11 +5,12 @@
  * limits how often it sends the query.
  */
 
-import type { Clock, StoreError } from '@incumbent/core';
+import type { Cancel, Clock, StoreError } from '@incumbent/core';
 import { endQuietly, onAbort, sleep } from '@incumbent/core/adapter';
 import { endsWatch, type RetryGate } from '@incumbent/network';
 
 import type { Client } from './client/client.ts';
+import { ExchangeError } from './client/failure.ts';
 import { noLeader, toStoreError } from './errors.ts';
 import { type AnswerHead, CONSISTENT, type Pair, queryKeys, type Target } from './protocol/kv.ts';
 import { type TargetSubscriber, SharedAnswer } from './shared-answer.ts';
@@ -58,6 +59,10 @@ export class BlockingQuery {
   readonly #subscribers = new Set<QuerySubscriber>();
   /** Subscribers that have not been shown a state yet. */
   readonly #newcomers = new Set<QuerySubscriber>();
+  /** When the last confirmed answer arrived. Undefined if a request has failed since. */
+  #confirmedAtMs: number | undefined;
+  /** Cancels the timer of `#scheduleStale`. */
+  #cancelStale: Cancel = () => {};
   /** Aborts when a newcomer needs a read now. Renewed for each request. */
   #joined = new AbortController();
   /** The index to wait behind; 0 if no state is known. */
@@ -99,7 +104,6 @@ export class BlockingQuery {
       if (signal.aborted) return;
       try {
         await (this.#index === 0 || this.#newcomers.size > 0 ? this.#readNow(signal) : this.#waitForChange(signal));
-        this.#context.retryGate.reset();
       } catch (error) {
         if (!signal.aborted) this.#onFailure(error);
       }
@@ -122,7 +126,8 @@ export class BlockingQuery {
   async #readNow(signal: AbortSignal): Promise<void> {
     const newcomers = [...this.#newcomers];
     const answer = new SharedAnswer([...this.#subscribers, ...newcomers]);
-    const index = await this.#read(CONSISTENT, 0, answer, READ_TIMEOUT_MS, signal);
+    this.#scheduleStale();
+    const index = await this.#read(CONSISTENT, 0, answer, READ_TIMEOUT_MS, signal).finally(this.#cancelStale);
     if (signal.aborted) return;
     for (const subscriber of newcomers) if (this.#newcomers.delete(subscriber)) this.#subscribers.add(subscriber);
     this.#index = Math.max(index, 1);
@@ -130,13 +135,12 @@ export class BlockingQuery {
   }
 
   async #waitForChange(signal: AbortSignal): Promise<void> {
-    const { waitMs } = this.#context;
     const since = this.#index;
-    const query = { index: String(since), wait: `${waitMs}ms` };
+    const query = { index: String(since), wait: `${this.#context.waitMs}ms` };
     const answer = new SharedAnswer(this.#subscribers);
     await this.#untilJoined(signal, async (until) => {
       try {
-        const index = await this.#read(query, since + 1, answer, waitMs + waitMs / 16 + LATE_MS, until);
+        const index = await this.#read(query, since + 1, answer, this.#silenceMs, until);
         if (until.aborted || index === since) return;
         // The answer may be older than the last one. The next request is a linearizable read.
         if (index < since) this.#index = 0;
@@ -179,15 +183,42 @@ export class BlockingQuery {
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<number> {
-    const onHead = (head: AnswerHead): ((pair: Pair) => void) | undefined =>
-      isConfirmed(head) && head.index >= minIndex ? (pair) => answer.take(pair) : undefined;
+    const onHead = (head: AnswerHead): ((pair: Pair) => void) | undefined => {
+      if (!isConfirmed(head)) return undefined;
+      // The pairs that follow are a new state, so only the read's own timeout applies to them.
+      this.#cancelStale();
+      return head.index >= minIndex ? (pair) => answer.take(pair) : undefined;
+    };
     const head = await queryKeys(this.#context.client, this.#target, query, onHead, { timeoutMs, signal, background: true });
     if (!isConfirmed(head)) throw noLeader();
+    this.#confirmedAtMs = this.#context.clock.monotonic();
+    this.#context.retryGate.reset();
     return head.index;
+  }
+
+  /** The longest time without an answer after which the last state still counts, in ms. */
+  get #silenceMs(): number {
+    const { waitMs } = this.#context;
+    return waitMs + waitMs / 16 + LATE_MS;
+  }
+
+  /**
+   * A read for newcomers replaces a wait. The other subscribers become stale when the wait would
+   * have been too long, although the read may take longer.
+   */
+  #scheduleStale(): void {
+    if (this.#confirmedAtMs === undefined || this.#subscribers.size === 0) return;
+    const { clock } = this.#context;
+    const leftMs = Math.max(this.#confirmedAtMs + this.#silenceMs - clock.monotonic(), 0);
+    this.#cancelStale = clock.schedule(leftMs, () => {
+      const late = new ExchangeError({ kind: 'timeout', sent: true }, `no answer within ${Math.ceil(this.#silenceMs)} ms`);
+      for (const subscriber of [...this.#subscribers]) subscriber.onStale(toStoreError(late, 'watch'));
+    });
   }
 
   #onFailure(thrown: unknown): void {
     this.#index = 0;
+    this.#confirmedAtMs = undefined;
     const error = toStoreError(thrown, 'watch');
     const all = [...this.#subscribers, ...this.#newcomers];
     if (endsWatch(error)) {

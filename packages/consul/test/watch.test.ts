@@ -256,6 +256,49 @@ describe('many watches', () => {
     expect(on.queries().length - length).toBe(2);
   });
 
+  it('that join others during an outage do not extend the time until the others are stale', async () => {
+    const clock = new ManualClock();
+    await using on = await scene({ clock, watchWaitMs: 1_600 });
+    on.agent.respond = inTurn(pairs(8, ['app/a', 8]));
+    const first = new Watched(on.store, 'a');
+    await eventually('the first waits', () => first.seen.length === 1 && on.agent.pending === 1);
+    await clock.advance(2_600);
+    const second = new Watched(on.store, 'a');
+    // The pause in which more watches may join.
+    await clock.advance(5);
+    await eventually('the read for the second', () => on.queries().length === 3);
+    await clock.advance(94);
+    expect([first.stale, second.stale]).toEqual([[], []]);
+    await clock.advance(1);
+    expect([first.stale, second.stale]).toMatchObject([[{ code: 'TIMEOUT' }], []]);
+    on.agent.respond = () => pairs(8, ['app/a', 8]);
+    // The read times out, and is repeated after a pause.
+    await clock.advance(5_000);
+    expect([first.stale.length, second.stale.length]).toEqual([1, 1]);
+    await clock.advance(1_000);
+    await eventually('both', () => first.seen.length === 2 && second.seen.length === 1);
+    expect([first.seen, second.seen, first.stale.length, second.stale.length]).toEqual([['8', '8'], ['8'], 1, 1]);
+  });
+
+  it('that join others do not make them stale if their read is answered late, but in time for the others', async () => {
+    const clock = new ManualClock();
+    await using on = await scene({ clock, watchWaitMs: 1_600 });
+    const late = Promise.withResolvers<FakeResponse>();
+    const answers = [pairs(8, ['app/a', 8]), undefined, late.promise];
+    on.agent.respond = () => answers.shift();
+    const first = new Watched(on.store, 'a');
+    await eventually('the first waits', () => first.seen.length === 1 && on.agent.pending === 1);
+    await clock.advance(1_000);
+    const second = new Watched(on.store, 'a');
+    await clock.advance(5);
+    await eventually('the read for the second', () => on.queries().length === 3);
+    await clock.advance(1_600);
+    late.resolve(pairs(8, ['app/a', 8]));
+    await eventually('the second waits', () => second.seen.length === 1 && on.queries().length === 4);
+    await clock.advance(2_600);
+    expect([first.seen, first.stale, second.stale]).toEqual([['8'], [], []]);
+  });
+
   it('that join others are shown a state that is read afterwards', async () => {
     await using on = await scene();
     let index = 8;
