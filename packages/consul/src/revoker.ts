@@ -33,9 +33,7 @@ export const openRevoker: OpenRevoker = async (access) => {
       const time = new CallTime(settings.clock, options, ExchangeError);
       try {
         await destroySession(client, lease, time);
-        // The session is gone even if this fails. A check that remains turns critical, and is
-        // removed when a store is opened on the agent.
-        if (check !== undefined) await deregisterCheck(client, check, time.left).catch(() => {});
+        if (check !== undefined) await removeCheck(client, check, time);
       } catch (error) {
         throw options.signal?.aborted === true && error === options.signal.reason ? error : toStoreError(error, 'revokeLease');
       }
@@ -43,6 +41,18 @@ export const openRevoker: OpenRevoker = async (access) => {
     close: () => client.close(),
   };
 };
+
+/**
+ * Tries to remove the check of a session that is gone. A check that remains turns critical, and is
+ * removed when a store is opened on the agent.
+ */
+async function removeCheck(client: Client, check: string, time: CallTime): Promise<void> {
+  try {
+    await deregisterCheck(client, check, time.left);
+  } catch {
+    // The session is gone all the same. There may also be no time left.
+  }
+}
 
 export function writeTicket(ticket: Ticket): string {
   return JSON.stringify(ticket);
