@@ -27,7 +27,8 @@ export async function openEtcd(urlOrOptions: string | URL | EtcdOptions): Promis
     checkVersion(version);
     return new EtcdStore(client, settings, version);
   } catch (error) {
-    await client.close();
+    // The caller does not wait for the connections to close, which may take a second.
+    void client.close();
     throw error;
   }
 }

@@ -1,13 +1,15 @@
-/** A store that is closed in the moment in which its connection opens. */
+/** A store that is closed while its connection opens, or that cannot be opened. */
 
 import type * as Http2 from 'node:http2';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 import { type Connect, SharedAllowance } from '@incumbent/network';
-import { expect, it, vi } from 'vitest';
+import { openEtcd } from '@incumbent/etcd';
+import { afterEach, expect, it, vi } from 'vitest';
 
 import { Endpoints } from '../../src/client/endpoints.ts';
-import { listen, ok, startFakeServer } from '../fake-server.ts';
+import { fails, listen, ok, startFakeServer } from '../fake-server.ts';
 
 const opened = vi.hoisted(() => ({ tell: () => {} }));
 
@@ -16,6 +18,10 @@ vi.mock('node:http2', async (importOriginal) => {
   const connectAndTell = (...args: Parameters<typeof http2.connect>) =>
     http2.connect(...args).once('remoteSettings', () => queueMicrotask(() => opened.tell()));
   return { ...http2, connect: connectAndTell };
+});
+
+afterEach(() => {
+  vi.useRealTimers();
 });
 
 it.each(Array.from({ length: 12 }, (_, turns) => turns))(
@@ -55,6 +61,35 @@ it.each(Array.from({ length: 12 }, (_, turns) => turns))(
     server.close();
   },
 );
+
+it('an opening that fails does not wait until the caller’s byte stream has closed', async () => {
+  await using server = await startFakeServer(fails(12, 'unknown service etcdserverpb.Maintenance'));
+  const streams: Duplex[] = [];
+  // The limit of the wait for the byte stream is never over.
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const opening = openEtcd({
+    endpoints: [`127.0.0.1:${server.port}`],
+    connect: () => {
+      const stream = neverClosing(connect({ host: '127.0.0.1', port: server.port }));
+      streams.push(stream);
+      return stream;
+    },
+  });
+  await expect(opening).rejects.toMatchObject({ code: 'UNSUPPORTED' });
+  expect(streams.map(({ destroyed, closed }) => [destroyed, closed])).toEqual([[true, false]]);
+});
+
+/** A byte stream over a socket. Its destruction closes the socket, and never completes. */
+function neverClosing(socket: Socket): Duplex {
+  const stream = new Duplex({
+    read: () => {},
+    write: (chunk: Uint8Array, _, written) => void socket.write(chunk, written),
+    destroy: () => void socket.destroy(),
+  });
+  socket.on('data', (chunk) => stream.push(chunk));
+  socket.on('error', () => {});
+  return stream;
+}
 
 function endpointsOf(port: number, open: Connect): Endpoints {
   const keepalive = { intervalMs: 10_000, timeoutMs: 3_000 };
