@@ -28,9 +28,11 @@ const ORPHANS_MS = 500;
  * Resolves when the leader of the servers has answered a read through the agent.
  *
  * @throws `StoreError` within `connectTimeoutMs`, with one of the codes `UNREACHABLE`, `TIMEOUT`,
- * `UNAVAILABLE` (the servers have no leader, or the agent has no servers), `UNAUTHENTICATED` (token
- * or certificate), `PERMISSION_DENIED` (the token may not read the namespace; or may not register a
- * check, and `session` is `check`) and `UNSUPPORTED` (the server is not Consul).
+ * `CONNECTION_LOST` (while the store tried to register a check), `UNAVAILABLE` (the servers have no
+ * leader, or the agent has no servers), `UNAUTHENTICATED` (token or certificate),
+ * `PERMISSION_DENIED` (the token may not read the namespace; or may not register a check, and
+ * `session` is `check`), `UNSUPPORTED` (the server is not Consul) and `STORE_FAILED` (the answer
+ * comes from a proxy).
  * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION` for an invalid URL or option.
  */
 export async function openConsul(urlOrOptions: string | URL | ConsulOptions): Promise<Store> {
