@@ -363,7 +363,8 @@ export interface Store extends AsyncDisposable {
    * second call resolves with the existing entry, also if its value has changed since.
    *
    * @throws `LEASE_EXPIRED` (`refused`) if the lease has ended. `STORE_FAILED` (`refused`) if there
-   *   is such an entry of another lease. `TOO_LARGE` (`refused`) beyond `maxValueBytes`.
+   *   is an entry of this name and another lease, and the store has room for one of them only.
+   *   `TOO_LARGE` (`refused`) beyond `maxValueBytes`.
    */
   enqueue(prefix: Key, name: string, value: Uint8Array, lease: LeaseId, options?: EnqueueOptions): Promise<Entry>;
   /** Reads a key. Resolves with undefined if the key does not exist. */
