@@ -54,7 +54,7 @@ export async function openZookeeper(urlOrOptions: string | URL | ZookeeperOption
 async function createRoot({ shared }: Client, { acls, auths }: ZookeeperSettings, { root }: Namespace, time: CallTime): Promise<void> {
   try {
     const found = await unlessAbsent(shared.request(exists, { path: root }, time.left));
-    if (found === undefined) await new ParentNodes(shared, acls).create(`${root}/key`, time);
+    if (found === undefined) await new ParentNodes(shared, acls).create([`${root}/key`], time);
   } catch (error) {
     throw withGrant(toStoreError(error, 'open'), () => missingToCreate({ root, auths }));
   }

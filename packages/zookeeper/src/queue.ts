@@ -133,7 +133,7 @@ export class Queue {
     } catch (error) {
       if (!isCode(error, 'NONODE')) throw error;
     }
-    await parents.create(path, time);
+    await parents.create([path], time);
     return this.#create(entry, time);
   }
 }

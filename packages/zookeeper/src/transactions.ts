@@ -30,8 +30,8 @@ interface Step {
 }
 
 /**
- * The most attempts. A `multi` that failed did nothing. It is sent again when the missing parent
- * has been created, or when an expectation that failed holds by now.
+ * The most attempts. A `multi` that failed did nothing. It is sent again when the missing parents
+ * have been created, or when an expectation that failed holds by now.
  */
 const MAX_TRIES = 5;
 
@@ -49,6 +49,15 @@ export async function compareAndSwap(context: WriteContext, changes: readonly Ch
     const step = steps[answer.failed];
     const change = changes[step?.index ?? -1];
     if (step === undefined || change === undefined) throw answeredWith(answer.code);
+    if (answer.code === Code.NONODE && 'create' in step.part) {
+      // A failed `multi` reports only its first missing parent, so the parts behind it are served
+      // at once. Otherwise each new parent would cost an attempt.
+      await context.parents.create(
+        steps.slice(answer.failed).flatMap(({ part }) => ('create' in part ? [part.create.path] : [])),
+        time,
+      );
+      continue;
+    }
     const failed = await explain(context, session, { step, change, code: answer.code }, time);
     if (failed !== undefined) return { swapped: false, failed: [failed] };
   }
@@ -117,16 +126,12 @@ type Failed = Extract<SwapResult, { swapped: false }>['failed'][number];
  * failure has nothing to do with expectations.
  */
 async function explain(
-  { namespace, parents }: WriteContext,
+  { namespace }: WriteContext,
   session: ZooKeeperSession,
   { step, code, change }: FailedStep,
   time: CallTime,
 ): Promise<Failed | undefined> {
   const path = namespace.path(change.key);
-  if (code === Code.NONODE && 'create' in step.part) {
-    await parents.create(path, time);
-    return undefined;
-  }
   if (code !== Code.NODEEXISTS && code !== Code.NONODE && code !== Code.BADVERSION) throw answeredWith(code);
   // On one session, this read is answered with a state no older than that of the failed request.
   const data = await readNode(session, path, time.left);

@@ -90,4 +90,12 @@ export const swapLimitCases: readonly StoreCase[] = [
     }
     assert.deepEqual((await client.list('a/..')).map(text), ['value of a/../b']);
   }),
+
+  define('takes maxChanges changes below as many prefixes', async (client) => {
+    const keys = times(client.store.capabilities.maxChanges).map((i) => `prefix${i}/names/k`);
+    const result = await client.swap(...keys.map((key) => ({ key, expect: null, put: bytes(key) })));
+    assert.ok(result.swapped);
+    const read = await Promise.all(keys.map((key) => client.read(key)));
+    assert.deepEqual(read.map(text), keys);
+  }),
 ];

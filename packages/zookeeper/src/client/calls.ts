@@ -34,16 +34,24 @@ export class ParentNodes {
     this.#acls = acls;
   }
 
-  /** Creates all parents of this path that are missing. Rejects with an `ExchangeError`. */
-  async create(path: string, time: CallTime): Promise<void> {
-    const parent = path.slice(0, path.lastIndexOf('/'));
-    if (parent === '') return;
+  /**
+   * Creates all parents of these paths that are missing. The requests are under way together, so
+   * that many paths take no longer than one. Rejects with an `ExchangeError`.
+   */
+  async create(paths: readonly string[], time: CallTime): Promise<void> {
+    const parents = new Set(paths.map(parentOf));
+    await Promise.all([...parents].map((parent) => this.#createAll(parent, time)));
+  }
+
+  /** Creates this node, and those of its parents that are missing. */
+  async #createAll(path: string, time: CallTime): Promise<void> {
+    if (path === '') return;
     try {
-      await this.#createNode(parent, time);
+      await this.#createNode(path, time);
     } catch (error) {
       if (!isCode(error, 'NONODE')) throw error;
-      await this.create(parent, time);
-      await this.#createNode(parent, time);
+      await this.#createAll(parentOf(path), time);
+      await this.#createNode(path, time);
     }
   }
 
@@ -54,4 +62,9 @@ export class ParentNodes {
       if (!isCode(error, 'NODEEXISTS')) throw error;
     }
   }
+}
+
+/** Empty for a node below the root. */
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/'));
 }
