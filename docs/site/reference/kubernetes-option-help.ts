@@ -60,8 +60,8 @@ export const kubernetesOptions: OptionTable<KubernetesOptions> = {
     fallback: 30_000,
     range: [1_000, 600_000],
     meaning:
-      'How long the server may keep a watch open, in ms. A watch reports a silent server within ' +
-      'this time and 1 s.',
+      'How long the server may keep a watch open, in ms, rounded up to seconds. A watch reports ' +
+      'a silent server within this time and 1 s.',
     parameter: 'watchMs',
   },
   connectTimeoutMs: {

@@ -14,6 +14,7 @@ interface LeaseWatchContext {
   readonly client: Client;
   readonly clock: Clock;
   readonly names: Names;
+  /** How long the server may keep one watch open, in ms. Whole seconds. */
   readonly watchMs: number;
 }
 
@@ -82,7 +83,7 @@ export class LeaseWatches {
     // Without a resourceVersion, the watch begins with the present leases, perhaps a little late.
     // It does not report the leases that ended before it began, so the observer looks at the
     // leases.
-    const query = { ...selector, timeoutSeconds: String(Math.ceil(watchMs / 1_000)) };
+    const query = { ...selector, timeoutSeconds: String(watchMs / 1_000) };
     const options = { timeoutMs: watchMs + LATE_MS, signal: this.#closed.signal, background: true };
     try {
       await client.watch(leasesPath(names), query, options, (event) => this.#onEvent(event), onOpen);

@@ -49,7 +49,7 @@ export interface LeaseContext {
   readonly keys: KeyObject;
   /** Whether a watch shows a key that is bound to the lease. */
   isWatched(lease: LeaseId): boolean;
-  /** How long the server may keep one watch open, in ms. */
+  /** How long the server may keep one watch open, in ms. Whole seconds. */
   readonly watchMs: number;
 }
 

@@ -53,8 +53,8 @@ export interface KubernetesOptions {
    */
   readonly keysResource?: KeysResource;
   /**
-   * How long the server may keep a watch open, in ms: 1,000 to 600,000. A watch reports a silent
-   * server within this time and 1 s. Default 30,000.
+   * How long the server may keep a watch open, in ms: 1,000 to 600,000, rounded up to seconds. A
+   * watch reports a silent server within this time and 1 s. Default 30,000.
    */
   readonly watchMs?: number;
   /**
@@ -110,7 +110,9 @@ export async function readOptions(input: string | URL | KubernetesOptions): Prom
     throw invalidText('prefix', prefix, '1 to 40 of a-z 0-9 -, and a letter or digit at both ends');
   checkResource(keysResource);
   const settings = {
-    watchMs: checkNumber('watchMs', options.watchMs, 30_000, { min: 1_000, max: 600_000 }),
+    // The server counts in seconds. A client that gave up by its own count, before the server has
+    // to end the watch, would take most watches for silent ones.
+    watchMs: Math.ceil(checkNumber('watchMs', options.watchMs, 30_000, { min: 1_000, max: 600_000 }) / 1_000) * 1_000,
     connectTimeoutMs: checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 }),
     connect,
     clock: checkClock(options.clock),

@@ -32,7 +32,7 @@ export interface WatchHubOptions {
   readonly clock: Clock;
   readonly names: Names;
   readonly keys: KeyObject;
-  /** How long the server may keep one watch open, in ms. */
+  /** How long the server may keep one watch open, in ms. Whole seconds. */
   readonly watchMs: number;
   /** A watch shows a key that is bound to this lease. */
   onLease(lease: LeaseId): void;
@@ -158,7 +158,7 @@ export class WatchHub {
     const query = {
       fieldSelector: `metadata.name=${keysName(names)}`,
       allowWatchBookmarks: 'true',
-      timeoutSeconds: String(Math.ceil(watchMs / 1_000)),
+      timeoutSeconds: String(watchMs / 1_000),
       ...(version === undefined ? {} : { resourceVersion: version }),
     };
     const until = new AbortController();

@@ -1,6 +1,7 @@
 /** On sockets, with a fake server in this process. No test waits for a time to pass. */
 
-import type { Entry } from '@incumbent/core';
+import type { Entry, StoreError } from '@incumbent/core';
+import { ManualClock } from '@incumbent/memory';
 import { until } from '@incumbent/test-support';
 import { expect, it } from 'vitest';
 
@@ -8,6 +9,8 @@ import { openKubernetes } from '../src/index.ts';
 import { FakeApiServer, type FakeRequest } from './fake/api-server.ts';
 
 const KEYS = { apiVersion: 'test.example/v1', kind: 'ConfigMap', plural: 'configmaps' };
+
+const OBJECT = '/apis/test.example/v1/namespaces/default/configmaps/incumbent';
 
 const isKeyWatch = ({ path, query }: FakeRequest): boolean => path.endsWith('/configmaps') && query.get('watch') === 'true';
 
@@ -70,4 +73,22 @@ it('each of several watches that begin at once shows its first state, although t
     return value;
   });
   expect(await Promise.all(firsts)).toEqual([undefined, undefined, undefined]);
+});
+
+it('a server that ends a watch at the end of the second that was asked for is not silent', async () => {
+  await using server = await FakeApiServer.start();
+  const clock = new ManualClock();
+  await using store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS, watchMs: 5_001, clock });
+  const stale: StoreError[] = [];
+  const watch = store.watch('a', { onStale: (cause) => stale.push(cause) })[Symbol.asyncIterator]();
+  await watch.next();
+  const asked = await until(() => server.requests.find(isKeyWatch), { what: 'the watch begins' });
+  expect(asked.query.get('timeoutSeconds')).toBe('6');
+  await clock.advance(6_900);
+  await server.call('GET', OBJECT);
+  expect(stale).toEqual([]);
+  await clock.advance(200);
+  await until(() => stale.length > 0, { what: 'the server is found to be silent' });
+  expect(stale[0]?.message).toContain('after 7000 ms');
+  await watch.return?.();
 });
