@@ -87,6 +87,11 @@ export function watchSilent(afterMs: number): StoreError {
   return new StoreError('UNAVAILABLE', 'unknown', `kubernetes watch: the server did not end the watch after ${afterMs} ms`);
 }
 
+/** The error of watches that cannot tell which state of the object is the latest one. */
+export function replacedOften(): StoreError {
+  return new StoreError('UNAVAILABLE', 'unknown', 'kubernetes watch: the object with the keys is replaced again and again');
+}
+
 /** The error of a first read. It changed nothing, so its outcome is known. */
 export function openingFailed(error: unknown): unknown {
   if (!(error instanceof ExchangeError)) return error;

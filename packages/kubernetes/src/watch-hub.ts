@@ -10,7 +10,7 @@ import { endsWatch, RetryGate, storeClosed } from '@incumbent/network';
 
 import type { Client } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
-import { isExpiredVersion, toStoreError, watchSilent } from './errors.ts';
+import { isExpiredVersion, replacedOften, toStoreError, watchSilent } from './errors.ts';
 import type { KeyObject } from './keys/key-object.ts';
 import { Snapshot } from './keys/snapshot.ts';
 import { keysName, keysPath, type Names } from './names.ts';
@@ -39,6 +39,8 @@ export interface WatchHubOptions {
 }
 
 const READ_TIMEOUT_MS = 5_000;
+/** The most reads in a row while the object is deleted or replaced during each of them. */
+const MAX_READS = 5;
 /** How much later than asked the server may end a watch, in ms. */
 const LATE_MS = 1_000;
 
@@ -134,8 +136,8 @@ export class WatchHub {
 
   async #readForNewcomers(signal: AbortSignal, all: boolean): Promise<void> {
     const newcomers = [...this.#newcomers];
-    const snapshot = await this.#options.keys.read({ timeoutMs: READ_TIMEOUT_MS, signal, background: true });
-    if (signal.aborted) return;
+    const snapshot = await this.#readComparable(signal);
+    if (snapshot === undefined) return;
     const present = newcomers.filter((subscriber) => this.#newcomers.delete(subscriber));
     // A later state may have arrived meanwhile.
     const newest = this.#latest === undefined || snapshot.isAtLeast(this.#latest) ? snapshot : this.#latest;
@@ -147,6 +149,25 @@ export class WatchHub {
     }
     for (const subscriber of present) this.#subscribers.set(subscriber, { leases: new Set() });
     this.#showAll(newest);
+  }
+
+  /**
+   * Reads a state that is certainly earlier or later than the latest one that is known. Undefined
+   * when the signal has aborted.
+   *
+   * While the read was under way, the watch may have shown that the object was deleted or replaced.
+   * Another object has another counter, so nothing tells whether the answer is the earlier of the
+   * two. Then only another read, which begins after what the watch has shown, is certainly later.
+   */
+  async #readComparable(signal: AbortSignal): Promise<Snapshot | undefined> {
+    for (let reads = 1; reads <= MAX_READS; reads += 1) {
+      const before = this.#latest;
+      const snapshot = await this.#options.keys.read({ timeoutMs: READ_TIMEOUT_MS, signal, background: true });
+      if (signal.aborted) return undefined;
+      const latest = this.#latest;
+      if (latest === before || latest?.counter === snapshot.counter) return snapshot;
+    }
+    throw replacedOften();
   }
 
   async #watchOnce(signal: AbortSignal): Promise<void> {

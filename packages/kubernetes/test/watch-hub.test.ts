@@ -92,3 +92,32 @@ it('a server that ends a watch at the end of the second that was asked for is no
   expect(stale[0]?.message).toContain('after 7000 ms');
   await watch.return?.();
 });
+
+it('a read that was answered before the object was deleted does not bring its keys back', async () => {
+  await using server = await FakeApiServer.start();
+  await using store = await openKubernetes({ server: server.url, token: server.tokens.admin, keysResource: KEYS, watchMs: 600_000 });
+  await store.compareAndSwap([{ key: 'a', expect: null, put: new Uint8Array(1) }]);
+  const shown: boolean[] = [];
+  const end = new AbortController();
+  const watching = (async () => {
+    for await (const entry of store.watch('a', { signal: end.signal })) shown.push(entry !== undefined);
+  })();
+  await until(() => server.requests.some(isKeyWatch), { what: 'the first watch begins' });
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let isHeld = false;
+  server.hold = ({ method, path }) => {
+    if (isHeld || method !== 'GET' || path !== OBJECT) return undefined;
+    isHeld = true;
+    return promise;
+  };
+  const second = store.watch('a')[Symbol.asyncIterator]();
+  const first = second.next();
+  await until(() => isHeld, { what: 'the second watch reads' });
+  await server.call('DELETE', OBJECT);
+  await until(() => shown.at(-1) === false, { what: 'the first watch shows that the key is gone' });
+  resolve();
+  expect((await first).value).toBeUndefined();
+  end.abort();
+  await Promise.all([watching, second.return?.()]);
+  expect(shown).toEqual([true, false]);
+});

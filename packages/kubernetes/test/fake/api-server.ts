@@ -42,6 +42,8 @@ export class FakeApiServer implements AsyncDisposable {
   connections = 0;
   /** What happens to a request before the server looks at it. */
   intervene: Intervene = () => undefined;
+  /** Holds back the answer to a request that the server has carried out, until it resolves. */
+  hold: (request: FakeRequest) => Promise<void> | undefined = () => undefined;
   /** Undefined: the server has no priority and fairness. */
   classify: ((request: FakeRequest) => Classification) | undefined;
   readonly #server = createServer((request, response) => void this.#serve(request, response));
@@ -95,7 +97,10 @@ export class FakeApiServer implements AsyncDisposable {
     if (received.method === 'PATCH' && request.headers['content-type'] !== 'application/merge-patch+json')
       return reply(response, failure(415, 'UnsupportedMediaType', 'the body of the request was in an unknown format'));
     if (received.method === 'GET' && query.get('watch') === 'true') return this.#watch(path, query, response);
-    reply(response, this.#answer(received));
+    const answer = this.#answer(received);
+    const held = this.hold(received);
+    if (held !== undefined) await held;
+    reply(response, answer);
   }
 
   #authenticate(authorization: string | undefined): Answer | undefined {
