@@ -65,6 +65,10 @@ export class KeyTarget implements WatchTarget<Entry | undefined> {
   stateAfter({ path, kind }: WatchEvent): { readonly state: Entry | undefined } | undefined {
     if (path !== this.path) return undefined;
     if (kind === 'deleted') return { state: undefined };
+    // A swap that checks that a key is absent creates and deletes its node in one step. The server
+    // reports both, so this may show a key that never existed, and its absence at once afterwards.
+    // A read after `created` would avoid that, but the candidates in the window behind the next in
+    // line would each read at every failover.
     const exists = kind === 'created' || kind === 'dataChanged';
     return exists && !this.#values ? { state: this.#context.namespace.bareEntry(path) } : undefined;
   }
