@@ -13,7 +13,9 @@
  * an earlier barrier was sent, one that was acknowledged at least half a tick before this one was
  * sent. The server had the earlier one by its acknowledgement, and perhaps not before, because the
  * request may have been delayed on its way. A session lasts two ticks at least, so half a tick is a
- * quarter of the session's timeout at most.
+ * quarter of the session's timeout at most. This requires that the servers' `minSessionTimeout` is
+ * two ticks or more, as it is by default. The protocol does not show the tick, so nothing here can
+ * check that.
  */
 
 import type { Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal, TimedCall } from '@incumbent/core';
