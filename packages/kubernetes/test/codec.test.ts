@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 
-import { dataName, KeysReader, writeCount, writeEntry } from '../src/keys/codec.ts';
+import { dataName, KeysReader, MAX_DATA_NAME, writeCount, writeEntry } from '../src/keys/codec.ts';
+import { Draft, Snapshot } from '../src/keys/snapshot.ts';
 
 function entry(value: string, modified: number): string {
   return writeEntry({ value: new TextEncoder().encode(value), created: 1, modified, lease: 'lease-1' });
@@ -43,5 +44,42 @@ describe('a reader of the states of an object', () => {
     expect(second?.get('a')).toBe(first?.get('a'));
     expect(third?.get('a')).toBe(first?.get('a'));
     expect([first, second, third].map((entries) => entries?.get('b')?.modified)).toEqual([1, 2, 1]);
+  });
+});
+
+describe('the name of a key in the data of an object', () => {
+  it('is one that a ConfigMap allows, and reads as the key', () => {
+    for (const key of ['.', '..', '...', '..a', './a', '../a', '.a', 'a/..', 'd', '_d', '_d.a', '.~']) {
+      const written = dataName(key);
+      // As the API server checks it: `IsConfigMapKey`.
+      expect(written).toMatch(/^(?!\.$|\.\.)[-._a-zA-Z0-9]+$/);
+      expect([...new KeysReader().read({ [written]: entry('v', 1) }).entries.keys()]).toEqual([key]);
+    }
+  });
+
+  it('is the former one until the key is written again, for a custom resource that allows two dots', () => {
+    const metadata = { name: 'incumbent', uid: 'u', resourceVersion: '1' };
+    const before = Snapshot.of({ metadata, data: { '..a': entry('v', 1), ...writeCount('e', 1) } });
+    const stored = before.get('..a');
+    if (stored === undefined) throw new Error('the key is not read');
+    const written = new Draft(before);
+    written.set('..a', stored);
+    const deleted = new Draft(before);
+    deleted.delete('..a');
+    expect(
+      [written, deleted].map((draft) => Object.keys(draft.data()).filter((one) => !one.startsWith('_c') && !one.startsWith('_e'))),
+    ).toEqual([['_d.a'], []]);
+  });
+
+  // The README has these bounds.
+  it.each([
+    ['fifo~', 190],
+    ['priority~-1000000', 178],
+    ['rendezvous~01234567', 176],
+    [`version-newest~${'1'.repeat(64)}`, 116],
+  ])('fits for a candidate under %s if the names of the election and the member have %i characters together', (order, characters) => {
+    const keyOf = (length: number): string =>
+      `elections/${'e'.repeat(length - 64)}/candidates/${'m'.repeat(64)}~${'i'.repeat(10)}~${Number.MAX_SAFE_INTEGER}~${order}`;
+    expect(dataName(keyOf(characters))).toHaveLength(MAX_DATA_NAME);
   });
 });

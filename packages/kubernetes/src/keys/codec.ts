@@ -23,17 +23,28 @@ const EPOCH = '_epoch';
 export const MAX_DATA_NAME = 253;
 
 const WRITE: Readonly<Record<string, string>> = { '/': '__', '~': '_t', _: '_u' };
-const READ: Readonly<Record<string, string>> = { __: '/', _t: '~', _u: '_' };
+const READ: Readonly<Record<string, string>> = { __: '/', _t: '~', _u: '_', _d: '.' };
+/** `_d` is the first of two dots at the beginning of a name, or the whole name. */
+const ESCAPES = /^_d(?=\.|$)|_[_tu]/g;
 
 /** `elections/a/leader` as `elections__a__leader`. No key becomes `_count` or `_epoch`. */
 export function dataName(key: Key): string {
+  // A ConfigMap allows neither the name `.` nor names that begin with two dots.
+  return formerDataName(key).replace(/^\.(?=\.|$)/, '_d');
+}
+
+/**
+ * The name of the key without the escape of a dot, as early versions wrote it. It differs from the
+ * present name only for a key that no ConfigMap, but a custom resource, can have stored.
+ */
+export function formerDataName(key: Key): string {
   return key.replaceAll(/[/~_]/g, (character) => WRITE[character] ?? '');
 }
 
 /** Undefined for a name that no key has. */
 function keyOf(name: string): Key | undefined {
-  if (/_(?![_tu])/.test(name.replaceAll(/_[_tu]/g, ''))) return undefined;
-  return name.replaceAll(/_[_tu]/g, (escape) => READ[escape] ?? '');
+  if (name.replaceAll(ESCAPES, '').includes('_')) return undefined;
+  return name.replaceAll(ESCAPES, (escape) => READ[escape] ?? '');
 }
 
 const ENTRY = /^(\d+) (\d+) (text|base64)(?: (\S+))?\n([\s\S]*)$/;

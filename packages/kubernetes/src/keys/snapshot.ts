@@ -6,7 +6,7 @@ import type { Entry, Key, LeaseId } from '@incumbent/core';
 
 import { optionalFields, textFields, type Fields } from '../objects/json.ts';
 import { identityOf, metadataForChange, type Identity } from '../objects/metadata.ts';
-import { dataName, KeysReader, revisionOf, writeCount, writeEntry, type Keys, type StoredEntry } from './codec.ts';
+import { dataName, formerDataName, KeysReader, revisionOf, writeCount, writeEntry, type Keys, type StoredEntry } from './codec.ts';
 
 type Data = Readonly<Record<string, string>>;
 
@@ -174,6 +174,7 @@ export class Draft {
   data(): Data {
     const data: Record<string, string> = { ...this.#base.data, ...writeCount(this.epoch, this.#count) };
     for (const [key, entry] of this.#changed) {
+      delete data[formerDataName(key)];
       if (entry === undefined) delete data[dataName(key)];
       else data[dataName(key)] = writeEntry(entry);
     }
