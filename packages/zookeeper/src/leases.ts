@@ -60,6 +60,8 @@ interface LeaseState {
    * server would cut the connection, and its answer would be lost.
    */
   revoking: boolean;
+  /** Its end was requested, and may still take place. Renewals prove nothing any more. */
+  isOver: boolean;
 }
 
 export class Leases {
@@ -86,7 +88,7 @@ export class Leases {
     const { identity, timeoutMs } = session;
     if (identity === undefined) throw noSuchLease('just opened');
     const id = leaseIdOf(identity.id);
-    this.#leases.set(id, { session, identity, renewals: [{ at: options.at, byMs: -Infinity }], revoking: false });
+    this.#leases.set(id, { session, identity, renewals: [{ at: options.at, byMs: -Infinity }], revoking: false, isOver: false });
     return { id, ttlMs: timeoutMs, validFrom: options.at };
   }
 
@@ -97,6 +99,7 @@ export class Leases {
     const { at } = options;
     const sentMs = this.#clock.monotonic();
     await barrier(state.session, options);
+    if (state.isOver) throw beingEnded(lease, 'unknown');
     const { timeoutMs } = state.session;
     const vouched = state.renewals.findLastIndex(({ byMs }) => byMs <= sentMs - timeoutMs * RENEWALS_APART);
     const renewals = [...state.renewals.slice(Math.max(vouched, 0)), { at, byMs: this.#clock.monotonic() }];
@@ -108,7 +111,7 @@ export class Leases {
     const state = this.#leases.get(lease);
     if (state === undefined) return;
     const { session, identity } = state;
-    state.revoking = true;
+    state.revoking = state.isOver = true;
     try {
       // A session that was given up, because no server was reached in time, may be alive.
       if (session.over) await this.#client.endSession(identity, options);
@@ -126,11 +129,14 @@ export class Leases {
   }
 
   /**
-   * Ends a session that was given up because no server was reached in time. Afterwards it is
-   * certainly gone. Undefined if there is nothing to do.
+   * Ends a session that was given up because no server was reached in time, or whose revocation had
+   * an unknown outcome: a stalled server may still apply it. Afterwards the session is certainly
+   * gone. Undefined if there is nothing to do.
    */
   settle(lease: LeaseId, call: TimedCall): Promise<void> | undefined {
-    return this.#leases.get(lease)?.session.over === true ? this.revoke(lease, call) : undefined;
+    const state = this.#leases.get(lease);
+    if (state === undefined) return undefined;
+    return state.session.over || (state.isOver && !state.revoking) ? this.revoke(lease, call) : undefined;
   }
 
   /**
@@ -155,7 +161,11 @@ export class Leases {
     const state = this.#leases.get(lease);
     if (state === undefined) throw noSuchLease(lease);
     // Not `refused`: the revocation may fail.
-    if (state.revoking) throw new StoreError('LEASE_EXPIRED', 'notSent', `zookeeper: the session ${lease} is being ended`);
+    if (state.isOver) throw beingEnded(lease, 'notSent');
     return state;
   }
+}
+
+function beingEnded(lease: LeaseId, outcome: 'notSent' | 'unknown'): StoreError {
+  return new StoreError('LEASE_EXPIRED', outcome, `zookeeper: the session ${lease} is being ended`);
 }

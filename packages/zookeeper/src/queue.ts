@@ -78,6 +78,8 @@ export class Queue {
     const time = new CallTime(this.#clock, options, ExchangeError);
     if (before === undefined) return this.#create(entry, time);
     await this.#waitFor(before, options);
+    const settling = this.#context.leases.settle(entry.lease, time.left);
+    if (settling !== undefined) await settling;
     const session = this.#context.leases.session(entry.lease);
     const existing = await this.#find(session, entry.prefix, nameBeforeCounter(entry.name, entry.lease), time);
     return existing ?? this.#create(entry, time);

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { multi } from '../src/protocol/multi.ts';
+import { closeSession, create } from '../src/protocol/nodes.ts';
 import { CALL, CHECKED, momentOf, StoreWorld } from './support/store-world.ts';
 
 describe('a renewal', () => {
@@ -69,5 +70,37 @@ describe('a renewal', () => {
       await world.clock.run(Promise.all(calls));
       await world.clock.run(store.close());
     }
+  });
+});
+
+describe('a lease whose revocation had an unknown outcome', () => {
+  it.each(['renewLease', 'enqueue', 'compareAndSwap'] as const)('is revoked again by %s, which then reports its end', async (call) => {
+    const world = new StoreWorld();
+    const store = await world.open();
+    const { id } = await world.clock.run(store.grantLease(10_000, { ...CALL, at: momentOf(world.clock) }));
+    // The server is stalled, and the session moves to another one.
+    world.instead = ({ type }, peer) => {
+      if (type !== closeSession.type) return false;
+      world.clock.schedule(300, () => peer.end());
+      return true;
+    };
+    const revoked = store.revokeLease(id, { timeoutMs: 200 });
+    await expect(world.clock.run(revoked)).rejects.toMatchObject({ code: 'TIMEOUT', outcome: 'unknown' });
+    await world.clock.advance(1_000);
+    const sent: number[] = [];
+    world.instead = ({ type }) => {
+      sent.push(type);
+      return false;
+    };
+    const calls = {
+      renewLease: () => store.renewLease(id, { ...CALL, at: momentOf(world.clock) }),
+      enqueue: () => store.enqueue('q', 'a', new Uint8Array(), id, CALL),
+      compareAndSwap: () => store.compareAndSwap([{ key: 'k', expect: null, put: new Uint8Array(), lease: id }], CALL),
+    };
+    await expect(world.clock.run<unknown>(calls[call]())).rejects.toMatchObject({ code: 'LEASE_EXPIRED', outcome: 'refused' });
+    expect(sent).toContain(closeSession.type);
+    expect(sent).not.toContain(multi.type);
+    expect(sent).not.toContain(create.type);
+    await world.clock.run(store.close());
   });
 });
