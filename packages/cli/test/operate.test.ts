@@ -67,4 +67,5 @@ it('a handover that does not happen in time is withdrawn, although reads fail', 
   expect(await admin.requestHandover(1n, 'b')).toBe(true);
   failReads(0, Infinity);
   expect(await waitForHandover(admin, 1n, 200)).toBe('withdrawn');
+  away.link.heal();
 });
