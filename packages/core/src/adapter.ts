@@ -10,7 +10,7 @@ export { Semaphore } from './async/semaphore.ts';
 export { keepAlive, sleep } from './async/sleep.ts';
 export { ValueStream } from './async/value-stream.ts';
 export { checkClock, momentOf, systemClock } from './base/clock.ts';
-export { isIncumbentError, isRetryable, outcomeOf, StoreError } from './base/errors.ts';
+export { isIncumbentError, isRetryable, outcomeOf, StoreError, textOfError } from './base/errors.ts';
 export { withJson } from './base/json.ts';
 export { explainDetached } from './base/methods.ts';
 export { checkRandom, systemRandom } from './base/random.ts';

@@ -4,7 +4,16 @@
  */
 
 import type { Election, ElectionOptions, LeadOptions, Leadership, ShutdownOptions, Store } from '@incumbent/core';
-import { checkFunction, checkKnown, describeStore, invalidOption, invalidSecret, isStore, isUrl } from '@incumbent/core/adapter';
+import {
+  checkFunction,
+  checkKnown,
+  describeStore,
+  invalidOption,
+  invalidSecret,
+  isStore,
+  isUrl,
+  textOfError,
+} from '@incumbent/core/adapter';
 import { Member, type MemberOptions } from './member.ts';
 import { type Health, Monitor } from './monitor.ts';
 import { isOpener, openStore, SOURCES, type StoreOpener } from './open-store.ts';
@@ -155,7 +164,7 @@ export class ElectionHost {
    */
   health(): HostHealth {
     const { healthy, ...rest } = this.monitor.health();
-    const failures = this.#failures.map(({ election, error }) => ({ election, error: String(error) }));
+    const failures = this.#failures.map(({ election, error }) => ({ election, error: textOfError(error) }));
     return { healthy: healthy && failures.length === 0, ...rest, failures };
   }
 
@@ -188,7 +197,7 @@ export class ElectionHost {
         // It may be asynchronous, although nobody waits for it.
         await this.#options.onFailure(failure);
       } catch (error) {
-        const text = `onFailure threw: ${error instanceof Error ? error.message : String(error)}`;
+        const text = `onFailure threw: ${error instanceof Error ? error.message : textOfError(error)}`;
         process.emitWarning(text, { type: 'IncumbentWarning', code: 'INCUMBENT_CALLBACK_FAILED' });
       }
     })();

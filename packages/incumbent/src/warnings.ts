@@ -6,7 +6,7 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
 import { debuglog, inspect } from 'node:util';
 import { isIncumbentError, type Logger, type TelemetryEvent } from '@incumbent/core';
-import { telemetryEvents } from '@incumbent/core/adapter';
+import { telemetryEvents, textOfError } from '@incumbent/core/adapter';
 import type { Fields } from './events.ts';
 
 /** The warning of each event that has one: its code, and its text. */
@@ -61,7 +61,7 @@ function subjectOf({ election, group, key, store }: Fields): string {
 }
 
 function reasonOf({ err, error = err }: Fields): string {
-  return error instanceof Error ? error.message : String(error);
+  return error instanceof Error ? error.message : textOfError(error);
 }
 
 /** Why a helper of the member has gone. */
@@ -124,7 +124,7 @@ export function waitPrinter(url: string | undefined): (error: unknown, waitedMs:
     print('waitingForStore', {
       ...(url === undefined ? {} : { url }),
       waitedMs: Math.round(waitedMs),
-      error: isIncumbentError(error) ? `${error.code}: ${error.message}` : String(error),
+      error: isIncumbentError(error) ? `${error.code}: ${error.message}` : textOfError(error),
     });
   };
 }

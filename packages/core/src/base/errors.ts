@@ -224,3 +224,12 @@ const retryable: readonly ErrorCode[] = ['UNREACHABLE', 'TIMEOUT', 'CONNECTION_L
 export function isRetryable(error: unknown): boolean {
   return isIncumbentError(error, ...retryable);
 }
+
+/** What was thrown, as text. Work may throw a value that cannot be converted to text. */
+export function textOfError(thrown: unknown): string {
+  try {
+    return String(thrown);
+  } catch {
+    return 'an error that has no text';
+  }
+}

@@ -4,7 +4,7 @@
  * entry are removed. A leadership ends once, with the first reason.
  */
 
-import { IncumbentError, isIncumbentError } from '../base/errors.ts';
+import { IncumbentError, isIncumbentError, textOfError } from '../base/errors.ts';
 import type { SessionEnd, SessionEndReason } from '../lease/session.ts';
 import type { Successor } from '../protocol/succession.ts';
 import type { Remains } from '../protocol/transactions.ts';
@@ -288,7 +288,7 @@ function causeOf({ reason, sinceRenewalMs, seenTerm, error }: LeadershipEnd): st
     case 'resigned':
       return 'because it resigned';
     case 'workFailed':
-      return `because its work failed: ${String(error)}`;
+      return `because its work failed: ${textOfError(error)}`;
     case 'handover':
       return 'because it was handed over';
     case 'steppedDown':

@@ -54,6 +54,22 @@ describe.each(calls)('%s', (_, lead) => {
   });
 });
 
+it.each([
+  ['an object without a prototype', Object.create(null)],
+  ['an error without text', Object.assign(new Error('x'), { toString: () => Symbol('x') })],
+])('work that throws %s resigns, and another member leads', async (_, thrown: unknown) => {
+  const world = new World();
+  const work = async ({ signal }: Leadership): Promise<void> => {
+    signal.throwIfAborted();
+    throw thrown;
+  };
+  const leading = track(world.member('a').election(NAME).lead(work));
+  const next = track(world.member('b').election(NAME).campaign());
+  await world.pass(1_000);
+  expect(leading.error === thrown).toBe(true);
+  expect(next.state).toBe('resolved');
+});
+
 it.each(stops)('tells of work that outlives its drain, and fails long after %s', async (_, stop) => {
   const world = new World();
   const caller = new AbortController();
