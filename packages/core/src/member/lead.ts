@@ -94,8 +94,8 @@ export async function leadUntilDone<V, T>(
     if (done === undefined) continue;
     if (!('error' in done)) return done.value;
     if (!isAccepted(context, retry, done.error)) throw done.error;
-    // `retry` may abort the signal.
-    const campaignsAgain = signal?.aborted !== true;
+    // `retry` may abort the signal, or close the member.
+    const campaignsAgain = signal?.aborted !== true && !context.closing.aborted;
     telemetry.emit('workFailed', { election, term: leadership.term, error: done.error, campaignsAgain });
     await pause(context, backoff.next(), signal);
   }
