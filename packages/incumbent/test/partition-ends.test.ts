@@ -197,6 +197,36 @@ describe('partitions', () => {
     await scene.close();
   });
 
+  it('are handed over by their work without waiting for that work, although they were about to move', async () => {
+    const cluster = new TestCluster();
+    const took: number[] = [];
+    const hands = Promise.withResolvers<void>();
+    const other = cluster.process('z');
+    const waiting = new Member(other.store, { ...other.options, ttlMs: 6_000 });
+    const { member, leading } = take(cluster, 'a', 12, async (leadership) => {
+      if (leadership.partition === 0) {
+        await hands.promise;
+        const beganMs = cluster.clock.monotonic();
+        await leadership.handover('z');
+        took.push(cluster.clock.monotonic() - beganMs);
+      } else await leadership.ended;
+    });
+    await cluster.advance(100);
+    const others = await join(cluster, ['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i']);
+    await cluster.advance(SETTLED_MS);
+    void waiting
+      .election('orders.0')
+      .campaign()
+      .catch(() => {});
+    await cluster.advance(200);
+    hands.resolve();
+    await cluster.advance(900);
+    expect(took).toEqual([0]);
+    await cluster.run(Promise.all([member, waiting, ...others].map((each) => each.close())));
+    await leading;
+    expectNothingLeft(cluster);
+  });
+
   it('are resigned by their work without waiting for that work, although they were about to move', async () => {
     const cluster = new TestCluster();
     const took: number[] = [];

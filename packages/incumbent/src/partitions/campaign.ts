@@ -58,6 +58,8 @@ export class PartitionCampaign<V> {
   /** Resolves when the work of the leadership has settled. */
   #working: Promise<unknown> = Promise.resolve();
   #isMoving = false;
+  /** Whether `#move` has called `handover`, which has not settled. */
+  #isHandingOver = false;
 
   constructor(context: CampaignContext<V>) {
     this.#context = context;
@@ -147,24 +149,27 @@ export class PartitionCampaign<V> {
     for (let leadership = this.#toMove; leadership !== undefined; leadership = this.#toMove) {
       if (leadership !== tried) this.#drainInHandover(leadership);
       tried = leadership;
+      this.#isHandingOver = true;
       try {
         await leadership.handover(this.#preferred);
       } catch {
+        this.#isHandingOver = false;
         // The preferred member has not joined the queue yet, or the store is away.
         await this.#pause(leadership);
       }
+      this.#isHandingOver = false;
     }
     this.#isMoving = false;
   }
 
   /**
    * `handover` assumes that the work of `lead` has stopped, so the work is passed to `waitUntil`.
-   * The work may resign the partition first. It then waits for the release, which must not wait for
-   * the work.
+   * The work may resign the partition first, or hand it over. It then waits for the release, which
+   * must not wait for the work.
    */
   #drainInHandover(leadership: PartitionLeadership<V>): void {
     const working = this.#working;
-    leadership.waitUntil(leadership.ended.then(({ reason }) => (reason === 'handover' ? working : undefined)));
+    leadership.waitUntil(leadership.ended.then(({ reason }) => (reason === 'handover' && this.#isHandingOver ? working : undefined)));
   }
 
   #pause({ signal }: PartitionLeadership<V>): Promise<void> {
