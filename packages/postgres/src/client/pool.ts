@@ -19,8 +19,8 @@ const MAX_CONNECTIONS = 4;
 const QUEUE_BEFORE_OPENING_MS = 10;
 
 /**
- * How long those who wait for a connection get none, after a server had none for them, in ms. They
- * get one sooner if another call returns its connection.
+ * How long no further connection is opened after a server had none, in ms. Those who wait get one
+ * sooner if another call returns its connection.
  */
 const REOPEN_AFTER_MS = 100;
 
@@ -47,6 +47,7 @@ export class Pool {
   /** In the order of their last use: the most recent one is at the end. */
   #idle: IdleConnection[] = [];
   #opening = 0;
+  #reopenAtMs = -Infinity;
   #cancelOpening: Cancel = () => {};
 
   constructor(source: ConnectionSource, clock: Clock) {
@@ -123,11 +124,12 @@ export class Pool {
     this.#cancelOpening();
     const waiting = [...this.#waiters];
     if (waiting.length === 0) return;
-    const longestMs = this.#clock.monotonic() - Math.min(...waiting.map(({ sinceMs }) => sinceMs));
     const isFirst = this.#busy.size + this.#opening === 0;
+    const sinceMs = Math.min(...waiting.map((waiter) => waiter.sinceMs));
+    const leftMs = Math.max(sinceMs + QUEUE_BEFORE_OPENING_MS, this.#reopenAtMs) - this.#clock.monotonic();
     const limit = MAX_CONNECTIONS + (waiting.some(({ isUrgent }) => isUrgent) ? 1 : 0);
-    if (!isFirst && longestMs < QUEUE_BEFORE_OPENING_MS) {
-      this.#cancelOpening = this.#clock.schedule(QUEUE_BEFORE_OPENING_MS - longestMs, () => this.#openMissing());
+    if (!isFirst && leftMs > 0) {
+      this.#cancelOpening = this.#clock.schedule(leftMs, () => this.#openMissing());
     } else if (this.#opening === 0 && this.#busy.size < limit) {
       void this.#open();
     }
@@ -145,8 +147,8 @@ export class Pool {
       // While another connection works, those who wait get that one. The server may have no more.
       const isAlone = this.#busy.size === 0 && this.#opening === 0;
       if (isAlone || this.#closing.signal.aborted) return this.#rejectAll(error);
-      this.#cancelOpening();
-      this.#cancelOpening = this.#clock.schedule(REOPEN_AFTER_MS, () => this.#openMissing());
+      this.#reopenAtMs = this.#clock.monotonic() + REOPEN_AFTER_MS;
+      this.#openMissing();
     }
   }
 
