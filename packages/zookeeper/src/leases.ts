@@ -19,12 +19,12 @@
  */
 
 import type { Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal, TimedCall } from '@incumbent/core';
-import { StoreError } from '@incumbent/core/adapter';
+import { outcomeOf, StoreError } from '@incumbent/core/adapter';
 
 import { barrier } from './client/calls.ts';
 import type { Client } from './client/client.ts';
 import type { SessionEvent, ZooKeeperSession } from './client/session.ts';
-import { noSuchLease } from './errors.ts';
+import { noSuchLease, toStoreError } from './errors.ts';
 import { leaseIdOf } from './namespace.ts';
 import type { SessionIdentity } from './protocol/hello.ts';
 import { writeTicket } from './revoker.ts';
@@ -110,13 +110,18 @@ export class Leases {
   async revoke(lease: LeaseId, options: TimedCall): Promise<void> {
     const state = this.#leases.get(lease);
     if (state === undefined) return;
-    const { session, identity } = state;
+    options.signal?.throwIfAborted();
+    const { session, identity, isOver } = state;
     state.revoking = state.isOver = true;
     try {
       // A session that was given up, because no server was reached in time, may be alive.
       if (session.over) await this.#client.endSession(identity, options);
       else await session.close(options);
       this.#remove(lease);
+    } catch (error) {
+      // No server can apply a request that was not sent, so the lease goes on.
+      if (outcomeOf(toStoreError(error, 'revokeLease')) === 'notSent') state.isOver = isOver;
+      throw error;
     } finally {
       state.revoking = false;
     }

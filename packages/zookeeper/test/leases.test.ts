@@ -73,6 +73,21 @@ describe('a renewal', () => {
   });
 });
 
+it('a lease whose revocation was not sent can be renewed', async () => {
+  const world = new StoreWorld();
+  const { server, clock } = world;
+  const store = await world.open();
+  const { id } = await clock.run(store.grantLease(10_000, { ...CALL, at: momentOf(clock) }));
+  server.accepts = 'refuse';
+  for (const peer of server.peers) peer.end();
+  await clock.advance(10);
+  await expect(clock.run(store.revokeLease(id, { timeoutMs: 200 }))).rejects.toMatchObject({ outcome: 'notSent' });
+  server.accepts = true;
+  await clock.advance(1_000);
+  expect(await clock.run(store.renewLease(id, { ...CALL, at: momentOf(clock) }))).toMatchObject({ ttlMs: 10_000 });
+  await clock.run(store.close());
+});
+
 describe('a lease whose revocation had an unknown outcome', () => {
   it.each(['renewLease', 'enqueue', 'compareAndSwap'] as const)('is revoked again by %s, which then reports its end', async (call) => {
     const world = new StoreWorld();

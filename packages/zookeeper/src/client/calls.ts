@@ -40,7 +40,9 @@ export class ParentNodes {
    */
   async create(paths: readonly string[], time: CallTime): Promise<void> {
     const parents = new Set(paths.map(parentOf));
-    await Promise.all([...parents].map((parent) => this.#createAll(parent, time)));
+    // Waits for all of them, also if one fails: nothing goes on after the call.
+    const results = await Promise.allSettled([...parents].map((parent) => this.#createAll(parent, time)));
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
   /** Creates this node, and those of its parents that are missing. */
