@@ -14,8 +14,11 @@ import type { DocumentKey } from './documents.ts';
 
 /** Changes within this time travel together, in ms. */
 const GATHER_MS = 15;
-/** How many documents one event has at most. */
-const BATCH = 400;
+/**
+ * How many documents one event has at most, and after how many characters it takes no more. So a
+ * viewer that reads is never so far behind that its stream is closed.
+ */
+const BATCH = { documents: 400, characters: 262_144 };
 
 /** The part of an event stream that a viewer uses. */
 export type ViewerStream = Pick<EventStream, 'closed' | 'isFull' | 'onDrain' | 'send' | 'sendJson'>;
@@ -84,14 +87,20 @@ class Viewer {
     this.#cancel?.();
     this.#cancel = undefined;
     while (this.#unsent.size > 0 && !this.#stream.isFull) {
-      const keys = [...this.#unsent].slice(0, BATCH);
-      for (const key of keys) this.#unsent.delete(key);
-      const parts = keys.map((key) => `[${JSON.stringify(key)},${this.#board.json(key) ?? 'null'}]`);
+      const parts: string[] = [];
+      let characters = 0;
+      for (const key of this.#unsent) {
+        if (parts.length === BATCH.documents || characters >= BATCH.characters) break;
+        this.#unsent.delete(key);
+        const part = `[${JSON.stringify(key)},${this.#board.json(key) ?? 'null'}]`;
+        parts.push(part);
+        characters += part.length;
+      }
       // While something is unsent, the viewer could not resume from the board's version.
       const version = this.#unsent.size === 0 ? this.#board.version : null;
       this.#stream.sendJson('documents', `{"version":${version},"documents":[${parts.join(',')}]}`);
     }
-    if (this.#unsent.size > 0 || !this.#isNew) return;
+    if (this.#unsent.size > 0 || this.#stream.isFull || !this.#isNew) return;
     this.#isNew = false;
     this.#stream.send({ event: 'ready' });
   }

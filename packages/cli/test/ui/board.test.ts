@@ -112,6 +112,29 @@ describe('a viewer', () => {
     expect(stream.documents).toEqual({ 'group/x': group(5) });
   });
 
+  it('gets many long documents in several events, and is told that it has all when it has read them', () => {
+    const board = new Board('a');
+    const sizes: number[] = [];
+    const name = 'x'.repeat(1_000);
+    for (let index = 0; index < 300; index += 1) board.set(`group/${name}${index}`, group(1));
+    const stream = new FakeStream();
+    const { sendJson } = stream;
+    stream.sendJson = (event, json) => {
+      sizes.push(json.length);
+      sendJson.call(stream, event, json);
+      stream.isFull = event === 'documents';
+    };
+    sendBoard(board, stream, { clock: new ManualClock() });
+    const events = (): readonly string[] => stream.sent.map(([event]) => event);
+    expect(events()).toEqual(['hello', 'documents']);
+    stream.drain();
+    expect(events()).toEqual(['hello', 'documents', 'documents']);
+    stream.drain();
+    expect(events()).toEqual(['hello', 'documents', 'documents', 'ready']);
+    expect(Object.keys(stream.documents)).toHaveLength(300);
+    expect(Math.max(...sizes)).toBeLessThan(300_000);
+  });
+
   it('that comes back gets only what has changed since', () => {
     const board = new Board('a');
     board.set('group/x', group(1));
