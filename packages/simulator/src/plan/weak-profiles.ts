@@ -33,6 +33,8 @@ const aftermath = [
   'a crashed leader is followed',
   'observers agree in the end',
   'observers are told nothing older',
+  // The leader of a term is shown after another leader of the same term has ended.
+  'observers never go back',
   // The store goes back to an earlier record without another term.
   'only another term replaces a leader',
 ];
@@ -95,6 +97,9 @@ export const amnesia: Profile = {
   mayBreak: [
     ...lost,
     ...aftermath,
+    // Revisions are repeated as well, so a late write of an ended leadership can replace the record
+    // of the next one.
+    'one end, in order',
     'no member has two entries in the queue',
     'a member holds its id',
     'a member stays in its groups',
