@@ -8,10 +8,10 @@
  * and then asks. That question ends the leases whose time is over, which notifies every store. A
  * random delay spreads the questions, so that most stores learn of the end before they have asked.
  *
- * The question is also asked every 3 s. It finds a dead connection, a server that has become a
- * standby, and notifications that were lost. A pooler that gives each transaction another
- * connection of the server delivers no notifications. The hub recognizes such a pooler, and then
- * asks every 250 ms.
+ * The question is also asked 3 s after each answer, whatever the notifications say. It finds a dead
+ * connection, a server that has become a standby, and notifications that were lost. A pooler that
+ * gives each transaction another connection of the server delivers no notifications. The hub
+ * recognizes such a pooler, and then asks every 250 ms.
  */
 
 import type { Cancel, Clock, Entry } from '@incumbent/core';
@@ -56,7 +56,7 @@ export interface WatchHubContext {
   readonly location: StoreLocation;
   /** The channel of the namespace's notifications. */
   readonly channel: string;
-  readonly reads: Reads;
+  readonly reads: Pick<Reads, 'query'>;
 }
 
 export class WatchHub implements WatchSource {
@@ -78,6 +78,11 @@ export class WatchHub implements WatchSource {
   #answeredRevision = 0;
   /** When the next question is due, by the monotonic clock. */
   #dueAtMs = Infinity;
+  /**
+   * The latest time for the next question. No notification changes it, because whoever can connect
+   * to the database can send notifications.
+   */
+  #dueByMs = Infinity;
   /** Ends the present wait for the next question. Undefined while the hub does not wait. */
   #endWait: (() => void) | undefined;
   #cancelTimer: Cancel = () => {};
@@ -142,7 +147,7 @@ export class WatchHub implements WatchSource {
       if (this.#isNotified) await this.#ask(connection, `LISTEN "${this.#context.channel}"`);
       const { revision, remainingMs } = await this.#probe(connection);
       this.#notifiedRevision = this.#answeredRevision = revision;
-      this.#setDue(remainingMs);
+      this.#onAnswer(remainingMs);
       return connection;
     } catch (error) {
       connection.end(cut('the connection was given up'));
@@ -153,14 +158,16 @@ export class WatchHub implements WatchSource {
   /** Resolves at the end of the connection, with its reason. Ends it when there is no watch. */
   async #serve(connection: Connection): Promise<unknown> {
     this.#connection = connection;
+    // Once, and not with each wait: a listener stays for as long as the connection.
+    void connection.ended.then(() => this.#endWait?.());
     for (const watch of this.#watches) watch.onConnected();
     while (connection.usable && this.#isNeeded) {
-      await this.#untilDue(connection);
+      await this.#untilDue();
       if (!connection.usable || !this.#isNeeded) break;
       try {
         this.#onProbe(await this.#probe(connection));
       } catch (error) {
-        if (isBusy(error)) this.#setDue(undefined);
+        if (isBusy(error)) this.#onAnswer(undefined);
         else connection.end(error instanceof ExchangeError ? error : cut('the server could not be asked', error));
       }
     }
@@ -179,10 +186,9 @@ export class WatchHub implements WatchSource {
   }
 
   /** Waits for the next question, or for the end of the connection or of the hub. */
-  async #untilDue(connection: Connection): Promise<void> {
+  async #untilDue(): Promise<void> {
     const over = Promise.withResolvers<void>();
     this.#endWait = () => over.resolve();
-    void connection.ended.then(() => over.resolve());
     this.#setTimer();
     await over.promise;
     this.#endWait = undefined;
@@ -198,16 +204,22 @@ export class WatchHub implements WatchSource {
     this.#cancelTimer = this.clock.schedule(leftMs, () => this.#setTimer());
   }
 
-  /** The next lease may end in so many ms. Asks earlier to find what was lost. */
+  /** The next lease may end in so many ms. */
   #setDue(remainingMs: number | undefined): void {
     const spreadMs = 1 + (systemRandom.u32() / 2 ** 32) * SPREAD_MS;
     const atEndMs = remainingMs === undefined ? Infinity : Math.max(remainingMs, 0) + spreadMs;
-    this.#dueAtMs = this.clock.monotonic() + Math.min(atEndMs, this.#isNotified ? PROVE_EVERY_MS : POLL_MS);
+    this.#dueAtMs = Math.min(this.clock.monotonic() + atEndMs, this.#dueByMs);
     this.#setTimer();
   }
 
-  #onProbe({ revision, remainingMs }: Probe): void {
+  /** The server has answered a question. */
+  #onAnswer(remainingMs: number | undefined): void {
+    this.#dueByMs = this.clock.monotonic() + (this.#isNotified ? PROVE_EVERY_MS : POLL_MS);
     this.#setDue(remainingMs);
+  }
+
+  #onProbe({ revision, remainingMs }: Probe): void {
+    this.#onAnswer(remainingMs);
     // The notifications of the answer before this one have had the time to arrive.
     const isMissed = this.#isNotified ? this.#answeredRevision > this.#notifiedRevision : revision !== this.#answeredRevision;
     if (this.#isNotified && isMissed) this.#notifiedRevision = this.#answeredRevision;

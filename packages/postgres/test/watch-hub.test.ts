@@ -1,0 +1,105 @@
+/** The connection that all watches of a store share, without a server. */
+
+import { ManualClock } from '@incumbent/memory';
+import { expect, it } from 'vitest';
+
+import type { Connection, ConnectionSource } from '../src/client/connection.ts';
+import type { ExchangeError } from '../src/client/failure.ts';
+import type { Row } from '../src/client/rows.ts';
+import { WatchHub } from '../src/watch-hub/watch-hub.ts';
+import type { RegisteredWatch } from '../src/watch.ts';
+
+const PROCESS_ID = 7;
+
+/** A server on which nothing changes, with a lease that ends in an hour. */
+class Server implements ConnectionSource {
+  readonly username = 'u';
+  readonly #ended = Promise.withResolvers<ExchangeError>();
+  /** Who waits for the end of the connection. */
+  listeners = 0;
+  probes = 0;
+  notify: (payload: string) => void = () => {};
+
+  async open(_: AbortSignal, onNotification: (payload: string) => void = () => {}): Promise<Connection> {
+    this.notify = onNotification;
+    const waits = (): void => {
+      this.listeners += 1;
+    };
+    const ended = this.#ended.promise;
+    let usable = true;
+    const connection: Pick<Connection, 'usable' | 'ended' | 'processId' | 'query' | 'end'> = {
+      processId: PROCESS_ID,
+      get usable() {
+        return usable;
+      },
+      get ended() {
+        waits();
+        return ended;
+      },
+      query: (statement) => Promise.resolve(this.#answer(statement)),
+      end: (error) => {
+        usable = false;
+        this.#ended.resolve(error);
+      },
+    };
+    return connection as Connection;
+  }
+
+  async idle(): Promise<void> {}
+
+  #answer(statement: string): readonly Row[] {
+    if (statement.includes('pg_backend_pid')) return [[String(PROCESS_ID)]];
+    if (statement.includes('LISTEN')) return [];
+    this.probes += 1;
+    return [['1', '3600000']];
+  }
+}
+
+function hubOf(server: Server, clock: ManualClock): WatchHub {
+  const location = { schema: 'incumbent', namespace: 'n', source: server };
+  return new WatchHub({ clock, source: server, location, channel: 'c', reads: { query: () => Promise.resolve([]) } });
+}
+
+const watch: RegisteredWatch = {
+  query: { key: 'k' },
+  onConnected: () => {},
+  onDisconnected: () => {},
+  invalidate: () => {},
+  fail: () => {},
+};
+
+it('adds no listener to the connection with each question', async () => {
+  const [clock, server] = [new ManualClock(), new Server()];
+  const hub = hubOf(server, clock);
+  hub.add(watch);
+  await clock.advance(10_000);
+  const { listeners, probes } = server;
+  await clock.advance(300_000);
+  expect(server.probes).toBeGreaterThan(probes + 50);
+  expect(server.listeners).toBe(listeners);
+  hub.close();
+});
+
+it('ends its wait when the connection ends', async () => {
+  const [clock, server] = [new ManualClock(), new Server()];
+  const hub = hubOf(server, clock);
+  hub.add(watch);
+  await clock.advance(1_000);
+  hub.close();
+  await clock.advance(0);
+  expect(clock.timers).toBe(0);
+});
+
+it('asks for lost notifications however many notifications arrive', async () => {
+  const [clock, server] = [new ManualClock(), new Server()];
+  const hub = hubOf(server, clock);
+  hub.add(watch);
+  await clock.advance(100);
+  for (let s = 0; s < 30; s += 1) {
+    server.notify('1 99999999\nsomebody-else');
+    await clock.advance(1_000);
+  }
+  // Once every 3 s.
+  expect(server.probes).toBeGreaterThan(8);
+  hub.close();
+});
