@@ -57,9 +57,13 @@ export function mayNotMigrate(schema: string, cause: unknown): StoreError {
   return new StoreError('PERMISSION_DENIED', 'refused', message, { cause });
 }
 
-/** What was there when the store was opened may come back: somebody restores the database. */
+/**
+ * What was there when the store was opened may come back: somebody restores the database. The only
+ * limit that a call can exceed is that of the queue of notifications, which becomes shorter again.
+ */
 function verdictOnceOpen(error: unknown): Verdict {
   const verdict = verdictOn(error);
+  if (verdict === LIMIT_EXCEEDED) return QUEUE_FULL;
   return verdict === NO_DATABASE || verdict === NO_SCHEMA ? GONE : verdict;
 }
 
@@ -111,6 +115,13 @@ const GONE: Verdict = [
   'notSent',
   'it existed when the store was opened: restore it, or create the schema with the statements that "incumbent postgres schema" prints',
 ];
+/** The name of the namespace is too long for an index. No key is, because the store checks keys. */
+const LIMIT_EXCEEDED: Verdict = ['TOO_LARGE', 'refused'];
+const QUEUE_FULL: Verdict = [
+  'UNAVAILABLE',
+  'notSent',
+  'the queue of notifications may be full: end the session that has listened and keeps a transaction open',
+];
 const DAMAGED: Verdict = ['CORRUPT', 'unknown'];
 
 const ANSWERS: Readonly<Record<string, Verdict | undefined>> = {
@@ -133,8 +144,7 @@ const ANSWERS: Readonly<Record<string, Verdict | undefined>> = {
   '42P01': NO_SCHEMA,
   '42883': NO_SCHEMA,
   '42703': NO_SCHEMA,
-  // A key that is too long for an index.
-  '54000': ['TOO_LARGE', 'refused'],
+  '54000': LIMIT_EXCEEDED,
   XX001: DAMAGED,
   XX002: DAMAGED,
 };

@@ -42,7 +42,7 @@ describe('an error answer to a call', () => {
     ['a missing function', '42883', 'UNAVAILABLE', 'notSent'],
     ['a missing column', '42703', 'UNAVAILABLE', 'notSent'],
     ['a damaged table', 'XX001', 'CORRUPT', 'unknown'],
-    ['a key that is too long', '54000', 'TOO_LARGE', 'refused'],
+    ['a full queue of notifications', '54000', 'UNAVAILABLE', 'notSent'],
     ['any other error', '22P02', 'STORE_FAILED', 'refused'],
   ])('for %s (%s) is %s, %s', (_, state, code, outcome) => {
     expect(verdict(answered(state))).toEqual([code, outcome]);
@@ -71,6 +71,10 @@ describe('an error answer to the login', () => {
   it('says where a URL has the namespace, if the database to open does not exist', () => {
     expect(toStoreError(refused('3D000'), 'open').message).toContain('?namespace= gives the namespace');
   });
+});
+
+it('a namespace that is too long for an index is TOO_LARGE when the store opens', () => {
+  expect(verdict(answered('54000'), 'open')).toEqual(['TOO_LARGE', 'refused']);
 });
 
 it('what a store needs and does not find when it opens is UNSUPPORTED', () => {
