@@ -109,8 +109,12 @@ describe.runIf(await requireStore({ store: 'postgres', own: true }))('a primary 
   it('reports a commit that the standby has not confirmed as unknown, also when the wait is cancelled', async () => {
     await using cluster = await startPostgresCluster({ standby: 'synchronous' });
     const [primary, standby] = cluster.servers;
-    // This role's own commits wait for no standby. Those of the store do.
-    await primary?.ctl(['-c', 'create role hasty login superuser', '-c', "alter role hasty set synchronous_commit = 'local'"]);
+    // This role's own commits wait for no standby, and it is sent no warnings. Those of the store
+    // do, and the store is.
+    const settings = ["set synchronous_commit = 'local'", "set client_min_messages = 'error'"];
+    await primary?.ctl(
+      ['create role hasty login superuser', ...settings.map((set) => `alter role hasty ${set}`)].flatMap((sql) => ['-c', sql]),
+    );
     await using store = await open(cluster, uniqueNamespace(), { credentials: { username: 'hasty' } });
     await standby?.kill();
     const put = (key: string, timeoutMs: number): Promise<unknown> =>

@@ -44,7 +44,8 @@ CREATE OR REPLACE FUNCTION @schema.timeline() RETURNS text LANGUAGE sql VOLATILE
 $$;
 
 -- For every call: a standby answers with an error, no lock is waited for longer than the call may
--- take, and a commit is on disk, and on the synchronous standbys, before it is acknowledged.
+-- take, and a commit is on disk, and on the synchronous standbys, before it is acknowledged. If the
+-- wait for a standby is cancelled, the server sends a warning, which must not be turned off.
 CREATE OR REPLACE FUNCTION @schema.begin_call(p_timeout_ms integer) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF pg_is_in_recovery() THEN
@@ -53,6 +54,9 @@ BEGIN
   PERFORM set_config('lock_timeout', p_timeout_ms::text, true);
   IF current_setting('synchronous_commit') IN ('off', 'local', 'remote_write') THEN
     PERFORM set_config('synchronous_commit', 'on', true);
+  END IF;
+  IF current_setting('client_min_messages') = 'error' THEN
+    PERFORM set_config('client_min_messages', 'warning', true);
   END IF;
 END $$;
 
