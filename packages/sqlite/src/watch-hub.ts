@@ -4,7 +4,7 @@ import type { Cancel, Key, StoreError } from '@incumbent/core';
 
 import { storeClosed } from './errors.ts';
 import type { HolderMonitor } from './holder-monitor.ts';
-import { NEWEST, type FileStatus, type Fingerprint, type KeyState, type Row, type Tables } from './schema/tables.ts';
+import { fingerprintOf, NEWEST, type FileStatus, type Fingerprint, type KeyState, type Row, type Tables } from './schema/tables.ts';
 import { WatchState, type Watch } from './watch-state.ts';
 
 interface Watched<T> {
@@ -192,15 +192,6 @@ function changesSince(last: FileStatus | undefined, tables: Tables, status: File
   // The revision is lower if somebody restored an older state of the file in place.
   if (last === undefined || status.revision < last.revision || last.isUnsettled || status.isUnsettled) return undefined;
   return isDue || status.revision > last.revision ? tables.since(last.revision, isDue) : [];
-}
-
-function fingerprintOf(rows: readonly Row[]): Fingerprint {
-  let [newest, sum] = [0, 0];
-  for (const { revision } of rows) {
-    newest = Math.max(newest, revision);
-    sum += revision;
-  }
-  return { count: rows.length, newest, sum };
 }
 
 function isSame(one: Fingerprint, other: Fingerprint | undefined): boolean {

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 
 import type { Host } from '../src/host/host.ts';
 import { ownIdentity } from '../src/host/process-identity.ts';
-import { NEWEST, Tables } from '../src/schema/tables.ts';
+import { fingerprintOf, NEWEST, Tables } from '../src/schema/tables.ts';
 import { bytes, CALL, LEASE_CALL, useRig } from './rig.ts';
 import { Tap } from './tap.ts';
 
@@ -75,6 +75,18 @@ it('a key that was put and deleted hundreds of times is returned at most twice',
     if (round < 399) raw.exec("DELETE FROM keys WHERE key = 'incumbent/a'");
   }
   expect(tables.since(before, false)).toHaveLength(2);
+  connection.close();
+});
+
+it('the fingerprint of a long list is that of its rows, however high their revisions are', async () => {
+  await rig().open();
+  rig().raw().exec(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10100)
+    INSERT INTO keys SELECT 'incumbent/g/' || i, x'', 900000000000 + i, 900000000000 + i, NULL FROM n`);
+  const connection = new Tap().connect(rig().file);
+  const tables = new Tables(connection, host());
+  const rows = tables.list('incumbent/g', { values: false, before: NEWEST });
+  expect(rows).toHaveLength(10_100);
+  expect(tables.fingerprint('incumbent/g')).toEqual(fingerprintOf(rows));
   connection.close();
 });
 

@@ -47,7 +47,21 @@ export interface NewLease {
 export interface Fingerprint {
   readonly count: number;
   readonly newest: number;
+  /** The sum of all revisions, modulo `SUM_BELOW`. */
   readonly sum: number;
+}
+
+/** The sum of many large revisions is no safe integer. */
+const SUM_BELOW = 2 ** 32;
+
+/** The same as `Tables.fingerprint`, of rows that were read. */
+export function fingerprintOf(rows: readonly Row[]): Fingerprint {
+  let [newest, sum] = [0, 0];
+  for (const { revision } of rows) {
+    newest = Math.max(newest, revision);
+    sum = (sum + revision) % SUM_BELOW;
+  }
+  return { count: rows.length, newest, sum };
 }
 
 /** What a reader compares to find out whether any key has changed. */
@@ -172,7 +186,8 @@ export class Tables {
 
   /** The fingerprint of the keys below a prefix. */
   fingerprint(prefix: Key): Fingerprint {
-    const sql = `SELECT count(*) AS count, ifnull(max(k.revision), 0) AS newest, ifnull(sum(k.revision), 0) AS sum ${ROWS} WHERE ${BELOW} AND ${SHOWN}`;
+    const sum = `ifnull(sum(k.revision), 0) % ${SUM_BELOW}`;
+    const sql = `SELECT count(*) AS count, ifnull(max(k.revision), 0) AS newest, ${sum} AS sum ${ROWS} WHERE ${BELOW} AND ${SHOWN}`;
     const row = this.#get(sql, { prefix, ...this.#times }) ?? {};
     return { count: numberIn(row, 'count'), newest: numberIn(row, 'newest'), sum: numberIn(row, 'sum') };
   }
