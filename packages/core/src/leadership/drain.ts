@@ -48,7 +48,10 @@ export class Drain {
     this.#leadWork = this.add(work);
   }
 
-  /** Called if an operator ends the leadership: work that was not passed to `add` may run. */
+  /**
+   * Called if an operator or a rebalance ends the leadership: work that was not passed to `add` may
+   * run.
+   */
   expectUntrackedWork(): void {
     this.#mayHaveUntracked = true;
   }

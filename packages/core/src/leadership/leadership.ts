@@ -191,8 +191,9 @@ export class Leadership<V = unknown> {
 
   /**
    * Keeps the drain open until the promise settles, for `drainMs` at most. `lead` does this for its
-   * work. Without any such promise, the drain of a resignation ends at once. The drain of a loss
-   * then lasts for all of `drainMs`, or until `resign()` says that the work has stopped.
+   * work. Without any such promise, the drain of a resignation ends at once. The drain of a loss,
+   * and of an end that an operator or a rebalance causes, then lasts for all of `drainMs`, or until
+   * `resign()` says that the work has stopped.
    */
   waitUntil(work: Promise<unknown>): void {
     void this.#drain.add(work);
@@ -227,7 +228,7 @@ export class Leadership<V = unknown> {
    * Gives the leadership up, so that the next candidate is elected at once. Calling this asserts
    * that your work has stopped: only promises passed to `waitUntil` are awaited. Resolves when the
    * store has the resignation or the lease has ended, or when the store has made no change for a
-   * ttl: then the keys are removed later. Idempotent. After a loss, ends the drain.
+   * ttl: then the keys are removed later. Idempotent. After another end, ends the drain.
    * On stores with `assignableLease`, one swap gives the term to the next candidate if it is known.
    */
   async resign(): Promise<void> {
@@ -255,9 +256,9 @@ export class Leadership<V = unknown> {
     await this.#handOver(memberId, options, () => this.#drain.workStopped());
   }
 
-  /** @internal Hands over on another's request: the work of `lead` is aborted and awaited. */
-  async transferTo(memberId?: string): Promise<void> {
-    await this.#handOver(memberId, {}, () => {});
+  /** @internal Hands over without a call of its holder, whose work gets the time of the drain. */
+  async transferTo(memberId: string): Promise<void> {
+    await this.#handOver(memberId, {}, () => this.#drain.expectUntrackedWork());
   }
 
   async #handOver(memberId: string | undefined, options: SignalOptions, atEnd: () => void): Promise<void> {
@@ -327,8 +328,7 @@ export class Leadership<V = unknown> {
     if (!this.isValid()) return;
     const [{ election, term, signal }, revision] = [this, this.#own.entryRevision];
     const isOpen = (): boolean => this.isValid() && this.#own.entryRevision === revision;
-    const handOver = (): Promise<void> => this.#handOver(to, {}, () => this.#drain.expectUntrackedWork());
-    void handOverAsRequested(this.#context, { election, term, to, signal, isOpen, handOver });
+    void handOverAsRequested(this.#context, { election, term, to, signal, isOpen, handOver: () => this.transferTo(to) });
   }
 
   /**

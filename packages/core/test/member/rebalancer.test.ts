@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { byPriority, type Leadership, type MemberOptions } from '../../src/index.ts';
+import { byPriority, type Election, type MemberOptions } from '../../src/index.ts';
+import { DRAIN_MS } from '../support/led.ts';
 import { track, type Tracked } from '../support/track.ts';
 import { NAME, World } from '../support/world.ts';
 
@@ -31,6 +32,27 @@ describe('rebalancing', () => {
     expect(world.events.about('preferred')).toMatchObject([{ election: NAME, to: 'high', term: '1' }]);
   });
 
+  it('gives the work of a leadership from campaign the time of the drain, unless that work resigns', async () => {
+    for (const resigns of [false, true]) {
+      const world = new World();
+      const election = world.member('low', { rebalanceEveryMs: 1_000 }).election(NAME, { succession: byPriority(1, { rebalance: true }) });
+      const leadership = await world.run(election.campaign());
+      const high = track(
+        world
+          .member('high')
+          .election(NAME, { succession: byPriority(2) })
+          .campaign(),
+      );
+      await world.until(() => !leadership.isValid());
+      await world.pass(DRAIN_MS - 10);
+      expect(high.state).toBe('pending');
+      if (resigns) void leadership.resign();
+      await world.pass(resigns ? 5 : 15);
+      expect([(await leadership.ended).reason, high.value?.term]).toEqual(['handover', 2n]);
+      await world.close();
+    }
+  });
+
   it('checks a tenth of the elections in an interval', async () => {
     const world = new World();
     const member = world.member('a', { rebalanceEveryMs: 1_000 });
@@ -44,16 +66,18 @@ describe('rebalancing', () => {
   it('hands over all elections that prefer a member within one interval', async () => {
     const world = new World();
     const names = Array.from({ length: 20 }, (_, i) => `e${i}`);
-    const join = (memberId: string, priority: number): Tracked<Leadership>[] => {
+    const join = (memberId: string, priority: number): Election[] => {
       const member = world.member(memberId, { rebalanceEveryMs: 1_000 });
-      return names.map((name) => track(member.election(name, { succession: byPriority(priority, { rebalance: true }) }).campaign()));
+      const elections = names.map((name) => member.election(name, { succession: byPriority(priority, { rebalance: true }) }));
+      for (const election of elections) track(election.lead(async ({ ended }) => void (await ended)));
+      return elections;
     };
     const low = join('low', 1);
     await world.pass(100);
     const high = join('high', 2);
     await world.pass(1_500);
-    expect(high.filter(({ value }) => value?.isValid())).toHaveLength(20);
-    expect(low.filter(({ value }) => value?.isValid())).toHaveLength(0);
+    expect(high.filter(({ leadership }) => leadership !== undefined)).toHaveLength(20);
+    expect(low.filter(({ leadership }) => leadership !== undefined)).toHaveLength(0);
   });
 
   it('hands over one election at a time, also one that is won while another is handed over', async () => {
