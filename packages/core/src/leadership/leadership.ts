@@ -22,7 +22,7 @@ import { type ElectionSpec, handoverError, handOverAsRequested, SuccessorFinder 
 /** @internal The part of a leadership that a member uses, whatever the type of its value. */
 export type ManagedLeadership = Pick<
   Leadership<never>,
-  'election' | 'term' | 'ended' | 'released' | 'drained' | 'isValid' | 'close' | 'leave' | 'lookUpSuccessor' | 'transferTo' | 'preferred'
+  'election' | 'term' | 'ended' | 'released' | 'drained' | 'isValid' | 'close' | 'lookUpSuccessor' | 'transferTo' | 'preferred'
 >;
 
 /**
@@ -215,13 +215,16 @@ export class Leadership<V = unknown> {
 
   /**
    * Reports a term that a fence has seen. A term above this one ends the leadership with the reason
-   * `termBehind`, and this member's next claim takes a higher term than the reported one.
+   * `termBehind`, and this member's next claim takes a higher term than the reported one, also if
+   * the leadership has ended before.
    *
    * @throws `INVALID_OPTION` unless `seen` is from 1n to `2n ** 61n`.
    */
   reportTerm(seen: bigint): void {
     checkFloor('seen', seen);
-    if (seen > this.term) this.#finish('termBehind', { seenTerm: seen });
+    if (seen <= this.term) return;
+    this.#spec.onSeenTerm(seen);
+    this.#finish('termBehind', { seenTerm: seen });
   }
 
   /**
@@ -271,18 +274,12 @@ export class Leadership<V = unknown> {
     if (this.#releaseState.phase === 'released' && this.#releaseState.handoverFailed) throw handoverError(chosen.successor);
   }
 
-  /** @internal Ends the leadership because its member closes. */
-  async close(): Promise<void> {
-    this.#finish('memberClosed');
-    await this.released;
-  }
-
   /**
-   * @internal Ends the leadership because its member closes, and hands over to the next in
-   * succession. Looks for that one while the work drains. Resigns if there is none.
+   * @internal Ends the leadership because its member closes. With `next`, hands over to the next in
+   * succession: looks for that one while the work drains, and resigns if there is none.
    */
-  async leave(): Promise<void> {
-    this.#finish('memberClosed', {}, 'next');
+  async close(handover: 'next' | false): Promise<void> {
+    this.#finish('memberClosed', {}, handover === 'next' ? handover : undefined);
     await this.released;
   }
 
@@ -384,7 +381,7 @@ export class Leadership<V = unknown> {
     const released = await releasing;
     this.#releaseState = released;
     telemetry.emit('released', { election, term: this.term });
-    this.#onReleased(released, end);
+    this.#onReleased(released);
     this.#released.resolve();
   }
 

@@ -15,7 +15,7 @@ import { handoverInOne, handoverInTwo, isRecordOf, releaseChanges, type Remains,
 import type { Change, Key } from '../store/contract.ts';
 import type { KeyWatch } from '../store/key-watch.ts';
 import type { LeaderRecordContext } from './leader-record.ts';
-import { type LeadershipEnd, transition, type ReleaseState, type ReleaseEvent } from './release-machine.ts';
+import { transition, type ReleaseState, type ReleaseEvent } from './release-machine.ts';
 
 /** What a release needs. */
 export interface ReleaseContext extends SessionContext {
@@ -46,7 +46,7 @@ export interface LeadershipInit {
    * Called once, when the release is over: the store holds nothing of the term, or refuses to
    * remove the rest.
    */
-  readonly onReleased: (released: Released, end: LeadershipEnd) => void;
+  readonly onReleased: (released: Released) => void;
 }
 
 /** The states that make a call to the store. */

@@ -12,12 +12,14 @@ import type { Entry, Key, ListOptions } from '../store/contract.ts';
 import type { LeaderCalls } from './calls.ts';
 import type { ChosenSuccessor } from './release-machine.ts';
 
-/** @internal The facts about an election that all leaderships of a member share. */
+/** @internal What all leaderships of a member in one election share. */
 export interface ElectionSpec<V> {
   readonly election: string;
   readonly keys: ElectionKeys;
   readonly succession: Succession;
   readonly codec: PayloadCodec<V>;
+  /** Called with each term that a fence has seen, also after the end of a leadership. */
+  readonly onSeenTerm: (seen: bigint) => void;
 }
 
 /**

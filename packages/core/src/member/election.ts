@@ -82,7 +82,7 @@ export class Election<V = unknown> {
     this.#getSession = getSession;
     this.name = name;
     const [codec, succession] = [payloadCodec(options), checkSuccessionOption(options.succession)];
-    this.#spec = { election: name, keys: electionKeys(name), succession, codec };
+    this.#spec = { election: name, keys: electionKeys(name), succession, codec, onSeenTerm: (seen) => this.#terms.raiseFloor(seen) };
     this.#entries = new OwnEntries(context, this.#spec.keys);
     this.#value = options.value;
     this.#listeners = new ElectionListeners(name, options, context.telemetry);
@@ -383,8 +383,7 @@ export class Election<V = unknown> {
       session,
       won,
       own,
-      onReleased: ({ left }, { seenTerm }) => {
-        if (seenTerm !== undefined) this.#terms.raiseFloor(seenTerm);
+      onReleased: ({ left }) => {
         this.#entries.discard(name);
         if (left || enqueueUnknown) this.#entries.scheduleCleanup(session);
         this.#context.onReleased(leadership);

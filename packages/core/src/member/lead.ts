@@ -151,7 +151,11 @@ async function workInTerm<V, T>(
   void settle(work, leadership).then(resolve);
   leadership.watch();
   await Promise.race([result, leadership.ended]);
-  if (leadership.isValid()) await afterWork(await result, leadership);
+  if (leadership.isValid()) {
+    const done = await result;
+    if ('error' in done) await leadership.resignWhenDrained(done);
+    else await leadership.resign();
+  }
   const { reason } = await leadership.ended;
   await leadership.released;
   stop();
@@ -209,26 +213,20 @@ async function unlessGivenUp<T>({ closing }: LeadContext, promise: Promise<T>, s
   return orAborted(orAborted(promise, closing), signal);
 }
 
-/**
- * Resigns after work that ended while it led, or that failed. Work that threw a fence's
- * `STALE_TERM` ends as a loss instead.
- */
-async function afterWork<V>(result: Result<unknown>, leadership: Leadership<V>): Promise<void> {
-  if ('error' in result && isIncumbentError(result.error, 'STALE_TERM')) {
-    const { seen } = result.error.details;
-    if (typeof seen === 'bigint' && seen > leadership.term && seen <= MAX_FLOOR) leadership.reportTerm(seen);
-  }
-  if (!leadership.isValid()) return;
-  if ('error' in result) await leadership.resignWhenDrained(result);
-  else await leadership.resign();
-}
-
 type Result<T> = { readonly value: T } | { readonly error: unknown };
 
+/**
+ * Calls the work. Work that throws a fence's `STALE_TERM` ends its leadership as a loss. If the
+ * leadership has ended before, the member's next claim still takes a higher term.
+ */
 async function settle<V, T>(work: Work<V, T>, leadership: Leadership<V>): Promise<Result<T>> {
   try {
     return { value: await work(leadership) };
   } catch (error) {
+    if (isIncumbentError(error, 'STALE_TERM')) {
+      const { seen } = error.details;
+      if (typeof seen === 'bigint' && seen > leadership.term && seen <= MAX_FLOOR) leadership.reportTerm(seen);
+    }
     return { error };
   }
 }

@@ -262,7 +262,7 @@ export class Member {
     if (![false, 'next'].includes(handover)) throw invalidOption('handover', handover, "'next' or false");
     const until = this.#clock.monotonic() + timeoutMs;
     const begun = this.#closed;
-    const closed = this.#closeOnce(handover === 'next' ? (leadership) => leadership.leave() : (leadership) => leadership.close(), until);
+    const closed = this.#closeOnce((leadership) => leadership.close(handover), until);
     // An earlier call has begun the close, with its own limit. This call still has its `timeoutMs`.
     await keepAlive(this.#clock, () => (begun === undefined ? closed : this.#within(until, begun)));
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { behind, DRAIN_MS, led } from '../support/led.ts';
+import { behind, DRAIN_MS, led, type Led } from '../support/led.ts';
 import { denied, failing, relay, timeout } from '../support/relay.ts';
 import { track } from '../support/track.ts';
 import { LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
@@ -76,6 +76,21 @@ describe('a term that a fence reports', () => {
     const { leadership } = await led();
     leadership.reportTerm(1n);
     expect(leadership.isValid()).toBe(true);
+  });
+
+  it.each<[string, (led: Led) => unknown]>([
+    ['a resignation', ({ leadership }) => leadership.resign()],
+    ['a loss', ({ world }) => world.server.deleteKey(LEADER)],
+    ['the end of its lease', ({ world }) => world.server.expireLease(world.leaseOf('a'))],
+  ])('raises the next claim of the member above it, also after %s', async (_, end) => {
+    const led_ = await led();
+    const { world, member, leadership } = led_;
+    void end(led_);
+    await world.pass(2 * DRAIN_MS);
+    const { reason } = await world.run(leadership.ended);
+    leadership.reportTerm(7n);
+    expect((await world.elect(member)).term).toBe(8n);
+    expect([(await leadership.ended).reason, reason]).toEqual([reason, expect.not.stringMatching('termBehind')]);
   });
 
   it.each([5, 0n, -1n, '5', 2n ** 61n + 1n, 2n ** 63n - 1n])('must be a term: %s', async (seen) => {

@@ -164,29 +164,6 @@ describe('lead', () => {
     expect(world.events.about('the work failed')).toEqual([]);
   });
 
-  it('whose work meets a fence that has seen a newer term leads again, beyond that term', async () => {
-    const world = new World();
-    const terms: bigint[] = [];
-    const election = world.member('a').election(NAME);
-    track(
-      election.lead(async ({ term, ended }) => {
-        terms.push(term);
-        new Fence({ highest: 7n }).admit(term);
-        await ended;
-      }),
-    );
-    await world.pass(TTL_MS);
-    expect(terms).toEqual([1n, 8n]);
-  });
-
-  it('whose fence has seen a term too high to be true resigns, and rejects with that', async () => {
-    const world = new World();
-    const election = world.member('a').election(NAME);
-    const leading = election.lead(({ term }) => new Fence({ highest: 2n ** 62n }).admit(term));
-    await expect(world.run(leading)).rejects.toMatchObject({ code: 'STALE_TERM' });
-    expect([election.leadership, world.json(LEADER)]).toEqual([undefined, undefined]);
-  });
-
   it('aborted, tells the work, waits for its drain, resigns, and rejects with the reason', async () => {
     const world = new World();
     const caller = new AbortController();

@@ -104,8 +104,8 @@ export const claims: readonly Mutant[] = [
   mutant(
     'floorForgotten',
     'what a fence has seen is forgotten',
-    'core/src/member/election.ts',
-    'if (seenTerm !== undefined) this.#terms.raiseFloor(seenTerm);',
+    'core/src/leadership/leadership.ts',
+    '    this.#spec.onSeenTerm(seen);\n',
     '',
   ),
   mutant(
