@@ -59,10 +59,8 @@ export class BlockingQuery {
   readonly #subscribers = new Set<QuerySubscriber>();
   /** Subscribers that have not been shown a state yet. */
   readonly #newcomers = new Set<QuerySubscriber>();
-  /** When the last confirmed answer arrived. Undefined if a request has failed since. */
-  #confirmedAtMs: number | undefined;
-  /** Cancels the timer of `#scheduleStale`. */
-  #cancelStale: Cancel = () => {};
+  /** Cancels the timer of `#boundSilence`. Undefined between an answer and the next request. */
+  #cancelStale: Cancel | undefined;
   /** Aborts when a newcomer needs a read now. Renewed for each request. */
   #joined = new AbortController();
   /** The index to wait behind; 0 if no state is known. */
@@ -93,7 +91,9 @@ export class BlockingQuery {
   remove(subscriber: QuerySubscriber): void {
     this.#subscribers.delete(subscriber);
     this.#newcomers.delete(subscriber);
-    if (this.subscribers === 0) endQuietly(this.#ended);
+    if (this.subscribers > 0) return;
+    this.#endSilence();
+    endQuietly(this.#ended);
   }
 
   async #run(): Promise<void> {
@@ -126,8 +126,7 @@ export class BlockingQuery {
   async #readNow(signal: AbortSignal): Promise<void> {
     const newcomers = [...this.#newcomers];
     const answer = new SharedAnswer([...this.#subscribers, ...newcomers]);
-    this.#scheduleStale();
-    const index = await this.#read(CONSISTENT, 0, answer, READ_TIMEOUT_MS, signal).finally(this.#cancelStale);
+    const index = await this.#read(CONSISTENT, 0, answer, READ_TIMEOUT_MS, signal);
     if (signal.aborted) return;
     for (const subscriber of newcomers) if (this.#newcomers.delete(subscriber)) this.#subscribers.add(subscriber);
     this.#index = Math.max(index, 1);
@@ -183,15 +182,16 @@ export class BlockingQuery {
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<number> {
+    this.#boundSilence();
     const onHead = (head: AnswerHead): ((pair: Pair) => void) | undefined => {
       if (!isConfirmed(head)) return undefined;
       // The pairs that follow are a new state, so only the read's own timeout applies to them.
-      this.#cancelStale();
+      this.#endSilence();
       return head.index >= minIndex ? (pair) => answer.take(pair) : undefined;
     };
     const head = await queryKeys(this.#context.client, this.#target, query, onHead, { timeoutMs, signal, background: true });
     if (!isConfirmed(head)) throw noLeader();
-    this.#confirmedAtMs = this.#context.clock.monotonic();
+    this.#endSilence();
     this.#context.retryGate.reset();
     return head.index;
   }
@@ -203,22 +203,25 @@ export class BlockingQuery {
   }
 
   /**
-   * A read for newcomers replaces a wait. The other subscribers become stale when the wait would
-   * have been too long, although the read may take longer.
+   * The subscribers become stale if no confirmed answer arrives within `#silenceMs` of the first
+   * request after the last answer. A read for newcomers replaces a wait: it gets the rest of that
+   * time, although the read itself may take longer.
    */
-  #scheduleStale(): void {
-    if (this.#confirmedAtMs === undefined || this.#subscribers.size === 0) return;
-    const { clock } = this.#context;
-    const leftMs = Math.max(this.#confirmedAtMs + this.#silenceMs - clock.monotonic(), 0);
-    this.#cancelStale = clock.schedule(leftMs, () => {
+  #boundSilence(): void {
+    this.#cancelStale ??= this.#context.clock.schedule(this.#silenceMs, () => {
       const late = new ExchangeError({ kind: 'timeout', sent: true }, `no answer within ${Math.ceil(this.#silenceMs)} ms`);
       for (const subscriber of [...this.#subscribers]) subscriber.onStale(toStoreError(late, 'watch'));
     });
   }
 
+  #endSilence(): void {
+    this.#cancelStale?.();
+    this.#cancelStale = undefined;
+  }
+
   #onFailure(thrown: unknown): void {
     this.#index = 0;
-    this.#confirmedAtMs = undefined;
+    this.#endSilence();
     const error = toStoreError(thrown, 'watch');
     const all = [...this.#subscribers, ...this.#newcomers];
     if (endsWatch(error)) {

@@ -1,4 +1,4 @@
-import type { Entry, Store, StoreError } from '@incumbent/core';
+import type { Cancel, Entry, Store, StoreError } from '@incumbent/core';
 import { ManualClock } from '@incumbent/memory';
 import { until } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
@@ -32,6 +32,16 @@ async function scene(options: Partial<ConsulOptions> = {}): Promise<Scene> {
 function inTurn(...answers: readonly (FakeResponse | 'reset')[]): (asked: FakeRequest) => FakeResponse | 'reset' | undefined {
   const left = [...answers];
   return () => left.shift();
+}
+
+class RecordingClock extends ManualClock {
+  /** The delays of all timers so far. */
+  readonly delaysMs: number[] = [];
+
+  override schedule(delayMs: number, task: () => void): Cancel {
+    this.delaysMs.push(delayMs);
+    return super.schedule(delayMs, task);
+  }
 }
 
 class Watched {
@@ -278,6 +288,39 @@ describe('many watches', () => {
     await clock.advance(1_000);
     await eventually('both', () => first.seen.length === 2 && second.seen.length === 1);
     expect([first.seen, second.seen, first.stale.length, second.stale.length]).toEqual([['8', '8'], ['8'], 1, 1]);
+  });
+
+  it('that join others just before the others are stale do not delay it', async () => {
+    const clock = new ManualClock();
+    await using on = await scene({ clock, watchWaitMs: 1_600 });
+    on.agent.respond = inTurn(pairs(8, ['app/a', 8]));
+    const first = new Watched(on.store, 'a');
+    await eventually('the first waits', () => first.seen.length === 1 && on.agent.pending === 1);
+    await clock.advance(2_698);
+    const second = new Watched(on.store, 'a');
+    // The pause in which more watches may join is longer than this.
+    await clock.advance(1);
+    expect(first.stale).toEqual([]);
+    await clock.advance(1);
+    expect([first.stale, second.stale]).toMatchObject([[{ code: 'TIMEOUT' }], []]);
+  });
+
+  it('that join others leave them the whole time of a wait that was sent after a pause', async () => {
+    const clock = new RecordingClock();
+    await using on = await scene({ clock, watchWaitMs: 1_600 });
+    on.agent.respond = inTurn(pairs(8, ['app/a', 8]), pairs(9, ['app/a', 9]));
+    const first = new Watched(on.store, 'a');
+    await eventually('the pause after a change', () => clock.delaysMs.at(-1) === 100);
+    await clock.advance(100);
+    await eventually('the first waits', () => on.queries().length === 3);
+    await clock.advance(2_600);
+    const second = new Watched(on.store, 'a');
+    await clock.advance(5);
+    await eventually('the read for the second', () => on.queries().length === 4);
+    await clock.advance(94);
+    expect([first.stale, second.stale]).toEqual([[], []]);
+    await clock.advance(1);
+    expect([first.stale, second.stale]).toMatchObject([[{ code: 'TIMEOUT' }], []]);
   });
 
   it('that join others do not make them stale if their read is answered late, but in time for the others', async () => {
