@@ -6,8 +6,8 @@
  */
 
 import type { Cancel, Clock, StoreError } from '@incumbent/core';
-import { endQuietly, onAbort, sleep } from '@incumbent/core/adapter';
-import { endsWatch, type RetryGate } from '@incumbent/network';
+import { endQuietly, onAbort, sleep, systemRandom } from '@incumbent/core/adapter';
+import { endsWatch, RetryGate } from '@incumbent/network';
 
 import type { Client } from './client/client.ts';
 import { ExchangeError } from './client/failure.ts';
@@ -26,8 +26,6 @@ export interface QuerySubscriber extends TargetSubscriber {
 export interface QueryContext {
   readonly client: Client;
   readonly clock: Clock;
-  /** Shared by all queries of the store, because they fail together. */
-  readonly retryGate: RetryGate;
   /** How long a server may wait for a change before it answers, in ms. */
   readonly waitMs: number;
 }
@@ -55,6 +53,8 @@ export class BlockingQuery {
   readonly #context: QueryContext;
   readonly #target: Target;
   readonly #bucket: TokenBucket;
+  /** Not shared with other queries: an answer that cannot be read concerns this query only. */
+  readonly #retryGate: RetryGate;
   readonly #ended = new AbortController();
   readonly #subscribers = new Set<QuerySubscriber>();
   /** Subscribers that have not been shown a state yet. */
@@ -74,6 +74,7 @@ export class BlockingQuery {
     this.#context = context;
     this.#target = target;
     this.#bucket = bucket;
+    this.#retryGate = new RetryGate(context.clock, systemRandom);
   }
 
   get subscribers(): number {
@@ -112,9 +113,9 @@ export class BlockingQuery {
 
   /** Waits until the next request may be sent. */
   async #waitForTurn(signal: AbortSignal): Promise<void> {
-    const { clock, retryGate } = this.#context;
+    const { clock } = this.#context;
     this.#joined = new AbortController();
-    const waitMs = Math.max(this.#bucket.take(), retryGate.leftMs, this.#newcomers.size > 0 ? this.#joinMs : 0);
+    const waitMs = Math.max(this.#bucket.take(), this.#retryGate.leftMs, this.#newcomers.size > 0 ? this.#joinMs : 0);
     this.#joinMs = JOIN_MS;
     if (waitMs > 0) await sleep(clock, waitMs, signal);
     const settleMs = this.#settleMs;
@@ -192,7 +193,7 @@ export class BlockingQuery {
     const head = await queryKeys(this.#context.client, this.#target, query, onHead, { timeoutMs, signal, background: true });
     if (!isConfirmed(head)) throw noLeader();
     this.#endSilence();
-    this.#context.retryGate.reset();
+    this.#retryGate.reset();
     return head.index;
   }
 
@@ -228,7 +229,7 @@ export class BlockingQuery {
       for (const subscriber of all) subscriber.onFailed(error);
       return;
     }
-    this.#context.retryGate.hold();
+    this.#retryGate.hold();
     for (const subscriber of all) subscriber.onStale(error);
   }
 }

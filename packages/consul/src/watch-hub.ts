@@ -6,8 +6,7 @@
  * every change of any key that the query covers.
  */
 
-import { systemRandom } from '@incumbent/core/adapter';
-import { RetryGate, storeClosed } from '@incumbent/network';
+import { storeClosed } from '@incumbent/network';
 
 import { BlockingQuery, type QueryContext, type QuerySubscriber } from './blocking-query.ts';
 import type { Namespace } from './namespace.ts';
@@ -20,7 +19,7 @@ const UNSHARED_RATIO = 3 / 4;
 /** How often one query is sent. */
 const RATE = { burst: 20, everyMs: 50 } as const;
 
-export interface WatchHubOptions extends Omit<QueryContext, 'retryGate'> {
+export interface WatchHubOptions extends QueryContext {
   readonly namespace: Namespace;
   /** The highest number of queries at a time. */
   readonly maxQueries: number;
@@ -28,14 +27,12 @@ export interface WatchHubOptions extends Omit<QueryContext, 'retryGate'> {
 
 export class WatchHub {
   readonly #options: WatchHubOptions;
-  readonly #context: QueryContext;
   readonly #queries = new Map<string, BlockingQuery>();
   readonly #subscribers = new Set<QuerySubscriber>();
   #isClosed = false;
 
   constructor(options: WatchHubOptions) {
     this.#options = options;
-    this.#context = { ...options, retryGate: new RetryGate(options.clock, systemRandom) };
   }
 
   /**
@@ -76,7 +73,7 @@ export class WatchHub {
   }
 
   #startQuery(target: Target): BlockingQuery {
-    const query = new BlockingQuery(this.#context, target, new TokenBucket(this.#context.clock, RATE));
+    const query = new BlockingQuery(this.#options, target, new TokenBucket(this.#options.clock, RATE));
     this.#queries.set(target.path, query);
     return query;
   }
