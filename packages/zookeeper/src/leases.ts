@@ -115,7 +115,7 @@ export class Leases {
     state.revoking = state.isOver = true;
     try {
       // A session that was given up, because no server was reached in time, may be alive.
-      if (session.over) await this.#client.endSession(identity, options);
+      if (session.over) await this.#client.endSession({ identity, lastZxid: session.lastZxid }, options);
       else await session.close(options);
       this.#remove(lease);
     } catch (error) {

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { multi } from '../src/protocol/multi.ts';
 import { closeSession, create } from '../src/protocol/nodes.ts';
+import { agree, gone } from './support/fake-server.ts';
 import { CALL, CHECKED, momentOf, StoreWorld } from './support/store-world.ts';
 
 describe('a renewal', () => {
@@ -85,6 +86,30 @@ it('a lease whose revocation was not sent can be renewed', async () => {
   server.accepts = true;
   await clock.advance(1_000);
   expect(await clock.run(store.renewLease(id, { ...CALL, at: momentOf(clock) }))).toMatchObject({ ttlMs: 10_000 });
+  await clock.run(store.close());
+});
+
+it('a lease that was given up is not gone because a server that is behind does not know it', async () => {
+  const world = new StoreWorld();
+  const { server, clock } = world;
+  const store = await world.open();
+  const { id } = await clock.run(store.grantLease(10_000, { ...CALL, at: momentOf(clock) }));
+  await clock.run(store.renewLease(id, { ...CALL, at: momentOf(clock) }));
+  server.accepts = 'refuse';
+  for (const peer of server.peers) peer.end();
+  await clock.advance(11_000);
+  server.accepts = true;
+  server.greet = (hello, peer) => {
+    if (hello.id === 0n) agree(hello, peer);
+    else if (hello.lastZxid > 0n) peer.end();
+    else gone(hello, peer);
+  };
+  const renewed = store.renewLease(id, { ...CALL, at: momentOf(clock) });
+  await expect(clock.run(renewed)).rejects.toMatchObject({ code: 'CONNECTION_LOST', outcome: 'unknown' });
+  await expect(clock.run(store.revokeLease(id, CALL))).rejects.toMatchObject({ code: 'CONNECTION_LOST', outcome: 'unknown' });
+  // The server has caught up.
+  server.greet = agree;
+  await clock.run(store.revokeLease(id, CALL));
   await clock.run(store.close());
 });
 

@@ -17,6 +17,13 @@ export interface OwnSessionOptions {
   readonly onEvent?: (event: SessionEvent) => void;
 }
 
+/** A session that is over for its owner, and may be alive on the servers. */
+export interface EndedSession {
+  readonly identity: SessionIdentity;
+  /** The last transaction that the session has seen; 0 for none. */
+  readonly lastZxid: bigint;
+}
+
 /** How long the servers may take to end a session that has no ephemeral nodes. */
 export const CLOSE_TIMEOUT_MS = 500;
 
@@ -59,12 +66,18 @@ export class Client {
     }
   }
 
-  /** Ends the session with this identity, whoever owns it. See {@link endSession}. */
-  async endSession(identity: SessionIdentity, call: TimedCall): Promise<void> {
+  /**
+   * Ends the session with this identity, whoever owns it. See {@link endSession}. No server that is
+   * behind what the session, or another session of this client, has seen can report that it is
+   * gone.
+   */
+  async endSession({ identity, lastZxid }: EndedSession, call: TimedCall): Promise<void> {
     if (this.#closing !== undefined) throw closedSession(false);
     const stopped = this.#stopped.signal;
     const signal = call.signal === undefined ? stopped : AbortSignal.any([call.signal, stopped]);
-    await endSession(this.#options, identity, { ...call, signal });
+    const seen = [this.shared, ...this.#sessions].map((session) => session.lastZxid);
+    const latest = seen.reduce((a, b) => (a > b ? a : b), lastZxid);
+    await endSession({ ...this.#options, lastZxid: latest }, identity, { ...call, signal });
   }
 
   /**

@@ -19,6 +19,12 @@ export interface EndSessionOptions extends DialOptions {
   readonly endpoints: readonly Endpoint[];
   /** How long the session may last without a sign of life, in ms, if the call does not end it. */
   readonly timeoutMs: number;
+  /**
+   * The last transaction that this client has seen. A server that is behind it closes the
+   * connection. Without it, such a server may answer that a live session does not exist, because
+   * it has not learned of the session. Default 0.
+   */
+  readonly lastZxid?: bigint;
 }
 
 const XID = 1;
@@ -54,7 +60,7 @@ async function endsInOneRound(options: EndSessionOptions, identity: SessionIdent
   try {
     await tryInTurn(shuffled(options.endpoints, options.random), options, attempt.signal, (channel) => {
       attempt.sent = true;
-      return takeOverAndEnd(channel, options.timeoutMs, identity);
+      return takeOverAndEnd(channel, options, identity);
     });
     return true;
   } catch (error) {
@@ -66,10 +72,10 @@ async function endsInOneRound(options: EndSessionOptions, identity: SessionIdent
   }
 }
 
-async function takeOverAndEnd(channel: Channel, timeoutMs: number, identity: SessionIdentity): Promise<void> {
+async function takeOverAndEnd(channel: Channel, { timeoutMs, lastZxid = 0n }: EndSessionOptions, identity: SessionIdentity): Promise<void> {
   const last = requestHeader(XID, closeSession.type).finish();
   try {
-    await shakeHands(channel, { identity, timeoutMs, lastZxid: 0n, auths: [], last });
+    await shakeHands(channel, { identity, timeoutMs, lastZxid, auths: [], last });
     const code = codeIn(await channel.next());
     if (code !== Code.OK) throw answeredWith(code);
   } finally {

@@ -86,6 +86,15 @@ export class SessionConnector {
     return this.#timeoutMs;
   }
 
+  /**
+   * The last transaction that the servers have reported; 0 for none. Of a lasting session, since
+   * the present one began.
+   */
+  get lastZxid(): bigint {
+    const { lastZxid = 0n } = this.#connection ?? {};
+    return lastZxid > this.#lastZxid ? lastZxid : this.#lastZxid;
+  }
+
   /** The connection that takes requests now; undefined while there is none. */
   get connection(): Connection | undefined {
     return this.#connection?.over === false ? this.#connection : undefined;
@@ -122,11 +131,11 @@ export class SessionConnector {
   }
 
   #onLoss(connection: Connection, cause: ExchangeError): void {
+    this.#lastZxid = this.lastZxid;
     this.#connection = undefined;
     if (this.#options.clock.monotonic() - this.#connectedAtMs >= STABLE_MS) this.#resetBackoff();
     this.#lostAt = connection.endpoint;
     this.#provenAtMs = connection.provenAtMs;
-    if (connection.lastZxid > this.#lastZxid) this.#lastZxid = connection.lastZxid;
     if (this.#stopped.signal.aborted) return;
     this.#handlers.onLost(cause);
     void this.#recover(cause);

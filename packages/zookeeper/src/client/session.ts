@@ -108,6 +108,14 @@ export class ZooKeeperSession {
     return this.#connector.timeoutMs;
   }
 
+  /**
+   * The last transaction that the servers have reported to the session; 0 for none. Of a lasting
+   * session, to the present one.
+   */
+  get lastZxid(): bigint {
+    return this.#connector.lastZxid;
+  }
+
   /** The connected server; undefined while there is none. */
   get endpoint(): Endpoint | undefined {
     return this.#connector.connection?.endpoint;

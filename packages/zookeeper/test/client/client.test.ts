@@ -7,6 +7,7 @@ import { openClient, type Client, type ClientOptions } from '../../src/client/cl
 import { closeSession, remove } from '../../src/protocol/nodes.ts';
 import type { SessionEvent } from '../../src/client/session.ts';
 import { gone, PASSWORD, silent, World } from '../support/fake-server.ts';
+import { counting, write } from '../support/serving.ts';
 
 const CALL = { timeoutMs: 1_000 };
 
@@ -46,10 +47,30 @@ describe('a client', () => {
     expect([world.clock.timers, world.clock.holds]).toEqual([0, 0]);
   });
 
+  it('ends a session with the last transaction that any of its sessions has seen', async () => {
+    const { world, client } = await open();
+    const ended = { identity: { id: 5n, password: PASSWORD }, lastZxid: 7n };
+    const seen = async (): Promise<bigint | undefined> => {
+      await world.clock.run(client.endSession(ended, CALL));
+      return world.server.peer.hello?.lastZxid;
+    };
+    expect(await seen()).toBe(7n);
+    world.server.answer = counting();
+    await world.clock.run(write(client.shared));
+    expect(await seen()).toBe(101n);
+    const own = await client.openSession({ timeoutMs: 4_000 }, CALL);
+    await world.clock.run(write(own));
+    expect(await seen()).toBe(own.lastZxid);
+    expect(own.lastZxid).toBeGreaterThan(client.shared.lastZxid);
+    await world.clock.run(client.close());
+  });
+
   it('ends a call that ends another session when it closes', async () => {
     const { world, client } = await open();
     world.server.accepts = 'ignore';
-    const ending = client.endSession({ id: 5n, password: PASSWORD }, { timeoutMs: 30_000 }).catch((error: unknown) => error);
+    const ending = client
+      .endSession({ identity: { id: 5n, password: PASSWORD }, lastZxid: 0n }, { timeoutMs: 30_000 })
+      .catch((error: unknown) => error);
     await world.clock.advance(0);
     await world.clock.run(client.close());
     expect(toStoreError(await world.clock.run(ending), 'revokeLease')).toMatchObject({ code: 'STORE_CLOSED', outcome: 'unknown' });

@@ -42,6 +42,16 @@ describe('ending a session by its identity', () => {
     expect(leftovers(world)).toEqual([0, 0, 0]);
   });
 
+  it('shows the last transaction that the client has seen, so that a server that is behind does not answer', async () => {
+    const world = new World(2);
+    // The first server that is asked does not know the session yet.
+    world.servers[1]!.greet = (hello, peer) => (hello.lastZxid > 7n ? peer.end() : gone(hello, peer));
+    const settled = endSession({ ...world.options(), lastZxid: 8n }, identity, { timeoutMs: 5_000 });
+    await world.clock.run(settled);
+    const [other, behind] = world.servers.map(({ peers }) => peers[0]);
+    expect([behind?.hello?.lastZxid, other?.hello?.lastZxid, other?.types]).toEqual([8n, 8n, [closeSession.type]]);
+  });
+
   it('resolves when the server has confirmed it', async () => {
     const world = new World();
     expect(await ending(world)).toBeUndefined();
