@@ -20,11 +20,12 @@
 
 import type { Clock, Lease, LeaseId, LeaseOptions, Moment, Renewal, TimedCall } from '@incumbent/core';
 import { outcomeOf, StoreError } from '@incumbent/core/adapter';
+import { Attempt, CallTime } from '@incumbent/network';
 
 import { barrier } from './client/calls.ts';
 import type { Client } from './client/client.ts';
 import type { SessionEvent, ZooKeeperSession } from './client/session.ts';
-import { noSuchLease, toStoreError } from './errors.ts';
+import { ExchangeError, noSuchLease, toStoreError } from './errors.ts';
 import { leaseIdOf } from './namespace.ts';
 import type { SessionIdentity } from './protocol/hello.ts';
 import { writeTicket } from './revoker.ts';
@@ -56,10 +57,11 @@ interface LeaseState {
    */
   renewals: readonly Acknowledged[];
   /**
-   * True while the session is being closed. Nothing may be sent after the request that closes it: a
-   * server would cut the connection, and its answer would be lost.
+   * Settles when the session was closed, or could not be. Undefined while nobody closes it. Nothing
+   * may be sent after the request that closes it: a server would cut the connection, and its answer
+   * would be lost.
    */
-  revoking: boolean;
+  revocation: Promise<void> | undefined;
   /** Its end was requested, and may still take place. Renewals prove nothing any more. */
   isOver: boolean;
 }
@@ -88,7 +90,7 @@ export class Leases {
     const { identity, timeoutMs } = session;
     if (identity === undefined) throw noSuchLease('just opened');
     const id = leaseIdOf(identity.id);
-    this.#leases.set(id, { session, identity, renewals: [{ at: options.at, byMs: -Infinity }], revoking: false, isOver: false });
+    this.#leases.set(id, { session, identity, renewals: [{ at: options.at, byMs: -Infinity }], revocation: undefined, isOver: false });
     return { id, ttlMs: timeoutMs, validFrom: options.at };
   }
 
@@ -107,12 +109,35 @@ export class Leases {
     return { ttlMs: timeoutMs, validFrom: state.renewals[0]?.at ?? at };
   }
 
+  /** One call at a time asks the servers. The others wait for it, and ask if it has failed. */
   async revoke(lease: LeaseId, options: TimedCall): Promise<void> {
-    const state = this.#leases.get(lease);
-    if (state === undefined) return;
-    options.signal?.throwIfAborted();
+    const time = new CallTime(this.#clock, options, ExchangeError);
+    for (;;) {
+      const state = this.#leases.get(lease);
+      if (state === undefined) return;
+      options.signal?.throwIfAborted();
+      if (state.revocation === undefined) {
+        state.revocation = this.#revoke(lease, state, time.left);
+        return state.revocation;
+      }
+      await this.#waitFor(state.revocation, time.left);
+    }
+  }
+
+  async #waitFor(revocation: Promise<void>, options: TimedCall): Promise<void> {
+    const attempt = new Attempt(this.#clock, options, ExchangeError);
+    // The server may have the request of the other call.
+    attempt.sent = true;
+    try {
+      await attempt.wait(revocation.catch(() => {}));
+    } finally {
+      attempt.end();
+    }
+  }
+
+  async #revoke(lease: LeaseId, state: LeaseState, options: TimedCall): Promise<void> {
     const { session, identity, isOver } = state;
-    state.revoking = state.isOver = true;
+    state.isOver = true;
     try {
       // A session that was given up, because no server was reached in time, may be alive.
       if (session.over) await this.#client.endSession({ identity, lastZxid: session.lastZxid }, options);
@@ -123,7 +148,7 @@ export class Leases {
       if (outcomeOf(toStoreError(error, 'revokeLease')) === 'notSent') state.isOver = isOver;
       throw error;
     } finally {
-      state.revoking = false;
+      state.revocation = undefined;
     }
   }
 
@@ -141,7 +166,7 @@ export class Leases {
   settle(lease: LeaseId, call: TimedCall): Promise<void> | undefined {
     const state = this.#leases.get(lease);
     if (state === undefined) return undefined;
-    return state.session.over || (state.isOver && !state.revoking) ? this.revoke(lease, call) : undefined;
+    return state.session.over || (state.isOver && state.revocation === undefined) ? this.revoke(lease, call) : undefined;
   }
 
   /**

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 
 import { multi } from '../src/protocol/multi.ts';
 import { closeSession, create } from '../src/protocol/nodes.ts';
-import { agree, gone } from './support/fake-server.ts';
-import { CALL, CHECKED, momentOf, StoreWorld } from './support/store-world.ts';
+import { agree, gone, ok } from './support/fake-server.ts';
+import { CALL, CHECKED, momentOf, settled, StoreWorld } from './support/store-world.ts';
 
 describe('a renewal', () => {
   it('does not vouch from one that was acknowledged a moment ago, however early it was sent', async () => {
@@ -111,6 +111,58 @@ it('a lease that was given up is not gone because a server that is behind does n
   server.greet = agree;
   await clock.run(store.revokeLease(id, CALL));
   await clock.run(store.close());
+});
+
+describe('concurrent revocations of one lease', () => {
+  /** The answers to requests that close a session come after this time. */
+  const LATE_MS = 500;
+
+  async function leased() {
+    const world = new StoreWorld();
+    const store = await world.open();
+    const { id } = await world.clock.run(store.grantLease(10_000, { ...CALL, at: momentOf(world.clock) }));
+    const closed: number[] = [];
+    world.instead = (request, peer) => {
+      if (request.type !== closeSession.type) return false;
+      closed.push(world.clock.monotonic());
+      world.clock.schedule(LATE_MS, () => ok(request, peer));
+      return true;
+    };
+    return { world, store, id, closed };
+  }
+
+  it('share one request', async () => {
+    const { world, store, id, closed } = await leased();
+    await world.clock.run(Promise.all([1, 2, 3].map(() => store.revokeLease(id, CALL))));
+    expect(closed).toHaveLength(1);
+    await world.clock.run(store.close());
+  });
+
+  it('share one request after the session was given up', async () => {
+    const { world, store, id, closed } = await leased();
+    world.server.accepts = 'refuse';
+    for (const peer of world.server.peers) peer.end();
+    await world.clock.advance(11_000);
+    world.server.accepts = true;
+    await world.clock.advance(1_000);
+    await world.clock.run(Promise.all([1, 2, 3].map(() => store.revokeLease(id, CALL))));
+    expect(closed).toHaveLength(1);
+    await world.clock.run(store.close());
+  });
+
+  it('each end with their own signal and time', async () => {
+    const { world, store, id } = await leased();
+    const caller = new AbortController();
+    const first = settled(store.revokeLease(id, { ...CALL, signal: caller.signal }));
+    const second = settled(store.revokeLease(id, { timeoutMs: 200 }));
+    const third = settled(store.revokeLease(id, CALL));
+    await world.clock.advance(LATE_MS / 2);
+    caller.abort('enough');
+    expect(await first).toBe('enough');
+    expect(await second).toMatchObject({ code: 'TIMEOUT', outcome: 'unknown' });
+    expect(await world.clock.run(third)).toBeUndefined();
+    await world.clock.run(store.close());
+  });
 });
 
 describe('a lease whose revocation had an unknown outcome', () => {
