@@ -3,7 +3,7 @@
 import { createServer, type Server } from 'node:http';
 
 import { describeHidden } from '@incumbent/core/adapter';
-import type { Monitor } from 'incumbent/monitor';
+import type { Monitor, Problem } from 'incumbent/monitor';
 
 import { limitConnections } from '../common/connections.ts';
 import { CliError, Exit, usageError } from '../exit.ts';
@@ -73,19 +73,22 @@ export async function startHealthServer(
 /**
  * The pages of `run`: `/healthz` for liveness probes, `/readyz` for whether it takes part in the
  * election (it has a lease) and why not, `/metrics` for Prometheus. They work before the store is
- * open, too: a liveness probe must not restart a process that waits for its store.
+ * open, too: a liveness probe must not restart a process that waits for its store. `/healthz` lists
+ * all problems, and fails only for those that `isFatal` names.
  */
 export function pagesOf(
   monitor: Monitor,
   readiness: Readiness,
   facts: () => Readonly<Record<string, unknown>>,
+  isFatal: (problem: Problem) => boolean = () => true,
 ): Readonly<Record<string, () => Page>> {
   const page = (ok: boolean, fields: Readonly<Record<string, unknown>>): Page => {
     return { ok, contentType: 'application/json', text: `${toJson({ ...fields, lease: readiness.lease, ...facts() })}\n` };
   };
   return {
     '/healthz': () => {
-      const { healthy, problems } = monitor.health();
+      const { problems } = monitor.health();
+      const healthy = !problems.some(isFatal);
       return page(healthy, { healthy, problems });
     },
     '/readyz': () => {

@@ -122,7 +122,9 @@ function campaignOf(own: OwnCandidacy | undefined, health: URL | undefined, log:
 
 function pages(monitor: Monitor, service: Service, { election }: ServeOptions): Pages {
   const { memberId, readiness } = service;
-  const all = pagesOf(monitor, readiness, () => ({ member: memberId, candidacies: service.sidecar?.size ?? 0 }));
+  const facts = (): Readonly<Record<string, unknown>> => ({ member: memberId, candidacies: service.sidecar?.size ?? 0 });
+  // A restart of the sidecar would not stop the work of a client, and would end all other terms.
+  const all = pagesOf(monitor, readiness, facts, ({ problem }) => problem !== 'stuck');
   const answer = (page: Page | undefined): Answer => {
     if (page === undefined) throw new TypeError('there is no such page');
     return { status: page.ok ? 200 : 503, text: page.text, contentType: page.contentType };
