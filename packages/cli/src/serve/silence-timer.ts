@@ -2,8 +2,11 @@
 
 import type { Cancel, Clock } from '@incumbent/core';
 
-/** A timer that fires this much too late, in ms, shows that this process stood still. */
-const PAUSE_MS = 500;
+/**
+ * How long this process reads requests, at least, before it says that none has come, in ms. A timer
+ * that is due runs before the event loop reads what has come while this process stood still.
+ */
+export const READ_MS = 50;
 
 export class SilenceTimer {
   readonly #clock: Clock;
@@ -14,20 +17,32 @@ export class SilenceTimer {
   }
 
   /**
-   * Calls `silent` after this time, unless `start` or `stop` is called before. Begins again if this
-   * process stood still meanwhile, because requests of the client may be waiting to be read.
+   * Calls `silent` after this time and the time to read the requests that have come, unless `start`
+   * or `stop` is called before.
    */
   start(delayMs: number, silent: () => void): void {
-    this.stop();
-    const dueMs = this.#clock.monotonic() + delayMs;
-    this.#cancel = this.#clock.schedule(delayMs, () => {
-      if (this.#clock.monotonic() - dueMs > PAUSE_MS) this.start(delayMs, silent);
-      else silent();
-    });
+    this.#wait(delayMs, (lateMs) => this.#read(lateMs, silent));
   }
 
   stop(): void {
     this.#cancel();
     this.#cancel = () => {};
+  }
+
+  /**
+   * Waits for as long as this process stood still: the client may have stood still with it. Waits
+   * again if this process stands still meanwhile.
+   */
+  #read(lateMs: number, silent: () => void): void {
+    this.#wait(Math.max(lateMs, READ_MS), (againLateMs) => {
+      if (againLateMs > READ_MS) this.#read(againLateMs, silent);
+      else silent();
+    });
+  }
+
+  #wait(delayMs: number, then: (lateMs: number) => void): void {
+    this.stop();
+    const dueMs = this.#clock.monotonic() + delayMs;
+    this.#cancel = this.#clock.schedule(delayMs, () => then(this.#clock.monotonic() - dueMs));
   }
 }

@@ -2,6 +2,7 @@ import { ElectionAdmin } from '@incumbent/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { CONNECT_WITHIN_MS } from '../../src/serve/candidacy.ts';
+import { READ_MS } from '../../src/serve/silence-timer.ts';
 import { DRAIN_MS, SidecarWorld, TTL_MS } from './world.ts';
 
 let world: SidecarWorld;
@@ -54,7 +55,7 @@ describe('a candidacy', () => {
     await world.pass(2_990);
     const believedUntilMs = world.nowMs + candidacy.document().validForMs;
     expect(believedUntilMs).toBeGreaterThan(world.nowMs + 1_900);
-    await world.pass(20);
+    await world.pass(20 + READ_MS);
     expect(candidacy.document()).toMatchObject({ state: 'stopping', leads: false, validForMs: 0, reason: 'expired' });
     expect(candidacy.document()).not.toHaveProperty('awaits');
     await world.until(() => other.document().leads);
@@ -106,6 +107,23 @@ describe('a candidacy', () => {
     expect(candidacy.isOver).toBe(true);
   });
 
+  it.each([1, 300, 900])('is not over before a sidecar that stood still until %i ms after its time has read requests', async (lateMs) => {
+    const { candidacy } = world.client(world.sidecar('s1'), 'a', { renewWithinMs: 3_000 });
+    await world.pass(2_000);
+    world.cluster.pause('s1');
+    await world.pass(1_000 + lateMs);
+    world.cluster.resume('s1');
+    await world.pass(10);
+    expect(candidacy.isOver).toBe(false);
+    world.cluster.pause('s1');
+    await world.pass(200);
+    world.cluster.resume('s1');
+    await world.pass(10);
+    expect(candidacy.isOver).toBe(false);
+    await world.pass(lateMs + 200);
+    expect(candidacy.document().reason).toBe('expired');
+  });
+
   it('is over when the last of its streams closes', async () => {
     const { candidacy, disconnect } = world.client(world.sidecar('s1'), 'a');
     const second = candidacy.openStream(() => {});
@@ -117,7 +135,7 @@ describe('a candidacy', () => {
 
   it('that a stream should keep is over if none comes', async () => {
     const candidacy = world.sidecar('s1').create('e', 'a', { renewWithinMs: null });
-    await world.pass(CONNECT_WITHIN_MS + 10);
+    await world.pass(CONNECT_WITHIN_MS + READ_MS + 10);
     expect(candidacy.document().reason).toBe('disconnected');
   });
 

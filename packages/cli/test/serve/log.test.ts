@@ -7,6 +7,7 @@ import { Printer } from '../../src/index.ts';
 import type { Verbosity } from '../../src/run/log.ts';
 import { CONNECT_WITHIN_MS } from '../../src/serve/candidacy.ts';
 import { ServeLog } from '../../src/serve/log.ts';
+import { READ_MS } from '../../src/serve/silence-timer.ts';
 import type { Sidecar } from '../../src/serve/sidecar.ts';
 import { DRAIN_MS, SidecarWorld } from './world.ts';
 
@@ -60,7 +61,7 @@ it('a client that waits is said to be gone, too', async () => {
   await leads(one, 60_000);
   one.create('e', 'w2', { renewWithinMs: 3_000 });
   one.create('e', 'w3', { renewWithinMs: null });
-  await world.pass(CONNECT_WITHIN_MS + 10);
+  await world.pass(CONNECT_WITHIN_MS + READ_MS + 10);
   expect(lines()).toEqual([
     'the candidacy "w2" of "e" is over: no request with its secret has come for 3s',
     'the candidacy "w3" of "e" is over: no event stream was opened within 10s',
