@@ -78,6 +78,8 @@ export class Candidacy {
   #term: Term | undefined;
   #lastStopped = 0n;
   #streams = 0;
+  /** How many requests of the client hold the candidacy. */
+  #holds = 0;
   /** The event that describes the present state, for a stream that begins. */
   #present: CandidacyEvent = { event: 'waiting' };
   #over: OverEvent | undefined;
@@ -145,6 +147,7 @@ export class Candidacy {
   renew(): void {
     if (this.isOver || this.isOwn) return;
     this.#silence.stop();
+    if (this.#holds > 0) return;
     const { renewWithinMs } = this.#settings;
     if (renewWithinMs !== null)
       this.#silence.start(renewWithinMs, () =>
@@ -154,6 +157,19 @@ export class Candidacy {
       this.#silence.start(CONNECT_WITHIN_MS, () =>
         this.end('disconnected', `no event stream was opened within ${showDuration(CONNECT_WITHIN_MS)}`),
       );
+  }
+
+  /**
+   * A request of the client is under way: until the returned function is called, the candidacy does
+   * not end for want of requests. Then `renewWithinMs` starts anew.
+   */
+  hold(): Cancel {
+    this.#holds += 1;
+    this.renew();
+    return () => {
+      this.#holds -= 1;
+      this.renew();
+    };
   }
 
   /** Changes the settings. The present term keeps its published value. */

@@ -98,6 +98,8 @@ function aboutTerm(sidecar: OpenSidecar, name: string, fields: readonly string[]
     handle: async (request) => {
       const candidacy = own(sidecar, request);
       const body = await readJson(request.request);
+      // A slow store may take longer than the client has for its next request.
+      request.onClosed(candidacy.hold());
       const result = await act(candidacy, termOf(body, ...fields), body);
       return { status: 200, body: result ?? candidacy.document() };
     },

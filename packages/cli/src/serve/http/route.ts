@@ -24,6 +24,8 @@ export interface ApiRequest {
   /** The parts of the path in braces, decoded. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
+  /** Calls the listener when the answer has been written, or the connection has closed. */
+  readonly onClosed: (listener: () => void) => void;
 }
 
 export interface Route {

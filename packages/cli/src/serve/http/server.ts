@@ -112,7 +112,12 @@ async function respond(
     const url = targetOf(request);
     checkAccess(access, request, url.pathname);
     const { route, parameters } = router.find(request.method ?? '', url.pathname);
-    write(response, await route.handle({ request, parameters, query: url.searchParams }), streams);
+    const onClosed = (listener: () => void): void => {
+      // The client may have gone already.
+      if (response.destroyed) listener();
+      else response.once('close', listener);
+    };
+    write(response, await route.handle({ request, parameters, query: url.searchParams, onClosed }), streams);
   } catch (error) {
     const { status, body } = errorAnswer(error);
     if (status === 500) failed(error);
