@@ -50,6 +50,8 @@ export interface CandidacyContext {
   readonly over: (candidacy: Candidacy, event: OverEvent) => void;
   readonly elected: (candidacy: Candidacy, term: bigint) => void;
   readonly ended: (candidacy: Candidacy, term: bigint, reason: LeadershipEndReason) => void;
+  /** @throws `TOO_LARGE` or `INVALID_OPTION` if the store cannot hold the value. */
+  readonly checkValue: (value: unknown) => void;
   /** Called if the value could not be published. */
   readonly publishFailed: (candidacy: Candidacy, error: unknown) => void;
 }
@@ -85,7 +87,9 @@ export class Candidacy {
   #over: OverEvent | undefined;
   readonly #silence: SilenceTimer;
 
+  /** @throws `TOO_LARGE` or `INVALID_OPTION` if the store cannot hold the value. */
   constructor(context: CandidacyContext, election: string, id: string, settings: CandidacySettings) {
+    context.checkValue(settings.value);
     this.#context = context;
     this.election = election;
     this.id = id;
@@ -172,8 +176,13 @@ export class Candidacy {
     };
   }
 
-  /** Changes the settings. The present term keeps its published value. */
+  /**
+   * Changes the settings. The present term keeps its published value.
+   *
+   * @throws `TOO_LARGE` or `INVALID_OPTION` if the store cannot hold the value.
+   */
   configure(settings: CandidacySettings): void {
+    this.#context.checkValue(settings.value);
     this.#settings = settings;
     this.renew();
   }

@@ -31,12 +31,14 @@ export interface MembershipsContext {
   readonly newReader: () => Member;
   /** The most groups that the sidecar joins. Default 10,000. */
   readonly maxGroups?: number;
+  /** @throws `TOO_LARGE` or `INVALID_OPTION` if the store cannot hold the value. */
+  readonly checkValue: (value: unknown) => void;
   /**
    * Called if the group cannot be joined, or joined again after the lease was lost, and a retry
    * would fail again.
    */
   readonly failed: (group: string, why: string) => void;
-  /** Called if a new value cannot be shown, such as one that is too large for the store. */
+  /** Called if a new value cannot be shown, and a retry would fail again. */
   readonly publishFailed: (group: string, why: string) => void;
 }
 
@@ -76,17 +78,18 @@ export class Memberships {
   /**
    * Joins the group for a client.
    *
-   * @throws `MEMBERSHIP_EXISTS`, `TOO_MANY`, `INVALID_NAME` or `MEMBER_CLOSED`.
+   * @throws `MEMBERSHIP_EXISTS`, `TOO_MANY`, `INVALID_NAME`, `MEMBER_CLOSED`, or `TOO_LARGE` or
+   *   `INVALID_OPTION` if the store cannot hold the value.
    */
   join(name: string, settings: MembershipSettings): Membership {
     const joinable = this.#groupOf(name);
     if (joinable.membership !== undefined)
       throw new ApiError('MEMBERSHIP_EXISTS', `the sidecar is in the group "${name}" for another client, or has not left it yet`);
-    const { clock, member, failed, publishFailed } = this.#context;
+    const { member } = this.#context;
     const over = (): void => {
       joinable.membership = undefined;
     };
-    const membership = new Membership({ clock, group: joinable.group, memberId: member.memberId, over, failed, publishFailed }, settings);
+    const membership = new Membership({ ...this.#context, group: joinable.group, memberId: member.memberId, over }, settings);
     joinable.membership = membership;
     membership.join();
     return membership;
@@ -129,7 +132,7 @@ export class Memberships {
   }
 }
 
-interface MembershipContext extends Pick<MembershipsContext, 'clock' | 'failed' | 'publishFailed'> {
+interface MembershipContext extends Pick<MembershipsContext, 'clock' | 'checkValue' | 'failed' | 'publishFailed'> {
   readonly group: Group;
   readonly memberId: string;
   /** Called when the group has been left. */
@@ -149,7 +152,9 @@ export class Membership {
   #isClosed = false;
   #left: Promise<void> | undefined;
 
+  /** @throws `TOO_LARGE` or `INVALID_OPTION` if the store cannot hold the value. */
   constructor(context: MembershipContext, settings: MembershipSettings) {
+    context.checkValue(valueOf(settings));
     this.#context = context;
     this.#settings = settings;
     this.#silence = new SilenceTimer(context.clock);
@@ -189,8 +194,13 @@ export class Membership {
       );
   }
 
-  /** Changes the settings: the others see the new value as soon as the store has it. */
+  /**
+   * Changes the settings: the others see the new value as soon as the store has it.
+   *
+   * @throws `TOO_LARGE` or `INVALID_OPTION` if the store cannot hold the value.
+   */
   configure(settings: MembershipSettings): void {
+    this.#context.checkValue(valueOf(settings));
     this.#settings = settings;
     this.renew();
     const { group, publishFailed } = this.#context;
@@ -227,13 +237,17 @@ export class Membership {
   }
 
   #publish(): Promise<void> {
-    return this.#context.group.publish(this.#settings.value ?? null);
+    return this.#context.group.publish(valueOf(this.#settings));
   }
 
   async #leave(): Promise<void> {
     await this.#context.group.leave();
     this.#context.over();
   }
+}
+
+function valueOf({ value = null }: MembershipSettings): unknown {
+  return value;
 }
 
 function reasonOf(error: unknown): string {

@@ -25,6 +25,7 @@ import { ApiError } from './api-error.ts';
 import { Candidacy, type CandidacyContext, type CandidacySettings, type OverEvent } from './candidacy.ts';
 import { ElectionQueue } from './election-queue.ts';
 import { Memberships, type MembershipsContext } from './memberships.ts';
+import { checkElectionValue, checkGroupValue } from './value-size.ts';
 
 /** The most candidacies of one sidecar, and the most elections that it takes part in or watches. */
 const MAX_CANDIDACIES = 10_000;
@@ -92,6 +93,7 @@ export class Sidecar implements AsyncDisposable {
       clock: this.#clock,
       member: this.member,
       newReader: () => new Member(store, { ttlMs, drainMs, ...given }),
+      checkValue: (value) => checkGroupValue(store, this.member, value),
       failed: joinFailed,
       publishFailed: groupValueFailed,
       ...(options.maxGroups === undefined ? {} : { maxGroups: options.maxGroups }),
@@ -122,7 +124,8 @@ export class Sidecar implements AsyncDisposable {
   /**
    * Creates a candidacy, which waits in the election's queue from now on.
    *
-   * @throws `CANDIDACY_EXISTS`, `TOO_MANY`, `INVALID_NAME`, `WEAK_STORE`, or `MEMBER_CLOSED`.
+   * @throws `CANDIDACY_EXISTS`, `TOO_MANY`, `INVALID_NAME`, `WEAK_STORE`, `MEMBER_CLOSED`, or
+   *   `TOO_LARGE` or `INVALID_OPTION` if the store cannot hold the value.
    */
   create(election: string, id: string, settings: CandidacySettings): Candidacy {
     checkName('election', election);
@@ -137,7 +140,7 @@ export class Sidecar implements AsyncDisposable {
     if (this.#candidacies.size >= MAX_CANDIDACIES)
       throw new ApiError('TOO_MANY', `the sidecar has ${MAX_CANDIDACIES} candidacies, and takes no more`);
     const queue = this.#queue(election);
-    const candidacy = new Candidacy(this.#contextOf(queue), election, id, settings);
+    const candidacy = new Candidacy(this.#contextOf(election, queue), election, id, settings);
     this.#candidacies.set(key, candidacy);
     queue.join(candidacy);
     return candidacy;
@@ -242,11 +245,12 @@ export class Sidecar implements AsyncDisposable {
     return shared;
   }
 
-  #contextOf(queue: ElectionQueue): CandidacyContext {
+  #contextOf(election: string, queue: ElectionQueue): CandidacyContext {
     return {
       clock: this.#clock,
       memberId: this.member.memberId,
       drainMs: this.member.timing.drainMs,
+      checkValue: (value) => checkElectionValue(this.#store, this.member, election, value),
       over: (candidacy, event) => {
         queue.leave(candidacy);
         this.#options.over?.(candidacy, event);

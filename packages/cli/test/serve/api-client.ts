@@ -121,6 +121,18 @@ export class ApiClient {
     return { status, headers: response.headers, text, body };
   }
 
+  /** Creates a candidacy, and waits until it leads. */
+  async leads(path: string, settings: object = {}): Promise<{ readonly secret: string; readonly term: string }> {
+    const { status, body } = await this.call('PUT', path, { body: settings });
+    expect(status).toBe(201);
+    const secret = String(body['secret']);
+    for (;;) {
+      const { body: now } = await this.call('GET', path, { secret });
+      if (now['leads'] === true) return { secret, term: String(now['term']) };
+      await new Promise(setImmediate);
+    }
+  }
+
   async events(path: string, call: ApiCall = {}): Promise<EventReader> {
     const response = await this.#send('GET', path, call);
     const operation = operationOf('GET', path);
@@ -148,6 +160,11 @@ export class ApiClient {
       request.end(text);
     });
   }
+}
+
+/** The status and the code of an error. */
+export function errorOf({ status, body }: ApiAnswer): readonly unknown[] {
+  return [status, body['code']];
 }
 
 async function textOf(response: IncomingMessage): Promise<string> {

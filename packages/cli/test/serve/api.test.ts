@@ -9,10 +9,11 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { API_ERRORS } from '../../src/serve/api-error.ts';
 import { MAX_BODY_BYTES } from '../../src/serve/http/requests.ts';
 import { type Pages, routesOf } from '../../src/serve/http/routes.ts';
-import { type ApiServerOptions, ApiServer } from '../../src/serve/http/server.ts';
+import type { ApiServerOptions, ApiServer } from '../../src/serve/http/server.ts';
 import { OwnCandidacy } from '../../src/serve/own-candidacy.ts';
 import { Sidecar, type SidecarOptions } from '../../src/serve/sidecar.ts';
-import { answered, ApiClient, type ApiAnswer, description } from './api-client.ts';
+import { answered, ApiClient, type ApiAnswer, description, errorOf } from './api-client.ts';
+import { startApi } from './api-server.ts';
 
 const PATH = '/elections/e/candidacies/a';
 const json = (body: object, status = 200): { readonly status: number; readonly body: object } => ({ status, body });
@@ -26,22 +27,7 @@ let api: ApiClient;
 const closers: (() => Promise<void>)[] = [];
 
 async function start(options: Partial<ApiServerOptions> = {}, more: Partial<Pages> = {}): Promise<ApiServer> {
-  const pages: Pages = {
-    health: () => json({ healthy: true, problems: [] }),
-    ready: () => json({ ready: false }, 503),
-    metrics: () => ({ status: 200, text: '# none\n', contentType: 'text/plain; version=0.0.4' }),
-    ownLeader: undefined,
-    ...more,
-  };
-  const started = await ApiServer.start({
-    address: { host: '127.0.0.1', port: 0 },
-    access: { isLocal: true },
-    routes: routesOf(() => sidecar, pages),
-    failed: (error) => {
-      throw error;
-    },
-    ...options,
-  });
+  const started = await startApi(() => sidecar, options, more);
   closers.push(() => started.close());
   return started;
 }
@@ -66,14 +52,7 @@ afterEach(async () => {
 
 /** A candidacy that leads. */
 async function leads(path = PATH, settings: object = {}): Promise<{ readonly secret: string; readonly term: string }> {
-  const { status, body } = await api.call('PUT', path, { body: settings });
-  expect(status).toBe(201);
-  const secret = String(body['secret']);
-  for (;;) {
-    const { body: now } = await api.call('GET', path, { secret });
-    if (now['leads'] === true) return { secret, term: String(now['term']) };
-    await new Promise(setImmediate);
-  }
+  return api.leads(path, settings);
 }
 
 /** Another member of the same store, which waits in the queue of the election `e`. */
@@ -90,10 +69,6 @@ async function waits(memberId: string): Promise<Member> {
     .catch(() => {});
   while (!(await member.election('e').candidates()).some((candidate) => candidate.memberId === memberId)) await new Promise(setImmediate);
   return member;
-}
-
-function errorOf({ status, body }: ApiAnswer): readonly unknown[] {
-  return [status, body['code']];
 }
 
 describe('a candidacy', () => {

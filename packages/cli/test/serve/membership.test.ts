@@ -1,7 +1,7 @@
 import diagnosticsChannel from 'node:diagnostics_channel';
 
-import { Member } from '@incumbent/core';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Member, StoreError } from '@incumbent/core';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { Sidecar } from '../../src/serve/sidecar.ts';
 import { SidecarWorld, TTL_MS } from './world.ts';
@@ -58,9 +58,13 @@ describe('a membership', () => {
     await world.pass(100);
     expect(await members(sidecar)).toEqual([['s1', 2]]);
     expect(membership.document()).toMatchObject({ joined: true, renewWithinMs: 30_000 });
-    membership.configure({ value: 3n, renewWithinMs: 30_000 });
+    expect(() => membership.configure({ value: 3n, renewWithinMs: 20_000 })).toThrow('value ');
+    expect(membership.document().renewWithinMs).toBe(30_000);
+    const denied = new StoreError('PERMISSION_DENIED', 'refused', 'the user may not write');
+    vi.spyOn(world.cluster.process('s1').store, 'compareAndSwap').mockRejectedValue(denied);
+    membership.configure({ value: 3, renewWithinMs: 30_000 });
     await world.pass(100);
-    expect(failures).toEqual([expect.stringMatching(/^g INVALID_OPTION: value /)]);
+    expect(failures).toEqual([expect.stringMatching(/^g PERMISSION_DENIED: /)]);
     expect(await members(sidecar)).toEqual([['s1', 2]]);
   });
 

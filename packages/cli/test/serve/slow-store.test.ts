@@ -3,8 +3,8 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import type { Candidacy } from '../../src/serve/candidacy.ts';
-import { routesOf } from '../../src/serve/http/routes.ts';
-import { ApiServer } from '../../src/serve/http/server.ts';
+import type { ApiServer } from '../../src/serve/http/server.ts';
+import { startApi } from './api-server.ts';
 import { SidecarWorld } from './world.ts';
 
 const RENEW_WITHIN_MS = 1_000;
@@ -15,16 +15,7 @@ let server: ApiServer;
 beforeEach(async () => {
   world = new SidecarWorld();
   const sidecar = world.sidecar('s1');
-  const page = { status: 200, body: {} };
-  const pages = { health: () => page, ready: () => page, metrics: () => page, ownLeader: undefined };
-  server = await ApiServer.start({
-    address: { host: '127.0.0.1', port: 0 },
-    access: { isLocal: true },
-    routes: routesOf(() => sidecar, pages),
-    failed: (error) => {
-      throw error;
-    },
-  });
+  server = await startApi(() => sidecar);
   candidacy = sidecar.create('e', 'a', { renewWithinMs: RENEW_WITHIN_MS });
   await world.until(() => candidacy.document().leads);
 });
