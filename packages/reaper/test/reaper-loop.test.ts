@@ -94,6 +94,26 @@ describe('a reaper whose parent has died', () => {
     expect(harness.machine.log).toEqual(REVOKED);
   });
 
+  it('revokes a lease that should have expired, as the renewer of a blocked parent may have renewed it', async () => {
+    const harness = await LoopHarness.withLease();
+    await harness.advance(12_000);
+    await harness.killParent();
+    await harness.advance(20_000);
+    expect(harness.machine.log).toEqual(REVOKED);
+    expect(harness.hasEnded).toBe(true);
+  });
+
+  it('revokes such a lease also if the parent dies some time after its pipe was closed', async () => {
+    const harness = await LoopHarness.withLease();
+    await harness.advance(12_000);
+    harness.loop.pipeClosed();
+    await harness.advance(500);
+    expect(harness.machine.log).toEqual([]);
+    harness.machine.table.delete(PARENT);
+    await harness.advance(10);
+    expect(harness.machine.log).toEqual(REVOKED);
+  });
+
   it('notices the death although a child of the parent keeps the pipe open', async () => {
     const harness = await LoopHarness.withLease();
     harness.killParentKeepingPipe();

@@ -40,13 +40,15 @@ const CHECK_EVERY_MS = 500;
 const QUIET_MS = 50;
 
 /**
- * How often the death is checked after the pipe was closed, by the time since then. A killed
- * process is gone a few ms after its pipe. If it is not, the pipe was closed by mistake and nothing
- * is urgent.
+ * A killed process is gone a few ms after its pipe, and within this time even on a busy machine, in
+ * ms. If it is not, the pipe was closed by mistake.
  */
+const EXIT_MS = 2_000;
+
+/** How often the death is checked after the pipe was closed, by the time since then. */
 const CHECK_INTERVALS = [
   { everyMs: 1, untilMs: 250 },
-  { everyMs: 10, untilMs: 2_000 },
+  { everyMs: 10, untilMs: EXIT_MS },
   { everyMs: 100, untilMs: Infinity },
 ] as const;
 
@@ -57,7 +59,8 @@ const CHECK_INTERVALS = [
 const KILL_EVERY_MS = 2;
 
 /**
- * For how long groups are killed and revocations retried when no lease has a known expiry, in ms.
+ * For how long groups are killed and revocations retried when no lease has a known expiry ahead, in
+ * ms.
  */
 const DEFAULT_LIMIT_MS = 10_000;
 
@@ -69,7 +72,8 @@ export class ReaperLoop {
   /** Aborts, and is replaced, when a message arrives: the next check may be due sooner. */
   #changed = new AbortController();
   #parent: ProcessId | undefined;
-  #isPipeClosed = false;
+  /** When the pipe was closed, on the monotonic clock. Infinity while it is open. */
+  #pipeClosedAt = Infinity;
 
   constructor(options: ReaperLoopOptions) {
     this.#options = options;
@@ -90,8 +94,12 @@ export class ReaperLoop {
    * checks.
    */
   pipeClosed(): void {
-    this.#isPipeClosed = true;
+    this.#pipeClosedAt = this.#clock.monotonic();
     this.#wake();
+  }
+
+  get #isPipeClosed(): boolean {
+    return this.#pipeClosedAt < Infinity;
   }
 
   /**
@@ -139,14 +147,21 @@ export class ReaperLoop {
   async #reapOwner(owner: number): Promise<void> {
     const isOwn = (one: WatchedLease | BoundGroup): boolean => one.owner === owner;
     const leases = [...this.#state.leases.values()].filter(isOwn);
-    const limit = this.#clock.monotonic() + DEFAULT_LIMIT_MS;
+    const now = this.#clock.monotonic();
+    const limit = now + DEFAULT_LIMIT_MS;
     const groups = [...this.#state.groups.values()].filter(isOwn);
     const until = Math.max(limit, ...leases.map(({ times }) => times?.overBy ?? limit));
     const gone = await Promise.all(groups.map((group) => this.#killUntilGone(group, until)));
     // A process that cannot be killed may still write as the leader, so its lease must not end
     // early.
     if (gone.includes(false)) return;
-    await Promise.all(leases.map((lease) => this.#options.revokers.revoke(lease, lease.times?.overBy ?? limit)));
+    await Promise.all(
+      leases.map((lease) => {
+        const { overBy = limit } = lease.times ?? {};
+        // If it has passed, the renewer of a blocked parent may have renewed the lease since.
+        return this.#options.revokers.revoke(lease, overBy > now ? overBy : limit);
+      }),
+    );
   }
 
   /** Resolves with true when the group is gone, with false when it was not gone at `until`. */
@@ -174,11 +189,11 @@ export class ReaperLoop {
   }
 
   /**
-   * Whether the reaper may exit although the parent lives: the pipe is closed, so no message can
-   * come, every lease that it knows has expired, and no group is bound.
+   * Whether the reaper may exit although the parent lives: the pipe was closed by mistake, so no
+   * message can come, every lease that it knows has expired, and no group is bound.
    */
   #hasNothingToDo(): boolean {
-    return this.#isPipeClosed && this.#clock.monotonic() > this.#state.allExpiredBy && this.#state.groups.size === 0;
+    return this.#clock.monotonic() > Math.max(this.#pipeClosedAt + EXIT_MS, this.#state.allExpiredBy) && this.#state.groups.size === 0;
   }
 
   #checkIntervals(): () => number {

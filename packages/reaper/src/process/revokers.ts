@@ -58,12 +58,12 @@ export class Revokers {
   }
 
   /**
-   * Resolves in three cases: the lease is revoked; it has expired by itself, at `overBy` on the
-   * clock; or the store refuses for good, as without permission. Never rejects.
+   * Retries until `limit` on the clock. Resolves in three cases: the lease is revoked; `limit` has
+   * passed; or the store refuses for good, as without permission. Never rejects.
    */
-  async revoke({ store, ticket }: RevocableLease, overBy: number): Promise<void> {
+  async revoke({ store, ticket }: RevocableLease, limit: number): Promise<void> {
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_RETRY_MS)) {
-      const leftMs = overBy - this.#clock.monotonic();
+      const leftMs = limit - this.#clock.monotonic();
       if (leftMs <= 0) return;
       try {
         const revoker = await this.#revoker(store);
