@@ -85,7 +85,7 @@ export interface OpenStoreOptions {
    */
   readonly waitMs?: number;
   /** Aborts the wait. An attempt under way goes on until it has an answer. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Called with the error of each attempt that is followed by another. */
   readonly onRetry?: (error: unknown) => void;
 }

@@ -151,7 +151,7 @@ export class SlotElection<V = unknown> {
       return true;
     };
     try {
-      const isOpen = await this.#queue.lead(whileNext, { once: true, ...(signal === undefined ? {} : { signal }) });
+      const isOpen = await this.#queue.lead(whileNext, { once: true, signal });
       return turn.taken ?? (isOpen === true ? undefined : 'closed');
     } catch (error) {
       // The work of a slot that was taken goes on: the queue has no part in it.

@@ -26,7 +26,7 @@ afterEach(() => {
   rig[Symbol.dispose]();
 });
 
-function put(key: string, options: { readonly timeoutMs: number; readonly signal?: AbortSignal } = CALL): Promise<unknown> {
+function put(key: string, options: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined } = CALL): Promise<unknown> {
   return store.compareAndSwap([{ key, expect: null, put: bytes(key) }], options);
 }
 

@@ -16,7 +16,7 @@ export interface SignalOptions {
    * Aborts the call: a promise rejects with the signal's reason, and an iteration ends without an
    * error.
    */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Is notified when a signal aborts. */

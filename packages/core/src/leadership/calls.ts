@@ -25,7 +25,7 @@ export class LeaderCalls {
     this.#leadership.assertValid();
     const timeoutMs = this.#context.timing.callTimeoutMs;
     try {
-      return await task(signal === undefined ? { timeoutMs } : { timeoutMs, signal });
+      return await task({ timeoutMs, signal });
     } catch (error) {
       // An aborted call says nothing about the store.
       if (signal?.aborted !== true) this.#session.note(error);

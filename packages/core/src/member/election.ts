@@ -186,7 +186,7 @@ export class Election<V = unknown> {
   async candidates(options: SignalOptions = {}): Promise<readonly CandidateView<V>[]> {
     const signal = checkSignal(options);
     const { store, timing } = this.#context;
-    const call = signal === undefined ? { timeoutMs: timing.callTimeoutMs } : { timeoutMs: timing.callTimeoutMs, signal };
+    const call = { timeoutMs: timing.callTimeoutMs, signal };
     // One after the other, so that no call is in flight when one fails.
     const queue = await store.list(this.#spec.keys.candidates, call);
     const term = await store.read(this.#spec.keys.term, call);

@@ -50,8 +50,7 @@ export class GroupReader<V> {
   async read(options: SignalOptions): Promise<readonly GroupMember<V>[]> {
     const signal = checkSignal(options);
     const timeoutMs = this.#context.timing.callTimeoutMs;
-    const call = signal === undefined ? { timeoutMs } : { timeoutMs, signal };
-    return this.#readable(await this.#context.store.list(this.#prefix, call));
+    return this.#readable(await this.#context.store.list(this.#prefix, { timeoutMs, signal }));
   }
 
   /** See `Group.views`. */

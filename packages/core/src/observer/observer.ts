@@ -14,7 +14,7 @@ import { electionKeys, type ElectionKeys } from '../protocol/keys.ts';
 import { readLeader } from '../protocol/record.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
 import { checkStore, DEFAULT_CALL_TIMEOUT_MS, storeFields } from '../store/checks.ts';
-import type { CallOptions, Store } from '../store/contract.ts';
+import type { Store } from '../store/contract.ts';
 import { type KnownLeader, leaderIn, type LeaderState, type PreviousTerm, type VacantView } from './leader-state.ts';
 import { subscribe } from './shared-watch.ts';
 
@@ -183,7 +183,7 @@ export class ElectionObserver<V = unknown> {
    */
   async leader(options: SignalOptions = {}): Promise<LeaderView<V> | undefined> {
     const signal = checkSignal(options);
-    const entry = await this.#store.read(this.#keys.leader, signal === undefined ? this.#options() : { ...this.#options(), signal });
+    const entry = await this.#store.read(this.#keys.leader, { timeoutMs: this.#callTimeoutMs, signal });
     return entry === undefined ? undefined : this.#leaderView(leaderIn(entry));
   }
 
@@ -229,10 +229,6 @@ export class ElectionObserver<V = unknown> {
   #unknown(before: ElectionView<V> | undefined, cause: unknown): UnknownView<V> {
     const since = before?.state === 'unknown' ? before.since : this.#clock.wall();
     return { state: 'unknown', since, cause, ...(this.#known === undefined ? {} : { last: this.#known }) };
-  }
-
-  #options(): CallOptions {
-    return { timeoutMs: this.#callTimeoutMs };
   }
 
   #see(state: LeaderState): void {

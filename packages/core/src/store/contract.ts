@@ -110,7 +110,7 @@ export interface CallOptions {
   /** The most that the call may take, in ms. Above 0. Default 2,500. */
   readonly timeoutMs?: number;
   /** Aborts the call, which then rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** The options of a store call with the timeout filled in, as adapters work with them. */
