@@ -68,7 +68,7 @@ const MAX_TRIES = 5;
 export async function listElections(store: Store, options: SignalOptions & { readonly callTimeoutMs?: number } = {}): Promise<string[]> {
   checkStore(store);
   const signal = checkSignal(options, ['callTimeoutMs']);
-  const entries = await store.list(ELECTIONS, { ...callOf(checkTimeout(options.callTimeoutMs), signal), values: false });
+  const entries = await store.list(ELECTIONS, { timeoutMs: checkTimeout(options.callTimeoutMs), signal, values: false });
   const names = entries.flatMap(({ key }) => key.split('/')[1] ?? []).filter(isName);
   return [...new Set(names)].toSorted();
 }
@@ -146,10 +146,7 @@ export class ElectionAdmin<V = unknown> {
    * term is over. Resolves with false, and does nothing, if the term was already over.
    */
   async stepDown(term: bigint, options: SignalOptions = {}): Promise<boolean> {
-    return this.#untilSwapped(options, async (call) => {
-      const led = await this.#ledTerm(term, call);
-      return led && [led.check, { key: led.entry.key, expect: led.entry.revision, put: writeStepDown(led.entry) }];
-    });
+    return this.#untilRequested(term, options, writeStepDown);
   }
 
   /**
@@ -163,11 +160,9 @@ export class ElectionAdmin<V = unknown> {
    */
   async requestHandover(term: bigint, memberId: string, options: SignalOptions = {}): Promise<boolean> {
     checkName('memberId', memberId);
-    return this.#untilSwapped(options, async (call) => {
-      const led = await this.#ledTerm(term, call);
-      if (led === undefined) return undefined;
-      await this.#checkSuccessor(memberId, led.entry, call);
-      return [led.check, { key: led.entry.key, expect: led.entry.revision, put: writeRequest(led.entry, memberId) }];
+    return this.#untilRequested(term, options, async (entry, call) => {
+      await this.#checkSuccessor(memberId, entry, call);
+      return writeRequest(entry, memberId);
     });
   }
 
@@ -176,12 +171,7 @@ export class ElectionAdmin<V = unknown> {
    * with true when there is no request any more, and with false if the term is over.
    */
   async withdrawHandover(term: bigint, options: SignalOptions = {}): Promise<boolean> {
-    return this.#untilSwapped(options, async (call) => {
-      const led = await this.#ledTerm(term, call);
-      return led === undefined
-        ? undefined
-        : [led.check, { key: led.entry.key, expect: led.entry.revision, put: writeRequest(led.entry, undefined) }];
-    });
+    return this.#untilRequested(term, options, (entry) => writeRequest(entry, undefined));
   }
 
   /**
@@ -220,6 +210,18 @@ export class ElectionAdmin<V = unknown> {
       const { leader: key } = this.#keys;
       const gone: Change = leader === undefined ? { key, expect: null } : { key, expect: leader.revision, delete: true };
       return [{ key: this.#keys.term, expect: entry.revision, put }, gone];
+    });
+  }
+
+  /** Writes the request that `write` encodes into the leader's entry, unless the term is over. */
+  #untilRequested(
+    term: bigint,
+    options: SignalOptions,
+    write: (entry: Entry, call: CallOptions) => Uint8Array | Promise<Uint8Array>,
+  ): Promise<boolean> {
+    return this.#untilSwapped(options, async (call) => {
+      const led = await this.#ledTerm(term, call);
+      return led && [led.check, { key: led.entry.key, expect: led.entry.revision, put: await write(led.entry, call) }];
     });
   }
 
@@ -286,14 +288,10 @@ export class ElectionAdmin<V = unknown> {
   }
 
   #call(options: SignalOptions): CallOptions {
-    return callOf(this.#callTimeoutMs, checkSignal(options));
+    return { timeoutMs: this.#callTimeoutMs, signal: checkSignal(options) };
   }
 }
 
 function checkTimeout(callTimeoutMs: unknown): number {
   return checkNumber('callTimeoutMs', callTimeoutMs, DEFAULT_CALL_TIMEOUT_MS, { min: 10, max: 60_000 });
-}
-
-function callOf(timeoutMs: number, signal: AbortSignal | undefined): CallOptions {
-  return signal === undefined ? { timeoutMs } : { timeoutMs, signal };
 }
