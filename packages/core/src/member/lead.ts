@@ -3,7 +3,7 @@
  * work of `tryLead`, and of `lead` with `once`, for one term.
  */
 
-import { checkSignal, endQuietly, isAbort, onAbort, orAborted, type SignalOptions } from '../async/abort.ts';
+import { checkSignal, isAbort, onAbort, type SignalOptions, untilAborted } from '../async/abort.ts';
 import { Backoff } from '../async/backoff.ts';
 import { sleep } from '../async/sleep.ts';
 import type { Clock } from '../base/clock.ts';
@@ -97,7 +97,7 @@ export async function leadUntilDone<V, T>(
     // `retry` may abort the signal, or close the member.
     const campaignsAgain = signal?.aborted !== true && !context.closing.aborted;
     telemetry.emit('workFailed', { election, term: leadership.term, error: done.error, campaignsAgain });
-    await pause(context, backoff.next(), signal);
+    await untilAborted([signal, context.closing], (over) => sleep(clock, backoff.next(), over));
   }
 }
 
@@ -164,7 +164,7 @@ async function workInTerm<V, T>(
     telemetry.emit('workFailed', { election, term: leadership.term, error: settled.error, campaignsAgain: willCampaign });
   };
   // Stuck work keeps this member from campaigning, but does not keep the caller from giving up.
-  const settled = await unlessGivenUp(context, result, signal).catch((givenUp: unknown) => {
+  const settled = await untilAborted([signal, context.closing], () => result).catch((givenUp: unknown) => {
     // The caller gets the reason for giving up, so the error of the work would be lost.
     void result.then((late) => reportFailure(late, false));
     throw givenUp;
@@ -174,18 +174,14 @@ async function workInTerm<V, T>(
   return undefined;
 }
 
-/** What `beginByHand` needs of a leadership. */
-interface BegunByHand {
-  readonly term: bigint;
-  watch(): void;
-}
+type BegunLeadership = Pick<Leadership, 'term' | 'watch'>;
 
 /**
  * Starts the leadership that the caller of `campaign` receives. Begins its watch two microtasks
  * later, when an `await` of the campaign has resumed: the first calls of the caller go first.
  */
-export function beginByHand({ telemetry, election }: LeadContext, campaign: Promise<BegunByHand>): void {
-  const begin = (leadership: BegunByHand): void => {
+export function beginByHand({ telemetry, election }: LeadContext, campaign: Promise<BegunLeadership>): void {
+  const begin = (leadership: BegunLeadership): void => {
     reportWork(telemetry, election, leadership.term);
     queueMicrotask(() => queueMicrotask(() => leadership.watch()));
   };
@@ -195,22 +191,6 @@ export function beginByHand({ telemetry, election }: LeadContext, campaign: Prom
 /** Reports that the work of a term is about to start. */
 function reportWork(telemetry: Telemetry, election: string, term: bigint): void {
   if (telemetry.wants('workStarted')) telemetry.emit('workStarted', { election, term });
-}
-
-/** Waits. Rejects as soon as the caller gives up or the member closes. */
-async function pause({ clock, closing }: LeadContext, delayMs: number, signal: AbortSignal | undefined): Promise<void> {
-  const over = new AbortController();
-  const stops = [signal, closing].map((each) => onAbort(each, () => endQuietly(over)));
-  await sleep(clock, delayMs, over.signal);
-  for (const stop of stops) stop();
-  signal?.throwIfAborted();
-  closing.throwIfAborted();
-}
-
-async function unlessGivenUp<T>({ closing }: LeadContext, promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  signal?.throwIfAborted();
-  closing.throwIfAborted();
-  return orAborted(orAborted(promise, closing), signal);
 }
 
 type Result<T> = { readonly value: T } | { readonly error: unknown };
