@@ -75,7 +75,7 @@ export type ReleaseState =
   /** The successor that was found early has left: read the queue to find another one. */
   | { readonly phase: 'looking'; readonly reason: LeadershipEndReason }
   /** Read the remaining keys of this term, or delete them. `reason` goes into the term's record. */
-  | { readonly phase: 'releasing'; readonly reason: ReleaseReason; readonly remains: Remains | undefined; readonly handoverFailed: boolean }
+  | { readonly phase: 'releasing'; readonly reason: ReleaseReason; readonly remains: Remains | undefined }
   /**
    * `left`: the store refuses to remove the rest. The orphan cleaner tries again while the session
    * lives.
@@ -157,8 +157,7 @@ function afterDrain({ reason, chosen }: In<'draining'>, found: Successor | undef
  * other reason.
  */
 function releaseWithoutSuccessor(reason: LeadershipEndReason): ReleaseState {
-  const handoverFailed = reason === 'handover';
-  return { phase: 'releasing', reason: handoverFailed ? 'handoverFailed' : reason, remains: undefined, handoverFailed };
+  return { phase: 'releasing', reason: reason === 'handover' ? 'handoverFailed' : reason, remains: undefined };
 }
 
 function handingOver(releaseState: In<'handingOver'>, event: ReleaseEvent): ReleaseState {
@@ -208,7 +207,7 @@ function handoverStopped(releaseState: In<'handingOver' | 'checking' | 'looking'
 }
 
 function releasing(releaseState: In<'releasing'>, event: ReleaseEvent): ReleaseState {
-  const { handoverFailed } = releaseState;
+  const handoverFailed = releaseState.reason === 'handoverFailed';
   switch (event.type) {
     case 'remains':
       return { ...releaseState, remains: event.remains };
@@ -226,7 +225,7 @@ function releasing(releaseState: In<'releasing'>, event: ReleaseEvent): ReleaseS
 }
 
 /** The state in which the release of an orphan starts: keys that no campaign of the member uses. */
-export const releaseOrphan: ReleaseState = { phase: 'releasing', reason: 'resigned', remains: undefined, handoverFailed: false };
+export const releaseOrphan: ReleaseState = { phase: 'releasing', reason: 'resigned', remains: undefined };
 
 /** What each reason says about the leadership that ends. */
 const reasons: Readonly<Record<LeadershipEndReason, { readonly lost: boolean; readonly leaseKept: boolean }>> = {

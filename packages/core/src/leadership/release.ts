@@ -11,7 +11,7 @@ import type { LeaseSession, SessionContext } from '../lease/session.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import { readTerm, tryRead } from '../protocol/record.ts';
 import type { Successor } from '../protocol/succession.ts';
-import { handoverInOne, handoverInTwo, isRecordOf, releaseChanges, type Remains, type Won } from '../protocol/transactions.ts';
+import { handoverInOne, handoverInTwo, isRecordOf, isTermOf, releaseChanges, type Remains, type Won } from '../protocol/transactions.ts';
 import type { Change, Key } from '../store/contract.ts';
 import type { KeyWatch } from '../store/key-watch.ts';
 import type { LeaderRecordContext } from './leader-record.ts';
@@ -139,16 +139,7 @@ async function handOver(
   if (leader === undefined || term === undefined || entry === undefined) return { type: 'notSwapped' };
   if (!isRecordOf(leader, entryKey) || readTerm(term).entry !== entryKey) return { type: 'notSwapped' };
   // The record of the term says `handover` if a member that closes has found a successor.
-  const written = reason === 'memberClosed' ? 'handover' : reason;
-  const self = { memberId: successor.memberId, incarnation: successor.incarnation };
-  const handover = {
-    keys,
-    leader,
-    term,
-    entry,
-    successor: { entry: successor.entry, self, nobodyAhead: successor.nobodyAhead },
-    reason: written,
-  };
+  const handover = { keys, leader, term, entry, successor, reason: reason === 'memberClosed' ? 'handover' : reason };
   const { lease } = successor.entry;
   const inOne = store.capabilities.assignableLease && lease !== undefined;
   return swap(context, inOne ? handoverInOne(handover, lease) : handoverInTwo(handover));
@@ -161,11 +152,10 @@ async function check(context: ReleaseContext, successor: Successor): Promise<Rel
   const termEntry = await store.read(keys.term, context.session.call);
   const term = tryRead(readTerm, termEntry);
   const successorHasTerm = term?.entry === successor.entry.key || term?.ended?.successor === successor.entry.key;
-  const stillMine = term?.entry === entryKey && term.ended === undefined;
   return {
     type: 'checked',
     successorHasTerm,
-    successor: stillMine && successorEntry !== undefined ? { ...successor, entry: successorEntry } : undefined,
+    successor: isTermOf(termEntry, entryKey) && successorEntry !== undefined ? { ...successor, entry: successorEntry } : undefined,
   };
 }
 

@@ -6,7 +6,6 @@
 import type { Change, Entry, Key, LeaseId, Revision, StoreCapabilities } from '../store/contract.ts';
 import type { ElectionKeys } from './keys.ts';
 import {
-  type LeaderRecord,
   type Payload,
   type PreviousRecord,
   previousOf,
@@ -19,6 +18,7 @@ import {
   writeLeader,
   writeTerm,
 } from './record.ts';
+import type { Successor } from './succession.ts';
 import { readElected, writeElected, writeHandoverTerm } from './mark.ts';
 import { highestTerm, termAfter } from './terms.ts';
 
@@ -113,7 +113,7 @@ export interface Handover {
   readonly leader: Entry;
   readonly term: Entry;
   readonly entry: OwnEntry;
-  readonly successor: { readonly entry: Entry; readonly self: MemberIdentity; readonly nobodyAhead: boolean };
+  readonly successor: Successor;
   /** Why my term ends. */
   readonly reason: string;
 }
@@ -128,14 +128,11 @@ export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
   const before = readTerm(mine);
   const term = termAfter(highestTerm(lastIssued(before, seenTerm), termFloor));
   const previous = previousOf(before, handover.reason);
-  const record: LeaderRecord = { term, ...successor.self, entry: successor.entry.key, payload, previous };
+  const { memberId, incarnation, nobodyAhead } = successor;
+  const record = { term, memberId, incarnation, entry: successor.entry.key };
   return [
-    { key: keys.leader, expect: leader.revision, put: writeLeader(record), lease },
-    {
-      key: keys.term,
-      expect: mine.revision,
-      put: writeTerm({ term, ...successor.self, entry: successor.entry.key, nobodyAhead: successor.nobodyAhead }, before),
-    },
+    { key: keys.leader, expect: leader.revision, put: writeLeader({ ...record, payload, previous }), lease },
+    { key: keys.term, expect: mine.revision, put: writeTerm({ ...record, nobodyAhead }, before) },
     ...leave(handover, writeElected(successor.entry, term, previous)),
   ];
 }

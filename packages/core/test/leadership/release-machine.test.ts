@@ -22,10 +22,10 @@ const checking: ReleaseState = { phase: 'checking', reason: 'handover', ...chose
 const early: ReleaseState = { phase: 'handingOver', reason: 'resigned', successor, early: true, tries: 1 };
 const earlyChecking: ReleaseState = { ...early, phase: 'checking' };
 const looking: ReleaseState = { phase: 'looking', reason: 'resigned' };
-const releasing: ReleaseState = { phase: 'releasing', reason: 'resigned', remains: undefined, handoverFailed: false };
-const resigning: ReleaseState = { phase: 'releasing', reason: 'handoverFailed', remains: undefined, handoverFailed: true };
+const releasing: ReleaseState = { phase: 'releasing', reason: 'resigned', remains: undefined };
+const resigning: ReleaseState = { phase: 'releasing', reason: 'handoverFailed', remains: undefined };
 const remains = { leader: undefined, term: undefined, entry: queued('me', 1) };
-const deleting: ReleaseState = { phase: 'releasing', reason: 'resigned', remains, handoverFailed: false };
+const deleting: ReleaseState = { phase: 'releasing', reason: 'resigned', remains };
 const released: ReleaseState = { phase: 'released', handoverFailed: false, left: false };
 const failed: ReleaseState = { phase: 'released', handoverFailed: true, left: false };
 

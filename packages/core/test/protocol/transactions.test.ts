@@ -84,7 +84,7 @@ describe('a claim', () => {
 describe('a handover', () => {
   const leader = leaderOf(4n, me);
   const term = entryOf(keys.term, { v: 1, term: '4', ...self, entry: me.key, future: true });
-  const successor = { entry: other, self: { memberId: 'other', incarnation: 'j' }, nobodyAhead: true };
+  const successor = { entry: other, memberId: 'other', incarnation: 'j', nobodyAhead: true };
   const handover: Handover = { keys, leader, term, entry: me, successor, reason: 'handover' };
 
   it('in one swap ends one term and begins the next, under the lease of the successor, which it tells', () => {

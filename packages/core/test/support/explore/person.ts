@@ -289,8 +289,7 @@ function handover(
 ): readonly Change[] | undefined {
   if (leader === undefined || term === undefined || entry === undefined) return undefined;
   if (!isRecordOf(leader, entryKey) || readTerm(term).entry !== entryKey) return undefined;
-  const self = { memberId: successor.memberId, incarnation: successor.incarnation };
-  const parts = { keys, leader, term, entry, successor: { entry: successor.entry, self, nobodyAhead: successor.nobodyAhead }, reason };
+  const parts = { keys, leader, term, entry, successor, reason };
   return inOne ? machine.handoverInOne(parts, leaseOf(successor.memberId)) : machine.handoverInTwo(parts);
 }
 

@@ -15,7 +15,7 @@ export const ends: readonly Mutant[] = [
     'the keys go before the work is told',
     'core/src/leadership/leadership.ts',
     '    this.#abort?.abort(endError(end));\n    this.#end.resolve(end);',
-    "    const told = (): void => {\n      this.#abort?.abort(endError(end));\n      this.#end.resolve(end);\n    };\n    const { keys } = this.#spec;\n    void release({ ...this.#context, keys, entryKey: this.#entryKey, session: this.#session }, { phase: 'releasing', reason, remains: undefined, handoverFailed: false }).then(told);",
+    "    const told = (): void => {\n      this.#abort?.abort(endError(end));\n      this.#end.resolve(end);\n    };\n    const { keys } = this.#spec;\n    void release({ ...this.#context, keys, entryKey: this.#entryKey, session: this.#session }, { phase: 'releasing', reason, remains: undefined }).then(told);",
   ),
   mutant(
     'deletesAnyRecord',
