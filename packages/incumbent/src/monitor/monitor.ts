@@ -1,6 +1,5 @@
 /** Health and metrics of the members and observers of this process, from its events. */
 
-import type { TelemetryEvent } from '@incumbent/core';
 import { checkFunction, checkKnown } from '@incumbent/core/adapter';
 
 import { type Fields, onEvents } from '../events.ts';
@@ -8,25 +7,7 @@ import { healthOf, type Health } from './health.ts';
 import { Histogram } from './histogram.ts';
 import { instrument, type Meter } from './opentelemetry.ts';
 import { prometheusText } from './prometheus.ts';
-import { countedAs, State, type Labels } from './state.ts';
-
-const EVENTS = [
-  'joined',
-  'left',
-  'elected',
-  'ended',
-  'stuck',
-  'unstuck',
-  'sessionOpened',
-  'sessionRenewed',
-  'sessionSuspect',
-  'sessionKept',
-  'sessionEnded',
-  'memberClosed',
-  'retry',
-  'loopLag',
-  'observed',
-] as const satisfies readonly TelemetryEvent[];
+import { countedAs, type Labels, MONITORED, type MonitoredEvent, State } from './state.ts';
 
 /** The options of a {@link Monitor}. All have defaults. */
 export interface MonitorOptions {
@@ -54,7 +35,7 @@ export class Monitor {
     const { now = () => performance.now() } = options;
     checkFunction('now', now);
     this.#state = new State(now);
-    this.#unsubscribe = onEvents(EVENTS, (event, fields) => this.#onEvent(event, fields));
+    this.#unsubscribe = onEvents(MONITORED, (event, fields) => this.#onEvent(event, fields));
   }
 
   /** For a liveness probe, which has to be slower than a ttl (docs/operations.md says why). */
@@ -91,7 +72,7 @@ export class Monitor {
     this.close();
   }
 
-  #onEvent(event: TelemetryEvent, fields: Fields): void {
+  #onEvent(event: MonitoredEvent, fields: Fields): void {
     if (event === 'sessionRenewed' && !this.#state.hasLease(fields)) this.#warn();
     this.#state.record(event, fields);
     const { tookMs } = fields;

@@ -4,6 +4,28 @@ import type { TelemetryEvent } from '@incumbent/core';
 import { type Fields, leaseKey, numberOf, termOf, textOf } from '../events.ts';
 import { lockMembers } from '../lock-members.ts';
 
+/** The events that the monitor subscribes to. */
+export const MONITORED = [
+  'joined',
+  'left',
+  'elected',
+  'ended',
+  'stuck',
+  'unstuck',
+  'sessionOpened',
+  'sessionRenewed',
+  'sessionSuspect',
+  'sessionKept',
+  'sessionEnded',
+  'memberClosed',
+  'retry',
+  'loopLag',
+  'observed',
+] as const;
+
+/** One of these events. */
+export type MonitoredEvent = (typeof MONITORED)[number] & TelemetryEvent;
+
 /** The labels of a metric, such as the member and the election. */
 export type Labels = Readonly<Record<string, string>>;
 
@@ -99,7 +121,7 @@ export class State {
     return this.leases.has(leaseKey(fields));
   }
 
-  record(event: TelemetryEvent, fields: Fields): void {
+  record(event: MonitoredEvent, fields: Fields): void {
     const [lease, store, counted] = [leaseKey(fields), storeOf(fields), countedAs(fields)];
     const member = { ...store, member: textOf(fields, 'memberId') };
     switch (event) {
@@ -131,7 +153,7 @@ export class State {
     }
   }
 
-  #inElection(event: TelemetryEvent, election: Labels, fields: Fields): void {
+  #inElection(event: 'elected' | 'ended' | 'stuck' | 'unstuck', election: Labels, fields: Fields): void {
     const term = termOf(fields);
     if (term === undefined) return;
     const labels = { ...election, member: textOf(fields, 'memberId') };
@@ -157,7 +179,7 @@ export class State {
         if (part.incarnation === undefined && part.stuckSinceMs.size === 0) this.parts.delete(keyOf(labels));
         return undefined;
       default:
-        return undefined;
+        return event satisfies never;
     }
   }
 

@@ -30,6 +30,9 @@ const EVENTS = [
   'observed',
 ] as const satisfies readonly TelemetryEvent[];
 
+/** The events about one member's part in one election. */
+type ElectionEvent = Exclude<(typeof EVENTS)[number], `session${string}` | 'memberClosed' | 'observed'>;
+
 /** The options of {@link FailoverTraces}. All have defaults. */
 export interface FailoverTracesOptions {
   /** Default `api.trace.getTracer('incumbent')`: that of the tracer provider of the process. */
@@ -134,7 +137,7 @@ export class FailoverTraces {
     }
   }
 
-  #inElection(event: (typeof EVENTS)[number], fields: Fields, now: number): void {
+  #inElection(event: ElectionEvent, fields: Fields, now: number): void {
     const term = termOf(fields);
     const part = this.#part(fields);
     switch (event) {
@@ -161,7 +164,7 @@ export class FailoverTraces {
       case 'released':
         return this.#released(part, fields, term, now);
       default:
-        return;
+        return event satisfies never;
     }
   }
 
