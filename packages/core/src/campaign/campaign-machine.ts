@@ -74,18 +74,19 @@ function looking(state: In<'looking'>, event: CandidateEvent, rules: CandidateRu
   if (event.type !== 'looked') return state;
   const term = event.term === undefined ? undefined : readTerm(event.term);
   if (event.term !== undefined && term?.entry === state.entry.key) return { phase: 'confirming', entry: state.entry, term: event.term };
-  if (event.queue !== undefined) return decide(state, { ...event, queue: event.queue }, term, rules);
-  if (term?.nobodyAhead === true && term.entry === state.goneAhead) return decide(state, { ...event, queue: [] }, term, rules);
+  if (event.queue !== undefined) return decide(state, { ...event, queue: event.queue }, rules);
+  if (term?.nobodyAhead === true && term.entry === state.goneAhead) return decide(state, { ...event, queue: [] }, rules);
   return { phase: 'looking', entry: state.entry, unknownOutcome: state.unknownOutcome };
 }
 
 /** Decides whether to claim, or whom to wait for. */
-function decide(state: In<'looking'>, seen: LookedAround, term: TermRecord | undefined, rules: CandidateRules): CandidateState {
+function decide(state: In<'looking'>, seen: LookedAround, rules: CandidateRules): CandidateState {
+  const term = seen.term && readTerm(seen.term);
   const { entry, unknownOutcome, passed } = state;
   checkSuccession(seen.queue, entry, rules.succession);
   const successor = term?.ended?.successor;
   // A handover changes its successor's entry. A claim at the revision before that would be refused.
-  if (successor === entry.key) return claim({ ...state, entry: seen.own ?? entry }, seen.term, term, rules);
+  if (successor === entry.key) return claim({ ...state, entry: seen.own ?? entry }, seen.term, rules);
   if (term !== undefined && successor !== undefined && !isPassed(passed, term.term)) {
     return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'successor', key: successor, term: term.term } };
   }
@@ -101,7 +102,7 @@ function decide(state: In<'looking'>, seen: LookedAround, term: TermRecord | und
     const isNext = rules.succession.byArrival && ahead.length === 0 && holder.order < entry.order;
     return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'ahead', key: holder.key, position: 0, next: isNext } };
   }
-  return claim(state, seen.term, term, rules, ahead);
+  return claim(state, seen.term, rules, ahead);
 }
 
 /**
@@ -129,10 +130,10 @@ function goingBefore(queue: readonly Entry[], mine: Entry, holder: Key | undefin
 function claim(
   state: In<'looking'> | In<'confirming'>,
   termEntry: Entry | undefined,
-  term: TermRecord | undefined,
   rules: CandidateRules,
   ahead?: readonly QueueEntry[],
 ): CandidateState {
+  const term = termEntry && readTerm(termEntry);
   const beforeFirst = rules.termsFromClock === true && term === undefined ? state.entry.order : 0n;
   const last = highestTerm(beforeFirst, lastIssued(term, rules.seenTerm), rules.termFloor);
   // The state `confirming` means that an earlier claim of mine has an unknown outcome, or that a
@@ -295,7 +296,7 @@ function confirming(state: In<'confirming'>, event: CandidateEvent, rules: Candi
   // The last term was mine, and its record is gone. My entry blocks every claim until it is
   // deleted, also my own.
   if (term?.entry === entry.key) return { phase: 'withdrawing', entry, unknownOutcome: true, exit: { why: 'removed' } };
-  if (term?.ended?.successor === entry.key) return claim(state, event.term, term, rules);
+  if (term?.ended?.successor === entry.key) return claim(state, event.term, rules);
   return { phase: 'looking', entry, unknownOutcome: true };
 }
 

@@ -67,22 +67,6 @@ const HALTED: CandidateEvent = { type: 'failed', unknown: false };
  */
 const LOOK_AHEAD = WATCH_WINDOW + 2;
 
-/** Keeps what the store has read in the step in which it added the entry. */
-class FirstLook implements QueueLook {
-  readonly key: Key;
-  readonly last = LOOK_AHEAD;
-  /** Undefined if the store has read nothing. */
-  looked: LookedAround | undefined;
-
-  constructor(term: Key) {
-    this.key = term;
-  }
-
-  seen(queue: readonly Entry[], term: Entry | undefined): void {
-    this.looked = { type: 'looked', queue, term };
-  }
-}
-
 /** One campaign with one entry in the queue. */
 export class CampaignRunner {
   readonly #context: CampaignRunnerContext;
@@ -258,9 +242,12 @@ export class CampaignRunner {
   /** Joins the queue. If only the time of joining counts, asks the store for the first look. */
   async #join(): Promise<CandidateEvent> {
     const { keys, succession } = this.#context.rules;
-    const look = succession.byArrival ? new FirstLook(keys.term) : undefined;
-    const event = await this.#enqueue(look);
-    this.#firstLook = look?.looked;
+    let looked: LookedAround | undefined;
+    const seen: QueueLook['seen'] = (queue, term) => {
+      looked = { type: 'looked', queue, term };
+    };
+    const event = await this.#enqueue(succession.byArrival ? { key: keys.term, last: LOOK_AHEAD, seen } : undefined);
+    this.#firstLook = looked;
     return event;
   }
 

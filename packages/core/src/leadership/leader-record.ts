@@ -137,12 +137,8 @@ export class LeaderRecordWriter {
 
   /** True if this leadership has written the record. False if it is unreadable. */
   isMine(record: Entry): boolean {
-    try {
-      const { entry, term } = readLeader(record);
-      return entry === this.#entryKey && term === this.#term;
-    } catch {
-      return false;
-    }
+    const read = tryRead(readLeader, record);
+    return read?.entry === this.#entryKey && read.term === this.#term;
   }
 
   /**

@@ -386,7 +386,7 @@ export class Leadership<V = unknown> {
   }
 
   #explain(reason: LeadershipEndReason): LeadershipEnd {
-    return { ...this.#session.report('deadline'), election: this.election, term: this.term, reason, lost: isLoss(reason), drainMs: 0 };
+    return { ...this.#session.report(), election: this.election, term: this.term, reason, lost: isLoss(reason), drainMs: 0 };
   }
 
   #endWithError(reason: LeadershipEndReason): unknown {

@@ -147,11 +147,10 @@ export class LeaseSession {
   }
 
   /** The facts that explain a loss, as of now. */
-  report(reason: SessionEndReason): SessionEnd {
+  report(): Omit<SessionEnd, 'reason'> {
     const { monotonicMs, wallMs } = momentOf(this.#clock);
     const { monotonicMs: sentMs, wallMs: lastRenewalAt } = this.#validFrom;
     return {
-      reason,
       lastRenewalAt: Math.round(lastRenewalAt),
       sinceRenewalMs: Math.round(Math.max(monotonicMs - sentMs, wallMs - lastRenewalAt)),
       loopBlockedMs: Math.round(this.#loopLag.longestMs(monotonicMs)),
@@ -174,7 +173,7 @@ export class LeaseSession {
   /** Ends the session at once. The caller revokes the lease after the drains. */
   end(reason: SessionEndReason): void {
     if (this.#end !== undefined) return;
-    this.#end = this.report(reason);
+    this.#end = { reason, ...this.report() };
     for (const cancel of this.#timers) cancel();
     this.#timers.clear();
     this.#renewer?.ended();

@@ -150,14 +150,13 @@ export class PartitionCampaign<V> {
       if (leadership !== tried) this.#drainInHandover(leadership);
       tried = leadership;
       this.#isHandingOver = true;
-      try {
-        await leadership.handover(this.#preferred);
-      } catch {
-        this.#isHandingOver = false;
-        // The preferred member has not joined the queue yet, or the store is away.
-        await this.#pause(leadership);
-      }
+      const isRefused = await leadership.handover(this.#preferred).then(
+        () => false,
+        () => true,
+      );
       this.#isHandingOver = false;
+      // The preferred member has not joined the queue yet, or the store is away.
+      if (isRefused) await this.#pause(leadership);
     }
     this.#isMoving = false;
   }

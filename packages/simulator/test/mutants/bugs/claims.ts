@@ -57,7 +57,7 @@ export const claims: readonly Mutant[] = [
     'woken, a candidate claims on what it had seen before',
     'core/src/campaign/campaign-machine.ts',
     '  const { entry, unknownOutcome, passed } = state;\n  checkSuccession(seen.queue, entry, rules.succession);',
-    '  const { entry, unknownOutcome, passed } = state;\n  checkSuccession(seen.queue, entry, rules.succession);\n  const waited = ((globalThis as any).waited ??= new Map());\n  const before = waited.get(entry.key);\n  waited.delete(entry.key);\n  if (before !== undefined) return claim(state, before, readTerm(before), rules, []);\n  if (seen.term !== undefined) waited.set(entry.key, seen.term);',
+    '  const { entry, unknownOutcome, passed } = state;\n  checkSuccession(seen.queue, entry, rules.succession);\n  const waited = ((globalThis as any).waited ??= new Map());\n  const before = waited.get(entry.key);\n  waited.delete(entry.key);\n  if (before !== undefined) return claim(state, before, rules, []);\n  if (seen.term !== undefined) waited.set(entry.key, seen.term);',
   ),
   mutant(
     'wokenIsMyTurn',
