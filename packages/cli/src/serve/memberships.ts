@@ -59,6 +59,11 @@ export class Memberships {
     this.#reader = context.newReader();
   }
 
+  /** How many memberships there are. */
+  get size(): number {
+    return [...this.#groups.values()].filter(({ membership }) => membership !== undefined).length;
+  }
+
   /** Reads the members of a group. Does not count towards the limit of groups. */
   async members(name: string): Promise<readonly GroupMember[]> {
     const known = this.#groups.get(checkName('group', name));

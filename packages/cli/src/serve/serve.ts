@@ -2,7 +2,7 @@
 
 import { type Store, StoreError, systemClock } from '@incumbent/core';
 import { longestDrainMs } from '@incumbent/core/adapter';
-import { Monitor } from 'incumbent/monitor';
+import { Monitor, type Problem } from 'incumbent/monitor';
 
 import { Exit, toCliError, usageError } from '../exit.ts';
 import { showDuration } from '../common/duration.ts';
@@ -122,17 +122,25 @@ function campaignOf(own: OwnCandidacy | undefined, health: URL | undefined, log:
 
 function pages(monitor: Monitor, service: Service, { election }: ServeOptions): Pages {
   const { memberId, readiness } = service;
-  const facts = (): Readonly<Record<string, unknown>> => ({ member: memberId, candidacies: service.sidecar?.size ?? 0 });
+  const parts = (): { readonly candidacies: number; readonly memberships: number } => ({
+    candidacies: service.sidecar?.size ?? 0,
+    memberships: service.sidecar?.memberships.size ?? 0,
+  });
   // A restart of the sidecar would not stop the work of a client, and would end all other terms.
-  const all = pagesOf(monitor, readiness, facts, ({ problem }) => problem !== 'stuck');
+  const isFatal = ({ problem }: Problem): boolean => problem !== 'stuck';
+  const all = pagesOf(monitor, readiness, () => ({ member: memberId, ...parts() }), isFatal);
   const answer = (page: Page | undefined): Answer => {
     if (page === undefined) throw new TypeError('there is no such page');
     return { status: page.ok ? 200 : 503, text: page.text, contentType: page.contentType };
   };
   return {
     health: () => answer(all['/healthz']?.()),
-    // Without candidacies there is nothing to take part in, and no lease.
-    ready: () => (service.sidecar?.size === 0 ? { status: 200, body: { ready: true, candidacies: 0 } } : answer(all['/readyz']?.())),
+    ready: () => {
+      const { candidacies, memberships } = parts();
+      // Without both there is nothing to take part in, and no lease.
+      const isIdle = service.sidecar !== undefined && candidacies + memberships === 0;
+      return isIdle ? { status: 200, body: { ready: true, candidacies, memberships } } : answer(all['/readyz']?.());
+    },
     metrics: () => answer(all['/metrics']?.()),
     ownLeader: election === undefined ? undefined : async () => (service.own ?? notOpen()).answer(),
   };

@@ -49,24 +49,34 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** A candidacy that leads. Returns its path and its secret. */
-async function leads(election: string): Promise<{ readonly path: string; readonly secret: string }> {
-  const path = `/elections/${election}/candidacies/a`;
-  const { body } = await api.call('PUT', path);
-  const secret = String(body['secret']);
-  await expect.poll(async () => (await api.call('GET', path, { secret })).body['leads'], PATIENT).toBe(true);
-  return { path, secret };
-}
-
 describe('the probe of liveness', { timeout: 60_000 }, () => {
   it('does not fail for a client that has not acknowledged the end of its term, and names its election', async () => {
-    const [first, second] = [await leads('first'), await leads('second')];
+    const [first, second] = ['/elections/first/candidacies/a', '/elections/second/candidacies/a'];
+    const [{ secret, term }, other] = [await api.leads(first), await api.leads(second)];
     expect(await new ElectionAdmin(operator, 'first').stepDown(1n)).toBe(true);
     const health = async (): Promise<unknown> => (await api.call('GET', '/healthz')).body['problems'];
     await expect.poll(health, PATIENT).toMatchObject([{ problem: 'stuck', election: 'first' }]);
     expect(await api.call('GET', '/healthz')).toMatchObject({ status: 200, body: { healthy: true } });
-    expect((await api.call('GET', second.path, { secret: second.secret })).body['leads']).toBe(true);
-    await api.call('POST', `${first.path}/acknowledge`, { secret: first.secret, body: { term: '1' } });
+    expect((await api.call('GET', second, { secret: other.secret })).body['leads']).toBe(true);
+    await api.call('POST', `${first}/acknowledge`, { secret, body: { term } });
     await expect.poll(health, PATIENT).toEqual([]);
+  });
+});
+
+describe('the probe of readiness', { timeout: 60_000 }, () => {
+  const readiness = async (): Promise<unknown> => {
+    const { status, body } = await api.call('GET', '/readyz');
+    return [status, body['ready']];
+  };
+
+  it('fails without a lease if there is a membership alone', async () => {
+    expect(await readiness()).toEqual([200, true]);
+    store.link.cutOff();
+    const { body } = await api.call('PUT', '/groups/g/membership');
+    expect(await readiness()).toEqual([503, false]);
+    store.link.heal();
+    await expect.poll(readiness, PATIENT).toEqual([200, true]);
+    await api.call('DELETE', '/groups/g/membership', { headers: { 'membership-secret': String(body['secret']) } });
+    expect(await api.call('GET', '/readyz')).toMatchObject({ status: 200, body: { candidacies: 0, memberships: 0 } });
   });
 });

@@ -37,7 +37,9 @@ it(
       return [status, body];
     };
     const reason = 'the store is not open: a call to the store failed with UNREACHABLE, see the log';
-    await expect.poll(readiness, PATIENT).toEqual([503, { ready: false, reason, lease: 'idle', member: 's1', candidacies: 0 }]);
+    await expect
+      .poll(readiness, PATIENT)
+      .toEqual([503, { ready: false, reason, lease: 'idle', member: 's1', candidacies: 0, memberships: 0 }]);
     expect(await api.call('GET', '/healthz')).toMatchObject({ status: 200, body: { healthy: true, problems: [] } });
     expect((await api.call('GET', '/metrics')).status).toBe(200);
     expect((await api.call('GET', '/openapi.json')).status).toBe(200);
