@@ -62,7 +62,7 @@ it('keep it no longer than their connection', async () => {
   const gone = new AbortController();
   const { answer, release } = await swapHeld(gone.signal);
   gone.abort();
-  await expect(answer).rejects.toThrow();
+  await expect(answer).rejects.toMatchObject({ name: 'AbortError' });
   await untilOver();
   expect(candidacy.overReason).toBe('expired');
   release();
