@@ -1,6 +1,6 @@
 /**
  * One campaign, from joining the queue to being elected or out of it, as pure transitions:
- * `next(state, event)`. A state says which call to make. The driver (`runner.ts`) makes the call
+ * `next(state, event, rules)`. A state says which call to make. The driver (`runner.ts`) makes the call
  * and reports one event. Nothing here waits or reads a clock, so a test can enumerate every
  * interleaving.
  *
@@ -12,7 +12,7 @@
  */
 
 import type { CandidateEvent, CandidateRules, CandidateState, Exit, LookedAround, Passed } from './state.ts';
-import { type PreviousRecord, previousOf, readCandidate, readLeader, readTerm, type TermRecord } from '../protocol/record.ts';
+import { holderOf, type PreviousRecord, previousOf, readCandidate, readLeader, readTerm } from '../protocol/record.ts';
 import type { Entry, Key, Revision } from '../store/contract.ts';
 import { checkSuccession, inSuccession, type QueueEntry, type Succession } from '../protocol/succession.ts';
 import { isGivenUp, isTermOf, lastIssued, wonAtMark } from '../protocol/transactions.ts';
@@ -103,14 +103,6 @@ function decide(state: In<'looking'>, seen: LookedAround, rules: CandidateRules)
     return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'ahead', key: holder.key, position: 0, next: isNext } };
   }
   return claim(state, seen.term, rules, ahead);
-}
-
-/**
- * The entry that blocks every claim: the last holder's, unless its term has `ended`. Then an entry
- * of that name comes from a late enqueue, and counts like any other.
- */
-function holderOf(term: TermRecord | undefined): Key | undefined {
-  return term?.ended === undefined ? term?.entry : undefined;
 }
 
 function isPassed(passed: Passed | undefined, term: bigint): boolean {

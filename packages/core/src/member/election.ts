@@ -16,7 +16,7 @@ import { releaseOrphan } from '../leadership/release-machine.ts';
 import { release } from '../leadership/release.ts';
 import type { GetSession } from '../lease/session-pool.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
-import type { CandidateView } from '../observer/observer.ts';
+import { candidateViews, type CandidateView } from '../observer/observer.ts';
 import { electionKeys } from '../protocol/keys.ts';
 import { checkRecordSize } from '../protocol/record-size.ts';
 import { type Payload, readCandidate, readLeader, readTerm } from '../protocol/record.ts';
@@ -190,12 +190,10 @@ export class Election<V = unknown> {
     // One after the other, so that no call is in flight when one fails.
     const queue = await store.list(this.#spec.keys.candidates, call);
     const term = await store.read(this.#spec.keys.term, call);
-    const holder = term === undefined ? undefined : readTerm(term).entry;
-    const views = inSuccession(queue, this.#spec.succession).map(({ entry, memberId, incarnation, rank }) => {
-      const value = this.#spec.codec.decode(readCandidate(entry).payload, entry.key);
-      return { memberId, incarnation, rank, value, leads: entry.key === holder };
-    });
-    return views.toSorted((a, b) => Number(b.leads) - Number(a.leads));
+    const { codec, succession } = this.#spec;
+    return candidateViews(inSuccession(queue, succession), term && readTerm(term), (entry) =>
+      codec.decode(readCandidate(entry).payload, entry.key),
+    );
   }
 
   /** @internal Resolves when no campaign of this election has anything under way. */

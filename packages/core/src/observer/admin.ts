@@ -21,7 +21,7 @@ import { checkFloor } from '../protocol/terms.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
 import { checkStore, DEFAULT_CALL_TIMEOUT_MS } from '../store/checks.ts';
 import type { CallOptions, Change, Entry, Key, Store } from '../store/contract.ts';
-import type { CandidateView, LeaderView } from './observer.ts';
+import { type CandidateView, candidateViews, type LeaderView } from './observer.ts';
 
 /** The options of an {@link ElectionAdmin}. */
 export interface ElectionAdminOptions<V = unknown> extends ValueOptions<V> {
@@ -273,12 +273,10 @@ export class ElectionAdmin<V = unknown> {
     throw new IncumbentError('NO_SUCH_CANDIDATE', message, { details: { memberId, candidates: others } });
   }
 
-  #candidates(queue: readonly Entry[], term: TermRecord | undefined, succession: string | undefined): CandidateView<V>[] {
-    const views = inSuccession(queue, byId(succession)).map(({ entry, memberId, incarnation, rank }) => {
-      const value = this.#codec.decode(tryRead(readCandidate, entry)?.payload, entry.key);
-      return { memberId, incarnation, rank, value, leads: term?.ended === undefined && entry.key === term?.entry };
-    });
-    return views.toSorted((a, b) => Number(b.leads) - Number(a.leads));
+  #candidates(queue: readonly Entry[], term: TermRecord | undefined, succession: string | undefined): readonly CandidateView<V>[] {
+    return candidateViews(inSuccession(queue, byId(succession)), term, (entry) =>
+      this.#codec.decode(tryRead(readCandidate, entry)?.payload, entry.key),
+    );
   }
 
   #leader(entry: Entry): Omit<LeaderView<V>, 'state' | 'reason'> {

@@ -11,10 +11,11 @@ import { checkRandom, type Random } from '../base/random.ts';
 import { checkLogger, type Logger, Telemetry } from '../base/telemetry.ts';
 import { checkFunction, checkKnown, checkName, checkNumber } from '../base/validate.ts';
 import { electionKeys, type ElectionKeys } from '../protocol/keys.ts';
-import { readLeader } from '../protocol/record.ts';
+import { holderOf, readLeader, type TermRecord } from '../protocol/record.ts';
+import type { QueueEntry } from '../protocol/succession.ts';
 import { payloadCodec, type PayloadCodec, type ValueOptions } from '../protocol/value-codec.ts';
 import { checkStore, DEFAULT_CALL_TIMEOUT_MS, storeFields } from '../store/checks.ts';
-import type { Store } from '../store/contract.ts';
+import type { Entry, Store } from '../store/contract.ts';
 import { type KnownLeader, leaderIn, type LeaderState, type PreviousTerm, type VacantView } from './leader-state.ts';
 import { subscribe } from './shared-watch.ts';
 
@@ -63,6 +64,19 @@ export interface CandidateView<V = unknown> {
   readonly value: V | undefined;
   /** True for the leader. */
   readonly leads: boolean;
+}
+
+/** The views of a queue that is in the order of succession, the leader's first. */
+export function candidateViews<V>(
+  queue: readonly QueueEntry[],
+  term: TermRecord | undefined,
+  valueOf: (entry: Entry) => V | undefined,
+): readonly CandidateView<V>[] {
+  const holder = holderOf(term);
+  const views = queue.map(({ entry, memberId, incarnation, rank }) => {
+    return { memberId, incarnation, rank, value: valueOf(entry), leads: entry.key === holder };
+  });
+  return views.toSorted((a, b) => Number(b.leads) - Number(a.leads));
 }
 
 type Known<V> = LeaderView<V> | VacantView;

@@ -83,6 +83,14 @@ export interface TermRecord {
   readonly raw: JsonObject;
 }
 
+/**
+ * The entry that blocks every claim: the last holder's, unless its term has `ended`. Then an entry
+ * of that name comes from a late enqueue, and counts like any other.
+ */
+export function holderOf(term: TermRecord | undefined): Key | undefined {
+  return term?.ended === undefined ? term?.entry : undefined;
+}
+
 /** The value of an entry in the queue: what the candidate will publish. */
 export interface CandidateRecord {
   readonly payload: Payload;

@@ -220,6 +220,18 @@ describe('an election', () => {
       ['b', false, { n: 'b' }],
     ]);
   });
+
+  it('shows no leader where a late enqueue has brought the entry of an ended term back', async () => {
+    const world = new World();
+    const store = world.connect();
+    const election = world.member('a').election(NAME);
+    const leadership = await world.run(election.campaign());
+    const [entry] = await world.run(store.list(CANDIDATES));
+    await world.run(leadership.resign());
+    const lease = await world.run(store.grantLease(TTL_MS, { at: { monotonicMs: world.clock.monotonic(), wallMs: world.clock.wall() } }));
+    await world.run(store.enqueue(CANDIDATES, entry!.name, entry!.value, lease.id));
+    expect(await world.run(election.candidates())).toMatchObject([{ memberId: 'a', leads: false }]);
+  });
 });
 
 describe('terms of a store that may lose them', () => {
