@@ -67,7 +67,7 @@ export class Election<V = unknown> {
   #run: Run | undefined;
   #lastCampaign: Promise<void> = Promise.resolve();
   #leadership: Leadership<V> | undefined;
-  /** The last work of `lead`: settled, running, or stuck. */
+  /** The work of `lead` that runs, or is stuck. */
   #work: Promise<unknown> | undefined;
   readonly #entries: OwnEntries;
 
@@ -160,7 +160,8 @@ export class Election<V = unknown> {
    *
    * While another member leads, a try costs one read and leaves no trace in the store. The former
    * process of a member that was restarted counts as another until its lease ends. Waits only for
-   * this member's own former term to be released.
+   * this member's own former term to be released. Resolves with undefined, too, if work of that
+   * term still runs then.
    *
    * Work that returns nothing also yields undefined, as does a member that closes. Return a value
    * from the work to learn whether it has run: `(await election.tryLead(run)) !== undefined`.
@@ -278,7 +279,7 @@ export class Election<V = unknown> {
   async #untilElected(halt: AbortSignal, wait: Wait): Promise<Leadership<V> | undefined> {
     for (;;) {
       halt.throwIfAborted();
-      if (wait === 'never' && (await this.#isLedByOther(halt))) return undefined;
+      if (wait === 'never' && (await this.#wouldWait(halt))) return undefined;
       await orAborted(Promise.all([this.#leadership?.released, this.#work]), halt);
       const session = await this.#getSession(halt);
       const { name, outcome } = await this.#campaignOnce(session, halt, wait);
@@ -312,24 +313,26 @@ export class Election<V = unknown> {
     }
   }
 
-  async #isLedByOther(halt: AbortSignal): Promise<boolean> {
+  /** Whether another member leads, or work of this member has outlived its own term. */
+  async #wouldWait(halt: AbortSignal): Promise<boolean> {
     const { store, self, semaphore, timing } = this.#context;
     const call = { timeoutMs: timing.callTimeoutMs, signal: halt };
     const record = await semaphore.run(() => store.read(this.#spec.keys.leader, call));
-    return record !== undefined && readLeader(record).incarnation !== self.incarnation;
+    if (record !== undefined && readLeader(record).incarnation !== self.incarnation) return true;
+    if (this.#leadership !== undefined) await orAborted(this.#leadership.released, halt);
+    return this.#work !== undefined;
   }
 
   get #leadContext(): LeadContext {
     const { telemetry, closing, clock, random, timing } = this.#context;
     const workBegins = (work: Promise<unknown>): void => {
-      this.#work = work;
+      this.#work = work.then(() => void (this.#work = undefined));
     };
     return { election: this.name, telemetry, closing, clock, random, timing, workBegins };
   }
 
   #entryName(attempt: number): string {
-    const { self } = this.#context;
-    const { succession } = this.#spec;
+    const [{ self }, { succession }] = [this.#context, this.#spec];
     const rank = succession.rank({ election: this.name, memberId: self.memberId });
     return writeName({ ...self, attempt, succession: succession.id, rank });
   }
@@ -356,8 +359,7 @@ export class Election<V = unknown> {
     const rules = { keys, succession, termsFromClock: termSource === 'clock', revisionInSwap };
     this.#entries.use(name);
     const alsoMine = (key: Key): void => this.#entries.seen(key, session);
-    const payload = this.#payload();
-    const campaign = { election: this.name, rules, terms: this.#terms, payload, name, halt, wait, alsoMine };
+    const campaign = { election: this.name, rules, terms: this.#terms, payload: this.#payload(), name, halt, wait, alsoMine };
     const runner = new CampaignRunner({ ...this.#context, ...campaign }, session);
     const outcome = await runner.run();
     if (runner.enqueueUnknown && outcome.why !== 'elected') this.#entries.scheduleCleanup(session);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Leadership, Member } from '../../src/index.ts';
-import { after, behind, led } from '../support/led.ts';
+import { after, behind, DRAIN_MS, led } from '../support/led.ts';
 import { quiet, track, type Tracked } from '../support/track.ts';
 import { LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
 
@@ -122,6 +122,40 @@ describe('a try to lead', () => {
     await world.pass(10);
     expect(trying.value).toBe(2n);
     await world.close();
+  });
+
+  it('waits for work of an earlier call that stops within its drain', async () => {
+    const world = new World();
+    const caller = new AbortController();
+    const election = world.member('a').election(NAME);
+    track(election.tryLead(({ ended }) => ended.then(() => after(world, DRAIN_MS / 2)), { signal: caller.signal }));
+    await world.pass(100);
+    caller.abort(new Error('enough'));
+    expect(await world.run(election.tryLead(({ term }) => term))).toBe(2n);
+    await world.close();
+    world.expectNothingLeft();
+  });
+
+  it('is in vain while work of an earlier call outlives its own term, and leads once that work has stopped', async () => {
+    const world = new World();
+    const member = world.member('a');
+    const caller = new AbortController();
+    const election = member.election(NAME);
+    const stuck = track(election.tryLead(({ ended }) => ended.then(() => after(world, 5_000)), { signal: caller.signal }));
+    await world.pass(100);
+    caller.abort(new Error('enough'));
+    expect(await world.run(tryInVain(member), DRAIN_MS + 10)).toBeUndefined();
+    expect([stuck.state, world.queue(), world.json(LEADER)]).toEqual(['rejected', [], undefined]);
+    expect(await world.run(tryInVain(member), 10)).toBeUndefined();
+    await world.pass(5_000);
+    expect(
+      await world.run(
+        election.tryLead(({ term }) => term),
+        10,
+      ),
+    ).toBe(2n);
+    await world.close();
+    world.expectNothingLeft();
   });
 
   it('may be repeated, and leads once the other has stopped', async () => {
