@@ -15,7 +15,9 @@ export interface EventHelp {
 
 export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
   sessionOpened: {
-    meaning: 'The store granted a lease to this member.',
+    meaning:
+      'The store granted a lease to this member. The member may still wait for another process ' +
+      'that holds its id: see [`duplicateMember`](#duplicatemember).',
     remedy: 'None.',
     fields:
       '`lease`, `ttlMs`, `expiresWithinMs` (how long the store may keep the lease after the last ' +

@@ -1,7 +1,10 @@
 import { ManualClock, MemoryServer } from '@incumbent/memory';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { Member } from '../src/index.ts';
 import { Monitor } from '../src/monitor.ts';
+import { sceneOfEachTest } from './monitored.ts';
+
+const begin = sceneOfEachTest();
 
 it('a member with several leases has one figure of each name, that of its worst lease', async () => {
   const clock = new ManualClock();
@@ -23,4 +26,40 @@ it('a member with several leases has one figure of each name, that of its worst 
   ]);
   await clock.run(member.close());
   await server.close();
+});
+
+it('a member that renews its lease while it waits for the lease of its former process is known from its start', async () => {
+  const clock = new ManualClock();
+  const server = new MemoryServer({ clock });
+  const [formerStore, store] = [server.connect(), server.connect()];
+  const former = new Member(formerStore, { memberId: 'b', ttlMs: 10_000, clock });
+  await clock.run(former.election('jobs').campaign());
+  formerStore.link.cutOff();
+  const warning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+  using monitor = new Monitor({ now: () => clock.monotonic() });
+  const member = new Member(store, { memberId: 'b', ttlMs: 10_000, clock });
+  const campaign = member.election('jobs').campaign();
+  await clock.advance(12_000);
+  const codes = warning.mock.calls.map(([, options]) => (typeof options === 'object' ? options.code : undefined));
+  warning.mockRestore();
+  expect(codes).not.toContain('INCUMBENT_MONITOR_LATE');
+  await clock.run(campaign);
+  expect(monitor.health()).toMatchObject({ healthy: true, leads: [{ election: 'jobs', member: 'b' }] });
+  formerStore.link.heal();
+  await clock.run(Promise.all([former.close(), member.close()]));
+  await server.close();
+});
+
+it('a lease that ends while its member still registers leaves no figure', async () => {
+  const world = begin();
+  const ageOf = 'incumbent_session_age_seconds';
+  world.store.link.delay(50);
+  const campaign = world.member.election('jobs').campaign();
+  await world.clock.advance(120);
+  world.clock.advanceWall(60_000);
+  await world.clock.run(campaign);
+  await world.clock.advance(600_000);
+  expect(world.figure(ageOf)).toBeLessThan(10);
+  await world.clock.run(world.member.close());
+  expect(world.figures(ageOf)).toEqual([]);
 });

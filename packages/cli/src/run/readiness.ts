@@ -4,8 +4,8 @@ import { isIncumbentError, type Cancel, type Member, type TelemetryEvent } from 
 
 import { type EventFields, onOwnEvent } from '../common/own-events.ts';
 
-/** The events after which the member has a lease, and all is well with it. */
-const GOOD: readonly TelemetryEvent[] = ['sessionOpened', 'sessionReopened', 'sessionRecovered'];
+/** The events after which no earlier cause applies to the member and its lease any more. */
+const GOOD: readonly TelemetryEvent[] = ['sessionOpened', 'sessionReopened', 'sessionRecovered', 'joined'];
 
 /**
  * The reason has the codes of errors and not their messages, which contain the addresses of

@@ -30,3 +30,24 @@ it('a process that is not ready says why', async () => {
   await member.close();
   expect(readiness.reason).toBe('the process is about to stop');
 });
+
+it('a process that has waited for the lease of its former process no longer says so after a loss', async () => {
+  const cluster = new TestCluster();
+  const former = cluster.process('former');
+  const formerMember = new Member(former.store, { ttlMs: 10_000, ...former.options, memberId: 'a' });
+  await cluster.run(formerMember.election('db').campaign());
+  former.store.link.cutOff();
+  const { store, options } = cluster.process('a');
+  const member = new Member(store, { ttlMs: 10_000, ...options });
+  using readiness = new Readiness();
+  readiness.follow(member);
+  const campaign = member.election('db').campaign();
+  await cluster.advance(5_000);
+  expect(readiness.reason).toBe('there is no lease: another process holds the member id, and its lease must end first');
+  await cluster.run(campaign);
+  expect(readiness.reason).toBeUndefined();
+  cluster.clock.advanceWall(60_000);
+  expect(readiness.reason).toBe('there is no lease');
+  former.store.link.heal();
+  await cluster.run(Promise.all([formerMember.close(), member.close()]));
+});

@@ -94,8 +94,11 @@ export class LeaseSession {
     this.#tellReaper();
   }
 
-  /** Starts the renewals. */
+  /** Announces the session, and starts the renewals. */
   start(): void {
+    const expiresWithinMs = this.#context.store.capabilities.expiresWithinMs(this.#ttlMs);
+    const validForMs = Math.max(this.#deadline.remainingMs(), 0);
+    this.#context.telemetry.emit('sessionOpened', { lease: this.lease, ttlMs: this.#ttlMs, expiresWithinMs, validForMs });
     this.#renewIn(this.#renewEveryMs() - this.#ageMs());
     this.#watchDeadline();
     this.#checkClocks();
@@ -114,8 +117,7 @@ export class LeaseSession {
 
   /** How long the session stays valid without another renewal, in ms. 0 when it is not valid. */
   remainingMs(): number {
-    if (!this.isValid()) return 0;
-    return this.#deadline.remainingMs();
+    return this.isValid() ? this.#deadline.remainingMs() : 0;
   }
 
   /** True if a renewal is overdue and the deadline has not passed. */
@@ -386,8 +388,6 @@ export async function openSession(
   try {
     checkGranted(lease.ttlMs, timing, store);
     await begin(session, lease.ttlMs);
-    const expiresWithinMs = store.capabilities.expiresWithinMs(lease.ttlMs);
-    context.telemetry.emit('sessionOpened', { lease: lease.id, ttlMs: lease.ttlMs, expiresWithinMs, validForMs: session.remainingMs() });
     return session;
   } catch (error) {
     session.end('memberClosed');
