@@ -100,7 +100,8 @@ describe('a reaper', () => {
     await handle.close();
   });
 
-  it.each([0, 1, -5, 1.5, Number.NaN, process.pid])('does not bind %s, which is no process group of other processes', (pgid) => {
+  // Linux gives no process the last id.
+  it.each([0, 1, -5, 1.5, Number.NaN, 2 ** 22, process.pid])('does not bind %s, which is no process group of other processes', (pgid) => {
     expect(() => reaper().bindGroup(pgid)).toThrow(/pgid is .*: it must be the id of a process group/);
   });
 });

@@ -26,8 +26,8 @@ export interface ProcessReaper extends Reaper {
    *
    * Returns a function that unbinds the group. Call it when the whole group is gone.
    *
-   * @throws A `RangeError` (`INVALID_OPTION`) if `pgid` is no process group, or this process's own;
-   *   an `Error` on systems without process groups.
+   * @throws A `RangeError` (`INVALID_OPTION`) if no process group has the id `pgid`, or if it is
+   *   this process's own; an `Error` on systems without process groups.
    */
   bindGroup(pgid: number): () => void;
 }
@@ -72,6 +72,8 @@ class ReaperHandle implements ProcessReaper {
   bindGroup(pgid: number): () => void {
     if (process.platform === 'win32') throw new Error('this system has no process groups');
     if (!(Number.isInteger(pgid) && pgid > 1)) throw invalidOption('pgid', pgid, 'the id of a process group');
+    // The id of a group that is gone may be used again, and the reaper would kill the other group.
+    if (machine.signal(-pgid, 0) === 'absent') throw invalidOption('pgid', pgid, 'the id of a process group that exists');
     const stat = machine.stat(pgid);
     if (machine.stat(process.pid)?.group === pgid || pgid === process.pid || (stat !== undefined && stat.group !== pgid))
       throw invalidOption('pgid', pgid, 'the id of a process group that is not this process’s own: spawn with detached: true');
