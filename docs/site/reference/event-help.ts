@@ -274,8 +274,8 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     meaning: 'An `ElectionObserver` in this process begins or closes, or sees a new state.',
     remedy: 'None.',
     fields:
-      '`state`: `opened`, `leader`, `vacant`, `unknown` or `closed`; `term`; with `leader`, ' +
-      '`previous`',
+      '`state`: `opened`, `leader`, `vacant`, `unknown` or `closed`; `term`; with `leader` and ' +
+      '`vacant`, the `reason` of the view; with `leader`, `previous`',
   },
   messageRefused: {
     meaning: 'Without a store: a message of another member was refused.',

@@ -44,6 +44,16 @@ export function termOf(fields: Fields, name = 'term'): bigint | undefined {
   return typeof value === 'bigint' ? value : undefined;
 }
 
+/**
+ * The newest term of a leader before this event `observed`, which was `ledTerm` after the last one.
+ * Lower if the store has lost terms, because it issues these terms again.
+ */
+export function newestTermBefore(fields: Fields, ledTerm: bigint): bigint {
+  const term = termOf(fields);
+  if (textOf(fields, 'reason') !== 'termReset' || term === undefined || term >= ledTerm) return ledTerm;
+  return textOf(fields, 'state') === 'leader' ? term - 1n : term;
+}
+
 /** A key for the lease of an event. Its id is not enough: two stores may use the same id. */
 export function leaseKey(fields: Fields): string {
   return `${textOf(fields, 'incarnation')} ${textOf(fields, 'lease')}`;

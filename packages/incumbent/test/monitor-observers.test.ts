@@ -58,6 +58,34 @@ describe('the metrics of observers', () => {
     await world.clock.run(other.close());
   });
 
+  it('count the changes of the leader also after the store has lost its terms', async () => {
+    const world = begin();
+    const changes = (): number =>
+      world.figures('incumbent_observed_changes_total').reduce((sum, line) => sum + Number(line.split('} ')[1]), 0);
+    /** Returns the number of changes in each of the terms 1 to `count`. */
+    const leadTerms = async (member: Member, count: number): Promise<readonly number[]> => {
+      const seen: number[] = [];
+      for (let term = 1; term <= count; term += 1) {
+        const leadership = await world.clock.run(member.election('jobs').campaign());
+        await world.clock.advance(20_000);
+        expect(leadership.term).toBe(BigInt(term));
+        seen.push(changes());
+        await world.clock.run(leadership.resign());
+        await world.clock.advance(100);
+      }
+      return seen;
+    };
+    const other = new Member(world.server.connect(), { memberId: 'b', ttlMs: 10_000, clock: world.clock });
+    const observers = ['one', 'two'].map(() => new ElectionObserver(world.server.connect(), 'jobs', { clock: world.clock }));
+    for (const observer of observers) await world.clock.run(observer.ready);
+    expect(await leadTerms(world.member, 5)).toEqual([0, 1, 2, 3, 4]);
+    for (const { key } of world.server.entries()) world.server.deleteKey(key);
+    await world.clock.advance(20_000);
+    expect(await leadTerms(other, 3)).toEqual([5, 6, 7]);
+    for (const observer of observers) await world.clock.run(observer.close());
+    await world.clock.run(other.close());
+  });
+
   it('stay as they are when another observer of the election begins or closes', async () => {
     const world = begin();
     const observer = new ElectionObserver(world.server.connect(), 'jobs', { clock: world.clock });

@@ -256,8 +256,8 @@ export class ElectionObserver<V = unknown> {
   #show(view: Known<V>): void {
     this.#known = view;
     this.#views.set(view);
-    const { state, term } = view;
-    this.#telemetry.emit('observed', state === 'leader' ? { state, term, previous: view.previous } : { state, term });
+    const { state, term, reason } = view;
+    this.#telemetry.emit('observed', { state, term, reason, ...(state === 'leader' ? { previous: view.previous } : {}) });
     this.#ready.resolve();
   }
 

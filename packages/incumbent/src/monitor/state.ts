@@ -1,7 +1,7 @@
 /** The present state of this process's members and observers, from the events on their channels. */
 
 import type { TelemetryEvent } from '@incumbent/core';
-import { type Fields, leaseKey, numberOf, termOf, textOf } from '../events.ts';
+import { type Fields, leaseKey, newestTermBefore, numberOf, termOf, textOf } from '../events.ts';
 import { lockMembers } from '../lock-members.ts';
 
 /** The events that the monitor subscribes to. */
@@ -63,7 +63,7 @@ export interface Observed {
   observers: number;
   state: string;
   term: bigint | undefined;
-  /** The newest term of a leader that was shown. */
+  /** The newest term of a leader that was shown, since the store has last lost terms. */
   ledTerm: bigint;
   sinceMs: number;
   /** The total length of all vacancies, without the present one. */
@@ -251,6 +251,7 @@ export class State {
     if (seen.state !== state) seen.sinceMs = now;
     seen.state = state;
     const term = termOf(fields);
+    seen.ledTerm = newestTermBefore(fields, seen.ledTerm);
     // Observers of one election that show the same change count it once.
     if (state === 'leader' && term !== undefined && seen.ledTerm < term) {
       if (seen.term !== undefined) this.observedChanges.add({ ...seen.labels, reason: reasonOf(fields['previous']) });

@@ -1,14 +1,14 @@
 /** The spans of the observers of this process: when they saw the old leader go and the new one. */
 
-import { type Fields, fieldsOf, termOf, textOf } from '../events.ts';
+import { type Fields, fieldsOf, newestTermBefore, termOf, textOf } from '../events.ts';
 import { FailoverSpan, type TraceContext, type TracedElection } from './failover.ts';
 
 /** An election as the observers of this process see it. All of them share its state. */
 interface Observed {
   /** How many observers are open. */
   observers: number;
-  /** The newest term of a leader that was shown. */
-  ledTerm: bigint | undefined;
+  /** The newest term of a leader that was shown, since the store has last lost terms. 0 before. */
+  ledTerm: bigint;
   vacantSinceMs: number | undefined;
 }
 
@@ -24,8 +24,9 @@ export class ObservedElections {
   /** Handles the event `observed`. */
   see(election: TracedElection, fields: Fields, now: number): void {
     const key = JSON.stringify(Object.values(election));
-    const seen = this.#observed.get(key) ?? { observers: 0, ledTerm: undefined, vacantSinceMs: undefined };
+    const seen = this.#observed.get(key) ?? { observers: 0, ledTerm: 0n, vacantSinceMs: undefined };
     this.#observed.set(key, seen);
+    seen.ledTerm = newestTermBefore(fields, seen.ledTerm);
     const [state, term] = [textOf(fields, 'state'), termOf(fields)];
     if (state === 'opened') seen.observers += 1;
     else if (state === 'closed' && seen.observers > 1) seen.observers -= 1;
@@ -41,11 +42,11 @@ export class ObservedElections {
     now: number,
   ): void {
     const { ledTerm, vacantSinceMs = now } = seen;
-    if (ledTerm !== undefined && term <= ledTerm) return;
+    if (term <= ledTerm) return;
     [seen.ledTerm, seen.vacantSinceMs] = [term, undefined];
     const endedTerm = termOf(previous);
     // The first leader that is shown is no change.
-    if (ledTerm === undefined || endedTerm === undefined) return;
+    if (ledTerm === 0n || endedTerm === undefined) return;
     const attributes = { 'incumbent.term': String(term), 'incumbent.reason': textOf(previous, 'reason') };
     FailoverSpan.start(this.#context, { election, endedTerm, attributes }, 'incumbent.observed', vacantSinceMs).end(now);
   }
