@@ -142,13 +142,21 @@ export class ElectionHost {
 
   /**
    * Campaigns in the background, and runs `work` while this process leads, as `election.lead` does.
-   * If that rejects, calls `onFailure`, and `health` is false from then on.
+   * If that rejects, calls `onFailure`, and `health` is false from then on. An abort of the signal
+   * in the options is no failure.
    *
    * @throws As `member.election` does.
    */
   lead<V = unknown>(name: string, work: (leadership: Leadership<V>) => unknown, options: LeadOptions = {}): void {
     const election = this.election<V>(name);
-    this.run(name, () => election.lead(work, options));
+    const { signal } = options;
+    this.run(name, async () => {
+      try {
+        await election.lead(work, options);
+      } catch (error) {
+        if (signal?.aborted !== true || error !== signal.reason) throw error;
+      }
+    });
   }
 
   /** Runs a task that ends with the member, such as `cron.run()`. An error counts as in `lead`. */

@@ -85,6 +85,31 @@ describe('an election host', () => {
     await cluster.run(host.close());
   });
 
+  it.each(['waits', 'leads'])('counts it as no failure if the caller aborts the call while this process %s', async (how) => {
+    const other = cluster.member('other');
+    if (how === 'waits') await cluster.run(other.election('jobs').campaign());
+    const host = await open('a');
+    const stop = new AbortController();
+    host.lead('jobs', ({ ended }) => ended, { signal: stop.signal });
+    await cluster.advance(500);
+    expect(host.isLeader('jobs')).toBe(how === 'leads');
+    stop.abort(new Error('the tenant has left'));
+    await cluster.advance(500);
+    expect([failures, host.health().healthy, host.isLeader('jobs')]).toEqual([[], true, false]);
+    await cluster.run(host.close());
+  });
+
+  it('counts it as a failure if the work has failed before the caller aborts the call', async () => {
+    const host = await open('a');
+    const [stop, error] = [new AbortController(), new Error('no paper')];
+    host.lead('jobs', () => raise(error), { signal: stop.signal });
+    await cluster.advance(500);
+    stop.abort();
+    await cluster.advance(500);
+    expect([failures, host.health().healthy]).toEqual([[{ election: 'jobs', error }], false]);
+    await cluster.run(host.close());
+  });
+
   it.each([
     ['throws', () => raise(new Error('no pager'))],
     ['rejects', async () => raise(new Error('no pager'))],
