@@ -25,7 +25,7 @@ export function checkGroupValue(store: Store, member: Member, value: unknown): v
   checkSize(() => checkGroupRecordSize(store, member, payload));
 }
 
-/** The SDK calls it an invalid option. To a client, the answer is that of a store that refuses it. */
+/** Gives a client the answer of a store that refuses the value. */
 function checkSize(check: () => void): void {
   try {
     check();

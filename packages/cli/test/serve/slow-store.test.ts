@@ -1,4 +1,4 @@
-/** Requests about a term that wait for a slow store: HTTP is real, and the store's time simulated. */
+/** Requests about a term that wait for a slow store: over real HTTP, in simulated time. */
 
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
@@ -39,7 +39,7 @@ async function swapHeld(signal?: AbortSignal): Promise<{ readonly answer: Promis
   return { answer, release: () => link.release() };
 }
 
-/** Lets simulated time pass, between the events of the real connection, until the candidacy is over. */
+/** Lets simulated time pass, between events of the connection, until the candidacy is over. */
 async function untilOver(): Promise<void> {
   while (!candidacy.isOver) {
     await new Promise(setImmediate);

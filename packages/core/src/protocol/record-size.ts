@@ -19,8 +19,10 @@ const LONGEST_NAME = 'm'.repeat(MAX_NAME_CHARACTERS);
 const LONGEST_PREVIOUS = { term: MAX_TERM, memberId: LONGEST_NAME, reason: LONGEST_NAME };
 
 /**
- * Throws `INVALID_OPTION` if the longest record of a candidate with this payload and this key
- * exceeds the store's `maxValueBytes`. Every store has room for a record without a payload.
+ * Checks the longest record of a candidate with this payload and this key. Every store has room for
+ * a record without a payload.
+ *
+ * @throws `INVALID_OPTION` if the record exceeds the store's `maxValueBytes`.
  */
 export function checkRecordSize(store: Store, self: MemberIdentity, key: Key, payload: Payload): void {
   if (payload === undefined) return;
@@ -29,7 +31,11 @@ export function checkRecordSize(store: Store, self: MemberIdentity, key: Key, pa
   if (bytes > maxValueBytes) throw tooLarge(store, "a leader's record", bytes, bytes - longestRecord(self, key, undefined));
 }
 
-/** Throws `INVALID_OPTION` if a record in a group exceeds the store's `maxValueBytes`. */
+/**
+ * Checks the record in a group with this payload.
+ *
+ * @throws `INVALID_OPTION` if the record exceeds the store's `maxValueBytes`.
+ */
 export function checkGroupRecordSize(store: Store, self: MemberIdentity, payload: Payload): void {
   const bytes = writeGroup({ ...self, payload }).length;
   if (bytes <= store.capabilities.maxValueBytes) return;

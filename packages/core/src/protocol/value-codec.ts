@@ -52,7 +52,11 @@ export interface PayloadCodec<V> {
   decode(payload: Payload, key: Key): V | undefined;
 }
 
-/** Creates the codec. Throws `INVALID_OPTION` for wrong options. */
+/**
+ * Creates the codec.
+ *
+ * @throws `INVALID_OPTION` for wrong options.
+ */
 export function payloadCodec<V>(options: ValueOptions<V>): PayloadCodec<V> {
   const { parse, codec } = checkOptions(options);
   if (codec !== undefined) {
