@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { Printer, runCli } from '../src/index.ts';
 import { TestConsole } from './support/test-console.ts';
 
 let console: TestConsole;
@@ -54,40 +53,6 @@ describe('an election that nobody has ever led', () => {
   it('may be in another namespace, which the message names', async () => {
     const { err } = await console.run(['leader', 'db'], { env: { INCUMBENT_STORE: `memory:${console.name}/my-app` } });
     expect(err).toBe('nobody leads "db", and nobody ever has: there has been no other election in the namespace "my-app"\n');
-  });
-});
-
-describe('watch', () => {
-  it.each([false, true])('prints why the leader changed (JSON: %s)', async (json) => {
-    const first = await console.leads('web-1');
-    let [text, close] = ['', (_: Error): void => {}];
-    const stream = {
-      write: (part: string): boolean => {
-        text += part;
-        return true;
-      },
-      on: (_: 'error', listener: typeof close): void => {
-        close = listener;
-      },
-    };
-    const shown = async (part: string): Promise<void> => {
-      while (!text.includes(part)) await new Promise(setImmediate);
-    };
-    const watching = runCli(['watch', 'db', ...(json ? ['--json'] : [])], { ...console.context(), out: new Printer(stream, {}) });
-    await shown('web-1');
-    await first.resign();
-    await shown('resigned');
-    await console.leads('web-2', 'db', 7);
-    await shown('web-2');
-    close(Object.assign(new Error('nobody reads'), { code: 'EPIPE' }));
-    expect(await watching).toBe(0);
-    const last = lines(text).at(-1) ?? '';
-    if (json) {
-      const previous = { term: '1', memberId: 'web-1', reason: 'resigned', vacantForMs: expect.any(Number) };
-      expect(JSON.parse(last)).toMatchObject({ state: 'leader', leader: { memberId: 'web-2' }, previous });
-      const starts = lines(text).map((line) => line.includes('"watchStarted":true'));
-      expect(starts).toEqual([true, ...starts.slice(1).map(() => false)]);
-    } else expect(last).toMatch(/ {2}leader {3}web-2 {2}term 2 {2}\(term 1 of web-1: resigned, vacant for [\d.]+ s\) {2}7$/);
   });
 });
 

@@ -1,6 +1,6 @@
 /** `incumbent watch`: a line for every change of the leader. */
 
-import { ElectionObserver, type ElectionView } from '@incumbent/core';
+import { ElectionObserver, type ElectionView, isRetryable } from '@incumbent/core';
 
 import { showVacant } from '../common/elections.ts';
 import { showValue } from '../common/json.ts';
@@ -40,10 +40,14 @@ async function watch(name: string, options: WatchOptions, context: CliContext): 
   const { out, err } = context;
   return withStore(options, context, async (store) => {
     await using observer = new ElectionObserver(store, name);
-    // Rejects at once for errors that waiting does not cure, such as a missing permission.
-    await observer.ready;
     let isFirst = true;
     for await (const view of observer.views({ signal: out.closed })) {
+      if (view.state === 'unknown' && view.last === undefined) {
+        // The store has not had the time to answer.
+        if (view.cause === undefined) continue;
+        // A retry does not solve it, such as a missing permission.
+        if (view.cause instanceof Error && !isRetryable(view.cause)) throw view.cause;
+      }
       const at = new Date().toISOString();
       // A log of several watches shows by this field where changes may be missing.
       if (options.json === true) printJson(out, { ...viewLine(name, view, at), ...(isFirst ? { watchStarted: true } : {}) });
