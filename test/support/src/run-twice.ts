@@ -34,7 +34,19 @@ export interface RanTwice {
 /** If more files fail than this, the code is broken, and a second run would only take time. */
 const MAX_FILES = 10;
 
-export async function runTwice(options: RunTwiceOptions): Promise<RanTwice> {
+/**
+ * The environment variable with the first seed of tests that simulate other worlds in each run. A
+ * file that failed gets the same worlds again, so that a broken promise fails twice.
+ */
+export const FRESH_START = 'SIMULATION_FRESH_START';
+
+/** Options with the environment of both runs. */
+interface BothRuns extends RunTwiceOptions {
+  readonly env: NodeJS.ProcessEnv;
+}
+
+export async function runTwice(given: RunTwiceOptions): Promise<RanTwice> {
+  const options: BothRuns = { ...given, env: { [FRESH_START]: String(Date.now() % 1_000_000_000), ...process.env } };
   const { args, say } = options;
   const first = await vitest(args, options);
   for (const error of first.stray) say(`An error that belongs to no test file fails the run: ${error}`);
@@ -76,7 +88,7 @@ interface RanAgain {
   readonly summary: readonly string[];
 }
 
-async function runAgain(failure: FailedFile, options: RunTwiceOptions): Promise<RanAgain> {
+async function runAgain(failure: FailedFile, options: BothRuns): Promise<RanAgain> {
   const { flaky, say, date } = options;
   const { file, project, tests } = failure;
   say(`\n${file} failed. It runs once more, alone.`);
@@ -109,14 +121,14 @@ async function runAgain(failure: FailedFile, options: RunTwiceOptions): Promise<
  * One run. A run that fails without reporting a failure found no test, or ended before its report,
  * and has a stray failure.
  */
-async function vitest(args: readonly string[], { cwd }: RunTwiceOptions): Promise<RunReport> {
+async function vitest(args: readonly string[], { cwd, env }: BothRuns): Promise<RunReport> {
   const folder = mkdtempSync(join(tmpdir(), 'incumbent-run-'));
   try {
     const path = join(folder, 'report.json');
     const ended = Promise.withResolvers<boolean>();
     const child = spawn('vitest', ['run', ...args], {
       stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, [REPORT]: path },
+      env: { ...env, [REPORT]: path },
       cwd,
     });
     child.once('error', ended.reject);

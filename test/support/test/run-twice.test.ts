@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { runTwice, type RanTwice } from '../src/run-twice.ts';
+import { FRESH_START, runTwice, type RanTwice } from '../src/run-twice.ts';
 import type { FlakyTest } from '../src/flaky-list.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 
 const root = process.cwd();
 
@@ -14,6 +14,15 @@ const PASSES_LATER = `
     const isSecond = existsSync(import.meta.filename + '.ran');
     writeFileSync(import.meta.filename + '.ran', '');
     if (!isSecond) throw new Error('planted');
+  });`;
+const REQUIRES_SAME_SEED = `
+  import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+  test('has the seed of the first run', () => {
+    const seed = process.env.${FRESH_START};
+    const first = import.meta.filename + '.seed';
+    const isSecond = existsSync(first);
+    if (!isSecond) writeFileSync(first, String(seed));
+    if (!isSecond || !/^\\d+$/.test(seed) || seed !== readFileSync(first, 'utf8')) throw new Error('planted');
   });`;
 const FAILS = "test('fails', () => { throw new Error('planted'); });";
 const LEAKS = "test('leaks', () => { void Promise.reject(new Error('planted')); });";
@@ -26,6 +35,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(root, 'node_modules/.cache/run-twice-'));
 });
 
+afterEach(() => void vi.unstubAllEnvs());
 afterAll(() => rmSync(folder, { recursive: true }));
 
 interface Planted extends RanTwice {
@@ -64,6 +74,12 @@ test('a test that fails twice is red', async () => {
   expect(counts).toEqual({ passed: 1, failed: 1, skipped: 1 });
   expect(flaky).toEqual([]);
   expect(said).toContain('FAILED TWICE: a.test.ts > fails');
+});
+
+test('both runs of a file get the same first seed for fresh worlds', async () => {
+  vi.stubEnv(FRESH_START, undefined);
+  const { counts } = await plant('seed', { 'a.test.ts': REQUIRES_SAME_SEED });
+  expect(counts).toEqual({ passed: 1, failed: 0, skipped: 0 });
 });
 
 test('a rejection that nobody handles fails its file, and what kept a file from loading fails it likewise', async () => {
