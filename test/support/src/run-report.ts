@@ -84,7 +84,7 @@ function isReport(value: unknown): value is RunReport {
 }
 
 function failuresOf(modules: readonly TestModule[], unhandled: readonly unknown[]): Pick<RunReport, 'files' | 'stray'> {
-  const leaked = unhandled.map((error) => ({ path: fieldOf(error, 'VITEST_TEST_PATH'), error: messageOf(error) }));
+  const leaked = unhandled.map((error) => ({ path: testPathOf(error), error: messageOf(error) }));
   const files = modules.flatMap((module) => {
     const own = leaked.filter(({ path }) => path === module.moduleId).map(({ error }) => ({ name: '', error }));
     const tests = [...failedTests(module), ...own];
@@ -92,6 +92,13 @@ function failuresOf(modules: readonly TestModule[], unhandled: readonly unknown[
   });
   const known = new Set(modules.map(({ moduleId }) => moduleId));
   return { files, stray: leaked.filter(({ path }) => path === undefined || !known.has(path)).map(({ error }) => error) };
+}
+
+/** The path of the test file that an uncaught error belongs to, if vitest knows it. */
+function testPathOf(error: unknown): string | undefined {
+  // When a test process dies, only the text of the cause names its file.
+  const cause = error instanceof Error ? fieldOf(error.cause, 'message') : undefined;
+  return fieldOf(error, 'VITEST_TEST_PATH') ?? /^Worker exited .* while running test file (.+)$/.exec(cause ?? '')?.[1];
 }
 
 function failedTests(module: TestModule): readonly FailedTest[] {

@@ -24,6 +24,13 @@ const REQUIRES_SAME_SEED = `
     if (!isSecond) writeFileSync(first, String(seed));
     if (!isSecond || !/^\\d+$/.test(seed) || seed !== readFileSync(first, 'utf8')) throw new Error('planted');
   });`;
+const DIES_AT_FIRST = `
+  import { existsSync, writeFileSync } from 'node:fs';
+  test('kills its process the first time', () => {
+    const isSecond = existsSync(import.meta.filename + '.ran');
+    writeFileSync(import.meta.filename + '.ran', '');
+    if (!isSecond) process.kill(process.pid, 'SIGKILL');
+  });`;
 const FAILS = "test('fails', () => { throw new Error('planted'); });";
 const LEAKS = "test('leaks', () => { void Promise.reject(new Error('planted')); });";
 const PASSES = "test('passes', () => {}); test.skip('is skipped', () => {});";
@@ -87,6 +94,13 @@ test('a rejection that nobody handles fails its file, and what kept a file from 
   expect(counts).toEqual({ passed: 1, failed: 2, skipped: 0 });
   expect(said).toContain('FAILED TWICE: a.test.ts > ');
   expect(said).toContain('FAILED TWICE: b.test.ts > ');
+});
+
+test('the death of the process of a file fails that file, which runs again', async () => {
+  const { counts, said } = await plant('death', { 'a.test.ts': DIES_AT_FIRST, 'b.test.ts': PASSES });
+  expect(counts).toMatchObject({ failed: 0, skipped: 1 });
+  expect(said).toContain('FLAKY: a.test.ts > kills its process the first time');
+  expect(said).not.toContain('belongs to no test file');
 });
 
 test('a test that is on the list twice is told of and decides nothing', async () => {
