@@ -1,14 +1,14 @@
 /** A browser for tests of pages: Chromium, headless. */
 
-import { writeSync } from 'node:fs';
 import { access, readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { AxeResults } from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 
-import { run } from './run.ts';
 import { unpackedPackages } from './servers/packages.ts';
+import { canBeHad } from './servers/require.ts';
+import { firstOf, type Candidate } from './servers/source.ts';
 import { setting } from './settings.ts';
 
 interface Chromium {
@@ -20,16 +20,11 @@ let found: Promise<Chromium> | undefined;
 
 /**
  * Whether Chromium is available, for `describe.runIf(await requireBrowser())`, so that the runner
- * counts skipped tests. If not, writes all that was tried to standard error.
+ * counts skipped tests. If not, writes all that was tried to standard error. With
+ * `INCUMBENT_REQUIRE_STORES=1` it throws instead.
  */
-export async function requireBrowser(): Promise<boolean> {
-  try {
-    await (found ??= find());
-    return true;
-  } catch (error) {
-    writeSync(2, `SKIPPED TESTS: no Chromium to be had: ${error instanceof Error ? error.message : String(error)}\n`);
-    return false;
-  }
+export function requireBrowser(): Promise<boolean> {
+  return canBeHad(() => (found ??= find()));
 }
 
 export async function startBrowser(): Promise<Browser> {
@@ -55,23 +50,15 @@ export async function accessibilityProblems(page: Page): Promise<readonly string
 async function find(): Promise<Chromium> {
   const given = setting('INCUMBENT_CHROMIUM');
   if (given !== undefined) return { executablePath: given, env: {} };
-  const failures: string[] = [];
-  for (const name of ['/usr/bin/chromium', '/usr/bin/google-chrome']) {
-    if (await isThere(name)) return { executablePath: name, env: {} };
-    failures.push(`no ${name}`);
-  }
-  try {
-    return await unpacked();
-  } catch (error) {
-    throw new Error([...failures, `packages: ${error instanceof Error ? error.message : String(error)}`].join('; '), { cause: error });
-  }
+  return firstOf('Chromium', [installed('/usr/bin/chromium'), installed('/usr/bin/google-chrome'), { what: 'packages', find: unpacked }]);
 }
 
-/** Unpacks those dependencies that this system lacks. */
+function installed(path: string): Candidate<Chromium> {
+  return { what: path, find: async () => ((await isThere(path)) ? { executablePath: path, env: {} } : undefined) };
+}
+
 async function unpacked(): Promise<Chromium> {
-  const plan = await run('apt-get', ['install', '--simulate', '--no-install-recommends', 'chromium', 'fonts-dejavu-core']);
-  const names = plan.split('\n').flatMap((line) => /^Inst (\S+)/.exec(line)?.[1] ?? []);
-  const folder = await unpackedPackages({ names, as: 'chromium' });
+  const folder = await unpackedPackages({ names: ['chromium', 'fonts-dejavu-core'], dependencies: true, as: 'chromium' });
   const libraries = join(folder, 'usr', 'lib', `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`);
   const env = { LD_LIBRARY_PATH: `${libraries}:${join(libraries, 'pulseaudio')}` };
   return { executablePath: join(folder, 'usr', 'lib', 'chromium', 'chromium'), env };

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { access, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { run } from '../run.ts';
 import { cacheFolder } from './cache.ts';
@@ -8,6 +9,10 @@ import { withLock } from './lock.ts';
 
 const UPDATE_TIMEOUT_MS = 60_000;
 const DOWNLOAD_TIMEOUT_MS = 120_000;
+const DOWNLOAD_ATTEMPTS = 3;
+const PAUSE_MS = 1_000;
+/** The list of the packages that are installed on this machine. */
+const INSTALLED = '/var/lib/dpkg/status';
 /** How long the lists of a mirror are used. Debian changes a release a few times a year. */
 const LISTS_LAST_MS = 60 * 60_000;
 
@@ -27,14 +32,49 @@ interface System {
  * in the system.
  */
 export async function downloadPackages(names: readonly string[], folder: string, release?: string): Promise<void> {
+  await fromMirrors({ names, folder, release }, (options) => download(names, folder, options));
+}
+
+async function download(names: readonly string[], folder: string, options: readonly string[]): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await run('apt-get', [...options, 'download', ...names], { cwd: folder, timeoutMs: DOWNLOAD_TIMEOUT_MS });
+      return;
+    } catch (error) {
+      if (attempt === DOWNLOAD_ATTEMPTS) throw error;
+      await sleep(PAUSE_MS);
+    }
+  }
+}
+
+/**
+ * The names of these packages and of all that they need, without those that are installed. Reads
+ * the lists that {@link downloadPackages} uses, because the machine's own may be empty. Keeps apt's
+ * state in the folder.
+ */
+export async function missingPackages(names: readonly string[], folder: string, release?: string): Promise<readonly string[]> {
+  const plan = await fromMirrors({ names, folder, release }, (options) =>
+    run('apt-get', [...options, `-oDir::State::status=${INSTALLED}`, 'install', '--simulate', '--no-install-recommends', ...names]),
+  );
+  return plan.split('\n').flatMap((line) => /^Inst (\S+)/.exec(line)?.[1] ?? []);
+}
+
+interface MirrorOptions {
+  readonly names: readonly string[];
+  /** The folder for apt's state. */
+  readonly folder: string;
+  /** Default: this machine's own. */
+  readonly release?: string | undefined;
+}
+
+/** Passes the task apt's options for each mirror, until it succeeds with one. */
+async function fromMirrors<T>({ names, folder, release }: MirrorOptions, task: (options: readonly string[]) => Promise<T>): Promise<T> {
   const system = await thisSystem();
   const failures: unknown[] = [];
   for (const mirror of system.mirrors) {
     try {
       const source = await sourceLine(system, mirror, release ?? system.codename);
-      const options = await privateState(folder, source, await listsOf(source));
-      await run('apt-get', [...options, 'download', ...names], { cwd: folder, timeoutMs: DOWNLOAD_TIMEOUT_MS });
-      return;
+      return await task(await privateState(folder, source, await listsOf(source)));
     } catch (error) {
       failures.push(error);
     }
