@@ -12,7 +12,12 @@ const PAUSE_MS = 1;
 export function emit(event: string, fields: Readonly<Record<string, unknown>> = {}, at: bigint = process.hrtime.bigint()): void {
   const line = JSON.stringify({ ...fields, event, at }, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
   // Written synchronously and without a buffer, because a SIGKILL may follow.
-  const bytes = Buffer.from(`${line}\n`);
+  writeOut(`${line}\n`);
+}
+
+/** Writes all of the text to standard output at once, and waits for a parent that reads slowly. */
+export function writeOut(text: string): void {
+  const bytes = Buffer.from(text);
   for (let written = 0; written < bytes.length;) written += writeSome(bytes.subarray(written));
 }
 

@@ -5,11 +5,11 @@
  * failures once more, each with the beginning of its error, and the ten slowest files.
  */
 
-import { writeSync } from 'node:fs';
 import { stripVTControlCharacters } from 'node:util';
 
 import type { Reporter, TestModule } from 'vitest/node';
 
+import { writeOut } from './child.ts';
 import { makeReport, REPORT, writeReport, type Counts, type FileTime, type RunReport } from './run-report.ts';
 import { setting } from './settings.ts';
 
@@ -28,9 +28,9 @@ export class CountReporter implements Reporter {
     process.once('exit', (code) => {
       const { failed } = this.#counts;
       if (failed > 0) process.exitCode = 1;
-      for (const line of [...this.#failures, ...slowest(this.#times)]) writeSync(1, `${line}\n`);
+      for (const line of [...this.#failures, ...slowest(this.#times)]) writeOut(`${line}\n`);
       // A run may fail before its first test or after its last.
-      writeSync(1, `${inWords({ ...this.#counts, failed: code === 0 ? failed : Math.max(failed, 1) })}\n`);
+      writeOut(`${inWords({ ...this.#counts, failed: code === 0 ? failed : Math.max(failed, 1) })}\n`);
     });
   }
 

@@ -58,6 +58,25 @@ test('whatever kept a test from passing is counted as a failure', () => {
   expect(failures.filter((text) => text === '    Error: planted')).toHaveLength(4);
 });
 
+test('the end of a long output is complete, also if its reader is slow', { timeout: 300_000 }, () => {
+  const home = join(folder, 'long');
+  mkdirSync(home);
+  // More than a pipe holds.
+  const body = `import { test } from 'vitest';
+    for (let i = 0; i < 200; i += 1) test('x'.repeat(1_000) + i, () => { throw new Error('planted'); });`;
+  writeFileSync(join(home, 'a.test.ts'), body);
+  const config = `import { writeFileSync } from 'node:fs';
+    import { CountReporter } from '@incumbent/test-support/reporter';
+    const marker = { onTestRunEnd: () => writeFileSync('ended', '') };
+    export default { test: { include: ['*.test.ts'], reporters: [new CountReporter(), marker] } };`;
+  writeFileSync(join(home, 'vitest.config.ts'), config);
+  const slowly = '"$0" run | { until [ -e ended ]; do sleep 0.1; done; sleep 2; cat; }';
+  const { stdout } = spawnSync('sh', ['-c', slowly, join(root, 'node_modules/.bin/vitest')], { cwd: home, encoding: 'utf8' });
+  const lines = stdout.trimEnd().split('\n');
+  expect(lines.filter((line) => line.startsWith('FAILED '))).toHaveLength(200);
+  expect(lines.at(-1)).toBe('0 passed, 200 failed');
+});
+
 test('a run that never began is a failure', () => {
   const files = { 'a.test.ts': "test('1', () => {});", 'setup.ts': "export function setup(): void { throw new Error('planted'); }" };
   expect(runPlanted('setup', files, "globalSetup: ['setup.ts']")).toMatchObject({ code: 1, line: '0 passed, 1 failed' });
