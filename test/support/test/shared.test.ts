@@ -2,12 +2,13 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 
 import { fourLetterWord, requireStore, sharedEtcd, spawnScript, startEtcd, uniqueNamespace, type ScriptEvent } from '../src/index.ts';
 import { Broker } from '../src/servers/broker/broker.ts';
 import { BROKER } from '../src/servers/broker/messages.ts';
 import { ask } from '../src/servers/http.ts';
+import { stores } from '../src/servers/stores.ts';
 import { gone } from './gone.ts';
 
 const SHARER = new URL('./scripts/sharer.ts', import.meta.url);
@@ -84,6 +85,19 @@ describe.runIf(await requireStore({ store: 'consul', own: true }))('the shared C
     await broker.close();
     await expect(gone(url)).resolves.toBe(true);
   });
+});
+
+test('a shared server that did not start is started again for the next who asks', async () => {
+  using start = vi.spyOn(stores.redis, 'start').mockRejectedValue(new Error('planted'));
+  const broker = await Broker.start();
+  try {
+    const request = () => ask(broker.url, { method: 'POST', body: JSON.stringify({ store: 'redis', version: 'default' }) });
+    await expect(request()).rejects.toThrow('planted');
+    await expect(request()).rejects.toThrow('planted');
+    expect(start).toHaveBeenCalledTimes(2);
+  } finally {
+    await broker.close();
+  }
 });
 
 describe('a namespace for a test', () => {

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { makeScratch, requireEngine, spawnScript, StoreUnavailable, useEngine, type Scratch, type ScriptProcess } from '../src/index.ts';
 import { cached } from '../src/servers/cache.ts';
 import { findEngine } from '../src/engine/find.ts';
+import { serverSource, type ServerSource } from '../src/servers/server-source.ts';
 import { firstOf } from '../src/servers/source.ts';
 
 const REQUIRER = new URL('./scripts/requirer.ts', import.meta.url);
@@ -73,6 +74,17 @@ describe('sources', () => {
     const failure = firstOf('store', [none, broken]);
     await expect(failure).rejects.toThrow('no store to be had: no store on the PATH; packages: no mirror');
     await expect(failure).rejects.toBeInstanceOf(StoreUnavailable);
+  });
+
+  test('of servers are looked for again where none was found, and only there', async () => {
+    vi.stubEnv('DOCKER_HOST', `unix://${scratch.path}/nobody.sock`);
+    const source = { what: 'etcd', instance: () => expect.unreachable() };
+    const find = vi.fn<() => Promise<ServerSource>>(async () => source).mockRejectedValueOnce(new Error('no mirror'));
+    const look = () => serverSource('etcd', 'default', [{ what: 'packages', find }]);
+    await expect(look()).rejects.toThrow('no mirror');
+    await expect(look()).resolves.toBe(source);
+    await expect(look()).resolves.toBe(source);
+    expect(find).toHaveBeenCalledTimes(2);
   });
 
   test('looking for a container engine where none is does not wait', async () => {

@@ -18,8 +18,8 @@ export interface ServerSource {
 const sources = new Map<string, Promise<ServerSource>>();
 
 /**
- * Finds a source on the first call, and again when another engine is to be used. Throws
- * `StoreUnavailable` if there is none.
+ * Finds a source on the first call, and again when none was found or another engine is to be used.
+ * Throws `StoreUnavailable` if there is none.
  */
 export function serverSource(
   store: StoreName,
@@ -28,9 +28,12 @@ export function serverSource(
 ): Promise<ServerSource> {
   const what = `${store} (${version})`;
   const key = `${what} ${process.env['DOCKER_HOST'] ?? ''}`;
-  const known = sources.get(key) ?? firstOf(what, candidates);
-  sources.set(key, known);
-  return known;
+  const known = sources.get(key);
+  if (known !== undefined) return known;
+  const looking = firstOf(what, candidates);
+  sources.set(key, looking);
+  looking.catch(() => sources.delete(key));
+  return looking;
 }
 
 /** Processes of this machine, from the programs in a folder. */

@@ -48,10 +48,16 @@ export class Broker {
 
   async #answer({ store, version, ctl }: BrokerRequest): Promise<BrokerAnswer> {
     const key = `${store} ${version}`;
-    const starting = this.#stores.get(key) ?? stores[store].start({ version });
-    this.#stores.set(key, starting);
-    const server = await starting;
+    const server = await (this.#stores.get(key) ?? this.#start(key, { store, version }));
     return { url: server.url, version: server.version, output: ctl === undefined ? '' : await server.ctl(ctl) };
+  }
+
+  #start(key: string, { store, version }: BrokerRequest): Promise<OwnServer> {
+    const starting = stores[store].start({ version });
+    this.#stores.set(key, starting);
+    // The next request tries again.
+    starting.catch(() => this.#stores.delete(key));
+    return starting;
   }
 }
 
