@@ -1,9 +1,18 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { makeScratch, requireEngine, spawnScript, StoreUnavailable, useEngine, type Scratch, type ScriptProcess } from '../src/index.ts';
+import {
+  makeScratch,
+  requireEngine,
+  requireFreezableDisk,
+  spawnScript,
+  StoreUnavailable,
+  useEngine,
+  type Scratch,
+  type ScriptProcess,
+} from '../src/index.ts';
 import { cached } from '../src/servers/cache.ts';
 import { findEngine } from '../src/engine/find.ts';
 import { serverSource, type ServerSource } from '../src/servers/server-source.ts';
@@ -104,6 +113,20 @@ describe('a container engine that tests require', () => {
     vi.stubEnv('INCUMBENT_REQUIRE_STORES', '1');
     await expect(requireEngine()).rejects.toThrow('no container engine to be had: none answers; only root can start one');
     await expect(useEngine()).rejects.toBeInstanceOf(StoreUnavailable);
+  });
+});
+
+describe('a disk that can be frozen', () => {
+  /** Mounts nothing, and cannot freeze: what a kernel without support for it does. */
+  const programs = { 'mkfs.ext4': 'exit 0', mount: 'exit 0', umount: 'exit 0', fsfreeze: 'exit 1' };
+
+  test('is not available on a kernel that freezes no file system', async () => {
+    const folder = await mkdtemp(join(scratch.path, 'disk-'));
+    for (const [name, command] of Object.entries(programs)) {
+      await writeFile(join(folder, name), `#!/bin/sh\n${command}\n`, { mode: 0o755 });
+    }
+    vi.stubEnv('PATH', folder);
+    await expect(requireFreezableDisk()).resolves.toBe(false);
   });
 });
 

@@ -68,7 +68,9 @@ async function tryDisk(): Promise<void> {
   const scratch = await makeScratch('disk');
   try {
     await using disk = await FreezableDisk.mount(`${scratch.path}/image`, `${scratch.path}/mounted`);
-    await disk.freeze();
+    await disk.freeze().catch((error: unknown) => {
+      throw new StoreUnavailable('disk that can be frozen', [error instanceof Error ? error.message : String(error)]);
+    });
     await disk.thaw();
   } finally {
     await scratch.remove();
