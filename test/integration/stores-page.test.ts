@@ -8,8 +8,13 @@ const there = await Promise.all(
   (['consul', 'etcd', 'kubernetes', 'postgres', 'redis', 'zookeeper'] as const).map((store) => requireStore({ store, own: true })),
 );
 
+/** A new point release of a server leaves the page true. */
+function withoutVersions(page: string): string {
+  return page.replaceAll(/\b(Consul|etcd|Kubernetes|PostgreSQL|Redis|ZooKeeper) \d[\d.]*/g, '$1 VERSION');
+}
+
 describe.runIf(there.every(Boolean))('the page of all stores', () => {
   it('says what the stores say; if not: pnpm stores', async () => {
-    expect(readFileSync(PAGE, 'utf8')).toBe(pageOf(await columns()));
+    expect(withoutVersions(readFileSync(PAGE, 'utf8'))).toBe(withoutVersions(pageOf(await columns())));
   });
 });
