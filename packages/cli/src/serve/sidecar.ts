@@ -76,6 +76,8 @@ export class Sidecar implements AsyncDisposable {
   readonly #queues = new Map<string, ElectionQueue>();
   /** The elections that the member has made, with their options. It keeps them until it closes. */
   readonly #made = new Set<string>();
+  /** The lease of the last leadership of each election: a member may have several. */
+  readonly #leases = new Map<string, unknown>();
   readonly #candidacies = new Map<string, Candidacy>();
   readonly #observers = new Map<string, SharedObserver>();
   readonly #stops: Cancel[];
@@ -99,8 +101,9 @@ export class Sidecar implements AsyncDisposable {
       ...(options.maxGroups === undefined ? {} : { maxGroups: options.maxGroups }),
     });
     this.#stops = [
-      onOwnEvent(this.member, 'sessionSuspect', () => this.#sawSuspect(true)),
-      onOwnEvent(this.member, 'sessionRecovered', () => this.#sawSuspect(false)),
+      onOwnEvent(this.member, 'elected', ({ election, lease }) => this.#leases.set(String(election), lease)),
+      onOwnEvent(this.member, 'sessionSuspect', ({ lease }) => this.#sawSuspect(lease, true)),
+      onOwnEvent(this.member, 'sessionRecovered', ({ lease }) => this.#sawSuspect(lease, false)),
       onOwnEvent(this.member, 'stuck', ({ election, term }) => this.#sawStuck(String(election), term)),
       onOwnEvent(this.member, 'groupLeft', ({ group, error }) => this.memberships.groupLeft(String(group), error)),
       onOwnEvent(this.member, 'groupRejoined', ({ group }) => this.memberships.groupRejoined(String(group))),
@@ -263,8 +266,8 @@ export class Sidecar implements AsyncDisposable {
     };
   }
 
-  #sawSuspect(isSuspect: boolean): void {
-    for (const { leads } of this.#queues.values()) leads?.sawSuspect(isSuspect);
+  #sawSuspect(lease: unknown, isSuspect: boolean): void {
+    for (const [election, { leads }] of this.#queues) if (this.#leases.get(election) === lease) leads?.sawSuspect(isSuspect);
   }
 
   #sawStuck(election: string, term: unknown): void {

@@ -1,6 +1,6 @@
 /** Sidecars on one simulated store and clock. */
 
-import { TestCluster } from '@incumbent/memory';
+import { TestCluster, type TestClusterOptions } from '@incumbent/memory';
 
 import type { Candidacy, CandidacySettings } from '../../src/serve/candidacy.ts';
 import type { CandidacyEvent } from '../../src/serve/documents.ts';
@@ -18,8 +18,12 @@ export interface Client {
 }
 
 export class SidecarWorld implements AsyncDisposable {
-  readonly cluster: TestCluster = new TestCluster();
+  readonly cluster: TestCluster;
   readonly #sidecars: Sidecar[] = [];
+
+  constructor(options: TestClusterOptions = {}) {
+    this.cluster = new TestCluster(options);
+  }
 
   sidecar(memberId: string, more: Partial<SidecarOptions> = {}): Sidecar {
     const { store, options } = this.cluster.process(memberId);
