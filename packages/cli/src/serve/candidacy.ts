@@ -17,7 +17,8 @@ import { isSecret, newSecret } from './secret.ts';
 import { SilenceTimer } from './silence-timer.ts';
 
 /**
- * A promise is shorter than the drain by this, in ms: a timer of Node may run a little too early.
+ * A timer of Node may run too early, by less than this, in ms. So a promise is shorter than the
+ * drain by this, and the wait for the end of a promise is longer by this.
  */
 const TIMER_SLACK_MS = 5;
 /** How long a candidacy that a stream alone keeps waits for its first stream, in ms. */
@@ -357,8 +358,8 @@ export class Candidacy {
 
   /** The client is gone, or never acknowledges: its work stops at the end of the last promise. */
   #stoppedWhenLapsed(term: Term): void {
-    const leftMs = Math.max(term.promisedUntilMs - this.#context.clock.monotonic(), 0);
-    this.#context.clock.schedule(leftMs, () => term.stopped.resolve());
+    const leftMs = term.promisedUntilMs - this.#context.clock.monotonic() + TIMER_SLACK_MS;
+    this.#context.clock.schedule(Math.max(leftMs, 0), () => term.stopped.resolve());
   }
 
   #otherTerm(number: bigint): ApiError {

@@ -4,7 +4,7 @@
  * sidecar, unless it has said that its work has stopped.
  */
 
-import { ElectionAdmin } from '@incumbent/core';
+import { type Clock, ElectionAdmin } from '@incumbent/core';
 import { seeded } from '@incumbent/core/testing';
 import { describe, expect, it } from 'vitest';
 
@@ -113,6 +113,27 @@ class PromiseWorld {
 }
 
 describe('at no time may two clients lead', () => {
+  it('even if the timers of the sidecar run a little too early', async () => {
+    await using world = new SidecarWorld();
+    const { clock } = world.cluster.process('s1').options;
+    const early: Clock = {
+      monotonic: () => clock.monotonic(),
+      wall: () => clock.wall(),
+      keepAlive: () => clock.keepAlive(),
+      schedule: (ms, task) => clock.schedule(ms > 10 ? ms - 3 : ms, task),
+    };
+    const { candidacy } = world.client(world.sidecar('s1', { clock: early }), 'a', { renewWithinMs: 3_000 });
+    const { candidacy: other } = world.client(world.sidecar('s2'), 'b');
+    await world.until(() => candidacy.document().leads);
+    const believedUntilMs = world.nowMs + candidacy.document().validForMs;
+    candidacy.end('disconnected');
+    while (world.nowMs < believedUntilMs) {
+      expect(other.document().leads).toBe(false);
+      await world.pass(1);
+    }
+    await world.until(() => other.document().leads);
+  });
+
   it(`in ${SEEDS} random worlds`, async () => {
     let promises = 0;
     let terms = 0;
