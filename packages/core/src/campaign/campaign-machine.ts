@@ -1,7 +1,7 @@
 /**
  * One campaign, from joining the queue to being elected or out of it, as pure transitions:
- * `next(state, event, rules)`. A state says which call to make. The driver (`runner.ts`) makes the call
- * and reports one event. Nothing here waits or reads a clock, so a test can enumerate every
+ * `next(state, event, rules)`. A state says which call to make. The driver (`runner.ts`) makes the
+ * call and reports one event. Nothing here waits or reads a clock, so a test can enumerate every
  * interleaving.
  *
  * Only the claim decides who leads. The claim is one swap: `leader` absent → mine; `term` n → n+1;
