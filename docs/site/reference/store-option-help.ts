@@ -310,7 +310,7 @@ export const redisOptions: OptionTable<RedisOptions> = {
   connectTimeoutMs,
   connect: {
     ...connect,
-    meaning: 'Opens the byte stream to a server or to a Sentinel, for a tunnel.',
+    meaning: 'Opens the byte stream to a server or to a Sentinel, for a tunnel. Not beside `tls`.',
   },
   clock,
 };

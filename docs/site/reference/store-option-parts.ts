@@ -34,7 +34,7 @@ export const connectTimeoutMs: OptionHelp = {
 export const connect: OptionHelp = {
   type: '(endpoint, signal) => Duplex',
   fallback: 'TCP or TLS',
-  meaning: 'Opens the byte stream to a server, for a tunnel.',
+  meaning: 'Opens the byte stream to a server, for a tunnel. Not beside `tls`.',
 };
 
 export function endpoints(port: number): OptionHelp {

@@ -74,7 +74,10 @@ export interface ConsulOptions {
    * Further watches share queries. Default 64.
    */
   readonly maxBlockingQueries?: number;
-  /** Opens the sockets to the agent, instead of TCP or TLS. For tunnels and for tests. */
+  /**
+   * Opens the sockets to the agent, instead of TCP or TLS. For tunnels and for tests. Not beside
+   * `tls`.
+   */
   readonly connect?: Connect;
   /** Replaces the system's clock in tests. */
   readonly clock?: Clock;

@@ -41,7 +41,7 @@ export interface EtcdOptions {
   readonly keepalive?: KeepaliveOptions;
   /**
    * Opens the byte stream to a member, instead of TCP or TLS: for tunnels, and for tests. The
-   * stream must carry HTTP/2 as on the client port of etcd, without TLS.
+   * stream must carry HTTP/2 as on the client port of etcd, without TLS. Not beside `tls`.
    */
   readonly connect?: Connect;
 }

@@ -68,6 +68,7 @@ export { accessOf, optionsIn, plainTls } from './options/access.ts';
 export { revocationOf } from './options/revocation.ts';
 export {
   checkCredentials,
+  checkTlsIsUsed,
   given,
   type Given,
   type OpenSocket,

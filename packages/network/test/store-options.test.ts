@@ -33,9 +33,22 @@ describe('the options of every adapter', () => {
     ['connect', { connect: 'tcp' }],
     ['clock', { clock: {} }],
     ['size', { size: 1 }],
+    ['tls', { tls: {}, connect: () => expect.unreachable('nobody connects') }],
   ])('are refused with the name of the option: %s', (name, options) => {
     expect(() => read(options)).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringContaining(name) }));
   });
+});
+
+it('TLS beside connect is refused, without its key in the error', () => {
+  const tls = { cert: 'CERTIFICATE', key: 'SECRET' };
+  const connect = (): never => expect.unreachable('nobody connects');
+  expect(() => read({ tls, connect })).toThrow(
+    expect.objectContaining({
+      code: 'INVALID_OPTION',
+      message: 'tls is an object: it must be left out beside connect, whose byte stream the store uses as it is',
+      details: { option: 'tls', value: 'an object' },
+    }),
+  );
 });
 
 describe('credentials', () => {

@@ -3,6 +3,8 @@
 import type { Clock } from '@incumbent/core';
 import { checkKnown, invalidOption, invalidSecret, isUrl, urlText } from '@incumbent/core/adapter';
 import {
+  accessOf,
+  checkTls,
   type Connect,
   type Endpoint,
   given,
@@ -122,16 +124,22 @@ function withPool(options: PostgresPoolOptions): PostgresSettings {
 }
 
 function withServers(options: PostgresOptions): PostgresSettings {
-  // The client asks for TLS on a TCP connection that is open already.
-  const { tls, ...plain } = typeof options === 'object' && options !== null ? options : { tls: undefined };
-  const { access } = readSharedOptions(options, { store: 'postgres', known: KNOWN_OF_SERVERS });
-  const shared = readSharedOptions(plain, { store: 'postgres', known: KNOWN_OF_SERVERS });
+  const shared = readSharedOptions(withoutTls(options), { store: 'postgres', known: KNOWN_OF_SERVERS });
+  const { tls } = options;
+  if (tls !== undefined) checkTls(tls);
   const endpoints = parseEndpoints(options.endpoints, DEFAULT_PORT);
   const credentials = credentialsOf(options.credentials);
   const { database = credentials.username } = options;
   if (typeof database !== 'string' || database === '' || database.includes('\0'))
     throw invalidSecret('database', database, 'the name of a database');
-  return { ...shared, ...storeSettingsOf(options), access, servers: { endpoints, credentials, database, tls } };
+  return { ...shared, ...storeSettingsOf(options), access: accessOf(options), servers: { endpoints, credentials, database, tls } };
+}
+
+/** The client asks for TLS on a TCP connection that is open already, also on one of `connect`. */
+function withoutTls(options: PostgresOptions): PostgresOptions {
+  if (typeof options !== 'object' || options === null) return options;
+  const { tls: _, ...plain } = options;
+  return plain;
 }
 
 function storeSettingsOf(options: PostgresStoreOptions): Pick<PostgresSettings, 'schema' | 'migrate' | 'trustDurability'> {

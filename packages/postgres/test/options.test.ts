@@ -76,6 +76,12 @@ describe('options', () => {
     });
   });
 
+  it('may have TLS beside connect, because the store asks for TLS on the stream that is open', async () => {
+    const connect = (): never => expect.unreachable('nobody connects');
+    const settings = await readOptions({ ...good, tls: { ca: 'pem' }, connect });
+    expect(settings).toMatchObject({ connect, servers: { tls: { ca: 'pem' } }, access: undefined });
+  });
+
   it('for another process contain everything, the certificates too', async () => {
     const settings = await readOptions({ ...good, credentials: { username: 'bob', password: 'x' }, schema: 'locks', tls: { ca: 'pem' } });
     expect(JSON.parse(settings.access ?? '')).toEqual({

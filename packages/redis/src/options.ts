@@ -4,6 +4,7 @@ import type { Clock } from '@incumbent/core';
 import { checkKnown, checkNumber, invalidOption, invalidSecret, invalidText, isUrl, urlText } from '@incumbent/core/adapter';
 import {
   checkTls,
+  checkTlsIsUsed,
   type Connect,
   connectSocket,
   type Endpoint,
@@ -53,7 +54,7 @@ export interface RedisOptions {
   readonly credentials?: Credentials;
   /**
    * Opens the byte stream to a server or to a Sentinel, in place of TCP or TLS: for a tunnel. The
-   * store calls it whenever it has no connection.
+   * store calls it whenever it has no connection. Not beside `tls` or `sentinel.tls`.
    */
   readonly connect?: Connect;
   /** For tests. Default: the system's clock. */
@@ -118,6 +119,7 @@ function sentinelOf(sentinel: SentinelOptions, connect: Connect | undefined): Se
   if (typeof sentinel !== 'object' || sentinel === null) throw invalidSecret('sentinel', sentinel, 'an object with endpoints and master');
   checkKnown('sentinel', sentinel, ['endpoints', 'master', 'credentials', 'tls']);
   const { master, tls } = sentinel;
+  checkTlsIsUsed('sentinel.tls', tls, connect);
   if (typeof master !== 'string' || !/^[A-Za-z0-9._-]+$/.test(master))
     throw invalidSecret('sentinel.master', master, 'the name that the Sentinels have for the primary, of A-Z a-z 0-9 . _ -');
   return {

@@ -198,6 +198,15 @@ describe('options besides the client', () => {
     expect(taken(client, own)).toEqual({ endpoints: ['one:6379'], ...own });
   });
 
+  it('replace its TLS too if connect is one of them', () => {
+    const connect = (): never => expect.unreachable('nobody connects');
+    const secure = new Redis('rediss://one', { lazyConnect, tls: { pfx: 'secret' } });
+    expect(taken(secure, { connect })).toEqual({ endpoints: ['one:6379'], db: 0, connect });
+    const sentinels = [{ host: 'two', port: 1 }];
+    const options = { lazyConnect, sentinels, name: 'm', tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true };
+    expect(taken(new Redis(options), { connect })).toEqual({ db: 0, sentinel: { endpoints: ['two:1'], master: 'm' }, connect });
+  });
+
   it.each<[string, unknown]>([
     ['a client that is none', { client: 'redis://:secret@one' }],
     ['no client', { client: undefined }],

@@ -107,6 +107,7 @@ refusesOptions(readOptions, { sentinel: SENTINEL }, [
   ['no primary', { sentinel: { endpoints: ['one'] } }],
   ['a Sentinel that is none', { sentinel: 'one' }],
   ['an unknown option of Sentinels', { sentinel: { ...SENTINEL, name: 'mymaster' } }],
+  ['TLS of Sentinels beside connect', { sentinel: { ...SENTINEL, tls: {} }, connect: () => {} }],
   ['a certificate of Sentinels without its key', { sentinel: { ...SENTINEL, tls: { cert: 'x' } } }],
   ['no password of the Sentinels', { sentinel: { ...SENTINEL, credentials: { username: 'a' } } }],
 ]);

@@ -49,7 +49,10 @@ export interface ZookeeperOptions {
    * credentials (`creator`). Default `creator` with credentials, else `open`.
    */
   readonly acl?: 'open' | 'creator';
-  /** Opens the byte stream to a server instead of TCP or TLS: for tunnels, and for tests. */
+  /**
+   * Opens the byte stream to a server instead of TCP or TLS: for tunnels, and for tests. Not beside
+   * `tls`.
+   */
   readonly connect?: Connect;
   /** For tests. */
   readonly clock?: Clock;

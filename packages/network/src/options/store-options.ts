@@ -18,9 +18,9 @@ export interface SharedOptions<Connect> {
   readonly namespace?: string;
   /** How long opening the store may take, in ms: 100 to 600,000. Default 5,000. */
   readonly connectTimeoutMs?: number;
-  /** Connects with TLS. Default: no TLS. */
+  /** Connects with TLS. Default: no TLS. Not beside `connect`. */
   readonly tls?: TlsOptions;
-  /** Opens the byte stream to a server. Default: a socket of this process. */
+  /** Opens the byte stream to a server, with TLS or not. Default: a socket of this process. */
   readonly connect?: Connect;
   /** Default `systemClock`. */
   readonly clock?: Clock;
@@ -65,6 +65,7 @@ export function readSharedOptions<Connect>(
   const { tls, connect } = options;
   if (tls !== undefined) checkTls(tls);
   if (connect !== undefined) checkFunction('connect', connect);
+  checkTlsIsUsed('tls', tls, connect);
   return {
     namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
     connectTimeoutMs: checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 }),
@@ -72,6 +73,17 @@ export function readSharedOptions<Connect>(
     clock: checkClock(options.clock),
     access: accessOf(options),
   };
+}
+
+/**
+ * Checks that there is no TLS beside `connect`: a store that uses the caller's stream as it is
+ * would encrypt nothing. `option` is the name of the option with the TLS.
+ *
+ * @throws `TypeError` with the code `INVALID_OPTION`.
+ */
+export function checkTlsIsUsed(option: string, tls: TlsOptions | undefined, connect: unknown): void {
+  if (tls === undefined || connect === undefined) return;
+  throw invalidSecret(option, tls, 'left out beside connect, whose byte stream the store uses as it is');
 }
 
 /** A user of the store's own. */

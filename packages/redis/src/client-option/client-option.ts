@@ -57,7 +57,9 @@ export function optionsOfClient(options: RedisClientOptions): RedisOptions {
   const { client, ...own } = options;
   if ((typeof client !== 'object' && typeof client !== 'function') || client === null) throw foreign(client);
   const settings = new ClientSettings(client, 'client');
-  const overrides = { credentials: own.credentials, tls: own.tls };
+  const { credentials, tls, connect } = own;
+  // The streams of `connect` replace the client's TLS, whatever its settings are.
+  const overrides = { credentials, tls: connect === undefined ? tls : {} };
   const read = isIoredis(settings)
     ? ioredisOptions
     : isNodeRedis(settings)
@@ -66,7 +68,14 @@ export function optionsOfClient(options: RedisClientOptions): RedisOptions {
         ? sentinelOptions
         : undefined;
   if (read === undefined) throw foreign(client);
-  return { ...read(settings, overrides), ...given(own) };
+  const taken = read(settings, overrides);
+  return { ...(connect === undefined ? taken : withoutTls(taken)), ...given(own) };
+}
+
+function withoutTls({ tls: _, sentinel, ...others }: RedisOptions): RedisOptions {
+  if (sentinel === undefined) return others;
+  const { tls: __, ...plain } = sentinel;
+  return { ...others, sentinel: plain };
 }
 
 function foreign(client: unknown): Error {
