@@ -67,10 +67,10 @@ test('the end of a long output is complete, also if its reader is slow', { timeo
   writeFileSync(join(home, 'a.test.ts'), body);
   const config = `import { writeFileSync } from 'node:fs';
     import { CountReporter } from '@incumbent/test-support/reporter';
-    const marker = { onTestRunEnd: () => writeFileSync('ended', '') };
-    export default { test: { include: ['*.test.ts'], reporters: [new CountReporter(), marker] } };`;
+    process.once('exit', () => writeFileSync('ending', ''));
+    export default { test: { include: ['*.test.ts'], reporters: [new CountReporter()] } };`;
   writeFileSync(join(home, 'vitest.config.ts'), config);
-  const slowly = '"$0" run | { until [ -e ended ]; do sleep 0.1; done; sleep 2; cat; }';
+  const slowly = '"$0" run | { until [ -e ending ]; do sleep 0.1; done; sleep 1; cat; }';
   const { stdout } = spawnSync('sh', ['-c', slowly, join(root, 'node_modules/.bin/vitest')], { cwd: home, encoding: 'utf8' });
   const lines = stdout.trimEnd().split('\n');
   expect(lines.filter((line) => line.startsWith('FAILED '))).toHaveLength(200);
