@@ -201,10 +201,11 @@ export class CronTerm {
     try {
       await currentRuns.run(run, async () => job.work(run)).finally(hasEnded);
     } catch (error) {
-      // The end of the leadership has stopped the run. The next leader reports it, too.
-      if (run.signal.aborted) return;
-      this.#context.report({ type: 'failed', job: job.name, slot: run.slot, term: run.term, error });
-      await book.finish(slot, 'failed');
+      // Otherwise the end of the leadership has stopped the run. The next leader reports it, too.
+      if (!run.signal.aborted) {
+        this.#context.report({ type: 'failed', job: job.name, slot: run.slot, term: run.term, error });
+        await book.finish(slot, 'failed');
+      }
       // A fence has seen a newer term: the next claim must take a higher one, if there may be one.
       if (!isIncumbentError(error, 'STALE_TERM')) return;
       const { seen } = error.details;

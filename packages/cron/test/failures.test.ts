@@ -1,4 +1,4 @@
-import { Fence } from '@incumbent/core';
+import { ElectionAdmin, Fence } from '@incumbent/core';
 import { describe, expect, it, vi } from 'vitest';
 import { FleetCron, type FleetCronOptions, NodeCronCoordinator } from '../src/index.ts';
 import { every, Fleet, secondsOf, START_MS } from './support/fleet.ts';
@@ -18,6 +18,21 @@ describe('a job', () => {
       [3, 8n],
     ]);
     expect(fleet.reports).toMatchObject([{ type: 'failed', error: { code: 'STALE_TERM' } }]);
+  });
+
+  it('that meets a newer term after the end of its leadership runs on in a higher one', async () => {
+    await using fleet = new Fleet();
+    const fence = new Fence();
+    fence.admit(7n);
+    fleet.start('a', { maxLate: 100 }, async ({ term, signal }) => {
+      if (term === 1n) await new Promise((resolve) => signal.addEventListener('abort', resolve));
+      fence.admit(term);
+    });
+    await fleet.cluster.advance(1_500);
+    const { store } = fleet.cluster.process('operator');
+    await fleet.cluster.run(new ElectionAdmin(store, 'cron').stepDown(1n));
+    await fleet.cluster.advance(2_000);
+    expect([...new Set(fleet.runs.map(({ term }) => term))]).toEqual([1n, 8n]);
   });
 
   it('that meets a term which no election may take leads on, and its next slots run', async () => {
