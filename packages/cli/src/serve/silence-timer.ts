@@ -21,7 +21,7 @@ export class SilenceTimer {
    * or `stop` is called before.
    */
   start(delayMs: number, silent: () => void): void {
-    this.#wait(delayMs, (lateMs) => this.#read(lateMs, silent));
+    this.#wait(delayMs, (lateMs) => this.#read(lateMs, delayMs, silent));
   }
 
   stop(): void {
@@ -30,12 +30,13 @@ export class SilenceTimer {
   }
 
   /**
-   * Waits for as long as this process stood still: the client may have stood still with it. Waits
-   * again if this process stands still meanwhile.
+   * Waits for as long as this process stood still, and no longer than the client has for its next
+   * request: the client may have stood still with this process. Waits again if this process stands
+   * still meanwhile.
    */
-  #read(lateMs: number, silent: () => void): void {
-    this.#wait(Math.max(lateMs, READ_MS), (againLateMs) => {
-      if (againLateMs > READ_MS) this.#read(againLateMs, silent);
+  #read(lateMs: number, delayMs: number, silent: () => void): void {
+    this.#wait(Math.max(Math.min(lateMs, delayMs), READ_MS), (againLateMs) => {
+      if (againLateMs > READ_MS) this.#read(againLateMs, delayMs, silent);
       else silent();
     });
   }

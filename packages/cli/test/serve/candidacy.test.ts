@@ -93,37 +93,6 @@ describe('a candidacy', () => {
     expect(candidacy.document()).toMatchObject({ state: 'leading', term: 1n });
   });
 
-  it('is not ended by a pause of the sidecar, during which it could not be renewed', async () => {
-    const { candidacy } = world.client(world.sidecar('s1'), 'a', { renewWithinMs: 3_000 });
-    await world.until(() => candidacy.document().leads);
-    world.cluster.pause('s1');
-    await world.pass(4_000);
-    world.cluster.resume('s1');
-    await world.pass(10);
-    candidacy.renew();
-    await world.pass(2_900);
-    expect(candidacy.isOver).toBe(false);
-    await world.pass(200);
-    expect(candidacy.isOver).toBe(true);
-  });
-
-  it.each([1, 300, 900])('is not over before a sidecar that stood still until %i ms after its time has read requests', async (lateMs) => {
-    const { candidacy } = world.client(world.sidecar('s1'), 'a', { renewWithinMs: 3_000 });
-    await world.pass(2_000);
-    world.cluster.pause('s1');
-    await world.pass(1_000 + lateMs);
-    world.cluster.resume('s1');
-    await world.pass(10);
-    expect(candidacy.isOver).toBe(false);
-    world.cluster.pause('s1');
-    await world.pass(200);
-    world.cluster.resume('s1');
-    await world.pass(10);
-    expect(candidacy.isOver).toBe(false);
-    await world.pass(lateMs + 200);
-    expect(candidacy.document().reason).toBe('expired');
-  });
-
   it('is over when the last of its streams closes', async () => {
     const { candidacy, disconnect } = world.client(world.sidecar('s1'), 'a');
     const second = candidacy.openStream(() => {});
