@@ -4,7 +4,7 @@ import { ManualClock } from '@incumbent/memory';
 import { expect, it } from 'vitest';
 
 import type { Connection, ConnectionSource } from '../src/client/connection.ts';
-import type { ExchangeError } from '../src/client/failure.ts';
+import { cut, type ExchangeError } from '../src/client/failure.ts';
 import type { Row } from '../src/client/rows.ts';
 import { WatchHub } from '../src/watch-hub/watch-hub.ts';
 import type { RegisteredWatch } from '../src/watch.ts';
@@ -14,10 +14,13 @@ const PROCESS_ID = 7;
 /** A server on which nothing changes, with a lease that ends in an hour. */
 class Server implements ConnectionSource {
   readonly username = 'u';
-  readonly #ended = Promise.withResolvers<ExchangeError>();
-  /** Who waits for the end of the connection. */
+  /** How many connections were opened. */
+  opened = 0;
+  /** Who waits for the end of a connection. */
   listeners = 0;
   probes = 0;
+  /** Ends the last connection. */
+  drop: () => void = () => {};
   notify: (payload: string) => void = () => {};
 
   async open(_: AbortSignal, onNotification: (payload: string) => void = () => {}): Promise<Connection> {
@@ -25,8 +28,14 @@ class Server implements ConnectionSource {
     const waits = (): void => {
       this.listeners += 1;
     };
-    const ended = this.#ended.promise;
+    this.opened += 1;
+    const ended = Promise.withResolvers<ExchangeError>();
     let usable = true;
+    const end = (error: ExchangeError): void => {
+      usable = false;
+      ended.resolve(error);
+    };
+    this.drop = () => end(cut('the server ended the connection'));
     const connection: Pick<Connection, 'usable' | 'ended' | 'processId' | 'query' | 'end'> = {
       processId: PROCESS_ID,
       get usable() {
@@ -34,13 +43,10 @@ class Server implements ConnectionSource {
       },
       get ended() {
         waits();
-        return ended;
+        return ended.promise;
       },
       query: (statement) => Promise.resolve(this.#answer(statement)),
-      end: (error) => {
-        usable = false;
-        this.#ended.resolve(error);
-      },
+      end,
     };
     return connection as Connection;
   }
@@ -80,7 +86,19 @@ it('adds no listener to the connection with each question', async () => {
   hub.close();
 });
 
-it('ends its wait when the connection ends', async () => {
+it('connects again at once when its connection ends', async () => {
+  const [clock, server] = [new ManualClock(), new Server()];
+  const hub = hubOf(server, clock);
+  hub.add(watch);
+  await clock.advance(100);
+  server.drop();
+  // The next question would be due later.
+  await clock.advance(1_000);
+  expect(server.opened).toBe(2);
+  hub.close();
+});
+
+it('leaves no timer when it is closed', async () => {
   const [clock, server] = [new ManualClock(), new Server()];
   const hub = hubOf(server, clock);
   hub.add(watch);
