@@ -275,7 +275,7 @@ export const events: Readonly<Record<TelemetryEvent, EventHelp>> = {
     remedy: 'None.',
     fields:
       '`state`: `opened`, `leader`, `vacant`, `unknown` or `closed`; `term`; with `leader` and ' +
-      '`vacant`, the `reason` of the view; with `leader`, `previous`',
+      '`vacant`, the `reason` of the view, if it has one; with `leader`, `previous`',
   },
   messageRefused: {
     meaning: 'Without a store: a message of another member was refused.',

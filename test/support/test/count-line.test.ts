@@ -29,7 +29,7 @@ function runPlanted(
   const config = `import { CountReporter } from '@incumbent/test-support/reporter';
     export default { test: { include: ['*.test.ts'], reporters: ['default', new CountReporter()], ${options} } };`;
   writeFileSync(join(home, 'vitest.config.ts'), config);
-  const { status, stdout } = spawnSync(join(root, 'node_modules/.bin/vitest'), ['run'], { cwd: home, encoding: 'utf8' });
+  const { status, stdout } = spawnSync(join(root, 'node_modules/.bin/vitest'), ['run'], { cwd: home, encoding: 'utf8', timeout: 240_000 });
   const lines = stdout.trimEnd().split('\n');
   return { code: status, line: lines.at(-1), lines };
 }

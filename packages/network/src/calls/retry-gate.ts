@@ -7,9 +7,9 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 1_000;
 
 /**
- * One pause for all who share a server or a connection. Many watches lose it at the same moment:
- * each of them reports the failure, and all wait for the same pause. Pauses double from 100 ms to
- * 1 s, each shortened at random to no less than its half.
+ * One pause for all who share a server, a connection or a query. Many watches lose it at the same
+ * moment: each of them reports the failure, and all wait for the same pause. Pauses double from 100
+ * ms to 1 s, each shortened at random to no less than its half.
  */
 export class RetryGate {
   readonly #clock: Clock;
