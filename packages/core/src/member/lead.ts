@@ -174,7 +174,11 @@ async function workInTerm<V, T>(
   return undefined;
 }
 
-type BegunLeadership = Pick<Leadership, 'term' | 'watch'>;
+/** What `beginByHand` needs of a leadership. Public types do not have its `watch`. */
+interface BegunLeadership {
+  readonly term: bigint;
+  watch(): void;
+}
 
 /**
  * Starts the leadership that the caller of `campaign` receives. Begins its watch two microtasks
