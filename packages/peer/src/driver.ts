@@ -186,7 +186,7 @@ export class Driver<S extends Safety> {
       this.#busy = true;
       const position = this.#position();
       if (position === undefined) return;
-      const now = this.#deadline?.look() ?? momentOf(this.#clock);
+      const now = this.#deadline?.readClocks() ?? momentOf(this.#clock);
       this.#step({ ...work, now, position });
     }
   }

@@ -15,7 +15,7 @@ import type { CandidateEvent, CandidateRules, CandidateState, Exit, LookedAround
 import { holderOf, type PreviousRecord, previousOf, readCandidate, readLeader, readTerm } from '../protocol/record.ts';
 import type { Entry, Key, Revision } from '../store/contract.ts';
 import { checkSuccession, inSuccession, type QueueEntry, type Succession } from '../protocol/succession.ts';
-import { isGivenUp, isTermOf, lastIssued, wonAtMark } from '../protocol/transactions.ts';
+import { isEndedTermOf, isTermOf, lastIssued, wonAtMark } from '../protocol/transactions.ts';
 import { highestTerm, termAfter } from '../protocol/terms.ts';
 
 /** The state in which a campaign starts. */
@@ -184,7 +184,7 @@ function handedOver(
  */
 function claimAfter(key: Key, { entry, unknownOutcome }: WaitingEntry, term: Entry | undefined, rules: CandidateRules): CandidateState {
   const look = { phase: 'looking', entry, unknownOutcome, goneAhead: key } as const;
-  const isKnown = isTermOf(term, key) || isGivenUp(term, key);
+  const isKnown = isTermOf(term, key) || isEndedTermOf(term, key);
   return isKnown ? looking(look, { type: 'looked', queue: undefined, term }, rules) : look;
 }
 
@@ -254,7 +254,7 @@ function refused(
   // The watch showed the end of the holder's entry before the end of its term.
   const term = failed.find(({ index }) => index === claimPart.term)?.current;
   const isNext = rules.succession.byArrival && nobodyAhead && evict.length === 0;
-  return isNext && isGivenUp(term, holder) ? claimAfter(holder, state, term, rules) : toLooking(state);
+  return isNext && isEndedTermOf(term, holder) ? claimAfter(holder, state, term, rules) : toLooking(state);
 }
 
 function confirming(state: In<'confirming'>, event: CandidateEvent, rules: CandidateRules): CandidateState {

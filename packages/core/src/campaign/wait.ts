@@ -9,7 +9,7 @@ import type { Cancel } from '../base/clock.ts';
 import { isRetryable } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
-import { isGivenUp, isRecordOf, isTermOf } from '../protocol/transactions.ts';
+import { isEndedTermOf, isRecordOf, isTermOf } from '../protocol/transactions.ts';
 import type { Entry, Key, Revision } from '../store/contract.ts';
 import { follow, type KeyWatch } from '../store/key-watch.ts';
 import type { CampaignCalls } from './calls.ts';
@@ -141,7 +141,7 @@ export class CandidateWait {
    * say more.
    */
   #judge(): void {
-    const isOver = this.#ownEvent !== undefined || this.#aheadGone || this.#recordIsMine || isGivenUp(this.#term, this.#wait.key);
+    const isOver = this.#ownEvent !== undefined || this.#aheadGone || this.#recordIsMine || isEndedTermOf(this.#term, this.#wait.key);
     if (!isOver) return;
     if (!this.#mayLearnMore()) this.#wake();
     else if (!this.#wakesSoon) {
@@ -152,7 +152,7 @@ export class CandidateWait {
 
   /** True if another watch may still show a change of the swap that ended this wait. */
   #mayLearnMore(): boolean {
-    if (this.#ownEvent?.type === 'removed' || isGivenUp(this.#term, this.#wait.key)) return false;
+    if (this.#ownEvent?.type === 'removed' || isEndedTermOf(this.#term, this.#wait.key)) return false;
     const isMine = isTermOf(this.#term, this.#entry.key);
     if (this.#ownEvent !== undefined) {
       // Where each key of a swap has its own revision, the mark in my entry is certain only with
@@ -231,7 +231,7 @@ export class CandidateWait {
   #seeTerm(term: Entry | undefined): void {
     this.#term = term;
     this.#context.terms.seeTerm(term);
-    if (isGivenUp(term, this.#wait.key)) {
+    if (isEndedTermOf(term, this.#wait.key)) {
       this.#notified('termEnded');
       this.#termEnded.resolve({ type: 'looked', queue: undefined, term, own: this.#context.own.latest });
     }

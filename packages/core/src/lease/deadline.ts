@@ -7,14 +7,14 @@
 import { momentOf, type Clock, type Moment } from '../base/clock.ts';
 
 /**
- * How far the wall clock may fall behind the monotonic clock between two calls of `look`, in ms,
- * without counting as set back: it may be slewed, or was read a little later.
+ * How far the wall clock may fall behind the monotonic clock between two calls of `readClocks`, in
+ * ms, without counting as set back: it may be slewed, or was read a little later.
  */
 const UNSTEPPED_MS = 5;
 
 /** One time that the wall clock was set back. */
 interface SetBack {
-  /** When `look` noticed it. */
+  /** When `readClocks` noticed it. */
   readonly monotonicMs: number;
   readonly byMs: number;
 }
@@ -24,7 +24,7 @@ export class Deadline {
   readonly #clock: Clock;
   #monotonicMs = 0;
   #wallMs = 0;
-  /** How far the wall clock was ahead of the monotonic clock at the last `look`. */
+  /** How far the wall clock was ahead of the monotonic clock at the last `readClocks`. */
   #leadMs: number;
   #setBacks: readonly SetBack[] = [];
 
@@ -47,7 +47,7 @@ export class Deadline {
    * If the machine was suspended and its clock set back by as much between two calls, this cannot
    * notice it.
    */
-  look(): Moment {
+  readClocks(): Moment {
     const now = momentOf(this.#clock);
     const [before, leadMs] = [this.#leadMs, leadOf(now)];
     this.#leadMs = leadMs;

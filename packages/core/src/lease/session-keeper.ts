@@ -91,7 +91,7 @@ export class SessionKeeper {
       session.end('memberClosed');
       await this.#context.drained(session);
       await this.#tryRevoke(session);
-      session.settled();
+      session.forget();
     }
     await Promise.all(this.#retiring);
   }
@@ -131,12 +131,12 @@ export class SessionKeeper {
     session.onEnd(({ reason }) => {
       if (reason === 'memberClosed') return;
       if (session.leaseGone) {
-        void this.#context.drained(session).then(() => session.settled());
+        void this.#context.drained(session).then(() => session.forget());
         return;
       }
       const retiring = this.#retire(session).finally(() => {
         this.#retiring.delete(retiring);
-        session.settled();
+        session.forget();
       });
       this.#retiring.add(retiring);
     });

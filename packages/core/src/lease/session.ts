@@ -188,10 +188,10 @@ export class LeaseSession {
   }
 
   /**
-   * Called when the lease is revoked, gone or left to expire, and no work of its leaderships drains
-   * any more.
+   * Lets the reaper forget the session. Called when the lease is revoked, gone or left to expire,
+   * and no work of its leaderships drains any more.
    */
-  settled(): void {
+  forget(): void {
     this.#watched?.forget();
   }
 
@@ -225,7 +225,7 @@ export class LeaseSession {
   #extendByRenewer(): boolean {
     const renewal = this.#renewer?.latest();
     if (renewal === undefined || renewal.validFrom.monotonicMs <= this.#validFrom.monotonicMs) return false;
-    this.#deadline.look();
+    this.#deadline.readClocks();
     this.#extendFrom(renewal.validFrom, renewal.ttlMs);
     const validForMs = this.#deadline.remainingMs();
     if (validForMs > 0) this.#context.telemetry.emit('sessionKept', { lease: this.lease, validForMs });
@@ -311,7 +311,7 @@ export class LeaseSession {
   async #callRenew(): Promise<boolean> {
     if (!this.isValid()) return false;
     const { store, timing } = this.#context;
-    const at = this.#deadline.look();
+    const at = this.#deadline.readClocks();
     try {
       const timeoutMs = Math.max(Math.floor(Math.min(timing.callTimeoutMs, this.remainingMs())), 1);
       const { validFrom, ttlMs } = await store.renewLease(this.lease, { ...this.call, at, timeoutMs });
@@ -356,7 +356,7 @@ export class LeaseSession {
    */
   #checkClocks(): void {
     this.#in(this.#loopLag.everyMs, () => {
-      const { monotonicMs } = this.#deadline.look();
+      const { monotonicMs } = this.#deadline.readClocks();
       this.#renewer?.beat();
       const lateMs = this.#loopLag.beat(monotonicMs);
       if (lateMs > this.#context.timing.ttlMs / 10)
@@ -392,7 +392,7 @@ export async function openSession(
   } catch (error) {
     session.end('memberClosed');
     await store.revokeLease(lease.id, { timeoutMs: timing.callTimeoutMs, signal: context.over }).catch(() => {});
-    session.settled();
+    session.forget();
     throw error;
   }
 }

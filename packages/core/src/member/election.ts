@@ -26,7 +26,7 @@ import { electedFields, type MemberIdentity } from '../protocol/transactions.ts'
 import { payloadCodec } from '../protocol/value-codec.ts';
 import type { Key } from '../store/contract.ts';
 import { checkStrength, ElectionListeners, type ElectionOptions, electionOptions } from './election-options.ts';
-import { beginByHand, checkLeadOptions, type LeadContext, type LeadOptions, leadOneTerm, leadUntilDone } from './lead.ts';
+import { beginAfterCampaign, checkLeadOptions, type LeadContext, type LeadOptions, leadOneTerm, leadUntilDone } from './lead.ts';
 import { type OrphanCleaner, OwnEntries } from './orphan-cleaner.ts';
 
 /** @internal What a member passes to its elections and groups. */
@@ -43,7 +43,7 @@ export interface ElectionContext extends SessionContext {
   readonly ended: () => Promise<undefined>;
 }
 
-type Wait = CampaignRunnerContext['wait'];
+type WaitMode = CampaignRunnerContext['wait'];
 
 /** A running call of `campaign`, `lead` or `tryLead`. */
 interface Run {
@@ -122,7 +122,7 @@ export class Election<V = unknown> {
     const campaign = this.#campaign(options);
     // An orderly stop must not end a program that does not await its campaigns.
     const elected = withHandled(campaign, (error) => this.#isClosing(error));
-    beginByHand(this.#leadContext, campaign);
+    beginAfterCampaign(this.#leadContext, campaign);
     return elected;
   }
 
@@ -198,7 +198,7 @@ export class Election<V = unknown> {
   }
 
   /** @internal Resolves when no campaign of this election has anything under way. */
-  async settled(): Promise<void> {
+  async finished(): Promise<void> {
     await this.#lastCampaign;
   }
 
@@ -254,7 +254,7 @@ export class Election<V = unknown> {
    */
   #elect(signal: AbortSignal | undefined): Promise<Leadership<V>>;
   #elect(signal: AbortSignal | undefined, wait: 'never'): Promise<Leadership<V> | undefined>;
-  async #elect(signal: AbortSignal | undefined, wait: Wait = 'untilElected'): Promise<Leadership<V> | undefined> {
+  async #elect(signal: AbortSignal | undefined, wait: WaitMode = 'untilElected'): Promise<Leadership<V> | undefined> {
     const { clock, closing } = this.#context;
     signal?.throwIfAborted();
     const halt = new AbortController();
@@ -276,7 +276,7 @@ export class Election<V = unknown> {
     }
   }
 
-  async #untilElected(halt: AbortSignal, wait: Wait): Promise<Leadership<V> | undefined> {
+  async #untilElected(halt: AbortSignal, wait: WaitMode): Promise<Leadership<V> | undefined> {
     for (;;) {
       halt.throwIfAborted();
       if (wait === 'never' && (await this.#wouldWait(halt))) return undefined;
@@ -351,7 +351,7 @@ export class Election<V = unknown> {
     await sleep(clock, (fraction(random) * timing.ttlMs) / 20, halt);
   }
 
-  async #campaignOnce(session: LeaseSession, halt: AbortSignal, wait: Wait): Promise<{ name: string; outcome: CampaignResult }> {
+  async #campaignOnce(session: LeaseSession, halt: AbortSignal, wait: WaitMode): Promise<{ name: string; outcome: CampaignResult }> {
     this.#attempts += 1;
     const name = this.#entryName(this.#attempts);
     const { termSource, revisionInSwap } = this.#context.store.capabilities;

@@ -31,11 +31,11 @@ export interface GroupOptions<V = unknown> extends ValueOptions<V> {
 }
 
 /** One stay in the group, from `join` to `leave`. */
-interface Joined {
+interface Stay {
   /** Aborts when the member leaves. */
-  readonly leave: AbortController;
+  readonly leaving: AbortController;
   /** Resolves when the key is put for the first time. Rejects if the stay ends before that. */
-  readonly first: Promise<void>;
+  readonly joined: Promise<void>;
   /**
    * The puts of later calls of `join` and `publish`. The deletion of the key waits for them,
    * because a put after it would create the key again.
@@ -48,13 +48,14 @@ export class Group<V = unknown> {
   /** The name of the group. */
   readonly name: string;
   readonly #context: ElectionContext;
-  readonly #session: GetSession;
+  readonly #getSession: GetSession;
   readonly #key: Key;
   readonly #codec: PayloadCodec<V>;
   /** The record that this member shows once it has joined. */
   #record: Uint8Array;
   readonly #reader: GroupReader<V>;
-  #joined: Joined | undefined;
+  /** The present stay. Undefined before `join`, after `leave`, and after a stay that failed. */
+  #stay: Stay | undefined;
   /** Resolves when the latest stay is over. The next one starts then. Never rejects. */
   #over: Promise<void> = Promise.resolve();
   /** Settles when the latest put has ended. The next one starts then. Never rejects. */
@@ -69,10 +70,10 @@ export class Group<V = unknown> {
   }
 
   /** @internal */
-  constructor(context: ElectionContext, session: GetSession, name: string, options: GroupOptions<V>) {
+  constructor(context: ElectionContext, getSession: GetSession, name: string, options: GroupOptions<V>) {
     checkKnown('group', options, ['value', 'parse', 'codec']);
     this.#context = context;
-    this.#session = session;
+    this.#getSession = getSession;
     this.name = name;
     this.#key = `${groupKey(name)}/${context.self.memberId}`;
     this.#codec = payloadCodec(options);
@@ -108,7 +109,7 @@ export class Group<V = unknown> {
   publish(value: V | undefined, options: SignalOptions = {}): Promise<void> {
     return this.#untilShown(options, async () => {
       this.#record = this.#recordOf(value);
-      if (this.#joined !== undefined) await this.#ensure();
+      if (this.#stay !== undefined) await this.#ensure();
     });
   }
 
@@ -125,27 +126,26 @@ export class Group<V = unknown> {
 
   /** Joins, or makes sure that the member is still joined and shows its value. */
   async #ensure(): Promise<void> {
-    const before = this.#joined;
-    const joined = (this.#joined ??= this.#join());
-    await joined.first;
+    const before = this.#stay;
+    const { leaving, joined, puts } = (this.#stay ??= this.#begin());
+    await joined;
     if (before === undefined) return;
-    const { leave, puts } = joined;
-    leave.signal.throwIfAborted();
-    const put = this.#untilPut(leave.signal);
+    leaving.signal.throwIfAborted();
+    const put = this.#untilPut(leaving.signal);
     puts.add(put);
     try {
       await put;
     } finally {
       puts.delete(put);
     }
-    leave.signal.throwIfAborted();
+    leaving.signal.throwIfAborted();
   }
 
   /** Leaves the group. Resolves when the key is deleted or its lease has ended. Never rejects. */
   async leave(): Promise<void> {
-    const joined = this.#joined;
-    this.#joined = undefined;
-    joined?.leave.abort(new IncumbentError('MEMBER_CLOSED', `the member has left the group "${this.name}"`));
+    const stay = this.#stay;
+    this.#stay = undefined;
+    stay?.leaving.abort(new IncumbentError('MEMBER_CLOSED', `the member has left the group "${this.name}"`));
     await this.#over;
   }
 
@@ -184,67 +184,68 @@ export class Group<V = unknown> {
    * @internal Ends the watch and leaves the group. The member calls this after its leaderships have
    * ended, because their work may be reading the members.
    */
-  async settled(): Promise<void> {
+  async finished(): Promise<void> {
     this.#close();
     await this.#over;
   }
 
   #close(): void {
     this.#reader.close();
-    this.#joined?.leave.abort(this.#context.closing.reason);
+    this.#stay?.leaving.abort(this.#context.closing.reason);
   }
 
-  #join(): Joined {
-    const leave = new AbortController();
-    const puts: Joined['puts'] = new Set();
-    const first = Promise.withResolvers<void>();
-    first.promise.catch(() => {});
+  /** Begins a stay, when the one before it is over. */
+  #begin(): Stay {
+    const leaving = new AbortController();
+    const puts: Stay['puts'] = new Set();
+    const joined = Promise.withResolvers<void>();
+    joined.promise.catch(() => {});
     this.#over = this.#over
-      .then(() => this.#stay(leave.signal, first.resolve))
+      .then(() => this.#keepShown(leaving.signal, joined.resolve))
       .catch((error: unknown) => {
         // The next call of `join` starts again.
-        if (this.#joined?.first === first.promise) this.#joined = undefined;
-        first.reject(error);
+        if (this.#stay?.joined === joined.promise) this.#stay = undefined;
+        joined.reject(error);
       })
       .then(() => this.#withdraw(puts));
-    return { leave, first: first.promise, puts };
+    return { leaving, joined: joined.promise, puts };
   }
 
   /** Puts the key, and puts it again whenever it is gone. Rejects when the member leaves. */
-  async #stay(leave: AbortSignal, joined: () => void): Promise<never> {
-    for (let put = this.#untilPut(leave); ; put = this.#untilBack(leave)) {
+  async #keepShown(leaving: AbortSignal, joined: () => void): Promise<never> {
+    for (let put = this.#untilPut(leaving); ; put = this.#untilBack(leaving)) {
       const session = await put;
-      leave.throwIfAborted();
+      leaving.throwIfAborted();
       joined();
-      await this.#untilGone(session, leave);
-      leave.throwIfAborted();
+      await this.#untilGone(session, leaving);
+      leaving.throwIfAborted();
     }
   }
 
   /** Deletes the key if the store may hold it. */
-  async #withdraw(puts: Joined['puts']): Promise<void> {
+  async #withdraw(puts: Stay['puts']): Promise<void> {
     await Promise.allSettled(puts);
     const session = this.#holder;
     this.#holder = undefined;
-    if (session !== undefined) await this.#leave(session);
+    if (session !== undefined) await this.#untilDeleted(session);
   }
 
   /** Joins again, also after errors that a retry does not solve: somebody may correct the cause. */
-  async #untilBack(leave: AbortSignal): Promise<LeaseSession> {
+  async #untilBack(leaving: AbortSignal): Promise<LeaseSession> {
     const { clock, random, telemetry } = this.#context;
     const backoff = new Backoff(random, 500, 30_000);
     for (let isOut = false; ; isOut = true) {
       try {
-        const session = await this.#untilPut(leave);
-        if (isOut && !leave.aborted) telemetry.emit('groupRejoined', { group: this.name });
+        const session = await this.#untilPut(leaving);
+        if (isOut && !leaving.aborted) telemetry.emit('groupRejoined', { group: this.name });
         return session;
       } catch (error) {
-        if (leave.aborted || isIncumbentError(error, 'STORE_CLOSED')) throw error;
+        if (leaving.aborted || isIncumbentError(error, 'STORE_CLOSED')) throw error;
         if (!isOut) telemetry.emit('groupLeft', { group: this.name, error });
         // A member whose id another process has taken opens no session any more.
         if (isIncumbentError(error, 'DUPLICATE_MEMBER')) throw error;
-        await sleep(clock, backoff.next(), leave);
-        leave.throwIfAborted();
+        await sleep(clock, backoff.next(), leaving);
+        leaving.throwIfAborted();
       }
     }
   }
@@ -253,21 +254,21 @@ export class Group<V = unknown> {
    * Resolves with the session that holds the key. If the member leaves first, the key may be there
    * or not.
    */
-  async #untilPut(leave: AbortSignal): Promise<LeaseSession> {
+  async #untilPut(leaving: AbortSignal): Promise<LeaseSession> {
     const { clock, random, timing, telemetry } = this.#context;
     const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
     for (;;) {
-      const session = await this.#session(leave);
+      const session = await this.#getSession(leaving);
       try {
-        await this.#put(session, leave);
+        await this.#put(session, leaving);
         return session;
       } catch (error) {
         session.noteOwn(error);
         if (!isRetryable(error)) throw error;
         if (session.ended === undefined)
           telemetry.emitOften('retry', { doing: 'joiningGroup', group: this.name, error }, clock.monotonic());
-        await sleep(clock, backoff.next(), leave);
-        if (leave.aborted) return session;
+        await sleep(clock, backoff.next(), leaving);
+        if (leaving.aborted) return session;
       }
     }
   }
@@ -289,8 +290,8 @@ export class Group<V = unknown> {
    * Puts the key after the earlier puts, unless the member leaves meanwhile. Otherwise this put
    * could read the last value just before the store applies an earlier put of another value.
    */
-  async #put(session: LeaseSession, leave: AbortSignal): Promise<void> {
-    const put = this.#lastPut.then(() => (leave.aborted ? undefined : this.#putNow(session)));
+  async #put(session: LeaseSession, leaving: AbortSignal): Promise<void> {
+    const put = this.#lastPut.then(() => (leaving.aborted ? undefined : this.#putNow(session)));
     this.#lastPut = put.catch(() => {});
     return put;
   }
@@ -328,10 +329,10 @@ export class Group<V = unknown> {
   }
 
   /** Resolves when the key is no longer bound to this session, or the member leaves. */
-  async #untilGone(session: LeaseSession, leave: AbortSignal): Promise<void> {
+  async #untilGone(session: LeaseSession, leaving: AbortSignal): Promise<void> {
     const over = Promise.withResolvers<void>();
     const ended = new AbortController();
-    const stops = [session.onEnd(() => over.resolve()), onAbort(leave, () => over.resolve()), () => endQuietly(ended)];
+    const stops = [session.onEnd(() => over.resolve()), onAbort(leaving, () => over.resolve()), () => endQuietly(ended)];
     keepWatching(watchContext(this.#context), this.#key, ended.signal, (own) =>
       own?.lease === session.lease ? undefined : over.resolve(),
     );
@@ -340,12 +341,12 @@ export class Group<V = unknown> {
   }
 
   /** Deletes the key, and again if the store applies a put of unknown outcome later. */
-  async #leave(session: LeaseSession): Promise<void> {
+  async #untilDeleted(session: LeaseSession): Promise<void> {
     const { clock, random, timing, telemetry, orphanCleaner } = this.#context;
     const backoff = new Backoff(random, timing.retryEveryMs, timing.ttlMs / 2);
     while (session.isValid()) {
       try {
-        await this.#remove(session);
+        await this.#deleteKey(session);
         break;
       } catch (error) {
         this.#isUnsure = true;
@@ -356,10 +357,10 @@ export class Group<V = unknown> {
       }
     }
     if (this.#isUnsure)
-      orphanCleaner.schedule(this.#key, session, async (live) => (this.#joined === undefined ? this.#remove(live) : undefined));
+      orphanCleaner.schedule(this.#key, session, async (live) => (this.#stay === undefined ? this.#deleteKey(live) : undefined));
   }
 
-  async #remove({ lease, call }: LeaseSession): Promise<void> {
+  async #deleteKey({ lease, call }: LeaseSession): Promise<void> {
     const { store } = this.#context;
     const entry = await store.read(this.#key, call);
     if (entry === undefined || entry.lease !== lease) return;

@@ -56,14 +56,14 @@ const MAX_WAIT_MS = 30_000;
 type Work<V, T> = (leadership: Leadership<V>) => Promise<T> | T;
 
 /** The options of one call of `lead`, with their defaults. */
-interface LeadTerms {
+interface CheckedLeadOptions {
   readonly signal: AbortSignal | undefined;
   readonly once: boolean;
   readonly retry: (error: unknown) => boolean;
 }
 
 /** Checks the options of `lead`, and adds the defaults. Throws `INVALID_OPTION`. */
-export function checkLeadOptions(options: LeadOptions): LeadTerms {
+export function checkLeadOptions(options: LeadOptions): CheckedLeadOptions {
   const signal = checkSignal(options, ['once', 'retry']);
   const { once = false, retry = isRetryable } = options;
   if (typeof once !== 'boolean') throw invalidOption('once', once, 'true or false');
@@ -81,7 +81,7 @@ export async function leadUntilDone<V, T>(
   context: LeadContext,
   work: Work<V, T>,
   elect: () => Promise<Leadership<V>>,
-  { signal, once, retry }: LeadTerms,
+  { signal, once, retry }: CheckedLeadOptions,
 ): Promise<T | undefined> {
   if (once) return leadOneTerm(context, work, elect, signal);
   const { election, telemetry, clock, timing } = context;
@@ -174,7 +174,7 @@ async function workInTerm<V, T>(
   return undefined;
 }
 
-/** What `beginByHand` needs of a leadership. Public types do not have its `watch`. */
+/** What `beginAfterCampaign` needs of a leadership. Public types do not have its `watch`. */
 interface BegunLeadership {
   readonly term: bigint;
   watch(): void;
@@ -184,7 +184,7 @@ interface BegunLeadership {
  * Starts the leadership that the caller of `campaign` receives. Begins its watch two microtasks
  * later, when an `await` of the campaign has resumed: the first calls of the caller go first.
  */
-export function beginByHand({ telemetry, election }: LeadContext, campaign: Promise<BegunLeadership>): void {
+export function beginAfterCampaign({ telemetry, election }: LeadContext, campaign: Promise<BegunLeadership>): void {
   const begin = (leadership: BegunLeadership): void => {
     reportWork(telemetry, election, leadership.term);
     queueMicrotask(() => queueMicrotask(() => leadership.watch()));
@@ -216,7 +216,7 @@ async function settle<V, T>(work: Work<V, T>, leadership: Leadership<V>): Promis
 }
 
 /** Asks `retry`. If it throws, `lead` rejects with the error of the work, which matters more. */
-function isAccepted({ election, telemetry }: LeadContext, retry: LeadTerms['retry'], error: unknown): boolean {
+function isAccepted({ election, telemetry }: LeadContext, retry: CheckedLeadOptions['retry'], error: unknown): boolean {
   try {
     return retry(error);
   } catch (failure) {

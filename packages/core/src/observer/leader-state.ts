@@ -90,7 +90,7 @@ export class LeaderStateReader {
    * those passed to {@link keep}, and never a leader after the end of its term, unless the store
    * itself has lost terms or writes.
    */
-  async see(entry: Entry | undefined, signal: AbortSignal): Promise<LeaderState> {
+  async stateFor(entry: Entry | undefined, signal: AbortSignal): Promise<LeaderState> {
     if (entry === undefined) return this.#vacancy(signal);
     const state = leaderIn(entry);
     if (!this.#isOld(state)) return state;

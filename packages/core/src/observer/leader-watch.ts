@@ -69,7 +69,7 @@ export class LeaderWatch {
     const cancel = isAwaited ? this.#loseUnlessSoon() : () => {};
     const see = (entry: Entry | undefined): void => {
       cancel();
-      if (!over.signal.aborted) this.#see(entry);
+      if (!over.signal.aborted) this.#show(entry);
     };
     const watching = follow(store.watch(keys.leader, options), see, this.#ended.reject);
     try {
@@ -101,10 +101,10 @@ export class LeaderWatch {
     const [generation, latest, last] = [this.#generation, this.#latest, this.#state];
     if (signal.aborted || this.#lost !== undefined || latest === undefined || last === undefined) return 'unable';
     try {
-      const state = await reader.see(await reader.leader(signal), signal);
+      const state = await reader.stateFor(await reader.leader(signal), signal);
       if (generation !== this.#generation) return 'overtaken';
       this.#eventReads.abort();
-      found(this.#find(state));
+      found(this.#accept(state));
       if (!isSameState(state, last) || !isStateOf(latest.entry, state)) this.restart();
       return 'found';
     } catch {
@@ -113,20 +113,20 @@ export class LeaderWatch {
     }
   }
 
-  #see(entry: Entry | undefined): void {
+  #show(entry: Entry | undefined): void {
     this.#generation += 1;
     this.#latest = { entry };
     this.#eventReads.abort();
     if (entry === undefined && this.#lost === undefined && this.#state?.state === 'leader') this.#context.vacancies.begin(this.#state);
     const { signal } = (this.#eventReads = new AbortController());
-    this.#context.reader.see(entry, signal).then(
-      (state) => (signal.aborted ? undefined : this.#listener.found(this.#find(state))),
+    this.#context.reader.stateFor(entry, signal).then(
+      (state) => (signal.aborted ? undefined : this.#listener.found(this.#accept(state))),
       (error: unknown) => (signal.aborted ? undefined : this.#ended.reject(error)),
     );
   }
 
   /** Remembers the state, and adds how long nobody led before it. */
-  #find(read: LeaderState): LeaderState {
+  #accept(read: LeaderState): LeaderState {
     const { reader, vacancies } = this.#context;
     const state = read.state === 'leader' ? vacancies.end(read) : read;
     reader.keep(state);

@@ -204,7 +204,7 @@ export class StoredValueObserver<T = unknown> {
   }
 
   async #read(timeoutMs: number, signal: AbortSignal): Promise<void> {
-    const asked = this.#deadline.look();
+    const asked = this.#deadline.readClocks();
     try {
       const entry = await this.#store.read(this.key, { timeoutMs, signal });
       if (!signal.aborted) this.#confirm(asked, entry);

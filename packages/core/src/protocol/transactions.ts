@@ -204,7 +204,7 @@ export function isTermOf(term: Entry | undefined, entryKey: Key): boolean {
  * True if `term` is the term of the campaign with this entry, and its record has `ended` without a
  * successor. False if it is unreadable.
  */
-export function isGivenUp(term: Entry | undefined, entryKey: Key): boolean {
+export function isEndedTermOf(term: Entry | undefined, entryKey: Key): boolean {
   const record = tryRead(readTerm, term);
   return record?.entry === entryKey && record.ended !== undefined && record.ended.successor === undefined;
 }

@@ -82,7 +82,7 @@ export const quorumBugs: readonly Bug[] = [
     'setBackUnseen',
     'a wall clock that is set back hides a sleep',
     'driver.ts',
-    'this.#deadline?.look() ?? momentOf(this.#clock)',
+    'this.#deadline?.readClocks() ?? momentOf(this.#clock)',
     'momentOf(this.#clock)',
   ),
   bug(

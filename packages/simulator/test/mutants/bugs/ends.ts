@@ -49,8 +49,8 @@ export const ends: readonly Mutant[] = [
     'noRevoke',
     'closing a member leaves its lease to expire',
     'core/src/lease/session-keeper.ts',
-    '      await this.#tryRevoke(session);\n      session.settled();',
-    '      session.settled();',
+    '      await this.#tryRevoke(session);\n      session.forget();',
+    '      session.forget();',
   ),
   mutant(
     'staleRelease',

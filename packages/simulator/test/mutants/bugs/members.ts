@@ -28,14 +28,14 @@ export const members: readonly Mutant[] = [
     'groupSessionLost',
     'a member that lost its session stays away from its groups',
     'core/src/member/group.ts',
-    'put = this.#untilBack(leave)',
-    'put = orAborted(new Promise(() => {}), leave)',
+    'put = this.#untilBack(leaving)',
+    'put = orAborted(new Promise(() => {}), leaving)',
   ),
   mutant(
     'groupLeaveForgets',
     'leaving a group leaves the key',
     'core/src/member/group.ts',
-    'if (session !== undefined) await this.#leave(session);',
+    'if (session !== undefined) await this.#untilDeleted(session);',
     '',
   ),
   mutant(

@@ -27,7 +27,7 @@ export const validity: readonly Mutant[] = [
     'the deadline counts from the answer, not from the sending',
     'core/src/lease/session.ts',
     'this.#renewed(validFrom, ttlMs, at);',
-    'this.#renewed(this.#deadline.look(), ttlMs, at);',
+    'this.#renewed(this.#deadline.readClocks(), ttlMs, at);',
   ),
   mutant(
     'keptFromLook',
