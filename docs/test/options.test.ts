@@ -107,7 +107,11 @@ const tables: readonly (readonly [name: string, Options, Check])[] = [
     without(stores.postgresOptions, ['endpoints', 'credentials', 'database', 'tls', 'connect']),
     (options) => openPostgres(Object.assign({ pool: { connect: () => Promise.reject(new Error()) } }, options)),
   ],
-  ['RedisOptions', stores.redisOptions, (options) => openRedis(Object.assign({ endpoints: ['127.0.0.1:1'] }, options))],
+  [
+    'RedisOptions',
+    without(stores.redisOptions, ['client']),
+    (options) => openRedis(Object.assign({ endpoints: ['127.0.0.1:1'] }, options)),
+  ],
   [
     'SentinelOptions',
     stores.sentinelOptions,

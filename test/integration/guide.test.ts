@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { symlink, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
@@ -309,11 +310,11 @@ describe('the program on the page of each store', () => {
       await writeFile(join(folder.path, 'program.mts'), there);
       await using first = await start('program.mts');
       const line = await said(first, /leads in term/);
-      expect(line).toContain(`worker-${first.pid} leads in term`);
+      expect(line).toContain(`-${first.pid} leads in term`);
       await using second = await start('program.mts');
       first.sigterm();
       expect(await first.exited).toBe(0);
-      expect(await said(second, /leads in term/)).toContain(`worker-${second.pid} leads in term`);
+      expect(await said(second, /leads in term/)).toContain(`-${second.pid} leads in term`);
       second.sigterm();
       expect(await second.exited).toBe(0);
     },
@@ -328,7 +329,7 @@ describe('from one store to another', () => {
     await writeFile(join(folder.path, 'both.mts'), both);
     const [from, to] = ['sqlite:./former.db', 'sqlite:./state.db'];
     await using first = await start('both.mts', from, to);
-    expect(await said(first, /leads/)).toBe(`worker-${first.pid} leads in term 1 there and 1 here`);
+    expect(await said(first, /leads/)).toBe(`${hostname()}-${first.pid} leads in term 1 there and 1 here`);
     await using second = await start('leader.mjs');
     first.sigterm();
     expect(await first.exited).toBe(0);

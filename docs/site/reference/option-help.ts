@@ -82,8 +82,9 @@ export const memberOptions: OptionTable<MemberOptions> = {
     fallback: '12 random characters',
     range: NAME,
     meaning:
-      'The identity of this process. It must differ between processes that run at the same time. ' +
-      'Pass the same id after a restart.',
+      'The identity of this process. It must differ between all processes that run at the same ' +
+      'time, on all machines. A process that restarts with the same id waits until the lease of ' +
+      'its former self has ended.',
   },
   ttlMs: {
     type: 'number',

@@ -4,7 +4,7 @@ import type { ConsulOptions } from '@incumbent/consul';
 import type { EtcdOptions, KeepaliveOptions } from '@incumbent/etcd';
 import type { TlsOptions } from '@incumbent/network';
 import type { PostgresOptions, PostgresPoolOptions } from '@incumbent/postgres';
-import type { RedisOptions, SentinelOptions } from '@incumbent/redis';
+import type { RedisClientOptions, RedisOptions, SentinelOptions } from '@incumbent/redis';
 import type { SqliteOptions } from '@incumbent/sqlite';
 import type { ZookeeperOptions } from '@incumbent/zookeeper';
 import type { OptionTable } from './option-help.ts';
@@ -281,7 +281,7 @@ export const sentinelOptions: OptionTable<SentinelOptions> = {
   },
 };
 
-export const redisOptions: OptionTable<RedisOptions> = {
+export const redisOptions: OptionTable<RedisOptions & Pick<RedisClientOptions, 'client'>> = {
   endpoints: {
     ...endpoints(6379),
     meaning:
@@ -311,6 +311,13 @@ export const redisOptions: OptionTable<RedisOptions> = {
   connect: {
     ...connect,
     meaning: 'Opens the byte stream to a server or to a Sentinel, for a tunnel. Not beside `tls`.',
+  },
+  client: {
+    type: 'RedisClient',
+    fallback: 'none',
+    meaning:
+      'A client of `ioredis` or `redis`, whose settings the store takes over, in place of ' +
+      '`endpoints` and `sentinel`.',
   },
   clock,
 };
