@@ -30,7 +30,7 @@ export function addRun({ root, context, end }: CommandParent): void {
       durationOption(
         '--grace',
         'time between SIGTERM and SIGKILL when leadership is lost; must fit into the ttl',
-        'a sixth of the ttl, 2.5s of 15s',
+        'a fifth of the ttl less the time for SIGKILL, 2.5s of 15s',
       ),
     )
     .addOption(
