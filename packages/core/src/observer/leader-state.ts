@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts';
 import type { WrittenReason } from '../leadership/release-machine.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
 import { readLeader, readTerm } from '../protocol/record.ts';
+import { sameBytes } from '../protocol/value-codec.ts';
 import type { Entry, Key, Store } from '../store/contract.ts';
 
 /**
@@ -198,10 +199,17 @@ export class VacancyTimer {
   }
 }
 
-/** True if both states are the same. */
+/**
+ * True if both states are the same. Compares the records too: a store that was wiped may issue the
+ * same term again, at the same revision.
+ */
 export function isSameState(a: LeaderState, b: LeaderState): boolean {
-  if (a.state === 'leader') return b.state === 'leader' && a.term === b.term && a.entry.revision === b.entry.revision;
+  if (a.state === 'leader') return b.state === 'leader' && a.term === b.term && isSameEntry(a.entry, b.entry);
   return b.state === 'vacant' && a.term === b.term && a.reason === b.reason;
+}
+
+function isSameEntry(a: Entry, b: Entry): boolean {
+  return a.revision === b.revision && sameBytes(a.value, b.value);
 }
 
 /** True if this is the state of the leader's key. */

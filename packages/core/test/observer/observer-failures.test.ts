@@ -1,9 +1,10 @@
 /** What an observer shows while reads fail or are late. */
 
+import { MemoryServer } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
 import { ElectionObserver } from '../../src/index.ts';
 import { relay, timeout } from '../support/relay.ts';
-import { NAME, TTL_MS, World } from '../support/world.ts';
+import { LEADER, NAME, TTL_MS, World } from '../support/world.ts';
 
 describe('an observer', () => {
   it('is not called unready for ever because one read had no answer in time', async () => {
@@ -85,6 +86,33 @@ describe('an observer', () => {
     failing = false;
     await world.pass(40_000);
     expect(observer.current).toMatchObject({ state: 'vacant', reason: 'resigned' });
+    await world.run(observer.close());
+    await world.close();
+  });
+
+  it('shows the leader of a new store in which the same term was issued at the same revision', async () => {
+    const world = new World();
+    const [before, after] = [world.connect(), new MemoryServer({ clock: world.clock }).connect()];
+    let [present, over] = [before, new AbortController()];
+    const store = relay(before, {
+      read: (...call) => present.read(...call),
+      async *watch(key, options = {}) {
+        while (options.signal?.aborted !== true)
+          yield* present.watch(key, { ...options, signal: AbortSignal.any([over.signal, ...(options.signal ? [options.signal] : [])]) });
+      },
+    });
+    await world.elect(world.member('a'));
+    await world.elect(world.member('b', {}, after));
+    const [former, newer] = await world.run(Promise.all([before.read(LEADER), after.read(LEADER)]));
+    expect(former?.revision).toBe(newer?.revision);
+    const observer = new ElectionObserver(store, NAME, { clock: world.clock });
+    await world.run(observer.ready);
+    expect(observer.current).toMatchObject({ state: 'leader', memberId: 'a' });
+    present = after;
+    over.abort();
+    over = new AbortController();
+    await world.pass(100);
+    expect(observer.current).toMatchObject({ state: 'leader', memberId: 'b' });
     await world.run(observer.close());
     await world.close();
   });
