@@ -69,7 +69,7 @@ export class Leadership<V = unknown> {
   constructor(context: LeadershipContext, spec: ElectionSpec<V>, init: LeadershipInit) {
     this.#context = context;
     this.#spec = spec;
-    const { session, won, own, onReleased } = init;
+    const { session, won, own, alsoMine, onReleased } = init;
     this.#session = session;
     this.#entryKey = won.entry.key;
     this.#own = new OwnKeys(own, (news) => this.#onNews(news));
@@ -80,7 +80,7 @@ export class Leadership<V = unknown> {
     this.#drain = new Drain(context.clock);
     this.#record = new LeaderRecordWriter(context, spec.keys, won);
     this.#calls = new LeaderCalls(context, session, this);
-    this.#successors = new SuccessorFinder(spec, won.entry.key, this.#calls);
+    this.#successors = new SuccessorFinder(spec, { key: won.entry.key, incarnation: context.self.incarnation, alsoMine }, this.#calls);
     this.#leaveSession = session.onEnd((end) => this.#finish(end.reason));
     this.#own.begin(won.entry);
   }

@@ -6,7 +6,7 @@ import { IncumbentError, isRetryable } from '../base/errors.ts';
 import { checkName } from '../base/validate.ts';
 import type { SessionContext } from '../lease/session.ts';
 import type { ElectionKeys } from '../protocol/keys.ts';
-import { inSuccession, noSuccessor, type Succession, type Successor, successorAmong } from '../protocol/succession.ts';
+import { inSuccession, noSuccessor, readName, type Succession, type Successor, successorAmong } from '../protocol/succession.ts';
 import type { PayloadCodec } from '../protocol/value-codec.ts';
 import type { Entry, Key, ListOptions } from '../store/contract.ts';
 import type { LeaderCalls } from './calls.ts';
@@ -22,6 +22,15 @@ export interface ElectionSpec<V> {
   readonly onSeenTerm: (seen: bigint) => void;
 }
 
+/** The leader, as the queue shows it. */
+interface LeaderInQueue {
+  /** The key of its entry. */
+  readonly key: Key;
+  readonly incarnation: string;
+  /** Called with each other entry of its process, which an earlier campaign has left. */
+  readonly alsoMine: (key: Key) => void;
+}
+
 /**
  * Finds the candidate that one leader hands over to: by a look at the queue, or in advance.
  *
@@ -32,12 +41,11 @@ export interface ElectionSpec<V> {
  */
 export class SuccessorFinder {
   readonly #spec: Pick<ElectionSpec<never>, 'election' | 'keys' | 'succession'>;
-  readonly #leader: Key;
+  readonly #leader: LeaderInQueue;
   readonly #calls: LeaderCalls;
   #known: Successor | undefined;
 
-  /** `leader`: the key of the leader's own entry. */
-  constructor(spec: Pick<ElectionSpec<never>, 'election' | 'keys' | 'succession'>, leader: Key, calls: LeaderCalls) {
+  constructor(spec: Pick<ElectionSpec<never>, 'election' | 'keys' | 'succession'>, leader: LeaderInQueue, calls: LeaderCalls) {
     this.#spec = spec;
     this.#leader = leader;
     this.#calls = calls;
@@ -71,20 +79,20 @@ export class SuccessorFinder {
     const next = memberId === undefined && this.#byArrival ? this.#firstOf(await this.#list({ first: 2 }, options)) : undefined;
     if (next !== undefined) return { successor: next, early: false };
     const queue = await this.#list({}, options);
-    const successor = successorAmong(queue, this.#leader, this.#spec.succession, memberId);
+    const successor = successorAmong(queue, this.#leader.incarnation, this.#spec.succession, memberId);
     if (successor !== undefined) return { successor, early: false };
-    throw noSuccessor(this.#spec.election, queue, this.#leader, memberId);
+    throw noSuccessor(this.#spec.election, queue, this.#leader.incarnation, memberId);
   }
 
   /** Looks for the next in succession after the end. Undefined if there is no other candidate. */
   async findNext(): Promise<Successor | undefined> {
     const { candidates } = this.#spec.keys;
     if (this.#byArrival) {
-      const first = await this.#calls.listAfterEnd(candidates, { first: 2 });
+      const first = this.#noted(await this.#calls.listAfterEnd(candidates, { first: 2 }));
       const next = this.#firstOf(first);
       if (next !== undefined || first.length < 2) return next;
     }
-    return this.#firstOf(await this.#calls.listAfterEnd(candidates, {}));
+    return this.#firstOf(this.#noted(await this.#calls.listAfterEnd(candidates, {})));
   }
 
   /**
@@ -92,20 +100,28 @@ export class SuccessorFinder {
    * succession.
    */
   async preferred(): Promise<string | undefined> {
-    const [first] = inSuccession(await this.#list({}, {}), this.#spec.succession);
-    return first === undefined || first.entry.key === this.#leader ? undefined : first.memberId;
+    const { key, incarnation } = this.#leader;
+    const queue = inSuccession(await this.#list({}, {}), this.#spec.succession);
+    const first = queue.find((candidate) => candidate.entry.key === key || candidate.incarnation !== incarnation);
+    return first?.entry.key === key ? undefined : first?.memberId;
   }
 
   get #byArrival(): boolean {
     return this.#spec.succession.byArrival;
   }
 
-  #list(part: Pick<ListOptions, 'first'>, options: SignalOptions): Promise<readonly Entry[]> {
-    return this.#calls.list(this.#spec.keys.candidates, part, options);
+  async #list(part: Pick<ListOptions, 'first'>, options: SignalOptions): Promise<readonly Entry[]> {
+    return this.#noted(await this.#calls.list(this.#spec.keys.candidates, part, options));
+  }
+
+  #noted(queue: readonly Entry[]): readonly Entry[] {
+    const { key, incarnation, alsoMine } = this.#leader;
+    for (const entry of queue) if (entry.key !== key && readName(entry.name)?.incarnation === incarnation) alsoMine(entry.key);
+    return queue;
   }
 
   #firstOf(queue: readonly Entry[]): Successor | undefined {
-    return successorAmong(queue, this.#leader, this.#spec.succession);
+    return successorAmong(queue, this.#leader.incarnation, this.#spec.succession);
   }
 }
 

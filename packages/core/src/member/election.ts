@@ -383,6 +383,7 @@ export class Election<V = unknown> {
       session,
       won,
       own,
+      alsoMine: (key) => this.#entries.seen(key, session),
       onReleased: ({ left }) => {
         this.#entries.discard(name);
         if (left || enqueueUnknown) this.#entries.scheduleCleanup(session);

@@ -6,7 +6,7 @@
 
 import { IncumbentError } from '../base/errors.ts';
 import { checkFunction, checkKnown, checkName, checkNumber, checkOneOf, invalidOption } from '../base/validate.ts';
-import type { Entry, Key } from '../store/contract.ts';
+import type { Entry } from '../store/contract.ts';
 import { readCandidate, tryRead } from './record.ts';
 import { compareVersions, precedenceOf } from './semver.ts';
 
@@ -258,12 +258,20 @@ export interface Successor {
 
 /**
  * Returns the candidate with this member id, or the next in succession. Skips entries that this
- * version cannot read: a handover has to write into the entry, and may publish its value.
+ * version cannot read: a handover has to write into the entry, and may publish its value. Of two
+ * processes with that id, the one that joined later is the live one.
+ *
+ * @param incarnation Of the leader. Its other entries are left over from earlier campaigns.
  */
-export function successorAmong(queue: readonly Entry[], leader: Key, succession: Succession, memberId?: string): Successor | undefined {
-  const waiting = inSuccession(othersIn(queue, leader), succession);
+export function successorAmong(
+  queue: readonly Entry[],
+  incarnation: string,
+  succession: Succession,
+  memberId?: string,
+): Successor | undefined {
+  const waiting = inSuccession(withoutOwn(queue, incarnation), succession);
   const successors = waiting.filter(({ entry }) => tryRead(readCandidate, entry) !== undefined);
-  const successor = memberId === undefined ? successors[0] : successors.find((candidate) => candidate.memberId === memberId);
+  const successor = memberId === undefined ? successors[0] : newestOf(successors, memberId);
   return (
     successor && {
       entry: successor.entry,
@@ -275,8 +283,8 @@ export function successorAmong(queue: readonly Entry[], leader: Key, succession:
 }
 
 /** The error of a handover that found no candidate to hand over to. */
-export function noSuccessor(election: string, queue: readonly Entry[], leader: Key, memberId: string | undefined): IncumbentError {
-  const candidates = memberIdsOf(othersIn(queue, leader));
+export function noSuccessor(election: string, queue: readonly Entry[], incarnation: string, memberId: string | undefined): IncumbentError {
+  const candidates = memberIdsOf(withoutOwn(queue, incarnation));
   const to = memberId === undefined ? '' : ` to "${memberId}"`;
   return new IncumbentError('NO_SUCH_CANDIDATE', `leadership of "${election}" cannot be handed over${to}: ${choiceOf(candidates)}`, {
     details: { memberId, candidates },
@@ -296,6 +304,14 @@ export function memberIdsOf(entries: readonly Entry[]): readonly string[] {
   return entries.map(({ name }) => readName(name)?.memberId).filter((memberId) => memberId !== undefined);
 }
 
-function othersIn(queue: readonly Entry[], leader: Key): readonly Entry[] {
-  return queue.filter(({ key }) => key !== leader);
+function withoutOwn(queue: readonly Entry[], incarnation: string): readonly Entry[] {
+  return queue.filter(({ name }) => readName(name)?.incarnation !== incarnation);
+}
+
+/** The candidate with this member id. Its former process may have left an entry behind. */
+function newestOf(candidates: readonly QueueEntry[], memberId: string): QueueEntry | undefined {
+  return candidates
+    .filter((candidate) => candidate.memberId === memberId)
+    .toSorted(byOrder)
+    .at(-1);
 }

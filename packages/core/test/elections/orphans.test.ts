@@ -6,7 +6,8 @@
 import { describe, expect, it } from 'vitest';
 import { type Change, type Leadership, type Member, type Store, StoreError } from '../../src/index.ts';
 import { denied, Permission, relay, timeout } from '../support/relay.ts';
-import { quiet } from '../support/track.ts';
+import { bytes } from '../support/led.ts';
+import { quiet, track } from '../support/track.ts';
 import { CANDIDATES, LEADER, NAME, TERM, TTL_MS, World, type WorldOptions } from '../support/world.ts';
 
 const put = (change: Change | undefined, key: string): boolean => change !== undefined && change.key === key && 'put' in change;
@@ -261,6 +262,29 @@ describe('an election goes on', () => {
     permission.denied = false;
     expect(await world.settles(asB, 6 * TTL_MS)).toBe(true);
     expect((await asB).isValid()).toBe(true);
+  });
+
+  it.each([
+    ['resigns', (leader: Leadership) => leader.resign()],
+    ['hands over', (leader: Leadership) => leader.handover()],
+  ])('when a leader %s that has an entry of an earlier campaign in the queue', async (_, giveUp) => {
+    const world = new World();
+    const store = world.connect();
+    const a = world.member('a', {}, store);
+    await stayAlive(world, a);
+    const before = await world.elect(a);
+    const entry = world.server.entries().find(({ key }) => key.startsWith(CANDIDATES));
+    await world.run(before.resign());
+    const leader = await world.elect(a);
+    // The store applies the enqueue of the first campaign once more.
+    const again = store.enqueue(CANDIDATES, entry?.name ?? '', entry?.value ?? bytes(''), entry?.lease ?? '', { timeoutMs: 500 });
+    await world.run(again);
+    const next = track(world.member('b').election(NAME).campaign());
+    await world.pass(6_000);
+    expect(world.queue()).toEqual(['a', 'b']);
+    await world.run(giveUp(leader));
+    await world.pass(50);
+    expect(next.value?.term).toBe(3n);
   });
 });
 

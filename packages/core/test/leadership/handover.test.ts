@@ -32,6 +32,19 @@ describe.each([
     expect(d.value?.term).toBe(4n);
   });
 
+  it('goes to the present process of a member whose former one has left an entry behind', async () => {
+    const { world, leadership } = await led(options);
+    const stuck = world.connect();
+    track(world.member('b', {}, stuck).election(NAME).campaign());
+    await world.pass(20);
+    stuck.link.cutOff();
+    const now = track(world.member('b', { onDuplicate: 'replace' }).election(NAME).campaign());
+    await world.pass(100);
+    await world.run(leadership.handover('b'));
+    await world.pass(20);
+    expect([now.value?.term, now.value?.isValid()]).toEqual([2n, true]);
+  });
+
   it('is refused where there is nobody of that name, and leadership goes on', async () => {
     const { world, leadership } = await led(options);
     await behind(world, 'b');

@@ -220,8 +220,8 @@ function candidateCall(person: Person, state: CandidateState, setting: Setting):
 }
 
 /** The first candidate behind it. */
-export function nextInLine({ entryKey }: Person, shelf: Shelf, { rules: { keys, succession } }: Setting): Successor | undefined {
-  return successorAmong(shelf.list(keys.candidates), entryKey, succession);
+export function nextInLine({ id }: Person, shelf: Shelf, { rules: { keys, succession } }: Setting): Successor | undefined {
+  return successorAmong(shelf.list(keys.candidates), id, succession);
 }
 
 /** Ends a leadership, whose drain takes no time. */

@@ -63,7 +63,7 @@ export const members: readonly Mutant[] = [
     'rebalanceNever',
     'leadership is never brought back',
     'core/src/leadership/successor-finder.ts',
-    'return first === undefined || first.entry.key === this.#leader ? undefined : first.memberId;',
+    'return first?.entry.key === key ? undefined : first?.memberId;',
     'return undefined;',
   ),
   mutant(
