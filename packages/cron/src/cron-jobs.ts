@@ -34,6 +34,8 @@ export interface CronJobLike {
 /** For this long after the clocks went back, a slot is checked. Such a change is 2 h at most. */
 const CHECKED_HOURS = 3;
 
+const HOUR_MS = 3_600_000;
+
 /** How far to go on where cron returns a time that has passed, in ms. */
 const STEP_MS = 60_000;
 
@@ -41,8 +43,8 @@ const STEP_MS = 60_000;
  * The schedule of a `CronTime` of cron: `cronSchedule(new CronTime('0 3 * * *', 'Europe/Berlin'))`.
  *
  * On the night when the clocks go back, cron 4.4 adds a slot an hour before that of some daily
- * jobs, and in a zone that changes by half an hour it returns times that have passed. The schedule
- * leaves these out.
+ * jobs, has a daily job once more if it is asked from within the hour that comes twice, and in a
+ * zone that changes by half an hour returns times that have passed. The schedule leaves these out.
  *
  * @throws `INVALID_OPTION` for anything but a `CronTime` of a cron expression.
  */
@@ -56,7 +58,7 @@ export function cronSchedule(time: CronTimeLike): Schedule {
       for (let from = after.getTime(); ;) {
         const next = time.getNextDateFrom(dateOf(from), zone);
         const slot = next.toMillis();
-        if (slot > after.getTime() && !isExtra(time, slot, next)) return next.toJSDate();
+        if (slot > after.getTime() && !isExtra(time, slot, next) && !isRepeated(time, slot, next, zone)) return next.toJSDate();
         from = Math.max(slot, from + STEP_MS);
       }
     },
@@ -69,6 +71,20 @@ function isExtra(time: CronTimeLike, slot: SlotMs, zoned: ZonedTime): boolean {
   // The time on the wall clock as if it were UTC, where the clocks never change.
   const wall = slot + zoned.offset * 60_000;
   return time.getNextDateFrom(dateOf(wall - 1_000), 'UTC').toMillis() !== wall;
+}
+
+/**
+ * Whether the clocks went back an hour shortly before, and cron has this time only if it is asked
+ * from within that hour. Asked from the same time on the clock an hour earlier, it passes over this
+ * one, as it runs a daily job once. A schedule must not depend on when it is asked: otherwise the
+ * search for the latest slot finds one that no later search finds.
+ */
+function isRepeated(time: CronTimeLike, slot: SlotMs, zoned: ZonedTime, zone: string | undefined): boolean {
+  if (zoned.minus({ hours: CHECKED_HOURS }).offset - zoned.offset !== 60) return false;
+  const before = slot - HOUR_MS;
+  const first = time.getNextDateFrom(dateOf(before - 1_000), zone);
+  const isFirst = first.toMillis() === before && first.offset !== zoned.offset;
+  return isFirst && time.getNextDateFrom(dateOf(before), zone).toMillis() > slot;
 }
 
 /** The zone of an offset in minutes, in the words of luxon: `UTC+05:30`. */

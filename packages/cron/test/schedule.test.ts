@@ -98,6 +98,32 @@ describe('a schedule', () => {
     expect(slotsOf(skipped, spring, 2)).toEqual([spring + 3_600_000, spring + 24.5 * 3_600_000]);
   });
 
+  it.each([
+    ['0 30 2 * * *', 'Europe/Berlin', Date.UTC(2026, 9, 24, 0, 30), Date.UTC(2026, 9, 25, 8), Date.UTC(2026, 9, 24, 0, 30)],
+    ['0 30 1 * * *', 'America/New_York', Date.UTC(2026, 9, 31, 5, 30), Date.UTC(2026, 10, 1, 15), Date.UTC(2026, 9, 31, 5, 30)],
+  ])('of cron has a last missed slot after a night when the clocks went back: %s in %s', (expression, zone, first, until, dropped) => {
+    expect(lastDropped(cronSchedule(new CronTime(expression, zone)), first, until, 1)).toBe(dropped);
+  });
+
+  it.each([
+    ['Europe/Berlin', Date.UTC(2026, 9, 25, 1)],
+    ['Europe/Berlin', Date.UTC(2026, 2, 29, 1)],
+    ['America/New_York', Date.UTC(2026, 10, 1, 6)],
+    ['America/Havana', Date.UTC(2026, 10, 1, 5)],
+    ['America/Santiago', Date.UTC(2026, 3, 5, 3)],
+    ['Asia/Beirut', Date.UTC(2026, 9, 24, 21)],
+  ])('of cron never has an earlier slot for a later time: in %s', (zone, changeMs) => {
+    for (const expression of ['30 0 * * *', '30 1 * * *', '30 2 * * *', '30 */2 * * *', '0 * * * *', '*/20 * * * *', '0 0,2 * * 0']) {
+      const schedule = cronSchedule(new CronTime(expression, zone));
+      let last = 0;
+      for (let at = changeMs - 4 * 3_600_000; at < changeMs + 4 * 3_600_000; at += 10 * 60_000 + 17_000) {
+        const slot = nextSlot(schedule, at) ?? 0;
+        expect(slot, `${expression} from ${new Date(at).toISOString()}`).toBeGreaterThanOrEqual(last);
+        last = slot;
+      }
+    }
+  });
+
   it('of cron goes on where cron goes back', () => {
     const schedule = cronSchedule(new CronTime('0 */15 * * * *', 'Australia/Lord_Howe'));
     const from = Date.UTC(2026, 3, 4, 14);
