@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 
+import { compileCache } from './compile-cache.ts';
 import { supervise, type ExitStatus } from './supervise.ts';
 
 export interface Outcome {
@@ -23,7 +24,7 @@ export async function outcomeOf([program = '', ...args]: readonly string[], opti
   const { env, cwd, timeoutMs } = options;
   const command = await supervise(program, args, {
     ...(cwd === undefined ? {} : { cwd: fileURLToPath(cwd) }),
-    env: { ...process.env, ...env },
+    env: { ...compileCache(), ...process.env, ...env },
     stdout: 'pipe',
     stderr: 'pipe',
   });

@@ -3,6 +3,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
+import { compileCache } from './compile-cache.ts';
 import { supervise, type ExitStatus, type Supervised } from './supervise.ts';
 import { until } from './until.ts';
 
@@ -83,7 +84,7 @@ export async function spawnScript(script: URL | string, options: SpawnOptions = 
   // The script does not inherit the Node options of a test runner.
   const { NODE_OPTIONS: _runner, ...inherited } = process.env;
   const process_ = await supervise(program, [...flags, file, ...(options.args ?? [])], {
-    env: { ...inherited, ...options.env },
+    env: { ...compileCache(), ...inherited, ...options.env },
     ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     stdout: 'pipe',
     stderr: 'pipe',

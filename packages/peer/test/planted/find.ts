@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { compileCache } from '@incumbent/test-support/compile-cache';
 import type { Bug } from './bug.ts';
 
 export interface Found {
@@ -22,6 +23,8 @@ const [hook, search] = [import.meta.resolve('./hook.ts'), import.meta.resolve('.
 export async function find({ name, on }: Pick<Bug, 'name' | 'on'>, most: number): Promise<Found> {
   const program = ['--import', hook, fileURLToPath(search), on, String(most)];
   const options = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', ...program];
-  const { stdout } = await promisify(execFile)(process.execPath, options, { env: { ...process.env, MUTANT: name, NODE_OPTIONS: '' } });
+  const { stdout } = await promisify(execFile)(process.execPath, options, {
+    env: { ...compileCache(), ...process.env, MUTANT: name, NODE_OPTIONS: '' },
+  });
   return JSON.parse(stdout) as Found;
 }

@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { compileCache } from '@incumbent/test-support/compile-cache';
 import type { World } from './last-found.ts';
 
 export interface Caught {
@@ -34,7 +35,7 @@ export async function catchMutant(
   const planted = name === undefined ? [] : ['--import', hook];
   const worlds = [String(most), corpus ? 'corpus' : '', ...(first === undefined ? [] : [first.profile, String(first.seed)])];
   const options = ['--conditions=@incumbent/source', '--disable-warning=ExperimentalWarning', ...planted, search, ...worlds];
-  const env = { ...process.env, MUTANT: name, NODE_OPTIONS: '' };
+  const env = { ...compileCache(), ...process.env, MUTANT: name, NODE_OPTIONS: '' };
   const { stdout } = await promisify(execFile)(process.execPath, options, { env, signal });
   return JSON.parse(stdout) as Caught;
 }
