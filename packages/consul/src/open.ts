@@ -36,7 +36,7 @@ const ORPHANS_MS = 500;
  * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION` for an invalid URL or option.
  */
 export async function openConsul(urlOrOptions: string | URL | ConsulOptions): Promise<Store> {
-  const settings = await readOptions(urlOrOptions);
+  const settings = readOptions(urlOrOptions);
   const client = new Client(settings);
   const cleaner = new CheckCleaner(client, settings.clock);
   const time = new CallTime(settings.clock, { timeoutMs: settings.connectTimeoutMs }, ExchangeError);

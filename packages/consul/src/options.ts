@@ -122,8 +122,8 @@ const VISIBLE = /^[\x21-\x7e]+$/;
  * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`, or the system's error if a
  * certificate file that a URL names cannot be read.
  */
-export async function readOptions(input: string | URL | ConsulOptions): Promise<ConsulSettings> {
-  return settingsOf(isUrl(input) ? await readUrl(urlText(input)) : input);
+export function readOptions(input: string | URL | ConsulOptions): ConsulSettings {
+  return settingsOf(isUrl(input) ? readUrl(urlText(input)) : input);
 }
 
 function settingsOf(options: ConsulOptions): ConsulSettings {
@@ -158,8 +158,8 @@ const SHAPE: StoreUrlShape = {
   example: 'consul://:token@host:port/namespace, or consuls:// for TLS',
 };
 
-/** Rejects if a file that the parameters `ca`, `cert` and `key` name cannot be read. */
-async function readUrl(text: string): Promise<ConsulOptions> {
+/** @throws The system's error if a file that `ca`, `cert` or `key` names cannot be read. */
+function readUrl(text: string): ConsulOptions {
   const url = new StoreUrl(text, SHAPE);
   return {
     endpoint: url.hosts.join(','),

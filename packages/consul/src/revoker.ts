@@ -25,7 +25,7 @@ export interface Ticket {
 }
 
 export const openRevoker: OpenRevoker = async (access) => {
-  const settings = await readOptions(optionsIn<ConsulOptions>(access));
+  const settings = readOptions(optionsIn<ConsulOptions>(access));
   const client = new Client(settings);
   return {
     revoke: async (ticket, options) => {

@@ -20,7 +20,7 @@ import { EtcdStore } from './store.ts';
  * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION` for invalid options.
  */
 export async function openEtcd(urlOrOptions: string | URL | EtcdOptions): Promise<Store> {
-  const settings = await readOptions(urlOrOptions);
+  const settings = readOptions(urlOrOptions);
   const client = clientOf(settings);
   try {
     const version = await client.call(status, undefined, { timeoutMs: settings.connectTimeoutMs });

@@ -87,10 +87,10 @@ const SHARED = {
 };
 
 /**
- * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with the system's error for a
- * certificate file in the URL that cannot be read.
+ * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`, or the system's error if a
+ * certificate file that a URL names cannot be read.
  */
-export async function readOptions(input: string | URL | EtcdOptions): Promise<EtcdSettings> {
+export function readOptions(input: string | URL | EtcdOptions): EtcdSettings {
   return settingsOf(isUrl(input) ? readUrl(urlText(input)) : input);
 }
 

@@ -12,7 +12,7 @@ import { renewLease, revokeLease } from './leases.ts';
 import { readOptions, type EtcdOptions } from './options.ts';
 
 export const openRevoker: OpenRevoker = async (access) => {
-  const client = clientOf(await readOptions(optionsIn<EtcdOptions>(access)));
+  const client = clientOf(readOptions(optionsIn<EtcdOptions>(access)));
   // The id of a lease of etcd is enough to revoke or renew it.
   return {
     revoke: (lease, options) => revokeLease(client, lease, options),

@@ -10,7 +10,7 @@ import { readOptions } from '../src/options.ts';
 import { EtcdStore } from '../src/store.ts';
 
 it('shows neither its credentials nor those with which another process can revoke its leases', async () => {
-  const settings = await readOptions({
+  const settings = readOptions({
     endpoints: ['a'],
     credentials: { username: 'app', password: MARKER },
     tls: { cert: 'x', key: MARKER },

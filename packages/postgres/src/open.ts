@@ -44,7 +44,7 @@ const DENIED = '42501';
  * error if a file that the URL names cannot be read.
  */
 export async function openPostgres(urlOrOptions: string | URL | PostgresOptions | PostgresPoolOptions): Promise<Store> {
-  const settings = await readOptions(urlOrOptions);
+  const settings = readOptions(urlOrOptions);
   const { clock, connectTimeoutMs: timeoutMs, access, trustDurability } = settings;
   const { calls, source } = createCalls(settings);
   const time = new CallTime(clock, { timeoutMs }, ExchangeError);

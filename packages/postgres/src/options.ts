@@ -108,11 +108,11 @@ const KNOWN_OF_SERVERS = [...KNOWN, 'endpoints', 'credentials', 'database', 'tls
 const KNOWN_OF_POOL = [...KNOWN, 'pool'];
 
 /**
- * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with the system's error for a
- * certificate file that cannot be read.
+ * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`, or the system's error if a
+ * certificate file that a URL names cannot be read.
  */
-export async function readOptions(input: string | URL | PostgresOptions | PostgresPoolOptions): Promise<PostgresSettings> {
-  const options = isUrl(input) ? await readUrl(urlText(input)) : input;
+export function readOptions(input: string | URL | PostgresOptions | PostgresPoolOptions): PostgresSettings {
+  const options = isUrl(input) ? readUrl(urlText(input)) : input;
   return typeof options === 'object' && options !== null && 'pool' in options ? withPool(options) : withServers(options);
 }
 
@@ -171,8 +171,8 @@ const SHAPE: StoreUrlShape = {
   example: 'postgres://user:password@host:port/database',
 };
 
-/** Rejects if a file that the parameters `ca`, `cert` and `key` name cannot be read. */
-export async function readUrl(text: string): Promise<PostgresOptions> {
+/** @throws The system's error if a file that `ca`, `cert` or `key` names cannot be read. */
+export function readUrl(text: string): PostgresOptions {
   // The name that libpq has for it.
   if (/[?&]sslrootcert=/.test(text)) throw invalidSecret('sslrootcert', '', 'given as ca: ?ca=file', 'in the URL');
   const url = new StoreUrl(text, SHAPE);

@@ -12,7 +12,7 @@ import { createCalls } from './open.ts';
 import { type PostgresOptions, readOptions } from './options.ts';
 
 export const openRevoker: OpenRevoker = async (access) => {
-  const settings = await readOptions(optionsIn<PostgresOptions>(access));
+  const settings = readOptions(optionsIn<PostgresOptions>(access));
   const { calls } = createCalls(settings);
   return {
     revoke: (lease, options) => revokeLease(calls, lease, options),

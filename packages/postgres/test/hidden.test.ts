@@ -10,7 +10,7 @@ import { readOptions } from '../src/options.ts';
 import { PostgresStore } from '../src/store.ts';
 
 it('a printed store shows neither its credentials nor those for the reaper', async () => {
-  const settings = await readOptions({
+  const settings = readOptions({
     endpoints: ['a'],
     credentials: { username: 'app', password: MARKER },
     tls: { cert: 'x', key: MARKER },

@@ -30,7 +30,7 @@ import { RedisStore } from './store.ts';
 export async function openRedis(urlOrOptions: string | URL | RedisOptions | RedisClientOptions): Promise<Store> {
   if (isRedisClient(urlOrOptions))
     throw invalidSecret('redis options', urlOrOptions, 'a URL or an object: openRedis({ client })', 'a client of Redis');
-  const settings = await readOptions(hasClient(urlOrOptions) ? optionsOfClient(urlOrOptions) : urlOrOptions);
+  const settings = readOptions(hasClient(urlOrOptions) ? optionsOfClient(urlOrOptions) : urlOrOptions);
   const { client, store } = createStore(settings);
   try {
     await client.call(async () => {}, { timeoutMs: settings.connectTimeoutMs });

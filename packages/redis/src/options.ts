@@ -88,11 +88,11 @@ const SENTINEL_PORT = 26_379;
 const known = ['endpoints', 'sentinel', 'namespace', 'db', 'connectTimeoutMs', 'tls', 'credentials', 'connect', 'clock'];
 
 /**
- * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with the system's error for a
- * certificate file that cannot be read.
+ * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`, or the system's error if a
+ * certificate file that a URL names cannot be read.
  */
-export async function readOptions(input: string | URL | RedisOptions): Promise<RedisSettings> {
-  return settingsOf(isUrl(input) ? await readUrl(urlText(input)) : input);
+export function readOptions(input: string | URL | RedisOptions): RedisSettings {
+  return settingsOf(isUrl(input) ? readUrl(urlText(input)) : input);
 }
 
 function settingsOf(input: RedisOptions): RedisSettings {
@@ -167,8 +167,8 @@ const SENTINEL_SHAPE: StoreUrlShape = {
 /** Other clients read `redis://host/0` as the number of a database. */
 const NO_DATABASE = 'a name that is not only digits: for a database write redis://host/my-app?db=0';
 
-/** Rejects if a file that the parameters `ca`, `cert` and `key` name cannot be read. */
-export async function readUrl(text: string): Promise<RedisOptions> {
+/** @throws The system's error if a file that `ca`, `cert` or `key` names cannot be read. */
+export function readUrl(text: string): RedisOptions {
   const isSentinel = /^[a-z]+\+sentinel:/.test(text);
   const url = new StoreUrl(text, isSentinel ? SENTINEL_SHAPE : SHAPE);
   if (/^\d+$/.test(url.namespace)) throw invalidText('namespace', url.namespace, NO_DATABASE);

@@ -14,7 +14,7 @@ import { keyspaceOf } from './namespace.ts';
 import { readOptions, type RedisOptions } from './options.ts';
 
 export const openRevoker: OpenRevoker = async (access) => {
-  const settings = await readOptions(optionsIn<RedisOptions>(access));
+  const settings = readOptions(optionsIn<RedisOptions>(access));
   const client = createClient(settings, () => {});
   const calls = new StoreCalls(client, keyspaceOf(settings));
   return {

@@ -36,7 +36,7 @@ type Figure = 'swap' | 'renewal' | 'notification';
 const FIGURES: readonly Figure[] = ['swap', 'renewal', 'notification'];
 
 async function ours(url: string): Promise<Compared> {
-  const settings = await readOptions({ endpoints: [hostOf(url)], namespace: 'compare' });
+  const settings = readOptions({ endpoints: [hostOf(url)], namespace: 'compare' });
   const listeners = new Set<() => void>();
   const client = createClient(settings, (reply) => {
     const [kind] = Array.from(listOf(reply));

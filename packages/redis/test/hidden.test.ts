@@ -9,7 +9,7 @@ import { createStore } from '../src/open.ts';
 import { readOptions } from '../src/options.ts';
 
 it('a printed store shows neither its credentials nor those for the reaper', async () => {
-  const settings = await readOptions({
+  const settings = readOptions({
     endpoints: ['a'],
     credentials: { username: 'app', password: MARKER },
     tls: { cert: 'x', key: MARKER },

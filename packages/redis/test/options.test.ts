@@ -6,8 +6,8 @@ import { openRedis } from '@incumbent/redis';
 import { readOptions, readUrl } from '../src/options.ts';
 
 describe('a URL', () => {
-  it('names servers, user, namespace, database and time', async () => {
-    expect(await readOptions(`redis://alice:s%40crt%3A@${THREE_SERVERS}/team/app?connectTimeoutMs=700&db=4`)).toMatchObject({
+  it('names servers, user, namespace, database and time', () => {
+    expect(readOptions(`redis://alice:s%40crt%3A@${THREE_SERVERS}/team/app?connectTimeoutMs=700&db=4`)).toMatchObject({
       endpoints: threeServers(6379),
       credentials: { username: 'alice', password: 's@crt:' },
       namespace: 'team/app',
@@ -16,40 +16,42 @@ describe('a URL', () => {
     });
   });
 
-  it('has defaults for everything except the host', async () => {
+  it('has defaults for everything except the host', () => {
     for (const url of ['redis://one', 'valkey://one/', 'redis://one?'])
-      expect(await readOptions(url)).toMatchObject({ namespace: 'incumbent', connectTimeoutMs: 5_000, db: 0, credentials: undefined });
+      expect(readOptions(url)).toMatchObject({ namespace: 'incumbent', connectTimeoutMs: 5_000, db: 0, credentials: undefined });
   });
 
   it.each(['redis://one/0', 'valkey://one/15?db=1'])(
     'with a number for a namespace is refused, as other clients read a database there: %s',
-    async (url) => {
-      await expect(readOptions(url)).rejects.toMatchObject({
-        code: 'INVALID_OPTION',
-        message: expect.stringContaining('redis://host/my-app?db=0'),
-      });
+    (url) => {
+      expect(() => readOptions(url)).toThrow(
+        expect.objectContaining({
+          code: 'INVALID_OPTION',
+          message: expect.stringContaining('redis://host/my-app?db=0'),
+        }),
+      );
     },
   );
 
-  it('may be an object, and have a scheme in capitals', async () => {
+  it('may be an object, and have a scheme in capitals', () => {
     for (const url of ['REDIS://:secret@one:1/app', new URL('redis://:secret@one:1/app')])
-      expect(await readOptions(url)).toMatchObject({
+      expect(readOptions(url)).toMatchObject({
         endpoints: [{ host: 'one', port: 1 }],
         namespace: 'app',
         credentials: { password: 'secret' },
       });
   });
 
-  it('may have a password alone', async () => {
-    expect((await readOptions('redis://:secret@one')).credentials).toEqual({ password: 'secret' });
+  it('may have a password alone', () => {
+    expect(readOptions('redis://:secret@one').credentials).toEqual({ password: 'secret' });
   });
 
   it('with an s in the scheme means TLS, and reads certificates from files', () =>
-    withCertificateFile(async (ca) => {
+    withCertificateFile((ca) => {
       for (const scheme of ['rediss', 'valkeys'])
-        expect((await readUrl(`${scheme}://one?ca=${ca}&servername=redis.internal`)).tls).toMatchObject({ servername: 'redis.internal' });
-      for (const scheme of ['redis', 'valkey']) expect(await readUrl(`${scheme}://one`)).not.toHaveProperty('tls');
-      await expect(readOptions(`rediss://one?ca=${ca}.none`)).rejects.toMatchObject({ code: 'ENOENT' });
+        expect(readUrl(`${scheme}://one?ca=${ca}&servername=redis.internal`).tls).toMatchObject({ servername: 'redis.internal' });
+      for (const scheme of ['redis', 'valkey']) expect(readUrl(`${scheme}://one`)).not.toHaveProperty('tls');
+      expect(() => readOptions(`rediss://one?ca=${ca}.none`)).toThrow('cannot be read: ENOENT');
     }));
 
   refusesUrls(openRedis, 'redis', [
@@ -60,24 +62,24 @@ describe('a URL', () => {
 });
 
 describe('a URL of Sentinels', () => {
-  it('names the Sentinels, the primary, the user of the servers and the user of the Sentinels', async () => {
+  it('names the Sentinels, the primary, the user of the servers and the user of the Sentinels', () => {
     const url = `redis+sentinel://alice:s%40crt@${THREE_SERVERS}/team/app?master=mymaster&sentinelUsername=bob&sentinelPassword=p%2Bw&db=2`;
-    expect(await readUrl(url)).toEqual({
+    expect(readUrl(url)).toEqual({
       sentinel: { endpoints: THREE_SERVERS.split(','), master: 'mymaster', credentials: { username: 'bob', password: 'p+w' } },
       namespace: 'team/app',
       credentials: { username: 'alice', password: 's@crt' },
       db: 2,
     });
-    expect(await readOptions(url)).toMatchObject({ endpoints: [], sentinel: { endpoints: threeServers(26_379), master: 'mymaster' } });
+    expect(readOptions(url)).toMatchObject({ endpoints: [], sentinel: { endpoints: threeServers(26_379), master: 'mymaster' } });
   });
 
   it('with an s in the scheme means TLS for servers and Sentinels, unless sentinelTls=false', () =>
-    withCertificateFile(async (ca) => {
+    withCertificateFile((ca) => {
       const url = `rediss+sentinel://one?master=m&ca=${ca}&servername=redis.internal`;
-      const both = await readUrl(url);
+      const both = readUrl(url);
       expect(both.tls).toMatchObject({ servername: 'redis.internal' });
       expect(both.sentinel?.tls).toEqual({ ca: both.tls?.ca });
-      const servers = await readUrl(`${url}&sentinelTls=false`);
+      const servers = readUrl(`${url}&sentinelTls=false`);
       expect(servers.tls).toEqual(both.tls);
       expect(servers.sentinel).not.toHaveProperty('tls');
     }));
@@ -92,16 +94,16 @@ describe('a URL of Sentinels', () => {
 });
 
 describe('options with Sentinels', () => {
-  it('reach another process of this machine, with bytes of certificates as text', async () => {
+  it('reach another process of this machine, with bytes of certificates as text', () => {
     const ca = new TextEncoder().encode('PEM');
-    const { access } = await readOptions({ sentinel: { endpoints: ['one'], master: 'm', tls: { ca } } });
+    const { access } = readOptions({ sentinel: { endpoints: ['one'], master: 'm', tls: { ca } } });
     expect(JSON.parse(access ?? '')).toEqual({ sentinel: { endpoints: ['one'], master: 'm', tls: { ca: 'PEM' } } });
   });
 });
 
 const SENTINEL = { endpoints: ['one'], master: 'mymaster' };
 
-refusesOptions(readOptions, { sentinel: SENTINEL }, [
+refusesOptions(openRedis, { sentinel: SENTINEL }, [
   ['servers and Sentinels', { sentinel: SENTINEL, endpoints: ['one'] }],
   ['no Sentinel', { sentinel: { ...SENTINEL, endpoints: [] } }],
   ['no primary', { sentinel: { endpoints: ['one'] } }],
@@ -112,7 +114,7 @@ refusesOptions(readOptions, { sentinel: SENTINEL }, [
   ['no password of the Sentinels', { sentinel: { ...SENTINEL, credentials: { username: 'a' } } }],
 ]);
 
-refusesOptions(readOptions, { endpoints: ['one'] }, [
+refusesOptions(openRedis, { endpoints: ['one'] }, [
   ['no servers', { endpoints: [] }],
   ['the same server twice', { endpoints: ['one', 'one:6379'] }],
   ['half a database', { endpoints: ['one'], db: 0.5 }],

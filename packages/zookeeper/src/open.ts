@@ -27,7 +27,7 @@ const SHORTEST_MS = 1;
  * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION` for an invalid URL or option.
  */
 export async function openZookeeper(urlOrOptions: string | URL | ZookeeperOptions): Promise<Store> {
-  const settings = await readOptions(urlOrOptions);
+  const settings = readOptions(urlOrOptions);
   const { clock, connectTimeoutMs, namespace } = settings;
   const time = new CallTime(clock, { timeoutMs: connectTimeoutMs }, ExchangeError);
   try {

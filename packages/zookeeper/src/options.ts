@@ -84,10 +84,10 @@ const SHARED_TIMEOUT_MS = 6_000;
 const SERVER_TIMEOUT_MS = 2_000;
 
 /**
- * Rejects with a `TypeError` or `RangeError` (`INVALID_OPTION`), or with the system's error if a
- * file that the URL names cannot be read.
+ * @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`, or the system's error if a
+ * certificate file that a URL names cannot be read.
  */
-export async function readOptions(input: string | URL | ZookeeperOptions): Promise<ZookeeperSettings> {
+export function readOptions(input: string | URL | ZookeeperOptions): ZookeeperSettings {
   return settingsOf(isUrl(input) ? readUrl(urlText(input)) : input);
 }
 

@@ -11,7 +11,7 @@ import type { SessionIdentity } from './protocol/hello.ts';
 
 /** Takes over the session of a lease by its id and password, and closes the session. */
 export const openRevoker: OpenRevoker = async (access) => {
-  const options = clientOptionsOf(await readOptions(optionsIn<ZookeeperOptions>(access)));
+  const options = clientOptionsOf(readOptions(optionsIn<ZookeeperOptions>(access)));
   return {
     revoke: async (ticket, call) => {
       try {

@@ -14,7 +14,7 @@ import { FakeServer } from './support/fake-server.ts';
 
 it('shows neither its credentials nor the tickets that end its leases', async () => {
   const credentials = { username: 'app', password: MARKER };
-  const settings = await readOptions({ endpoints: ['a'], credentials, tls: { cert: 'x', key: MARKER } });
+  const settings = readOptions({ endpoints: ['a'], credentials, tls: { cert: 'x', key: MARKER } });
   const [clock, server] = [new ManualClock(), new FakeServer()];
   const options = { ...clientOptionsOf(settings), clock, connect: () => server.accept() };
   const client = await clock.run(openClient(options, { timeoutMs: 1_000 }));

@@ -7,12 +7,12 @@ import { expect, it } from 'vitest';
 import { makeScratch } from './scratch.ts';
 
 /** Runs `use` with the name of a file that stands for a certificate, percent-encoded for a URL. */
-export async function withCertificateFile(use: (file: string) => Promise<void>): Promise<void> {
+export async function withCertificateFile(use: (file: string) => void): Promise<void> {
   const scratch = await makeScratch('options');
   try {
     const file = join(scratch.path, 'ca.pem');
     await writeFile(file, '-----BEGIN CERTIFICATE-----\n');
-    await use(encodeURIComponent(file));
+    use(encodeURIComponent(file));
   } finally {
     await scratch.remove();
   }
