@@ -13,7 +13,7 @@ import { ExchangeError, isAnswer } from './client/failure.ts';
 import { onlyRow, textAt } from './client/rows.ts';
 import { DURABILITY, weaknessesIn } from './client/durability.ts';
 import { StoreCalls } from './client/store-calls.ts';
-import { howToCreate, mayNotMigrate, mildestError, unsuitableSchema } from './errors.ts';
+import { howToCreate, mayNotMigrate, unsuitableSchema } from './errors.ts';
 import { type PostgresOptions, type PostgresPoolOptions, type PostgresSettings, readOptions } from './options.ts';
 import { migrate } from './schema/migrate.ts';
 import { quoted, SCHEMA_VERSION } from './schema/schema.ts';
@@ -85,7 +85,6 @@ function sourceOf({ clock, connect, connectTimeoutMs, servers }: PostgresSetting
     // All servers fit into the time for opening, so that the error can say of each one how it
     // failed.
     dialTimeoutMs: longestOpeningMs(connectTimeoutMs / endpoints.length),
-    pickError: mildestError,
   });
 }
 

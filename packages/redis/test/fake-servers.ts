@@ -7,7 +7,6 @@ import { type Endpoint, endpointName } from '@incumbent/network';
 
 import { Client, type ClientOptions } from '../src/client/client.ts';
 import { listedServers } from '../src/client/servers.ts';
-import { mildestError } from '../src/errors.ts';
 import { Reader } from '../src/protocol/reader.ts';
 import { isList, type Reply } from '../src/protocol/resp.ts';
 
@@ -126,7 +125,6 @@ export class FakeServers {
       credentials: undefined,
       db: 0,
       dialTimeoutMs: 1_000,
-      pickError: mildestError,
       onPush: (reply) => this.pushed.push(reply),
       ...options,
     });

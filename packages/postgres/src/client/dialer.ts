@@ -10,6 +10,7 @@
 import type { Clock } from '@incumbent/core';
 import { Attempt, type Connect, describeError, dial, type Endpoint, namingEndpoint, openFirst, type TlsOptions } from '@incumbent/network';
 
+import { mildestError } from '../errors.ts';
 import { answersOfStore } from './answer-memory.ts';
 import { Connection, type ConnectionSource, type Login } from './connection.ts';
 import { cut, ExchangeError, notConnected } from './failure.ts';
@@ -24,8 +25,6 @@ export interface DialerOptions {
   readonly login: Login;
   /** The longest time for one server to accept a connection, the login and a statement, in ms. */
   readonly dialTimeoutMs: number;
-  /** Picks the error to report when every server has failed. */
-  readonly pickError: (errors: readonly unknown[]) => unknown;
 }
 
 /** The first version of PostgreSQL that the statements run on. */
@@ -74,7 +73,7 @@ export class Dialer implements ConnectionSource {
    * accepts writes. Rejects with an `ExchangeError` (`notConnected`), or with the signal's reason.
    */
   async open(signal: AbortSignal, onNotification?: (payload: string) => void): Promise<Connection> {
-    const { clock, endpoints, pickError } = this.#options;
+    const { clock, endpoints } = this.#options;
     const failures: unknown[] = [];
     const open = async (endpoint: Endpoint, dialling: AbortSignal): Promise<Opened> => {
       const opening = this.#open(endpoint, dialling, onNotification);
@@ -100,7 +99,7 @@ export class Dialer implements ConnectionSource {
       return this.#keep(opened);
     } catch (error) {
       signal.throwIfAborted();
-      throw failures.length === 0 ? error : pickError(failures);
+      throw failures.length === 0 ? error : mildestError(failures);
     }
   }
 

@@ -6,6 +6,7 @@
 import type { Clock } from '@incumbent/core';
 import { type Attempt, type AttemptOptions, Calls, type Connect, type Endpoint, endpointName, SharedAllowance } from '@incumbent/network';
 
+import { mildestError } from '../errors.ts';
 import { answerIn, connectionRefused, ExchangeError, isAnswer } from '../protocol/failure.ts';
 import type { ErrorReply, Reply } from '../protocol/resp.ts';
 import type { Connection } from './connection.ts';
@@ -19,8 +20,6 @@ export interface ClientOptions extends Greeting {
   readonly connect: Connect;
   /** The longest time for one server to accept a connection and to answer the greeting. */
   readonly dialTimeoutMs: number;
-  /** Picks the error to report when every server has failed. */
-  readonly pickError: (errors: readonly unknown[]) => unknown;
   readonly onPush: (reply: Reply) => void;
 }
 
@@ -163,7 +162,7 @@ export class Client {
       failures.push(error);
     }
     this.#closing.signal.throwIfAborted();
-    throw this.#options.pickError(failures);
+    throw mildestError(failures);
   }
 
   /**

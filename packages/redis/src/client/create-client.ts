@@ -6,7 +6,7 @@
 import { StoreError } from '@incumbent/core/adapter';
 import { DIAL_TIMEOUT_MS, withGrant } from '@incumbent/network';
 
-import { mildestError, missingCommands } from '../errors.ts';
+import { missingCommands } from '../errors.ts';
 import { remainingTimes } from '../leases.ts';
 import { keyspaceOf, type Keyspace } from '../namespace.ts';
 import type { RedisSettings } from '../options.ts';
@@ -27,13 +27,10 @@ export function createClient(settings: RedisSettings, onPush: (reply: Reply) => 
   // Besides the Sentinels, there is the server that they name.
   const dials = sentinel === undefined ? endpoints.length : sentinel.endpoints.length + 1;
   const dialTimeoutMs = Math.floor(Math.min((0.9 * connectTimeoutMs) / dials, DIAL_TIMEOUT_MS));
-  const pickError = mildestError;
   return new Client({
     ...settings,
-    servers:
-      sentinel === undefined ? listedServers(endpoints) : sentinelServers({ ...sentinel, clock, timeoutMs: dialTimeoutMs, pickError }),
+    servers: sentinel === undefined ? listedServers(endpoints) : sentinelServers({ ...sentinel, clock, timeoutMs: dialTimeoutMs }),
     dialTimeoutMs,
-    pickError,
     check: (connection) => checkServer(connection, keyspace),
     onPush,
   });

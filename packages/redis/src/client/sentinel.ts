@@ -4,6 +4,7 @@ import type { Clock } from '@incumbent/core';
 import { sleep } from '@incumbent/core/adapter';
 import { Attempt, type Connect, type Endpoint, endpointName } from '@incumbent/network';
 
+import { mildestError } from '../errors.ts';
 import { ExchangeError, notConnected } from '../protocol/failure.ts';
 import { bytesOf, listOf, textOf } from '../protocol/replies.ts';
 import type { Reply } from '../protocol/resp.ts';
@@ -25,8 +26,6 @@ export interface SentinelQuestion extends SentinelSettings {
   readonly clock: Clock;
   /** The longest time for one Sentinel to accept a connection, and to answer the question. */
   readonly timeoutMs: number;
-  /** Picks the error to report when every Sentinel has failed. */
-  readonly pickError: (errors: readonly unknown[]) => unknown;
 }
 
 /** How often a connected client asks whether the primary was replaced. */
@@ -42,7 +41,7 @@ const ASK_AGAIN_MS = 2_000;
  * Sentinel names another one.
  */
 export function sentinelServers(options: SentinelQuestion): Servers {
-  const { endpoints: sentinels, pickError } = options;
+  const { endpoints: sentinels } = options;
   let first = 0;
   let named: Endpoint | undefined;
   return {
@@ -62,7 +61,7 @@ export function sentinelServers(options: SentinelQuestion): Servers {
         named = answer.primary;
         yield named;
       }
-      if (failures.length === sentinels.length) throw noneNamed(pickError(failures), sentinels.length);
+      if (failures.length === sentinels.length) throw noneNamed(mildestError(failures), sentinels.length);
     },
     watch(onReplaced, signal) {
       if (named === undefined) return;

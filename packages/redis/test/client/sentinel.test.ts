@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { Client } from '../../src/client/client.ts';
 import { sentinelServers } from '../../src/client/sentinel.ts';
-import { mildestError, toStoreError } from '../../src/errors.ts';
+import { toStoreError } from '../../src/errors.ts';
 import { bulk, FakeServers, hello, list, type Peer } from '../fake-servers.ts';
 import { endOf, ping } from './calls.ts';
 
@@ -32,7 +32,7 @@ function startWorld({ answers, roles }: World): { readonly servers: FakeServers;
   });
   const sentinels = { endpoints: SENTINELS, master: 'mymaster', credentials: undefined, connect: servers.connect };
   const client = servers.client({
-    servers: sentinelServers({ ...sentinels, clock: servers.clock, timeoutMs: 500, pickError: mildestError }),
+    servers: sentinelServers({ ...sentinels, clock: servers.clock, timeoutMs: 500 }),
   });
   return { servers, client };
 }
