@@ -4,6 +4,7 @@
  */
 
 import type { Entry, Key, LeaseId, Revision } from '@incumbent/core';
+import { nameOfKey } from '@incumbent/core/adapter';
 
 import type { Pair, Target } from './protocol/kv.ts';
 
@@ -46,7 +47,7 @@ export class Namespace {
     const key = unescape(pair.path.slice(this.root.length));
     return {
       key,
-      name: key.slice(key.lastIndexOf('/') + 1),
+      name: nameOfKey(key),
       value: pair.value,
       revision: revisionOf(pair),
       order: BigInt(pair.created),

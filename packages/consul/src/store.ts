@@ -1,7 +1,7 @@
 /** The store contract on Consul. */
 
 import type * as api from '@incumbent/core';
-import { checkChanges, checkListing, checkEntryKey, checkPath, checkTime, invalidOption, keepAlive } from '@incumbent/core/adapter';
+import { checkChanges, checkListing, checkEntryKey, checkPath, checkTtl, keepAlive } from '@incumbent/core/adapter';
 import { type CallTime, checkSwapSize, checkValueSize, type MissingPermission, revocationOf } from '@incumbent/network';
 
 import { capabilitiesOf } from './capabilities.ts';
@@ -52,8 +52,7 @@ export class ConsulStore implements api.Store {
 
   async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {
     const call = this.#calls.check(options);
-    checkTime('ttlMs', ttlMs);
-    if (ttlMs > MAX_TTL_MS) throw invalidOption('ttlMs', ttlMs, `at most ${MAX_TTL_MS}`);
+    checkTtl(ttlMs, MAX_TTL_MS);
     return this.#callOnLease('grantLease', (time) => this.#leases.grant(ttlMs, options, time), call);
   }
 

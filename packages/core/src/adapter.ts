@@ -13,7 +13,7 @@ export { checkClock, momentOf, systemClock } from './base/clock.ts';
 export { isIncumbentError, isRetryable, outcomeOf, StoreError, textOfError } from './base/errors.ts';
 export { withJson } from './base/json.ts';
 export { explainDetached } from './base/methods.ts';
-export { checkRandom, systemRandom } from './base/random.ts';
+export { checkRandom, fraction, systemRandom } from './base/random.ts';
 export { describeHidden, showText, showUrl, withoutSecret } from './base/redact.ts';
 export { checkLogger, Telemetry, telemetryEvents } from './base/telemetry.ts';
 export {
@@ -50,11 +50,13 @@ export {
   checkPath,
   checkStore,
   checkTime,
+  checkTtl,
   DEFAULT_CALL_TIMEOUT_MS,
   describeStore,
   isPath,
   isRedisClient,
   isStore,
+  nameOfKey,
   PATH_RULE,
   someOf,
   withoutValue,

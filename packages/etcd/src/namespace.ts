@@ -1,6 +1,7 @@
 /** Keys, entries, revisions and leases as etcd has them. */
 
 import type { Entry, Key, LeaseId, Revision } from '@incumbent/core';
+import { nameOfKey } from '@incumbent/core/adapter';
 import { leaseGone } from '@incumbent/network';
 
 import type { KeyRange, KeyValue } from './protocol/kv.ts';
@@ -27,7 +28,7 @@ export class Namespace {
     const key = kv.key.slice(this.prefix.length);
     return {
       key,
-      name: key.slice(key.lastIndexOf('/') + 1),
+      name: nameOfKey(key),
       value: kv.value,
       revision: revisionOf(kv.modRevision),
       order: kv.createRevision,

@@ -8,7 +8,7 @@ import {
   checkListing,
   checkLook,
   checkPath,
-  invalidOption,
+  checkTtl,
   withoutValue,
 } from '@incumbent/core/adapter';
 import { checkSwapSize, checkValueSize, namingGrant, revocationOf } from '@incumbent/network';
@@ -52,7 +52,7 @@ export class EtcdStore implements api.Store {
   }
 
   async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {
-    if (!(ttlMs > 0 && ttlMs <= MAX_TTL_MS)) throw invalidOption('ttlMs', ttlMs, `above 0, and at most ${MAX_TTL_MS}`);
+    checkTtl(ttlMs, MAX_TTL_MS);
     return grantLease(this.#client, ttlMs, checkCall(options));
   }
 

@@ -19,16 +19,7 @@ import type {
   SwapResult,
   WatchOptions,
 } from '@incumbent/core';
-import {
-  checkChanges,
-  checkListing,
-  checkEntryKey,
-  checkPath,
-  checkTime,
-  invalidOption,
-  someOf,
-  withoutValue,
-} from '@incumbent/core/adapter';
+import { checkChanges, checkListing, checkEntryKey, checkPath, checkTtl, someOf, withoutValue } from '@incumbent/core/adapter';
 import { checkSwapSize, checkValueSize, revocationOf, storeClosed } from '@incumbent/network';
 
 import { capabilities } from './capabilities.ts';
@@ -94,8 +85,7 @@ export class KubernetesStore implements Store {
 
   async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {
     const call = this.#calls.check(options);
-    checkTime('ttlMs', ttlMs);
-    if (ttlMs > MAX_TTL_MS) throw invalidOption('ttlMs', ttlMs, `at most ${MAX_TTL_MS}`);
+    checkTtl(ttlMs, MAX_TTL_MS);
     return this.#calls.run('grantLease', (time) => this.#leases.grant(ttlMs, options, time), call);
   }
 

@@ -11,6 +11,7 @@ import {
   checkEntryKey,
   checkPath,
   checkTime,
+  nameOfKey,
   someOf,
   watchStates,
   withoutValue,
@@ -343,7 +344,7 @@ export class MemoryStore implements api.Store {
 /** The entry of a row, for a client whose keys follow `keyPrefix`. */
 function entryOf(row: Row, keyPrefix: string): api.Entry {
   const key = row.key.slice(keyPrefix.length);
-  const name = key.slice(key.lastIndexOf('/') + 1);
+  const name = nameOfKey(key);
   const entry = { key, name, value: new Uint8Array(row.value), revision: revisionOf(row), order: BigInt(row.order) };
   return row.lease === undefined ? entry : { ...entry, lease: row.lease };
 }

@@ -22,6 +22,7 @@ export type { ReadQuery } from './calls/requests.ts';
 export { RetryGate } from './calls/retry-gate.ts';
 export {
   DIAL_TIMEOUT_MS,
+  dialTimeoutMs,
   FIRST_RECONNECT_PAUSE_MS,
   GRACE_MS,
   LONGEST_RECONNECT_PAUSE_MS,
@@ -31,7 +32,7 @@ export {
   REREAD_MS,
 } from './calls/timing.ts';
 export { dial } from './connect/dial.ts';
-export { endpointName, isLoopback, parseEndpoint, parseEndpoints, type Endpoint } from './connect/endpoint.ts';
+export { endpointName, isLoopback, parseEndpoint, parseEndpoints, startingAt, type Endpoint } from './connect/endpoint.ts';
 export { openFirst, type OpenFirstOptions } from './connect/open-first.ts';
 export { connectSocket, type Connect, freeChunk, FREED_CHUNK_BYTES, type SocketOptions } from './connect/socket.ts';
 export { certificatesOf, checkTls, readsFiles, type Pem, type PemFile, type TlsOptions } from './connect/tls.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { endpointName, parseEndpoint, parseEndpoints } from '@incumbent/network';
+import { endpointName, parseEndpoint, parseEndpoints, startingAt } from '@incumbent/network';
 
 function refuses(option: string) {
   return expect.objectContaining({ code: 'INVALID_OPTION', details: expect.objectContaining({ option }) });
@@ -57,4 +57,8 @@ describe('endpoints', () => {
   it('must differ from one another', () => {
     expect(() => parseEndpoints(['a', 'b', 'a:7'], 7)).toThrow(refuses('endpoints'));
   });
+});
+
+it('a list of servers can begin with another one', () => {
+  expect([0, 1, 2].map((index) => startingAt(['a', 'b', 'c'], index).join(''))).toEqual(['abc', 'bca', 'cab']);
 });

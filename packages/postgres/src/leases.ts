@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 
 import type { CallOptions, Lease, LeaseId, LeaseOptions, Renewal } from '@incumbent/core';
-import { invalidOption } from '@incumbent/core/adapter';
+import { checkTtl } from '@incumbent/core/adapter';
 import { leaseGone } from '@incumbent/network';
 
 import { grantedTtlMs, MAX_TTL_MS } from './capabilities.ts';
@@ -13,7 +13,7 @@ import type { StoreCalls } from './client/store-calls.ts';
 
 export async function grantLease(calls: StoreCalls, ttlMs: number, options: LeaseOptions): Promise<Lease> {
   const call = calls.check(options);
-  if (!(ttlMs > 0 && ttlMs <= MAX_TTL_MS)) throw invalidOption('ttlMs', ttlMs, `above 0, and at most ${MAX_TTL_MS}`);
+  checkTtl(ttlMs, MAX_TTL_MS);
   const granted = grantedTtlMs(ttlMs);
   const id = randomBytes(12).toString('hex');
   await calls.run({ method: 'grantLease', name: 'grant_lease', args: [text(id), integer(granted)], read: () => undefined }, call);

@@ -3,7 +3,7 @@
  */
 
 import type { Store } from '@incumbent/core';
-import { CallTime, DIAL_TIMEOUT_MS } from '@incumbent/network';
+import { CallTime, dialTimeoutMs } from '@incumbent/network';
 
 import { AppPool } from './client/app-pool.ts';
 import { Client } from './client/client.ts';
@@ -73,7 +73,7 @@ export function createCalls(settings: PostgresSettings): { readonly calls: Store
 }
 
 function sourceOf({ clock, connect, connectTimeoutMs, servers }: PostgresSettings): ConnectionSource {
-  if ('pool' in servers) return new AppPool({ clock, pool: servers.pool, timeoutMs: longestOpeningMs(connectTimeoutMs) });
+  if ('pool' in servers) return new AppPool({ clock, pool: servers.pool, timeoutMs: dialTimeoutMs(connectTimeoutMs, 1) });
   const { endpoints, tls, database, credentials } = servers;
   const { username, password } = credentials;
   return new Dialer({
@@ -82,15 +82,8 @@ function sourceOf({ clock, connect, connectTimeoutMs, servers }: PostgresSetting
     connect,
     tls,
     login: { database, username, password },
-    // All servers fit into the time for opening, so that the error can say of each one how it
-    // failed.
-    dialTimeoutMs: longestOpeningMs(connectTimeoutMs / endpoints.length),
+    dialTimeoutMs: dialTimeoutMs(connectTimeoutMs, endpoints.length),
   });
-}
-
-/** The longest time to open one connection, if all of them may take `withinMs`. */
-function longestOpeningMs(withinMs: number): number {
-  return Math.floor(Math.min(0.9 * withinMs, DIAL_TIMEOUT_MS));
 }
 
 async function prepareSchema(calls: StoreCalls, settings: PostgresSettings, time: CallTime): Promise<void> {

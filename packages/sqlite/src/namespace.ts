@@ -1,6 +1,7 @@
 /** Translates keys, entries and revisions between the contract and the file. */
 
 import type { Change, Entry, Key, Revision } from '@incumbent/core';
+import { nameOfKey } from '@incumbent/core/adapter';
 
 import type { Row } from './schema/tables.ts';
 
@@ -27,7 +28,7 @@ export class Namespace {
     const key = row.key.slice(this.#prefix.length);
     return {
       key,
-      name: key.slice(key.lastIndexOf('/') + 1),
+      name: nameOfKey(key),
       // A copy, because callers may keep or change it.
       value: new Uint8Array(row.value),
       revision: revisionOf(row.revision),

@@ -49,6 +49,11 @@ export function checkEntryKey(prefix: unknown, name: unknown): Key {
   throw invalidText('name', name, 'one name of A-Z a-z 0-9 . _ ~ -');
 }
 
+/** The last name of a key, which is {@link Entry.name}. */
+export function nameOfKey(key: Key): string {
+  return key.slice(key.lastIndexOf('/') + 1);
+}
+
 /**
  * Checks a duration in ms.
  *
@@ -57,6 +62,17 @@ export function checkEntryKey(prefix: unknown, name: unknown): Key {
 export function checkTime(what: string, ms: unknown): void {
   if (typeof ms === 'number' && ms > 0 && ms < Infinity) return;
   throw invalidOption(what, ms, 'a number above 0');
+}
+
+/**
+ * Checks the ttl of a new lease, in ms. `maxMs` is the longest one that the store grants.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` unless it is a number above 0 and at most
+ * `maxMs`.
+ */
+export function checkTtl(ttlMs: unknown, maxMs: number): void {
+  if (typeof ttlMs === 'number' && ttlMs > 0 && ttlMs <= maxMs) return;
+  throw invalidOption('ttlMs', ttlMs, `a number above 0, and at most ${maxMs}`);
 }
 
 /** The most that a store call may take if its caller does not say, in ms. */

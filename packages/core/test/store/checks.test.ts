@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { checkCall, checkChanges, checkListing, DEFAULT_CALL_TIMEOUT_MS, isUrl, someOf, urlText } from '../../src/adapter.ts';
+import {
+  checkCall,
+  checkChanges,
+  checkListing,
+  checkTtl,
+  DEFAULT_CALL_TIMEOUT_MS,
+  isUrl,
+  nameOfKey,
+  someOf,
+  urlText,
+} from '../../src/adapter.ts';
 import { checkFenced } from '../../src/store/checks.ts';
 import { World } from '../support/world.ts';
 
@@ -100,6 +110,20 @@ describe('the changes of a swap', () => {
         { key: 'c', expect: '1', delete: true },
       ]),
     ).not.toThrow();
+  });
+});
+
+describe('a ttl', () => {
+  it('is a number above 0 and at most that of the store', () => {
+    for (const ttlMs of [0.5, 1, 1_000]) expect(() => checkTtl(ttlMs, 1_000)).not.toThrow();
+    for (const ttlMs of [0, -1, 1_001, Infinity, NaN, '5', undefined])
+      expect(() => checkTtl(ttlMs, 1_000)).toThrow(/^ttlMs is .*: it must be a number above 0, and at most 1000$/);
+  });
+});
+
+describe('the name of a key', () => {
+  it('is what follows its last slash', () => {
+    expect(['a/b/c', 'a'].map((key) => nameOfKey(key))).toEqual(['c', 'a']);
   });
 });
 

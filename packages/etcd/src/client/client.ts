@@ -3,7 +3,7 @@
 import type { OutgoingHttpHeaders } from 'node:http2';
 
 import type { Cancel } from '@incumbent/core';
-import { checkCall, systemClock, systemRandom, withoutSecret } from '@incumbent/core/adapter';
+import { checkCall, fraction, systemClock, systemRandom, withoutSecret } from '@incumbent/core/adapter';
 import { type Attempt, type AttemptOptions, Calls, type Endpoint, free, SharedAllowance, type UserCredentials } from '@incumbent/network';
 
 import { blamesMember, blamesToken, isAuthDisabled, toStoreError } from '../errors.ts';
@@ -37,7 +37,7 @@ export interface ClientOptions extends Omit<ConnectionOptions, 'answers'> {
 
 /** A client that begins with a random member, and connects when it is first used. */
 export function clientOf(options: Omit<ClientOptions, 'first'>): Client {
-  return new Client({ ...options, first: Math.floor((systemRandom.u32() / 2 ** 32) * options.endpoints.length) });
+  return new Client({ ...options, first: Math.floor(fraction(systemRandom) * options.endpoints.length) });
 }
 
 /** A stream of messages in both directions, with the connection and the token that it uses. */

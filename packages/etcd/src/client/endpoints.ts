@@ -1,7 +1,7 @@
 /** The members of the cluster, and the connection that calls use. */
 
 import { systemClock } from '@incumbent/core/adapter';
-import { type Endpoint, endpointName, openFirst } from '@incumbent/network';
+import { type Endpoint, endpointName, openFirst, startingAt } from '@incumbent/network';
 
 import { notConnected } from '../errors.ts';
 import { ExchangeError } from './failure.ts';
@@ -82,7 +82,7 @@ export class Endpoints {
   }
 
   async #connect(): Promise<Http2Connection> {
-    const inOrder = [...this.#endpoints.slice(this.#first), ...this.#endpoints.slice(0, this.#first)];
+    const inOrder = startingAt(this.#endpoints, this.#first);
     const failures: (readonly [member: string, error: unknown])[] = [];
     const open = async (endpoint: Endpoint, signal: AbortSignal): Promise<Http2Connection> => {
       try {

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 
 import type { Entry, Key, LeaseId } from '@incumbent/core';
+import { nameOfKey } from '@incumbent/core/adapter';
 
 import { optionalFields, textFields, type Fields } from '../objects/json.ts';
 import { identityOf, metadataForChange, type Identity } from '../objects/metadata.ts';
@@ -113,7 +114,7 @@ export class Snapshot {
 function entryOf(epoch: string, key: Key, stored: StoredEntry): Entry {
   return {
     key,
-    name: key.slice(key.lastIndexOf('/') + 1),
+    name: nameOfKey(key),
     value: new Uint8Array(stored.value),
     revision: revisionOf(epoch, stored),
     order: BigInt(stored.created),

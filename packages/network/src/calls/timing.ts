@@ -16,6 +16,14 @@ export const MAX_MESSAGE_MS = 30_000;
 /** How long one server may take to accept a connection and to answer the greeting, in ms. */
 export const DIAL_TIMEOUT_MS = 3_000;
 
+/**
+ * The same if a store dials so many servers one after the other while it opens, in ms. All of them
+ * fit into the time for opening, so that the error can say of each one how it failed.
+ */
+export function dialTimeoutMs(connectTimeoutMs: number, servers: number): number {
+  return Math.floor(Math.min((0.9 * connectTimeoutMs) / servers, DIAL_TIMEOUT_MS));
+}
+
 /** The first pause between two rounds of attempts to connect, in ms. Later ones are longer. */
 export const FIRST_RECONNECT_PAUSE_MS = 50;
 /** The longest pause between two rounds of attempts to connect, in ms. */

@@ -54,6 +54,11 @@ export function parseEndpoints(endpoints: unknown, defaultPort: number): readonl
   return read;
 }
 
+/** The list from this index on, followed by what is in front of the index. */
+export function startingAt<T>(list: readonly T[], index: number): readonly T[] {
+  return [...list.slice(index), ...list.slice(0, index)];
+}
+
 /** By mistake an endpoint may be a URL, or a part of a URL: both may contain a password. */
 function shownEndpoint(endpoint: unknown): string | undefined {
   return typeof endpoint === 'string' ? showUrl(endpoint) : undefined;

@@ -8,7 +8,17 @@
  */
 
 import type { Clock } from '@incumbent/core';
-import { Attempt, type Connect, describeError, dial, type Endpoint, namingEndpoint, openFirst, type TlsOptions } from '@incumbent/network';
+import {
+  Attempt,
+  type Connect,
+  describeError,
+  dial,
+  type Endpoint,
+  namingEndpoint,
+  openFirst,
+  startingAt,
+  type TlsOptions,
+} from '@incumbent/network';
 
 import { mildestError } from '../errors.ts';
 import { answersOfStore } from './answer-memory.ts';
@@ -88,7 +98,7 @@ export class Dialer implements ConnectionSource {
       }
     };
     try {
-      const opened = await openFirst([...endpoints.slice(this.#first), ...endpoints.slice(0, this.#first)], {
+      const opened = await openFirst(startingAt(endpoints, this.#first), {
         clock,
         signal,
         open,

@@ -1,6 +1,7 @@
 /** Reads columns of rows, and checks their types: another program may have written the tables. */
 
 import type { Entry } from '@incumbent/core';
+import { nameOfKey } from '@incumbent/core/adapter';
 
 import { malformed } from './failure.ts';
 
@@ -41,7 +42,7 @@ export function entryAt(row: Row, first: number): Entry {
   if (!/^-?\d{1,19}$/.test(created)) throw malformed();
   return {
     key,
-    name: key.slice(key.lastIndexOf('/') + 1),
+    name: nameOfKey(key),
     value: new Uint8Array(Buffer.from(textAt(row, first + 1), 'base64')),
     revision: textAt(row, first + 2),
     order: BigInt(created),

@@ -15,7 +15,7 @@
  */
 
 import type { Cancel, Clock, Entry } from '@incumbent/core';
-import { Backoff, sleep, systemRandom } from '@incumbent/core/adapter';
+import { Backoff, fraction, sleep, systemRandom } from '@incumbent/core/adapter';
 import {
   Attempt,
   endsWatch,
@@ -206,7 +206,7 @@ export class WatchHub implements WatchSource {
 
   /** The next lease may end in so many ms. */
   #setDue(remainingMs: number | undefined): void {
-    const spreadMs = 1 + (systemRandom.u32() / 2 ** 32) * SPREAD_MS;
+    const spreadMs = 1 + fraction(systemRandom) * SPREAD_MS;
     const atEndMs = remainingMs === undefined ? Infinity : Math.max(remainingMs, 0) + spreadMs;
     this.#dueAtMs = Math.min(this.clock.monotonic() + atEndMs, this.#dueByMs);
     this.#setTimer();

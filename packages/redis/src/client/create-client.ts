@@ -4,7 +4,7 @@
  */
 
 import { StoreError } from '@incumbent/core/adapter';
-import { DIAL_TIMEOUT_MS, withGrant } from '@incumbent/network';
+import { dialTimeoutMs, withGrant } from '@incumbent/network';
 
 import { missingCommands } from '../errors.ts';
 import { remainingTimes } from '../leases.ts';
@@ -23,14 +23,13 @@ import { listedServers } from './servers.ts';
 export function createClient(settings: RedisSettings, onPush: (reply: Reply) => void): Client {
   const { clock, connectTimeoutMs, endpoints, sentinel } = settings;
   const keyspace = keyspaceOf(settings);
-  // All servers fit into the time for opening, so that the error can say of each one how it failed.
   // Besides the Sentinels, there is the server that they name.
   const dials = sentinel === undefined ? endpoints.length : sentinel.endpoints.length + 1;
-  const dialTimeoutMs = Math.floor(Math.min((0.9 * connectTimeoutMs) / dials, DIAL_TIMEOUT_MS));
+  const timeoutMs = dialTimeoutMs(connectTimeoutMs, dials);
   return new Client({
     ...settings,
-    servers: sentinel === undefined ? listedServers(endpoints) : sentinelServers({ ...sentinel, clock, timeoutMs: dialTimeoutMs }),
-    dialTimeoutMs,
+    servers: sentinel === undefined ? listedServers(endpoints) : sentinelServers({ ...sentinel, clock, timeoutMs }),
+    dialTimeoutMs: timeoutMs,
     check: (connection) => checkServer(connection, keyspace),
     onPush,
   });

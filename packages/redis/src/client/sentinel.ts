@@ -2,7 +2,7 @@
 
 import type { Clock } from '@incumbent/core';
 import { sleep } from '@incumbent/core/adapter';
-import { Attempt, type Connect, type Endpoint, endpointName } from '@incumbent/network';
+import { Attempt, type Connect, type Endpoint, endpointName, startingAt } from '@incumbent/network';
 
 import { mildestError } from '../errors.ts';
 import { ExchangeError, notConnected } from '../protocol/failure.ts';
@@ -47,7 +47,7 @@ export function sentinelServers(options: SentinelQuestion): Servers {
   return {
     async *find(_start, signal) {
       const failures: unknown[] = [];
-      for (const sentinel of inTurn(sentinels, first)) {
+      for (const sentinel of startingAt(sentinels, first)) {
         let answer: Answer;
         try {
           answer = await ask(sentinel, options, signal);
@@ -65,7 +65,7 @@ export function sentinelServers(options: SentinelQuestion): Servers {
     },
     watch(onReplaced, signal) {
       if (named === undefined) return;
-      void whenReplaced(named, inTurn(sentinels, first), options, signal).then(
+      void whenReplaced(named, startingAt(sentinels, first), options, signal).then(
         ({ sentinel, primary }) => {
           first = sentinels.indexOf(sentinel);
           onReplaced(replaced(sentinel, primary));
@@ -74,10 +74,6 @@ export function sentinelServers(options: SentinelQuestion): Servers {
       );
     },
   };
-}
-
-function inTurn(sentinels: readonly Endpoint[], first: number): readonly Endpoint[] {
-  return [...sentinels.slice(first), ...sentinels.slice(0, first)];
 }
 
 interface Replacement {

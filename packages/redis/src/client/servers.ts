@@ -1,6 +1,6 @@
 /** Which servers to dial, and in which order. */
 
-import { type Endpoint, endpointName } from '@incumbent/network';
+import { type Endpoint, endpointName, startingAt } from '@incumbent/network';
 
 import type { ExchangeError } from '../protocol/failure.ts';
 
@@ -36,7 +36,7 @@ export function listedServers(endpoints: readonly Endpoint[]): Servers {
       const next = index === -1 ? 0 : (index + 1) % endpoints.length;
       if (start !== undefined && 'at' in start) yield start.at;
       // Comes back to the server itself last: it may accept requests again.
-      yield* [...endpoints.slice(next), ...endpoints.slice(0, next)];
+      yield* startingAt(endpoints, next);
     },
   };
 }

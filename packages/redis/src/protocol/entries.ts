@@ -1,6 +1,7 @@
 /** Entries as the scripts write them, in answers and in messages. */
 
 import type { Entry } from '@incumbent/core';
+import { nameOfKey } from '@incumbent/core/adapter';
 
 import { malformed } from './failure.ts';
 import { bytesOf, listOf, textOf } from './replies.ts';
@@ -36,7 +37,7 @@ export function storedEntryFrom(fields: readonly Uint8Array[]): StoredEntry {
   const [key, lease, order] = [textOf(keyField), textOf(leaseField), textOf(orderField)];
   const remainingMs = Number(textOf(remainingField));
   if (!/^\d{1,19}$/.test(order) || !Number.isInteger(remainingMs)) throw malformed();
-  const name = key.slice(key.lastIndexOf('/') + 1);
+  const name = nameOfKey(key);
   const entry = { key, name, value: new Uint8Array(value), revision: textOf(revision), order: BigInt(order) };
   if (lease === '') return { entry, remainingMs: undefined };
   return { entry: { ...entry, lease }, remainingMs: remainingMs < 0 ? undefined : remainingMs };

@@ -8,7 +8,7 @@
  */
 
 import type { Cancel, Clock, LeaseId } from '@incumbent/core';
-import { systemRandom } from '@incumbent/core/adapter';
+import { fraction, systemRandom } from '@incumbent/core/adapter';
 
 import type { StoredEntry } from '../protocol/entries.ts';
 
@@ -114,7 +114,7 @@ export class LeaseExpiries {
    * one.
    */
   #schedule(lease: LeaseId, tracked: TrackedLease, delayMs: number): void {
-    const spreadMs = 1 + (systemRandom.u32() / 2 ** 32) * SPREAD_MS;
+    const spreadMs = 1 + fraction(systemRandom) * SPREAD_MS;
     tracked.cancel();
     tracked.cancel = this.#clock.schedule(delayMs + spreadMs, () => this.#onDue(lease, tracked));
   }

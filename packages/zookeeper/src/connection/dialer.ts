@@ -7,7 +7,7 @@
 import type { Duplex } from 'node:stream';
 
 import type { Clock, Random } from '@incumbent/core';
-import { onAbort } from '@incumbent/core/adapter';
+import { fraction, onAbort } from '@incumbent/core/adapter';
 import {
   type Connect,
   describeError,
@@ -107,7 +107,7 @@ export function isFinal(error: unknown): boolean {
  */
 export function shuffled<T>(items: readonly T[], random: Random): readonly T[] {
   const left = [...items];
-  return items.flatMap(() => left.splice(Math.floor((random.u32() / 2 ** 32) * left.length), 1));
+  return items.flatMap(() => left.splice(Math.floor(fraction(random) * left.length), 1));
 }
 
 /**
