@@ -17,6 +17,7 @@ export { checkRandom, fraction, systemRandom } from './base/random.ts';
 export { describeHidden, showText, showUrl, withoutSecret } from './base/redact.ts';
 export { checkLogger, Telemetry, telemetryEvents } from './base/telemetry.ts';
 export {
+  checkBoolean,
   checkFunction,
   checkKnown,
   checkName,

@@ -1,7 +1,7 @@
 /** What a memory server declares, from its options. */
 
 import type { Revision, StoreCapabilities } from '@incumbent/core';
-import { checkNumber, checkOneOf, invalidOption } from '@incumbent/core/adapter';
+import { checkBoolean, checkNumber, checkOneOf } from '@incumbent/core/adapter';
 
 /** The capabilities that an option of the server can set. */
 export interface CapabilityOptions extends Partial<
@@ -27,26 +27,21 @@ const DAY_MS = 86_400_000;
 export function capabilitiesOf(options: CapabilityOptions): StoreCapabilities {
   const minTtlMs = checkNumber('minTtlMs', options.minTtlMs, 1, { min: 1, max: DAY_MS });
   const { endsEarly } = options;
-  const swapSharesRevision = checkBoolean('swapSharesRevision', options.swapSharesRevision) && options.revisionsSurviveDeletion !== false;
+  const swapSharesRevision =
+    checkBoolean('swapSharesRevision', options.swapSharesRevision, true) && options.revisionsSurviveDeletion !== false;
   return {
-    linearizable: checkBoolean('linearizable', options.linearizable),
+    linearizable: checkBoolean('linearizable', options.linearizable, true),
     termSource: checkOneOf('termSource', options.termSource, 'counter', ['counter', 'clock']),
     minTtlMs,
     maxTtlMs: checkNumber('maxTtlMs', options.maxTtlMs, DAY_MS, { min: minTtlMs, max: DAY_MS }),
     expiresWithinMs: (ttlMs: number) => ttlMs + TIMER_SLACK_MS,
-    assignableLease: checkBoolean('assignableLease', options.assignableLease),
+    assignableLease: checkBoolean('assignableLease', options.assignableLease, true),
     watchTellsValues: true,
-    revisionsSurviveDeletion: checkBoolean('revisionsSurviveDeletion', options.revisionsSurviveDeletion),
+    revisionsSurviveDeletion: checkBoolean('revisionsSurviveDeletion', options.revisionsSurviveDeletion, true),
     ...(swapSharesRevision ? { revisionInSwap: (other: Revision) => other } : {}),
     maxChanges: checkNumber('maxChanges', options.maxChanges, 128, { min: 1, max: 10_000 }),
     maxValueBytes: checkNumber('maxValueBytes', options.maxValueBytes, 2 ** 20, { min: 1, max: 2 ** 30 }),
     maxKeysPerLease: checkNumber('maxKeysPerLease', options.maxKeysPerLease, 100_000, { min: 1, max: 1_000_000 }),
     ...(endsEarly === undefined ? {} : { endsEarly }),
   };
-}
-
-function checkBoolean(option: string, value: unknown): boolean {
-  if (value === undefined) return true;
-  if (typeof value === 'boolean') return value;
-  throw invalidOption(option, value, 'true or false');
 }

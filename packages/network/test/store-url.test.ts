@@ -119,6 +119,11 @@ describe('a URL', () => {
     );
   });
 
+  it('returns a parameter that must be true or false', () => {
+    expect(['?kind=true', '?kind=false', ''].map((query) => read(`shop://one${query}`).boolean('kind'))).toEqual([true, false, undefined]);
+    expect(() => read('shop://one?kind=yes').boolean('kind')).toThrow('kind is a string of 3 characters: it must be one of true, false');
+  });
+
   it('throws for an invalid part when that part is read', () => {
     expect(() => read('shop://one?timeoutMs=soon').number('timeoutMs')).toThrow(
       'timeoutMs is a string of 4 characters: it must be a number',

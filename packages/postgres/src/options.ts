@@ -1,7 +1,7 @@
 /** Reads and checks the options of a store, and its URL. */
 
 import type { Clock } from '@incumbent/core';
-import { checkKnown, invalidOption, invalidSecret, isUrl, urlText } from '@incumbent/core/adapter';
+import { checkBoolean, checkKnown, invalidSecret, isUrl, urlText } from '@incumbent/core/adapter';
 import {
   accessOf,
   checkTls,
@@ -143,11 +143,11 @@ function withoutTls(options: PostgresOptions): PostgresOptions {
 }
 
 function storeSettingsOf(options: PostgresStoreOptions): Pick<PostgresSettings, 'schema' | 'migrate' | 'trustDurability'> {
-  const { migrate = true, trustDurability = false } = options;
-  for (const [name, value] of Object.entries({ migrate, trustDurability })) {
-    if (typeof value !== 'boolean') throw invalidOption(name, value, 'true or false');
-  }
-  return { schema: checkSchema(options.schema), migrate, trustDurability };
+  return {
+    schema: checkSchema(options.schema),
+    migrate: checkBoolean('migrate', options.migrate, true),
+    trustDurability: checkBoolean('trustDurability', options.trustDurability, false),
+  };
 }
 
 function credentialsOf(credentials: Credentials): Credentials {
@@ -186,8 +186,8 @@ export function readUrl(text: string): PostgresOptions {
       database: url.namespace === '' ? undefined : url.namespace,
       schema: url.text('schema'),
       namespace: url.text('namespace'),
-      migrate: booleanIn(url, 'migrate'),
-      trustDurability: booleanIn(url, 'trustDurability'),
+      migrate: url.boolean('migrate'),
+      trustDurability: url.boolean('trustDurability'),
     }),
   };
 }
@@ -196,9 +196,4 @@ function credentialsIn(url: StoreUrl): Credentials {
   const { name, password } = url.user ?? { name: '', password: undefined };
   if (name === '') throw url.invalidUser('given a user, as user:password@ or user@ in front of the host');
   return { username: name, ...given({ password }) };
-}
-
-function booleanIn(url: StoreUrl, parameter: string): boolean | undefined {
-  const word = url.oneOf(parameter, ['true', 'false']);
-  return word === undefined ? undefined : word === 'true';
 }

@@ -182,9 +182,9 @@ function sentinelIn(url: StoreUrl): SentinelOptions {
   const [username, password] = [url.text('sentinelUsername'), url.text('sentinelPassword')];
   if (username !== undefined && password === undefined) throw invalidText('sentinelPassword', password, 'given with sentinelUsername');
   const credentials = password === undefined ? undefined : { password, ...given({ username }) };
-  const isSecure = url.oneOf('sentinelTls', ['true', 'false']) ?? String(url.isSecure);
-  if (isSecure === 'true' && !url.isSecure) throw invalidText('sentinelTls', isSecure, 'true only with rediss+sentinel://');
-  return { endpoints: url.hosts, master, ...given({ credentials, tls: isSecure === 'true' ? sentinelTls(url.tls()) : undefined }) };
+  const isSecure = url.boolean('sentinelTls') ?? url.isSecure;
+  if (isSecure && !url.isSecure) throw invalidText('sentinelTls', 'true', 'true only with rediss+sentinel://');
+  return { endpoints: url.hosts, master, ...given({ credentials, tls: isSecure ? sentinelTls(url.tls()) : undefined }) };
 }
 
 /** The parameter `servername` is the name of the servers. */

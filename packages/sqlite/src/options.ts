@@ -3,10 +3,10 @@
 import { resolve } from 'node:path';
 
 import {
+  checkBoolean,
   checkKnown,
   checkNumber,
   checkPath,
-  invalidOption,
   invalidSecret,
   invalidText,
   isUrl,
@@ -70,16 +70,12 @@ export function readOptions(input: string | URL | SqliteOptions): SqliteSettings
   const options = isUrl(input) ? readUrl(urlText(input)) : input;
   if (typeof options !== 'object' || options === null) throw invalidSecret('sqlite', options, 'a URL or an object of options');
   checkKnown('sqlite', options, known);
-  const { moved = false, endsWithProcess = true } = options;
-  for (const [name, value] of Object.entries({ moved, endsWithProcess })) {
-    if (typeof value !== 'boolean') throw invalidOption(name, value, 'true or false');
-  }
   return {
     file: resolve(fileOf(options.file)),
     namespace: checkPath('namespace', options.namespace ?? 'incumbent'),
     connectTimeoutMs: checkNumber('connectTimeoutMs', options.connectTimeoutMs, 5_000, { min: 100, max: 600_000 }),
-    moved,
-    endsWithProcess,
+    moved: checkBoolean('moved', options.moved, false),
+    endsWithProcess: checkBoolean('endsWithProcess', options.endsWithProcess, true),
   };
 }
 

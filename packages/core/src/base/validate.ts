@@ -115,6 +115,17 @@ export function checkOneOf<const T extends string>(option: string, value: unknow
 }
 
 /**
+ * Returns the boolean, or `fallback` if it is undefined.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` if it is neither `true` nor `false`.
+ */
+export function checkBoolean(option: string, value: unknown, fallback: boolean): boolean {
+  if (value === undefined) return fallback;
+  if (typeof value === 'boolean') return value;
+  throw invalidOption(option, value, 'true or false');
+}
+
+/**
  * Checks the names of the options: a misspelt option would otherwise silently have its default.
  *
  * @throws {TypeError | RangeError} `INVALID_OPTION` if there is an option of another name.

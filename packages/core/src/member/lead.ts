@@ -10,7 +10,7 @@ import type { Clock } from '../base/clock.ts';
 import { isIncumbentError, isRetryable } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
 import type { Telemetry } from '../base/telemetry.ts';
-import { checkFunction, invalidOption } from '../base/validate.ts';
+import { checkBoolean, checkFunction, invalidOption } from '../base/validate.ts';
 import type { Leadership } from '../leadership/leadership.ts';
 import type { Timing } from '../lease/timing.ts';
 import { MAX_FLOOR } from '../protocol/terms.ts';
@@ -65,8 +65,8 @@ interface CheckedLeadOptions {
 /** Checks the options of `lead`, and adds the defaults. Throws `INVALID_OPTION`. */
 export function checkLeadOptions(options: LeadOptions): CheckedLeadOptions {
   const signal = checkSignal(options, ['once', 'retry']);
-  const { once = false, retry = isRetryable } = options;
-  if (typeof once !== 'boolean') throw invalidOption('once', once, 'true or false');
+  const { retry = isRetryable } = options;
+  const once = checkBoolean('once', options.once, false);
   if (once && options.retry !== undefined)
     throw invalidOption('retry', options.retry, 'left out with once: true, as the work is called once');
   if (retry !== false) checkFunction('retry', retry);

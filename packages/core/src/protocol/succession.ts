@@ -5,7 +5,7 @@
  */
 
 import { IncumbentError } from '../base/errors.ts';
-import { checkFunction, checkKnown, checkName, checkNumber, checkOneOf, invalidOption } from '../base/validate.ts';
+import { checkBoolean, checkFunction, checkKnown, checkName, checkNumber, checkOneOf, invalidOption } from '../base/validate.ts';
 import type { Entry } from '../store/contract.ts';
 import { readCandidate, tryRead } from './record.ts';
 import { compareVersions, precedenceOf } from './semver.ts';
@@ -157,9 +157,7 @@ export function byMemberId(id: string, compare: (a: string, b: string) => number
 
 function rebalanceOf(options: SuccessionOptions): boolean {
   checkKnown('succession', options, ['rebalance']);
-  const { rebalance = false } = options;
-  if (typeof rebalance !== 'boolean') throw invalidOption('rebalance', rebalance, 'true or false');
-  return rebalance;
+  return checkBoolean('rebalance', options.rebalance, false);
 }
 
 /**

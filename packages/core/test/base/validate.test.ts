@@ -1,7 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkSignal } from '../../src/async/abort.ts';
-import { checkFunction, checkKnown, checkName, checkNumber, checkOneOf, invalidOption, invalidText } from '../../src/base/validate.ts';
+import {
+  checkBoolean,
+  checkFunction,
+  checkKnown,
+  checkName,
+  checkNumber,
+  checkOneOf,
+  invalidOption,
+  invalidText,
+} from '../../src/base/validate.ts';
 import { check } from '../support/property.ts';
 
 describe('an option that cannot be used', () => {
@@ -116,5 +125,13 @@ describe('the other checks', () => {
   it('take a function', () => {
     expect(() => checkFunction('work', () => {})).not.toThrow();
     expect(() => checkFunction('work', undefined)).toThrow('work is undefined: it must be a function');
+  });
+});
+
+describe('a boolean', () => {
+  it('has a fallback, and no other type', () => {
+    expect([undefined, true, false].map((value) => checkBoolean('flag', value, true))).toEqual([true, true, false]);
+    for (const value of ['true', 1, null])
+      expect(() => checkBoolean('flag', value, true)).toThrow(/^flag is .*: it must be true or false$/);
   });
 });

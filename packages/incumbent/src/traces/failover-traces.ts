@@ -1,7 +1,7 @@
 /** Failovers as traces of OpenTelemetry, from the events of this process. */
 
 import type { TelemetryEvent } from '@incumbent/core';
-import { checkKnown, invalidOption } from '@incumbent/core/adapter';
+import { checkBoolean, checkKnown, invalidOption } from '@incumbent/core/adapter';
 
 import { errorOf, type Fields, leaseKey, numberOf, onEvents, termOf, textOf } from '../events.ts';
 import { FailoverSpan, type TraceContext, type TracedElection } from './failover.ts';
@@ -89,9 +89,9 @@ export class FailoverTraces {
   constructor(api: TracingApi, options: FailoverTracesOptions = {}) {
     checkApi(api);
     checkKnown('FailoverTraces', options, ['tracer', 'scope', 'renewals', 'clock']);
-    const { scope = '', renewals = false, clock = systemClock } = options;
+    const { scope = '', clock = systemClock } = options;
     if (typeof scope !== 'string') throw invalidOption('scope', scope, 'a text');
-    if (typeof renewals !== 'boolean') throw invalidOption('renewals', renewals, 'true or false');
+    const renewals = checkBoolean('renewals', options.renewals, false);
     const { tracer = api.trace.getTracer('incumbent') } = options;
     if (typeof tracer.startSpan !== 'function') throw invalidOption('tracer', tracer, 'a Tracer of @opentelemetry/api');
     this.#context = { api, tracer, clock };

@@ -3,7 +3,7 @@
 import { hostname } from 'node:os';
 
 import type { IncumbentError } from '@incumbent/core';
-import { checkFunction, checkKnown, checkNumber, invalidOption, invalidText } from '@incumbent/core/adapter';
+import { checkBoolean, checkFunction, checkKnown, checkNumber, invalidText } from '@incumbent/core/adapter';
 
 /** What to publish. */
 export interface PublishOptions {
@@ -69,10 +69,10 @@ function subdomainOf(maxCharacters: number): string {
 /** @throws `TypeError` or `RangeError` with the code `INVALID_OPTION`. */
 export function checkPublishOptions(options: PublishOptions): PublishSettings {
   checkKnown('publishLeader', options, ['lease', 'leaseDurationMs', 'podLabel', 'events', 'onError']);
-  const { lease, podLabel, events = false, onError } = options;
+  const { lease, podLabel, onError } = options;
   if (!matches(SUBDOMAIN, lease, MAX_LEASE_CHARACTERS)) throw invalidText('lease', lease, subdomainOf(MAX_LEASE_CHARACTERS));
   const leaseDurationMs = checkNumber('leaseDurationMs', options.leaseDurationMs, 15_000, { min: 3_000, max: 3_600_000 });
-  if (typeof events !== 'boolean') throw invalidOption('events', events, 'true or false');
+  const events = checkBoolean('events', options.events, false);
   checkFunction('onError', onError);
   return { lease, leaseDurationMs, podLabel: podLabel === undefined ? undefined : checkPodLabel(podLabel), events, onError };
 }

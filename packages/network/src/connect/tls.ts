@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import type { SecureContextOptions } from 'node:tls';
 
-import { checkKnown, invalidOption, invalidSecret } from '@incumbent/core/adapter';
+import { checkBoolean, checkKnown, invalidOption, invalidSecret } from '@incumbent/core/adapter';
 
 import { errorCode } from '../errors/verdict.ts';
 
@@ -45,8 +45,7 @@ export function checkTls(tls: TlsOptions): void {
   const { servername, rejectUnauthorized } = tls;
   // Node rejects another type only after it has started to connect, and leaks the socket.
   if (servername !== undefined && typeof servername !== 'string') throw invalidOption('tls.servername', servername, 'a name');
-  if (rejectUnauthorized !== undefined && typeof rejectUnauthorized !== 'boolean')
-    throw invalidOption('tls.rejectUnauthorized', rejectUnauthorized, 'true or false');
+  checkBoolean('tls.rejectUnauthorized', rejectUnauthorized, true);
   for (const name of ['ca', 'cert', 'key'] as const) {
     for (const pem of listOf(tls[name])) checkPem(`tls.${name}`, pem);
   }

@@ -125,6 +125,16 @@ export class StoreUrl {
   }
 
   /**
+   * The value of a parameter as a boolean. Undefined if the URL does not have it.
+   *
+   * @throws `INVALID_OPTION` if the value is neither `true` nor `false`.
+   */
+  boolean(parameter: string): boolean | undefined {
+    const word = this.oneOf(parameter, ['true', 'false']);
+    return word === undefined ? undefined : word === 'true';
+  }
+
+  /**
    * Undefined without TLS. The certificates are files, which the store reads for each connection.
    *
    * @throws An error with the system's code, such as `ENOENT`, for a file that cannot be read now.

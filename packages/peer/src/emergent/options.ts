@@ -1,6 +1,6 @@
 /** The options on which all members of an open membership must agree. */
 
-import { checkKnown, checkName, checkNumber, checkOneOf, invalidOption, type NumberRange } from '@incumbent/core/adapter';
+import { checkBoolean, checkKnown, checkName, checkNumber, checkOneOf, invalidOption, type NumberRange } from '@incumbent/core/adapter';
 
 /** The options of `emergent`. All members of a cluster must use the same. */
 export interface EmergentOptions {
@@ -140,7 +140,7 @@ export function resolveRules(options: EmergentOptions): Rules {
   if (options.phiThreshold !== undefined && detector !== 'phi')
     throw invalidOption('phiThreshold', options.phiThreshold, "left out, unless detector is 'phi'");
   const minimumSize = checkCount('minimumSize', options.minimumSize, 1, { min: 1, max: MAX_MEMBERS });
-  const majority = checkFlag('majority', options.majority);
+  const majority = checkBoolean('majority', options.majority, false);
   const successors = checkSuccessors(options.heartbeatsTo);
   return {
     heartbeatEveryMs: every,
@@ -172,9 +172,4 @@ function checkCount(name: string, value: unknown, fallback: number, range: Numbe
   const count = checkNumber(name, value, fallback, range);
   if (Number.isInteger(count)) return count;
   throw invalidOption(name, value, `a whole number from ${range.min} to ${range.max}`);
-}
-
-function checkFlag(name: string, value: unknown): boolean {
-  if (value === undefined || typeof value === 'boolean') return value ?? false;
-  throw invalidOption(name, value, 'true or false');
 }

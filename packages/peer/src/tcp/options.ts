@@ -2,6 +2,7 @@
 
 import type { Clock, Logger, Random } from '@incumbent/core';
 import {
+  checkBoolean,
   checkClock,
   checkKnown,
   checkLogger,
@@ -183,8 +184,8 @@ function checkEndpoints(name: string, endpoints: unknown): ReadonlyMap<string, E
  * security.
  */
 function securityOf({ secret, tls, insecure }: TcpTransportOptions): Security {
-  if (insecure !== undefined && typeof insecure !== 'boolean') throw invalidOption('insecure', insecure, 'true or false');
-  const given = [secret !== undefined, tls !== undefined, insecure === true].filter(Boolean).length;
+  const isInsecure = checkBoolean('insecure', insecure, false);
+  const given = [secret !== undefined, tls !== undefined, isInsecure].filter(Boolean).length;
   if (given === 0)
     throw invalidSecret('secret', secret, 'given, or tls in its place; or insecure: true, and whoever reaches the port can be any member');
   if (given > 1) throw invalidSecret('secret, tls and insecure', given, 'one of them, and not more', `${given} of them`);
