@@ -46,7 +46,7 @@ const DENIED = '42501';
 export async function openPostgres(urlOrOptions: string | URL | PostgresOptions | PostgresPoolOptions): Promise<Store> {
   const settings = readOptions(urlOrOptions);
   const { clock, connectTimeoutMs: timeoutMs, access, trustDurability } = settings;
-  const { calls, source } = createCalls(settings);
+  const calls = createCalls(settings);
   const time = new CallTime(clock, { timeoutMs }, ExchangeError);
   try {
     return await calls.call(
@@ -55,7 +55,7 @@ export async function openPostgres(urlOrOptions: string | URL | PostgresOptions 
         await prepareSchema(calls, settings, time);
         const weaknesses = trustDurability ? [] : weaknessesIn(onlyRow(await calls.client.call(() => DURABILITY, time.left)));
         const channel = textAt(onlyRow(await calls.rows('open_namespace', [], time.left)), 0);
-        return new PostgresStore({ calls, clock, source, channel, isDurable: weaknesses.length === 0, access });
+        return new PostgresStore({ calls, clock, channel, isDurable: weaknesses.length === 0, access });
       },
       { timeoutMs },
     );
@@ -66,10 +66,10 @@ export async function openPostgres(urlOrOptions: string | URL | PostgresOptions 
 }
 
 /** Makes what calls need. Does not connect yet. */
-export function createCalls(settings: PostgresSettings): { readonly calls: StoreCalls; readonly source: ConnectionSource } {
+export function createCalls(settings: PostgresSettings): StoreCalls {
   const { clock, schema, namespace } = settings;
   const source = sourceOf(settings);
-  return { source, calls: new StoreCalls(new Client(source, clock), { schema, namespace, source }) };
+  return new StoreCalls(new Client(source, clock), { schema, namespace, source });
 }
 
 function sourceOf({ clock, connect, connectTimeoutMs, servers }: PostgresSettings): ConnectionSource {

@@ -12,8 +12,7 @@ import { createCalls } from './open.ts';
 import { type PostgresOptions, readOptions } from './options.ts';
 
 export const openRevoker: OpenRevoker = async (access) => {
-  const settings = readOptions(optionsIn<PostgresOptions>(access));
-  const { calls } = createCalls(settings);
+  const calls = createCalls(readOptions(optionsIn<PostgresOptions>(access)));
   return {
     revoke: (lease, options) => revokeLease(calls, lease, options),
     renew: (lease, options) => renewLease(calls, lease, options),

@@ -4,7 +4,6 @@ import type * as api from '@incumbent/core';
 import { revocationOf } from '@incumbent/network';
 
 import { capabilitiesOf } from './capabilities.ts';
-import type { ConnectionSource } from './client/connection.ts';
 import type { StoreCalls } from './client/store-calls.ts';
 import { inspect } from './inspection.ts';
 import { grantLease, renewLease, revokeLease } from './leases.ts';
@@ -18,7 +17,6 @@ import { watchQuery } from './watch.ts';
 export interface StoreParts {
   readonly calls: StoreCalls;
   readonly clock: api.Clock;
-  readonly source: ConnectionSource;
   /** The channel of the namespace's notifications. */
   readonly channel: string;
   /** Whether the server keeps every commit that it has acknowledged. */
@@ -40,12 +38,12 @@ export class PostgresStore implements api.Store {
   readonly #reads: Reads;
   readonly #hub: WatchHub;
 
-  constructor({ calls, clock, source, channel, isDurable, access }: StoreParts) {
+  constructor({ calls, clock, channel, isDurable, access }: StoreParts) {
     this.namespace = calls.location.namespace;
     this.#clock = clock;
     this.#calls = calls;
     this.#reads = new Reads(calls, clock);
-    this.#hub = new WatchHub({ clock, source, channel, location: calls.location, reads: this.#reads });
+    this.#hub = new WatchHub({ clock, channel, location: calls.location, reads: this.#reads });
     this.capabilities = capabilitiesOf(isDurable);
     this.revocation = revocationOf(import.meta.url, access, (lease) => lease, true);
   }

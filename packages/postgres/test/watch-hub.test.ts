@@ -63,7 +63,7 @@ class Server implements ConnectionSource {
 
 function hubOf(server: Server, clock: ManualClock): WatchHub {
   const location = { schema: 'incumbent', namespace: 'n', source: server };
-  return new WatchHub({ clock, source: server, location, channel: 'c', reads: { query: () => Promise.resolve([]) } });
+  return new WatchHub({ clock, location, channel: 'c', reads: { query: () => Promise.resolve([]) } });
 }
 
 const watch: RegisteredWatch = {

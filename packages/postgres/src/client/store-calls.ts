@@ -14,11 +14,11 @@ import type { ConnectionSource } from './connection.ts';
 import type { Row } from './rows.ts';
 import { callOf, integer, type Literal, text } from './statement.ts';
 
-/** Where the keys of a store are, and who reads them. */
+/** Where the keys of a store are, and the connections to them. */
 export interface StoreLocation {
   readonly schema: string;
   readonly namespace: string;
-  readonly source: Pick<ConnectionSource, 'username'>;
+  readonly source: ConnectionSource;
 }
 
 /** One run of a function. */

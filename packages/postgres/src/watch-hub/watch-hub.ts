@@ -27,7 +27,7 @@ import {
   WatchRegistry,
 } from '@incumbent/network';
 
-import type { Connection, ConnectionSource } from '../client/connection.ts';
+import type { Connection } from '../client/connection.ts';
 import { cut, ExchangeError, hung, isAnswer, isTimeout } from '../client/failure.ts';
 import { integerAt, onlyRow, type Row } from '../client/rows.ts';
 import { statementOf, type StoreLocation } from '../client/store-calls.ts';
@@ -52,7 +52,6 @@ const BUSY_STATES = ['55P03', '40P01', RAISED.late] as const;
 
 export interface WatchHubContext {
   readonly clock: Clock;
-  readonly source: ConnectionSource;
   readonly location: StoreLocation;
   /** The channel of the namespace's notifications. */
   readonly channel: string;
@@ -137,7 +136,7 @@ export class WatchHub implements WatchSource {
   }
 
   async #connect(): Promise<Connection> {
-    const connection = await this.#context.source.open(this.#closing.signal, (payload) => this.#onNotification(payload));
+    const connection = await this.#context.location.source.open(this.#closing.signal, (payload) => this.#onNotification(payload));
     this.#latest = connection;
     try {
       this.#closing.signal.throwIfAborted();
