@@ -47,7 +47,7 @@ export class ConsulStore implements api.Store {
     this.#hub = new WatchHub({ client, clock, namespace: this.#namespace, waitMs, maxQueries });
     this.capabilities = capabilitiesOf(bound, minSessionTtlMs);
     const ticketOf = this.#leases.ticketOf.bind(this.#leases);
-    this.revocation = revocationOf(import.meta.url, access, ticketOf);
+    this.revocation = revocationOf(import.meta.url, access, { ticketOf });
   }
 
   async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {

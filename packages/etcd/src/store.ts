@@ -48,7 +48,7 @@ export class EtcdStore implements api.Store {
     this.#writes = new WriteBatcher(client);
     this.#hub = new WatchHub(client);
     this.capabilities = capabilitiesOf(version);
-    this.revocation = revocationOf(import.meta.url, access, (lease) => lease, true);
+    this.revocation = revocationOf(import.meta.url, access, { renews: true });
   }
 
   async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {

@@ -80,7 +80,7 @@ export class KubernetesStore implements Store {
     this.#leases = new Leases({ client, clock, names, keys: this.#keys, watchMs, isWatched });
     const onLease = (lease: LeaseId): void => this.#leases.observe(lease);
     this.#hub = new WatchHub({ client, clock, names, keys: this.#keys, watchMs, onLease });
-    this.revocation = revocationOf(import.meta.url, shared, this.#leases.ticketOf.bind(this.#leases));
+    this.revocation = revocationOf(import.meta.url, shared, { ticketOf: this.#leases.ticketOf.bind(this.#leases) });
   }
 
   async grantLease(ttlMs: number, options: LeaseOptions): Promise<Lease> {

@@ -45,7 +45,7 @@ export class PostgresStore implements api.Store {
     this.#reads = new Reads(calls, clock);
     this.#hub = new WatchHub({ clock, channel, location: calls.location, reads: this.#reads });
     this.capabilities = capabilitiesOf(isDurable);
-    this.revocation = revocationOf(import.meta.url, access, (lease) => lease, true);
+    this.revocation = revocationOf(import.meta.url, access, { renews: true });
   }
 
   async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {

@@ -48,7 +48,7 @@ export class RedisStore implements api.Store {
     this.#calls = new StoreCalls(client, keyspace);
     this.#reads = new Reads(this.#calls, clock);
     this.#hub = new WatchHub(client, clock, keyspace);
-    this.revocation = revocationOf(import.meta.url, access, (lease) => lease, true);
+    this.revocation = revocationOf(import.meta.url, access, { renews: true });
   }
 
   /** A message of the server that answers no request. */

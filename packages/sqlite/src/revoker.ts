@@ -15,7 +15,7 @@ import { connector } from './client/node-sqlite.ts';
 import { readHost } from './host/host.ts';
 import { renewLease, revokeLease } from './leases.ts';
 
-/** `access` is that of `revocationOf`. The ticket of a lease is its id. */
+/** `access` is that of `fileRevocation`. The ticket of a lease is its id. */
 export const openRevoker: OpenRevoker = async (access) => {
   const path = readAccess(access);
   const database = new Database(path, readHost(), await connector());
@@ -39,7 +39,7 @@ export const openRevoker: OpenRevoker = async (access) => {
  * `url` is that of a module in this folder; undefined in a CommonJS bundle, where no other process
  * can load this file.
  */
-export function revocationOf(url: string | undefined, path: string): Revocation | undefined {
+export function fileRevocation(url: string | undefined, path: string): Revocation | undefined {
   if (url === undefined) return undefined;
   return { module: moduleBeside(url, 'revoker'), access: JSON.stringify({ path }), renews: true, ticketOf: (lease) => lease };
 }

@@ -16,7 +16,7 @@ import { Namespace } from './namespace.ts';
 import type { SqliteSettings } from './options.ts';
 import { enqueue } from './queue.ts';
 import { list, read } from './reads.ts';
-import { revocationOf } from './revoker.ts';
+import { fileRevocation } from './revoker.ts';
 import { compareAndSwap } from './transactions.ts';
 import { WatchHub } from './watch-hub.ts';
 import { Watches } from './watch.ts';
@@ -55,7 +55,7 @@ export class SqliteStore implements api.Store {
     this.#holder = endsWithProcess ? own : undefined;
     this.#watches = new Watches(hub, poller, this.#namespace);
     this.capabilities = capabilitiesOn(host, this.#holder);
-    this.revocation = revocationOf(import.meta.url, database.path);
+    this.revocation = fileRevocation(import.meta.url, database.path);
   }
 
   async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 
-import { revocationOf } from '../src/revoker.ts';
+import { fileRevocation } from '../src/revoker.ts';
 
 it('another process loads the module beside the store', () => {
-  expect(revocationOf('file:///a/store.js', '/state.db')).toMatchObject({ module: 'file:///a/revoker.js', renews: true });
+  expect(fileRevocation('file:///a/store.js', '/state.db')).toMatchObject({ module: 'file:///a/revoker.js', renews: true });
 });
 
 it('there is no revocation in a CommonJS bundle, where import.meta has no url', () => {
-  expect(revocationOf(undefined, '/state.db')).toBeUndefined();
+  expect(fileRevocation(undefined, '/state.db')).toBeUndefined();
 });

@@ -75,7 +75,7 @@ export class ZookeeperStore implements api.Store {
     this.#watches = new WatchSet(this.#watchContext);
     this.capabilities = capabilitiesOf(parts);
     const ticketOf = this.#leases.ticketOf.bind(this.#leases);
-    this.revocation = revocationOf(import.meta.url, access, ticketOf);
+    this.revocation = revocationOf(import.meta.url, access, { ticketOf });
   }
 
   async grantLease(ttlMs: number, options: api.LeaseOptions): Promise<api.Lease> {

@@ -35,16 +35,22 @@ class HiddenRevocation implements Revocation {
   }
 }
 
+/** What differs between the revocations of the stores. */
+export interface RevocationOptions {
+  /** As in {@link Revocation.ticketOf}. Default: the ticket of a lease is its id. */
+  readonly ticketOf?: TicketOf;
+  /** Whether the module can also renew leases. Default false. */
+  readonly renews?: boolean;
+}
+
 /**
  * The revocation by the module `revoker` in the folder of the module at `url`. Undefined if no
- * other process can open the store, or in a CommonJS bundle, where a module has no `url`. `renews`:
- * whether that module can also renew leases. Default false.
+ * other process can open the store, or in a CommonJS bundle, where a module has no `url`.
  */
 export function revocationOf(
   url: string | undefined,
   access: string | undefined,
-  ticketOf: TicketOf,
-  renews = false,
+  { ticketOf = (lease) => lease, renews = false }: RevocationOptions = {},
 ): Revocation | undefined {
   if (url === undefined || access === undefined) return undefined;
   return new HiddenRevocation(moduleBeside(url, 'revoker'), access, renews, ticketOf);
