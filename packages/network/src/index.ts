@@ -17,8 +17,7 @@ export { CallTime } from './calls/call-time.ts';
 export { Calls } from './calls/calls.ts';
 export { CheckedCalls, type CheckedCallsOptions } from './calls/checked-calls.ts';
 export { type CommonFailure, FailedExchange, type Over, type OverErrorClass } from './calls/exchange-error.ts';
-export { type ReadBatch, ReadBatcher, type ReadBatcherOptions } from './calls/read-batcher.ts';
-export type { ReadQuery } from './calls/requests.ts';
+export { type ReadBatch, ReadBatcher, type ReadBatcherOptions, type ReadQuery } from './calls/read-batcher.ts';
 export { RetryGate } from './calls/retry-gate.ts';
 export {
   DIAL_TIMEOUT_MS,

@@ -15,8 +15,7 @@ import { DURABILITY, weaknessesIn } from './client/durability.ts';
 import { StoreCalls } from './client/store-calls.ts';
 import { howToCreate, mayNotMigrate, unsuitableSchema } from './errors.ts';
 import { type PostgresOptions, type PostgresPoolOptions, type PostgresSettings, readOptions } from './options.ts';
-import { migrate } from './schema/migrate.ts';
-import { quoted, SCHEMA_VERSION } from './schema/schema.ts';
+import { migrationSql, quoted, SCHEMA_VERSION } from './schema/schema.ts';
 import { PostgresStore } from './store.ts';
 
 /** There is no such schema or function. */
@@ -97,7 +96,9 @@ async function prepareSchema(calls: StoreCalls, settings: PostgresSettings, time
     throw unsuitableSchema(schema, `${what}: ${howToCreate(schema)}`);
   }
   try {
-    await migrate(calls.client, schema, time.left);
+    // One statement, which is one transaction. Of many processes that start together, one creates the
+    // schema and the others wait for it.
+    await calls.client.call((lockTimeoutMs) => migrationSql(schema, lockTimeoutMs), time.left);
   } catch (error) {
     throw isAnswer(error, DENIED) ? mayNotMigrate(schema, error) : error;
   }

@@ -1,6 +1,7 @@
 /** The names that a namespace has on the server. `scripts/prelude.ts` lists all keys under them. */
 
 export interface Keyspace {
+  readonly namespace: string;
   /**
    * The beginning of every key. The braces are a hash tag: a cluster keeps all of these keys in one
    * slot.
@@ -26,5 +27,5 @@ interface KeyspaceSettings {
 
 export function keyspaceOf({ namespace, db, credentials }: KeyspaceSettings): Keyspace {
   const tag = `{${namespace}}`;
-  return { tag, keyPrefix: `${tag}/`, channel: `${tag}:changes:${db}`, user: credentials?.username ?? 'default' };
+  return { namespace, tag, keyPrefix: `${tag}/`, channel: `${tag}:changes:${db}`, user: credentials?.username ?? 'default' };
 }

@@ -43,8 +43,7 @@ export class RedisStore implements api.Store {
   constructor({ client, clock, keyspace, access }: StoreParts) {
     this.#client = client;
     this.#clock = clock;
-    // Without the braces of the hash tag.
-    this.namespace = keyspace.tag.slice(1, -1);
+    this.namespace = keyspace.namespace;
     this.#calls = new StoreCalls(client, keyspace);
     this.#reads = new Reads(this.#calls, clock);
     this.#hub = new WatchHub(client, clock, keyspace);

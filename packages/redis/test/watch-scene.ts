@@ -10,7 +10,7 @@ import type { WatchState } from '../src/watch-state.ts';
 import { watchState } from '../src/watch.ts';
 import { bulk, FakeServers, list, OK, push, type Answer } from './fake-servers.ts';
 
-export const KEYSPACE = { tag: '{ns}', channel: 'changes', keyPrefix: '{ns}/', user: 'default' };
+export const KEYSPACE = { namespace: 'ns', tag: '{ns}', channel: 'changes', keyPrefix: '{ns}/', user: 'default' };
 
 /** The fields of an entry as scripts write them. */
 export function fields(key: string, value: string, revision = '2', lease = ''): readonly string[] {

@@ -1,9 +1,20 @@
 /** Reads that are asked for at the same time, in one request. */
 
-import type { Clock } from '@incumbent/core';
+import type { Clock, Entry, Key } from '@incumbent/core';
 
 import { Attempt, type AttemptOptions } from './attempt.ts';
 import type { OverErrorClass } from './exchange-error.ts';
+
+/** A read or a watch of one key, or of the keys under a prefix, after its arguments were checked. */
+export type ReadQuery =
+  | { readonly key: Key }
+  | {
+      readonly prefix: Key;
+      readonly before?: Entry | undefined;
+      readonly first?: number | undefined;
+      readonly last?: number | undefined;
+      readonly values?: boolean | undefined;
+    };
 
 /** The reads of one request. */
 export interface ReadBatch<Request> {
