@@ -65,6 +65,19 @@ switch (what) {
     member.shutdownOn('SIGTERM', 'SIGINT');
     for (const name of ['a', 'b', 'c']) void member.election(name).lead(workUntilLost);
     break;
+  case 'closes while its work stops':
+    member.shutdownOn('SIGTERM');
+    void election.lead(async (leadership) => {
+      emit('leads');
+      await leadership.ended;
+      emit('lost');
+      await sleep(250);
+      emit('stopped');
+    });
+    await new Promise((resolve) => void process.once('SIGUSR2', resolve));
+    await member.close();
+    emit('closed');
+    break;
   case 'waits in two elections':
     member.shutdownOn('SIGTERM');
     void election.campaign();

@@ -66,6 +66,17 @@ describe('processes', () => {
     expect(script.output).toEqual([]);
   });
 
+  it('one that is asked to stop while it closes the member by itself ends when the close has ended', async () => {
+    await using script = await run('closes while its work stops');
+    await script.waitFor('leads', { withinMs: EXITS_WITHIN_MS });
+    process.kill(script.pid, 'SIGUSR2');
+    await script.waitFor('lost', { withinMs: EXITS_WITHIN_MS });
+    script.sigterm();
+    expect(await exitStatus(script)).toBe(0);
+    expect(script.events.map(({ event }) => event)).toEqual(['leads', 'lost', 'stopped', 'closed']);
+    expect(script.output).toEqual([]);
+  });
+
   it('one whose work does not stop ends at a second signal, but not at one that comes together with the first', async () => {
     await using script = await run('has work that does not stop');
     await script.waitFor('leads', { withinMs: EXITS_WITHIN_MS });

@@ -18,6 +18,7 @@ import {
   checkName,
   checkRandom,
   checkSignal,
+  endQuietly,
   explainDetached,
   hasMethods,
   keepAlive,
@@ -94,6 +95,8 @@ export class PeerMember<S extends Safety> {
   readonly #campaigns: CampaignRunner<S>;
   readonly #closing = new AbortController();
   #closed: Promise<void> | undefined;
+  /** Aborts when the close has ended. */
+  readonly #closeEnded = new AbortController();
 
   static {
     explainDetached(PeerMember, 'member');
@@ -269,7 +272,7 @@ export class PeerMember<S extends Safety> {
    * @throws `INVALID_OPTION` for anything but the names of signals that ask a process to stop.
    */
   shutdownOn(...signals: readonly StopSignal[]): void {
-    onStopSignal(signals, { clock: this.#clock, closing: this.#closing.signal, stop: () => void this.shutdown() });
+    onStopSignal(signals, { clock: this.#clock, closed: this.#closeEnded.signal, stop: () => void this.shutdown() });
   }
 
   /**
@@ -319,7 +322,7 @@ export class PeerMember<S extends Safety> {
   }
 
   async #closeOnce(endLeadership: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {
-    await keepAlive(this.#clock, () => (this.#closed ??= this.#close(endLeadership)));
+    await keepAlive(this.#clock, () => (this.#closed ??= this.#close(endLeadership).finally(() => endQuietly(this.#closeEnded))));
   }
 
   async #close(endLeadership: (leadership: PeerLeadership<S>) => Promise<void>): Promise<void> {

@@ -225,6 +225,21 @@ describe('a peer member', () => {
     expect(group.clock.holds).toBe(0);
   });
 
+  it('listens to the signals that ask the process to stop until the close has ended', async () => {
+    await using group = new Group(['a']);
+    const member = group.member('a');
+    member.shutdownOn('SIGUSR2');
+    const leadership = await group.clock.run(member.campaign());
+    const work = Promise.withResolvers<void>();
+    leadership.waitUntil(work.promise);
+    const closing = member.close();
+    await group.clock.advance(10);
+    expect(process.listenerCount('SIGUSR2')).toBe(1);
+    work.resolve();
+    await group.clock.run(closing);
+    expect(process.listenerCount('SIGUSR2')).toBe(0);
+  });
+
   it('closes its storage although its link fails to close', async () => {
     await using group = new Group();
     const open: Transport['open'] = async () => ({

@@ -1,5 +1,6 @@
 /** A process that takes part in elections and groups: its identity and its lease. */
 
+import { endQuietly } from '../async/abort.ts';
 import { Semaphore } from '../async/semaphore.ts';
 import { keepAlive, sleep } from '../async/sleep.ts';
 import { explainDetached } from '../base/methods.ts';
@@ -147,6 +148,8 @@ export class Member {
   /** The leaderships whose work may not have stopped, while the member closes. */
   readonly #draining = new Set<ManagedLeadership>();
   #closed: Promise<void> | undefined;
+  /** Aborts when the close has ended. */
+  readonly #closeEnded = new AbortController();
 
   static {
     explainDetached(Member, 'member');
@@ -272,12 +275,13 @@ export class Member {
    * Calls `shutdown()` when the process receives one of these signals, usually
    * `shutdownOn('SIGTERM', 'SIGINT')`. The process then ends by itself if nothing else keeps it
    * alive. A second signal ends it at once, unless it follows within half a second: npm and
-   * terminals may send one stop twice. Has no effect any more once the member is closed.
+   * terminals may send one stop twice. A signal during a `shutdown()` or `close()` of the program
+   * counts as the first one. Has no effect any more once the member is closed.
    *
    * @throws `INVALID_OPTION` for anything but the names of signals that ask a process to stop.
    */
   shutdownOn(...signals: readonly StopSignal[]): void {
-    onStopSignal(signals, { clock: this.#clock, closing: this.#closing.signal, stop: () => void this.shutdown() });
+    onStopSignal(signals, { clock: this.#clock, closed: this.#closeEnded.signal, stop: () => void this.shutdown() });
   }
 
   /**
@@ -299,7 +303,9 @@ export class Member {
     // Set first: the close ends leaderships, and a listener of their signals may call it again.
     const closed = Promise.withResolvers<void>();
     this.#closed = closed.promise;
-    this.#close(end, until).then(closed.resolve, closed.reject);
+    this.#close(end, until)
+      .finally(() => endQuietly(this.#closeEnded))
+      .then(closed.resolve, closed.reject);
     return closed.promise;
   }
 

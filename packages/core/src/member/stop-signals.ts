@@ -18,18 +18,20 @@ const SAME_REQUEST_MS = 500;
 /** What the listener needs of its member. */
 export interface StopSignalContext {
   readonly clock: Clock;
-  /** Aborts when the member closes. */
-  readonly closing: AbortSignal;
+  /** Aborts when the member has closed, after its work has drained. */
+  readonly closed: AbortSignal;
+  /** Begins to close the member, unless a call has begun that. */
   readonly stop: () => void;
 }
 
 /**
- * Calls `stop` at the first of these signals. Afterwards the signals have their former effect
- * again, by which a second one ends the process.
+ * Calls `stop` at the first of these signals, also if the member closes already. Half a second
+ * later the signals have their former effect again, by which a second one ends the process. Without
+ * a signal, they have it again when the member has closed.
  *
  * @throws {TypeError | RangeError} `INVALID_OPTION` for no signal, or one that is not known.
  */
-export function onStopSignal(signals: readonly StopSignal[], { clock, closing, stop }: StopSignalContext): void {
+export function onStopSignal(signals: readonly StopSignal[], { clock, closed, stop }: StopSignalContext): void {
   if (signals.length === 0 || !signals.every((signal) => KNOWN.includes(signal))) {
     const unknown = signals.find((signal) => !KNOWN.includes(signal));
     // Other text is not shown: it may be a secret.
@@ -44,8 +46,34 @@ export function onStopSignal(signals: readonly StopSignal[], { clock, closing, s
     stop();
   };
   const remove = (): void => {
-    for (const signal of signals) process.off(signal, begin);
+    for (const signal of signals) removeListener(signal, begin);
   };
-  for (const signal of signals) process.on(signal, begin);
-  onAbort(closing, () => (asked ? undefined : remove()));
+  for (const signal of signals) addListener(signal, begin);
+  // After a signal, the listener outlives the close: the same request may arrive once more.
+  onAbort(closed, () => (asked ? undefined : remove()));
+}
+
+type Listener = () => void;
+
+/**
+ * The listeners of each signal. The process itself gets one listener for all of them, because Node
+ * warns of a leak when it gets the eleventh.
+ */
+const listeners = new Map<NodeJS.Signals, Set<Listener>>();
+
+function addListener(signal: StopSignal, listener: Listener): void {
+  listeners.set(signal, (listeners.get(signal) ?? new Set()).add(listener));
+  // Ask Node, because the program may have called `process.removeAllListeners`.
+  if (!process.listeners(signal).includes(notify)) process.on(signal, notify);
+}
+
+function removeListener(signal: StopSignal, listener: Listener): void {
+  const others = listeners.get(signal);
+  others?.delete(listener);
+  if (others?.size === 0) process.off(signal, notify);
+}
+
+function notify(signal: NodeJS.Signals): void {
+  // Iterate over a copy: the signal arrived before a listener that is added meanwhile.
+  for (const listener of [...(listeners.get(signal) ?? [])]) listener();
 }

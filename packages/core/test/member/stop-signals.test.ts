@@ -45,6 +45,76 @@ describe('shutdownOn', () => {
     await world.close();
   });
 
+  it('listens until a close that the program began has ended, and counts a signal meanwhile as a first one', async () => {
+    const world = new World();
+    const member = await leading(world);
+    const work = Promise.withResolvers<void>();
+    member.election(NAME).leadership?.waitUntil(work.promise);
+    const closing = member.close();
+    await world.pass(100);
+    expect([listening(), member.state]).toEqual([2, 'closed']);
+    process.emit(FIRST, FIRST);
+    await world.pass(499);
+    expect(listening()).toBe(2);
+    await world.pass(1);
+    expect(listening()).toBe(0);
+    work.resolve();
+    await world.run(closing);
+    await world.close();
+  });
+
+  it('listens for a member that closes already', async () => {
+    const world = new World();
+    const member = await leading(world);
+    const closing = member.close();
+    const other = world.member('c');
+    other.shutdownOn(FIRST);
+    await world.run(closing);
+    expect(listening()).toBe(1);
+    const closingOther = other.close();
+    other.shutdownOn(SECOND);
+    expect(listening()).toBe(2);
+    await world.run(closingOther);
+    expect(listening()).toBe(0);
+    await world.close();
+  });
+
+  it('adds one listener for any number of members, and removes it after the last one', async () => {
+    const world = new World();
+    const members = Array.from({ length: 11 }, (_, i) => world.member(`m${i}`));
+    for (const member of members) member.shutdownOn(FIRST);
+    expect(listening()).toBe(1);
+    await world.run(Promise.all(members.slice(1).map((member) => member.close())));
+    expect(listening()).toBe(1);
+    process.emit(FIRST, FIRST);
+    expect(members[0]?.state).toBe('closed');
+    await world.pass(500);
+    expect(listening()).toBe(0);
+    await world.close();
+  });
+
+  it('shuts down every member at a signal', async () => {
+    const world = new World();
+    const members = Array.from({ length: 11 }, (_, i) => world.member(`m${i}`));
+    for (const member of members) member.shutdownOn(FIRST);
+    process.emit(FIRST, FIRST);
+    expect(new Set(members.map((member) => member.state))).toEqual(new Set(['closed']));
+    await world.pass(500);
+    expect(listening()).toBe(0);
+    await world.close();
+  });
+
+  it('listens again after the program has removed all listeners of the process', async () => {
+    const world = new World();
+    const [a, b] = [world.member('a'), world.member('b')];
+    a.shutdownOn(FIRST);
+    process.removeAllListeners(FIRST);
+    b.shutdownOn(FIRST);
+    expect(listening()).toBe(1);
+    await world.close();
+    expect(listening()).toBe(0);
+  });
+
   it('listens no longer once the member is closed', async () => {
     const world = new World();
     const member = await leading(world);
