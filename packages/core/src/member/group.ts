@@ -141,12 +141,15 @@ export class Group<V = unknown> {
     leaving.signal.throwIfAborted();
   }
 
-  /** Leaves the group. Resolves when the key is deleted or its lease has ended. Never rejects. */
+  /**
+   * Leaves the group. Resolves when the key is deleted or its lease has ended, and keeps the process
+   * alive until then. Never rejects.
+   */
   async leave(): Promise<void> {
     const stay = this.#stay;
     this.#stay = undefined;
     stay?.leaving.abort(new IncumbentError('MEMBER_CLOSED', `the member has left the group "${this.name}"`));
-    await this.#over;
+    await keepAlive(this.#context.clock, () => this.#over);
   }
 
   /**

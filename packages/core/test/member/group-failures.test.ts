@@ -120,6 +120,21 @@ describe('a group', () => {
     expect(await world.run(group.members())).toEqual([]);
   });
 
+  it('keeps the process alive until it is left', async () => {
+    const world = new World();
+    const link = world.connect();
+    const group = world.member('a', {}, link).group('g');
+    await world.run(group.join());
+    expect(world.clock.holds).toBe(0);
+    link.link.dropRequests(1, { operations: ['read'], how: 'reset' });
+    const leaving = track(group.leave());
+    await world.pass();
+    expect([leaving.state, world.clock.holds]).toEqual(['pending', 1]);
+    await world.until(() => leaving.state === 'resolved');
+    expect(world.clock.holds).toBe(0);
+    await world.close();
+  });
+
   it('does not call joined a member that has fallen out of it', async () => {
     const world = new World();
     const link = world.connect();
