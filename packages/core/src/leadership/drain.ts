@@ -1,7 +1,7 @@
 /** Waits for the work to stop, between the abort of a leadership and its release. */
 
 import type { Clock } from '../base/clock.ts';
-import { invalidOption } from '../base/validate.ts';
+import { hasMethods, invalidOption } from '../base/validate.ts';
 import { sleep } from '../async/sleep.ts';
 
 /**
@@ -98,8 +98,9 @@ export class Drain {
   }
 
   #waitFor(task: Promise<unknown>, tasks: Set<Promise<unknown>>): Promise<unknown> {
-    if (!isThenable(task)) throw invalidOption('work', task, 'a promise');
-    const settled = task.then(
+    if (!hasMethods(task, 'then')) throw invalidOption('work', task, 'a promise');
+    // The `then` of another thenable may return nothing.
+    const settled = Promise.resolve(task).then(
       () => {},
       () => {},
     );
@@ -110,8 +111,4 @@ export class Drain {
     });
     return settled;
   }
-}
-
-function isThenable(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && 'then' in value;
 }

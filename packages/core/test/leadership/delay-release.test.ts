@@ -23,6 +23,15 @@ describe('a promise that delays the release', () => {
     expect(world.queue()).toEqual([]);
   });
 
+  it('may be any thenable, as may the work', async () => {
+    const { world, leadership } = await led();
+    // Unlike the `then` of a promise, this one returns nothing.
+    const thenable = { then: (resolve: () => void) => void world.clock.schedule(300, resolve) };
+    for (const method of ['waitUntil', 'delayRelease'] as const) Reflect.apply(leadership[method], leadership, [thenable]);
+    expect(await world.timed(leadership.resign())).toBe(300);
+    expect(world.events.about('did not stop')).toEqual([]);
+  });
+
   it('also delays the release of lead, whose work has stopped before', async () => {
     const world = new World();
     const leading = world

@@ -26,6 +26,7 @@ describe('a leadership refuses, and names,', () => {
     ['options that are no object', 'handover', ['b', 5], 'call options is a number: it must be an object'],
     ['a member id in an object', 'handover', [{ memberId: 'b' }], 'memberId is an object: it must be 1 to 128 characters'],
     ['a function for a promise', 'waitUntil', [async () => {}], 'work is a function: it must be a promise'],
+    ['a `then` that is no function', 'waitUntil', [{ then: 1 }], 'work is an object: it must be a promise'],
     ['a missing promise', 'delayRelease', [], 'work is undefined: it must be a promise'],
   ])('%s', async (_, method, args, message) => {
     const { world, leadership } = await led();
