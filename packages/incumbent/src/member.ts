@@ -58,10 +58,14 @@ export class Member extends CoreMember {
 }
 
 function coreOptions(options: MemberOptions): CoreMemberOptions {
-  // Core rejects options that are not an object.
-  if (typeof options !== 'object' || options === null) return options;
+  // Core rejects what is no object, and a promise, which has no options to spread.
+  if (!isObject(options)) return options;
   const { reaper, renewIn, logger = warningLogger, host = hostname(), ...others } = options;
   return { ...others, logger, host, ...reaperOption(reaper), ...renewInOption(renewIn) };
+}
+
+function isObject(options: unknown): options is object {
+  return typeof options === 'object' && options !== null && !(options instanceof Promise);
 }
 
 function reaperOption(reaper: MemberOptions['reaper']): { readonly reaper?: Reaper } {

@@ -36,6 +36,13 @@ describe('a mistake is named:', () => {
     expect(() => Reflect.construct(SlotElection, args())).toThrow(message);
   });
 
+  it('a promise of the options of a Member', () => {
+    const options = Promise.resolve({ memberId: 'broker-1' });
+    expect(() => Reflect.construct(Member, [store, options])).toThrow(
+      'member options is a promise: it must be an object (await the promise)',
+    );
+  });
+
   it.each<[string, () => unknown[], string]>([
     ['no options', () => [member, 'orders'], 'options is undefined: it must be an object with `partitions`'],
     ['no name', () => [member, undefined, { partitions: 2 }], 'name is undefined: it must be 1 to 128 characters'],
