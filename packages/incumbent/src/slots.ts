@@ -17,6 +17,7 @@ import {
   checkKnown,
   checkName,
   checkSignal,
+  checkSuccessionOption,
   electionOptions,
   invalidOption,
   isRetryable,
@@ -88,10 +89,14 @@ export class SlotElection<V = unknown> {
       throw invalidOption('slots', slots, `an integer from 1 to ${MOST_SLOTS}`);
     this.name = name;
     this.slots = slots;
+    // Check what only the queue has, because the slots' elections are made first: the longest name,
+    // and the succession. A wrong option then makes no election, and the corrected call succeeds.
+    const queue = checkName('election', `${name}.next`);
+    checkSuccessionOption(succession);
+    this.#elections = Array.from({ length: slots }, (_, slot) => member.election<V>(`${name}.${slot}`, { ...rest }));
     const { acceptWeakStore } = rest;
     const order = succession === undefined ? {} : { succession };
-    this.#queue = member.election(`${name}.next`, { ...order, acceptWeakStore });
-    this.#elections = Array.from({ length: slots }, (_, slot) => member.election<V>(`${name}.${slot}`, { ...rest }));
+    this.#queue = member.election(queue, { ...order, acceptWeakStore });
   }
 
   /** The present leadership of this member; undefined if there is none that is valid. */

@@ -43,6 +43,29 @@ describe('a mistake is named:', () => {
     );
   });
 
+  it.each([
+    { minTerm: 5 },
+    { succession: 5 },
+    { acceptWeakStore: 5 },
+    { onElected: 5 },
+    { onEnded: 5 },
+    { parse: 5 },
+    { codec: 5 },
+    { value: 5n },
+    { slots: 0 },
+  ])('a wrong option of SlotElection, before it makes any election: %o', (wrong) => {
+    expect(() => Reflect.construct(SlotElection, [member, 'workers', { slots: 2, ...wrong }])).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTION' }),
+    );
+    expect(new SlotElection(member, 'workers', { slots: 2 }).slots).toBe(2);
+  });
+
+  it('a name that is too long for the elections of a SlotElection, before it makes any election', () => {
+    const name = 'x'.repeat(125);
+    expect(() => new SlotElection(member, name, { slots: 2 })).toThrow(expect.objectContaining({ code: 'INVALID_NAME' }));
+    expect(() => member.election(`${name}.0`, { value: 1 })).not.toThrow();
+  });
+
   it.each<[string, () => unknown[], string]>([
     ['no options', () => [member, 'orders'], 'options is undefined: it must be an object with `partitions`'],
     ['no name', () => [member, undefined, { partitions: 2 }], 'name is undefined: it must be 1 to 128 characters'],
