@@ -5,7 +5,7 @@
 
 import { IncumbentError, isIncumbentError } from '../base/errors.ts';
 import { MAX_VALUE_DEPTH, nestsDeeperThan } from '../base/json.ts';
-import { checkFunction, invalidOption, invalidSecret } from '../base/validate.ts';
+import { checkFunction, hasMethods, invalidOption, invalidSecret } from '../base/validate.ts';
 import type { Entry, Key } from '../store/contract.ts';
 import type { Payload } from './record.ts';
 
@@ -22,7 +22,7 @@ export interface StandardSchema<V> {
   };
 }
 
-/** Encodes values that are not JSON. */
+/** Encodes values that are not JSON. Both functions are synchronous. */
 export interface ValueCodec<V = unknown> {
   encode(value: V): Uint8Array;
   /** Throws if the bytes are not a value. */
@@ -32,9 +32,9 @@ export interface ValueCodec<V = unknown> {
 /** How values are encoded and checked. By default they are JSON, and not checked. */
 export interface ValueOptions<V = unknown> {
   /**
-   * Checks a value that was read from the store: a function that returns the value or throws, or a
-   * synchronous Standard Schema. A value that it refuses is `FOREIGN_DATA`, whose `cause` is what
-   * the function threw.
+   * Checks a value that was read from the store: a synchronous function that returns the value or
+   * throws, or a synchronous Standard Schema. A value that it refuses is `FOREIGN_DATA`, whose
+   * `cause` is what the function threw.
    */
   readonly parse?: ((value: unknown) => V) | StandardSchema<V>;
   /** Encodes values as bytes instead of JSON. Not together with `parse`. */
@@ -62,7 +62,7 @@ export function payloadCodec<V>(options: ValueOptions<V>): PayloadCodec<V> {
   if (codec !== undefined) {
     return {
       encode: (value) => (value === undefined ? undefined : { bytes: toBase64(codec.encode(value)) }),
-      decode: decoder((payload) => codec.decode(bytesIn(payload))),
+      decode: decoder((payload) => decodeBytes(codec, bytesIn(payload))),
     };
   }
   const check = parse === undefined ? trusted<V> : checker(parse);
@@ -75,7 +75,7 @@ export function payloadCodec<V>(options: ValueOptions<V>): PayloadCodec<V> {
  */
 export function valueCodec<V>(options: ValueOptions<V>): ValueCodec<V> {
   const { parse, codec } = checkOptions(options);
-  if (codec !== undefined) return codec;
+  if (codec !== undefined) return { encode: (value) => codec.encode(value), decode: (bytes) => decodeBytes(codec, bytes) };
   const check = parse === undefined ? trusted<V> : checker(parse);
   return { encode: (value) => new TextEncoder().encode(jsonOf(value)), decode: (bytes) => check(parseJson(bytes)) };
 }
@@ -150,12 +150,28 @@ function bytesIn(payload: NonNullable<Payload>): Uint8Array {
   throw new IncumbentError('FOREIGN_DATA', 'it is JSON, and a codec for bytes was given');
 }
 
+function decodeBytes<V>(codec: ValueCodec<V>, bytes: Uint8Array): V {
+  return synchronous('codec.decode', codec.decode(bytes));
+}
+
+/** Returns the result of the user's function. Throws a `TypeError` if it is a promise. */
+function synchronous<R>(name: string, result: R): R {
+  if (!hasMethods(result, 'then')) return result;
+  ignoreRejection(result);
+  throw new TypeError(`${name} works asynchronously: it must return its result, and not a promise`);
+}
+
+/** The caller throws an error instead, so Node must not end the process for this rejection. */
+function ignoreRejection(result: unknown): void {
+  Promise.resolve(result).catch(() => {});
+}
+
 function checker<V>(parse: NonNullable<ValueOptions<V>['parse']>): (value: unknown) => V {
-  if (typeof parse === 'function') return parse;
+  if (typeof parse === 'function') return (value) => synchronous('parse', parse(value));
   if (typeof parse !== 'object' || parse === null || parse['~standard']?.version !== 1) {
     throw invalidOption('parse', parse, 'a function, or a Standard Schema of version 1');
   }
-  return (value) => validated<V>(parse['~standard'].validate(value));
+  return (value) => validated<V>(synchronous('parse', parse['~standard'].validate(value)));
 }
 
 /**
@@ -170,9 +186,7 @@ function trusted<V>(value: unknown): V {
 }
 
 function validated<V>(result: unknown): V {
-  if (typeof result !== 'object' || result === null || 'then' in result) {
-    throw new TypeError('parse is a schema that validates asynchronously: a synchronous one is needed');
-  }
+  if (typeof result !== 'object' || result === null) throw new TypeError('parse is a schema that returns no result');
   if ('issues' in result && result.issues !== undefined) {
     throw new IncumbentError('FOREIGN_DATA', 'it does not fit the schema', { details: { issues: result.issues } });
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { payloadCodec, type StandardSchema, type ValueCodec } from '../../src/protocol/value-codec.ts';
+import { payloadCodec, type StandardSchema, type ValueCodec, valueCodec, type ValueOptions } from '../../src/protocol/value-codec.ts';
 import { isIncumbentError } from '../../src/index.ts';
 import { readCandidate, writeCandidate } from '../../src/protocol/record.ts';
 import { writeHandoverTerm } from '../../src/protocol/mark.ts';
@@ -72,10 +72,20 @@ describe('a schema', () => {
     );
   });
 
-  it('that is asynchronous is refused by name', () => {
-    const { decode } = payloadCodec({ parse: schema(async (value) => ({ value })) });
-    const cause = expect.objectContaining({ message: expect.stringContaining('asynchronously') });
-    expect(() => decode({ json: 1 }, 'k')).toThrow(expect.objectContaining({ cause }));
+  it.each<[string, ValueOptions, string]>([
+    ['schema', { parse: schema(rejects) }, 'parse works asynchronously'],
+    ['function', { parse: rejects }, 'parse works asynchronously'],
+    ['codec', { codec: { encode: () => new Uint8Array(), decode: rejects } }, 'codec.decode works asynchronously'],
+  ])('that is asynchronous is refused by name, and its rejection is handled: a %s', (_, options, message) => {
+    const cause = expect.objectContaining({ name: 'TypeError', message: expect.stringContaining(message) });
+    const payload = options.codec === undefined ? { json: 1 } : { bytes: '' };
+    expect(() => payloadCodec(options).decode(payload, 'k')).toThrow(expect.objectContaining({ code: 'FOREIGN_DATA', cause }));
+    expect(() => valueCodec(options).decode(new TextEncoder().encode('1'))).toThrow(message);
+  });
+
+  it('may return a value with a property `then` that is no function', () => {
+    const { decode } = payloadCodec({ parse: (value) => value });
+    expect(decode({ json: { then: 1 } }, 'k')).toEqual({ then: 1 });
   });
 
   it.each([5, {}, { '~standard': {} }, { '~standard': { version: 2, validate: () => ({}) } }])(
@@ -126,6 +136,10 @@ describe('bytes', () => {
     expect(() => Reflect.apply(payloadCodec, undefined, [options])).toThrow(expect.objectContaining({ code: 'INVALID_OPTION' }));
   });
 });
+
+async function rejects(): Promise<never> {
+  throw new Error('refused');
+}
 
 function cycle(): object {
   const self: { self?: object } = {};
