@@ -5,6 +5,7 @@
 
 import { IncumbentError, isIncumbentError } from '../base/errors.ts';
 import { MAX_VALUE_DEPTH, nestsDeeperThan } from '../base/json.ts';
+import { describeHidden } from '../base/redact.ts';
 import { checkFunction, hasMethods, invalidOption, invalidSecret } from '../base/validate.ts';
 import type { Entry, Key } from '../store/contract.ts';
 import type { Payload } from './record.ts';
@@ -43,7 +44,10 @@ export interface ValueOptions<V = unknown> {
 
 /** Converts a user's value into a payload and back. */
 export interface PayloadCodec<V> {
-  /** Throws `INVALID_OPTION` for a value that JSON cannot hold, or one that is nested too deep. */
+  /**
+   * Throws `INVALID_OPTION` for a value that JSON cannot hold, or one that is nested too deep, and
+   * if the user's codec does not return a `Uint8Array`.
+   */
   encode(value: V | undefined): Payload;
   /**
    * `key`: where the payload was read. Throws `FOREIGN_DATA`, which names the key, for a payload of
@@ -61,7 +65,7 @@ export function payloadCodec<V>(options: ValueOptions<V>): PayloadCodec<V> {
   const { parse, codec } = checkOptions(options);
   if (codec !== undefined) {
     return {
-      encode: (value) => (value === undefined ? undefined : { bytes: toBase64(codec.encode(value)) }),
+      encode: (value) => (value === undefined ? undefined : { bytes: toBase64(encodeBytes(codec, value)) }),
       decode: decoder((payload) => decodeBytes(codec, bytesIn(payload))),
     };
   }
@@ -75,7 +79,7 @@ export function payloadCodec<V>(options: ValueOptions<V>): PayloadCodec<V> {
  */
 export function valueCodec<V>(options: ValueOptions<V>): ValueCodec<V> {
   const { parse, codec } = checkOptions(options);
-  if (codec !== undefined) return { encode: (value) => codec.encode(value), decode: (bytes) => decodeBytes(codec, bytes) };
+  if (codec !== undefined) return { encode: (value) => encodeBytes(codec, value), decode: (bytes) => decodeBytes(codec, bytes) };
   const check = parse === undefined ? trusted<V> : checker(parse);
   return { encode: (value) => new TextEncoder().encode(jsonOf(value)), decode: (bytes) => check(parseJson(bytes)) };
 }
@@ -148,6 +152,13 @@ function jsonIn(payload: NonNullable<Payload>): unknown {
 function bytesIn(payload: NonNullable<Payload>): Uint8Array {
   if ('bytes' in payload) return fromBase64(payload.bytes);
   throw new IncumbentError('FOREIGN_DATA', 'it is JSON, and a codec for bytes was given');
+}
+
+function encodeBytes<V>(codec: ValueCodec<V>, value: V): Uint8Array {
+  const bytes: unknown = codec.encode(value);
+  if (bytes instanceof Uint8Array) return bytes;
+  ignoreRejection(bytes);
+  throw invalidSecret('codec.encode', bytes, 'a function that returns a Uint8Array', `a function that returns ${describeHidden(bytes)}`);
 }
 
 function decodeBytes<V>(codec: ValueCodec<V>, bytes: Uint8Array): V {

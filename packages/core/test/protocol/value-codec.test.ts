@@ -128,6 +128,19 @@ describe('bytes', () => {
     expect(() => payloadCodec({}).decode({ bytes: '' }, 'k')).toThrow(expect.objectContaining({ code: 'FOREIGN_DATA' }));
   });
 
+  it.each<[string, unknown, string]>([
+    ['text', () => 'garbage', 'a string of 7 characters'],
+    ['an array', () => [1, 2], 'an array of 2'],
+    ['nothing', () => {}, 'undefined'],
+    ['a promise', rejects, 'an object'],
+  ])('are refused when the codec returns %s instead', (_, encode, what) => {
+    const message = `codec.encode is a function that returns ${what}: it must be a function that returns a Uint8Array`;
+    for (const make of [payloadCodec, valueCodec]) {
+      const codec: ValueCodec = Reflect.apply(make, undefined, [{ codec: { encode, decode: asIs.decode } }]);
+      expect(() => codec.encode({ a: 1 })).toThrow(expect.objectContaining({ code: 'INVALID_OPTION', message }));
+    }
+  });
+
   it.each([
     ['together with parse', { codec: asIs, parse: (value: unknown) => value }],
     ['without encode', { codec: { decode: asIs.decode } }],
