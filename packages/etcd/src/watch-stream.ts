@@ -1,34 +1,16 @@
 /** One gRPC stream for any number of watches. */
 
-import { GRACE_MS, PROVE_EVERY_MS, PROVE_WITHIN_MS } from '@incumbent/network';
-
 import { watchCanceled } from './errors.ts';
 import { ExchangeError } from './client/failure.ts';
 import type { OpenStream } from './client/client.ts';
 import type { StreamHandlers } from './client/stream.ts';
 import type { KeyRange } from './protocol/kv.ts';
 import { MAX_MESSAGE_BYTES } from './protocol/rpc.ts';
-import {
-  decodeWatchAnswer,
-  encodeProgressRequest,
-  encodeWatchCancellation,
-  encodeWatchCreation,
-  type WatchAnswer,
-} from './protocol/watch.ts';
+import { decodeWatchAnswer, encodeWatchCancellation, encodeWatchCreation, type WatchAnswer } from './protocol/watch.ts';
+import { WatchProof, type WatchProofContext } from './watch-proof.ts';
 import { CancelledWatches, Subscription, type Subscriber } from './watch-subscription.ts';
 
-/** After so many ms without a proof, another member is asked for the revision of the cluster. */
-const COMPARE_AFTER_MS = 1_000;
-/** A member that has not reported a revision yet is asked again after so many ms. */
-const ASK_AGAIN_MS = 250;
-
-export interface WatchStreamContext {
-  /** The last revision that a linearizable call has shown. The member must reach this revision. */
-  revision(): bigint;
-  /** Resolves with the revision of a linearizable read that the member has served. */
-  proveMember(open: OpenStream, signal: AbortSignal): Promise<bigint>;
-  /** Sends the next requests to another member. Resolves with the revision of a read there. */
-  revisionElsewhere(open: OpenStream, signal: AbortSignal): Promise<bigint>;
+export interface WatchStreamContext extends WatchProofContext {
   /** The stream ended. Called once, without an error if the stream has no watches left. */
   onEnd(stream: WatchStream, error: ExchangeError | undefined): void;
 }
@@ -39,27 +21,14 @@ export class WatchStream {
   readonly #live = new Map<bigint, Subscription>();
   readonly #context: WatchStreamContext;
   readonly #cancelled = new CancelledWatches((watches) => this.#cancelAtServer(watches));
+  readonly #proof: WatchProof;
   #open: OpenStream | undefined;
   #forgetConnection = (): void => {};
   #over = false;
-  /** Runs when the next proof is due, and while it is awaited when it is late. */
-  #nextProof: NodeJS.Timeout | undefined;
-  #askAgain: NodeJS.Timeout | undefined;
-  #readAgain: NodeJS.Timeout | undefined;
-  #compareSoon: NodeJS.Timeout | undefined;
-  /** The highest revision that the member has reported on this stream. */
-  #shown = 0n;
-  /**
-   * The highest revision after which a watch begins. A member that never gets there has lost it:
-   * its cluster was restored from a backup.
-   */
-  #begunAfter = 0n;
-  /** The revision that the awaited proof must show. Undefined while no proof is awaited. */
-  #toProve: bigint | undefined;
-  #reading: AbortController | undefined;
 
   constructor(context: WatchStreamContext) {
     this.#context = context;
+    this.#proof = new WatchProof(context, () => this.end(unproven()));
   }
 
   /** The handlers of the gRPC stream. */
@@ -86,12 +55,12 @@ export class WatchStream {
       // A server that shuts down waits for its streams to end.
       connection.onLeaving(() => this.end(new ExchangeError({ kind: 'cut' }, 'the server is leaving'))),
       // A call failed on this connection, so the watches must prove that they work.
-      connection.onRetired(() => this.prove()),
+      connection.onRetired(() => this.#proof.prove()),
     ];
     this.#forgetConnection = () => {
       for (const cancel of cancels) cancel();
     };
-    if (!this.#over) this.#proveLater();
+    if (!this.#over) this.#proof.start(open);
   }
 
   /** Requests a watch of a range from a revision on. */
@@ -101,7 +70,9 @@ export class WatchStream {
       subscription.end(new ExchangeError({ kind: 'cut' }, 'the stream of watches has ended'));
       return subscription;
     }
-    this.#begunAfter = later(this.#begunAfter, startRevision - 1n);
+    // A member that never reaches this revision has lost it: its cluster was restored from a
+    // backup.
+    this.#proof.mustReach(startRevision - 1n);
     const cancelled = this.#cancelled.take(subscription.watched);
     if (cancelled?.id === undefined) {
       this.#unanswered.push(subscription);
@@ -132,87 +103,8 @@ export class WatchStream {
     this.#end(undefined);
   }
 
-  #proveLater(): void {
-    this.#nextProof = setTimeout(() => this.prove(), PROVE_EVERY_MS).unref();
-  }
-
-  /**
-   * Ends the stream unless the member proves within some seconds that it reports changes: it must
-   * serve a linearizable read, and have reported the revision of that read on this stream. While
-   * nothing is written, that revision was reported before, and there is nothing to ask for: etcd
-   * 3.5.30 reports no progress then.
-   */
-  prove(): void {
-    if (this.#over || this.#toProve !== undefined) return;
-    clearTimeout(this.#nextProof);
-    this.#toProve = later(this.#context.revision(), this.#begunAfter);
-    this.#reading = new AbortController();
-    this.#read();
-    this.#seeProof();
-    this.#compareSoon = setTimeout(() => void this.#compare(), COMPARE_AFTER_MS).unref();
-    this.#nextProof = setTimeout(() => {
-      this.#nextProof = setTimeout(() => this.#endUnproven(), GRACE_MS).unref();
-    }, PROVE_WITHIN_MS).unref();
-  }
-
-  /**
-   * Ends the stream if the cluster has changed without this member. Otherwise the watches have
-   * missed nothing.
-   */
-  async #compare(): Promise<void> {
-    const [open, reading] = [this.#open, this.#reading];
-    // If no read is late, the member serves requests. It only lags behind, and will catch up.
-    if (open === undefined || reading === undefined) return;
-    const elsewhere = await this.#context.revisionElsewhere(open, reading.signal).catch(() => 0n);
-    if (this.#reading === reading && elsewhere > this.#shown) this.#endUnproven();
-  }
-
-  #endUnproven(): void {
-    this.end(new ExchangeError({ kind: 'timeout', sent: true }, 'the server did not prove that it reports changes to the watches'));
-  }
-
-  /** Reads again after a failure, which is normal while the cluster elects its leader. */
-  readonly #read = (): void => {
-    const [open, reading] = [this.#open, this.#reading];
-    if (open === undefined || reading === undefined) return;
-    this.#context.proveMember(open, reading.signal).then(
-      (revision) => {
-        if (this.#reading !== reading || this.#toProve === undefined) return;
-        this.#reading = undefined;
-        this.#toProve = later(this.#toProve, revision);
-        this.#seeProof();
-      },
-      () => {
-        if (this.#reading === reading) this.#readAgain = setTimeout(this.#read, ASK_AGAIN_MS).unref();
-      },
-    );
-  };
-
-  /** Asks until an answer completes the proof. While a watch catches up, there may be no answer. */
-  readonly #askProgress = (): void => {
-    this.#open?.stream.send(encodeProgressRequest());
-    this.#askAgain = setTimeout(this.#askProgress, ASK_AGAIN_MS).unref();
-  };
-
-  /** Ends the wait for a proof if it is complete, or asks for what is missing. */
-  #seeProof(): void {
-    if (this.#over || this.#toProve === undefined) return;
-    if (this.#shown < this.#toProve) {
-      if (this.#askAgain === undefined) this.#askProgress();
-      return;
-    }
-    clearTimeout(this.#askAgain);
-    this.#askAgain = undefined;
-    if (this.#reading !== undefined) return;
-    this.#toProve = undefined;
-    clearTimeout(this.#nextProof);
-    clearTimeout(this.#compareSoon);
-    this.#proveLater();
-  }
-
   #onAnswer(answer: WatchAnswer): void {
-    this.#shown = later(this.#shown, answer.revision);
-    this.#seeProof();
+    this.#proof.onReported(answer.revision);
     if (answer.created) this.#onCreated(answer);
     else if (answer.canceled) this.#onCanceled(answer);
     else this.#live.get(answer.id)?.receive(answer.events);
@@ -256,12 +148,7 @@ export class WatchStream {
   #end(error: ExchangeError | undefined): void {
     if (this.#over) return;
     this.#over = true;
-    clearTimeout(this.#nextProof);
-    clearTimeout(this.#askAgain);
-    clearTimeout(this.#readAgain);
-    clearTimeout(this.#compareSoon);
-    this.#reading?.abort();
-    this.#reading = undefined;
+    this.#proof.stop();
     this.#cancelled.clear();
     this.#forgetConnection();
     this.#context.onEnd(this, error);
@@ -269,7 +156,6 @@ export class WatchStream {
   }
 }
 
-/** The later one of two revisions. */
-function later(one: bigint, other: bigint): bigint {
-  return one > other ? one : other;
+function unproven(): ExchangeError {
+  return new ExchangeError({ kind: 'timeout', sent: true }, 'the server did not prove that it reports changes to the watches');
 }

@@ -20,22 +20,25 @@ describe('a watch on a server that sends no more events', () => {
     await scene.close();
   });
 
-  /** Lets the time pass after which a proof is due, and waits until it is asked for with a read. */
-  async function untilRead(): Promise<void> {
+  /** Lets the time pass after which a proof is due, and waits for the read of this proof. */
+  async function untilProofReads(): Promise<void> {
     const before = scene.readsAsked;
     await vi.advanceTimersByTimeAsync(3_000);
     await expect.poll(() => scene.readsAsked, SOON).toBeGreaterThan(before);
   }
 
-  /** The same, until the server was asked so many times for the progress of its watches. */
-  async function untilAsked(times: number): Promise<void> {
-    await untilRead();
+  /** Also waits until the stream has sent `times` requests for progress in all. */
+  async function untilProgressRequested(times: number): Promise<void> {
+    await untilProofReads();
     await expect.poll(() => scene.streams[0]?.progressAsked, SOON).toBe(times);
   }
 
-  async function passed(): Promise<(string | undefined)[]> {
-    await vi.advanceTimersByTimeAsync(100);
-    return scene.values();
+  /** For `expect.poll`: lets the fake time pass before each look. */
+  function advancing<T>(stepMs: number, look: () => T): () => Promise<T> {
+    return async () => {
+      await vi.advanceTimersByTimeAsync(stepMs);
+      return look();
+    };
   }
 
   it('goes stale, reads again and continues on another stream', async () => {
@@ -43,26 +46,26 @@ describe('a watch on a server that sends no more events', () => {
     await scene.shows('read');
     scene.streams[0]!.progress = undefined;
     scene.onRead = reads('read again', REVISION + 1n);
-    await untilAsked(1);
-    await expect.poll(passed, SOON).toEqual(['read', 'read again']);
+    await untilProgressRequested(1);
+    await expect.poll(advancing(100, scene.values), SOON).toEqual(['read', 'read again']);
     expect(scene.watch.stale).toHaveLength(1);
     expect(scene.streams).toHaveLength(2);
   });
 
-  it('does the same if the server reports an older revision than reads have shown', async () => {
+  it('requests progress again and again, then reads again, if the server reports an older revision than reads have shown', async () => {
     scene.begin();
     await scene.shows('read');
     scene.onRead = reads('read again', REVISION + 1n);
-    await untilAsked(1);
-    await expect.poll(passed, SOON).toEqual(['read', 'read again']);
+    await untilProgressRequested(1);
+    await expect.poll(advancing(100, scene.values), SOON).toEqual(['read', 'read again']);
     expect(scene.streams[0]!.progressAsked).toBeGreaterThan(1);
   });
 
-  it('does the same if the server never reaches the revision after which the watch begins', async () => {
+  it('goes stale and continues on another stream if the server never reaches the revision after which the watch begins', async () => {
     scene.begin(String(REVISION + 2n));
     await expect.poll(() => scene.streams[0]?.asked, SOON).toEqual(['create']);
-    await untilAsked(1);
-    await expect.poll(passed, SOON).toEqual(['read']);
+    await untilProgressRequested(1);
+    await expect.poll(advancing(100, scene.values), SOON).toEqual(['read']);
     expect([scene.watch.stale.length, scene.streams.length]).toEqual([1, 2]);
   });
 
@@ -70,7 +73,7 @@ describe('a watch on a server that sends no more events', () => {
     scene.begin();
     await scene.shows('read');
     scene.streams[0]!.progress = undefined;
-    for (let proofs = 0; proofs < 4; proofs += 1) await untilRead();
+    for (let proofs = 0; proofs < 4; proofs += 1) await untilProofReads();
     expect([scene.watch.stale.length, scene.streams.length, scene.streams[0]?.progressAsked]).toEqual([0, 1, 0]);
   });
 
@@ -85,11 +88,12 @@ describe('a watch on a server that sends no more events', () => {
       await expect.poll(() => scene.streams[nth]?.asked, SOON).toEqual(['create']);
       // The connection was opened 2 s ago, by the clock as it is from now on.
       vi.mocked(performance.now).mockImplementation(() => now() + 2_000 * (nth + 2));
-      const next = async (): Promise<number> => {
-        await vi.advanceTimersByTimeAsync(500);
-        return scene.streams.length;
-      };
-      await expect.poll(next, SOON).toBe(nth + 2);
+      await expect
+        .poll(
+          advancing(500, () => scene.streams.length),
+          SOON,
+        )
+        .toBe(nth + 2);
     }
     await scene.shows('read');
     await expect.poll(() => scene.streams.map(({ stream }) => stream.closed), SOON).toEqual([true, true, true, false]);
@@ -103,11 +107,12 @@ describe('a watch on a server that sends no more events', () => {
     await scene.shows('read');
     const other = new Recorder<Entry | undefined>((options) => scene.store.watch('a', options));
     await expect.poll(() => scene.streams[0]?.asked, SOON).toEqual(['create', 'create']);
-    const begun = async (): Promise<number> => {
-      await vi.advanceTimersByTimeAsync(500);
-      return other.states.length;
-    };
-    await expect.poll(begun, SOON).toBe(1);
+    await expect
+      .poll(
+        advancing(500, () => other.states.length),
+        SOON,
+      )
+      .toBe(1);
     expect([scene.streams.length, scene.watch.stale.length, scene.streams[0]?.stream.closed]).toEqual([2, 0, false]);
     await scene.watch.stop();
     // What was never confirmed does not keep it.
@@ -120,12 +125,13 @@ describe('a watch on a server that sends no more events', () => {
     await scene.shows('read');
     scene.onRead = (stream, headers) =>
       stream.session === scene.server.sessions[0] ? undefined : reads('read elsewhere')(stream, headers);
-    await untilRead();
-    const reread = async (): Promise<number> => {
-      await vi.advanceTimersByTimeAsync(500);
-      return scene.watch.stale.length;
-    };
-    await expect.poll(reread, SOON).toBe(1);
+    await untilProofReads();
+    await expect
+      .poll(
+        advancing(500, () => scene.watch.stale.length),
+        SOON,
+      )
+      .toBe(1);
     expect(scene.streams[0]?.stream.closed).toBe(true);
   });
 
@@ -136,7 +142,7 @@ describe('a watch on a server that sends no more events', () => {
     const moved = new Recorder<Entry | undefined>((options) => both.watch('a', options));
     await expect.poll(() => moved.states.length, SOON).toBe(1);
     scene.onRead = () => {};
-    await untilRead();
+    await untilProofReads();
     await vi.advanceTimersByTimeAsync(1_000);
     // A poll would let the time of the clock pass.
     for (const endsAt = performance.now() + SOON.timeout; moved.stale.length === 0 && performance.now() < endsAt;) {
@@ -152,14 +158,14 @@ describe('a watch on a server that sends no more events', () => {
     await scene.shows('read');
     const slow: (() => void)[] = [];
     scene.onRead = (stream, headers) => void slow.push(() => reads('read')(stream, headers));
-    await untilRead();
+    await untilProofReads();
     await vi.advanceTimersByTimeAsync(2_000);
     await expect.poll(() => slow.length, SOON).toBe(2);
     scene.onRead = reads('read');
     for (const respond of slow) respond();
     // What was answered before has arrived when this has.
     await scene.store.read('c', { timeoutMs: 5_000 });
-    await untilRead();
+    await untilProofReads();
     expect([scene.watch.stale.length, scene.streams.length]).toEqual([0, 1]);
   });
 
@@ -171,15 +177,16 @@ describe('a watch on a server that sends no more events', () => {
       failures -= 1;
       return (failures === 0 ? fails(14, 'etcdserver: leader changed') : fails(7, 'etcdserver: permission denied'))(stream, headers);
     };
-    await untilRead();
+    await untilProofReads();
     await expect.poll(() => failures, SOON).toBe(0);
     // The read after the failure, and those of the next two proofs.
     for (const times of [1, 2, 3]) {
-      const denied = async (): Promise<number> => {
-        await vi.advanceTimersByTimeAsync(500);
-        return -failures;
-      };
-      await expect.poll(denied, SOON).toBe(times);
+      await expect
+        .poll(
+          advancing(500, () => -failures),
+          SOON,
+        )
+        .toBe(times);
     }
     expect([scene.watch.stale.length, scene.streams.length]).toEqual([0, 1]);
   });
@@ -188,12 +195,12 @@ describe('a watch on a server that sends no more events', () => {
     scene.begin();
     await scene.shows('read');
     scene.onRead = reads('read', REVISION + 1n);
-    await untilAsked(1);
+    await untilProgressRequested(1);
     scene.streams[0]!.progress = REVISION + 1n;
     await vi.advanceTimersByTimeAsync(250);
     await expect.poll(() => scene.streams[0]?.progressAsked, SOON).toBe(2);
     // The stream has reported this revision, so the next proof needs no progress.
-    await untilAsked(2);
+    await untilProgressRequested(2);
     expect([scene.watch.stale.length, scene.streams.length]).toEqual([0, 1]);
   });
 });
