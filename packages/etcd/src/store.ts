@@ -62,17 +62,14 @@ export class EtcdStore implements api.Store {
 
   async revokeLease(lease: api.LeaseId, options: api.CallOptions = {}): Promise<void> {
     // etcd checks the permission for the keys that are bound to the lease.
-    return namingGrant(revokeLease(this.#client, lease, checkCall(options)), () =>
-      missingRight('readwrite', [this.#namespace.prefix], this.#namespace),
-    );
+    return this.#namingGrant(revokeLease(this.#client, lease, checkCall(options)), 'readwrite', () => [this.#namespace.prefix]);
   }
 
   async compareAndSwap(changes: readonly api.Change[], options: api.CallOptions = {}): Promise<api.SwapResult> {
     checkChanges(changes);
     checkSwapSize(this, changes);
-    const keys = (): readonly string[] => changes.map(({ key }) => this.#namespace.key(key));
     const swap = compareAndSwap(this.#writes, this.#namespace, changes, checkCall(options));
-    return namingGrant(swap, () => missingRight('readwrite', keys(), this.#namespace));
+    return this.#namingGrant(swap, 'readwrite', () => changes.map(({ key }) => this.#namespace.key(key)));
   }
 
   async enqueue(
@@ -87,8 +84,7 @@ export class EtcdStore implements api.Store {
     checkLook(options.look);
     const entry = enqueue(this.#writes, this.#namespace, { prefix, key, value, lease }, checkCall(options));
     const keys = options.look === undefined ? [key] : [key, options.look.key];
-    const names = (): readonly string[] => keys.map((each) => this.#namespace.key(each));
-    return namingGrant(entry, () => missingRight('readwrite', names(), this.#namespace));
+    return this.#namingGrant(entry, 'readwrite', () => keys.map((each) => this.#namespace.key(each)));
   }
 
   async read(key: api.Key, options: api.CallOptions = {}): Promise<api.Entry | undefined> {
@@ -130,7 +126,12 @@ export class EtcdStore implements api.Store {
   }
 
   async #range(request: RangeRequest, options: api.CallOptions): Promise<RangeAnswer> {
-    return namingGrant(this.#reads.range(request, checkCall(options)), () => missingRight('read', [request.key], this.#namespace));
+    return this.#namingGrant(this.#reads.range(request, checkCall(options)), 'read', () => [request.key]);
+  }
+
+  /** If the server denies the call, the error names the right that the user lacks on these keys. */
+  #namingGrant<T>(call: Promise<T>, right: 'read' | 'readwrite', keys: () => readonly string[]): Promise<T> {
+    return namingGrant(call, () => missingRight(right, keys(), this.#namespace));
   }
 
   /** To get the last entries, etcd sorts the newest first and the limit cuts the rest off. */

@@ -94,9 +94,11 @@ export class Client {
   openStream(name: string, path: string, handlers: StreamHandlers, options: AttemptOptions): Promise<OpenStream> {
     return this.#run(name, options, async (attempt) => {
       const token = await attempt.wait(this.#tokens.token());
-      let connection = await attempt.wait(this.#endpoints.connection());
-      if (!connection.usable) connection = await attempt.wait(this.#endpoints.connection());
-      return { stream: new GrpcStream(connection, path, headersWith(token), handlers), connection, token };
+      return this.#withConnection(attempt, (connection) => ({
+        stream: new GrpcStream(connection, path, headersWith(token), handlers),
+        connection,
+        token,
+      }));
     });
   }
 
@@ -171,30 +173,39 @@ export class Client {
   }
 
   /** `timeoutMs`: how long the member may take. By default, until the attempt ends. */
-  async #exchange<Request, Answer>(
+  #exchange<Request, Answer>(
     rpc: Rpc<Request, Answer>,
     message: Uint8Array,
     token: string | undefined,
     attempt: Attempt,
     timeoutMs?: number,
   ): Promise<Answer> {
+    return this.#withConnection(attempt, async (connection) => {
+      const sentAtMs = performance.now();
+      const limit = limitOf(attempt.signal, timeoutMs);
+      try {
+        attempt.signal.throwIfAborted();
+        attempt.sent = true;
+        const answer = decode(rpc, await exchange(connection, rpc, headersWith(token), message, limit.signal));
+        this.revision = rpc.revisionOf?.(answer) ?? this.revision;
+        return answer;
+      } catch (error) {
+        this.#onFailure(error, connection, performance.now() - sentAtMs);
+        throw error;
+      } finally {
+        limit.cancel();
+      }
+    });
+  }
+
+  /**
+   * The connection may close, or other calls may use it up, before this call gets it. So `use` must
+   * send its request at once: when `use` is called, the connection accepts one.
+   */
+  async #withConnection<T>(attempt: Attempt, use: (connection: Http2Connection) => T | Promise<T>): Promise<T> {
     let connection = await attempt.wait(this.#endpoints.connection());
-    // The connection may close, or other calls may use it up, before this call gets it.
     if (!connection.usable) connection = await attempt.wait(this.#endpoints.connection());
-    const sentAtMs = performance.now();
-    const limit = limitOf(attempt.signal, timeoutMs);
-    try {
-      attempt.signal.throwIfAborted();
-      attempt.sent = true;
-      const answer = decode(rpc, await exchange(connection, rpc, headersWith(token), message, limit.signal));
-      this.revision = rpc.revisionOf?.(answer) ?? this.revision;
-      return answer;
-    } catch (error) {
-      this.#onFailure(error, connection, performance.now() - sentAtMs);
-      throw error;
-    } finally {
-      limit.cancel();
-    }
+    return use(connection);
   }
 
   #onFailure(error: unknown, connection: Http2Connection, tookMs: number): void {
