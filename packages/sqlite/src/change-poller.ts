@@ -13,7 +13,7 @@ import type { Database } from './client/database.ts';
 import { endsWatch, toStoreError } from './errors.ts';
 import type { HolderMonitor } from './holder-monitor.ts';
 import type { Host } from './host/host.ts';
-import type { ChangeNotifier } from './host/log-watcher.ts';
+import type { ChangeReports } from './host/log-watcher.ts';
 import type { Tables } from './schema/tables.ts';
 import type { WatchHub } from './watch-hub.ts';
 
@@ -24,20 +24,20 @@ const IDLE_MS = 100;
 /**
  * While the system reports changes, only every fifth poll asks for the version without a report.
  */
-const UNNOTIFIED_EVERY = 5;
+const UNREPORTED_EVERY = 5;
 /** After a report, this many polls ask, because on a slow disk a commit becomes visible late. */
-const NOTIFIED_POLLS = 20;
+const POLLS_AFTER_REPORT = 20;
 /**
  * While a watch waits for another process, only every tenth poll checks whether another file is at
  * the path. The check costs as much as the rest of the poll, and every call does it too.
  */
 const FILE_CHECK_EVERY = 10;
 /**
- * Pauses before the polls after a report. The system reports a commit when it is written, which is
- * before the commit is synced and can be read. The writer announces the commit after that, but
- * cannot if another user owns the log.
+ * The system reports a commit when it is written, but the commit can be read only after it is
+ * synced. The pauses, in ms, before the polls that follow a report. The writer reports the commit
+ * once more after it is synced, but cannot if another user owns the log.
  */
-const NOTIFIED_MS: readonly number[] = [0, 1, 1, 2, 4];
+const PAUSES_AFTER_REPORT_MS: readonly number[] = [0, 1, 1, 2, 4];
 /** After failing for this long, watches are stale. */
 const STALE_MS = 1_000;
 
@@ -48,7 +48,7 @@ export interface ChangePollerContext {
   /** The leases that this store was granted. */
   readonly ownLeases: ReadonlySet<LeaseId>;
   readonly monitor: HolderMonitor;
-  readonly notifier: ChangeNotifier;
+  readonly reports: ChangeReports;
 }
 
 export class ChangePoller {
@@ -60,10 +60,12 @@ export class ChangePoller {
   #polledAt = -Infinity;
   #version: string | undefined;
   #nextEndUs = Infinity;
-  #awaitsOthers = false;
+  #waitsForOthers = false;
   #polls = 0;
-  #notifiedPolls = NOTIFIED_POLLS;
-  #notifiedPauses: number[] = [];
+  /** How many of the next polls must ask for the version, because of a report. */
+  #promptPollsLeft = POLLS_AFTER_REPORT;
+  /** The pauses, in ms, before the next polls after a report. */
+  #pausesLeft: number[] = [];
   #failingSince: number | undefined;
 
   constructor(context: ChangePollerContext) {
@@ -83,13 +85,13 @@ export class ChangePoller {
   stop(): void {
     this.#cancelPoll();
     this.#pollAt = Infinity;
-    this.#context.notifier.stop();
+    this.#context.reports.stop();
   }
 
-  #notified(): void {
-    this.#notifiedPolls = NOTIFIED_POLLS;
-    if (this.#notifiedPauses.length === 0) this.#notifiedPauses = [...NOTIFIED_MS];
-    this.#pollIn(this.#notifiedPauses.shift() ?? 0);
+  #onReport(): void {
+    this.#promptPollsLeft = POLLS_AFTER_REPORT;
+    if (this.#pausesLeft.length === 0) this.#pausesLeft = [...PAUSES_AFTER_REPORT_MS];
+    this.#pollIn(this.#pausesLeft.shift() ?? 0);
   }
 
   /**
@@ -108,9 +110,9 @@ export class ChangePoller {
   #poll(): void {
     this.#pollAt = Infinity;
     this.#polledAt = performance.now();
-    const { hub, notifier, database } = this.#context;
+    const { hub, reports, database } = this.#context;
     if (hub.isEmpty) return this.stop();
-    notifier.start(() => this.#notified());
+    reports.start(() => this.#onReport());
     try {
       this.#update();
       this.#endDead();
@@ -118,14 +120,15 @@ export class ChangePoller {
     } catch (error) {
       this.#fail(toStoreError(error, database.path));
     }
-    if (!hub.isEmpty) this.#pollIn(this.#notifiedPauses.shift() ?? (this.#awaitsOthers ? WAITING_MS : IDLE_MS));
+    if (!hub.isEmpty) this.#pollIn(this.#pausesLeft.shift() ?? (this.#waitsForOthers ? WAITING_MS : IDLE_MS));
   }
 
   #update(): void {
     const { database, host, hub, ownLeases, monitor } = this.#context;
     this.#polls += 1;
+    this.#promptPollsLeft -= 1;
     if (!this.#mustAsk()) return;
-    const version = database.version(!this.#awaitsOthers || this.#polls % FILE_CHECK_EVERY === 0);
+    const version = database.version(!this.#waitsForOthers || this.#polls % FILE_CHECK_EVERY === 0);
     // Use one time for all reads. Otherwise a lease could end between the read that asks whether
     // one has ended and the read that asks which one ends next.
     const nowUs = host.nowUs();
@@ -136,11 +139,11 @@ export class ChangePoller {
     const status = database.readAt(nowUs, (tables) => tables.status());
     // A renewal changes the file, but nothing that is watched.
     const isChanged = database.readAt(nowUs, (tables) => hub.update(tables, status, isDue, () => database.checkInTime(nowUs)));
-    if (isChanged) this.#awaitsOthers = monitor.awaitsOthers((lease) => ownLeases.has(lease));
+    if (isChanged) this.#waitsForOthers = monitor.waitsForOthers((lease) => ownLeases.has(lease));
     // Set last: an update that throws must be done again.
     this.#version = version;
     this.#nextEndUs = status.nextEndUs;
-    this.#notifiedPauses = [];
+    this.#pausesLeft = [];
   }
 
   /**
@@ -148,11 +151,10 @@ export class ChangePoller {
    * changes.
    */
   #mustAsk(): boolean {
-    this.#notifiedPolls -= 1;
-    const { notifier, host } = this.#context;
-    if (this.#notifiedPolls >= 0 || !notifier.isActive) return true;
-    if (!this.#awaitsOthers || this.#version === undefined || this.#failingSince !== undefined) return true;
-    return this.#polls % UNNOTIFIED_EVERY === 0 || host.nowUs() >= this.#nextEndUs;
+    const { reports, host } = this.#context;
+    if (this.#promptPollsLeft >= 0 || !reports.isActive) return true;
+    if (!this.#waitsForOthers || this.#version === undefined || this.#failingSince !== undefined) return true;
+    return this.#polls % UNREPORTED_EVERY === 0 || host.nowUs() >= this.#nextEndUs;
   }
 
   #endDead(): void {

@@ -65,7 +65,7 @@ export class HolderMonitor {
    * Whether another process can change what is watched: a watched key is absent, has no lease, or
    * is held by a lease that `isOwn` does not know.
    */
-  awaitsOthers(isOwn: (lease: LeaseId) => boolean): boolean {
+  waitsForOthers(isOwn: (lease: LeaseId) => boolean): boolean {
     if (this.#withoutLease > 0) return true;
     for (const lease of this.#rowsOf.keys()) if (!isOwn(lease)) return true;
     return false;

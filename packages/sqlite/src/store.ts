@@ -41,10 +41,10 @@ export class SqliteStore implements api.Store {
     const own = ownIdentity();
     const monitor = new HolderMonitor(own);
     const hub = new WatchHub(monitor);
-    const notifier = new LogWatcher(database.path);
-    const poller = new ChangePoller({ database, host, hub, ownLeases: this.#ownLeases, monitor, notifier });
+    const reports = new LogWatcher(database.path);
+    const poller = new ChangePoller({ database, host, hub, ownLeases: this.#ownLeases, monitor, reports });
     calls.onWrite(() => {
-      notifier.announce();
+      reports.send();
       poller.pollNow();
     });
     this.#file = file;

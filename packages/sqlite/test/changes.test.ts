@@ -12,7 +12,7 @@ vi.mock('../src/host/log-watcher.ts', () => import('./fake-log-watcher.ts'));
 const pair = usePair();
 
 describe('a change by another process', () => {
-  it('is seen within 10 ms by a watch that waits, without a notification by the system', async () => {
+  it('is seen within 10 ms by a watch that waits, without a report by the system', async () => {
     const watch = await pair().watch('a');
     for (const value of ['1', '2', '3']) {
       await put(pair().other, 'a', value);
@@ -21,7 +21,7 @@ describe('a change by another process', () => {
     }
   });
 
-  it('is seen within 100 ms by one that does not wait, without a notification by the system', async () => {
+  it('is seen within 100 ms by one that does not wait, without a report by the system', async () => {
     const lease = await pair().own('a');
     const watch = await pair().watch('a');
     await pass(99);
@@ -30,13 +30,13 @@ describe('a change by another process', () => {
     expect(textOf(watch.latest)).toBe('other');
   });
 
-  it('is seen at once with a notification, and soon if the notification came before the commit', async () => {
+  it('is seen at once after a report, and soon if the report came before the commit', async () => {
     await pair().own('a');
     const list = await pair().watchList('q');
     const watch = await pair().watch('a');
     await pair().own('q/n');
     await pass(100);
-    log.changed();
+    log.report();
     await pass(2);
     const lease = await pair().other.grantLease(60_000, LEASE_CALL);
     await pair().other.enqueue('q', 'm', bytes(''), lease.id, CALL);
@@ -45,14 +45,14 @@ describe('a change by another process', () => {
     expect(watch.states.length).toBe(1);
   });
 
-  it('is seen although notifications come without a pause', async () => {
+  it('is seen although reports come without a pause', async () => {
     await pair().own('a');
     const watch = await pair().watch('a');
     const lease = watch.latest?.lease ?? expect.unreachable('no lease');
     await put(pair().other, 'a', 'other', lease);
-    // Closer together than any pause after a notification.
+    // Closer together than any pause after a report.
     for (let count = 0; count < 40; count += 1) {
-      log.changed();
+      log.report();
       vi.advanceTimersByTime(0.5);
     }
     await turns(2);

@@ -1,17 +1,17 @@
 /** Replaces `log-watcher.ts`: the test decides when the system reports a change of the log. */
 
 /** The callback of the watcher that started last, and how many watchers were stopped. */
-export const log = { changed: (): void => {}, stopped: 0 };
+export const log = { report: (): void => {}, stopped: 0 };
 
 export class LogWatcher {
-  start(changed: () => void): void {
-    log.changed = changed;
+  start(onReport: () => void): void {
+    log.report = onReport;
   }
 
   stop(): void {
-    log.changed = () => {};
+    log.report = () => {};
     log.stopped += 1;
   }
 
-  announce(): void {}
+  send(): void {}
 }

@@ -141,14 +141,14 @@ describe('whether a watch waits for another process', () => {
 
   it('is true while anything is there under a lease that is not its own, under none, or not there', () => {
     const monitor = new HolderMonitor(undefined);
-    expect(monitor.awaitsOthers(isOwn)).toBe(false);
+    expect(monitor.waitsForOthers(isOwn)).toBe(false);
     monitor.add([{ lease: 'own' }]);
-    expect(monitor.awaitsOthers(isOwn)).toBe(false);
+    expect(monitor.waitsForOthers(isOwn)).toBe(false);
     for (const rows of [[], [{}], [{ lease: 'own' }, { lease: 'other' }]]) {
       monitor.add(rows);
-      expect(monitor.awaitsOthers(isOwn)).toBe(true);
+      expect(monitor.waitsForOthers(isOwn)).toBe(true);
       monitor.remove(rows);
-      expect(monitor.awaitsOthers(isOwn)).toBe(false);
+      expect(monitor.waitsForOthers(isOwn)).toBe(false);
     }
   });
 
@@ -156,9 +156,9 @@ describe('whether a watch waits for another process', () => {
     const monitor = new HolderMonitor(undefined);
     for (let holds = 0; holds < 3; holds += 1) monitor.add([{ lease: 'other' }]);
     for (let holds = 0; holds < 3; holds += 1) {
-      expect(monitor.awaitsOthers(isOwn)).toBe(true);
+      expect(monitor.waitsForOthers(isOwn)).toBe(true);
       monitor.remove([{ lease: 'other' }]);
     }
-    expect(monitor.awaitsOthers(isOwn)).toBe(false);
+    expect(monitor.waitsForOthers(isOwn)).toBe(false);
   });
 });

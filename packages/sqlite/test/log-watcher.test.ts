@@ -115,26 +115,26 @@ describe('the watcher of the log', () => {
   });
 });
 
-describe('an announcement', () => {
-  it('is a change of the log, of which the system notifies whoever watches it', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'announce-'));
+describe('a report that is sent', () => {
+  it('is a change of the log, which the system reports to whoever watches it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'report-'));
     const path = join(folder, 'state.db');
     writeFileSync(`${path}-wal`, 'a commit');
     const { watch } = await vi.importActual<typeof fileSystem>('node:fs');
     const other = watch(`${path}-wal`);
     const change = once(other, 'change');
-    new LogWatcher(path).announce();
+    new LogWatcher(path).send();
     expect((await change)[0]).toBe('change');
     other.close();
     rmSync(folder, { recursive: true });
   });
 
   it('does nothing if there is no log', () => {
-    expect(() => new LogWatcher('/data/state.db').announce()).not.toThrow();
+    expect(() => new LogWatcher('/data/state.db').send()).not.toThrow();
   });
 });
 
-describe('a store whose system sends no notifications', () => {
+describe('a store whose system sends no reports', () => {
   let rig: Rig;
   beforeEach(() => {
     stopTime();

@@ -1,28 +1,28 @@
 /**
- * Notifications from the operating system that the file has changed. They only make watches faster:
+ * Reports from the operating system that the file has changed. They only make watches faster:
  * without them, the file is polled.
  */
 
 import { utimesSync, watch, type FSWatcher } from 'node:fs';
 
-export interface ChangeNotifier {
-  /** Whether the system sends notifications now. */
+export interface ChangeReports {
+  /** Whether the system reports changes now. */
   readonly isActive: boolean;
-  /** Starts to call `changed` after changes. Does nothing if it has started already. */
-  start(changed: () => void): void;
+  /** Calls `onReport` for each report from now on. Does nothing if it has started already. */
+  start(onReport: () => void): void;
   stop(): void;
   /**
-   * Makes the system notify all processes that watch the file. Called after a commit: the system
-   * notifies them by itself when the commit is written, which is before they can read it.
+   * Makes the system send a report to all processes that watch the file. Called after a commit: by
+   * itself, the system reports a commit when it is written, which is before they can read it.
    */
-  announce(): void;
+  send(): void;
 }
 
 /**
  * Watches the write-ahead log, which every commit writes to, and which exists as long as any
  * process has the file open.
  */
-export class LogWatcher implements ChangeNotifier {
+export class LogWatcher implements ChangeReports {
   readonly #path: string;
   #watcher: FSWatcher | undefined;
   #isUnavailable = false;
@@ -35,13 +35,13 @@ export class LogWatcher implements ChangeNotifier {
     return this.#watcher !== undefined;
   }
 
-  start(changed: () => void): void {
+  start(onReport: () => void): void {
     if (this.#watcher !== undefined || this.#isUnavailable) return;
     try {
       this.#watcher = watch(this.#path, { persistent: false }, (event) => {
         // The log was removed or replaced. The next start watches the new log, if there is one.
         if (event === 'rename') this.stop();
-        changed();
+        onReport();
       });
       this.#watcher.on('error', () => this.#pollOnly());
     } catch {
@@ -54,7 +54,7 @@ export class LogWatcher implements ChangeNotifier {
     this.#watcher = undefined;
   }
 
-  announce(): void {
+  send(): void {
     const now = new Date();
     try {
       utimesSync(this.#path, now, now);
@@ -64,8 +64,7 @@ export class LogWatcher implements ChangeNotifier {
   }
 
   /**
-   * Stops using notifications: the system allows no more watches, or there is no log. Polling
-   * continues.
+   * Stops using reports: the system allows no more watches, or there is no log. Polling continues.
    */
   #pollOnly(): void {
     this.stop();
