@@ -1,7 +1,8 @@
 /**
  * Finds changes by other processes. SQLite sends no notifications, so the poller asks for the
- * file's version: every 10 ms while a watch waits for another process, and every 100 ms otherwise.
- * Where the operating system reports changes of the log, a change makes the poller ask at once.
+ * file's change token: every 10 ms while a watch waits for another process, and every 100 ms
+ * otherwise. Where the operating system reports changes of the log, a report makes the poller ask
+ * at once.
  *
  * A poll also finds that a lease has ended, and that a process has died whose lease holds a watched
  * key.
@@ -22,7 +23,7 @@ const LEAST_MS = 1;
 const WAITING_MS = 10;
 const IDLE_MS = 100;
 /**
- * While the system reports changes, only every fifth poll asks for the version without a report.
+ * While the system reports changes, only every fifth poll asks for the token without a report.
  */
 const UNREPORTED_EVERY = 5;
 /** After a report, this many polls ask, because on a slow disk a commit becomes visible late. */
@@ -58,11 +59,11 @@ export class ChangePoller {
   #pollAt = Infinity;
   /** When the last poll was. */
   #polledAt = -Infinity;
-  #version: string | undefined;
+  #changeToken: string | undefined;
   #nextEndUs = Infinity;
   #waitsForOthers = false;
   #polls = 0;
-  /** How many of the next polls must ask for the version, because of a report. */
+  /** How many of the next polls must ask for the change token, because of a report. */
   #promptPollsLeft = POLLS_AFTER_REPORT;
   /** The pauses, in ms, before the next polls after a report. */
   #pausesLeft: number[] = [];
@@ -73,11 +74,11 @@ export class ChangePoller {
   }
 
   /**
-   * Polls now. Called after a watch was added, and after this process has written: SQLite's version
+   * Polls now. Called after a watch was added, and after this process has written: the change token
    * does not change with a connection's own commits.
    */
   pollNow(): void {
-    this.#version = undefined;
+    this.#changeToken = undefined;
     if (!this.#context.hub.isEmpty) this.#pollIn(0);
   }
 
@@ -128,12 +129,12 @@ export class ChangePoller {
     this.#polls += 1;
     this.#promptPollsLeft -= 1;
     if (!this.#mustAsk()) return;
-    const version = database.version(!this.#waitsForOthers || this.#polls % FILE_CHECK_EVERY === 0);
+    const changeToken = database.changeToken({ checkFile: !this.#waitsForOthers || this.#polls % FILE_CHECK_EVERY === 0 });
     // Use one time for all reads. Otherwise a lease could end between the read that asks whether
     // one has ended and the read that asks which one ends next.
     const nowUs = host.nowUs();
     const isDue = nowUs >= this.#nextEndUs;
-    if (version === this.#version && !isDue && this.#failingSince === undefined) return;
+    if (changeToken === this.#changeToken && !isDue && this.#failingSince === undefined) return;
     // This deletion serves readers of the file itself. Watches ignore ended leases, deleted or not.
     if (isDue) this.#tryWrite((tables) => tables.deleteEndedLeases());
     const status = database.readAt(nowUs, (tables) => tables.status());
@@ -141,19 +142,19 @@ export class ChangePoller {
     const isChanged = database.readAt(nowUs, (tables) => hub.update(tables, status, isDue, () => database.checkInTime(nowUs)));
     if (isChanged) this.#waitsForOthers = monitor.waitsForOthers((lease) => ownLeases.has(lease));
     // Set last: an update that throws must be done again.
-    this.#version = version;
+    this.#changeToken = changeToken;
     this.#nextEndUs = status.nextEndUs;
     this.#pausesLeft = [];
   }
 
   /**
-   * Whether this poll must ask for the version. False for most polls while the system reports
+   * Whether this poll must ask for the change token. False for most polls while the system reports
    * changes.
    */
   #mustAsk(): boolean {
     const { reports, host } = this.#context;
     if (this.#promptPollsLeft >= 0 || !reports.isActive) return true;
-    if (!this.#waitsForOthers || this.#version === undefined || this.#failingSince !== undefined) return true;
+    if (!this.#waitsForOthers || this.#changeToken === undefined || this.#failingSince !== undefined) return true;
     return this.#polls % UNREPORTED_EVERY === 0 || host.nowUs() >= this.#nextEndUs;
   }
 
@@ -166,7 +167,7 @@ export class ChangePoller {
   /** False after an error: another process may be writing the same, or the disk may be full. */
   #tryWrite(work: (tables: Tables) => void): boolean {
     try {
-      this.#context.database.write(false, work);
+      this.#context.database.write(work);
       return true;
     } catch {
       // A later poll tries again. Reads do not depend on this write.

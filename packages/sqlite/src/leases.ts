@@ -26,7 +26,7 @@ export async function grantLease(calls: Calls, holder: ProcessIdentity | undefin
   const dead = await calls.run(deadLeases, options);
   await calls.write(
     (database) =>
-      database.write(false, (tables) => {
+      database.write((tables) => {
         refuseOtherMachines(tables, database.path);
         tables.endLeases(dead);
         tables.deleteEndedLeases();
@@ -44,13 +44,13 @@ export async function renewLease(calls: Calls, lease: LeaseId, options: LeaseOpt
     tables.renewLease(lease);
     return ttlUs / 1e3;
   };
-  const ttlMs = await calls.run((database) => database.write(false, renew), { ...options, urgent: true });
+  const ttlMs = await calls.run((database) => database.write(renew), { ...options, urgent: true });
   return { ttlMs, validFrom: options.at };
 }
 
 /** Ends a lease and deletes its keys. Does nothing if there is no such lease. */
 export function revokeLease(database: Database, id: LeaseId): void {
-  database.write(false, (tables) => tables.endLeases([id]));
+  database.write((tables) => tables.endLeases([id]));
 }
 
 /** Returns the ttl of a live lease, in microseconds. Throws `LEASE_EXPIRED` if it has ended. */

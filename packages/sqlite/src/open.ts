@@ -13,6 +13,7 @@ import { readHost, type Host } from './host/host.ts';
 import { refuseOtherMachines } from './leases.ts';
 import { readOptions, type SqliteOptions, type SqliteSettings } from './options.ts';
 import type { Connect } from './schema/connection.ts';
+import type { Tables } from './schema/tables.ts';
 import { SqliteStore } from './store.ts';
 
 /**
@@ -55,13 +56,14 @@ export async function openOn(connect: Connect, host: Host, settings: SqliteSetti
 function refuseOrTakeOver(database: Database, { moved }: SqliteSettings): void {
   // Nearly always there are no such leases. Finding that out does not lock the file.
   if (database.read((tables) => tables.foreignLeases()).length === 0) return checkWritable(database);
-  database.write(true, (tables) => {
+  const work = (tables: Tables): void => {
     if (moved) tables.endLeases(tables.foreignLeases().map(({ id }) => id));
     refuseOtherMachines(tables, database.path);
-  });
+  };
+  database.write(work, { durable: true });
 }
 
 /** Reports a file that cannot be written now, instead of when the first election starts. */
 function checkWritable(database: Database): void {
-  database.write(false, (tables) => tables.deleteEndedLeases());
+  database.write((tables) => tables.deleteEndedLeases());
 }

@@ -27,7 +27,7 @@ export async function enqueue(calls: Calls, namespace: Namespace, entry: NewEntr
 
 function addEntry(database: Database, key: string, value: Uint8Array, lease: LeaseId): Row {
   checkValue(value, key);
-  return database.write(false, (tables) => {
+  return database.write((tables) => {
     tables.deleteEndedLeases();
     requireLease(tables, lease);
     const existing = tables.read(key);

@@ -35,7 +35,7 @@ export async function compareAndSwap(
 
 function apply(database: Database, changes: readonly Change[]): Swap {
   checkSizes(changes);
-  return database.write(changes.some(mustBeDurable), (tables) => {
+  const work = (tables: Tables): Swap => {
     tables.deleteEndedLeases();
     const found = changes.map((change) => tables.read(change.key));
     const failed = changes.flatMap((change, index) => (matches(change, found[index]) ? [] : [{ index, current: found[index] }]));
@@ -43,7 +43,8 @@ function apply(database: Database, changes: readonly Change[]): Swap {
     // Before the first change, because a lease that has ended refuses the whole swap.
     const leases = changes.map((change, index) => leaseOf(tables, change, found[index]));
     return { swapped: true, revisions: changes.map((change, index) => applyOne(tables, change, leases[index] ?? null)) };
-  });
+  };
+  return database.write(work, { durable: changes.some(mustBeDurable) });
 }
 
 /**

@@ -31,6 +31,11 @@ interface Files {
   readonly index: string | undefined;
 }
 
+interface WriteOptions {
+  /** Whether a loss of power must not undo the transaction. Default false. */
+  readonly durable?: boolean;
+}
+
 export class Database {
   readonly path: string;
   readonly #host: Host;
@@ -51,7 +56,7 @@ export class Database {
    * A value that changes with every commit of another connection. With `checkFile` it also changes
    * when another file has taken the place of this one.
    */
-  version(checkFile: boolean): string {
+  changeToken({ checkFile }: { readonly checkFile: boolean }): string {
     const { dataVersion } = checkFile || this.#opened === undefined ? this.#open() : this.#opened;
     return `${this.#openings} ${numberIn(dataVersion.get({}) ?? {}, 'data_version')}`;
   }
@@ -73,8 +78,7 @@ export class Database {
    */
   readAt<T>(nowUs: number, work: (tables: Tables) => T): T {
     const { tables } = this.#open();
-    tables.nowUs = nowUs;
-    tables.maxReadUs = MAX_READ_US;
+    tables.readAt(nowUs, MAX_READ_US);
     return work(tables);
   }
 
@@ -84,27 +88,26 @@ export class Database {
   }
 
   /**
-   * Runs `work` in a transaction, which changes the file wholly or not at all. `durable`: a loss of
-   * power cannot undo it. If `work` throws, nothing changes. Throws `CommitFailure` if the commit
-   * failed although it may have happened. May run `work` a second time: if the disk is full, the
-   * transaction is tried again after a checkpoint, which lets the log start again from its
-   * beginning. Otherwise the log itself could fill a small disk, and nothing would make room.
+   * Runs `work` in a transaction, which changes the file wholly or not at all. If `work` throws,
+   * nothing changes. Throws `CommitFailure` if the commit failed although it may have happened. May
+   * run `work` a second time: if the disk is full, the transaction is tried again after a
+   * checkpoint, which lets the log start again from its beginning. Otherwise the log itself could
+   * fill a small disk, and nothing would make room.
    */
-  write<T>(durable: boolean, work: (tables: Tables) => T): T {
+  write<T>(work: (tables: Tables) => T, { durable = false }: WriteOptions = {}): T {
     try {
-      return this.#writeOnce(durable, work);
+      return this.#writeOnce(work, durable);
     } catch (error) {
       if (!isFull(error) || !this.#checkpoint()) throw error;
-      return this.#writeOnce(durable, work);
+      return this.#writeOnce(work, durable);
     }
   }
 
-  #writeOnce<T>(durable: boolean, work: (tables: Tables) => T): T {
+  #writeOnce<T>(work: (tables: Tables) => T, durable: boolean): T {
     const { connection, tables } = this.#open();
     this.#setDurable(connection, durable);
     connection.exec('BEGIN IMMEDIATE');
-    tables.nowUs = this.#host.nowUs();
-    tables.maxReadUs = 0;
+    tables.readAt(this.#host.nowUs(), 0);
     try {
       const result = work(tables);
       commit(connection);

@@ -114,10 +114,8 @@ function statesOf(keys: 'known' | 'changed'): string {
 }
 
 export class Tables {
-  /** The time by which leases end, for all statements of one read or one transaction. */
-  nowUs = 0;
-  /** How much later than `nowUs` a statement may read. 0 inside a transaction that writes. */
-  maxReadUs = 0;
+  #nowUs = 0;
+  #maxReadUs = 0;
   readonly #host: Host;
   readonly #connection: Connection;
   readonly #prepared = new Map<string, Statement>();
@@ -125,6 +123,15 @@ export class Tables {
   constructor(connection: Connection, host: Host) {
     this.#connection = connection;
     this.#host = host;
+  }
+
+  /**
+   * Sets the time by which leases end, for all statements of one read or one transaction. A
+   * statement may read up to `maxReadUs` later. Pass 0 inside a transaction that writes.
+   */
+  readAt(nowUs: number, maxReadUs: number): void {
+    this.#nowUs = nowUs;
+    this.#maxReadUs = maxReadUs;
   }
 
   /** Undefined: the key is absent. */
@@ -196,7 +203,7 @@ export class Tables {
     const { machine, boot } = this.#host;
     const sql = `SELECT revision, (SELECT min(ends_at_us) FROM leases WHERE ends_at_us > :now) AS next_end,
       EXISTS (SELECT 1 FROM leases l WHERE l.ends_at_us <= :now AND ${HERE}) AS unsettled FROM store`;
-    const row = this.#get(sql, { machine, boot, now: this.nowUs }) ?? {};
+    const row = this.#get(sql, { machine, boot, now: this.#nowUs }) ?? {};
     return {
       revision: numberIn(row, 'revision'),
       isUnsettled: row['unsettled'] === 1,
@@ -222,7 +229,7 @@ export class Tables {
     const sql = `INSERT INTO leases (id, ttl_us, ends_at_us, machine, boot, space, pid, started)
       VALUES (:id, :ttl, :end, :machine, :boot, :space, :pid, :started)`;
     const process = holder === undefined || space === undefined ? { space: null, pid: null, started: null } : { space, ...holder };
-    this.#run(sql, { id, ttl: ttlUs, end: this.nowUs + ttlUs, machine, boot, ...process });
+    this.#run(sql, { id, ttl: ttlUs, end: this.#nowUs + ttlUs, machine, boot, ...process });
   }
 
   /** The ttl of a live lease. Undefined: there is no such lease. */
@@ -233,7 +240,7 @@ export class Tables {
 
   /** Makes the lease end its whole ttl from now. */
   renewLease(id: LeaseId): void {
-    this.#run('UPDATE leases SET ends_at_us = :now + ttl_us WHERE id = :id', { id, now: this.nowUs });
+    this.#run('UPDATE leases SET ends_at_us = :now + ttl_us WHERE id = :id', { id, now: this.#nowUs });
   }
 
   /** Deletes leases and all keys bound to them. */
@@ -269,7 +276,7 @@ export class Tables {
   }
 
   get #times(): { readonly now: number; readonly latest: number } {
-    return { now: this.nowUs, latest: this.nowUs + this.maxReadUs };
+    return { now: this.#nowUs, latest: this.#nowUs + this.#maxReadUs };
   }
 
   #nextRevision(): number {
