@@ -3,5 +3,5 @@ export { openPostgres } from './open.ts';
 export type { Credentials, PostgresOptions, PostgresPoolOptions, PostgresStoreOptions } from './options.ts';
 export type { PostgresPool } from './pool-option.ts';
 export { grantSql, schemaSql } from './schema/schema.ts';
-export { isStaleTerm, sqlGuard } from './sql-fence.ts';
-export type { SqlGuard } from './sql-guard.ts';
+export { isStaleTerm, sqlGuard } from './sql-guard.ts';
+export type { SqlGuard } from './guard-statement.ts';

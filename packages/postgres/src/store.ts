@@ -5,12 +5,12 @@ import { revocationOf } from '@incumbent/network';
 
 import { capabilitiesOf } from './capabilities.ts';
 import type { StoreCalls } from './client/store-calls.ts';
+import { guardStatement, type SqlGuard } from './guard-statement.ts';
 import { inspect } from './inspection.ts';
 import { grantLease, renewLease, revokeLease } from './leases.ts';
 import { enqueue } from './queue.ts';
 import { Reads } from './reads.ts';
 import { compareAndSwap } from './transactions.ts';
-import { guardStatement, type SqlGuard } from './sql-guard.ts';
 import { WatchHub } from './watch-hub/watch-hub.ts';
 import { watchQuery } from './watch.ts';
 

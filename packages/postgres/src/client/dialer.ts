@@ -182,6 +182,7 @@ function isOlder(one: Timeline, other: Timeline): boolean {
   return one.system === other.system && one.number < other.number;
 }
 
+const [IS_STANDBY, VERSION, TIMELINE, SYSTEM] = [0, 1, 2, 3] as const;
 const SERVER = `SELECT pg_is_in_recovery(), current_setting('server_version_num'),
   CASE WHEN NOT pg_is_in_recovery() THEN ('x' || substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8))::bit(32)::bigint END,
   (SELECT system_identifier FROM pg_control_system())`;
@@ -209,9 +210,9 @@ export async function checkServer(connection: Connection): Promise<Timeline> {
     );
   }
   const row = onlyRow(rows);
-  const version = integerAt(row, 1);
+  const version = integerAt(row, VERSION);
   if (version < MIN_VERSION)
     throw notConnected('foreign', `the server is PostgreSQL ${Math.floor(version / 10_000)}; version 13 or newer is needed`);
-  if (textAt(row, 0) === 't') throw notConnected('follower', 'the server is a standby, which accepts no writes');
-  return { number: integerAt(row, 2), system: textAt(row, 3) };
+  if (textAt(row, IS_STANDBY) === 't') throw notConnected('follower', 'the server is a standby, which accepts no writes');
+  return { number: integerAt(row, TIMELINE), system: textAt(row, SYSTEM) };
 }

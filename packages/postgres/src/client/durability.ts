@@ -2,6 +2,7 @@
 
 import { type Row, textAt } from './rows.ts';
 
+const [FSYNC, HAS_SYNCHRONOUS, STANDBYS] = [0, 1, 2] as const;
 /**
  * The settings and standbys that decide whether acknowledged commits can be lost. Readers of
  * backups and of logical changes are never promoted.
@@ -10,12 +11,17 @@ export const DURABILITY = `SELECT current_setting('fsync'), current_setting('syn
   (SELECT count(*) FROM pg_stat_replication
     WHERE application_name NOT IN ('pg_basebackup', 'pg_receivewal', 'pg_recvlogical') AND state IS DISTINCT FROM 'backup')`;
 
+/** How many standbys are connected. */
+export function standbysIn(row: Row): string {
+  return textAt(row, STANDBYS);
+}
+
 /** How acknowledged commits can be lost. Empty if they cannot. */
 export function weaknessesIn(row: Row): readonly string[] {
   const weaknesses: string[] = [];
-  if (textAt(row, 0) === 'off') weaknesses.push('fsync is off: a crash of the machine can lose or damage what was acknowledged');
-  const standbys = textAt(row, 2);
-  if (standbys !== '0' && textAt(row, 1) === 'f')
+  if (textAt(row, FSYNC) === 'off') weaknesses.push('fsync is off: a crash of the machine can lose or damage what was acknowledged');
+  const standbys = standbysIn(row);
+  if (standbys !== '0' && textAt(row, HAS_SYNCHRONOUS) === 'f')
     weaknesses.push(
       `it has ${standbys} standbys, and none is synchronous (synchronous_standby_names is empty): a promoted standby can lack what was acknowledged`,
     );
