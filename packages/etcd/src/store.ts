@@ -26,7 +26,7 @@ import { Reads } from './reads.ts';
 import { compareAndSwap } from './transactions.ts';
 import { watch } from './watch.ts';
 import { WatchHub } from './watch-hub.ts';
-import { KeyState, ListState } from './watch-state.ts';
+import { KeyWatchState, ListWatchState } from './watch-state.ts';
 import { WriteBatcher } from './write-batcher.ts';
 
 export class EtcdStore implements api.Store {
@@ -101,12 +101,12 @@ export class EtcdStore implements api.Store {
 
   watch(key: api.Key, options: api.KeyWatchOptions = {}): AsyncIterable<api.Entry | undefined> {
     checkPath('key', key);
-    return watch(this.#hub, () => new KeyState(this.#namespace, key, options.since), options);
+    return watch(this.#hub, () => new KeyWatchState(this.#namespace, key, options.since), options);
   }
 
   watchList(prefix: api.Key, options: api.WatchOptions = {}): AsyncIterable<readonly api.Entry[]> {
     checkPath('prefix', prefix);
-    return watch(this.#hub, () => new ListState(this.#namespace, prefix), options);
+    return watch(this.#hub, () => new ListWatchState(this.#namespace, prefix), options);
   }
 
   /** Reports the version of the member that answers. etcd does not report its clock. */

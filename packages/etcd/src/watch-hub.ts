@@ -41,7 +41,7 @@ export class WatchHub {
     this.#watches.add(watch);
   }
 
-  delete(watch: Closable): void {
+  remove(watch: Closable): void {
     this.#watches.delete(watch);
   }
 

@@ -29,7 +29,7 @@ export interface WatchState<T> {
   state(): T;
 }
 
-export class KeyState implements WatchState<Entry | undefined> {
+export class KeyWatchState implements WatchState<Entry | undefined> {
   readonly request: KeyRange;
   readonly namespace: Namespace;
   #entry: Entry | undefined;
@@ -72,7 +72,7 @@ export class KeyState implements WatchState<Entry | undefined> {
   }
 }
 
-export class ListState implements WatchState<readonly Entry[]> {
+export class ListWatchState implements WatchState<readonly Entry[]> {
   readonly request: RangeRequest;
   readonly namespace: Namespace;
   readonly isKnown = true;

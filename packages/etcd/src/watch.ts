@@ -41,7 +41,7 @@ class Watch<T> implements Subscriber {
     // Deferred, so that the caller's own requests go first.
     setImmediate(() => void this.#establish());
     return () => {
-      this.#hub.delete(this.#controller);
+      this.#hub.remove(this.#controller);
       this.stopped = true;
       if (this.#stopper !== undefined) endQuietly(this.#stopper);
       this.#subscription?.cancel();

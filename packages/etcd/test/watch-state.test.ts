@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { Namespace } from '../src/namespace.ts';
-import { KeyState, ListState } from '../src/watch-state.ts';
+import { KeyWatchState, ListWatchState } from '../src/watch-state.ts';
 import type { KeyValue } from '../src/protocol/kv.ts';
 
 const namespace = new Namespace('space');
@@ -47,7 +47,7 @@ describe('a state', () => {
     fc.assert(
       fc.property(changes, fc.nat(40), (all, readAt) => {
         const model = new Model();
-        const state = new ListState(namespace, 'q');
+        const state = new ListWatchState(namespace, 'q');
         state.reset([...old.inOrder], 1n);
         for (const [i, [key, deleted]] of all.entries()) {
           if (i === readAt) state.reset(model.inOrder, model.revision);
@@ -62,7 +62,7 @@ describe('a state', () => {
 
   it('shows, of one key, the last change', () => {
     const model = new Model();
-    const state = new KeyState(namespace, 'q/a');
+    const state = new KeyWatchState(namespace, 'q/a');
     state.reset([], 1n);
     expect(state.state()).toBeUndefined();
     state.apply([model.change('space/q/a', false), model.change('space/q/a', true), model.change('space/q/a', false)]);
@@ -73,21 +73,21 @@ describe('a state', () => {
 
   describe.each([9n, 10n])('of a read at revision 10, given an event of revision %s', (revision) => {
     it('of one key keeps the value that was read', () => {
-      const state = new KeyState(namespace, 'q/a');
+      const state = new KeyWatchState(namespace, 'q/a');
       state.reset([eventOf('space/q/a', 10n).kv], 10n);
       for (const deleted of [true, false]) state.apply([eventOf('space/q/a', revision, deleted)]);
       expect(state.state()).toMatchObject({ revision: '10' });
     });
 
     it('of one key keeps it absent', () => {
-      const state = new KeyState(namespace, 'q/a');
+      const state = new KeyWatchState(namespace, 'q/a');
       state.reset([], 10n);
       state.apply([eventOf('space/q/a', revision)]);
       expect(state.state()).toBeUndefined();
     });
 
     it('of a list keeps what was read', () => {
-      const state = new ListState(namespace, 'q');
+      const state = new ListWatchState(namespace, 'q');
       state.reset([eventOf('space/q/a', 10n).kv], 10n);
       state.apply([eventOf('space/q/a', revision, true), eventOf('space/q/b', revision)]);
       expect(state.state()).toMatchObject([{ key: 'q/a', revision: '10' }]);
@@ -95,8 +95,8 @@ describe('a state', () => {
   });
 
   it('takes an event that is newer than the read, and none that is no newer than an event it took', () => {
-    const key = new KeyState(namespace, 'q/a');
-    const list = new ListState(namespace, 'q');
+    const key = new KeyWatchState(namespace, 'q/a');
+    const list = new ListWatchState(namespace, 'q');
     for (const state of [key, list]) {
       state.reset([eventOf('space/q/a', 10n).kv], 10n);
       state.apply([eventOf('space/q/a', 11n)]);
@@ -108,14 +108,14 @@ describe('a state', () => {
   });
 
   it('of a list takes all the events of one revision', () => {
-    const state = new ListState(namespace, 'q');
+    const state = new ListWatchState(namespace, 'q');
     state.reset([], 10n);
     state.apply([eventOf('space/q/a', 11n), eventOf('space/q/b', 11n)]);
     expect(state.state()).toMatchObject([{ name: 'a' }, { name: 'b' }]);
   });
 
   it('of one key leaves out events of other keys, and takes the next one of its own', () => {
-    const state = new KeyState(namespace, 'q/a');
+    const state = new KeyWatchState(namespace, 'q/a');
     state.reset([eventOf('space/q/a', 10n).kv], 10n);
     state.apply([eventOf('space/q/ab', 11n), eventOf('space/q', 12n, true)]);
     expect(state.state()).toMatchObject({ key: 'q/a', revision: '10' });
@@ -124,7 +124,7 @@ describe('a state', () => {
   });
 
   it('of a list leaves out events of keys outside its prefix', () => {
-    const state = new ListState(namespace, 'q');
+    const state = new ListWatchState(namespace, 'q');
     state.reset([eventOf('space/q/a', 10n).kv], 10n);
     state.apply([eventOf('space/r/a', 11n), eventOf('space/q', 12n), eventOf('space/p/z', 13n), eventOf('space/q0', 14n)]);
     expect(state.state()).toMatchObject([{ key: 'q/a', revision: '10' }]);

@@ -4,7 +4,7 @@
  */
 
 import type { Change, Clock, Key, LeaseId, Revision, StoreCapabilities } from '@incumbent/core';
-import { keyExists, leaseExpired, leaseOfAnotherClient, tooLarge } from './errors.ts';
+import { keyTaken, leaseGone, leaseOfAnotherClient, tooLarge } from './errors.ts';
 import { KeyTable, type Row } from './key-table.ts';
 import { Leases, type ServerLease } from './leases.ts';
 
@@ -72,7 +72,7 @@ export class Database {
     const lease = this.#bindable(id, owner);
     const row = this.#keys.get(key);
     if (row?.lease === id) return row;
-    if (row !== undefined) throw keyExists(key, id);
+    if (row !== undefined) throw keyTaken(key, id);
     this.#begin();
     const added = this.#put(key, value, lease);
     this.#notify([key]);
@@ -150,7 +150,7 @@ export class Database {
   #live(id: LeaseId): ServerLease {
     const lease = this.#leases.get(id);
     if (lease !== undefined) return lease;
-    throw leaseExpired(id);
+    throw leaseGone(id);
   }
 
   #apply(change: Change, lease: ServerLease | undefined): Row | undefined {

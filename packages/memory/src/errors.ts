@@ -35,7 +35,7 @@ export function timedOut(call: string, timeoutMs: number): StoreError {
   return new StoreError('TIMEOUT', 'unknown', `${call}: no answer within ${timeoutMs} ms`);
 }
 
-export function leaseExpired(id: LeaseId): StoreError {
+export function leaseGone(id: LeaseId): StoreError {
   return new StoreError('LEASE_EXPIRED', 'refused', `there is no lease ${id}`);
 }
 
@@ -44,7 +44,7 @@ export function leaseOfAnotherClient(id: LeaseId): StoreError {
   return new StoreError('UNSUPPORTED', 'refused', `the lease ${id} is another client's, and this store binds a key only to one's own`);
 }
 
-export function keyExists(key: Key, lease: LeaseId): StoreError {
+export function keyTaken(key: Key, lease: LeaseId): StoreError {
   return new StoreError('STORE_FAILED', 'refused', `${key} exists, and not under the lease ${lease}`);
 }
 

@@ -6,8 +6,8 @@ import { revocationOf } from '@incumbent/network';
 
 import { CAPABILITIES } from './capabilities.ts';
 import type { Client } from './client/client.ts';
-import { reportOf } from './client/server-report.ts';
 import { StoreCalls } from './client/store-calls.ts';
+import { inspect } from './inspection.ts';
 import { grantLease, renewLease, revokeLease } from './leases.ts';
 import type { Keyspace } from './namespace.ts';
 import type { Reply } from './protocol/resp.ts';
@@ -103,7 +103,7 @@ export class RedisStore implements api.Store {
 
   async inspect(options: api.CallOptions = {}): Promise<api.StoreReport> {
     const call = this.#calls.check(options);
-    const report = (): Promise<api.StoreReport> => this.#client.call((connection) => reportOf(connection, () => this.#clock.wall()), call);
+    const report = (): Promise<api.StoreReport> => this.#client.call((connection) => inspect(connection, () => this.#clock.wall()), call);
     return this.#calls.call('inspect', report, call);
   }
 

@@ -142,11 +142,11 @@ export function tooLarge(what: string): StoreError {
   return new StoreError('TOO_LARGE', 'refused', `sqlite: ${what}`);
 }
 
-export function leaseExpired(id: LeaseId): StoreError {
+export function leaseGone(id: LeaseId): StoreError {
   return new StoreError('LEASE_EXPIRED', 'refused', `sqlite: there is no lease ${id}`);
 }
 
-export function keyExists(key: string, lease: LeaseId): StoreError {
+export function keyTaken(key: string, lease: LeaseId): StoreError {
   return new StoreError('STORE_FAILED', 'refused', `sqlite: ${key} exists, and not under the lease ${lease}`);
 }
 

@@ -8,7 +8,7 @@ import { checkCall, checkTime } from '@incumbent/core/adapter';
 import { MAX_TTL_MS, MIN_TTL_MS } from './capabilities.ts';
 import type { Calls } from './client/calls.ts';
 import type { Database } from './client/database.ts';
-import { leaseExpired, sharedFile } from './errors.ts';
+import { leaseGone, sharedFile } from './errors.ts';
 import { hasDied, type ProcessIdentity } from './host/process-identity.ts';
 import type { Tables } from './schema/tables.ts';
 
@@ -56,7 +56,7 @@ export function revokeLease(database: Database, id: LeaseId): void {
 /** Returns the ttl of a live lease, in microseconds. Throws `LEASE_EXPIRED` if it has ended. */
 export function requireLease(tables: Tables, id: LeaseId): number {
   const ttlUs = tables.ttlUsOf(id);
-  if (ttlUs === undefined) throw leaseExpired(id);
+  if (ttlUs === undefined) throw leaseGone(id);
   return ttlUs;
 }
 

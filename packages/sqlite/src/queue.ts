@@ -5,7 +5,7 @@ import { checkEntryKey, type NewEntry } from '@incumbent/core/adapter';
 
 import type { Calls } from './client/calls.ts';
 import type { Database } from './client/database.ts';
-import { keyExists } from './errors.ts';
+import { keyTaken } from './errors.ts';
 import { requireLease } from './leases.ts';
 import type { Namespace } from './namespace.ts';
 import type { Row } from './schema/tables.ts';
@@ -32,7 +32,7 @@ function addEntry(database: Database, key: string, value: Uint8Array, lease: Lea
     requireLease(tables, lease);
     const existing = tables.read(key);
     if (existing?.lease === lease) return existing;
-    if (existing !== undefined) throw keyExists(key, lease);
+    if (existing !== undefined) throw keyTaken(key, lease);
     const revision = tables.put(key, value, lease);
     return { key, value, revision, created: revision, lease };
   });

@@ -4,7 +4,7 @@ import type { Cancel, Key, StoreError } from '@incumbent/core';
 
 import { storeClosed } from './errors.ts';
 import type { HolderMonitor } from './holder-monitor.ts';
-import { fingerprintOf, NEWEST, type FileStatus, type Fingerprint, type KeyState, type Row, type Tables } from './schema/tables.ts';
+import { fingerprintOf, NEWEST, type FileStatus, type Fingerprint, type KeyRow, type Row, type Tables } from './schema/tables.ts';
 import { WatchState, type Watch } from './watch-state.ts';
 
 interface Watched<T> {
@@ -152,7 +152,7 @@ export class WatchHub {
     }
   }
 
-  #readChanged(tables: Tables, changed: readonly KeyState[]): void {
+  #readChanged(tables: Tables, changed: readonly KeyRow[]): void {
     const touched = new Set<Key>();
     for (const { key, row } of changed) {
       // A key that was never read is compared below, which reads a later state.
@@ -188,7 +188,7 @@ export class WatchHub {
 }
 
 /** Undefined: the changes are unknown, so everything must be compared. */
-function changesSince(last: FileStatus | undefined, tables: Tables, status: FileStatus, isDue: boolean): readonly KeyState[] | undefined {
+function changesSince(last: FileStatus | undefined, tables: Tables, status: FileStatus, isDue: boolean): readonly KeyRow[] | undefined {
   // The revision is lower if somebody restored an older state of the file in place.
   if (last === undefined || status.revision < last.revision || last.isUnsettled || status.isUnsettled) return undefined;
   return isDue || status.revision > last.revision ? tables.since(last.revision, isDue) : [];

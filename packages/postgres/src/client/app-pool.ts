@@ -10,7 +10,7 @@ import type { PostgresPool } from '../pool-option.ts';
 import { answersOfStore } from './answer-memory.ts';
 import { Connection, type ConnectionSource, loginFailed } from './connection.ts';
 import { checkServer } from './dialer.ts';
-import { connectionRefused, cut, ExchangeError, isTimeout, notConnected, type ServerAnswer } from './failure.ts';
+import { answerIn, connectionRefused, cut, ExchangeError, isTimeout, notConnected } from './failure.ts';
 
 export interface AppPoolOptions {
   readonly clock: Clock;
@@ -102,7 +102,7 @@ export class AppPool implements ConnectionSource {
     } catch (error) {
       signal.throwIfAborted();
       connection.end(cut('the connection does not answer', error));
-      const refusal = refusalIn(error);
+      const refusal = answerIn(error);
       if (refusal === undefined || ENDED_WHILE_IDLE.test(refusal.state)) return false;
       throw connectionRefused(refusal, error);
     } finally {
@@ -132,10 +132,6 @@ export class AppPool implements ConnectionSource {
     };
     taken.then(release, () => this.#overdue.delete(taken));
   }
-}
-
-function refusalIn(error: unknown): ServerAnswer | undefined {
-  return error instanceof ExchangeError && error.failure.kind === 'answer' ? error.failure.answer : undefined;
 }
 
 /** A stream that the application has made for `pg` may lack the method. */

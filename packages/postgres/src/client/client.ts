@@ -24,8 +24,11 @@ export interface CallOptionsOfClient extends AttemptOptions {
  */
 const SERVER_SHARE = 0.8;
 
-/** The call itself reports its timeout first. */
-const GRACE_MS = 50;
+/**
+ * How long after a call's time limit its connection ends, in ms. The call itself reports its
+ * timeout first.
+ */
+const AFTER_TIMEOUT_MS = 50;
 
 /** After these answers, the next call dials anew: the server is a standby. */
 const IS_STANDBY = [RAISED.standby, '25006'];
@@ -95,7 +98,7 @@ export class Client {
    * statement under way, for as long as the call might have taken.
    */
   async #release(connection: Connection, answer: Promise<unknown>, withinMs: number): Promise<void> {
-    const cancel = this.#clock.schedule(withinMs + GRACE_MS, () => connection.end(hung()));
+    const cancel = this.#clock.schedule(withinMs + AFTER_TIMEOUT_MS, () => connection.end(hung()));
     try {
       await answer;
     } catch (error) {

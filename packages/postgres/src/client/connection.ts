@@ -181,7 +181,7 @@ export class Connection {
       this.#client.query(query);
       return await query.answer;
     } catch (error) {
-      const answer = answerIn(error);
+      const answer = serverAnswerOf(error);
       if (answer !== undefined) throw new ExchangeError({ kind: 'answer', answer }, answer.text, error);
       const failure = cut(`the connection broke: ${error instanceof Error ? error.message : String(error)}`, error);
       this.end(failure);
@@ -263,14 +263,14 @@ function configOf(stream: Duplex, { database, username, password }: Login): Clie
 }
 
 /** An application's pool may be of another version of `pg`, with a class of errors of its own. */
-function answerIn(error: unknown): ServerAnswer | undefined {
+function serverAnswerOf(error: unknown): ServerAnswer | undefined {
   if (!(error instanceof Error) || !('severity' in error) || !('code' in error) || typeof error.code !== 'string') return undefined;
   return { state: error.code, text: `${error.message} (${error.code})` };
 }
 
 /** The error to throw when a client of `pg` could not connect. */
 export function loginFailed(error: unknown): ExchangeError {
-  const answer = answerIn(error);
+  const answer = serverAnswerOf(error);
   if (answer !== undefined) return connectionRefused(answer, error);
   const message = error instanceof Error ? error.message : String(error);
   if (/SASL|SCRAM|password/i.test(message))

@@ -46,6 +46,11 @@ export function isAnswer(error: unknown, ...states: readonly string[]): error is
   return error instanceof ExchangeError && error.failure.kind === 'answer' && states.includes(error.failure.answer.state);
 }
 
+/** The error with which the server answered a statement. Undefined for any other failure. */
+export function answerIn(error: unknown): ServerAnswer | undefined {
+  return error instanceof ExchangeError && error.failure.kind === 'answer' ? error.failure.answer : undefined;
+}
+
 /** Whether the time of a call or of an attempt to connect was over. */
 export function isTimeout(error: unknown): boolean {
   return error instanceof ExchangeError && error.failure.kind === 'timeout';

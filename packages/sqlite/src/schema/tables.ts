@@ -77,7 +77,7 @@ export interface FileStatus {
 }
 
 /** The state of one key. `row` is undefined if the key is absent. */
-export interface KeyState {
+export interface KeyRow {
   readonly key: Key;
   readonly row: Row | undefined;
 }
@@ -165,7 +165,7 @@ export class Tables {
   }
 
   /** Those of the `known` keys that have another revision now. Null stands for an absent key. */
-  differing(known: ReadonlyMap<Key, number | null>): readonly KeyState[] {
+  differing(known: ReadonlyMap<Key, number | null>): readonly KeyRow[] {
     const sql = `WITH known AS (SELECT value ->> 0 AS key, value ->> 1 AS revision FROM json_each(:known))
       ${statesOf('known')} WHERE iif(${SHOWN}, k.revision, NULL) IS NOT w.revision`;
     return this.#all(sql, { known: JSON.stringify([...known]), ...this.#times }).map((row) => this.#state(row));
@@ -176,7 +176,7 @@ export class Tables {
    * have ended and whose rows are still there. Undefined: the file does not remember that many
    * deletions.
    */
-  since(revision: number, ended: boolean): readonly KeyState[] | undefined {
+  since(revision: number, ended: boolean): readonly KeyRow[] | undefined {
     // One statement, because other processes may write between two. A key may be in the result more
     // than once: to remove duplicates, SQLite would scan all keys. CROSS JOIN makes SQLite scan the
     // leases instead of the keys.
@@ -283,7 +283,7 @@ export class Tables {
     return numberIn(this.#get('UPDATE store SET revision = revision + 1 RETURNING revision', {}) ?? {}, 'revision');
   }
 
-  #state(row: Columns): KeyState {
+  #state(row: Columns): KeyRow {
     const isThere = row['key'] !== null && row['is_shown'] === 1;
     return { key: textIn(row, 'watched'), row: isThere ? this.#row(row) : undefined };
   }

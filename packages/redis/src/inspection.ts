@@ -2,12 +2,12 @@
 
 import type { StoreReport } from '@incumbent/core';
 
-import { bytesOf, listOf, textOf } from '../protocol/replies.ts';
-import type { Reply } from '../protocol/resp.ts';
-import type { Connection } from './connection.ts';
+import type { Connection } from './client/connection.ts';
+import { bytesOf, listOf, textOf } from './protocol/replies.ts';
+import type { Reply } from './protocol/resp.ts';
 
 /** `wallMs` reads this process's wall clock. Rejects with an `ExchangeError`. */
-export async function reportOf(connection: Connection, wallMs: () => number): Promise<StoreReport> {
+export async function inspect(connection: Connection, wallMs: () => number): Promise<StoreReport> {
   const info = await connection.request(['INFO'], (reply) => textOf(bytesOf(reply)));
   const sentAtMs = wallMs();
   const serverMs = await connection.request(['TIME'], timeIn);

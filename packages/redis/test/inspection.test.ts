@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { warningsIn } from '../../src/client/server-report.ts';
+import { warningsIn } from '../src/inspection.ts';
 
 describe('the warnings of a server', () => {
   it.each([
