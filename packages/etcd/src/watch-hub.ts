@@ -62,7 +62,8 @@ export class WatchHub {
   /**
    * Fills the state with a linearizable read, unless the caller knows a revision of the key, and
    * resolves when the server watches from that revision on. The subscriber then receives every
-   * event, and the end. Rejects with a `StoreError`, or in any way if the subscriber has stopped.
+   * event, and the end. Rejects with a `StoreError`. After the subscriber has stopped, rejects with
+   * any error; ignore it.
    */
   establish(state: WatchState<unknown>, subscriber: Subscriber): Promise<Subscription> {
     return this.#recovery.run(async () => {
@@ -92,7 +93,7 @@ export class WatchHub {
     try {
       return await subscribe();
     } catch (error) {
-      if (subscriber.stopped || !isForToken(error)) throw error;
+      if (subscriber.stopped || !mayBeOutdatedToken(error)) throw error;
       // A new stream uses a new token.
       return subscribe();
     }
@@ -132,7 +133,7 @@ export class WatchHub {
   /** The stream keeps its watches, and gets no new ones. */
   #retire(stream: WatchStream, error: StoreError): void {
     if (this.#stream === stream) this.#stream = undefined;
-    if (isForToken(error)) this.#client.forgetToken(stream.open?.token);
+    if (mayBeOutdatedToken(error)) this.#client.forgetToken(stream.open?.token);
   }
 
   #opened(): Promise<WatchStream> {
@@ -170,9 +171,10 @@ export class WatchHub {
 }
 
 /**
- * Whether a watch was refused because the token of its stream is outdated. A refusal for a missing
- * permission counts too: a call has shown the range, so the user may watch it.
+ * Whether a watch may have been refused because the token of its stream is outdated. Includes a
+ * refusal for a missing permission: an earlier call has read this range, so the permission exists,
+ * and the token must be outdated.
  */
-function isForToken(error: unknown): boolean {
+function mayBeOutdatedToken(error: unknown): boolean {
   return endsWatch(error) || (error instanceof StoreError && blamesToken(error.cause));
 }

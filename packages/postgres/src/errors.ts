@@ -35,7 +35,7 @@ export function withTableGrant(error: StoreError, schema: string, username: stri
   }));
 }
 
-/** Of the errors of several servers, the one that a retry is most likely to pass. */
+/** Of several servers' errors, the error after which a retry is most likely to succeed. */
 export function mildestError(errors: readonly unknown[]): unknown {
   return mildestOf(errors, verdictOn);
 }
@@ -58,8 +58,9 @@ export function mayNotMigrate(schema: string, cause: unknown): StoreError {
 }
 
 /**
- * What was there when the store was opened may come back: somebody restores the database. The only
- * limit that a call can exceed is that of the queue of notifications, which becomes shorter again.
+ * On an open store, a missing database or schema counts as temporary: somebody may restore it. The
+ * only limit that a call can exceed is that of the queue of notifications, which becomes shorter
+ * again.
  */
 function verdictOnceOpen(error: unknown): Verdict {
   const verdict = verdictOn(error);

@@ -54,7 +54,7 @@ function missingRules(rules: readonly string[], { tag, user }: Keyspace): Missin
   return { right: rules.join(' '), keys: [`${tag}*`], grant: ['ACL SETUSER', user, ...rules].join(' ') };
 }
 
-/** Of the errors of several servers, the one that a retry is most likely to pass. */
+/** Of several servers' errors, the error after which a retry is most likely to succeed. */
 export function mildestError(errors: readonly unknown[]): unknown {
   return mildestOf(errors, verdictOn);
 }

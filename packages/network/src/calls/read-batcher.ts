@@ -19,7 +19,10 @@ export type ReadQuery =
 /** The reads of one request. */
 export interface ReadBatch<Request> {
   readonly requests: readonly Request[];
-  /** For the request: the longest time of its reads. Each read keeps the process alive itself. */
+  /**
+   * The options for the request. Its timeout is the longest of its reads' timeouts. It is a
+   * background call, because each read keeps the process alive by itself.
+   */
   readonly options: AttemptOptions;
   /**
    * Aborts when all reads have ended. An adapter that limits the requests under way has to end the

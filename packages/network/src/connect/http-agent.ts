@@ -55,7 +55,7 @@ export class HttpAgent extends http.Agent {
 
   /** Node calls it for a request without a connection. */
   override createConnection(_: NodeHttp.ClientRequestArgs, done: OnConnected = () => {}): undefined {
-    // A connection that `retire` overtakes serves one request.
+    // If `retire` is called while this connection opens, the connection serves one request only.
     const reusable = this.#reusable;
     this.#connect().then(
       (socket) => {

@@ -1,4 +1,4 @@
-/** Why a store has no connection to a server that it asked to serve it. No call was sent. */
+/** Why the store could not use a server. No call was sent. */
 
 import type { FailedExchange } from '../calls/exchange-error.ts';
 import { type Endpoint, endpointName } from '../connect/endpoint.ts';

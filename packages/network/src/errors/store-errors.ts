@@ -70,8 +70,9 @@ export function storeErrorOf(error: unknown, what: string, verdictOn: (error: un
 }
 
 /**
- * Of the errors of several servers, the one that a retry is most likely to pass: `UNAVAILABLE`
- * before `UNREACHABLE` before any other. Reporting it keeps one bad server from ending the retries.
+ * Of the errors of several servers, the error after which a retry is most likely to succeed:
+ * `UNAVAILABLE` before `UNREACHABLE` before any other. Reporting it keeps one bad server from
+ * ending the retries.
  */
 export function mildestOf(errors: readonly unknown[], verdictOn: (error: unknown) => Verdict): unknown {
   const rankOf = (error: unknown): number => {

@@ -16,7 +16,8 @@ const NO_TLS = /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|PROTOCOL_VERSION|UNS
 
 /**
  * The verdict on a connection that could not be opened. Nothing was sent. `cause` is the error of
- * the system or of TLS. A retry can pass an error of the network, but not one of a certificate.
+ * the system or of TLS. A retry may succeed after a network error, but not after a certificate
+ * error.
  */
 export function judgeSocket(cause: unknown): Verdict {
   if (UNKNOWN_AUTHORITY.test(errorCode(cause)))

@@ -34,7 +34,8 @@ export class AppPool implements ConnectionSource {
   readonly #answers = answersOfStore();
   readonly #underWay = new Set<Promise<unknown>>();
   /**
-   * What the pool was asked for and has not given in time. It keeps the place in the pool's queue.
+   * Requests to the pool that timed out or were aborted. The next attempt waits for one of them, so
+   * it keeps its place in the pool's queue.
    */
   readonly #overdue = new Set<Promise<unknown>>();
   #username = '';

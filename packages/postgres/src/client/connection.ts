@@ -198,8 +198,8 @@ export class Connection {
   }
 
   /**
-   * False after the end of the connection, which `task` causes by an error. What the server has
-   * sent then takes too much memory, or `pg` cannot read it.
+   * Runs `task` if the connection is open, and returns whether it succeeded. If `task` throws, ends
+   * the connection: the server has sent too much, or something that `pg` cannot read.
    */
   #bounded(task: () => void): boolean {
     if (this.#error !== undefined) return false;

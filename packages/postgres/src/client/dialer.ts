@@ -3,8 +3,8 @@
  *
  * After a failover, the former primary may still accept connections. If its standby was
  * synchronous, the former primary acknowledges no commit any more, but answers reads with outdated
- * data. So the dialer tries a server that let a call time out last, and refuses a primary whose
- * timeline is older than one that it has seen.
+ * data. After a call has timed out on a server, the dialer tries that server last. It also refuses
+ * a primary whose timeline is older than one that it has seen.
  */
 
 import type { Clock } from '@incumbent/core';

@@ -92,8 +92,8 @@ export class Connection {
    */
   async request<T>(args: readonly (string | Uint8Array)[], read: (reply: Reply) => T): Promise<T> {
     if (this.#error !== undefined) throw this.#error;
-    // Throws before the request waits for an answer: it would otherwise receive the answer of the
-    // next request.
+    // Encode first. If encoding throws after the request has joined the queue, the request would
+    // take the answer of the next one.
     const bytes = encodeRequest(args);
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const onAnswer = (reply: Reply): void => {

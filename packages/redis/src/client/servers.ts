@@ -10,10 +10,10 @@ export type StartingPoint = { readonly at: Endpoint } | { readonly after: Endpoi
 /** Names the servers to dial. */
 export interface Servers {
   /**
-   * Answers the question "which servers shall I dial now?". The client asks whenever it has no
-   * connection, dials one server after the other, and stops at the first one that accepts it. A
-   * server that was named already is skipped. `start` is undefined until a server has accepted the
-   * client. May throw an `ExchangeError` when there are no more servers, or the signal's reason.
+   * Yields the servers to dial, in order. The client calls this whenever it has no connection,
+   * dials one server after the other, and stops at the first one that accepts it. The client skips
+   * a server that was yielded already. `start` is undefined until a server has accepted the client.
+   * May throw an `ExchangeError` when there are no more servers, or the signal's reason.
    */
   find(start: StartingPoint | undefined, signal: AbortSignal): AsyncIterable<Endpoint>;
   /**
