@@ -2,10 +2,11 @@
 
 import { describe, expect, it } from 'vitest';
 
+import { Writer } from '../src/protocol/jute.ts';
 import { multi } from '../src/protocol/multi.ts';
 import { closeSession, create } from '../src/protocol/nodes.ts';
 import { agree, gone, ok } from './support/fake-server.ts';
-import { CALL, CHECKED, momentOf, settled, StoreWorld } from './support/store-world.ts';
+import { CALL, CHECKED, momentOf, NOAUTH, settled, StoreWorld } from './support/store-world.ts';
 
 describe('a renewal', () => {
   it('does not vouch from one that was acknowledged a moment ago, however early it was sent', async () => {
@@ -34,6 +35,24 @@ describe('a renewal', () => {
     expect(await renew()).toBe(validFrom.monotonicMs);
     await world.clock.advance(2_500);
     expect(await renew()).toBe(validFrom.monotonicMs + 8_600);
+    await world.clock.run(store.close());
+  });
+
+  // A transaction that failed is answered with OK. The reason stands in the answer of its part.
+  it.each([
+    ['SESSIONEXPIRED', -112, { code: 'LEASE_EXPIRED', outcome: 'refused' }],
+    ['SESSIONMOVED', -118, { code: 'CONNECTION_LOST', outcome: 'notSent' }],
+    ['NOAUTH', NOAUTH, { ttlMs: 10_000 }],
+  ])('counts by what the answer says of its session: %s', async (_, code, expected) => {
+    const world = new StoreWorld();
+    const store = await world.open();
+    const { id } = await world.clock.run(store.grantLease(10_000, { ...CALL, at: momentOf(world.clock) }));
+    world.instead = ({ type, xid }, peer) => {
+      if (type !== multi.type) return false;
+      peer.reply(xid, { body: new Writer().int(-1).bool(false).int(code).int(code).int(-1).bool(true).int(-1).finish() });
+      return true;
+    };
+    expect(await world.clock.run(settled(store.renewLease(id, { ...CALL, at: momentOf(world.clock) })))).toMatchObject(expected);
     await world.clock.run(store.close());
   });
 

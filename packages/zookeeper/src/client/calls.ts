@@ -2,7 +2,8 @@
 
 import type { AttemptOptions, CallTime } from '@incumbent/network';
 
-import { isCode, unlessAbsent } from '../errors.ts';
+import { answeredWith, isCode, unlessAbsent } from '../errors.ts';
+import { Code } from '../protocol/codes.ts';
 import { multi } from '../protocol/multi.ts';
 import { ANY_VERSION, create, getData, type Acl, type Data } from '../protocol/nodes.ts';
 import type { ZooKeeperSession } from './session.ts';
@@ -10,10 +11,17 @@ import type { ZooKeeperSession } from './session.ts';
 /**
  * Commits a transaction that changes nothing. When it resolves, a quorum has agreed to the
  * transaction, so whoever led the ensemble then did lead it after this call began. The result of
- * the check does not matter: a quorum agrees to a failed transaction too.
+ * the check does not matter, because a quorum agrees to a failed transaction too, with one
+ * exception: rejects if the ensemble's leader refused the transaction because of the session.
  */
 export async function barrier(session: ZooKeeperSession, options: AttemptOptions): Promise<void> {
-  await session.request(multi, [{ check: { path: '/', version: ANY_VERSION } }], options);
+  const { answer } = await session.request(multi, [{ check: { path: '/', version: ANY_VERSION } }], options);
+  if (!answer.done && isOfSession(answer.code)) throw answeredWith(answer.code);
+}
+
+/** Whether this code says that the session is over, or that it is another connection's. */
+function isOfSession(code: number): boolean {
+  return code === Code.SESSIONEXPIRED || code === Code.SESSIONMOVED;
 }
 
 /** Reads a node as the session's server has it. Undefined if there is no such node. */

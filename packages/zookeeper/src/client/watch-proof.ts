@@ -10,6 +10,7 @@ import { GRACE_MS, PROVE_EVERY_MS, PROVE_WITHIN_MS } from '@incumbent/network';
 
 import type { Connection } from '../connection/connection.ts';
 import { ExchangeError } from '../errors.ts';
+import { Code } from '../protocol/codes.ts';
 import { Writer } from '../protocol/jute.ts';
 import { sync } from '../protocol/nodes.ts';
 
@@ -37,7 +38,9 @@ export function proveWatches(connection: Connection, { clock, isNeeded }: WatchP
     if (connection.over) return;
     const untilMs = clock.monotonic() + PROVE_AT_MOST_MS;
     connection.send(sync.type, anyPath()).then(
-      () => {
+      ({ code }) => {
+        // An error proves nothing. The server is left when the time of the proof is over.
+        if (code !== Code.OK) return;
         cancel();
         later();
       },

@@ -7,6 +7,8 @@ import { ok, type Answer } from '../support/fake-server.ts';
 import { recordWatch, watched } from '../support/watch-recorder.ts';
 import { answerSlowly, failureOf, SECOND } from '../support/serving.ts';
 
+const CONNECTIONLOSS = -4;
+
 /** Answers pings and every request except `sync`. */
 const behind: Answer = (request, peer) => {
   if (request.type !== sync.type) ok(request, peer);
@@ -47,6 +49,15 @@ describe('a server that answers pings and no sync', () => {
     stop();
     await world.clock.advance(60_000);
     expect([peer() === first, peer().types.includes(sync.type)]).toEqual([true, false]);
+    session.abandon();
+  });
+
+  it('is left if it answers with an error, which proves nothing', async () => {
+    const { world, session, peer, first, recorder } = await unprovenWatch();
+    world.server.answer = (request, to) => (request.type === sync.type ? to.reply(request.xid, { code: CONNECTIONLOSS }) : ok(request, to));
+    await world.clock.advance(6_050);
+    expect(recorder.take()).toEqual(['changed', 'stale', 'changed']);
+    expect(peer()).not.toBe(first);
     session.abandon();
   });
 
