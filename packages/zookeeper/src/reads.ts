@@ -17,14 +17,20 @@ const REQUEST_BYTES = 500_000;
 const PART_BYTES = 14;
 
 /**
- * The most reads of one request, except for a list. The answer has to fit into one record, and each
- * value may have a million bytes.
+ * The most reads of one request, unless they have to be one moment. The answer has to fit into one
+ * record, and each value may have a million bytes.
  */
 const MAX_READS = 16;
 
 interface ServerSupport {
   /** False once a server turned out to be older than 3.6. */
   haveMultiRead: boolean;
+}
+
+/** What {@link Reads} that need no barrier share with those that they belong to. */
+interface SessionConsistency {
+  readonly servers: ServerSupport;
+  readonly maxReads: number;
 }
 
 /**
@@ -41,14 +47,18 @@ interface ServerSupport {
 export class Reads {
   readonly #session: ZooKeeperSession;
   readonly #batcher: ReadBatcher<ReadPart, ReadAnswer>;
-  readonly #sessionConsistent: Reads | undefined;
+  readonly #sessionConsistent: { readonly atOnce: Reads; readonly inParts: Reads } | undefined;
   readonly #servers: ServerSupport;
+  readonly #maxReads: number;
 
-  /** `servers` is for {@link sessionConsistent} alone. */
-  constructor(session: ZooKeeperSession, clock: Clock, servers?: ServerSupport) {
+  /** `consistency` is for {@link sessionConsistent} and {@link inParts} alone. */
+  constructor(session: ZooKeeperSession, clock: Clock, consistency?: SessionConsistency) {
     this.#session = session;
-    this.#servers = servers ?? { haveMultiRead: true };
-    this.#sessionConsistent = servers === undefined ? new Reads(session, clock, this.#servers) : undefined;
+    const { servers, maxReads } = consistency ?? { servers: { haveMultiRead: true }, maxReads: MAX_READS };
+    this.#servers = servers;
+    this.#maxReads = maxReads;
+    const readsOf = (most: number): Reads => new Reads(session, clock, { servers, maxReads: most });
+    this.#sessionConsistent = consistency === undefined ? { atOnce: readsOf(Infinity), inParts: readsOf(MAX_READS) } : undefined;
     this.#batcher = new ReadBatcher<ReadPart, ReadAnswer>({
       clock,
       ErrorType: ExchangeError,
@@ -65,10 +75,19 @@ export class Reads {
 
   /**
    * Reads that are no older than what this session has read before. For the further steps of a
-   * call.
+   * call. Those that start together are one request if possible, and so one moment. Their answer
+   * has to fit into one record, however long it is.
    */
   get sessionConsistent(): Reads {
-    return this.#sessionConsistent ?? this;
+    return this.#sessionConsistent?.atOnce ?? this;
+  }
+
+  /**
+   * Like {@link sessionConsistent}, but up to 16 reads share one request, so that any number of
+   * values can be read. They are not one moment.
+   */
+  get inParts(): Reads {
+    return this.#sessionConsistent?.inParts ?? this;
   }
 
   /** Undefined if there is no such node. */
@@ -93,9 +112,7 @@ export class Reads {
 
   /** One request, or several if one would be too long. They are sent at once, in order. */
   async #read(parts: readonly ReadPart[], options: AttemptOptions): Promise<readonly ReadAnswer[]> {
-    // The reads of a list need no barrier. They are one request if possible, and so one moment.
-    const maxReads = this.#sessionConsistent === undefined ? Infinity : MAX_READS;
-    return (await Promise.all(inRequests(parts, maxReads).map((some) => this.#readSome(some, options)))).flat();
+    return (await Promise.all(inRequests(parts, this.#maxReads).map((some) => this.#readSome(some, options)))).flat();
   }
 
   async #readSome(parts: readonly ReadPart[], options: AttemptOptions): Promise<readonly ReadAnswer[]> {
@@ -171,10 +188,12 @@ export async function list(
   const { session } = reads;
   const parent = namespace.path(prefix);
   const names = (await reads.children(parent, time.left)) ?? [];
-  const listing = { reads: reads.sessionConsistent, namespace, parent, part: { before, first, last }, time };
-  const rows = values ? await readSteadily(listing, new Map([[parent, names]])) : await readNames(listing, names);
+  const listing = { namespace, parent, part: { before, first, last }, time };
+  const rows = values
+    ? await readSteadily({ ...listing, reads: reads.sessionConsistent }, new Map([[parent, names]]))
+    : await readNames({ ...listing, reads: reads.inParts }, names);
   if (session === undefined || reads.session !== session) return list(reads, namespace, prefix, options, time);
-  const entries = rows.toSorted(bySince).map(({ entry }) => (values ? entry : withoutValue(entry)));
+  const entries = rows.toSorted(bySince).map(({ entry }) => entry);
   const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
   return someOf(earlier, options);
 }
@@ -244,12 +263,15 @@ function pathsOf(parent: string, names: readonly string[]): readonly string[] {
 /**
  * Lists names without values. A queue is one request, and one moment. Other keys are read level by
  * level, and a key that comes or goes meanwhile may or may not be listed. The list of all elections
- * uses this, and must get an answer on a busy store too.
+ * uses this, and must get an answer on a busy store too, however long its values are.
  */
-async function readNames({ reads, namespace, parent, part, time }: Listing, names: readonly string[]): Promise<readonly Row[]> {
-  const { queue, others } = childrenOf(parent, names);
-  const queued = wantedOf(queue, part).map(({ path, order }) => ({ entry: namespace.bareEntry(path), since: BigInt(order) }));
-  return [...queued, ...(await readLevels(reads, namespace, others, time))];
+async function readNames(listing: Listing, names: readonly string[]): Promise<readonly Row[]> {
+  const { queue, others } = childrenOf(listing.parent, names);
+  return [...bareRows(listing, wantedOf(queue, listing.part)), ...(await readLevels(listing, others))];
+}
+
+function bareRows({ namespace }: Listing, queue: readonly QueueNode[]): readonly Row[] {
+  return queue.map(({ path, order }) => ({ entry: namespace.bareEntry(path), since: BigInt(order) }));
 }
 
 function sameNames(some: readonly string[], others: readonly string[]): boolean {
@@ -287,14 +309,20 @@ async function readAll(reads: Reads, namespace: Namespace, paths: readonly strin
   });
 }
 
-/** The keys among these nodes, and the keys below the other nodes. */
-async function readLevels(reads: Reads, namespace: Namespace, paths: readonly string[], time: CallTime): Promise<readonly Row[]> {
+/**
+ * The keys among these nodes, and the keys below the other nodes. Whether a node is a key shows
+ * only in its data, except for the entries of queues.
+ */
+async function readLevels(listing: Listing, paths: readonly string[]): Promise<readonly Row[]> {
   if (paths.length === 0) return [];
+  const { reads, namespace, time } = listing;
   const rows = await readAll(reads, namespace, paths, time);
   const leaves = new Set(rows.map(({ entry }) => namespace.path(entry.key)));
   const inner = paths.filter((path) => !leaves.has(path));
-  const below = await Promise.all(inner.map(async (path) => pathsOf(path, (await reads.children(path, time.left)) ?? [])));
-  return [...rows, ...(await readLevels(reads, namespace, below.flat(), time))];
+  const below = await Promise.all(inner.map(async (path) => childrenOf(path, await namesUnder(listing, path))));
+  const queued = below.flatMap(({ queue }) => bareRows(listing, queue));
+  const others = below.flatMap((children) => children.others);
+  return [...rows.map(({ entry, since }) => ({ entry: withoutValue(entry), since })), ...queued, ...(await readLevels(listing, others))];
 }
 
 function byOrder(a: QueueNode, b: QueueNode): number {

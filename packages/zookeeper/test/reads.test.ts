@@ -208,3 +208,49 @@ describe('a long list', () => {
     await world.clock.run(store.close());
   });
 });
+
+describe('a list without values', () => {
+  /** So many elections, whose leaders have long values, and a watch of the first leader. */
+  async function elections(count: number, characters: number) {
+    const world = new StoreWorld();
+    world.nodes.set('/ns/elections', { data: null });
+    for (let i = 0; i < count; i += 1) {
+      const path = `/ns/elections/e${i}`;
+      world.nodes.set(path, { data: null });
+      world.nodes.set(`${path}/leader`, { data: 'x'.repeat(characters) });
+      world.nodes.set(`${path}/candidates`, { data: null });
+      world.nodes.set(`${path}/candidates/a.b~zf~0000000001`, { data: 'x'.repeat(characters), owner: 15n });
+    }
+    const store = await world.open();
+    const stale: StoreError[] = [];
+    const iterator = store.watch('elections/e1/leader', { onStale: (cause) => stale.push(cause) })[Symbol.asyncIterator]();
+    await world.clock.run(iterator.next());
+    const before = world.server.peers.length;
+    return { world, store, stale, iterator, connections: () => world.server.peers.length - before };
+  }
+
+  it('is answered, however long its values are together, and leaves the watches alone', async () => {
+    const { world, store, stale, iterator, connections } = await elections(900, 20_000);
+    // No time passes meanwhile.
+    const listed = await settled(store.list('elections', { values: false, ...CALL }));
+    expect(listed).toHaveLength(1_800);
+    expect([stale, connections()]).toEqual([[], 0]);
+    await iterator.return?.();
+    await world.clock.run(store.close());
+  });
+
+  it('reads no entry of a queue, at any depth', async () => {
+    const { world, store, iterator } = await elections(2, 5);
+    // A read of this entry would be refused.
+    world.nodes.set('/ns/elections/e0/candidates/a.b~zf~0000000001', { code: NOAUTH });
+    const listed = await world.clock.run(store.list('elections', { ...CALL, values: false }));
+    expect(listed.map(({ key, name, value, revision, lease }) => [key, name, value.length, revision, lease])).toEqual([
+      ['elections/e0/candidates/a.b~zf~0000000001', 'a.b', 0, '', 'f'],
+      ['elections/e1/candidates/a.b~zf~0000000001', 'a.b', 0, '', 'f'],
+      ['elections/e0/leader', 'leader', 0, '', undefined],
+      ['elections/e1/leader', 'leader', 0, '', undefined],
+    ]);
+    await iterator.return?.();
+    await world.clock.run(store.close());
+  });
+});
