@@ -8,7 +8,8 @@ import { onAbort } from '@incumbent/core/adapter';
 import { type Attempt, connectSocket, dial, type Endpoint, endpointName, type TlsOptions } from '@incumbent/network';
 import { http, HttpAgent, withoutPacket } from '@incumbent/network/http';
 
-import type { Access, Credentials } from './access.ts';
+import type { Access } from './access.ts';
+import { CredentialCache } from './credentials.ts';
 import { ExchangeError } from './failure.ts';
 
 /**
@@ -32,24 +33,19 @@ export interface HttpRequest {
   readonly body?: string | undefined;
 }
 
-/**
- * Credentials are read again after this time, in ms. A token that was replaced stays valid longer.
- */
-const FRESH_CREDENTIALS_MS = 5_000;
-
 /** TCP or TLS, as the credentials say. */
 export const connectDirectly: Connect = (endpoint, signal, tls) => connectSocket(endpoint, { tls, protocols: ['http/1.1'] }, signal);
 
 export class Connections {
   readonly #options: ConnectionOptions;
   readonly #agent: HttpAgent;
-  #credentials: Promise<Credentials> | undefined;
-  #readAtMs = Number.NEGATIVE_INFINITY;
+  readonly #credentials: CredentialCache;
   #secret: string | undefined;
 
   constructor(options: ConnectionOptions) {
-    const { connectTimeoutMs, clock } = options;
+    const { access, connectTimeoutMs, clock } = options;
     this.#options = options;
+    this.#credentials = new CredentialCache(access, clock);
     this.#agent = new HttpAgent({ open: (signal) => this.#open(signal), connectTimeoutMs, clock, ErrorType: ExchangeError });
   }
 
@@ -59,7 +55,7 @@ export class Connections {
    * reason of the attempt's signal. The request ends when that signal aborts.
    */
   async send({ method, path, body = '' }: HttpRequest, attempt: Attempt, onSent: () => void): Promise<IncomingMessage> {
-    const { headers } = await attempt.wait(this.#current());
+    const { headers } = await attempt.wait(this.#credentials.current().credentials);
     this.#secret = headers['authorization']?.replace(/^\w+ /, '');
     const { basePath, endpoint } = this.#options.access;
     const format = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
@@ -90,7 +86,7 @@ export class Connections {
    * its connection, so no connection of now is used for another request.
    */
   forgetCredentials(): void {
-    this.#credentials = undefined;
+    this.#credentials.forget();
     this.#agent.retire();
   }
 
@@ -101,22 +97,8 @@ export class Connections {
 
   async #open(signal: AbortSignal): Promise<Socket> {
     const { access, connect } = this.#options;
-    const { tls } = await this.#current();
+    const { tls } = await this.#credentials.current().credentials;
     return dial((endpoint, until) => connect(endpoint, until, tls), access.endpoint, signal);
-  }
-
-  #current(): Promise<Credentials> {
-    const nowMs = this.#options.clock.monotonic();
-    if (this.#credentials !== undefined && nowMs - this.#readAtMs < FRESH_CREDENTIALS_MS) return this.#credentials;
-    this.#readAtMs = nowMs;
-    const credentials = this.#options.access.credentials().catch((cause: unknown) => {
-      this.#credentials = undefined;
-      const why = cause instanceof Error ? cause.message : String(cause);
-      throw new ExchangeError({ kind: 'notConnected' }, `the credentials cannot be read: ${why}`, cause);
-    });
-    credentials.catch(() => {});
-    this.#credentials = credentials;
-    return credentials;
   }
 }
 
