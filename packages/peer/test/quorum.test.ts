@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { quorum, type Input, type QuorumMessage, type QuorumOptions, type QuorumState, type Vote } from '../src/index.ts';
+import { quorum, type Input, type Output, type QuorumMessage, type QuorumOptions, type QuorumState, type Vote } from '../src/index.ts';
 
 const MEMBERS = ['a', 'b', 'c'];
 const HERE = { lastTerm: 1n, lastIndex: 5n };
@@ -19,6 +19,7 @@ class One {
   nowMs = LATER;
   said: { readonly to: string; readonly message: QuorumMessage }[] = [];
   kept: Vote | undefined;
+  outputs: readonly Output<QuorumMessage, Vote>[] = [];
   events: string[] = [];
 
   constructor(durable?: Partial<Vote>, options: Partial<QuorumOptions> = {}, memberId = 'a') {
@@ -38,6 +39,7 @@ class One {
       position: HERE,
     });
     this.state = state;
+    this.outputs = outputs;
     this.said = [];
     this.events = [];
     for (const output of outputs) {
@@ -81,11 +83,11 @@ describe('a vote', () => {
   it('is given once per term, repeated to the same candidate, and persisted', () => {
     const one = new One();
     expect(answered(one.hears('b', vote(1n)))).toBe(true);
-    expect(one.kept).toEqual({ memberId: 'a', term: 1n, votedFor: 'b', members: MEMBERS });
+    expect(one.kept).toEqual({ memberId: 'a', term: 1n, votedFor: 'b', members: MEMBERS, promiseMs: 1_000 });
     expect(answered(one.hears('c', vote(1n)))).toBe(false);
     expect(answered(one.hears('b', vote(1n)))).toBe(true);
     expect(answered(one.hears('c', vote(2n)))).toBe(true);
-    expect(one.kept).toEqual({ memberId: 'a', term: 2n, votedFor: 'c', members: MEMBERS });
+    expect(one.kept).toEqual({ memberId: 'a', term: 2n, votedFor: 'c', members: MEMBERS, promiseMs: 1_000 });
   });
 
   it('is remembered across a restart', () => {
@@ -109,6 +111,41 @@ describe('a vote', () => {
     expect(one.state.term).toBe(1n);
     one.nowMs = 2_000;
     expect(answered(one.hears('b', vote(2n)))).toBe(true);
+  });
+
+  it('is not given after the start for as long as the saved promise lasts, even if the timeouts are shorter now', () => {
+    const one = new One({ term: 1n, promiseMs: 10_000 });
+    one.nowMs = 9_999;
+    expect(answered(one.hears('b', vote(2n)))).toBe(false);
+    one.nowMs = 10_000;
+    expect(answered(one.hears('b', vote(2n)))).toBe(true);
+    expect(one.kept?.promiseMs).toBe(1_000);
+  });
+
+  it('that is saved while an earlier promise may last keeps that promise', () => {
+    const one = new One({ term: 1n, promiseMs: 10_000 });
+    one.nowMs = 9_000;
+    one.hears('b', { type: 'heartbeat', term: 2n, round: 1 });
+    expect(one.kept).toMatchObject({ term: 2n, promiseMs: 10_000 });
+    const again = new One(one.kept);
+    again.nowMs = 9_999;
+    expect(answered(again.hears('b', vote(3n)))).toBe(false);
+  });
+
+  it.each([
+    ['no promise', {}],
+    ['a shorter promise', { promiseMs: 500 }],
+  ])('that was saved with %s is saved again before the answer to a heartbeat, and not before the next one', (_, saved) => {
+    const one = new One({ term: 3n, ...saved }).hears('b', { type: 'heartbeat', term: 3n, round: 1 });
+    expect(one.outputs.map(({ type }) => type)).toEqual(['persist', 'send']);
+    expect(one.kept).toEqual({ memberId: 'a', term: 3n, votedFor: undefined, members: MEMBERS, promiseMs: 1_000 });
+    one.hears('b', { type: 'heartbeat', term: 3n, round: 2 });
+    expect(one.outputs.map(({ type }) => type)).toEqual(['send']);
+  });
+
+  it('is saved with the promise, so that the first heartbeat of the term needs no write', () => {
+    const one = new One().hears('b', vote(1n)).hears('b', { type: 'heartbeat', term: 1n, round: 1 });
+    expect(one.outputs.map(({ type }) => type)).toEqual(['send']);
   });
 
   it('is not given within the shortest election timeout of hearing a leader, and such a request does not raise the term', () => {
@@ -142,7 +179,7 @@ describe('a candidate', () => {
     expect(one.state.term).toBe(2n);
     one.hears('b', { type: 'preVoteAnswer', term: 2n, poll: 1, granted: true });
     expect(one.state.term).toBe(3n);
-    expect(one.kept).toEqual({ memberId: 'a', term: 3n, votedFor: 'a', members: MEMBERS });
+    expect(one.kept).toEqual({ memberId: 'a', term: 3n, votedFor: 'a', members: MEMBERS, promiseMs: 1_000 });
   });
 
   it('leads by the votes of a majority, each counted once, in its own term', () => {
@@ -248,7 +285,7 @@ describe('a handover', () => {
   it('starts a campaign at once, in the next term', () => {
     const one = new One({ term: 3n }).command('campaign').hears('b', { type: 'heartbeat', term: 3n, round: 1 }).hears('b', handover(3n));
     expect(one.said.map(({ message }) => message)).toEqual([vote(4n, HERE, true), vote(4n, HERE, true)]);
-    expect(one.kept).toEqual({ memberId: 'a', term: 4n, votedFor: 'a', members: MEMBERS });
+    expect(one.kept).toEqual({ memberId: 'a', term: 4n, votedFor: 'a', members: MEMBERS, promiseMs: 1_000 });
   });
 
   it('of an older term does nothing', () => {
@@ -311,6 +348,8 @@ describe('untrusted data', () => {
     const kept = { memberId: 'a', term: 3n, votedFor: undefined };
     expect(readDurable(kept)).toEqual(kept);
     expect(readDurable({ ...kept, members: MEMBERS })).toEqual({ ...kept, members: MEMBERS });
+    for (const promiseMs of [50, 1_000.5, 600_000]) expect(readDurable({ ...kept, promiseMs })).toEqual({ ...kept, promiseMs });
+    expect(readDurable({ ...kept, fieldOfALaterVersion: 1 })).toEqual(kept);
     for (const data of [
       undefined,
       {},
@@ -320,6 +359,7 @@ describe('untrusted data', () => {
       { ...kept, members: 'a b' },
       { ...kept, members: ['a', 7] },
       { ...kept, memberId: undefined },
+      ...[49, 600_001, -1, NaN, Infinity, null, '1000', 1_000n].map((promiseMs) => ({ ...kept, promiseMs })),
     ])
       expect(() => readDurable(data)).toThrow(expect.objectContaining({ code: 'CORRUPT' }));
   });

@@ -64,7 +64,7 @@ describe('a vote file', () => {
 
   it('has room for the largest list of members', async () => {
     const members = Array.from({ length: 15 }, (_, i) => `${i}`.padStart(2, '0').padEnd(128, 'm'));
-    const vote: Vote = { memberId: members[0] ?? '', term: 2n ** 63n - 1n, votedFor: members[14], members };
+    const vote: Vote = { memberId: members[0] ?? '', term: 2n ** 63n - 1n, votedFor: members[14], members, promiseMs: 100_000 / 3 };
     await saved(vote, vote);
     expect(await loaded()).toEqual(vote);
   });

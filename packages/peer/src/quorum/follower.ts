@@ -7,13 +7,15 @@ import type { StepContext } from './step-context.ts';
 
 /**
  * The sender is the only leader of this term. This member follows it, and promises to vote for
- * nobody for the shortest election timeout.
+ * nobody for the shortest election timeout. The duration of the promise is durable before the
+ * answer is sent: usually it was saved with the vote.
  */
 export function onHeartbeat(step: StepContext, from: string, { round }: MessageOf<'heartbeat'>): void {
   const { role, term, standing } = step.state;
   reportSecondLeader(step, from);
   if (role.kind === 'leading') return;
   step.set({ role: { kind: 'following', leader: from }, promisedUntilMs: step.nowMs + step.rules.electionTimeoutMinMs });
+  step.savePromise();
   step.restartElectionTimer();
   step.send(from, { type: 'heartbeatAnswer', term, round, position: step.position, standing });
 }

@@ -6,6 +6,7 @@
 import { IncumbentError } from '@incumbent/core';
 import type { Position } from '../algorithm.ts';
 import { isCount, isRecord } from '../reading.ts';
+import { PROMISE_RANGE_MS } from './options.ts';
 
 /** A message of the algorithm. Transports treat it as plain data. */
 export type QuorumMessage =
@@ -47,6 +48,12 @@ export interface Vote {
   readonly votedFor: string | undefined;
   /** The members of the group at that time. Undefined: an older version wrote the vote. */
   readonly members?: readonly string[];
+  /**
+   * The longest time for which this member may still have promised a leader to vote for nobody, in
+   * ms. After a start with shorter timeouts, the member waits for this long. Undefined: an older
+   * version wrote the vote.
+   */
+  readonly promiseMs?: number;
 }
 
 /** 63 bits, so that a signed 64-bit column can store every term. */
@@ -70,6 +77,10 @@ function isTerm(value: unknown, least: bigint): value is bigint {
 
 function isIds(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((id) => typeof id === 'string');
+}
+
+function isPromise(value: unknown): value is number {
+  return typeof value === 'number' && value >= PROMISE_RANGE_MS.min && value <= PROMISE_RANGE_MS.max;
 }
 
 function isPosition(value: unknown): value is Position {
@@ -106,13 +117,18 @@ export function readMessage(data: unknown): QuorumMessage | undefined {
   }
 }
 
-/** Reads a recorded vote. @throws `CORRUPT` if the data are no vote. */
+/**
+ * Reads a recorded vote, without the fields of later versions.
+ *
+ * @throws `CORRUPT` if the data are no vote.
+ */
 export function readVote(data: unknown): Vote {
   if (isRecord(data)) {
-    const { memberId, term, votedFor, members } = data;
+    const { memberId, term, votedFor, members, promiseMs } = data;
     const isFor = votedFor === undefined || typeof votedFor === 'string';
-    if (typeof memberId === 'string' && isTerm(term, 0n) && isFor && (members === undefined || isIds(members)))
-      return { memberId, term, votedFor, ...(members === undefined ? {} : { members }) };
+    const fits = (members === undefined || isIds(members)) && (promiseMs === undefined || isPromise(promiseMs));
+    if (typeof memberId === 'string' && isTerm(term, 0n) && isFor && fits)
+      return { memberId, term, votedFor, ...(members === undefined ? {} : { members }), ...(promiseMs === undefined ? {} : { promiseMs }) };
   }
   throw new IncumbentError('CORRUPT', 'the data that were saved as the vote of this member are no vote');
 }

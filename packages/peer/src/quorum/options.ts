@@ -55,6 +55,11 @@ export interface Rules extends ListedRules {
 }
 
 const MAX_MEMBERS = 15;
+/**
+ * The range of `electionTimeoutMinMs`, in ms. It is also the range of a follower's promise, which
+ * lasts for that timeout.
+ */
+export const PROMISE_RANGE_MS = { min: 50, max: 600_000 } as const;
 /** One heartbeat may be lost, and half an interval remains for the answer to the next. */
 const BEATS = 2.5;
 
@@ -65,7 +70,7 @@ export function majorityOf(members: readonly string[]): number {
 export function resolveRules(options: QuorumOptions): Rules {
   checkKnown('quorum', options, known);
   const members = checkMembers(options.members, MAX_MEMBERS);
-  const min = checkNumber('electionTimeoutMinMs', options.electionTimeoutMinMs, 1_000, { min: 50, max: 600_000 });
+  const min = checkNumber('electionTimeoutMinMs', options.electionTimeoutMinMs, 1_000, PROMISE_RANGE_MS);
   const max = checkNumber('electionTimeoutMaxMs', options.electionTimeoutMaxMs, 2 * min, {
     min: 1.2 * min,
     max: 10 * min,

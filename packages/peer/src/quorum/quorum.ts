@@ -56,11 +56,14 @@ function start({ members, electionTimeoutMinMs, electionTimeoutMaxMs }: Rules, {
   if (durable !== undefined && durable.memberId !== memberId)
     throw new IncumbentError('FOREIGN_DATA', `this is the vote of the member "${durable.memberId}", not of "${memberId}"`);
   checkFormer(durable?.members ?? members, members);
-  const holdUntilMs = now.monotonicMs + electionTimeoutMaxMs;
+  const promiseMs = durable?.promiseMs ?? 0;
+  // Before its start, the member may have made a promise by the longer timeouts of that time.
+  const holdUntilMs = now.monotonicMs + Math.max(electionTimeoutMaxMs, promiseMs);
   return {
     memberId,
     term: durable?.term ?? 0n,
     votedFor: durable?.votedFor,
+    promiseMs,
     role: { kind: 'following', leader: undefined },
     standing: false,
     ledTerm: 0n,

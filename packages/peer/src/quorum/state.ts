@@ -52,6 +52,11 @@ export interface QuorumState extends AlgorithmState {
   readonly term: bigint;
   /** Persisted. */
   readonly votedFor: string | undefined;
+  /**
+   * Persisted. The longest promise that may still count: one of this process, or, until
+   * `holdUntilMs`, one of an earlier process, in ms. 0: none was saved.
+   */
+  readonly promiseMs: number;
   readonly role: Role;
   /** Whether the member campaigns. */
   readonly standing: boolean;

@@ -75,13 +75,28 @@ export class StepContext {
   }
 
   /**
-   * Returns the step. If the term or the vote has changed, it is persisted before anything is
-   * sent.
+   * Saves for how long this member promises a leader to vote for nobody, unless that is saved
+   * already. Every promise of this process lasts for `electionTimeoutMinMs`. A longer promise of an
+   * earlier process may still count until `holdUntilMs`. Until then the member saves that one: if
+   * it starts once more, it waits as long again.
+   */
+  savePromise(): void {
+    const { promiseMs, holdUntilMs } = this.state;
+    const { electionTimeoutMinMs } = this.rules;
+    this.set({ promiseMs: this.nowMs < holdUntilMs ? Math.max(promiseMs, electionTimeoutMinMs) : electionTimeoutMinMs });
+  }
+
+  /**
+   * Returns the step. If the term, the vote or the promise has changed, all three are persisted
+   * before anything is sent.
    */
   done(): Step<QuorumState, QuorumMessage, Vote> {
-    const { memberId, term, votedFor } = this.state;
-    const changed = term !== this.#before.term || votedFor !== this.#before.votedFor;
-    const durable: Vote = { memberId, term, votedFor, members: this.rules.members };
+    const before = this.#before;
+    // Saves the promise with each vote, so that the first heartbeat of a term needs no write.
+    if (this.state.term !== before.term || this.state.votedFor !== before.votedFor) this.savePromise();
+    const { memberId, term, votedFor, promiseMs } = this.state;
+    const changed = term !== before.term || votedFor !== before.votedFor || promiseMs !== before.promiseMs;
+    const durable: Vote = { memberId, term, votedFor, members: this.rules.members, promiseMs };
     const persist: readonly QuorumOutput[] = changed ? [{ type: 'persist', durable }] : [];
     return { state: { ...this.state, wakeAtMs: wakeAt(this.rules, this.state) }, outputs: [...persist, ...this.#outputs] };
   }

@@ -180,7 +180,13 @@ const handshakes: FuzzTarget = {
 
 const SLOT_BYTES = 4_096;
 const BODY_AT = 18;
-const vote = fc.record<Vote>({ memberId: id, term, votedFor: fc.option(id, { nil: undefined }), members: fc.array(id, { maxLength: 3 }) });
+const vote = fc.record<Vote>({
+  memberId: id,
+  term,
+  votedFor: fc.option(id, { nil: undefined }),
+  members: fc.array(id, { maxLength: 3 }),
+  promiseMs: fc.integer({ min: 50, max: 600_000 }),
+});
 
 /** A slot with a valid checksum and any body. */
 function slotOf(number: bigint, body: Uint8Array): Buffer {
@@ -214,7 +220,7 @@ const votes: FuzzTarget = {
       return Buffer.concat([slotOf(number, body), slotOf(1n, new Uint8Array())]);
     }),
   ),
-  words: ['IncVote1', '"term":"', '"memberId":', '"votedFor":null', '"members":[', '1e999', 'null'],
+  words: ['IncVote1', '"term":"', '"memberId":', '"votedFor":null', '"members":[', '"promiseMs":', '1e999', 'null'],
   read: async (input) => {
     const folder = mkdtempSync(join(tmpdir(), 'incumbent-fuzz-'));
     try {

@@ -49,7 +49,13 @@ export const quorumBugs: readonly Bug[] = [
     'promisedUntilMs: step.nowMs + step.rules.electionTimeoutMinMs',
     'promisedUntilMs: step.nowMs',
   ),
-  bug('noHold', 'who has just started votes at once', 'quorum/quorum.ts', 'now.monotonicMs + electionTimeoutMaxMs;', 'now.monotonicMs;'),
+  bug(
+    'noHold',
+    'who has just started votes at once',
+    'quorum/quorum.ts',
+    'now.monotonicMs + Math.max(electionTimeoutMaxMs, promiseMs);',
+    'now.monotonicMs;',
+  ),
   bug(
     'noMargin',
     'the lease is as long as the promise, whatever clocks do',
