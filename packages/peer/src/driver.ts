@@ -166,10 +166,18 @@ export class Driver<S extends Safety> {
     this.#timer();
   }
 
+  /**
+   * Informs the algorithm before it takes any other input, even one that came earlier. After a
+   * sleep, a tick usually waits: by that tick, an algorithm that still believes in its leadership
+   * sends a heartbeat, and by best effort this heartbeat deposes the leader that the other members
+   * have elected meanwhile.
+   */
   #end(reason: PeerEndReason, validity: Validity<S>): void {
     this.#validity = undefined;
+    // First, because `ended` may call the driver back, which then takes the inputs that wait.
+    this.#waiting.unshift({ type: 'command', command: { type: 'end', reason } });
     this.#ports.ended(reason, validity);
-    this.command({ type: 'end', reason });
+    this.#pump();
   }
 
   #put(work: Work): void {
@@ -180,6 +188,9 @@ export class Driver<S extends Safety> {
 
   #pump(): void {
     while (!this.#busy) {
+      // A machine that slept may have passed only the wall deadline, which no timer waits for. If
+      // the leadership is over, `isValid` has pumped too, so a write may be under way now.
+      if (this.#validity !== undefined && !this.isValid()) continue;
       const work = this.#waiting.shift();
       if (work === undefined) return;
       // Set before `position`, which may call the driver back: no other step may run meanwhile.

@@ -58,6 +58,8 @@ class Stage {
   views = 0;
   /** What the application does when the driver asks for its position. */
   onPosition: () => void = () => {};
+  /** What the application does when a leadership ends. */
+  onEnded: () => void = () => {};
 
   constructor() {
     const tell = (what: string) => (): void => void this.done.push(what);
@@ -76,7 +78,10 @@ class Stage {
           this.#written = done;
         },
         elected: tell('elected'),
-        ended: (reason) => void this.done.push(`ended: ${reason}`),
+        ended: (reason) => {
+          this.done.push(`ended: ${reason}`);
+          this.onEnded();
+        },
         viewed: () => {
           this.views += 1;
         },
@@ -114,19 +119,60 @@ describe('a driver', () => {
     expect(stage.driver.isValid()).toBe(true);
   });
 
-  it('takes the steps in their order when `position` finds that the leadership is over', async () => {
+  it('takes the end of a leadership before all that waits when `position` finds that it is over', () => {
     const stage = new Stage();
     stage.order({ validity: stage.validity, outputs: [elected] });
-    await stage.clock.advance(200);
     stage
       .order({ outputs: [keep('1')] })
       .order({ outputs: [say('2')] })
       .order({ outputs: [say('3'), keep('3')] });
-    stage.onPosition = () => void stage.driver.isValid();
+    stage.onPosition = () => {
+      stage.clock.advanceWall(200);
+      stage.driver.isValid();
+    };
     stage.written();
-    expect(stage.done).toEqual(['elected', 'keeps 1', 'ended: deadline', 'said 2', 'keeps 3']);
+    expect(stage.done).toEqual(['elected', 'keeps 1', 'ended: clockJump', 'said 2', 'said end', 'keeps 3']);
     stage.written();
-    expect(stage.done.slice(5)).toEqual(['said 3', 'said end']);
+    expect(stage.done.slice(6)).toEqual(['said 3']);
+  });
+
+  it('ends a leadership by itself when the machine slept, before a tick that would announce it', async () => {
+    const stage = new Stage().order({ wakeAtMs: 10, outputs: [] });
+    stage.order({ validity: stage.validity, outputs: [elected] });
+    stage.clock.advanceWall(200);
+    await stage.clock.advance(10);
+    expect(stage.done).toEqual(['elected', 'ended: clockJump', 'said end', 'said tick']);
+  });
+
+  it('ends a leadership by itself when the machine slept during a write, before the inputs that wait', () => {
+    const stage = new Stage();
+    stage
+      .order({ validity: stage.validity, outputs: [elected] })
+      .order({ outputs: [keep('1')] })
+      .order({ outputs: [say('2')] });
+    stage.clock.advanceWall(200);
+    stage.written();
+    expect(stage.done).toEqual(['elected', 'keeps 1', 'ended: clockJump', 'said end', 'said 2']);
+  });
+
+  it('takes no step during a write that began while the application learned of an end', async () => {
+    const stage = new Stage().order({ wakeAtMs: 10, outputs: [] });
+    stage.order({ validity: stage.validity, outputs: [elected] });
+    stage.onEnded = () => void stage.order({ outputs: [say('3'), keep('3')] }).order({ outputs: [say('4')] });
+    stage.clock.advanceWall(200);
+    await stage.clock.advance(10);
+    expect(stage.done).toEqual(['elected', 'ended: clockJump', 'said end', 'said tick', 'keeps 3']);
+    stage.written();
+    expect(stage.done.slice(5)).toEqual(['said 3', 'said 4']);
+  });
+
+  it('takes no step after the application has stopped it because of an end', async () => {
+    const stage = new Stage().order({ wakeAtMs: 10, outputs: [] });
+    stage.order({ validity: stage.validity, outputs: [elected] });
+    stage.onEnded = () => stage.driver.stop();
+    stage.clock.advanceWall(200);
+    await stage.clock.advance(10);
+    expect(stage.done).toEqual(['elected', 'ended: clockJump']);
   });
 
   it('sends nothing and calls no port after it has stopped by itself', () => {

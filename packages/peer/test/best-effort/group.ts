@@ -1,16 +1,44 @@
 /** Several members of a best-effort algorithm in one process, on a manual clock. */
 
+import type { Cancel, Clock } from '@incumbent/core';
 import { seeded } from '@incumbent/core/testing';
 import { ManualClock } from '@incumbent/memory';
 import { MemoryNetwork, PeerMember, type PeerLeadership } from '../../src/index.ts';
 import { PairLogs } from '../pairs.ts';
 import { algorithmOf, type Name, type Options } from './algorithms.ts';
 
+/** The clocks of one machine. While it sleeps, its wall clock alone goes on. */
+class MachineClock implements Clock {
+  readonly #clock: Clock;
+  sleptMs = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  monotonic(): number {
+    return this.#clock.monotonic();
+  }
+
+  wall(): number {
+    return this.#clock.wall() + this.sleptMs;
+  }
+
+  schedule(delayMs: number, task: () => void): Cancel {
+    return this.#clock.schedule(delayMs, task);
+  }
+
+  keepAlive(): Cancel {
+    return this.#clock.keepAlive();
+  }
+}
+
 export class Group {
   readonly clock = new ManualClock();
   readonly network = new MemoryNetwork({ clock: this.clock });
   /** All leaderships, in the order in which they started. */
   readonly led: PeerLeadership<'bestEffort'>[] = [];
+  readonly #machines = new Map<string, MachineClock>();
   readonly #members = new Map<string, PeerMember<'bestEffort'>>();
   readonly #name: Name;
   readonly #options: Options;
@@ -26,11 +54,13 @@ export class Group {
   member(memberId: string): PeerMember<'bestEffort'> {
     this.#starts += 1;
     const algorithm = algorithmOf(this.#name, this.#options);
+    const clock = new MachineClock(this.clock);
+    this.#machines.set(memberId, clock);
     const member = new PeerMember({
       algorithm,
       transport: this.network,
       memberId,
-      clock: this.clock,
+      clock,
       random: seeded(this.#starts),
       logger: this.#logs.of(memberId),
     });
@@ -56,6 +86,13 @@ export class Group {
     const member = this.#members.get(id);
     if (member === undefined) throw new RangeError(`there is no member ${id}`);
     return member;
+  }
+
+  /** The machine of this member wakes up. It has slept for so long. */
+  sleep(id: string, sleptMs: number): void {
+    const machine = this.#machines.get(id);
+    if (machine === undefined) throw new RangeError(`there is no member ${id}`);
+    machine.sleptMs += sleptMs;
   }
 
   async crash(id: string): Promise<void> {

@@ -109,8 +109,8 @@ export const quorumBugs: readonly Bug[] = [
     'endsTwice',
     'the end of a leadership is reported twice',
     'driver.ts',
-    'this.#ports.ended(reason, validity);\n    this.command(',
-    'this.#ports.ended(reason, validity);\n    this.#ports.ended(reason, validity);\n    this.command(',
+    'this.#ports.ended(reason, validity);\n    this.#pump();',
+    'this.#ports.ended(reason, validity);\n    this.#ports.ended(reason, validity);\n    this.#pump();',
   ),
   bug(
     'lateHandover',
