@@ -115,9 +115,10 @@ export const storeErrors: Readonly<Record<StoreErrorCode, ErrorHelp>> = {
       'A file of SQLite, or the file that holds the vote of a peer member, was truncated, ' +
       'overwritten or restored in part.',
     remedy:
-      'Restore the file from a backup or delete it, and then set `minTerm` above the highest ' +
-      'term that a fence has seen. Never delete the vote of a running quorum to get past this ' +
-      'error: a member that forgets its vote may vote twice.',
+      'SQLite: restore the file from a backup or delete it, and then set `minTerm` above the ' +
+      'highest term that a fence has seen. The vote of a peer member: never restore it, and ' +
+      '[remove it](../../packages/peer/README.md#remove-a-vote-file) only in the steps that are ' +
+      'described there, because a member that forgets its vote may vote twice.',
     details: 'On SQLite, and for a vote file: `file`.',
   },
   STORE_CLOSED: {
@@ -337,10 +338,12 @@ export const otherErrors: Readonly<Record<Exclude<ErrorCode, StoreErrorCode>, Er
       'Without a store: this member voted in a list of members that differs too much from the ' +
       'present one.',
     cause:
-      'Several members were added or removed at once. Two leaders could be elected in one term.',
+      'Several members were added or removed at once, or this member was down during a change. ' +
+      'Two leaders could be elected in one term.',
     remedy:
-      'Change one member at a time, and let an election happen in between ' +
-      '([peer](../../packages/peer/README.md)).',
+      'Change one member at a time, and let an election happen in between. If that is how the ' +
+      'list changed while this member was down, ' +
+      '[remove its vote file](../../packages/peer/README.md#remove-a-vote-file).',
     details: '`former`, `members`.',
   },
 };

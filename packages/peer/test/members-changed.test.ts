@@ -49,6 +49,14 @@ describe('a member that voted in another list of members', () => {
     await expect(start()).rejects.toMatchObject({ code: 'MEMBERS_CHANGED', details: { former, members } });
   });
 
+  it('is told how it can start although it missed changes of the list while it was down', async () => {
+    const { start } = change(abc, ['a', 'b', 'c', 'd', 'e']);
+    await expect(start()).rejects.toThrow(
+      'If the list changed in such steps while this member was down, remove its vote file, but only after this process has been stopped for ' +
+        'longer than the longest election timeout and the other members have then elected a leader, and never on a majority of the members at once',
+    );
+  });
+
   it.each([
     ['the same list', abc, abc],
     ['the same list in another order', abc, ['c', 'a', 'b']],

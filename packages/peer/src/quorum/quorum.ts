@@ -89,7 +89,9 @@ function checkFormer(former: readonly string[], members: readonly string[]): voi
   throw new IncumbentError(
     'MEMBERS_CHANGED',
     `this member voted among ${former.join(', ')}, and is to vote among ${members.join(', ')}: a majority of the one list may have ` +
-      'nobody in common with one of the other, so two could lead in one term. Add or remove one member at a time, and let a leader be elected in between',
+      'nobody in common with one of the other, so two could lead in one term. Add or remove one member at a time, and let a leader be elected in between. ' +
+      'If the list changed in such steps while this member was down, remove its vote file, but only after this process has been stopped for ' +
+      'longer than the longest election timeout and the other members have then elected a leader, and never on a majority of the members at once',
     { details: { former, members } },
   );
 }
