@@ -14,8 +14,13 @@ import { readPair } from './reads.ts';
 /** A change needs at most three operations. */
 export const MAX_CHANGES: number = Math.floor(MAX_OPERATIONS / 3);
 
-/** The base64 of such a value fits into a transaction beside other changes. */
-export const MAX_VALUE_BYTES: number = 256 * 1_024;
+/**
+ * Two such values, in base64, fit into a transaction, beside 16 KiB of other parts. A handover
+ * writes two values: the successor's record as the leader, and the successor's entry.
+ */
+export const MAX_VALUE_BYTES: number = (((MAX_BODY_BYTES - 16 * 1_024) / 2) * 3) / 4;
+
+const EMPTY = new Uint8Array(0);
 
 /**
  * How often a transaction is sent if the servers refuse it although its expectations hold when they
@@ -71,8 +76,13 @@ function operationsOf(namespace: Namespace, change: Change): readonly Operation[
   // With the same flags, a write of the same value would not change the index.
   const flags = index;
   if (wanted === bound) return [{ verb: 'cas', path, value, flags, index }];
-  const unlock: readonly Operation[] = bound === undefined ? [] : [{ verb: 'unlock', path, value, flags, session: bound }];
-  return [check, ...unlock, ...(wanted === undefined ? [] : [lockOperation(path, value, wanted, flags)])];
+  if (wanted === undefined) return [check, ...unlockOf(bound, path, value, flags)];
+  // The lock sets the value, and nobody sees what the unlock of the same transaction has set.
+  return [check, ...unlockOf(bound, path, EMPTY, flags), lockOperation(path, value, wanted, flags)];
+}
+
+function unlockOf(session: LeaseId | undefined, path: string, value: Uint8Array, flags: number): readonly Operation[] {
+  return session === undefined ? [] : [{ verb: 'unlock', path, value, flags, session }];
 }
 
 function creationOf(path: string, change: Change): readonly Operation[] {

@@ -1,11 +1,13 @@
 import type { Change } from '@incumbent/core';
 import { describe, expect, it } from 'vitest';
 
-import { ABSENT, openOnFakeAgent, pairs } from './fake-agent.ts';
+import { MAX_VALUE_BYTES } from '../src/transactions.ts';
+import { ABSENT, openOnFakeAgent, opens, pairs } from './fake-agent.ts';
 
 const CALL = { timeoutMs: 2_000 };
 const [MINE, THEIRS] = ['11111111-2222-3333-4444-555555555555', '22222222-2222-3333-4444-555555555555'];
 const put = new Uint8Array([120]);
+const longest = new Uint8Array(MAX_VALUE_BYTES);
 
 /** The operations that a change is sent as: their verbs and arguments, without the key. */
 async function operationsOf(change: Change): Promise<readonly string[]> {
@@ -67,9 +69,22 @@ describe('a swap', () => {
 
   it('that is longer than servers accept is not sent', async () => {
     await using on = await openOnFakeAgent();
-    const large = ['a', 'b'].map((key) => ({ key, expect: null, put: new Uint8Array(256 * 1_024) }));
+    const large = ['a', 'b', 'c'].map((key) => ({ key, expect: null, put: longest }));
     await expect(on.store.compareAndSwap(large, CALL)).rejects.toMatchObject({ code: 'TOO_LARGE', outcome: 'refused' });
     expect(on.agent.requests.some(({ path }) => path === '/v1/txn')).toBe(false);
+  });
+
+  it('that is a handover between two values of maxValueBytes is sent', async () => {
+    await using on = await openOnFakeAgent(opens, { namespace: 'n'.repeat(128) });
+    on.agent.respond = ({ path }) => (path === '/v1/txn' ? { body: { Results: [] } } : ABSENT);
+    const [election, name] = [`elections/${'e'.repeat(128)}`, 'm'.repeat(300)];
+    const changes = [
+      { key: `${election}/leader`, expect: `${Number.MAX_SAFE_INTEGER}@${MINE}`, put: longest, lease: THEIRS },
+      { key: `${election}/term`, expect: '5', put: new Uint8Array(4_096) },
+      { key: `${election}/candidates/b${name}`, expect: `5@${THEIRS}`, put: longest },
+      { key: `${election}/candidates/a${name}`, expect: `5@${MINE}`, delete: true },
+    ] as const;
+    expect(await on.store.compareAndSwap(changes, CALL)).toMatchObject({ swapped: true });
   });
 
   it('that was refused although its expectations hold afterwards is sent again', async () => {
