@@ -27,9 +27,11 @@ const RECONNECTS_WITHIN_MS = 100;
 const MAX_CHANGES = 128;
 
 /**
- * The server's default limit for a whole request is 1.5 MiB. This leaves room for its other parts.
+ * The server's default limit for a whole request is 1.5 MiB. Two such values fit into a request,
+ * beside 128 KiB of other parts. A handover writes two values: the successor's record as the
+ * leader, and the successor's entry.
  */
-const MAX_VALUE_BYTES: number = 2 ** 20;
+const MAX_VALUE_BYTES: number = (1_536 * 1_024 - 128 * 1_024) / 2;
 
 /** etcd keeps the list of a lease's keys in memory, and deletes them in one transaction. */
 const MAX_KEYS_PER_LEASE = 10_000;
