@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { StoreCase } from '../case.ts';
-import { bytes, text } from '../client.ts';
+import { bytes, connect, text } from '../client.ts';
 import { casesOf } from '../define.ts';
 import { refused } from '../expect.ts';
 import { times } from '../combinations.ts';
@@ -46,6 +46,37 @@ export const swapLimitCases: readonly StoreCase[] = [
     const read = (await client.get('a')).value;
     assert.equal(Buffer.compare(read, value), 0);
   }),
+
+  define(
+    'takes two values of maxValueBytes, as in a handover, and shows a watch no other value',
+    async (client, harness) => {
+      const { slackMs } = harness;
+      const { maxValueBytes } = client.store.capabilities;
+      const other = await connect(harness);
+      const [mine, theirs] = [await client.longLease(), await other.longLease()];
+      const [before, after] = ['x'.repeat(maxValueBytes), 'y'.repeat(maxValueBytes)];
+      const leader = await client.create('leader', before, mine);
+      const term = await client.create('term', '1');
+      const [own, successor] = [await client.enqueue('q', 'a', mine, before), await other.enqueue('q', 'b', theirs, after)];
+      const watch = client.watch('leader');
+      await watch.sees((entry) => text(entry) === before, 'the value before', slackMs);
+      const put = bytes(after);
+      const { swapped } = await client.swap(
+        { key: 'leader', expect: leader, put, lease: theirs.id },
+        { key: 'term', expect: term, put: bytes('2') },
+        { key: successor.key, expect: successor.revision, put },
+        { key: own.key, expect: own.revision, delete: true },
+      );
+      assert.ok(swapped);
+      await watch.sees((entry) => text(entry) === after, 'the value after', slackMs);
+      const others = watch.states.filter((entry) => text(entry) !== before && text(entry) !== after);
+      assert.deepEqual(others, []);
+      const [led, marked] = [await client.get('leader'), await client.get(successor.key)];
+      assert.deepEqual([led.lease, text(led) === after, text(marked) === after], [theirs.id, true, true]);
+      assert.equal(await client.read(own.key), undefined);
+    },
+    { needs: ['assignableLease'] },
+  ),
 
   define('refuses a value beyond maxValueBytes as TOO_LARGE, and changes nothing', async (client) => {
     const value = new Uint8Array(client.store.capabilities.maxValueBytes + 1);

@@ -259,7 +259,7 @@ export interface StoreCapabilities {
   readonly endsEarly?: string;
   /** The most changes in one swap: 12 or more. `leadership.swap` takes one fewer, for the guard. */
   readonly maxChanges: number;
-  /** The longest value, in bytes. */
+  /** The longest value, in bytes. With `assignableLease`, one swap may have two such values. */
   readonly maxValueBytes: number;
   /**
    * The most that all keys and values of the namespace may take together, in bytes, as the store
