@@ -24,6 +24,7 @@ export async function readPair(client: Client, namespace: Namespace, key: Key, t
 
 /**
  * Consul returns all values of the list in any case, so the options only select from its response.
+ * Without `values`, each value is dropped as it arrives.
  */
 export async function listEntries(
   client: Client,
@@ -33,7 +34,7 @@ export async function listEntries(
   time: CallTime,
 ): Promise<readonly Entry[]> {
   const { values = true, before } = options;
-  const pairs = await readKeys(client, namespace.under(prefix), time.left);
+  const pairs = await readKeys(client, namespace.under(prefix), time.left, values);
   const entries = namespace.entries(pairs);
   const earlier = before === undefined ? entries : entries.filter(({ order }) => order < before.order);
   const some = someOf(earlier, options);

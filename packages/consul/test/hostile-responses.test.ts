@@ -68,7 +68,12 @@ describe('a response is refused early', () => {
     ['it arrives in chunks of one byte', 'a', '[{"Key":"', 'pieces of a few bytes'],
     ['one pair of a list is longer than any pair of Consul’s', 'a'.repeat(16_384), '[{"Key":"', 'longer than 1048576 bytes'],
     ['a list has other values than objects', '[],'.repeat(5_000), '[', 'a list of objects was expected'],
-    ['a list has more pairs than fit into memory', '{"Key":"a","CreateIndex":7,"ModifyIndex":7},'.repeat(400), '[', 'too many pairs'],
+    [
+      'a list has more pairs than fit into memory',
+      '{"Key":"a","CreateIndex":7,"ModifyIndex":7},'.repeat(400),
+      '[',
+      'more than 8.5 MiB in all',
+    ],
   ])('if %s', async (_, piece, begin, message) => {
     expect(await listFailure(piece, begin)).toContain(message);
   });

@@ -64,12 +64,14 @@ export async function queryKeys(
   return answerHead(response);
 }
 
-/** Reads the pairs of a target, linearizably. */
-export async function readKeys(client: Client, target: Target, options: AttemptOptions): Promise<readonly Pair[]> {
-  const list = new PairList();
+/** Reads the pairs of a target, linearizably. With `values` false, the pairs have empty values. */
+export async function readKeys(client: Client, target: Target, options: AttemptOptions, values = true): Promise<readonly Pair[]> {
+  const list = new PairList(values);
   await queryKeys(client, target, CONSISTENT, () => (pair) => list.add(pair), options);
   return list.pairs;
 }
+
+const EMPTY = new Uint8Array(0);
 
 /** The highest sum of the paths and values of a list. In memory, a list takes about twice that. */
 const MAX_LIST_BYTES = MAX_ANSWER_BYTES / 2;
@@ -79,7 +81,13 @@ const PAIR_BYTES = 256;
 /** The pairs of one list, which may take a limited amount of memory. */
 export class PairList {
   readonly #pairs: Pair[] = [];
+  readonly #values: boolean;
   #bytes = 0;
+
+  /** With `values` false, the list drops the values, and does not count them. */
+  constructor(values = true) {
+    this.#values = values;
+  }
 
   get pairs(): readonly Pair[] {
     return this.#pairs;
@@ -87,9 +95,10 @@ export class PairList {
 
   /** Throws an `ExchangeError` of the kind `malformed` if the list becomes too large. */
   add(pair: Pair): void {
-    this.#bytes += PAIR_BYTES + pair.path.length + pair.value.length;
-    if (this.#bytes > MAX_LIST_BYTES) throw malformed('the list has too many pairs');
-    this.#pairs.push(pair);
+    const kept = this.#values ? pair : { ...pair, value: EMPTY };
+    this.#bytes += PAIR_BYTES + kept.path.length + kept.value.length;
+    if (this.#bytes > MAX_LIST_BYTES) throw malformed(`the pairs of the list count for more than ${MAX_LIST_BYTES / 2 ** 20} MiB in all`);
+    this.#pairs.push(kept);
   }
 }
 
@@ -168,8 +177,6 @@ function longBytesOf(base64: Buffer): Uint8Array {
   }
   return bytes;
 }
-
-const EMPTY = new Uint8Array(0);
 
 function bytesOf(base64: string): Uint8Array {
   if (base64 === '') return EMPTY;
