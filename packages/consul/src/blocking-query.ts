@@ -5,7 +5,7 @@
  * limits how often it sends the query.
  */
 
-import type { Cancel, Clock, StoreError } from '@incumbent/core';
+import type { Cancel, Clock } from '@incumbent/core';
 import { endQuietly, onAbort, sleep, systemRandom } from '@incumbent/core/adapter';
 import { endsWatch, RetryGate } from '@incumbent/network';
 
@@ -17,8 +17,6 @@ import { type TargetSubscriber, SharedAnswer } from './shared-answer.ts';
 import type { TokenBucket } from './token-bucket.ts';
 
 export interface QuerySubscriber extends TargetSubscriber {
-  /** The last state may be out of date. A state follows when the query succeeds again. */
-  onStale(cause: StoreError): void;
   /** The query will never succeed. */
   onFailed(error: unknown): void;
 }

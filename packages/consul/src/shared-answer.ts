@@ -1,3 +1,6 @@
+import type { StoreError } from '@incumbent/core';
+
+import { toStoreError } from './errors.ts';
 import { type Pair, PairList, type Target } from './protocol/kv.ts';
 
 /** A watch of a target, which may be a part of what the query covers. */
@@ -5,13 +8,15 @@ export interface TargetSubscriber {
   readonly target: Target;
   /** All pairs of the target now. */
   onState(pairs: readonly Pair[]): void;
+  /** The last state may be out of date. A state follows when an answer has one again. */
+  onStale(cause: StoreError): void;
 }
 
 /**
  * Passes the pairs of an answer to the watches that share the query, while the answer arrives. A
  * watch of one key is shown its pair at once, so that the process never holds the pairs of
  * thousands of watches, or pairs that nobody watches. A watch of a list is shown all of its pairs
- * at the end.
+ * at the end. A list that is too large makes its own watch stale, and does not affect the others.
  */
 export class SharedAnswer {
   readonly #subscribers: Iterable<TargetSubscriber>;
@@ -26,7 +31,15 @@ export class SharedAnswer {
     const { keys, lists } = (this.#receivers ??= receiversOf(this.#subscribers));
     for (const subscriber of keys.get(pair.path) ?? []) subscriber.onState([pair]);
     keys.delete(pair.path);
-    for (const [subscriber, list] of lists) if (pair.path.startsWith(subscriber.target.path)) list.add(pair);
+    for (const [subscriber, list] of lists) {
+      if (!pair.path.startsWith(subscriber.target.path)) continue;
+      try {
+        list.add(pair);
+      } catch (error) {
+        lists.delete(subscriber);
+        subscriber.onStale(toStoreError(error, 'watch'));
+      }
+    }
   }
 
   /** The answer is complete: keys without a pair are absent. */
@@ -40,7 +53,8 @@ export class SharedAnswer {
 interface Receivers {
   /** The watches of single keys that have not been shown their pair, by the path of the key. */
   readonly keys: Map<string, TargetSubscriber[]>;
-  readonly lists: ReadonlyMap<TargetSubscriber, PairList>;
+  /** The watches of lists that are not too large so far. */
+  readonly lists: Map<TargetSubscriber, PairList>;
 }
 
 function receiversOf(subscribers: Iterable<TargetSubscriber>): Receivers {

@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { ABSENT, openOnFakeAgent, type FakeResponse } from './fake-agent.ts';
+import { eventually, scene, Watched } from './watch-scene.ts';
 
 const CALL = { timeoutMs: 5_000 };
 
@@ -29,5 +30,24 @@ describe('a list of long values', () => {
     on.agent.respond = () => largeList(99);
     const refused = { code: 'STORE_FAILED', message: expect.stringContaining('more than 8.5 MiB in all') };
     await expect(on.store.list('l', CALL)).rejects.toMatchObject(refused);
+  });
+
+  it('makes its own watch stale, and no other watch of the query that they share', async () => {
+    await using on = await scene({ maxBlockingQueries: 4 });
+    on.agent.respond = ({ path, query }) => {
+      if (!query.has('consistent')) return undefined;
+      return path === '/v1/kv/app/' ? largeList(9) : ABSENT;
+    };
+    const alone = ['a0', 'a1', 'a2'].map((key) => new Watched(on.store, key));
+    await eventually('three queries', () => alone.every(({ seen }) => seen.length === 1));
+    const stale: unknown[] = [];
+    const list = on.store.watchList('l', { onStale: (cause) => stale.push(cause) })[Symbol.asyncIterator]();
+    void list.next();
+    await eventually('it is stale', () => stale.length === 1);
+    const key = new Watched(on.store, 'l/k59');
+    await eventually('the key', () => key.seen.length === 1);
+    expect([key.seen, key.stale]).toEqual([['69'], []]);
+    expect(stale).toMatchObject([{ code: 'STORE_FAILED' }]);
+    void list.return?.();
   });
 });
