@@ -97,6 +97,22 @@ export function isCheckUnknown(error: unknown): boolean {
   return error instanceof ExchangeError && error.failure.kind === 'status' && /Missing check /.test(error.failure.text);
 }
 
+/** Whether the servers do not know the agent's node. */
+export function isNodeUnknown(error: unknown): error is ExchangeError {
+  return error instanceof ExchangeError && error.failure.kind === 'status' && /Missing node registration/.test(error.failure.text);
+}
+
+/**
+ * The servers of this datacenter do not know the agent's node. `own` is the agent's datacenter;
+ * undefined if it is not known. The servers may then be those of the agent, and learn of the node.
+ */
+export function otherDatacenter(datacenter: string, own: string | undefined, cause: ExchangeError): StoreError {
+  const why = `the servers of the datacenter "${datacenter}" do not know the agent's node: ${cause.message}`;
+  const hint = `the datacenter must be the agent's own, because the agent creates the sessions`;
+  if (own === undefined) return new StoreError('UNAVAILABLE', 'refused', `consul grantLease: ${why}; ${hint}`, { cause });
+  return new StoreError('UNSUPPORTED', 'refused', `consul grantLease: ${why}; ${hint}: "${own}"`, { cause });
+}
+
 /**
  * Throws if an operation of a transaction was refused for another reason than the state of its key.
  */

@@ -33,7 +33,9 @@ import { type CallTime, leaseGone } from '@incumbent/network';
 
 import { CheckCleaner } from './check-cleaner.ts';
 import type { Client } from './client/client.ts';
-import { afterWriting, isCheckUnknown, mayBeApplied } from './errors.ts';
+import type { ExchangeError } from './client/failure.ts';
+import { afterWriting, isCheckUnknown, isNodeUnknown, mayBeApplied, otherDatacenter } from './errors.ts';
+import { agentDatacenter } from './protocol/agent.ts';
 import { checkIdOf, passCheck, registerCheck } from './protocol/check.ts';
 import { createSession, destroySession, isSessionId, renewSession } from './protocol/session.ts';
 import { writeTicket } from './revoker.ts';
@@ -56,6 +58,8 @@ export interface LeasePolicy {
   readonly bound: 'check' | 'ttl';
   /** The shortest ttl of a session that the servers accept, in ms. */
   readonly minSessionTtlMs: number;
+  /** The datacenter that must serve. Undefined if it is the agent's own in any case. */
+  readonly datacenter: string | undefined;
 }
 
 interface LeaseState {
@@ -177,11 +181,24 @@ export class Leases {
       try {
         return await createSession(this.#client, request, time.left);
       } catch (error) {
+        if (isNodeUnknown(error)) throw await this.#explained(error, time);
         if (!isCheckUnknown(error) || time.leftMs <= waitMs) throw error;
       }
       const pauseMs = waitMs;
       await keepAlive(clock, () => sleep(clock, pauseMs, time.signal));
     }
+  }
+
+  /**
+   * Says so if the servers do not know the agent's node because they are another datacenter's. The
+   * servers of the agent's own learn of the node when the agent has started.
+   */
+  async #explained(refusal: ExchangeError, time: CallTime): Promise<unknown> {
+    const { datacenter } = this.#policy;
+    if (datacenter === undefined) return refusal;
+    // The token need not have the right to read the agent.
+    const own = await agentDatacenter(this.#client, time.left).catch(() => undefined);
+    return own === datacenter ? refusal : otherDatacenter(datacenter, own, refusal);
   }
 
   /** Compares both clocks, because one of them may stop while the machine is suspended. */

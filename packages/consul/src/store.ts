@@ -43,7 +43,8 @@ export class ConsulStore implements api.Store {
       isClosed: () => this.#closing !== undefined,
       onLeaseGone: (lease) => this.#leases.forget(lease),
     });
-    this.#leases = new Leases(client, { clock, name: `incumbent ${settings.namespace}`, lockDelayMs, bound, minSessionTtlMs });
+    const name = `incumbent ${settings.namespace}`;
+    this.#leases = new Leases(client, { clock, name, lockDelayMs, bound, minSessionTtlMs, datacenter: settings.scope['dc'] });
     this.#hub = new WatchHub({ client, clock, namespace: this.#namespace, waitMs, maxQueries });
     this.capabilities = capabilitiesOf(bound, minSessionTtlMs);
     const ticketOf = this.#leases.ticketOf.bind(this.#leases);

@@ -51,6 +51,19 @@ describe('a lease', () => {
     expect(session).toMatchObject({ NodeChecks: [check?.['ID']], TTL: '10000ms', Behavior: 'delete', LockDelay: '1500ms' });
   });
 
+  it.each<[string, FakeResponse, object]>([
+    ['UNSUPPORTED in another datacenter', { body: { Config: { Datacenter: 'dc1' } } }, { code: 'UNSUPPORTED', outcome: 'refused' }],
+    ['UNAVAILABLE while the agent has just started', { body: { Config: { Datacenter: 'dc2' } } }, { code: 'UNAVAILABLE' }],
+    ['UNAVAILABLE if the agent does not tell its own', { status: 403, body: 'Permission denied' }, { code: 'UNAVAILABLE' }],
+  ])('is %s whose servers do not know the agent', async (_, self, expected) => {
+    await using on = await scene({ datacenter: 'dc2' });
+    on.agent.respond = (request) => {
+      if (request.path === '/v1/agent/self') return self;
+      return request.path === '/v1/session/create' ? { status: 500, body: 'Missing node registration' } : servesLeases(request);
+    };
+    await expect(on.store.grantLease(TTL_MS, callNow(on.clock))).rejects.toMatchObject(expected);
+  });
+
   it('of 60 s has that ttl in both its check and its session', async () => {
     await using on = await scene();
     await on.store.grantLease(60_000, callNow(on.clock));
