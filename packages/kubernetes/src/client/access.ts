@@ -18,7 +18,8 @@ export interface Access {
   readonly basePath: string;
   /** The namespace that the configuration names, if it names one. */
   readonly namespace: string | undefined;
-  credentials(): Promise<Credentials>;
+  /** `isRejected`: the server has rejected those of the last call. */
+  credentials(isRejected: boolean): Promise<Credentials>;
 }
 
 /** The folder that Kubernetes mounts into each pod. */

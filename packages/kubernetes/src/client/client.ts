@@ -1,4 +1,8 @@
-/** Requests to an API server. Each request is one attempt, with a timeout. */
+/**
+ * Requests to an API server. Each request is one attempt, with a timeout. A request is never sent
+ * twice, with one exception: the server has rejected the credentials, and so not looked at the
+ * request.
+ */
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
@@ -128,7 +132,6 @@ export class Client {
   }
 
   #unexpected(request: Request, status: number, text: string): ExchangeError {
-    if (status === 401) this.#connections.forgetCredentials();
     const { reason, message } = statusOf(text);
     return new ExchangeError({ kind: 'status', status, reason, needs: rightFor(request) }, this.#describe(status, message));
   }

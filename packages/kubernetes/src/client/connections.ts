@@ -9,7 +9,7 @@ import { type Attempt, connectSocket, dial, type Endpoint, endpointName, type Tl
 import { http, HttpAgent, withoutPacket } from '@incumbent/network/http';
 
 import type { Access } from './access.ts';
-import { CredentialCache } from './credentials.ts';
+import { CredentialCache, type CredentialRead } from './credentials.ts';
 import { ExchangeError } from './failure.ts';
 
 /**
@@ -36,10 +36,14 @@ export interface HttpRequest {
 /** TCP or TLS, as the credentials say. */
 export const connectDirectly: Connect = (endpoint, signal, tls) => connectSocket(endpoint, { tls, protocols: ['http/1.1'] }, signal);
 
+const UNAUTHORIZED = 401;
+
 export class Connections {
   readonly #options: ConnectionOptions;
   readonly #agent: HttpAgent;
   readonly #credentials: CredentialCache;
+  /** How often the connections were replaced because the server had rejected the credentials. */
+  #replacements = 0;
   #secret: string | undefined;
 
   constructor(options: ConnectionOptions) {
@@ -50,16 +54,39 @@ export class Connections {
   }
 
   /**
-   * Sends the request at most once. Sets `attempt.sent` and calls `onSent` when it may have been
-   * sent. Resolves with the head of the response. Rejects with an `ExchangeError`, or with the
-   * reason of the attempt's signal. The request ends when that signal aborts.
+   * Sends the request. If the server rejects the credentials, sends the request once more, with
+   * credentials that were read anew and on another connection. Sets `attempt.sent` and calls
+   * `onSent` when the request may have been sent. Resolves with the head of the response. Rejects
+   * with an `ExchangeError`, or with the reason of the attempt's signal. The request ends when that
+   * signal aborts.
    */
-  async send({ method, path, body = '' }: HttpRequest, attempt: Attempt, onSent: () => void): Promise<IncomingMessage> {
-    const { headers } = await attempt.wait(this.#credentials.current().credentials);
+  async send(request: HttpRequest, attempt: Attempt, onSent: () => void): Promise<IncomingMessage> {
+    const message = await this.#sendOnce(request, attempt, onSent);
+    if (message.statusCode !== UNAUTHORIZED) return message;
+    // The server authenticates a request before it looks at it, so it has applied nothing.
+    attempt.sent = false;
+    message.destroy();
+    return this.#sendOnce(request, attempt, onSent);
+  }
+
+  /** The token that was sent last, which an answer may repeat. */
+  get secret(): string | undefined {
+    return this.#secret;
+  }
+
+  /** Closes the connections, and ends the attempts to connect that are under way. */
+  close(): Promise<void> {
+    return this.#agent.close();
+  }
+
+  async #sendOnce({ method, path, body = '' }: HttpRequest, attempt: Attempt, onSent: () => void): Promise<IncomingMessage> {
+    const used = this.#credentials.current();
+    const { headers } = await attempt.wait(used.credentials);
     this.#secret = headers['authorization']?.replace(/^\w+ /, '');
     const { basePath, endpoint } = this.#options.access;
     const format = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const type = body === '' ? {} : { 'content-type': format, 'content-length': String(Buffer.byteLength(body)) };
+    const replacements = this.#replacements;
     const request = http.request({
       agent: this.#agent,
       method,
@@ -73,26 +100,21 @@ export class Connections {
     });
     request.end(body === '' ? undefined : body);
     request.once('close', cancel);
-    return attempt.wait(headOf(request, attempt));
-  }
-
-  /** The token that was sent last, which an answer may repeat. */
-  get secret(): string | undefined {
-    return this.#secret;
+    const message = await attempt.wait(headOf(request, attempt));
+    if (message.statusCode === UNAUTHORIZED) this.#onRejected(used, replacements);
+    return message;
   }
 
   /**
-   * Forgets the credentials, because the server has rejected them. A client certificate belongs to
-   * its connection, so no connection of now is used for another request.
+   * The server has rejected the credentials of a request. A client certificate belongs to its
+   * connection, so no connection of now is used for another request. Keeps the credentials and the
+   * connections that are newer than the request. `replacements`: those before the request.
    */
-  forgetCredentials(): void {
-    this.#credentials.forget();
+  #onRejected(used: CredentialRead, replacements: number): void {
+    this.#credentials.forget(used);
+    if (this.#replacements > replacements) return;
+    this.#replacements += 1;
     this.#agent.retire();
-  }
-
-  /** Closes the connections, and ends the attempts to connect that are under way. */
-  close(): Promise<void> {
-    return this.#agent.close();
   }
 
   async #open(signal: AbortSignal): Promise<Socket> {

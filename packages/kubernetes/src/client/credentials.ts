@@ -29,6 +29,8 @@ export class CredentialCache {
   readonly #access: Pick<Access, 'credentials'>;
   readonly #clock: Clock;
   #latest: TimedRead | undefined;
+  /** Whether the server has rejected the credentials that the latest read has found. */
+  #isRejected = false;
 
   constructor(access: Pick<Access, 'credentials'>, clock: Clock) {
     this.#access = access;
@@ -41,16 +43,20 @@ export class CredentialCache {
     return this.#latest;
   }
 
-  /** The next request reads the credentials again. */
-  forget(): void {
+  /** The server has rejected what this read has found: if no later read has begun, one begins. */
+  forget(read: CredentialRead): void {
+    if (this.#latest !== read) return;
     this.#latest = undefined;
+    this.#isRejected = true;
   }
 
   #read(): TimedRead {
     const keepFor = (ms: number): void => {
       read.untilMs = this.#clock.monotonic() + ms;
     };
-    const credentials = this.#access.credentials().then(
+    const isRejected = this.#isRejected;
+    this.#isRejected = false;
+    const credentials = this.#access.credentials(isRejected).then(
       (found) => {
         keepFor(FRESH_MS);
         return found;

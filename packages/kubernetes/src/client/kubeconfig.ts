@@ -31,7 +31,7 @@ export interface Kubeconfig {
  */
 export async function kubeconfigAccess({ file, context }: Kubeconfig): Promise<Access> {
   const { KubeConfig } = await load();
-  const config = new KubeConfig();
+  let config = new KubeConfig();
   if (file === undefined) config.loadFromDefault();
   else config.loadFromFile(file);
   if (context !== undefined) config.setCurrentContext(context);
@@ -47,12 +47,23 @@ export async function kubeconfigAccess({ file, context }: Kubeconfig): Promise<A
   return {
     ...addressOf(server),
     namespace: chosen.namespace,
-    async credentials() {
+    async credentials(isRejected) {
+      if (isRejected) config = withoutTokens(config, new KubeConfig());
       const options: RequestOptions = {};
       await config.applyToHTTPSOptions(options);
       return { headers: headersOf(options), tls: server.protocol === 'https:' ? tlsOf(options) : undefined };
     },
   };
+}
+
+/**
+ * The same configuration, without the answers of exec plug-ins that the library keeps until they
+ * expire. What it has got from an OpenID provider is part of the users, and stays.
+ */
+function withoutTokens(config: client.KubeConfig, fresh: client.KubeConfig): client.KubeConfig {
+  const { clusters, contexts, users, currentContext } = config;
+  fresh.loadFromOptions({ clusters, contexts, users, currentContext });
+  return fresh;
 }
 
 async function load(): Promise<Library> {
