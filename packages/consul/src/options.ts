@@ -4,7 +4,7 @@ import type { Clock } from '@incumbent/core';
 import { checkNumber, checkOneOf, invalidSecret, isUrl, urlText } from '@incumbent/core/adapter';
 import {
   type Endpoint,
-  given,
+  omitUndefined,
   parseEndpoint,
   readSharedOptions,
   type SharedSettings,
@@ -164,7 +164,7 @@ function readUrl(text: string): ConsulOptions {
   return {
     endpoint: url.hosts.join(','),
     ...url.sharedOptions,
-    ...given({
+    ...omitUndefined({
       token: tokenIn(url),
       datacenter: url.text('dc'),
       consulNamespace: url.text('ns'),

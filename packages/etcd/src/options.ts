@@ -6,7 +6,7 @@ import {
   type Connect,
   DIAL_TIMEOUT_MS,
   type Endpoint,
-  given,
+  omitUndefined,
   parseEndpoints,
   readSharedOptions,
   StoreUrl,
@@ -134,8 +134,8 @@ function readUrl(text: string): EtcdOptions {
   const url = new StoreUrl(text, SHAPE);
   return {
     endpoints: url.hosts,
-    keepalive: given({ intervalMs: url.number('keepaliveIntervalMs'), timeoutMs: url.number('keepaliveTimeoutMs') }),
+    keepalive: omitUndefined({ intervalMs: url.number('keepaliveIntervalMs'), timeoutMs: url.number('keepaliveTimeoutMs') }),
     ...url.sharedOptions,
-    ...given({ credentials: url.credentials }),
+    ...omitUndefined({ credentials: url.credentials }),
   };
 }

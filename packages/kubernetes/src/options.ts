@@ -12,7 +12,7 @@ import {
   showUrl,
   urlText,
 } from '@incumbent/core/adapter';
-import { accessOf, checkTls, given, type TlsOptions } from '@incumbent/network';
+import { accessOf, checkTls, omitUndefined, type TlsOptions } from '@incumbent/network';
 
 import { givenAccess, podAccess, type Access } from './client/access.ts';
 import { connectDirectly, type Connect } from './client/connections.ts';
@@ -193,7 +193,7 @@ function readUrl(url: string): KubernetesOptions {
     if (!PARAMETERS.includes(name)) throw invalidSecret(`url parameter ${index + 1}`, name, `one of ${PARAMETERS.join(', ')}`);
     if (names.indexOf(name) < index) throw invalidSecret(name, parameters.getAll(name), 'given once');
   }
-  return given({
+  return omitUndefined({
     context: decoded('context', context),
     namespace: decoded('namespace', namespace),
     prefix: decoded('prefix', prefix),

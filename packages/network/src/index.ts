@@ -33,8 +33,8 @@ export {
 export { dial } from './connect/dial.ts';
 export { endpointName, isLoopback, parseEndpoint, parseEndpoints, startingAt, type Endpoint } from './connect/endpoint.ts';
 export { openFirst, type OpenFirstOptions } from './connect/open-first.ts';
-export { connectSocket, type Connect, freeChunk, FREED_CHUNK_BYTES, type SocketOptions } from './connect/socket.ts';
-export { certificatesOf, checkTls, readsFiles, type Pem, type PemFile, type TlsOptions } from './connect/tls.ts';
+export { connectSocket, type Connect, freeChunk, FREED_CHUNK_BYTES, type SocketOptions, untilEvent } from './connect/socket.ts';
+export { certificatesOf, checkTls, readsFiles, type Pem, type PemFile, tlsConnectOptions, type TlsOptions } from './connect/tls.ts';
 export {
   type ConnectAttempt,
   judgeNotConnected,
@@ -65,12 +65,11 @@ export { describeError, errorCode, isDistrust, judgeSocket, type Verdict } from 
 export { LeaseObserver, type ObservedStore } from './observed-leases/lease-observer.ts';
 export { ObservedLease, type LeaseView } from './observed-leases/observed-lease.ts';
 export { accessOf, optionsIn, plainTls } from './options/access.ts';
+export { type Given, omitUndefined } from './options/omit-undefined.ts';
 export { revocationOf } from './options/revocation.ts';
 export {
   checkCredentials,
   checkTlsIsUsed,
-  given,
-  type Given,
   type OpenSocket,
   readSharedOptions,
   type SharedOptions,

@@ -2,7 +2,7 @@ import { systemClock } from '@incumbent/core/adapter';
 import { ManualClock } from '@incumbent/memory';
 import { describe, expect, it } from 'vitest';
 
-import { checkCredentials, type Connect, given, readSharedOptions, type SharedOptions } from '@incumbent/network';
+import { checkCredentials, type Connect, omitUndefined, readSharedOptions, type SharedOptions } from '@incumbent/network';
 
 const SHAPE = { store: 'shop', known: ['namespace', 'connectTimeoutMs', 'tls', 'connect', 'clock', 'colour'] };
 
@@ -64,5 +64,5 @@ describe('credentials', () => {
 });
 
 it('an undefined option counts as not given', () => {
-  expect(Object.keys(given({ a: 1, b: undefined, c: null }))).toEqual(['a', 'c']);
+  expect(Object.keys(omitUndefined({ a: 1, b: undefined, c: null }))).toEqual(['a', 'c']);
 });

@@ -7,7 +7,7 @@ import {
   checkTls,
   type Connect,
   type Endpoint,
-  given,
+  omitUndefined,
   parseEndpoints,
   readSharedOptions,
   type SharedSettings,
@@ -180,7 +180,7 @@ export function readUrl(text: string): PostgresOptions {
   return {
     endpoints: url.hosts,
     credentials: credentialsIn(url),
-    ...given({
+    ...omitUndefined({
       connectTimeoutMs,
       tls,
       database: url.namespace === '' ? undefined : url.namespace,
@@ -195,5 +195,5 @@ export function readUrl(text: string): PostgresOptions {
 function credentialsIn(url: StoreUrl): Credentials {
   const { name, password } = url.user ?? { name: '', password: undefined };
   if (name === '') throw url.invalidUser('given a user, as user:password@ or user@ in front of the host');
-  return { username: name, ...given({ password }) };
+  return { username: name, ...omitUndefined({ password }) };
 }

@@ -8,7 +8,7 @@ import {
   type Connect,
   connectSocket,
   type Endpoint,
-  given,
+  omitUndefined,
   parseEndpoints,
   plainTls,
   readSharedOptions,
@@ -173,7 +173,7 @@ export function readUrl(text: string): RedisOptions {
   const url = new StoreUrl(text, isSentinel ? SENTINEL_SHAPE : SHAPE);
   if (/^\d+$/.test(url.namespace)) throw invalidText('namespace', url.namespace, NO_DATABASE);
   const servers = isSentinel ? { sentinel: sentinelIn(url) } : { endpoints: url.hosts };
-  return { ...servers, ...url.sharedOptions, ...given({ db: url.number('db'), credentials: credentialsIn(url) }) };
+  return { ...servers, ...url.sharedOptions, ...omitUndefined({ db: url.number('db'), credentials: credentialsIn(url) }) };
 }
 
 function sentinelIn(url: StoreUrl): SentinelOptions {
@@ -181,10 +181,10 @@ function sentinelIn(url: StoreUrl): SentinelOptions {
   if (master === undefined) throw invalidText('master', master, 'the name of the primary, as in ?master=mymaster');
   const [username, password] = [url.text('sentinelUsername'), url.text('sentinelPassword')];
   if (username !== undefined && password === undefined) throw invalidText('sentinelPassword', password, 'given with sentinelUsername');
-  const credentials = password === undefined ? undefined : { password, ...given({ username }) };
+  const credentials = password === undefined ? undefined : { password, ...omitUndefined({ username }) };
   const isSecure = url.boolean('sentinelTls') ?? url.isSecure;
   if (isSecure && !url.isSecure) throw invalidText('sentinelTls', 'true', 'true only with rediss+sentinel://');
-  return { endpoints: url.hosts, master, ...given({ credentials, tls: isSecure ? sentinelTls(url.tls()) : undefined }) };
+  return { endpoints: url.hosts, master, ...omitUndefined({ credentials, tls: isSecure ? sentinelTls(url.tls()) : undefined }) };
 }
 
 /** The parameter `servername` is the name of the servers. */

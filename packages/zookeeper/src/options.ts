@@ -6,7 +6,7 @@ import {
   checkCredentials,
   type Connect,
   type Endpoint,
-  given,
+  omitUndefined,
   parseEndpoints,
   readSharedOptions,
   SharedAllowance,
@@ -141,6 +141,6 @@ function readUrl(text: string): ZookeeperOptions {
   return {
     endpoints: url.hosts,
     ...url.sharedOptions,
-    ...given({ acl: url.oneOf('acl', ['open', 'creator']), credentials: url.credentials }),
+    ...omitUndefined({ acl: url.oneOf('acl', ['open', 'creator']), credentials: url.credentials }),
   };
 }

@@ -1,13 +1,16 @@
 /** TCP and TLS sockets. */
 
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Duplex } from 'node:stream';
 
+import { onAbort } from '@incumbent/core/adapter';
+
 import type { Endpoint } from './endpoint.ts';
-import { certificatesOf, type TlsOptions } from './tls.ts';
+import { tlsConnectOptions, type TlsOptions } from './tls.ts';
 import { free } from '../bytes/byte-buffer.ts';
 import { errorCode } from '../errors/verdict.ts';
+import { omitUndefined } from '../options/omit-undefined.ts';
 
 /** How to open a socket. By default, it is a TCP socket without probes. */
 export interface SocketOptions {
@@ -57,7 +60,7 @@ export async function connectSocket(endpoint: Endpoint, options: SocketOptions, 
   ownSockets.add(socket);
   socket.unref();
   try {
-    await ready(socket, options.tls === undefined ? 'connect' : 'secureConnect', signal);
+    await untilEvent(socket, options.tls === undefined ? 'connect' : 'secureConnect', signal);
     return socket;
   } catch (error) {
     socket.destroy();
@@ -68,30 +71,28 @@ export async function connectSocket(endpoint: Endpoint, options: SocketOptions, 
 }
 
 function openSecurely(tcp: Endpoint, tls: TlsOptions, protocols: readonly string[] | undefined): TLSSocket {
-  // Node sends the name to the server (SNI) only if it is given. An IP address is not a name.
-  const { servername = isIP(tcp.host) === 0 ? tcp.host : undefined, rejectUnauthorized = true } = tls;
-  return connectTls({
-    ...tcp,
-    rejectUnauthorized,
-    ...(protocols === undefined ? {} : { ALPNProtocols: [...protocols] }),
-    ...(servername === undefined ? {} : { servername }),
-    ...certificatesOf(tls),
-  }).setNoDelay();
+  const alpn = omitUndefined({ ALPNProtocols: protocols && [...protocols] });
+  return connectTls({ ...tcp, ...tlsConnectOptions(tcp.host, tls), ...alpn }).setNoDelay();
 }
 
-async function ready(socket: Socket, event: 'connect' | 'secureConnect', signal: AbortSignal): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const abort = (): void => reject(signal.reason);
+/**
+ * Waits for an event of the stream, and resolves with the argument of the event.
+ *
+ * @throws The signal's reason, the stream's error, or an error that says that the server has ended
+ * the connection.
+ */
+export async function untilEvent<T>(stream: Duplex, event: string, signal: AbortSignal): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
   const close = (): void => reject(new Error('the server ended the connection at once'));
-  signal.addEventListener('abort', abort, { once: true });
-  socket.once(event, resolve).once('error', reject).once('close', close);
+  const cancel = onAbort(signal, () => reject(signal.reason));
+  stream.once(event, resolve).once('error', reject).once('close', close);
   try {
-    await promise;
+    return await promise;
   } finally {
-    signal.removeEventListener('abort', abort);
-    socket.off(event, resolve).off('close', close);
-    // The user of the socket adds a listener. An error after `destroy` must not end the process.
-    socket.on('error', () => {});
-    socket.off('error', reject);
+    cancel();
+    stream.off(event, resolve).off('close', close);
+    // The user of the stream adds a listener. An error after `destroy` must not end the process.
+    stream.on('error', () => {});
+    stream.off('error', reject);
   }
 }

@@ -1,11 +1,13 @@
 /** Certificates and keys. */
 
 import { readFileSync } from 'node:fs';
-import type { SecureContextOptions } from 'node:tls';
+import { isIP } from 'node:net';
+import type { ConnectionOptions, SecureContextOptions } from 'node:tls';
 
 import { checkBoolean, checkKnown, invalidOption, invalidSecret } from '@incumbent/core/adapter';
 
 import { errorCode } from '../errors/verdict.ts';
+import { omitUndefined } from '../options/omit-undefined.ts';
 
 /** A certificate or a key in PEM, or the file that contains it. */
 export type Pem = string | Uint8Array | PemFile;
@@ -58,20 +60,33 @@ export function checkTls(tls: TlsOptions): void {
  *   error without a code if no certificate is in `ca`: Node would trust no server, and not say why.
  */
 export function certificatesOf({ ca, cert, key }: TlsOptions): SecureContextOptions {
-  return {
-    ...(ca === undefined ? {} : { ca: listOf(ca).map(authorityOf) }),
-    ...(cert === undefined ? {} : { cert: contentOf('cert', cert) }),
-    ...(key === undefined ? {} : { key: contentOf('key', key) }),
-  };
+  return omitUndefined({
+    ca: ca === undefined ? undefined : listOf(ca).map(authorityOf),
+    cert: cert === undefined ? undefined : contentOf('cert', cert),
+    key: key === undefined ? undefined : contentOf('key', key),
+  });
+}
+
+/**
+ * The options for `connect` of `node:tls`, to a server at this host.
+ *
+ * @throws An error as {@link certificatesOf} does.
+ */
+export function tlsConnectOptions(host: string, tls: TlsOptions): ConnectionOptions {
+  // Node sends the name to the server (SNI) only if it is given. An IP address is not a name.
+  const { servername = isIP(host) === 0 ? host : undefined, rejectUnauthorized = true } = tls;
+  return { rejectUnauthorized, ...omitUndefined({ servername }), ...certificatesOf(tls) };
 }
 
 /** The same options, with `convert` applied to each certificate and key. */
 export function mapPem({ ca, cert, key, ...rest }: TlsOptions, convert: (pem: Pem) => Pem): TlsOptions {
   return {
     ...rest,
-    ...(ca === undefined ? {} : { ca: isOne(ca) ? convert(ca) : ca.map(convert) }),
-    ...(cert === undefined ? {} : { cert: convert(cert) }),
-    ...(key === undefined ? {} : { key: convert(key) }),
+    ...omitUndefined({
+      ca: ca === undefined ? undefined : isOne(ca) ? convert(ca) : ca.map(convert),
+      cert: cert === undefined ? undefined : convert(cert),
+      key: key === undefined ? undefined : convert(key),
+    }),
   };
 }
 

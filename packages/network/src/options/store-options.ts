@@ -105,15 +105,3 @@ export function checkCredentials(credentials: UserCredentials): UserCredentials 
   if (typeof password !== 'string') throw invalidSecret('credentials.password', password, 'a string');
   return { username, password };
 }
-
-/** The options that are given: those whose value is not undefined. */
-export type Given<T> = { readonly [Name in keyof T]?: Exclude<T[Name], undefined> };
-
-/**
- * Leaves out what is undefined, so that optional parts of a URL can be listed as they are read:
- * `given({ acl: url.text('acl') })`.
- */
-export function given<T extends object>(values: T): Given<T>;
-export function given(values: object): object {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined));
-}

@@ -7,8 +7,9 @@ import { resolve } from 'node:path';
 
 import { invalidSecret, isPath, PATH_RULE, showUrl } from '@incumbent/core/adapter';
 
-import { certificatesOf, type TlsOptions } from '../connect/tls.ts';
-import { given, type Given, type SharedOptions, type UserCredentials } from './store-options.ts';
+import { certificatesOf, type PemFile, type TlsOptions } from '../connect/tls.ts';
+import { type Given, omitUndefined } from './omit-undefined.ts';
+import type { SharedOptions, UserCredentials } from './store-options.ts';
 
 const SHAPE =
   /^(?<scheme>[a-z+]+):\/\/(?:(?<user>[^@/?#]*)@)?(?<hosts>[^@:/?#][^@/?#]*)(?:\/(?<namespace>[^@?#]*))?(?:\?(?<query>[^@#]*))?$/;
@@ -89,7 +90,7 @@ export class StoreUrl {
 
   /** The options that every adapter has: `namespace`, `connectTimeoutMs` and `tls`, if given. */
   get sharedOptions(): Given<Pick<SharedOptions<never>, 'namespace' | 'connectTimeoutMs' | 'tls'>> {
-    return given({
+    return omitUndefined({
       namespace: this.namespace === '' ? undefined : this.namespace,
       connectTimeoutMs: this.number('connectTimeoutMs'),
       tls: this.tls(),
@@ -141,16 +142,19 @@ export class StoreUrl {
    */
   tls(): TlsOptions | undefined {
     if (!this.isSecure) return undefined;
-    const [ca, cert, key] = ['ca', 'cert', 'key'].map((name) => this.text(name));
-    const servername = this.text('servername');
-    const tls: TlsOptions = {
-      ...(ca === undefined ? {} : { ca: { file: resolve(ca) } }),
-      ...(cert === undefined ? {} : { cert: { file: resolve(cert) } }),
-      ...(key === undefined ? {} : { key: { file: resolve(key) } }),
-      ...(servername === undefined ? {} : { servername }),
-    };
+    const tls: TlsOptions = omitUndefined({
+      ca: this.#file('ca'),
+      cert: this.#file('cert'),
+      key: this.#file('key'),
+      servername: this.text('servername'),
+    });
     certificatesOf(tls);
     return tls;
+  }
+
+  #file(parameter: string): PemFile | undefined {
+    const path = this.text(parameter);
+    return path === undefined ? undefined : { file: resolve(path) };
   }
 
   #checkParameters(known: readonly string[]): void {

@@ -1,11 +1,9 @@
 /** TLS for PostgreSQL: a client asks for it on an open TCP connection. */
 
-import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { connect, type TLSSocket } from 'node:tls';
 
-import { onAbort } from '@incumbent/core/adapter';
-import { certificatesOf, type Endpoint, errorCode, type TlsOptions } from '@incumbent/network';
+import { type Endpoint, errorCode, tlsConnectOptions, type TlsOptions, untilEvent } from '@incumbent/network';
 
 import { notConnected } from './failure.ts';
 
@@ -21,39 +19,16 @@ const WILLING = 'S';
  */
 export async function secure(stream: Duplex, { host }: Endpoint, tls: TlsOptions, signal: AbortSignal): Promise<TLSSocket> {
   stream.write(SSL_REQUEST);
-  const answer = await once<Uint8Array>(stream, 'data', signal);
+  const answer = await untilEvent<Uint8Array>(stream, 'data', signal);
   // More bytes would be taken for a part of the encrypted stream, although nobody vouches for them.
   if (Buffer.from(answer).toString('latin1') !== WILLING) throw notConnected('foreign', 'the server does not speak TLS');
-  const { servername = isIP(host) === 0 ? host : undefined, rejectUnauthorized = true } = tls;
-  const socket = connect({
-    socket: stream,
-    host,
-    rejectUnauthorized,
-    ...(servername === undefined ? {} : { servername }),
-    ...certificatesOf(tls),
-  });
+  const socket = connect({ socket: stream, host, ...tlsConnectOptions(host, tls) });
   try {
-    await once(socket, 'secureConnect', signal);
+    await untilEvent(socket, 'secureConnect', signal);
     return socket;
   } catch (error) {
     socket.destroy();
     if (errorCode(error) === 'ECONNRESET') throw new Error('the server ended the connection before TLS was agreed on', { cause: error });
     throw error;
-  }
-}
-
-async function once<T>(stream: Duplex, event: string, signal: AbortSignal): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const close = (): void => reject(new Error('the server ended the connection at once'));
-  const cancel = onAbort(signal, () => reject(signal.reason));
-  stream.once(event, resolve).once('error', reject).once('close', close);
-  try {
-    return await promise;
-  } finally {
-    cancel();
-    stream.off(event, resolve).off('close', close);
-    // An error after the end must not end the process.
-    stream.on('error', () => {});
-    stream.off('error', reject);
   }
 }

@@ -1,7 +1,7 @@
 /** The option `client`: the settings of a client that the application has configured already. */
 
 import { checkKnown, invalidSecret } from '@incumbent/core/adapter';
-import { given } from '@incumbent/network';
+import { omitUndefined } from '@incumbent/network';
 
 import type { RedisOptions } from '../options.ts';
 import { ClientSettings } from './client-settings.ts';
@@ -69,7 +69,7 @@ export function optionsOfClient(options: RedisClientOptions): RedisOptions {
         : undefined;
   if (read === undefined) throw foreign(client);
   const taken = read(settings, overrides);
-  return { ...(connect === undefined ? taken : withoutTls(taken)), ...given(own) };
+  return { ...(connect === undefined ? taken : withoutTls(taken)), ...omitUndefined(own) };
 }
 
 function withoutTls({ tls: _, sentinel, ...others }: RedisOptions): RedisOptions {

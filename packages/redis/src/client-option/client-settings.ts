@@ -1,7 +1,7 @@
 /** Reads the settings of a client object, whose shape nobody has checked. */
 
 import { invalidSecret } from '@incumbent/core/adapter';
-import { endpointName, given, type Pem, type TlsOptions } from '@incumbent/network';
+import { endpointName, omitUndefined, type Pem, type TlsOptions } from '@incumbent/network';
 
 import type { Credentials } from '../client/greeting.ts';
 
@@ -85,7 +85,7 @@ export function credentialsIn(
   // Both clients treat empty text as absent.
   const [username = '', password = ''] = [settings?.text(names.username), settings?.text(names.password)];
   if (username === '' && password === '') return undefined;
-  return { password, ...given({ username: username === '' ? undefined : username }) };
+  return { password, ...omitUndefined({ username: username === '' ? undefined : username }) };
 }
 
 /** The address as `host:port`, an IPv6 address in brackets. */
@@ -124,7 +124,7 @@ export function tlsIn(settings: ClientSettings): TlsOptions {
   const rejectUnauthorized = settings.at('rejectUnauthorized');
   if (rejectUnauthorized !== undefined && typeof rejectUnauthorized !== 'boolean')
     throw settings.invalid('rejectUnauthorized', rejectUnauthorized, 'true or false');
-  return given({
+  return omitUndefined({
     ca: Array.isArray(ca) ? ca.map((pem: unknown) => checkPem(settings, 'ca', pem)) : onePem(settings, 'ca'),
     cert: onePem(settings, 'cert'),
     key: onePem(settings, 'key'),

@@ -1,7 +1,7 @@
 /** The settings of a client of the package `ioredis`. */
 
 import { invalidSecret } from '@incumbent/core/adapter';
-import { endpointName, given, type TlsOptions } from '@incumbent/network';
+import { endpointName, omitUndefined, type TlsOptions } from '@incumbent/network';
 
 import type { Credentials } from '../client/greeting.ts';
 import type { RedisOptions } from '../options.ts';
@@ -23,10 +23,10 @@ export function ioredisOptions(client: ClientSettings, overrides: Overrides): Re
   options.refuse('natMap', NO_TRANSLATION);
   if (client.at('isCluster') === true) return clusterOptions(client, options, overrides);
   options.refuse('Connector', 'the store connects by itself: give openRedis endpoints or sentinel, and connect, in place of client');
-  const shared = given({ db: options.integer('db'), credentials: overrides.credentials ?? credentialsIn(options) });
+  const shared = omitUndefined({ db: options.integer('db'), credentials: overrides.credentials ?? credentialsIn(options) });
   if (options.at('sentinels') === undefined) {
     options.refuse('path', 'the store connects by TCP: give openRedis endpoints and connect in place of client');
-    return { ...shared, endpoints: [endpointIn(options, SERVER)], ...given({ tls: overrides.tls ?? tlsOf(options, 'tls') }) };
+    return { ...shared, endpoints: [endpointIn(options, SERVER)], ...omitUndefined({ tls: overrides.tls ?? tlsOf(options, 'tls') }) };
   }
   const master = options.text('name');
   if (master === undefined) throw options.invalid('name', master, 'the name that the Sentinels have for the primary');
@@ -36,11 +36,11 @@ export function ioredisOptions(client: ClientSettings, overrides: Overrides): Re
   const tls = options.at('enableTLSForSentinelMode') === true ? tlsOf(options, 'tls') : undefined;
   return {
     ...shared,
-    ...given({ tls: overrides.tls ?? tls }),
+    ...omitUndefined({ tls: overrides.tls ?? tls }),
     sentinel: {
       endpoints: [...new Set(sentinels)],
       master,
-      ...given({ credentials: credentialsIn(options, login), tls: tlsOf(options, 'sentinelTLS') }),
+      ...omitUndefined({ credentials: credentialsIn(options, login), tls: tlsOf(options, 'sentinelTLS') }),
     },
   };
 }
@@ -58,7 +58,7 @@ function clusterOptions(client: ClientSettings, options: ClientSettings, overrid
   const redis = options.section('redisOptions');
   const credentials = overrides.credentials ?? credentialsIn(redis) ?? agreedOn(nodes.map((node) => node.credentials));
   const tls = overrides.tls ?? (redis && tlsOf(redis, 'tls')) ?? nodes.find((node) => node.tls !== undefined)?.tls;
-  return { endpoints: [...new Set(nodes.map(({ endpoint }) => endpoint))], ...given({ credentials, tls }) };
+  return { endpoints: [...new Set(nodes.map(({ endpoint }) => endpoint))], ...omitUndefined({ credentials, tls }) };
 }
 
 /** A port, `host:port`, a URL, or an object: all that ioredis accepts. */

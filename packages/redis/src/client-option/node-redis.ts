@@ -1,7 +1,7 @@
 /** The settings of a client of the package `redis` (node-redis). */
 
 import { invalidSecret } from '@incumbent/core/adapter';
-import { given, type TlsOptions } from '@incumbent/network';
+import { omitUndefined, type TlsOptions } from '@incumbent/network';
 
 import type { Credentials } from '../client/greeting.ts';
 import type { RedisOptions } from '../options.ts';
@@ -32,7 +32,7 @@ export function nodeRedisOptions(client: ClientSettings, overrides: Overrides): 
   socket?.refuse('path', 'the store connects by TCP: give openRedis endpoints and connect in place of client');
   return {
     endpoints: [endpointIn(socket ?? options, SERVER)],
-    ...given({
+    ...omitUndefined({
       db: options.integer('database'),
       credentials: overrides.credentials ?? loginIn(options),
       tls: overrides.tls ?? tlsOf(socket),
@@ -55,9 +55,9 @@ export function sentinelOptions(options: ClientSettings, overrides: Overrides): 
     sentinel: {
       endpoints: [...new Set(endpoints)],
       master,
-      ...given({ credentials: loginIn(sentinels), tls: tlsOf(sentinels?.section('socket')) }),
+      ...omitUndefined({ credentials: loginIn(sentinels), tls: tlsOf(sentinels?.section('socket')) }),
     },
-    ...given({
+    ...omitUndefined({
       db: servers?.integer('database'),
       credentials: overrides.credentials ?? loginIn(servers),
       tls: overrides.tls ?? tlsOf(servers?.section('socket')),
@@ -72,7 +72,7 @@ function clusterOptions(client: ClientSettings, overrides: Overrides): RedisOpti
   const nodes = options.sections('rootNodes').map(rootNode);
   const credentials = overrides.credentials ?? loginIn(defaults) ?? agreedOn(nodes.map((node) => node.credentials));
   const tls = overrides.tls ?? tlsOf(defaults?.section('socket')) ?? nodes.find((node) => node.tls !== undefined)?.tls;
-  return { endpoints: [...new Set(nodes.map(({ endpoint }) => endpoint))], ...given({ credentials, tls }) };
+  return { endpoints: [...new Set(nodes.map(({ endpoint }) => endpoint))], ...omitUndefined({ credentials, tls }) };
 }
 
 interface RootNode {

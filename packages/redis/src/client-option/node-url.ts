@@ -1,7 +1,7 @@
 /** The URL of one node, as clients write it: `rediss://user:password@host:6379/0`. */
 
 import { invalidSecret } from '@incumbent/core/adapter';
-import { endpointName, given } from '@incumbent/network';
+import { endpointName, omitUndefined } from '@incumbent/network';
 
 import type { Credentials } from '../client/greeting.ts';
 
@@ -19,7 +19,7 @@ export function addressIn(text: string, option: string, defaults: { readonly hos
   const endpoint = endpointName({ host: host === '' ? defaults.host : host, port: url.port === '' ? defaults.port : Number(url.port) });
   const [username, password] = [decoded(url.username, option), decoded(url.password, option)];
   const credentials =
-    username === '' && password === '' ? undefined : { password, ...given({ username: username === '' ? undefined : username }) };
+    username === '' && password === '' ? undefined : { password, ...omitUndefined({ username: username === '' ? undefined : username }) };
   return { endpoint, credentials, isSecure: url.protocol === 'rediss:' };
 }
 
