@@ -7,7 +7,7 @@ import type { LeaseId } from '@incumbent/core';
 import { StoreError } from '@incumbent/core/adapter';
 import { judgeHttp, type MissingPermission, storeErrorOf, UNFORESEEN, type Verdict } from '@incumbent/network';
 
-import { ExchangeError, type Right } from './client/failure.ts';
+import { ExchangeError, type Failure, type Right } from './client/failure.ts';
 
 /** Converts whatever a call has thrown to a store error. `what` names the call in the message. */
 export function toStoreError(error: unknown, what: string): StoreError {
@@ -36,12 +36,16 @@ function neededBy(error: unknown): Right | undefined {
 }
 
 function judge({ failure, cause }: ExchangeError): Verdict {
-  return failure.kind === 'status' ? judgeStatus(failure.status, failure.reason) : judgeHttp(failure, cause);
+  return failure.kind === 'status' ? judgeStatus(failure) : judgeHttp(failure, cause);
 }
 
+type StatusFailure = Extract<Failure, { readonly kind: 'status' }>;
+
 /** `reason` is the API's own. Empty if a gateway answers, or a server that is still starting. */
-function judgeStatus(status: number, reason: string): Verdict {
+function judgeStatus({ status, reason, hadRight = false }: StatusFailure): Verdict {
   if (status === 401) return ['UNAUTHENTICATED', 'refused', 'the token or the certificate is wrong or has expired'];
+  // A server that has just started may not know all Roles yet.
+  if (status === 403 && hadRight) return ['UNAVAILABLE', 'refused', 'the server granted this right before'];
   if (status === 403) return ['PERMISSION_DENIED', 'refused'];
   if (status === 413) return ['TOO_LARGE', 'refused'];
   // The server is overloaded or still starting, and has not looked at the request.

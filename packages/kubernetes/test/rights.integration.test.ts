@@ -31,7 +31,8 @@ const CALLS: Readonly<Record<string, readonly [call: string, run: (stores: Store
   'create configmaps': ['the first compareAndSwap', ({ fresh }) => fresh.compareAndSwap([{ key: 'a', expect: null, put: value }], CALL)],
   'update configmaps': ['compareAndSwap', ({ store }) => store.compareAndSwap([{ key: 'b', expect: null, put: value }], CALL)],
   'get leases': ['enqueue', ({ store, lease }) => store.enqueue('queue', 'me', value, lease, CALL)],
-  'create leases': ['grantLease', ({ store }) => store.grantLease(60_000, { ...CALL, at: momentOf(systemClock) })],
+  // On a store that has not used the right: a right that was used may be denied for 5 minutes.
+  'create leases': ['grantLease', ({ fresh }) => fresh.grantLease(60_000, { ...CALL, at: momentOf(systemClock) })],
   'update leases': ['renewLease', ({ store, lease }) => store.renewLease(lease, { ...CALL, at: momentOf(systemClock) })],
   'delete leases': ['revokeLease', ({ store, lease }) => store.revokeLease(lease, CALL)],
 };

@@ -13,6 +13,7 @@ import { readLines, readText } from './body.ts';
 import { Connections, type ConnectionOptions } from './connections.ts';
 import { ExchangeError, type Right } from './failure.ts';
 import { fields, parseObject, type Fields } from '../objects/json.ts';
+import { UsedRights } from './used-rights.ts';
 
 /**
  * How many requests of one store may be under way, besides watches. Each has a connection to
@@ -46,6 +47,7 @@ export interface Response {
 export class Client {
   readonly #connections: Connections;
   readonly #calls: Calls;
+  readonly #rights: UsedRights;
   readonly #slots = {
     calls: new Semaphore(MAX_REQUESTS.calls),
     renewals: new Semaphore(MAX_REQUESTS.renewals),
@@ -56,6 +58,7 @@ export class Client {
   constructor(options: ConnectionOptions) {
     this.#connections = new Connections(options);
     this.#calls = new Calls(options.clock, ExchangeError);
+    this.#rights = new UsedRights(options.clock);
   }
 
   /** All calls of the store, which end when the client closes. */
@@ -91,6 +94,7 @@ export class Client {
       const message = await this.#send(request, attempt, () => {});
       const { statusCode: status = 0 } = message;
       if (status !== 200) throw this.#unexpected(request, status, await attempt.wait(readText(message)));
+      this.#rights.noteUse(rightFor(request));
       onOpen();
       await attempt.wait(
         readLines(message, (line) => {
@@ -119,9 +123,10 @@ export class Client {
     const message = await this.#send(request, attempt, onSent);
     const { statusCode: status = 0, headers } = message;
     const text = await attempt.wait(readText(message));
-    if (isSuccess(status)) return { status, headers, body: parseObject(text) };
-    if (request.accept?.includes(status) === true && isStatusObject(text)) return { status, headers, body: parseObject(text) };
-    throw this.#unexpected(request, status, text);
+    const isAccepted = request.accept?.includes(status) === true && isStatusObject(text);
+    if (!isSuccess(status) && !isAccepted) throw this.#unexpected(request, status, text);
+    if (status !== FORBIDDEN) this.#rights.noteUse(rightFor(request));
+    return { status, headers, body: parseObject(text) };
   }
 
   #send({ method, path, query = {}, body }: Request, attempt: Attempt, onSent: () => void): Promise<IncomingMessage> {
@@ -133,7 +138,9 @@ export class Client {
 
   #unexpected(request: Request, status: number, text: string): ExchangeError {
     const { reason, message } = statusOf(text);
-    return new ExchangeError({ kind: 'status', status, reason, needs: rightFor(request) }, this.#describe(status, message));
+    const needs = rightFor(request);
+    const hadRight = status === FORBIDDEN && this.#rights.noteDenial(needs);
+    return new ExchangeError({ kind: 'status', status, reason, needs, hadRight }, this.#describe(status, message));
   }
 
   /** The error that an event of a watch reports. `object` is a `Status`. */
@@ -147,6 +154,8 @@ export class Client {
     return `${status} ${withoutSecret(message, this.#connections.secret).trim().slice(0, 300)}`;
   }
 }
+
+const FORBIDDEN = 403;
 
 const VERBS: Readonly<Record<string, string>> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
 

@@ -8,8 +8,17 @@ export type Failure =
    * no credentials.
    */
   | HttpFailure
-  /** The response has an unexpected status. `needs`: the right without which it is a 403. */
-  | { readonly kind: 'status'; readonly status: number; readonly reason: string; readonly needs?: Right };
+  /**
+   * The response has an unexpected status. `needs`: the right without which it is a 403.
+   * `hadRight`: the server granted it shortly before.
+   */
+  | {
+      readonly kind: 'status';
+      readonly status: number;
+      readonly reason: string;
+      readonly needs?: Right;
+      readonly hadRight?: boolean;
+    };
 
 /** What the API server checks before it looks at a request, in the words of a Role. */
 export interface Right {
