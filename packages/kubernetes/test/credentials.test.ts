@@ -21,9 +21,9 @@ it('a plug-in that hangs is not started again for each request', async () => {
     return new Promise(() => {});
   });
   for (let request = 0; request < 20; request += 1) {
-    const failed = expect(client.request({ method: 'GET', path: '/version' }, { timeoutMs: 1_000 })).rejects.toThrow('not sent');
+    const failed = client.request({ method: 'GET', path: '/version' }, { timeoutMs: 1_000 }).catch(String);
     await clock.advance(5_001);
-    await failed;
+    expect(await failed).toContain('not sent');
   }
   // One in 60 s.
   expect(reads).toBe(2);

@@ -96,8 +96,8 @@ async function prepareSchema(calls: StoreCalls, settings: PostgresSettings, time
     throw unsuitableSchema(schema, `${what}: ${howToCreate(schema)}`);
   }
   try {
-    // One statement, which is one transaction. Of many processes that start together, one creates the
-    // schema and the others wait for it.
+    // One statement, which is one transaction. Of many processes that start together, one creates
+    // the schema and the others wait for it.
     await calls.client.call((lockTimeoutMs) => migrationSql(schema, lockTimeoutMs), time.left);
   } catch (error) {
     throw isAnswer(error, DENIED) ? mayNotMigrate(schema, error) : error;

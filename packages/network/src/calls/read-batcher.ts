@@ -5,7 +5,7 @@ import type { Clock, Entry, Key } from '@incumbent/core';
 import { Attempt, type AttemptOptions } from './attempt.ts';
 import type { OverErrorClass } from './exchange-error.ts';
 
-/** A read or a watch of one key, or of the keys under a prefix, after its arguments were checked. */
+/** A checked read or watch of one key, or of the keys under a prefix. */
 export type ReadQuery =
   | { readonly key: Key }
   | {
