@@ -142,7 +142,7 @@ export class Group<V = unknown> {
   }
 
   /**
-   * Leaves the group. Resolves when the key is deleted or its lease has ended, and keeps the process
+   * Leaves the group. Resolves when the key is deleted or its lease has ended. Keeps the process
    * alive until then. Never rejects.
    */
   async leave(): Promise<void> {
