@@ -35,14 +35,14 @@ function neededBy(error: unknown): Right | undefined {
   return undefined;
 }
 
-function judge({ failure, cause }: ExchangeError): Verdict {
-  return failure.kind === 'status' ? judgeStatus(failure) : judgeHttp(failure, cause);
+function judge({ failure, message, cause }: ExchangeError): Verdict {
+  return failure.kind === 'status' ? judgeStatus(failure, message) : judgeHttp(failure, cause);
 }
 
 type StatusFailure = Extract<Failure, { readonly kind: 'status' }>;
 
 /** `reason` is the API's own. Empty if a gateway answers, or a server that is still starting. */
-function judgeStatus({ status, reason, hadRight = false }: StatusFailure): Verdict {
+function judgeStatus({ status, reason, needs, hadRight = false }: StatusFailure, message: string): Verdict {
   if (status === 401) return ['UNAUTHENTICATED', 'refused', 'the token or the certificate is wrong or has expired'];
   // A server that has just started may not know all Roles yet.
   if (status === 403 && hadRight) return ['UNAVAILABLE', 'refused', 'the server granted this right before'];
@@ -52,12 +52,20 @@ function judgeStatus({ status, reason, hadRight = false }: StatusFailure): Verdi
   if (status === 429) return ['UNAVAILABLE', 'notSent'];
   // Text in place of an object: the server does not serve the resource yet, or is no API server.
   if (status === 404 && reason === '') return ['UNAVAILABLE', 'notSent', 'the server does not serve this resource, or not yet'];
+  // What is created does not exist anyway, so the namespace or the resource is absent.
+  if (status === 404 && needs?.verb === 'create') return ['UNSUPPORTED', 'refused', absentPlace(needs, message)];
   // The server has given up on etcd, which may still apply the write.
   if (status === 504) return ['TIMEOUT', 'unknown'];
   if (status >= 500) return ['UNAVAILABLE', 'unknown'];
   // A gateway may have passed the request on.
   if (reason === '') return ['STORE_FAILED', 'unknown'];
   return ['STORE_FAILED', 'refused'];
+}
+
+/** `message`: the API server's, which names a namespace that it does not have. */
+function absentPlace({ group, resource, namespace }: Right, message: string): string {
+  if (namespace !== undefined && /\bnamespaces? "/.test(message)) return `the namespace ${namespace} does not exist`;
+  return `the server has no resource ${group === '' ? resource : `${resource}.${group}`}`;
 }
 
 /** Whether the server may have applied a request that was sent, or may still do so. */
