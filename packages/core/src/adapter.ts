@@ -35,11 +35,11 @@ export { Deadline } from './lease/deadline.ts';
 export { longestDrainMs, marginRatio, MAX_TTL_MS, MIN_TTL_MS } from './lease/timing.ts';
 export { Drain } from './leadership/drain.ts';
 export { storeOfGuard } from './leadership/leader-record.ts';
-export { checkElectionSuccession, electionOptions } from './member/election-options.ts';
+export { electionOptions } from './member/election-options.ts';
 export { electionKeys, groupKey, type ElectionKeys } from './protocol/keys.ts';
 export { checkGroupRecordSize, checkRecordSize } from './protocol/record-size.ts';
 export { MAX_VALUE_DEPTH } from './base/json.ts';
-export { PRIORITY_RANGE, writeName } from './protocol/succession.ts';
+export { checkSuccessionOption, PRIORITY_RANGE, writeName } from './protocol/succession.ts';
 export { checkFloor, MAX_ADMITTED, MAX_FLOOR, MAX_TERM } from './protocol/terms.ts';
 export { payloadCodec } from './protocol/value-codec.ts';
 export {

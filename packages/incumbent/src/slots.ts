@@ -13,7 +13,7 @@ import {
   type SignalOptions,
 } from '@incumbent/core';
 import {
-  checkElectionSuccession,
+  checkSuccessionOption,
   checkFunction,
   checkKnown,
   checkName,
@@ -92,7 +92,7 @@ export class SlotElection<V = unknown> {
     // Check what only the queue has, because the slots' elections are made first: the longest name,
     // and the succession. A wrong option then makes no election, and the corrected call succeeds.
     const queue = checkName('election', `${name}.next`);
-    checkElectionSuccession(succession);
+    checkSuccessionOption(succession);
     this.#elections = Array.from({ length: slots }, (_, slot) => member.election<V>(`${name}.${slot}`, { ...rest }));
     const { acceptWeakStore } = rest;
     const order = succession === undefined ? {} : { succession };

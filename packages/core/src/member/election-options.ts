@@ -6,7 +6,7 @@ import type { Telemetry } from '../base/telemetry.ts';
 import { checkFunction, invalidOption } from '../base/validate.ts';
 import type { Leadership } from '../leadership/leadership.ts';
 import type { LeadershipEnd } from '../leadership/release-machine.ts';
-import { checkSuccessionOption, type Succession } from '../protocol/succession.ts';
+import type { Succession } from '../protocol/succession.ts';
 import type { ValueOptions } from '../protocol/value-codec.ts';
 import type { Store } from '../store/contract.ts';
 
@@ -94,15 +94,6 @@ export class ElectionListeners<V> {
   #failed(error: unknown): void {
     this.#telemetry.emit('subscriberFailed', { election: this.#election, error });
   }
-}
-
-/**
- * Checks the option `succession` of an election that is made later.
- *
- * @throws {TypeError | RangeError} `INVALID_OPTION` for anything but a succession.
- */
-export function checkElectionSuccession(succession: unknown): void {
-  checkSuccessionOption(succession);
 }
 
 /** Refuses a store that is not linearizable unless the caller accepts it by name. */

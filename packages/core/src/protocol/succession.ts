@@ -230,7 +230,11 @@ export function checkSuccession(entries: readonly Entry[], mine: Entry, successi
   }
 }
 
-/** Returns the succession, or the default. Throws `INVALID_OPTION` for anything else. */
+/**
+ * Returns the succession, or the default.
+ *
+ * @throws {TypeError} `INVALID_OPTION` for anything else.
+ */
 export function checkSuccessionOption(succession: unknown): Succession {
   if (succession === undefined) return firstComeFirstServed();
   if (isSuccession(succession)) return succession;
