@@ -26,8 +26,8 @@ export interface Kubeconfig {
 }
 
 /**
- * @throws `ADAPTER_MISSING` without the package; `INVALID_OPTION` if there is no such context or it
- *   needs a proxy.
+ * @throws `ADAPTER_MISSING` without the package; `INVALID_OPTION` if there is no such context, or
+ *   its server needs a proxy or has no TLS.
  */
 export async function kubeconfigAccess({ file, context }: Kubeconfig): Promise<Access> {
   const { KubeConfig } = await load();
@@ -44,6 +44,13 @@ export async function kubeconfigAccess({ file, context }: Kubeconfig): Promise<A
   if (cluster.proxyUrl !== undefined)
     throw invalidSecret('context', cluster.proxyUrl, 'one without a proxy-url: open the connection with the option connect');
   const server = new URL(cluster.server);
+  // The library gives no credentials for such a server.
+  if (server.protocol === 'http:' && !cluster.skipTLSVerify)
+    throw invalidText(
+      'context',
+      config.getCurrentContext(),
+      'one whose server begins with https:; for kubectl proxy pass the option server',
+    );
   return {
     ...addressOf(server),
     namespace: chosen.namespace,
