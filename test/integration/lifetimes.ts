@@ -6,7 +6,8 @@ import { emit } from '@incumbent/test-support/child';
 
 const [what = '', url = 'memory:'] = process.argv.slice(2);
 const store = await openStore(url);
-const member = new Member(store, { ttlMs: 3_000 });
+// The work of one case needs most of a second to stop.
+const member = new Member(store, { ttlMs: what === 'closes while its work stops' ? 10_000 : 3_000 });
 const election = member.election('controller');
 
 async function leadOnce(): Promise<void> {
@@ -67,11 +68,12 @@ switch (what) {
     break;
   case 'closes while its work stops':
     member.shutdownOn('SIGTERM');
+    process.once('SIGTERM', () => emit('asked'));
     void election.lead(async (leadership) => {
       emit('leads');
       await leadership.ended;
       emit('lost');
-      await sleep(250);
+      await sleep(900);
       emit('stopped');
     });
     await new Promise((resolve) => void process.once('SIGUSR2', resolve));

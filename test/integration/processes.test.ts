@@ -69,11 +69,11 @@ describe('processes', () => {
   it('one that is asked to stop while it closes the member by itself ends when the close has ended', async () => {
     await using script = await run('closes while its work stops');
     await script.waitFor('leads', { withinMs: EXITS_WITHIN_MS });
-    process.kill(script.pid, 'SIGUSR2');
+    script.sigusr2();
     await script.waitFor('lost', { withinMs: EXITS_WITHIN_MS });
     script.sigterm();
     expect(await exitStatus(script)).toBe(0);
-    expect(script.events.map(({ event }) => event)).toEqual(['leads', 'lost', 'stopped', 'closed']);
+    expect(script.events.map(({ event }) => event)).toEqual(['leads', 'lost', 'asked', 'stopped', 'closed']);
     expect(script.output).toEqual([]);
   });
 
