@@ -8,7 +8,7 @@ import type { Client } from './client/client.ts';
 import { partMissing } from './errors.ts';
 import { range, type RangeAnswer, type RangeRequest, txn, type TxnAnswer } from './protocol/kv.ts';
 
-/** The answer has to fit into one message, and each value may have 1 MiB. */
+/** The answer has to fit into one message, and each value may have 704 KiB. */
 const MAX_READS = 16;
 
 /** Reading the state of an election is one request, and shows one revision of the store. */

@@ -31,7 +31,7 @@ export class WatchProof {
   readonly #onUnproven: () => void;
   /** Undefined before `start` and after `stop`. */
   #open: OpenStream | undefined;
-  /** The highest revision that every proof must show. */
+  /** Every proof must show at least this revision. */
   #minRevision = 0n;
   /** The highest revision that the member has reported on the stream. */
   #reportedRevision = 0n;

@@ -34,9 +34,9 @@ const POLLS_AFTER_REPORT = 20;
  */
 const FILE_CHECK_EVERY = 10;
 /**
- * The system reports a commit when it is written, but the commit can be read only after it is
- * synced. The pauses, in ms, before the polls that follow a report. The writer reports the commit
- * once more after it is synced, but cannot if another user owns the log.
+ * The pauses, in ms, before the polls that follow a report. The system reports a commit when it is
+ * written, but the commit can be read only after it is synced. The writer reports the commit once
+ * more after that, but cannot if another user owns the log.
  */
 const PAUSES_AFTER_REPORT_MS: readonly number[] = [0, 1, 1, 2, 4];
 /** After failing for this long, watches are stale. */

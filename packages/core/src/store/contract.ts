@@ -142,10 +142,7 @@ export interface ListOptions extends CallOptions {
   readonly before?: Entry;
   /** List at most this many entries, the first ones by order of creation. From 1. */
   readonly first?: number;
-  /**
-   * List at most this many entries, the last ones by order of creation. From 1. Not together with
-   * `first`.
-   */
+  /** List at most this many entries, the last ones by order of creation. Not beside `first`. */
   readonly last?: number;
 }
 
@@ -371,7 +368,8 @@ export interface Store extends AsyncDisposable {
   read(key: Key, options?: ReadOptions): Promise<Entry | undefined>;
   /**
    * Lists the keys under `prefix/`, at any depth, in the order of their creation. The result is one
-   * state of the store.
+   * state of the store. Without values, a store may read a prefix of several levels one level after
+   * the other: then it is not one state, and only keys with the same parent are in order.
    */
   list(prefix: Key, options?: ListOptions): Promise<readonly Entry[]>;
 
