@@ -43,8 +43,9 @@ const STEP_MS = 60_000;
  * The schedule of a `CronTime` of cron: `cronSchedule(new CronTime('0 3 * * *', 'Europe/Berlin'))`.
  *
  * On the night when the clocks go back, cron 4.4 adds a slot an hour before that of some daily
- * jobs, has a daily job once more if it is asked from within the hour that comes twice, and in a
- * zone that changes by half an hour returns times that have passed. The schedule leaves these out.
+ * jobs, has the times of some jobs once more if it is asked from within the hour that comes twice,
+ * and in a zone that changes by half an hour returns times that have passed. The schedule leaves
+ * these out. In a zone that changes by two hours (Antarctica/Troll), times may still come twice.
  *
  * @throws `INVALID_OPTION` for anything but a `CronTime` of a cron expression.
  */
@@ -74,17 +75,16 @@ function isExtra(time: CronTimeLike, slot: SlotMs, zoned: ZonedTime): boolean {
 }
 
 /**
- * Whether the clocks went back an hour shortly before, and cron has this time only if it is asked
- * from within that hour. Asked from the same time on the clock an hour earlier, it passes over this
- * one, as it runs a daily job once. A schedule must not depend on when it is asked: otherwise the
- * search for the latest slot finds one that no later search finds.
+ * Whether the clocks went back an hour within the last hour, and cron has this time only if it is
+ * asked from within the hour that comes twice. Asked from just before the clocks went back, it
+ * passes over this one, as it runs a daily job once. A schedule must not depend on when it is
+ * asked: otherwise the search for the latest slot finds one that no other search finds.
  */
 function isRepeated(time: CronTimeLike, slot: SlotMs, zoned: ZonedTime, zone: string | undefined): boolean {
-  if (zoned.minus({ hours: CHECKED_HOURS }).offset - zoned.offset !== 60) return false;
-  const before = slot - HOUR_MS;
-  const first = time.getNextDateFrom(dateOf(before - 1_000), zone);
-  const isFirst = first.toMillis() === before && first.offset !== zoned.offset;
-  return isFirst && time.getNextDateFrom(dateOf(before), zone).toMillis() > slot;
+  if (zoned.minus({ hours: 1 }).offset - zoned.offset !== 60) return false;
+  // The clocks go back by an hour at a full hour of the wall clock.
+  const changeMs = slot - ((slot + zoned.offset * 60_000) % HOUR_MS);
+  return time.getNextDateFrom(dateOf(changeMs - 1_000), zone).toMillis() > slot;
 }
 
 /** The zone of an offset in minutes, in the words of luxon: `UTC+05:30`. */
