@@ -13,11 +13,11 @@ import {
   type SignalOptions,
 } from '@incumbent/core';
 import {
-  checkSuccessionOption,
   checkFunction,
   checkKnown,
   checkName,
   checkSignal,
+  checkSuccessionOption,
   electionOptions,
   invalidOption,
   isRetryable,

@@ -1,4 +1,7 @@
-/** On sockets, with a fake server in this process. No test waits for a time to pass. */
+/**
+ * On sockets, with a fake server in this process. One test waits for a second, until the server
+ * ends a watch.
+ */
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
