@@ -386,8 +386,7 @@ export class Election<V = unknown> {
       alsoMine: (key) => this.#entries.seen(key, session),
       onReleased: ({ left }) => {
         this.#entries.discard(name);
-        // A store that is not linearizable may lose a release that it has acknowledged.
-        if (left || enqueueUnknown || !this.#context.store.capabilities.linearizable) this.#entries.scheduleCleanup(session);
+        if (left || enqueueUnknown) this.#entries.scheduleCleanup(session);
         this.#context.onReleased(leadership);
       },
     });

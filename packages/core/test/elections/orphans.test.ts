@@ -288,31 +288,6 @@ describe('an election goes on', () => {
   });
 });
 
-describe('a store that is not linearizable', () => {
-  it('may lose an acknowledged resignation: the member removes what came back, and the next one leads', async () => {
-    const world = new World({ linearizable: false });
-    const store = world.connect();
-    const a = world.member('a', {}, store);
-    await stayAlive(world, a);
-    const options = { acceptWeakStore: 'memory' };
-    const leader = await world.run(a.election(NAME, options).campaign());
-    const before = world.server.entries().filter(({ key }) => key.startsWith(`elections/${NAME}/`));
-    await world.run(leader.resign());
-    const term = world.server.entries().find(({ key }) => key === TERM);
-    const backAgain = before.map(({ key, value, lease }): Change => ({
-      key,
-      expect: key === TERM ? (term?.revision ?? null) : null,
-      put: value,
-      lease: lease ?? null,
-    }));
-    expect((await world.run(store.compareAndSwap(backAgain, { timeoutMs: 500 }))).swapped).toBe(true);
-    expect(world.json(LEADER)).toMatchObject({ memberId: 'a' });
-    const next = track(world.member('b').election(NAME, options).campaign());
-    await world.pass(2 * TTL_MS);
-    expect(next.value?.isValid()).toBe(true);
-  });
-});
-
 async function* firstOnly<T>(states: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
   let first = true;
   for await (const state of states) {
