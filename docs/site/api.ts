@@ -4,25 +4,48 @@
  */
 
 import { join } from 'node:path';
-import { Application, type TypeDocOptions } from 'typedoc';
+import { Application, Comment, type TypeDocOptions } from 'typedoc';
 import type { PluginOptions } from 'typedoc-plugin-markdown';
 import { REPOSITORY, root } from './pages.ts';
 
-/** The entry points that users import: their sources below packages/, by the names in an import. */
-const ENTRY_POINTS = new Map([
-  ['incumbent', 'incumbent/src/index.ts'],
-  ['incumbent/host', 'incumbent/src/host.ts'],
-  ['incumbent/monitor', 'incumbent/src/monitor.ts'],
-  ['incumbent/traces', 'incumbent/src/traces.ts'],
-  ['@incumbent/cron', 'cron/src/index.ts'],
-  ['@incumbent/fastify', 'fastify/src/index.ts'],
-  ['@incumbent/memory', 'memory/src/index.ts'],
-  ['@incumbent/nestjs', 'nestjs/src/index.ts'],
-  ['@incumbent/peer', 'peer/src/index.ts'],
-]);
+/** What users import from. */
+interface EntryPoint {
+  /** The name in an import. */
+  readonly name: string;
+  /** Its source, below packages/. */
+  readonly source: string;
+  /** What it is for. The list of modules shows this. */
+  readonly about: string;
+}
+
+/** In the order of the list of modules. `docs/tsconfig.json` lists the same sources. */
+const ENTRY_POINTS: readonly EntryPoint[] = [
+  { name: 'incumbent', source: 'incumbent/src/index.ts', about: 'Members, elections, leaderships, groups, observers and stores.' },
+  { name: 'incumbent/host', source: 'incumbent/src/host.ts', about: 'Elections inside a framework that starts and stops them.' },
+  { name: 'incumbent/monitor', source: 'incumbent/src/monitor.ts', about: 'Metrics for Prometheus and OpenTelemetry.' },
+  { name: 'incumbent/traces', source: 'incumbent/src/traces.ts', about: 'Traces of failovers for OpenTelemetry.' },
+  store('SQLite', 'sqlite'),
+  store('etcd', 'etcd'),
+  store('ZooKeeper', 'zookeeper'),
+  store('Consul', 'consul'),
+  store('Kubernetes', 'kubernetes'),
+  store('PostgreSQL', 'postgres'),
+  store('Redis and Valkey', 'redis'),
+  { name: '@incumbent/memory', source: 'memory/src/index.ts', about: 'A store for tests, with faults to inject and a clock to advance.' },
+  { name: '@incumbent/peer', source: 'peer/src/index.ts', about: 'Elections among the members themselves, without a store.' },
+  { name: '@incumbent/cron', source: 'cron/src/index.ts', about: 'Scheduled jobs that run once in a fleet of processes.' },
+  { name: '@incumbent/fastify', source: 'fastify/src/index.ts', about: 'A plugin for Fastify.' },
+  { name: '@incumbent/nestjs', source: 'nestjs/src/index.ts', about: 'A module for NestJS.' },
+];
+
+function store(title: string, folder: string): EntryPoint {
+  return { name: `@incumbent/${folder}`, source: `${folder}/src/index.ts`, about: `The store ${title}, and its options.` };
+}
 
 const options: Partial<TypeDocOptions & PluginOptions> = {
-  entryPoints: [...ENTRY_POINTS.values()].map((path) => join(root, 'packages', path)),
+  entryPoints: ENTRY_POINTS.map(({ source }) => join(root, 'packages', source)),
+  sortEntryPoints: false,
+  indexFormat: 'table',
   tsconfig: join(root, 'docs/tsconfig.json'),
   out: join(root, 'docs/api'),
   plugin: ['typedoc-plugin-markdown'],
@@ -34,7 +57,7 @@ const options: Partial<TypeDocOptions & PluginOptions> = {
   basePath: root,
   displayBasePath: root,
   disableGit: true,
-  logLevel: 'Error',
+  logLevel: 'Warn',
   router: 'module',
   hidePageHeader: true,
   hideBreadcrumbs: true,
@@ -43,13 +66,13 @@ const options: Partial<TypeDocOptions & PluginOptions> = {
 const app = await Application.bootstrapWithPlugins(options);
 const project = await app.convert();
 if (project === undefined) throw new Error('TypeDoc could not read the sources');
-for (const module of project.children ?? []) module.name = importOf(module.name);
+for (const { name, source, about } of ENTRY_POINTS) {
+  const path = `packages/${source}`.replace(/(?:\/index)?\.ts$/, '');
+  const module = project.children?.find((child) => child.name === path);
+  // TypeDoc only warns if its program lacks the source of an entry point.
+  if (module === undefined) throw new Error(`TypeDoc has found no module ${path}: is it in docs/tsconfig.json?`);
+  module.name = name;
+  module.comment = new Comment([{ kind: 'text', text: about }]);
+}
 await app.generateOutputs(project);
 if (app.logger.hasErrors()) process.exitCode = 1;
-
-/** The name in an import of a module that TypeDoc names by its path: `packages/memory/src`. */
-function importOf(path: string): string {
-  const found = [...ENTRY_POINTS].find(([, source]) => `packages/${source}`.replace(/(?:\/index)?\.ts$/, '') === path);
-  if (found === undefined) throw new Error(`no entry point is ${path}`);
-  return found[0];
-}
