@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { expect, test } from 'vitest';
 
-import { anchorOf, linkOnSite, pagesOf, REPOSITORY, sitePathOf } from '../site/pages.ts';
+import { anchorOf, linkOnSite, pagesOf, REPOSITORY, root, sitePathOf } from '../site/pages.ts';
 import { HOME, navOf, sidebarOf } from '../site/sidebar.ts';
 
 test.each([
@@ -17,6 +20,13 @@ test.each([
   ['https://etcd.io', 'docs/stores.md', 'https://etcd.io'],
 ])('a link to %s of %s leads to %s on the site', (href, page, expected) => {
   expect(linkOnSite(href, page)).toBe(expected);
+});
+
+test('the home page shows the program and the command of the README', () => {
+  const [home, readme] = [HOME, 'README.md'].map((page) => readFileSync(join(root, page), 'utf8'));
+  const blocks = [...(home ?? '').matchAll(/^```\w+\n[^]*?^```$/gm)].map(([block]) => block);
+  expect(blocks).toHaveLength(2);
+  for (const block of blocks) expect(readme).toContain(block);
 });
 
 test('two pages never have one path on the site', () => {
