@@ -1,4 +1,4 @@
-/** Generates the table of docs/stores.md from the capabilities of open stores. */
+/** Generates the table and the notes of docs/stores.md from the capabilities of open stores. */
 
 import { readFileSync } from 'node:fs';
 import type { StoreCapabilities } from '@incumbent/core';
@@ -39,7 +39,7 @@ const rows: readonly (readonly [string, (capabilities: StoreCapabilities) => str
     ({ reconnectsWithinMs = 0 }) => (reconnectsWithinMs === 0 ? 'no server' : duration(reconnectsWithinMs)),
   ],
   ['revisions after a key is created again', ({ revisionsSurviveDeletion }) => (revisionsSurviveDeletion ? 'never repeat' : 'start again')],
-  ['may end a lease that is being renewed', ({ endsEarly }) => endsEarly ?? 'no'],
+  ['may end a lease that is being renewed', ({ endsEarly }) => (endsEarly === undefined ? 'no' : 'yes: see below')],
   ['most changes of one swap', ({ maxChanges }) => count(maxChanges)],
   ['of these, yours in `leadership.swap`', ({ maxChanges }) => count(maxChanges - 1)],
   ['most bytes of a value', ({ maxValueBytes }) => count(maxValueBytes)],
@@ -47,12 +47,12 @@ const rows: readonly (readonly [string, (capabilities: StoreCapabilities) => str
   ['most keys of one lease', ({ maxKeysPerLease }) => count(maxKeysPerLease)],
 ];
 
-/** The page with its table replaced by one of these columns. */
+/** The page with its table and its notes replaced by those of these columns. */
 export function pageOf(columns: readonly Column[]): string {
   const page = readFileSync(PAGE, 'utf8');
   const [before, after] = [page.indexOf(BEGIN), page.indexOf(END)];
   if (before < 0 || after < before) throw new Error(`${PAGE.pathname} has no place for the table`);
-  return `${page.slice(0, before + BEGIN.length)}\n${tableOf(columns)}\n${page.slice(after)}`;
+  return `${page.slice(0, before + BEGIN.length)}\n${tableOf(columns)}\n\n${notesOf(columns)}\n${page.slice(after)}`;
 }
 
 function tableOf(columns: readonly Column[]): string {
@@ -62,6 +62,19 @@ function tableOf(columns: readonly Column[]): string {
     ...rows.map(([title, say]) => [title, ...columns.map(({ capabilities }) => say(capabilities))]),
   ];
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}
+
+/** Why each of the stores that may end a lease early does so: too long for the table. */
+function notesOf(columns: readonly Column[]): string {
+  const notes = columns.flatMap(({ title, capabilities: { endsEarly } }) =>
+    endsEarly === undefined ? [] : [`- **${title.split(',')[0]}:** ${endsEarly.replace(`${title}: `, '')}.`],
+  );
+  return ['When a store may end a lease that is being renewed:', '', ...notes.map(inLines)].join('\n');
+}
+
+/** An item of a list in lines of at most 100 columns. */
+function inLines(item: string): string {
+  return item.replaceAll(/(.{1,98})(?: |$)/g, '$1\n  ').trimEnd();
 }
 
 function duration(ms: number): string {
