@@ -46,6 +46,7 @@ const options: Partial<TypeDocOptions & PluginOptions> = {
   entryPoints: ENTRY_POINTS.map(({ source }) => join(root, 'packages', source)),
   sortEntryPoints: false,
   indexFormat: 'table',
+  groupOrder: ['Classes', 'Functions', 'Interfaces', 'Type Aliases', 'Variables', '*'],
   tsconfig: join(root, 'docs/tsconfig.json'),
   out: join(root, 'docs/api'),
   plugin: ['typedoc-plugin-markdown'],
