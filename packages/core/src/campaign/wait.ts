@@ -9,13 +9,14 @@ import type { Cancel } from '../base/clock.ts';
 import { isRetryable } from '../base/errors.ts';
 import { fraction } from '../base/random.ts';
 import type { LeaseSession, SessionContext } from '../lease/session.ts';
-import { isEndedTermOf, isRecordOf, isTermOf } from '../protocol/transactions.ts';
+import { isEndedTermOf, isRecordOf } from '../protocol/transactions.ts';
 import type { Entry, Key, Revision } from '../store/contract.ts';
 import { follow, type KeyWatch } from '../store/key-watch.ts';
 import type { CampaignCalls } from './calls.ts';
 import { WATCH_WINDOW } from './campaign-machine.ts';
 import type { KnownTerms } from './known-terms.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Wait } from './state.ts';
+import { verdictOn } from './wait-verdict.ts';
 
 /** What a wait needs. */
 export interface CandidateWaitContext extends SessionContext {
@@ -43,11 +44,8 @@ const CHECK_TTLS = { inWindow: 3, behind: 10 } as const;
 const CHECK_SPREAD = 0.25;
 
 /**
- * How long a candidate waits for another event of the same swap that says more, in ms. The watches
- * of several keys may show the changes of one swap one after the other. After the entry ahead has
- * gone, the candidate waits for the end of that entry's term, or for the mark in its own entry;
- * after the leader's record has become its own, for the mark; after the mark, for the new term.
- * After a crash, there is no other event.
+ * How long a candidate waits for another change of the same swap that says more, in ms: see
+ * `verdictOn`.
  */
 const SAME_SWAP_MS = 2;
 
@@ -65,8 +63,8 @@ export class CandidateWait {
 
   /** True if the key that blocks me is gone. */
   #aheadGone = false;
-  /** True if the leader's record is mine. */
-  #recordIsMine = false;
+  /** True if the leader's record is its own. */
+  #recordIsOwn = false;
   /** Set when my entry has changed or is gone. */
   #ownEvent: CandidateEvent | undefined;
   /** The term's entry as the watch last showed it, if the term is watched. */
@@ -136,32 +134,22 @@ export class CandidateWait {
     for (const cancel of this.#cancels) cancel();
   }
 
-  /**
-   * Ends the wait if what is known says so: at once, or soon if another event of the same swap may
-   * say more.
-   */
+  /** Ends the wait if what is known says so: now, or soon if another watch may say more. */
   #judge(): void {
-    const isOver = this.#ownEvent !== undefined || this.#aheadGone || this.#recordIsMine || isEndedTermOf(this.#term, this.#wait.key);
-    if (!isOver) return;
-    if (!this.#mayLearnMore()) this.#wake();
-    else if (!this.#wakesSoon) {
-      this.#wakesSoon = true;
-      this.#cancels.push(this.#context.clock.schedule(SAME_SWAP_MS, () => this.#wake()));
-    }
-  }
-
-  /** True if another watch may still show a change of the swap that ended this wait. */
-  #mayLearnMore(): boolean {
-    if (this.#ownEvent?.type === 'removed' || isEndedTermOf(this.#term, this.#wait.key)) return false;
-    const isMine = isTermOf(this.#term, this.#entry.key);
-    if (this.#ownEvent !== undefined) {
-      // Where each key of a swap has its own revision, the mark in my entry is certain only with
-      // the term, which a handover in one swap writes as well.
-      const { assignableLease, revisionInSwap } = this.#context.store.capabilities;
-      return assignableLease && revisionInSwap === undefined && this.#followsTerm && !isMine;
-    }
-    if (this.#recordIsMine) return true;
-    return this.#followsTerm && (this.#term === undefined || isMine || isTermOf(this.#term, this.#wait.key));
+    const verdict = verdictOn({
+      aheadKey: this.#wait.key,
+      entryKey: this.#entry.key,
+      aheadGone: this.#aheadGone,
+      recordIsOwn: this.#recordIsOwn,
+      ownEvent: this.#ownEvent?.type,
+      term: this.#term,
+      followsTerm: this.#followsTerm,
+      capabilities: this.#context.store.capabilities,
+    });
+    if (verdict === 'endNow') this.#wake();
+    if (verdict !== 'endSoon' || this.#wakesSoon) return;
+    this.#wakesSoon = true;
+    this.#cancels.push(this.#context.clock.schedule(SAME_SWAP_MS, () => this.#wake()));
   }
 
   #wake(): void {
@@ -189,7 +177,7 @@ export class CandidateWait {
     if (ahead === undefined) {
       this.#notified(this.#wait.for === 'leader' ? 'leaderGone' : 'aheadGone');
       this.#aheadGone = true;
-    } else if (this.#mayBeMine() && isRecordOf(ahead, this.#entry.key)) this.#recordIsMine = true;
+    } else if (this.#mayBeMine() && isRecordOf(ahead, this.#entry.key)) this.#recordIsOwn = true;
     this.#judge();
   }
 
@@ -286,7 +274,7 @@ export class CandidateWait {
     this.#cancelVacancy = undefined;
     if (isRecordOf(leader, this.#entry.key)) {
       this.#notified('handedOver');
-      this.#recordIsMine = true;
+      this.#recordIsOwn = true;
       this.#judge();
     } else if (isRecordOf(leader, this.#wait.key)) this.#followTerm(store.capabilities.revisionInSwap?.(leader.revision, undefined));
   }
