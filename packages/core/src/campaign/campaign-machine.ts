@@ -72,25 +72,26 @@ function joining(state: In<'joining'>, event: CandidateEvent): CandidateState {
 function looking(state: In<'looking'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
   if (event.type === 'failed') return pause(state);
   if (event.type !== 'looked') return state;
-  const term = event.term === undefined ? undefined : readTerm(event.term);
-  if (event.term !== undefined && term?.entry === state.entry.key) return { phase: 'confirming', entry: state.entry, term: event.term };
+  const { termEntry } = event;
+  const lastTerm = termEntry && readTerm(termEntry);
+  if (lastTerm?.entry === state.entry.key) return { phase: 'confirming', entry: state.entry, termEntry };
   if (event.queue !== undefined) return decide(state, { ...event, queue: event.queue }, rules);
-  if (term?.nobodyAhead === true && term.entry === state.goneAhead) return decide(state, { ...event, queue: [] }, rules);
+  if (lastTerm?.nobodyAhead === true && lastTerm.entry === state.goneAhead) return decide(state, { ...event, queue: [] }, rules);
   return { phase: 'looking', entry: state.entry, unknownOutcome: state.unknownOutcome };
 }
 
 /** Decides whether to claim, or whom to wait for. */
 function decide(state: In<'looking'>, seen: LookedAround, rules: CandidateRules): CandidateState {
-  const term = seen.term && readTerm(seen.term);
+  const lastTerm = seen.termEntry && readTerm(seen.termEntry);
   const { entry, unknownOutcome, passed } = state;
   checkSuccession(seen.queue, entry, rules.succession);
-  const successor = term?.ended?.successor;
+  const successor = lastTerm?.ended?.successor;
   // A handover changes its successor's entry. A claim at the revision before that would be refused.
-  if (successor === entry.key) return claim({ ...state, entry: seen.own ?? entry }, seen.term, rules);
-  if (term !== undefined && successor !== undefined && !isPassed(passed, term.term)) {
-    return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'successor', key: successor, term: term.term } };
+  if (successor === entry.key) return claim({ ...state, entry: seen.own ?? entry }, seen.termEntry, rules);
+  if (lastTerm !== undefined && successor !== undefined && !isPassed(passed, lastTerm.term)) {
+    return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'successor', key: successor, term: lastTerm.term } };
   }
-  const holderKey = holderOf(term);
+  const holderKey = holderOf(lastTerm);
   const ahead = goingBefore(seen.queue, entry, holderKey, rules.succession);
   const last = ahead.at(-1);
   if (last !== undefined && passed !== 'queue') {
@@ -102,7 +103,7 @@ function decide(state: In<'looking'>, seen: LookedAround, rules: CandidateRules)
     const isNext = rules.succession.byArrival && ahead.length === 0 && holder.order < entry.order;
     return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'ahead', key: holder.key, position: 0, next: isNext } };
   }
-  return claim(state, seen.term, rules, ahead);
+  return claim(state, seen.termEntry, rules, ahead);
 }
 
 function isPassed(passed: Passed | undefined, term: bigint): boolean {
@@ -125,20 +126,20 @@ function claim(
   rules: CandidateRules,
   ahead?: readonly QueueEntry[],
 ): CandidateState {
-  const term = termEntry && readTerm(termEntry);
-  const beforeFirst = rules.termsFromClock === true && term === undefined ? state.entry.order : 0n;
-  const last = highestTerm(beforeFirst, lastIssued(term, rules.seenTerm), rules.termFloor);
+  const lastTerm = termEntry && readTerm(termEntry);
+  const beforeFirst = rules.termsFromClock === true && lastTerm === undefined ? state.entry.order : 0n;
+  const issued = highestTerm(beforeFirst, lastIssued(lastTerm, rules.seenTerm), rules.termFloor);
   // The state `confirming` means that an earlier claim of mine has an unknown outcome, or that a
   // handover has named me and may have elected me.
   const unknownOutcome = state.phase === 'confirming' || state.unknownOutcome;
   const evict = (ahead ?? []).slice(0, WATCH_WINDOW).map(({ entry }) => entry);
   // A successor has not read the queue: the leader that named it has.
-  const nobodyAhead = ahead === undefined ? term?.ended?.nobodyAhead === true : ahead.length === evict.length;
+  const nobodyAhead = ahead === undefined ? lastTerm?.ended?.nobodyAhead === true : ahead.length === evict.length;
   return {
     phase: 'claiming',
     entry: state.entry,
     unknownOutcome,
-    claim: { term: termAfter(last), termEntry, holder: holderOf(term), evict, nobodyAhead },
+    claim: { term: termAfter(issued), termEntry, holder: holderOf(lastTerm), evict, nobodyAhead },
   };
 }
 
@@ -149,7 +150,7 @@ function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRu
       return event.entry.key === entry.key ? handedOver(state, event, rules) : state;
     case 'woke':
       if (wait.for === 'successor') return { phase: 'looking', entry, unknownOutcome, passed: { successorOf: wait.term } };
-      if (wait.for === 'ahead' && wait.next) return claimAfter(wait.key, state, event.term, rules);
+      if (wait.for === 'ahead' && wait.next) return claimAfter(wait.key, state, event.termEntry, rules);
       return { phase: 'looking', entry, unknownOutcome };
     case 'claimTimedOut':
       return { phase: 'looking', entry, unknownOutcome, passed: wait.for === 'successor' ? { successorOf: wait.term } : 'queue' };
@@ -169,23 +170,28 @@ function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRu
  */
 function handedOver(
   state: In<'waiting'>,
-  { entry, term }: Extract<CandidateEvent, { type: 'handedOver' }>,
+  { entry, termEntry }: Extract<CandidateEvent, { type: 'handedOver' }>,
   rules: CandidateRules,
 ): CandidateState {
   if (readCandidate(entry).handoverTerm === undefined) return { phase: 'looking', entry, unknownOutcome: state.unknownOutcome };
-  const won = state.unknownOutcome ? undefined : wonAtMark(entry, { term, revisionInSwap: rules.revisionInSwap });
+  const won = state.unknownOutcome ? undefined : wonAtMark(entry, { termEntry, revisionInSwap: rules.revisionInSwap });
   if (won !== undefined) return { phase: 'elected', won };
-  return { phase: 'confirming', entry, term: isTermOf(term, entry.key) ? term : undefined };
+  return { phase: 'confirming', entry, termEntry: isTermOf(termEntry, entry.key) ? termEntry : undefined };
 }
 
 /**
  * The one right ahead has gone. If a watch has shown its term, claims without another read. The
  * store refuses the claim if the term has changed since.
  */
-function claimAfter(key: Key, { entry, unknownOutcome }: WaitingEntry, term: Entry | undefined, rules: CandidateRules): CandidateState {
+function claimAfter(
+  key: Key,
+  { entry, unknownOutcome }: WaitingEntry,
+  termEntry: Entry | undefined,
+  rules: CandidateRules,
+): CandidateState {
   const look = { phase: 'looking', entry, unknownOutcome, goneAhead: key } as const;
-  const isKnown = isTermOf(term, key) || isEndedTermOf(term, key);
-  return isKnown ? looking(look, { type: 'looked', queue: undefined, term }, rules) : look;
+  const isKnown = isTermOf(termEntry, key) || isEndedTermOf(termEntry, key);
+  return isKnown ? looking(look, { type: 'looked', queue: undefined, termEntry }, rules) : look;
 }
 
 /** The index of each change in the swap of a claim: see `claimChanges` in `transactions.ts`. */
@@ -241,9 +247,9 @@ function refused(
     if (mine.current === undefined) return removed(state);
     return { phase: 'confirming', entry: mine.current };
   }
-  const leader = failed.find(({ index }) => index === claimPart.leader)?.current;
-  if (leader !== undefined) {
-    if (readLeader(leader).entry === entry.key) return { phase: 'confirming', entry };
+  const leaderEntry = failed.find(({ index }) => index === claimPart.leader)?.current;
+  if (leaderEntry !== undefined) {
+    if (readLeader(leaderEntry).entry === entry.key) return { phase: 'confirming', entry };
     return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'leader', key: rules.keys.leader } };
   }
   const { holder, nobodyAhead, evict } = state.claim;
@@ -252,28 +258,29 @@ function refused(
     return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'ahead', key: holder, position: 0, next: false } };
   }
   // The watch showed the end of the holder's entry before the end of its term.
-  const term = failed.find(({ index }) => index === claimPart.term)?.current;
+  const termEntry = failed.find(({ index }) => index === claimPart.term)?.current;
   const isNext = rules.succession.byArrival && nobodyAhead && evict.length === 0;
-  return isNext && isEndedTermOf(term, holder) ? claimAfter(holder, state, term, rules) : toLooking(state);
+  return isNext && isEndedTermOf(termEntry, holder) ? claimAfter(holder, state, termEntry, rules) : toLooking(state);
 }
 
 function confirming(state: In<'confirming'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
   // Read everything again after a pause.
-  const { term: _read, ...again } = state;
+  const { termEntry: _read, ...again } = state;
   if (event.type === 'failed') return pause(again);
   if (event.type === 'handedOver') return event.entry.key === state.entry.key ? { ...again, entry: event.entry } : state;
   if (event.type !== 'read') return state;
   const { entry, exit } = state;
-  const term = event.term === undefined ? undefined : readTerm(event.term);
-  const leader = event.leader === undefined ? undefined : readLeader(event.leader);
+  const { termEntry, leaderEntry } = event;
+  const lastTerm = termEntry && readTerm(termEntry);
+  const leader = leaderEntry && readLeader(leaderEntry);
   if (leader?.entry === entry.key) {
     if (state.gone === true) return { phase: 'out', exit: { why: 'orphaned', entry } };
-    const mine = term?.entry === entry.key ? event.term : undefined;
+    const ownTermEntry = lastTerm?.entry === entry.key ? termEntry : undefined;
     const won = elected(entry, {
       term: leader.term,
-      leaderRevision: event.leader?.revision,
-      termRevision: mine?.revision,
-      termValue: mine?.value,
+      leaderRevision: leaderEntry?.revision,
+      termRevision: ownTermEntry?.revision,
+      termValue: ownTermEntry?.value,
       previous: leader.previous,
     });
     if (won.phase === 'elected') return won;
@@ -287,8 +294,8 @@ function confirming(state: In<'confirming'>, event: CandidateEvent, rules: Candi
   if (exit !== undefined) return { phase: 'withdrawing', entry, unknownOutcome: true, exit };
   // The last term was mine, and its record is gone. My entry blocks every claim until it is
   // deleted, also my own.
-  if (term?.entry === entry.key) return { phase: 'withdrawing', entry, unknownOutcome: true, exit: { why: 'removed' } };
-  if (term?.ended?.successor === entry.key) return claim(state, event.term, rules);
+  if (lastTerm?.entry === entry.key) return { phase: 'withdrawing', entry, unknownOutcome: true, exit: { why: 'removed' } };
+  if (lastTerm?.ended?.successor === entry.key) return claim(state, termEntry, rules);
   return { phase: 'looking', entry, unknownOutcome: true };
 }
 

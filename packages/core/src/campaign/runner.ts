@@ -165,8 +165,8 @@ export class CampaignRunner {
   /** Remembers the terms that the store shows: it may lose them. */
   #seeTerms(event: CandidateEvent): void {
     const { terms } = this.#context;
-    if ('term' in event) terms.seeTerm(event.term);
-    if (event.type === 'read') terms.seeLeader(event.leader);
+    if ('termEntry' in event) terms.seeTerm(event.termEntry);
+    if (event.type === 'read') terms.seeLeader(event.leaderEntry);
   }
 
   async #perform(state: CandidateState): Promise<CandidateEvent> {
@@ -213,7 +213,7 @@ export class CampaignRunner {
       case 'claiming':
         return this.#claim(state);
       case 'confirming':
-        return this.#withPermit((call) => this.#confirm(state.term, state.entry.key, call), state.term === undefined ? 2 : 1);
+        return this.#withPermit((call) => this.#confirm(state.termEntry, state.entry.key, call), state.termEntry === undefined ? 2 : 1);
       case 'withdrawing': {
         const { entry } = state;
         if (entry === undefined) return this.#enqueue();
@@ -243,8 +243,8 @@ export class CampaignRunner {
   async #join(): Promise<CandidateEvent> {
     const { keys, succession } = this.#context.rules;
     let looked: LookedAround | undefined;
-    const seen: QueueLook['seen'] = (queue, term) => {
-      looked = { type: 'looked', queue, term };
+    const seen: QueueLook['seen'] = (queue, termEntry) => {
+      looked = { type: 'looked', queue, termEntry };
     };
     const event = await this.#enqueue(succession.byArrival ? { key: keys.term, last: LOOK_AHEAD, seen } : undefined);
     this.#firstLook = looked;
@@ -272,16 +272,16 @@ export class CampaignRunner {
    * Unless they show that this candidate is elected, or named in a handover, reads the leader's
    * record once more: that read is no older than the term.
    */
-  async #confirm(known: Entry | undefined, entryKey: Key, call: CallOptions): Promise<CandidateEvent> {
+  async #confirm(knownTerm: Entry | undefined, entryKey: Key, call: CallOptions): Promise<CandidateEvent> {
     const { store, rules } = this.#context;
     const read = (key: Key): Promise<Entry | undefined> => store.read(key, call);
-    if (known !== undefined) return { type: 'read', term: known, leader: await read(rules.keys.leader) };
-    const [term, leader] = await Promise.all([read(rules.keys.term), read(rules.keys.leader)]);
-    const last = tryRead(readTerm, term);
-    const isOver = last?.entry === entryKey && last.ended !== undefined;
-    const isNamed = leader === undefined && last?.ended?.successor === entryKey;
-    const isCertain = isNamed || (isRecordOf(leader, entryKey) && !isOver);
-    return { type: 'read', term, leader: isCertain ? leader : await read(rules.keys.leader) };
+    if (knownTerm !== undefined) return { type: 'read', termEntry: knownTerm, leaderEntry: await read(rules.keys.leader) };
+    const [termEntry, leaderEntry] = await Promise.all([read(rules.keys.term), read(rules.keys.leader)]);
+    const lastTerm = tryRead(readTerm, termEntry);
+    const isOver = lastTerm?.entry === entryKey && lastTerm.ended !== undefined;
+    const isNamed = leaderEntry === undefined && lastTerm?.ended?.successor === entryKey;
+    const isCertain = isNamed || (isRecordOf(leaderEntry, entryKey) && !isOver);
+    return { type: 'read', termEntry, leaderEntry: isCertain ? leaderEntry : await read(rules.keys.leader) };
   }
 
   /**
@@ -294,13 +294,13 @@ export class CampaignRunner {
     // The claim deletes the candidates that it passes over at the revisions that are read here.
     const values = passed === 'queue';
     const part = rules.succession.byArrival ? { before: entry, last: LOOK_AHEAD } : {};
-    const [queue, term] = await Promise.all([
+    const [queue, termEntry] = await Promise.all([
       goneAhead === undefined ? store.list(rules.keys.candidates, { ...call, ...part, values }) : undefined,
       store.read(rules.keys.term, { ...call, fresh: goneAhead === undefined }),
     ]);
     const own = this.#watchOwn(entry).latest;
     if (queue !== undefined) this.#reportOthers(queue, entry);
-    return { type: 'looked', queue, term, own };
+    return { type: 'looked', queue, termEntry, own };
   }
 
   /**
@@ -317,8 +317,8 @@ export class CampaignRunner {
     this.#claimed = { term: state.claim.term, lost: terms.lostAt(termEntry) };
     if (evict.length > 0) telemetry.emit('evicted', { election, keys: evict.map(({ key }) => key) });
     const changes = claimChanges(rules.keys, self, state.entry, state.claim, payload, this.#session.lease);
-    const [, term] = changes;
-    const termValue = term !== undefined && 'put' in term ? term.put : undefined;
+    const [, termChange] = changes;
+    const termValue = termChange !== undefined && 'put' in termChange ? termChange.put : undefined;
     return this.#withPermit(async (call) => {
       const sentMs = this.#context.clock.monotonic();
       try {

@@ -73,7 +73,7 @@ export type CandidateState =
       readonly exit?: Exit;
       readonly gone?: boolean;
       readonly seen?: boolean;
-      readonly term?: Entry | undefined;
+      readonly termEntry?: Entry | undefined;
     }
   /**
    * Delete my entry. After that the store can apply no claim of mine. Without an entry, find it
@@ -107,7 +107,7 @@ export type Wait =
 interface Looked {
   readonly type: 'looked';
   readonly queue: readonly Entry[] | undefined;
-  readonly term: Entry | undefined;
+  readonly termEntry: Entry | undefined;
   readonly own?: Entry | undefined;
 }
 
@@ -118,23 +118,23 @@ export type LookedAround = Looked & { readonly queue: readonly Entry[] };
 export type CandidateEvent =
   | { readonly type: 'enqueued'; readonly entry: Entry }
   | Looked
-  /** The awaited key is gone. `term`: the term's entry, if a watch has shown it. */
-  | { readonly type: 'woke'; readonly term?: Entry | undefined }
+  /** The awaited key is gone. `termEntry`: the term's entry, if a watch has shown it. */
+  | { readonly type: 'woke'; readonly termEntry?: Entry | undefined }
   /** The awaited key is still there, and it is time to read the queue again. */
   | { readonly type: 'due' }
   /** Those ahead have not claimed in time. */
   | { readonly type: 'claimTimedOut' }
   /**
-   * My entry has changed: a handover has marked it, or an operator has changed it. `term`: the
-   * term's entry, if a watch has shown it.
+   * My entry has changed: a handover has marked it, or an operator has changed it.
+   * `termEntry`: the term's entry, if a watch has shown it.
    */
-  | { readonly type: 'handedOver'; readonly entry: Entry; readonly term?: Entry | undefined }
+  | { readonly type: 'handedOver'; readonly entry: Entry; readonly termEntry?: Entry | undefined }
   /** My entry was deleted. */
   | { readonly type: 'removed' }
   /** `termValue`: the term's record as the claim wrote it. */
   | { readonly type: 'swapped'; readonly revisions: readonly (Revision | undefined)[]; readonly termValue?: Uint8Array | undefined }
   | { readonly type: 'notSwapped'; readonly failed: readonly { readonly index: number; readonly current: Entry | undefined }[] }
-  | { readonly type: 'read'; readonly term: Entry | undefined; readonly leader: Entry | undefined }
+  | { readonly type: 'read'; readonly termEntry: Entry | undefined; readonly leaderEntry: Entry | undefined }
   | { readonly type: 'paused' }
   /** The call failed and may be retried. `unknown`: the store may have applied it, or may still. */
   | { readonly type: 'failed'; readonly unknown: boolean }

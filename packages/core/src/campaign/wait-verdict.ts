@@ -17,7 +17,7 @@ export interface Known {
   /** What has happened to its own entry. */
   readonly ownEvent: CandidateEvent['type'] | undefined;
   /** The entry of the key `term`, if a watch has shown it. */
-  readonly term: Entry | undefined;
+  readonly termEntry: Entry | undefined;
   /** True if the key `term` is watched. */
   readonly followsTerm: boolean;
   readonly capabilities: Pick<StoreCapabilities, 'assignableLease' | 'revisionInSwap'>;
@@ -30,9 +30,9 @@ export interface Known {
  * ahead, or the new term. After a crash, there is no other change.
  */
 export function verdictOn(known: Known): 'wait' | 'endSoon' | 'endNow' {
-  const { aheadKey, entryKey, aheadGone, recordIsOwn, ownEvent, term, followsTerm, capabilities } = known;
-  if (ownEvent === 'removed' || isEndedTermOf(term, aheadKey)) return 'endNow';
-  const termIsOwn = isTermOf(term, entryKey);
+  const { aheadKey, entryKey, aheadGone, recordIsOwn, ownEvent, termEntry, followsTerm, capabilities } = known;
+  if (ownEvent === 'removed' || isEndedTermOf(termEntry, aheadKey)) return 'endNow';
+  const termIsOwn = isTermOf(termEntry, entryKey);
   if (ownEvent !== undefined) {
     // Where each key of a swap has its own revision, the mark in its own entry is certain only with
     // the term, which a handover in one swap writes as well.
@@ -44,5 +44,5 @@ export function verdictOn(known: Known): 'wait' | 'endSoon' | 'endNow' {
   if (recordIsOwn) return 'endSoon';
   if (!aheadGone) return 'wait';
   // The end of the term may follow, or the mark. Any other term rules out both.
-  return followsTerm && (term === undefined || termIsOwn || isTermOf(term, aheadKey)) ? 'endSoon' : 'endNow';
+  return followsTerm && (termEntry === undefined || termIsOwn || isTermOf(termEntry, aheadKey)) ? 'endSoon' : 'endNow';
 }

@@ -68,7 +68,7 @@ export class CandidateWait {
   /** Set when my entry has changed or is gone. */
   #ownEvent: CandidateEvent | undefined;
   /** The term's entry as the watch last showed it, if the term is watched. */
-  #term: Entry | undefined;
+  #termEntry: Entry | undefined;
   #followsTerm = false;
   /** Resolves when the watch of the term shows that the one ahead has ended it. */
   readonly #termEnded = Promise.withResolvers<CandidateEvent>();
@@ -111,7 +111,7 @@ export class CandidateWait {
     this.#context.own.onNews(() => {});
     // A handover deletes the leader's entry and changes mine in one step. Mine says more.
     const event = this.#ownEvent ?? woken;
-    return event.type === 'woke' || event.type === 'handedOver' ? { ...event, term: this.#term } : event;
+    return event.type === 'woke' || event.type === 'handedOver' ? { ...event, termEntry: this.#termEntry } : event;
   }
 
   /**
@@ -142,7 +142,7 @@ export class CandidateWait {
       aheadGone: this.#aheadGone,
       recordIsOwn: this.#recordIsOwn,
       ownEvent: this.#ownEvent?.type,
-      term: this.#term,
+      termEntry: this.#termEntry,
       followsTerm: this.#followsTerm,
       capabilities: this.#context.store.capabilities,
     });
@@ -205,7 +205,7 @@ export class CandidateWait {
     if (this.#followsTerm || !this.#mayFollowTerm()) return;
     this.#followsTerm = true;
     const { signal } = this.#ended;
-    void follow(store.watch(rules.keys.term, { signal, since }), (term) => this.#seeTerm(term), this.#fail);
+    void follow(store.watch(rules.keys.term, { signal, since }), (termEntry) => this.#seeTerm(termEntry), this.#fail);
   }
 
   /**
@@ -216,12 +216,12 @@ export class CandidateWait {
     return this.#wait.for === 'ahead' && this.#wait.next && this.#context.store.capabilities.watchTellsValues;
   }
 
-  #seeTerm(term: Entry | undefined): void {
-    this.#term = term;
-    this.#context.terms.seeTerm(term);
-    if (isEndedTermOf(term, this.#wait.key)) {
+  #seeTerm(termEntry: Entry | undefined): void {
+    this.#termEntry = termEntry;
+    this.#context.terms.seeTerm(termEntry);
+    if (isEndedTermOf(termEntry, this.#wait.key)) {
       this.#notified('termEnded');
-      this.#termEnded.resolve({ type: 'looked', queue: undefined, term, own: this.#context.own.latest });
+      this.#termEnded.resolve({ type: 'looked', queue: undefined, termEntry, own: this.#context.own.latest });
     }
     this.#judge();
   }
@@ -303,13 +303,13 @@ export class CandidateWait {
     const { store, calls, semaphore, rules } = this.#context;
     try {
       const keys = [this.#entry.key, rules.keys.leader];
-      if (this.#followsTerm && this.#term === undefined) keys.push(rules.keys.term);
-      const [own, leader, term] = await semaphore.run(
+      if (this.#followsTerm && this.#termEntry === undefined) keys.push(rules.keys.term);
+      const [own, leader, termEntry] = await semaphore.run(
         () => calls.make((call) => Promise.all(keys.map((key) => store.read(key, call)))),
         keys.length,
       );
       if (this.#ended.signal.aborted) return;
-      this.#term ??= term;
+      this.#termEntry ??= termEntry;
       this.#takeOwn(own);
       this.#checkLeader(leader);
       this.#failedChecks.reset();

@@ -106,8 +106,8 @@ export class LeaderRecordWriter {
     const [keys, text, revision] = [this.#keys, this.#termText, this.#termRevision];
     if (text === undefined || this.#revision === undefined || entryRevision === undefined) return undefined;
     return {
-      leader: writtenLeader(keys.leader, this.#revision, this.#recordOf(undefined)),
-      term: { key: keys.term, name: 'term', value: toUtf8.encode(text), revision, order: 0n },
+      leaderEntry: writtenLeader(keys.leader, this.#revision, this.#recordOf(undefined)),
+      termEntry: { key: keys.term, name: 'term', value: toUtf8.encode(text), revision, order: 0n },
       entry: { key: this.#entryKey, revision: entryRevision },
     };
   }

@@ -137,11 +137,11 @@ async function handOver(
   known: Remains | undefined,
 ): Promise<ReleaseEvent> {
   const { store, keys, entryKey } = context;
-  const { leader, term, entry } = known ?? (await read(context));
-  if (leader === undefined || term === undefined || entry === undefined) return { type: 'notSwapped' };
-  if (!isRecordOf(leader, entryKey) || readTerm(term).entry !== entryKey) return { type: 'notSwapped' };
+  const { leaderEntry, termEntry, entry } = known ?? (await read(context));
+  if (leaderEntry === undefined || termEntry === undefined || entry === undefined) return { type: 'notSwapped' };
+  if (!isRecordOf(leaderEntry, entryKey) || readTerm(termEntry).entry !== entryKey) return { type: 'notSwapped' };
   // The record of the term says `handover` if a member that closes has found a successor.
-  const handover = { keys, leader, term, entry, successor, reason: reason === 'memberClosed' ? 'handover' : reason };
+  const handover = { keys, leaderEntry, termEntry, entry, successor, reason: reason === 'memberClosed' ? 'handover' : reason };
   const { lease } = successor.entry;
   const inOne = store.capabilities.assignableLease && lease !== undefined;
   return swap(context, inOne ? handoverInOne(handover, lease) : handoverInTwo(handover));
@@ -152,8 +152,8 @@ async function check(context: ReleaseContext, successor: Successor): Promise<Rel
   const { keys, entryKey, store } = context;
   const successorEntry = await store.read(successor.entry.key, context.session.call);
   const termEntry = await store.read(keys.term, context.session.call);
-  const term = tryRead(readTerm, termEntry);
-  const successorHasTerm = term?.entry === successor.entry.key || term?.ended?.successor === successor.entry.key;
+  const lastTerm = tryRead(readTerm, termEntry);
+  const successorHasTerm = lastTerm?.entry === successor.entry.key || lastTerm?.ended?.successor === successor.entry.key;
   return {
     type: 'checked',
     successorHasTerm,
@@ -164,6 +164,6 @@ async function check(context: ReleaseContext, successor: Successor): Promise<Rel
 /** Reads the leader's record last, so that the record is no older than the term. */
 async function read(context: ReleaseContext): Promise<Remains> {
   const { store, keys, entryKey } = context;
-  const [term, entry] = await Promise.all([store.read(keys.term, context.session.call), store.read(entryKey, context.session.call)]);
-  return { term, entry, leader: await store.read(keys.leader, context.session.call) };
+  const [termEntry, entry] = await Promise.all([store.read(keys.term, context.session.call), store.read(entryKey, context.session.call)]);
+  return { termEntry, entry, leaderEntry: await store.read(keys.leader, context.session.call) };
 }

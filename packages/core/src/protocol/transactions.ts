@@ -90,12 +90,12 @@ export function claimChanges(
   lease: LeaseId,
 ): Change[] {
   const { term, termEntry, holder, evict, nobodyAhead } = claim;
-  const before = termEntry === undefined ? undefined : readTerm(termEntry);
+  const lastTerm = termEntry && readTerm(termEntry);
   const record = { term, ...self, entry: entry.key };
-  const previous = before === undefined ? undefined : previousOf(before);
+  const previous = lastTerm && previousOf(lastTerm);
   const changes: Change[] = [
     { key: keys.leader, expect: null, put: writeLeader({ ...record, payload, previous }), lease },
-    { key: keys.term, expect: termEntry?.revision ?? null, put: writeTerm({ ...record, nobodyAhead }, before), lease: null },
+    { key: keys.term, expect: termEntry?.revision ?? null, put: writeTerm({ ...record, nobodyAhead }, lastTerm), lease: null },
     { key: entry.key, expect: entry.revision },
   ];
   if (holder !== undefined) changes.push({ key: holder, expect: null });
@@ -109,9 +109,9 @@ type OwnEntry = Pick<Entry, 'key' | 'revision'>;
 /** The facts of a handover. */
 export interface Handover {
   readonly keys: ElectionKeys;
-  /** The leader's record, its term and its entry, as the store holds them. */
-  readonly leader: Entry;
-  readonly term: Entry;
+  /** The leader's record, its term and its entry in the queue, as the store holds them. */
+  readonly leaderEntry: Entry;
+  readonly termEntry: Entry;
   readonly entry: OwnEntry;
   readonly successor: Successor;
   /** Why my term ends. */
@@ -123,16 +123,16 @@ export interface Handover {
  * lease. The key `leader` is never absent.
  */
 export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
-  const { keys, leader, term: mine, successor } = handover;
+  const { keys, leaderEntry, termEntry, successor } = handover;
   const { payload, termFloor, seenTerm } = readCandidate(successor.entry);
-  const before = readTerm(mine);
-  const term = termAfter(highestTerm(lastIssued(before, seenTerm), termFloor));
-  const previous = previousOf(before, handover.reason);
+  const lastTerm = readTerm(termEntry);
+  const term = termAfter(highestTerm(lastIssued(lastTerm, seenTerm), termFloor));
+  const previous = previousOf(lastTerm, handover.reason);
   const { memberId, incarnation, nobodyAhead } = successor;
   const record = { term, memberId, incarnation, entry: successor.entry.key };
   return [
-    { key: keys.leader, expect: leader.revision, put: writeLeader({ ...record, payload, previous }), lease },
-    { key: keys.term, expect: mine.revision, put: writeTerm({ ...record, nobodyAhead }, before) },
+    { key: keys.leader, expect: leaderEntry.revision, put: writeLeader({ ...record, payload, previous }), lease },
+    { key: keys.term, expect: termEntry.revision, put: writeTerm({ ...record, nobodyAhead }, lastTerm) },
     ...leave(handover, writeElected(successor.entry, term, previous)),
   ];
 }
@@ -142,13 +142,13 @@ export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
  * claims, while the other candidates hold back.
  */
 export function handoverInTwo(handover: Handover): Change[] {
-  const { keys, leader, term: mine, successor } = handover;
-  const before = readTerm(mine);
+  const { keys, leaderEntry, termEntry, successor } = handover;
+  const lastTerm = readTerm(termEntry);
   const ended: TermEnd = { reason: handover.reason, successor: successor.entry.key, nobodyAhead: successor.nobodyAhead };
   return [
-    { key: keys.leader, expect: leader.revision, delete: true },
-    { key: keys.term, expect: mine.revision, put: writeTerm({ ...before, ended }, before) },
-    ...leave(handover, writeHandoverTerm(successor.entry, before.term)),
+    { key: keys.leader, expect: leaderEntry.revision, delete: true },
+    { key: keys.term, expect: termEntry.revision, put: writeTerm({ ...lastTerm, ended }, lastTerm) },
+    ...leave(handover, writeHandoverTerm(successor.entry, lastTerm.term)),
   ];
 }
 
@@ -165,8 +165,8 @@ function leave({ entry, successor }: Handover, mark: Uint8Array): Change[] {
 
 /** The keys of a campaign or leadership that the store still holds. */
 export interface Remains {
-  readonly leader: Entry | undefined;
-  readonly term: Entry | undefined;
+  readonly leaderEntry: Entry | undefined;
+  readonly termEntry: Entry | undefined;
   readonly entry: OwnEntry | undefined;
 }
 
@@ -177,42 +177,44 @@ export interface Remains {
  * (ZooKeeper), the revision of the record alone proves nothing.
  */
 export function releaseChanges(keys: ElectionKeys, entryKey: Key, remains: Remains, ended: TermEnd): Change[] {
-  const { leader, term, entry } = remains;
-  const mine = isRecordOf(leader, entryKey) ? leader : undefined;
-  if (mine === undefined && entry === undefined) return [];
-  const changes: Change[] = term === undefined ? [] : [endTerm(keys.term, term, entryKey, ended)];
-  if (mine !== undefined) changes.push({ key: keys.leader, expect: mine.revision, delete: true });
+  const { leaderEntry, termEntry, entry } = remains;
+  const ownRecord = isRecordOf(leaderEntry, entryKey) ? leaderEntry : undefined;
+  if (ownRecord === undefined && entry === undefined) return [];
+  const changes: Change[] = termEntry === undefined ? [] : [endTerm(keys.term, termEntry, entryKey, ended)];
+  if (ownRecord !== undefined) changes.push({ key: keys.leader, expect: ownRecord.revision, delete: true });
   if (entry !== undefined) changes.push({ key: entryKey, expect: entry.revision, delete: true });
   return changes;
 }
 
-/** True if `leader` is the record of the campaign with this entry. False if it is unreadable. */
-export function isRecordOf(leader: Entry | undefined, entryKey: Key): boolean {
-  return tryRead(readLeader, leader)?.entry === entryKey;
+/**
+ * True if the leader's record is that of the campaign with this entry. False if it is unreadable.
+ */
+export function isRecordOf(leaderEntry: Entry | undefined, entryKey: Key): boolean {
+  return tryRead(readLeader, leaderEntry)?.entry === entryKey;
 }
 
 /**
- * True if `term` is the term of the campaign with this entry, and its record has no `ended`. False
- * if it is unreadable.
+ * True if the last term is that of the campaign with this entry, and its record has no `ended`.
+ * False if it is unreadable.
  */
-export function isTermOf(term: Entry | undefined, entryKey: Key): boolean {
-  const record = tryRead(readTerm, term);
-  return record?.entry === entryKey && record.ended === undefined;
+export function isTermOf(termEntry: Entry | undefined, entryKey: Key): boolean {
+  const lastTerm = tryRead(readTerm, termEntry);
+  return lastTerm?.entry === entryKey && lastTerm.ended === undefined;
 }
 
 /**
- * True if `term` is the term of the campaign with this entry, and its record has `ended` without a
- * successor. False if it is unreadable.
+ * True if the last term is that of the campaign with this entry, and its record has `ended` without
+ * a successor. False if it is unreadable.
  */
-export function isEndedTermOf(term: Entry | undefined, entryKey: Key): boolean {
-  const record = tryRead(readTerm, term);
-  return record?.entry === entryKey && record.ended !== undefined && record.ended.successor === undefined;
+export function isEndedTermOf(termEntry: Entry | undefined, entryKey: Key): boolean {
+  const lastTerm = tryRead(readTerm, termEntry);
+  return lastTerm?.entry === entryKey && lastTerm.ended !== undefined && lastTerm.ended.successor === undefined;
 }
 
 /** What is known besides the mark of a handover. */
 export interface MarkContext {
   /** The term's entry, if a watch has shown it. */
-  readonly term: Entry | undefined;
+  readonly termEntry: Entry | undefined;
   /** The store's capability. */
   readonly revisionInSwap?: StoreCapabilities['revisionInSwap'];
 }
@@ -222,20 +224,21 @@ export interface MarkContext {
  * proves none: it is that of a handover in two steps, or an older version wrote it; the entry has
  * changed since; or the revision of the term is not known.
  */
-export function wonAtMark(entry: Entry, { term, revisionInSwap }: MarkContext): Won | undefined {
+export function wonAtMark(entry: Entry, { termEntry, revisionInSwap }: MarkContext): Won | undefined {
   const mark = readElected(readCandidate(entry));
   if (mark === undefined) return undefined;
-  const mine = term !== undefined && isTermOf(term, entry.key) && readTerm(term).term === mark.term ? term : undefined;
-  const termRevision = revisionInSwap?.(entry.revision, undefined) ?? mine?.revision;
+  const lastTerm = isTermOf(termEntry, entry.key) ? tryRead(readTerm, termEntry) : undefined;
+  const ownTermEntry = lastTerm?.term === mark.term ? termEntry : undefined;
+  const termRevision = revisionInSwap?.(entry.revision, undefined) ?? ownTermEntry?.revision;
   // With another revision of the term, the entry is not as the swap wrote it.
-  if (termRevision === undefined || (mine !== undefined && mine.revision !== termRevision)) return undefined;
+  if (termRevision === undefined || (ownTermEntry !== undefined && ownTermEntry.revision !== termRevision)) return undefined;
   const leaderRevision = revisionInSwap?.(entry.revision, entry.lease);
-  return { ...mark, entry, leaderRevision, termRevision, termValue: mine?.value };
+  return { ...mark, entry, leaderRevision, termRevision, termValue: ownTermEntry?.value };
 }
 
 /** Writes that my term has ended. Only checks a later term, or a term that has already ended. */
-function endTerm(key: Key, term: Entry, entryKey: Key, ended: TermEnd): Change {
-  const record = tryRead(readTerm, term);
-  if (record?.entry !== entryKey || record.ended !== undefined) return { key, expect: term.revision };
-  return { key, expect: term.revision, put: writeTerm({ ...record, ended }, record) };
+function endTerm(key: Key, termEntry: Entry, entryKey: Key, ended: TermEnd): Change {
+  const lastTerm = tryRead(readTerm, termEntry);
+  if (lastTerm?.entry !== entryKey || lastTerm.ended !== undefined) return { key, expect: termEntry.revision };
+  return { key, expect: termEntry.revision, put: writeTerm({ ...lastTerm, ended }, lastTerm) };
 }

@@ -12,15 +12,15 @@ const nothing: Known = {
   aheadGone: false,
   recordIsOwn: false,
   ownEvent: undefined,
-  term: termOf(4n, other),
+  termEntry: termOf(4n, other),
   followsTerm: true,
   capabilities: { assignableLease: true },
 };
-const unseen = { term: undefined };
-const unwatched = { term: undefined, followsTerm: false };
-const endedAhead = { term: termOf(4n, other, { reason: 'resigned' }) };
-const ownTerm = { term: termOf(5n, me) };
-const otherTerm = { term: termOf(5n, late) };
+const unseen = { termEntry: undefined };
+const unwatched = { termEntry: undefined, followsTerm: false };
+const endedAhead = { termEntry: termOf(4n, other, { reason: 'resigned' }) };
+const ownTerm = { termEntry: termOf(5n, me) };
+const otherTerm = { termEntry: termOf(5n, late) };
 const aheadGone = { aheadGone: true };
 const recordIsOwn = { recordIsOwn: true };
 const removed = { ownEvent: 'removed' } as const;
@@ -41,7 +41,7 @@ const endsNow: readonly (readonly [claim: string, known: Partial<Known>])[] = [
   ['the one ahead is gone, and the term is of another candidate', { ...aheadGone, ...otherTerm }],
   [
     'the one ahead is gone, and its term has named a successor',
-    { ...aheadGone, term: termOf(4n, other, { ...successor(late), nobodyAhead: true }) },
+    { ...aheadGone, termEntry: termOf(4n, other, { ...successor(late), nobodyAhead: true }) },
   ],
 ];
 

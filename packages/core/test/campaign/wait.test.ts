@@ -130,7 +130,7 @@ describe('looking', () => {
     [
       'the successor claims with its changed entry, if its watch has shown that',
       looking,
-      { type: 'looked', queue: [other, me], term: termOf(4n, other, successor(me)), own: named(me, 4n) },
+      { type: 'looked', queue: [other, me], termEntry: termOf(4n, other, successor(me)), own: named(me, 4n) },
       { ...claim(5n, termOf(4n, other, successor(me)), [], false), entry: named(me, 4n) },
     ],
     ['anybody else leaves the successor the first try', looking, looked([me, late], termOf(4n, other, successor(late))), forSuccessor],
@@ -158,7 +158,7 @@ describe('looking', () => {
       looked([other, me]),
       wait({ for: 'ahead', key: other.key, position: 0, next: true }),
     ],
-    ['a term of its own means that it may have been elected', looking, looked([me], ownTerm), { ...confirming, term: ownTerm }],
+    ['a term of its own means that it may have been elected', looking, looked([me], ownTerm), { ...confirming, termEntry: ownTerm }],
     [
       'a unknownOutcome goes along',
       { ...looking, unknownOutcome: true },
@@ -183,7 +183,7 @@ describe('looking', () => {
     ['and after one that never led, while another did', after, looked(undefined, termOf(4n, late, undefined, true)), looking],
     ['and where no term was ever issued', after, looked(undefined, undefined), looking],
     ['but a successor comes before', after, looked(undefined, termOf(4n, other, successor(late), true)), forSuccessor],
-    ['and a term of its own means as much as ever', after, looked(undefined, ownTerm), { ...confirming, term: ownTerm }],
+    ['and a term of its own means as much as ever', after, looked(undefined, ownTerm), { ...confirming, termEntry: ownTerm }],
     ['that look is made again as well', after, unknown, pausing(after)],
     ['stopped, it removes its entry', looking, stop, withdraw()],
     [
@@ -234,7 +234,7 @@ describe('looking', () => {
 describe('waiting', () => {
   const given = termOf(4n, other, { reason: 'resigned' }, true);
   const [handed, newer] = [termOf(5n, me), termOf(6n, me)];
-  const woke = (term: Entry): CandidateEvent => ({ type: 'woke', term });
+  const woke = (termEntry: Entry): CandidateEvent => ({ type: 'woke', termEntry });
   table([
     ['when the one right ahead has gone, it reads whether that led', behind, { type: 'woke' }, { ...looking, goneAhead: other.key }],
     [
@@ -298,19 +298,19 @@ describe('waiting', () => {
     [
       'named by a handover, with a watched term of its own, it reads whether it still leads',
       behind,
-      { type: 'handedOver', entry: named(me, 5n), term: handed },
-      { ...confirming, entry: named(me, 5n), term: handed },
+      { type: 'handedOver', entry: named(me, 5n), termEntry: handed },
+      { ...confirming, entry: named(me, 5n), termEntry: handed },
     ],
     [
       'named by a handover, with a watched term of another member, it reads both keys',
       behind,
-      { type: 'handedOver', entry: named(me, 5n), term: termOf(5n, other) },
+      { type: 'handedOver', entry: named(me, 5n), termEntry: termOf(5n, other) },
       { ...confirming, entry: named(me, 5n) },
     ],
     [
       'named by a handover, with a watched term of its own that is over, it reads both keys',
       behind,
-      { type: 'handedOver', entry: named(me, 5n), term: termOf(5n, me, { reason: 'steppedDown' }) },
+      { type: 'handedOver', entry: named(me, 5n), termEntry: termOf(5n, me, { reason: 'steppedDown' }) },
       { ...confirming, entry: named(me, 5n) },
     ],
     [
@@ -322,7 +322,7 @@ describe('waiting', () => {
     [
       'marked by a handover in one swap, it leads if it knows the revision of the term',
       behind,
-      { type: 'handedOver', entry: electedIn(me, 5n), term: handed },
+      { type: 'handedOver', entry: electedIn(me, 5n), termEntry: handed },
       { phase: 'elected', won: wonBy(electedIn(me, 5n), handed) },
     ],
     [
@@ -334,14 +334,14 @@ describe('waiting', () => {
     [
       'marked by a handover in one swap, it reads the term if its watch shows another one',
       behind,
-      { type: 'handedOver', entry: electedIn(me, 5n), term: newer },
-      { ...confirming, entry: electedIn(me, 5n), term: newer },
+      { type: 'handedOver', entry: electedIn(me, 5n), termEntry: newer },
+      { ...confirming, entry: electedIn(me, 5n), termEntry: newer },
     ],
     [
       'marked by a handover in one swap, with an outcome unknown, it reads whether it leads',
       { ...behind, unknownOutcome: true },
-      { type: 'handedOver', entry: electedIn(me, 5n), term: handed },
-      { ...confirming, entry: electedIn(me, 5n), term: handed },
+      { type: 'handedOver', entry: electedIn(me, 5n), termEntry: handed },
+      { ...confirming, entry: electedIn(me, 5n), termEntry: handed },
     ],
     [
       'changed by no handover, it goes on with the new entry',
@@ -349,7 +349,7 @@ describe('waiting', () => {
       { type: 'handedOver', entry: touched(me) },
       { ...looking, entry: touched(me) },
     ],
-    ['the mark of another entry changes nothing', behind, { type: 'handedOver', entry: named(other, 5n), term: handed }, behind],
+    ['the mark of another entry changes nothing', behind, { type: 'handedOver', entry: named(other, 5n), termEntry: handed }, behind],
     ['a watch that cannot go on is begun again', behind, refused, pausing(looking)],
     ['stopped, it removes its entry', behind, stop, withdraw()],
     ...removals(behind),
@@ -364,7 +364,7 @@ describe('marked by a handover, where all keys of a swap have one revision', () 
   const sharing: CandidateRules = { ...rules, revisionInSwap: (revision) => revision };
   const mark = electedIn(me, 5n, '7');
   const shared = { ...termOf(5n, me), revision: '7' };
-  const seen = (entry: Entry, term?: Entry): CandidateState => next(behind, { type: 'handedOver', entry, term }, sharing);
+  const seen = (entry: Entry, termEntry?: Entry): CandidateState => next(behind, { type: 'handedOver', entry, termEntry }, sharing);
 
   it('it leads, and knows the revisions of the term and of the record', () => {
     const won = { term: 5n, entry: mark, leaderRevision: '7', termRevision: '7', termValue: undefined, previous };

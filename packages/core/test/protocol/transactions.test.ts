@@ -82,16 +82,16 @@ describe('a claim', () => {
 });
 
 describe('a handover', () => {
-  const leader = leaderOf(4n, me);
-  const term = entryOf(keys.term, { v: 1, term: '4', ...self, entry: me.key, future: true });
+  const leaderEntry = leaderOf(4n, me);
+  const termEntry = entryOf(keys.term, { v: 1, term: '4', ...self, entry: me.key, future: true });
   const successor = { entry: other, memberId: 'other', incarnation: 'j', nobodyAhead: true };
-  const handover: Handover = { keys, leader, term, entry: me, successor, reason: 'handover' };
+  const handover: Handover = { keys, leaderEntry, termEntry, entry: me, successor, reason: 'handover' };
 
   it('in one swap ends one term and begins the next, under the lease of the successor, which it tells', () => {
     const changes = handoverInOne(handover, 'lease-other');
     expect(kinds(changes)).toEqual([
-      `put ${keys.leader} at ${leader.revision}`,
-      `put ${keys.term} at ${term.revision}`,
+      `put ${keys.leader} at ${leaderEntry.revision}`,
+      `put ${keys.term} at ${termEntry.revision}`,
       `put ${other.key} at ${other.revision}`,
       `delete ${me.key} at ${me.revision}`,
     ]);
@@ -119,12 +119,12 @@ describe('a handover', () => {
   });
 
   it('in one swap issues no term that the successor has seen, unless an operator has lowered it', () => {
-    const to = (seenTerm: bigint, before = handover.term) => {
+    const to = (seenTerm: bigint, before = handover.termEntry) => {
       const entry = { ...other, value: writeCandidate(undefined, 0n, seenTerm) };
-      const changes = handoverInOne({ ...handover, term: before, successor: { ...handover.successor, entry } }, 'lease-other');
+      const changes = handoverInOne({ ...handover, termEntry: before, successor: { ...handover.successor, entry } }, 'lease-other');
       return readTerm(written(changes[1])).term;
     };
-    const lowered = { ...handover.term, value: writeLowered({ ...readTerm(handover.term), term: 90n }, 4n) };
+    const lowered = { ...handover.termEntry, value: writeLowered({ ...readTerm(handover.termEntry), term: 90n }, 4n) };
     expect([to(3n), to(40n), to(40n, lowered), to(91n, lowered)]).toEqual([5n, 41n, 5n, 92n]);
   });
 
@@ -138,8 +138,8 @@ describe('a handover', () => {
   it('in two steps ends the term, names the successor and tells it', () => {
     const changes = handoverInTwo(handover);
     expect(kinds(changes)).toEqual([
-      `delete ${keys.leader} at ${leader.revision}`,
-      `put ${keys.term} at ${term.revision}`,
+      `delete ${keys.leader} at ${leaderEntry.revision}`,
+      `put ${keys.term} at ${termEntry.revision}`,
       `put ${other.key} at ${other.revision}`,
       `delete ${me.key} at ${me.revision}`,
     ]);
@@ -155,35 +155,43 @@ describe('a handover', () => {
 });
 
 describe('a release', () => {
-  const [leader, term] = [leaderOf(4n, me), termOf(4n, me)];
+  const [leaderEntry, termEntry] = [leaderOf(4n, me), termOf(4n, me)];
   const ended = { reason: 'resigned' };
 
   it('takes the record, the entry and the term together, and says why', () => {
-    const changes = releaseChanges(keys, me.key, { leader, term, entry: me }, ended);
+    const changes = releaseChanges(keys, me.key, { leaderEntry, termEntry, entry: me }, ended);
     expect(kinds(changes)).toEqual([
-      `put ${keys.term} at ${term.revision}`,
-      `delete ${keys.leader} at ${leader.revision}`,
+      `put ${keys.term} at ${termEntry.revision}`,
+      `delete ${keys.leader} at ${leaderEntry.revision}`,
       `delete ${me.key} at ${me.revision}`,
     ]);
     expect(readTerm(written(changes[0]))).toMatchObject({ term: 4n, ended });
   });
 
   it.each([
-    ['nothing where nothing is left', { leader: undefined, term, entry: undefined }, []],
-    ["another's record is left alone", { leader: leaderOf(5n, other), term: termOf(5n, other), entry: me }, ['check term', 'delete me']],
-    ["another's record, and no entry", { leader: leaderOf(5n, other), term: termOf(5n, other), entry: undefined }, []],
-    ['a record that cannot be read is left alone', { leader: entryOf(keys.leader, 'hello'), term, entry: me }, ['put term', 'delete me']],
+    ['nothing where nothing is left', { leaderEntry: undefined, termEntry, entry: undefined }, []],
+    [
+      "another's record is left alone",
+      { leaderEntry: leaderOf(5n, other), termEntry: termOf(5n, other), entry: me },
+      ['check term', 'delete me'],
+    ],
+    ["another's record, and no entry", { leaderEntry: leaderOf(5n, other), termEntry: termOf(5n, other), entry: undefined }, []],
+    [
+      'a record that cannot be read is left alone',
+      { leaderEntry: entryOf(keys.leader, 'hello'), termEntry, entry: me },
+      ['put term', 'delete me'],
+    ],
     [
       'a term that cannot be read is only checked',
-      { leader, term: entryOf(keys.term, 'hello'), entry: me },
+      { leaderEntry, termEntry: entryOf(keys.term, 'hello'), entry: me },
       ['check term', 'delete leader', 'delete me'],
     ],
     [
       'a term that has ended is not ended again',
-      { leader, term: termOf(4n, me, { reason: 'handover' }), entry: me },
+      { leaderEntry, termEntry: termOf(4n, me, { reason: 'handover' }), entry: me },
       ['check term', 'delete leader', 'delete me'],
     ],
-    ['without a term the record goes nevertheless', { leader, term: undefined, entry: me }, ['delete leader', 'delete me']],
+    ['without a term the record goes nevertheless', { leaderEntry, termEntry: undefined, entry: me }, ['delete leader', 'delete me']],
   ])('%s', (_, remains, then) => {
     const short = kinds(releaseChanges(keys, me.key, remains, ended)).map((kind) =>
       kind

@@ -53,11 +53,11 @@ export const swapped: CandidateEvent = { type: 'swapped', revisions: ['l', 't', 
 
 /** With the term as it was then, unless another, or none, is given. */
 export function looked(queue: readonly Entry[] | undefined, ...terms: readonly (Entry | undefined)[]): CandidateEvent {
-  return { type: 'looked', queue, term: terms.length === 0 ? termThen : terms[0] };
+  return { type: 'looked', queue, termEntry: terms.length === 0 ? termThen : terms[0] };
 }
 
-export function read(term?: Entry, leader?: Entry): CandidateEvent {
-  return { type: 'read', term, leader };
+export function read(termEntry?: Entry, leaderEntry?: Entry): CandidateEvent {
+  return { type: 'read', termEntry, leaderEntry };
 }
 
 export function notSwapped(...failed: readonly (readonly [number, Entry | undefined])[]): CandidateEvent {

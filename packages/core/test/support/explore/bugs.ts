@@ -186,7 +186,7 @@ const marks: readonly Bug[] = [
       next: then((before, after, event) => {
         if (before.phase !== 'waiting' || event.type !== 'handedOver' || after.phase !== 'confirming') return after;
         const { handoverTerm: term } = readCandidate(event.entry);
-        const termRevision = event.term?.revision;
+        const termRevision = event.termEntry?.revision;
         if (term === undefined || termRevision === undefined) return after;
         return { phase: 'elected', won: { term, entry: event.entry, leaderRevision: undefined, termRevision } };
       }),
@@ -217,9 +217,9 @@ const ends: readonly Bug[] = [
     {
       releaseChanges: (keys, entryKey, remains, ended) => {
         const right = real.releaseChanges(keys, entryKey, remains, ended);
-        const { leader } = remains;
-        if (leader === undefined || right.some(({ key }) => key === leader.key)) return right;
-        return [...right, { key: leader.key, expect: leader.revision, delete: true }];
+        const { leaderEntry } = remains;
+        if (leaderEntry === undefined || right.some(({ key }) => key === leaderEntry.key)) return right;
+        return [...right, { key: leaderEntry.key, expect: leaderEntry.revision, delete: true }];
       },
     },
   ),

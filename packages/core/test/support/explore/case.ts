@@ -54,7 +54,7 @@ export function search(
     late: [],
     budget: { ...calm, ...budget },
     elected: 0n,
-    terms: [{ term: undefined }],
+    terms: [{ termEntry: undefined }],
     marks: [],
   };
   const all = new Rules(setting, begin.budget);

@@ -56,7 +56,7 @@ export function replace(model: Model, person: Person): Model {
 /** A key of the whole state. */
 export function keyOf({ shelf, people: all, late, budget, elected, terms, marks }: Model): string {
   const news = late.map(({ by, attempt, call }) => `${by}${attempt}${call.type === 'swap' ? describe(call.changes) : call.type}`);
-  const seen = terms.map(({ term }) => term && textOf(term));
+  const seen = terms.map(({ termEntry }) => termEntry && textOf(termEntry));
   const marked = marks.map(({ key, revision }) => `${key}@${revision}`).join();
   return [shelf.key, ...all.map(people.keyOf), news.join(), Object.values(budget).join(), elected, ...seen, marked].join('\n');
 }

@@ -17,7 +17,7 @@ import type { Shelf } from './shelf.ts';
 /** A call to the store. Reads follow one another as in the drivers. */
 /** The term, as one member has seen it. */
 export interface Seen {
-  readonly term: Entry | undefined;
+  readonly termEntry: Entry | undefined;
 }
 
 export type Call =
@@ -25,9 +25,9 @@ export type Call =
   | { readonly type: 'list' }
   | { readonly type: 'lookTerm'; readonly queue: readonly Entry[] | undefined }
   | { readonly type: 'readTerm' }
-  | { readonly type: 'readLeader'; readonly term: Entry | undefined }
+  | { readonly type: 'readLeader'; readonly termEntry: Entry | undefined }
   | { readonly type: 'readRemains' }
-  | { readonly type: 'readRemainingLeader'; readonly term: Entry | undefined; readonly entry: Entry | undefined }
+  | { readonly type: 'readRemainingLeader'; readonly termEntry: Entry | undefined; readonly entry: Entry | undefined }
   | { readonly type: 'findNext' }
   | { readonly type: 'readSuccessor'; readonly successor: Successor }
   | { readonly type: 'readSuccessorTerm'; readonly successor: Successor; readonly entry: Entry | undefined }
@@ -105,20 +105,23 @@ export function answer(person: Person, call: Call, shelf: Shelf, setting: Settin
       const joined = receive(person, { type: 'enqueued', entry: after.read(key)! }, setting);
       if (!setting.looks || after === shelf || joined.state?.phase !== 'looking') return [after, joined];
       const queue = shelf.list(keys.candidates).map(withoutValue);
-      return [after, receive(joined, { type: 'looked', queue, term: shelf.read(keys.term) }, setting)];
+      return [after, receive(joined, { type: 'looked', queue, termEntry: shelf.read(keys.term) }, setting)];
     }
     case 'list':
       return [shelf, { ...person, call: { type: 'lookTerm', queue: shelf.list(keys.candidates).map(withoutValue) } }];
     case 'lookTerm':
-      return [shelf, receive(person, looked(person, call.queue, seen ?? { term: shelf.read(keys.term) }, shelf, setting), setting)];
+      return [shelf, receive(person, looked(person, call.queue, seen ?? { termEntry: shelf.read(keys.term) }, shelf, setting), setting)];
     case 'readTerm':
-      return [shelf, { ...person, call: { type: 'readLeader', term: shelf.read(keys.term) } }];
+      return [shelf, { ...person, call: { type: 'readLeader', termEntry: shelf.read(keys.term) } }];
     case 'readLeader':
-      return [shelf, receive(person, { type: 'read', term: call.term, leader: shelf.read(keys.leader) }, setting)];
+      return [shelf, receive(person, { type: 'read', termEntry: call.termEntry, leaderEntry: shelf.read(keys.leader) }, setting)];
     case 'readRemains':
-      return [shelf, { ...person, call: { type: 'readRemainingLeader', term: shelf.read(keys.term), entry: shelf.read(person.entryKey) } }];
+      return [
+        shelf,
+        { ...person, call: { type: 'readRemainingLeader', termEntry: shelf.read(keys.term), entry: shelf.read(person.entryKey) } },
+      ];
     case 'readRemainingLeader':
-      return [shelf, remainsRead(person, { term: call.term, entry: call.entry, leader: shelf.read(keys.leader) }, setting)];
+      return [shelf, remainsRead(person, { termEntry: call.termEntry, entry: call.entry, leaderEntry: shelf.read(keys.leader) }, setting)];
     case 'findNext':
       return [shelf, receiveRelease(person, { type: 'looked', successor: nextInLine(person, shelf, setting) }, setting)];
     case 'readSuccessor':
@@ -143,9 +146,9 @@ export function answer(person: Person, call: Call, shelf: Shelf, setting: Settin
 }
 
 /** Without a list of the queue, its own entry is the one that its watch last showed. */
-function looked(person: Person, queue: readonly Entry[] | undefined, { term }: Seen, shelf: Shelf, setting: Setting): CandidateEvent {
+function looked(person: Person, queue: readonly Entry[] | undefined, { termEntry }: Seen, shelf: Shelf, setting: Setting): CandidateEvent {
   const own = shelf.read(`${setting.rules.keys.candidates}/${nameOf(person, setting)}`);
-  return queue === undefined ? { type: 'looked', queue, term, own } : { type: 'looked', queue, term };
+  return queue === undefined ? { type: 'looked', queue, termEntry, own } : { type: 'looked', queue, termEntry };
 }
 
 export function enqueue(person: Person, shelf: Shelf, setting: Setting): Shelf {
@@ -204,7 +207,7 @@ function candidateCall(person: Person, state: CandidateState, setting: Setting):
     case 'claiming':
       return { type: 'swap', changes: machine.claimChanges(rules.keys, self, state.entry, state.claim, undefined, leaseOf(person.id)) };
     case 'confirming':
-      return state.term === undefined ? { type: 'readTerm' } : { type: 'readLeader', term: state.term };
+      return state.termEntry === undefined ? { type: 'readTerm' } : { type: 'readLeader', termEntry: state.termEntry };
     case 'withdrawing':
       return state.entry === undefined
         ? { type: 'enqueue' }
@@ -239,8 +242,8 @@ function knownRemains({ id, state }: Person, { rules: { keys } }: Setting): Rema
   if (leaderRevision === undefined) return undefined;
   const record = { term, memberId: id, incarnation: id, entry: entry.key, payload: undefined };
   return {
-    leader: writtenLeader(keys.leader, leaderRevision, record),
-    term: { key: keys.term, name: 'term', value: termValue, revision: termRevision, order: 0n },
+    leaderEntry: writtenLeader(keys.leader, leaderRevision, record),
+    termEntry: { key: keys.term, name: 'term', value: termValue, revision: termRevision, order: 0n },
     entry,
   };
 }
@@ -283,13 +286,13 @@ function remainsRead(person: Person, remains: Remains, setting: Setting): Person
 
 function handover(
   entryKey: Key,
-  { leader, term, entry }: Remains,
+  { leaderEntry, termEntry, entry }: Remains,
   { successor, reason }: ChosenSuccessor & { readonly reason: string },
   { machine, rules: { keys }, inOne }: Setting,
 ): readonly Change[] | undefined {
-  if (leader === undefined || term === undefined || entry === undefined) return undefined;
-  if (!isRecordOf(leader, entryKey) || readTerm(term).entry !== entryKey) return undefined;
-  const parts = { keys, leader, term, entry, successor, reason };
+  if (leaderEntry === undefined || termEntry === undefined || entry === undefined) return undefined;
+  if (!isRecordOf(leaderEntry, entryKey) || readTerm(termEntry).entry !== entryKey) return undefined;
+  const parts = { keys, leaderEntry, termEntry, entry, successor, reason };
   return inOne ? machine.handoverInOne(parts, leaseOf(successor.memberId)) : machine.handoverInTwo(parts);
 }
 
@@ -300,9 +303,9 @@ function checked(
   termEntry: Entry | undefined,
   setting: Setting,
 ): Person {
-  const term = termEntry === undefined ? undefined : readTerm(termEntry);
-  const successorHasTerm = term?.entry === successor.entry.key || term?.ended?.successor === successor.entry.key;
-  const stillMine = term?.entry === person.entryKey && term.ended === undefined;
+  const lastTerm = termEntry && readTerm(termEntry);
+  const successorHasTerm = lastTerm?.entry === successor.entry.key || lastTerm?.ended?.successor === successor.entry.key;
+  const stillMine = lastTerm?.entry === person.entryKey && lastTerm.ended === undefined;
   const ready = stillMine && successorEntry !== undefined ? { ...successor, entry: successorEntry } : undefined;
   return receiveRelease(person, { type: 'checked', successorHasTerm, successor: ready }, setting);
 }

@@ -39,8 +39,8 @@ export class Rules {
   }
 
   #rememberTerm(model: Model): Model {
-    const term = model.shelf.read(this.#setting.rules.keys.term);
-    return term?.revision === model.terms.at(-1)?.term?.revision ? model : { ...model, terms: [...model.terms, { term }] };
+    const termEntry = model.shelf.read(this.#setting.rules.keys.term);
+    return termEntry?.revision === model.terms.at(-1)?.termEntry?.revision ? model : { ...model, terms: [...model.terms, { termEntry }] };
   }
 
   #rememberMarks(model: Model): Model {
@@ -147,14 +147,14 @@ export class Rules {
   #cleanUp(model: Model): Model | undefined {
     const { machine, rules } = this.#setting;
     const { keys } = rules;
-    const leader = model.shelf.read(keys.leader);
+    const leaderEntry = model.shelf.read(keys.leader);
     const found = model.shelf.list(keys.candidates).map(({ key }) => key);
-    for (const key of leader === undefined ? found : [...found, readLeader(leader).entry]) {
+    for (const key of leaderEntry === undefined ? found : [...found, readLeader(leaderEntry).entry]) {
       const [name = ''] = key.split('/').slice(-1);
       const owner = model.people.find(({ id }) => id === readName(name)?.memberId);
       const campaigns = owner?.state !== undefined && people.nameOf(owner, this.#setting) === name;
       if (campaigns || owner?.enqueueUnknown.includes(name) !== true) continue;
-      const remains = { leader, term: model.shelf.read(keys.term), entry: model.shelf.read(key) };
+      const remains = { leaderEntry, termEntry: model.shelf.read(keys.term), entry: model.shelf.read(key) };
       const [shelf] = model.shelf.swap(machine.releaseChanges(keys, key, remains, { reason: 'abandoned' }));
       return { ...model, shelf };
     }
@@ -205,15 +205,15 @@ export class Rules {
   /** After the end of the one ahead, a read of the term may be stale: its claim is refused. */
   #staleReads(model: Model, person: Person, call: Call): readonly Move[] {
     if (call.type !== 'lookTerm' || call.queue !== undefined) return [];
-    return model.terms.map((seen) => [`${person.id} reads a stale ${seen.term?.revision}`, this.#step(model, person, call, seen)]);
+    return model.terms.map((seen) => [`${person.id} reads a stale ${seen.termEntry?.revision}`, this.#step(model, person, call, seen)]);
   }
 
   /** The next candidate also watches the term. That watch may lag too. */
   #withTerm(model: Model, person: Person, news: News): readonly Move[] {
     if (news === 'lost' || (news.type !== 'woke' && news.type !== 'handedOver')) return [];
-    return model.terms.map(({ term }) => [
-      `${person.id} sees: ${news.type}, ${term?.revision}`,
-      this.#deliver(model, person, { ...news, term }),
+    return model.terms.map(({ termEntry }) => [
+      `${person.id} sees: ${news.type}, ${termEntry?.revision}`,
+      this.#deliver(model, person, { ...news, termEntry }),
     ]);
   }
 
@@ -329,8 +329,8 @@ export class Rules {
    * An operator requests a handover in the entry of the present leader, or withdraws the request.
    */
   #requests(model: Model): readonly Move[] {
-    const term = this.#read(model);
-    const entry = term === undefined || term.ended !== undefined ? undefined : model.shelf.read(term.entry);
+    const lastTerm = this.#read(model);
+    const entry = lastTerm === undefined || lastTerm.ended !== undefined ? undefined : model.shelf.read(lastTerm.entry);
     if (model.budget.requests === 0 || entry === undefined) return [];
     if (!isRecordOf(model.shelf.read(this.#setting.rules.keys.leader), entry.key)) return [];
     const isRequested = readCandidate(entry).handTo !== undefined;

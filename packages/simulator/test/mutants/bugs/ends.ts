@@ -21,8 +21,8 @@ export const ends: readonly Mutant[] = [
     'deletesAnyRecord',
     "a release deletes whatever record is there, another's too",
     'core/src/protocol/transactions.ts',
-    'const mine = isRecordOf(leader, entryKey) ? leader : undefined;',
-    'const mine = leader;',
+    'const ownRecord = isRecordOf(leaderEntry, entryKey) ? leaderEntry : undefined;',
+    'const ownRecord = leaderEntry;',
   ),
   mutant(
     'unguardedSwap',
@@ -63,8 +63,8 @@ export const ends: readonly Mutant[] = [
     'untoldEnd',
     'the end of a term is not written down',
     'core/src/protocol/transactions.ts',
-    'return { key, expect: term.revision, put: writeTerm({ ...record, ended }, record) };',
-    'return { key, expect: term.revision };',
+    'return { key, expect: termEntry.revision, put: writeTerm({ ...lastTerm, ended }, lastTerm) };',
+    'return { key, expect: termEntry.revision };',
   ),
   mutant(
     'noDrain',
