@@ -146,8 +146,8 @@ function claim(
 function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRules): CandidateState {
   const { entry, unknownOutcome, wait } = state;
   switch (event.type) {
-    case 'handedOver':
-      return event.entry.key === entry.key ? handedOver(state, event, rules) : state;
+    case 'entryChanged':
+      return event.entry.key === entry.key ? entryChanged(state, event, rules) : state;
     case 'woke':
       if (wait.for === 'successor') return { phase: 'looking', entry, unknownOutcome, passed: { successorOf: wait.term } };
       if (wait.for === 'ahead' && wait.next) return claimAfter(wait.key, state, event.termEntry, rules);
@@ -168,9 +168,9 @@ function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRu
  * earlier claim or enqueue of mine has an unknown outcome, I read whether I lead. Without a mark,
  * an operator has changed the entry, and I look again.
  */
-function handedOver(
+function entryChanged(
   state: In<'waiting'>,
-  { entry, termEntry }: Extract<CandidateEvent, { type: 'handedOver' }>,
+  { entry, termEntry }: Extract<CandidateEvent, { type: 'entryChanged' }>,
   rules: CandidateRules,
 ): CandidateState {
   if (readCandidate(entry).handoverTerm === undefined) return { phase: 'looking', entry, unknownOutcome: state.unknownOutcome };
@@ -267,14 +267,14 @@ function confirming(state: In<'confirming'>, event: CandidateEvent, rules: Candi
   // Read everything again after a pause.
   const { termEntry: _read, ...again } = state;
   if (event.type === 'failed') return pause(again);
-  if (event.type === 'handedOver') return event.entry.key === state.entry.key ? { ...again, entry: event.entry } : state;
+  if (event.type === 'entryChanged') return event.entry.key === state.entry.key ? { ...again, entry: event.entry } : state;
   if (event.type !== 'read') return state;
   const { entry, exit } = state;
   const { termEntry, leaderEntry } = event;
   const lastTerm = termEntry && readTerm(termEntry);
   const leader = leaderEntry && readLeader(leaderEntry);
   if (leader?.entry === entry.key) {
-    if (state.gone === true) return { phase: 'out', exit: { why: 'orphaned', entry } };
+    if (state.entryGone === true) return { phase: 'out', exit: { why: 'orphaned', entry } };
     const ownTermEntry = lastTerm?.entry === entry.key ? termEntry : undefined;
     const won = elected(entry, {
       term: leader.term,
@@ -286,11 +286,11 @@ function confirming(state: In<'confirming'>, event: CandidateEvent, rules: Candi
     if (won.phase === 'elected') return won;
     // The term was read before the claim was applied. If the term is not mine at the second read
     // either, somebody has changed it: then my record must go.
-    return state.seen === true
+    return state.secondRead === true
       ? { phase: 'withdrawing', entry, unknownOutcome: true, exit: exit ?? { why: 'removed' } }
-      : pause({ ...again, seen: true });
+      : pause({ ...again, secondRead: true });
   }
-  if (state.gone === true) return { phase: 'out', exit: exit ?? { why: 'removed' } };
+  if (state.entryGone === true) return { phase: 'out', exit: exit ?? { why: 'removed' } };
   if (exit !== undefined) return { phase: 'withdrawing', entry, unknownOutcome: true, exit };
   // The last term was mine, and its record is gone. My entry blocks every claim until it is
   // deleted, also my own.
@@ -327,7 +327,7 @@ function withdrawing(state: In<'withdrawing'>, event: CandidateEvent): Candidate
 function withdrawn(state: In<'withdrawing'>): CandidateState {
   const { entry, unknownOutcome, exit } = state;
   if (!unknownOutcome || entry === undefined) return { phase: 'out', exit };
-  return { phase: 'confirming', entry, exit, gone: true };
+  return { phase: 'confirming', entry, exit, entryGone: true };
 }
 
 /** Leaves the queue: the caller gave up, or an error ended the campaign. */
@@ -340,7 +340,7 @@ function leave(state: CandidateState, exit: Exit): CandidateState {
     case 'claiming':
       return { phase: 'withdrawing', entry: state.entry, unknownOutcome: state.unknownOutcome, exit };
     case 'confirming':
-      return state.gone === true ? state : { ...state, exit };
+      return state.entryGone === true ? state : { ...state, exit };
     case 'pausing':
       return leave(state.then, exit);
     case 'withdrawing':
@@ -374,9 +374,9 @@ function removed(state: CandidateState): CandidateState {
     case 'looking':
     case 'waiting':
     case 'claiming':
-      return { phase: 'confirming', entry: state.entry, exit, gone: true };
+      return { phase: 'confirming', entry: state.entry, exit, entryGone: true };
     case 'confirming':
-      return { phase: 'confirming', entry: state.entry, exit: state.exit ?? exit, gone: true };
+      return { phase: 'confirming', entry: state.entry, exit: state.exit ?? exit, entryGone: true };
     case 'pausing':
       return removed(state.then);
     case 'withdrawing':

@@ -64,15 +64,15 @@ export type CandidateState =
   | { readonly phase: 'claiming'; readonly entry: Entry; readonly unknownOutcome: boolean; readonly claim: Claim }
   /**
    * Read `term`, unless it is known, and then `leader`, to find out whether this candidate is
-   * elected. `exit`: leave if it is not. `gone`: the entry is deleted. `seen`: the read before has
-   * shown that the record is mine, and that the term is not.
+   * elected. `exit`: leave if it is not. `entryGone`: the entry is deleted. `secondRead`: the first
+   * read has shown this candidate's record under a term that is not its own.
    */
   | {
       readonly phase: 'confirming';
       readonly entry: Entry;
       readonly exit?: Exit;
-      readonly gone?: boolean;
-      readonly seen?: boolean;
+      readonly entryGone?: boolean;
+      readonly secondRead?: boolean;
       readonly termEntry?: Entry | undefined;
     }
   /**
@@ -118,17 +118,21 @@ export type LookedAround = Looked & { readonly queue: readonly Entry[] };
 export type CandidateEvent =
   | { readonly type: 'enqueued'; readonly entry: Entry }
   | Looked
-  /** The awaited key is gone. `termEntry`: the term's entry, if a watch has shown it. */
+  /**
+   * The wait is over: the awaited key is gone, or the one ahead has ended its term; the leader's
+   * record has become this candidate's; the caller gave up; or the session has ended. `termEntry`:
+   * the term's entry, if a watch has shown it.
+   */
   | { readonly type: 'woke'; readonly termEntry?: Entry | undefined }
   /** The awaited key is still there, and it is time to read the queue again. */
   | { readonly type: 'due' }
   /** Those ahead have not claimed in time. */
   | { readonly type: 'claimTimedOut' }
   /**
-   * My entry has changed: a handover has marked it, or an operator has changed it.
+   * The own entry has changed: a handover has marked it, or an operator has changed it.
    * `termEntry`: the term's entry, if a watch has shown it.
    */
-  | { readonly type: 'handedOver'; readonly entry: Entry; readonly termEntry?: Entry | undefined }
+  | { readonly type: 'entryChanged'; readonly entry: Entry; readonly termEntry?: Entry | undefined }
   /** My entry was deleted. */
   | { readonly type: 'removed' }
   /** `termValue`: the term's record as the claim wrote it. */

@@ -111,7 +111,7 @@ export class CandidateWait {
     this.#context.own.onNews(() => {});
     // A handover deletes the leader's entry and changes mine in one step. Mine says more.
     const event = this.#ownEvent ?? woken;
-    return event.type === 'woke' || event.type === 'handedOver' ? { ...event, termEntry: this.#termEntry } : event;
+    return event.type === 'woke' || event.type === 'entryChanged' ? { ...event, termEntry: this.#termEntry } : event;
   }
 
   /**
@@ -189,7 +189,7 @@ export class CandidateWait {
   #takeOwn(own: Entry | undefined): void {
     const event = ownNews(own, this.#entry);
     if (event === undefined) return;
-    if (event.type === 'handedOver') this.#notified('handedOver');
+    if (event.type === 'entryChanged') this.#notified('handedOver');
     this.#ownEvent = event;
     this.#judge();
   }
@@ -341,5 +341,5 @@ export class CandidateWait {
 /** The event that the latest state of its own entry means for a waiting candidate. */
 function ownNews(own: Entry | undefined, entry: Entry): CandidateEvent | undefined {
   if (own === undefined) return { type: 'removed' };
-  return own.revision === entry.revision ? undefined : { type: 'handedOver', entry: own };
+  return own.revision === entry.revision ? undefined : { type: 'entryChanged', entry: own };
 }

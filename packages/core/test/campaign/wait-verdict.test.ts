@@ -24,7 +24,7 @@ const otherTerm = { termEntry: termOf(5n, late) };
 const aheadGone = { aheadGone: true };
 const recordIsOwn = { recordIsOwn: true };
 const removed = { ownEvent: 'removed' } as const;
-const changed = { ownEvent: 'handedOver' } as const;
+const changed = { ownEvent: 'entryChanged' } as const;
 const sharedRevision = { capabilities: { assignableLease: true, revisionInSwap: (entry: string) => entry } };
 const noAssignableLease = { capabilities: { assignableLease: false } };
 

@@ -298,58 +298,58 @@ describe('waiting', () => {
     [
       'named by a handover, with a watched term of its own, it reads whether it still leads',
       behind,
-      { type: 'handedOver', entry: named(me, 5n), termEntry: handed },
+      { type: 'entryChanged', entry: named(me, 5n), termEntry: handed },
       { ...confirming, entry: named(me, 5n), termEntry: handed },
     ],
     [
       'named by a handover, with a watched term of another member, it reads both keys',
       behind,
-      { type: 'handedOver', entry: named(me, 5n), termEntry: termOf(5n, other) },
+      { type: 'entryChanged', entry: named(me, 5n), termEntry: termOf(5n, other) },
       { ...confirming, entry: named(me, 5n) },
     ],
     [
       'named by a handover, with a watched term of its own that is over, it reads both keys',
       behind,
-      { type: 'handedOver', entry: named(me, 5n), termEntry: termOf(5n, me, { reason: 'steppedDown' }) },
+      { type: 'entryChanged', entry: named(me, 5n), termEntry: termOf(5n, me, { reason: 'steppedDown' }) },
       { ...confirming, entry: named(me, 5n) },
     ],
     [
       'named by a handover, it reads whether it is elected',
       behind,
-      { type: 'handedOver', entry: named(me, 4n) },
+      { type: 'entryChanged', entry: named(me, 4n) },
       { ...confirming, entry: named(me, 4n) },
     ],
     [
       'marked by a handover in one swap, it leads if it knows the revision of the term',
       behind,
-      { type: 'handedOver', entry: electedIn(me, 5n), termEntry: handed },
+      { type: 'entryChanged', entry: electedIn(me, 5n), termEntry: handed },
       { phase: 'elected', won: wonBy(electedIn(me, 5n), handed) },
     ],
     [
       'marked by a handover in one swap, it reads the term if it does not know its revision',
       behind,
-      { type: 'handedOver', entry: electedIn(me, 5n) },
+      { type: 'entryChanged', entry: electedIn(me, 5n) },
       { ...confirming, entry: electedIn(me, 5n) },
     ],
     [
       'marked by a handover in one swap, it reads the term if its watch shows another one',
       behind,
-      { type: 'handedOver', entry: electedIn(me, 5n), termEntry: newer },
+      { type: 'entryChanged', entry: electedIn(me, 5n), termEntry: newer },
       { ...confirming, entry: electedIn(me, 5n), termEntry: newer },
     ],
     [
       'marked by a handover in one swap, with an outcome unknown, it reads whether it leads',
       { ...behind, unknownOutcome: true },
-      { type: 'handedOver', entry: electedIn(me, 5n), termEntry: handed },
+      { type: 'entryChanged', entry: electedIn(me, 5n), termEntry: handed },
       { ...confirming, entry: electedIn(me, 5n), termEntry: handed },
     ],
     [
       'changed by no handover, it goes on with the new entry',
       behind,
-      { type: 'handedOver', entry: touched(me) },
+      { type: 'entryChanged', entry: touched(me) },
       { ...looking, entry: touched(me) },
     ],
-    ['the mark of another entry changes nothing', behind, { type: 'handedOver', entry: named(other, 5n), termEntry: handed }, behind],
+    ['the mark of another entry changes nothing', behind, { type: 'entryChanged', entry: named(other, 5n), termEntry: handed }, behind],
     ['a watch that cannot go on is begun again', behind, refused, pausing(looking)],
     ['stopped, it removes its entry', behind, stop, withdraw()],
     ...removals(behind),
@@ -364,7 +364,7 @@ describe('marked by a handover, where all keys of a swap have one revision', () 
   const sharing: CandidateRules = { ...rules, revisionInSwap: (revision) => revision };
   const mark = electedIn(me, 5n, '7');
   const shared = { ...termOf(5n, me), revision: '7' };
-  const seen = (entry: Entry, termEntry?: Entry): CandidateState => next(behind, { type: 'handedOver', entry, termEntry }, sharing);
+  const seen = (entry: Entry, termEntry?: Entry): CandidateState => next(behind, { type: 'entryChanged', entry, termEntry }, sharing);
 
   it('it leads, and knows the revisions of the term and of the record', () => {
     const won = { term: 5n, entry: mark, leaderRevision: '7', termRevision: '7', termValue: undefined, previous };

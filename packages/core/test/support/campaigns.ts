@@ -74,7 +74,7 @@ export function withdraw(from: Partial<In<'withdrawing'>> = {}): CandidateState 
 
 /** I am gone from the queue: was I elected before that? */
 export function confirmGone(exit: Exit): CandidateState {
-  return { phase: 'confirming', entry: me, exit, gone: true };
+  return { phase: 'confirming', entry: me, exit, entryGone: true };
 }
 
 export type Row = readonly [claim: string, state: CandidateState, event: CandidateEvent, then: CandidateState];

@@ -155,7 +155,7 @@ const marks: readonly Bug[] = [
     { candidates: 3, budget: { handovers: 1, deleted: 1 }, shares: true, led: true },
     {
       next: (state, event, rules) => {
-        const isMark = state.phase === 'waiting' && event.type === 'handedOver';
+        const isMark = state.phase === 'waiting' && event.type === 'entryChanged';
         return real.next(isMark ? { ...state, entry: { ...state.entry, key: event.entry.key } } : state, event, rules);
       },
     },
@@ -166,7 +166,7 @@ const marks: readonly Bug[] = [
     { candidates: 2, budget: { handovers: 1 }, inOne: false },
     {
       next: then((before, after, event) => {
-        if (before.phase !== 'waiting' || event.type !== 'handedOver' || after.phase !== 'confirming') return after;
+        if (before.phase !== 'waiting' || event.type !== 'entryChanged' || after.phase !== 'confirming') return after;
         const { handoverTerm: term = 0n } = readCandidate(event.entry);
         return { phase: 'elected', won: { term, entry: event.entry, leaderRevision: undefined, termRevision: event.entry.revision } };
       }),
@@ -184,7 +184,7 @@ const marks: readonly Bug[] = [
     { candidates: 2, budget: { handovers: 1 } },
     {
       next: then((before, after, event) => {
-        if (before.phase !== 'waiting' || event.type !== 'handedOver' || after.phase !== 'confirming') return after;
+        if (before.phase !== 'waiting' || event.type !== 'entryChanged' || after.phase !== 'confirming') return after;
         const { handoverTerm: term } = readCandidate(event.entry);
         const termRevision = event.termEntry?.revision;
         if (term === undefined || termRevision === undefined) return after;
@@ -198,7 +198,7 @@ const marks: readonly Bug[] = [
     { candidates: 2, budget: { handovers: 1, requests: 1 }, shares: true, older: ['operator'] },
     {
       next: (state, event, rules) =>
-        real.next(state, event.type === 'handedOver' ? { ...event, entry: withoutRequest(event.entry) } : event, rules),
+        real.next(state, event.type === 'entryChanged' ? { ...event, entry: withoutRequest(event.entry) } : event, rules),
     },
   ),
 ];

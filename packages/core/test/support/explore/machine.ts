@@ -24,7 +24,7 @@ export function olderThan(machine: Machine): Machine {
   return {
     ...machine,
     next: (state, event, rules) =>
-      machine.next(state, event.type === 'handedOver' ? { ...event, entry: withoutElected(event.entry) } : event, rules),
+      machine.next(state, event.type === 'entryChanged' ? { ...event, entry: withoutElected(event.entry) } : event, rules),
     handoverInOne: (handover, lease) =>
       machine.handoverInOne(handover, lease).map((change) => (change.key === handover.successor.entry.key ? older(change) : change)),
   };

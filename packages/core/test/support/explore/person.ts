@@ -317,7 +317,7 @@ export function news(person: Person, shelf: Shelf, { rules: { keys } }: Setting)
   const { entry, wait } = person.state;
   const own = shelf.read(entry.key);
   if (own === undefined) return { type: 'removed' };
-  if (own.revision !== entry.revision) return { type: 'handedOver', entry: own };
+  if (own.revision !== entry.revision) return { type: 'entryChanged', entry: own };
   if (shelf.read(wait.key) === undefined) return { type: 'woke' };
   // A watch of the leader's record shows who leads by the key of its entry.
   const watchesLeader = wait.for === 'leader' || (wait.for === 'ahead' && wait.position > 0);

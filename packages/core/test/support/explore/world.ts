@@ -210,7 +210,7 @@ export class Rules {
 
   /** The next candidate also watches the term. That watch may lag too. */
   #withTerm(model: Model, person: Person, news: News): readonly Move[] {
-    if (news === 'lost' || (news.type !== 'woke' && news.type !== 'handedOver')) return [];
+    if (news === 'lost' || (news.type !== 'woke' && news.type !== 'entryChanged')) return [];
     return model.terms.map(({ termEntry }) => [
       `${person.id} sees: ${news.type}, ${termEntry?.revision}`,
       this.#deliver(model, person, { ...news, termEntry }),
@@ -224,12 +224,12 @@ export class Rules {
   #lateMarks(model: Model, person: Person, news: News | undefined): readonly Move[] {
     if (person.state?.phase !== 'waiting') return [];
     const { entry: own } = person.state;
-    const latest = news === undefined || news === 'lost' || news.type !== 'handedOver' ? own : news.entry;
+    const latest = news === undefined || news === 'lost' || news.type !== 'entryChanged' ? own : news.entry;
     const isShown = (mark: Entry): boolean => mark.key === own.key && [own.revision, latest.revision].includes(mark.revision);
     return model.marks
       .filter((mark) => mark.lease === people.leaseOf(person.id) && !isShown(mark))
       .flatMap((mark) => {
-        const event: News = { type: 'handedOver', entry: mark };
+        const event: News = { type: 'entryChanged', entry: mark };
         const what = `${person.id} sees late: ${mark.name} is marked`;
         return [[what, this.#deliver(model, person, event)] as const, ...this.#withTerm(model, person, event)];
       });
@@ -297,7 +297,7 @@ export class Rules {
 
   /** The mark of a handover arrives together with the stop. */
   #stopAt(model: Model, person: Person, news: News | undefined): readonly Move[] {
-    if (news === undefined || news === 'lost' || news.type !== 'handedOver') return [];
+    if (news === undefined || news === 'lost' || news.type !== 'entryChanged') return [];
     const stopped = people.receive({ ...person, halted: true }, news, this.#setting);
     return [[`${person.id} is stopped at the mark`, replace(spend(model, 'stopped'), stopped)]];
   }
