@@ -87,7 +87,7 @@ function decide(state: In<'looking'>, seen: LookedAround, rules: CandidateRules)
   checkSuccession(seen.queue, entry, rules.succession);
   const successor = lastTerm?.ended?.successor;
   // A handover changes its successor's entry. A claim at the revision before that would be refused.
-  if (successor === entry.key) return claim({ ...state, entry: seen.own ?? entry }, seen.termEntry, rules);
+  if (successor === entry.key) return claim({ ...state, entry: seen.ownEntry ?? entry }, seen.termEntry, rules);
   if (lastTerm !== undefined && successor !== undefined && !isPassed(passed, lastTerm.term)) {
     return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'successor', key: successor, term: lastTerm.term } };
   }

@@ -53,7 +53,7 @@ export interface Elected {
   readonly why: 'elected';
   readonly won: Won;
   /** The watch on its own entry, which the leadership takes over and ends. */
-  readonly own: KeyWatch;
+  readonly entryWatch: KeyWatch;
   /** Whether the store may still apply an enqueue of this campaign, even after its term. */
   readonly enqueueUnknown: boolean;
 }
@@ -73,7 +73,7 @@ export class CampaignRunner {
   readonly #session: LeaseSession;
   readonly #calls: CampaignCalls;
   readonly #backoff: Backoff;
-  #own: KeyWatch | undefined;
+  #entryWatch: KeyWatch | undefined;
   /** The present wait, or the one that has just ended. */
   #waiting: CandidateWait | undefined;
   #enqueueUnknown = false;
@@ -99,7 +99,7 @@ export class CampaignRunner {
     const outcome = await this.#run();
     this.#endWait();
     if (outcome.why !== 'elected') {
-      this.#own?.end();
+      this.#entryWatch?.end();
       this.#reportLeft(outcome);
     }
     return outcome;
@@ -120,7 +120,7 @@ export class CampaignRunner {
         const lost = this.#claimed?.term === won.term ? this.#claimed.lost : undefined;
         if (lost !== undefined) telemetry.emit('termWentBack', { election, ...lost });
         terms.see(won.term);
-        return { why: 'elected', won, own: this.#watchOwn(won.entry), enqueueUnknown: this.#enqueueUnknown };
+        return { why: 'elected', won, entryWatch: this.#watchEntry(won.entry), enqueueUnknown: this.#enqueueUnknown };
       }
       if (state.phase === 'out') return state.exit;
       if (!this.#session.isValid()) return { why: 'sessionLost' };
@@ -298,17 +298,17 @@ export class CampaignRunner {
       goneAhead === undefined ? store.list(rules.keys.candidates, { ...call, ...part, values }) : undefined,
       store.read(rules.keys.term, { ...call, fresh: goneAhead === undefined }),
     ]);
-    const own = this.#watchOwn(entry).latest;
+    const ownEntry = this.#watchEntry(entry).latest;
     if (queue !== undefined) this.#reportOthers(queue, entry);
-    return { type: 'looked', queue, termEntry, own };
+    return { type: 'looked', queue, termEntry, ownEntry };
   }
 
   /**
    * Reports this member's other entries. A store that lost acknowledged writes shows deleted
    * entries again.
    */
-  #reportOthers(queue: readonly Entry[], { key: own, lease }: Entry): void {
-    for (const { key, lease: boundTo } of queue) if (boundTo === lease && key !== own) this.#context.alsoMine(key);
+  #reportOthers(queue: readonly Entry[], { key: ownKey, lease }: Entry): void {
+    for (const { key, lease: boundTo } of queue) if (boundTo === lease && key !== ownKey) this.#context.alsoMine(key);
   }
 
   async #claim(state: Extract<CandidateState, { phase: 'claiming' }>): Promise<CandidateEvent> {
@@ -357,9 +357,9 @@ export class CampaignRunner {
   }
 
   #wait(state: Extract<CandidateState, { phase: 'waiting' }>): Promise<CandidateEvent> {
-    const own = this.#watchOwn(state.entry);
+    const entryWatch = this.#watchEntry(state.entry);
     this.#waiting = new CandidateWait(
-      { ...this.#context, session: this.#session, calls: this.#calls, own, claimOutcomeUnknown: this.#claimOutcomeUnknown },
+      { ...this.#context, session: this.#session, calls: this.#calls, entryWatch, claimOutcomeUnknown: this.#claimOutcomeUnknown },
       state,
     );
     return this.#waiting.over();
@@ -370,8 +370,8 @@ export class CampaignRunner {
     this.#waiting = undefined;
   }
 
-  #watchOwn(entry: Entry): KeyWatch {
-    this.#own ??= new KeyWatch(watchContext(this.#context), entry.key, entry.revision);
-    return this.#own;
+  #watchEntry(entry: Entry): KeyWatch {
+    this.#entryWatch ??= new KeyWatch(watchContext(this.#context), entry.key, entry.revision);
+    return this.#entryWatch;
   }
 }

@@ -102,13 +102,13 @@ export type Wait =
 
 /**
  * The candidate has read the queue and the term. `queue` is undefined if only the term was read.
- * `own`: my entry as the watch last showed it, which may be older or newer than the read.
+ * `ownEntry`: its entry as the watch last showed it, which may be older or newer than the read.
  */
 interface Looked {
   readonly type: 'looked';
   readonly queue: readonly Entry[] | undefined;
   readonly termEntry: Entry | undefined;
-  readonly own?: Entry | undefined;
+  readonly ownEntry?: Entry | undefined;
 }
 
 /** The candidate has read the queue, or knows that it is empty, and not only the term. */

@@ -27,7 +27,7 @@ export interface CandidateWaitContext extends SessionContext {
   readonly session: LeaseSession;
   readonly calls: CampaignCalls;
   /** The watch on its own entry. */
-  readonly own: KeyWatch;
+  readonly entryWatch: KeyWatch;
   /** Whether the store may still apply an earlier claim of this campaign. */
   readonly claimOutcomeUnknown: boolean;
   readonly semaphore: Semaphore;
@@ -90,14 +90,14 @@ export class CandidateWait {
     this.#context = context;
     this.#entry = entry;
     this.#wait = wait;
-    const { election, own, halt, session, telemetry, random, timing } = context;
+    const { election, entryWatch, halt, session, telemetry, random, timing } = context;
     this.#failedChecks = new Backoff(random, 2 * timing.retryEveryMs, timing.ttlMs);
     telemetry.emit('waiting', { election, behind: wait.key });
     this.#cancels = [onAbort(halt, () => this.#wake()), session.onEnd(() => this.#wake())];
     // The leader's record that blocks me may be replaced by my own earlier claim before a watch
     // shows it absent.
     this.#watch(wait.key, this.#mayBeMine(), (ahead) => this.#seeAhead(ahead));
-    own.onNews(() => this.#seeOwn());
+    entryWatch.onNews(() => this.#seeEntry());
     this.#watchByPosition();
     this.#checkLater();
   }
@@ -108,7 +108,7 @@ export class CandidateWait {
    */
   async over(): Promise<CandidateEvent> {
     const woken = await this.#woken.promise;
-    this.#context.own.onNews(() => {});
+    this.#context.entryWatch.onNews(() => {});
     // A handover deletes the leader's entry and changes mine in one step. Mine says more.
     const event = this.#ownEvent ?? woken;
     return event.type === 'woke' || event.type === 'entryChanged' ? { ...event, termEntry: this.#termEntry } : event;
@@ -130,7 +130,7 @@ export class CandidateWait {
     endQuietly(this.#ended);
     this.#cancelCheck?.();
     this.#cancelVacancy?.();
-    this.#context.own.onNews(() => {});
+    this.#context.entryWatch.onNews(() => {});
     for (const cancel of this.#cancels) cancel();
   }
 
@@ -181,13 +181,13 @@ export class CandidateWait {
     this.#judge();
   }
 
-  #seeOwn(): void {
-    const news = this.#context.own.take();
-    if (news !== undefined) this.#takeOwn(news.entry);
+  #seeEntry(): void {
+    const news = this.#context.entryWatch.take();
+    if (news !== undefined) this.#takeEntry(news.entry);
   }
 
-  #takeOwn(own: Entry | undefined): void {
-    const event = ownNews(own, this.#entry);
+  #takeEntry(present: Entry | undefined): void {
+    const event = changeOf(present, this.#entry);
     if (event === undefined) return;
     if (event.type === 'entryChanged') this.#notified('handedOver');
     this.#ownEvent = event;
@@ -221,7 +221,7 @@ export class CandidateWait {
     this.#context.terms.seeTerm(termEntry);
     if (isEndedTermOf(termEntry, this.#wait.key)) {
       this.#notified('termEnded');
-      this.#termEnded.resolve({ type: 'looked', queue: undefined, termEntry, own: this.#context.own.latest });
+      this.#termEnded.resolve({ type: 'looked', queue: undefined, termEntry, ownEntry: this.#context.entryWatch.latest });
     }
     this.#judge();
   }
@@ -304,14 +304,14 @@ export class CandidateWait {
     try {
       const keys = [this.#entry.key, rules.keys.leader];
       if (this.#followsTerm && this.#termEntry === undefined) keys.push(rules.keys.term);
-      const [own, leader, termEntry] = await semaphore.run(
+      const [ownEntry, leaderEntry, termEntry] = await semaphore.run(
         () => calls.make((call) => Promise.all(keys.map((key) => store.read(key, call)))),
         keys.length,
       );
       if (this.#ended.signal.aborted) return;
       this.#termEntry ??= termEntry;
-      this.#takeOwn(own);
-      this.#checkLeader(leader);
+      this.#takeEntry(ownEntry);
+      this.#checkLeader(leaderEntry);
       this.#failedChecks.reset();
       if (!this.#ended.signal.aborted) this.#checkLater();
     } catch (error) {
@@ -338,8 +338,11 @@ export class CandidateWait {
   }
 }
 
-/** The event that the latest state of its own entry means for a waiting candidate. */
-function ownNews(own: Entry | undefined, entry: Entry): CandidateEvent | undefined {
-  if (own === undefined) return { type: 'removed' };
-  return own.revision === entry.revision ? undefined : { type: 'entryChanged', entry: own };
+/**
+ * The event of a waiting candidate whose own entry is `present` in the store, and was `known` when
+ * the wait began.
+ */
+function changeOf(present: Entry | undefined, known: Entry): CandidateEvent | undefined {
+  if (present === undefined) return { type: 'removed' };
+  return present.revision === known.revision ? undefined : { type: 'entryChanged', entry: present };
 }

@@ -214,20 +214,20 @@ export type OwnKeysNews =
 
 /** The keys of one leader. */
 export class OwnKeys {
-  readonly #own: KeyWatch;
+  readonly #entryWatch: KeyWatch;
   readonly #onNews: (news: OwnKeysNews) => void;
   #entryRevision: Revision | undefined;
 
   /** `own`: the watch on the entry, which this object takes over. */
-  constructor(own: KeyWatch, onNews: (news: OwnKeysNews) => void) {
-    this.#own = own;
+  constructor(entryWatch: KeyWatch, onNews: (news: OwnKeysNews) => void) {
+    this.#entryWatch = entryWatch;
     this.#onNews = onNews;
   }
 
   /** Accepts a request that the entry contains, and those that follow. */
   begin(entry: Entry): void {
     this.#acceptRequest(entry);
-    this.#own.passTo((state) => this.#seeEntry(state));
+    this.#entryWatch.passTo((state) => this.#seeEntry(state));
   }
 
   /** The revision of the entry that the watch last showed. */
@@ -242,12 +242,12 @@ export class OwnKeys {
       else if (written.isMine(record)) written.noteSeen(record);
       else this.#onNews({ type: 'over', reason: 'recordReplaced' });
     };
-    this.#own.alsoWatch(key, see, written.revision);
+    this.#entryWatch.alsoWatch(key, see, written.revision);
   }
 
   /** Ends both watches. */
   end(): void {
-    this.#own.end();
+    this.#entryWatch.end();
   }
 
   #seeEntry(entry: Entry | undefined): void {

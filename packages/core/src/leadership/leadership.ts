@@ -47,7 +47,7 @@ export class Leadership<V = unknown> {
   readonly #session: LeaseSession;
   /** The key of this leader's entry in the queue. No other campaign has the same. */
   readonly #entryKey: Key;
-  readonly #own: OwnKeys;
+  readonly #ownKeys: OwnKeys;
   readonly #onReleased: LeadershipInit['onReleased'];
   /** Created when `signal` is first read. */
   #abort: AbortController | undefined;
@@ -69,10 +69,10 @@ export class Leadership<V = unknown> {
   constructor(context: LeadershipContext, spec: ElectionSpec<V>, init: LeadershipInit) {
     this.#context = context;
     this.#spec = spec;
-    const { session, won, own, alsoMine, onReleased } = init;
+    const { session, won, entryWatch, alsoMine, onReleased } = init;
     this.#session = session;
     this.#entryKey = won.entry.key;
-    this.#own = new OwnKeys(own, (news) => this.#onNews(news));
+    this.#ownKeys = new OwnKeys(entryWatch, (news) => this.#onNews(news));
     this.#onReleased = onReleased;
     this.election = spec.election;
     this.term = won.term;
@@ -82,7 +82,7 @@ export class Leadership<V = unknown> {
     this.#calls = new LeaderCalls(context, session, this);
     this.#successors = new SuccessorFinder(spec, { key: won.entry.key, incarnation: context.self.incarnation, alsoMine }, this.#calls);
     this.#leaveSession = session.onEnd((end) => this.#finish(end.reason));
-    this.#own.begin(won.entry);
+    this.#ownKeys.begin(won.entry);
   }
 
   /** Resolves with the reason when `isValid()` becomes false. Never rejects. */
@@ -294,7 +294,7 @@ export class Leadership<V = unknown> {
    * has its answer: on some stores, starting a watch takes almost as long as a claim.
    */
   watch(): void {
-    this.#own.watchRecord(this.#spec.keys.leader, this.#record);
+    this.#ownKeys.watchRecord(this.#spec.keys.leader, this.#record);
   }
 
   /** @internal Resolves when the drain is over. The lease must not be revoked before. */
@@ -323,8 +323,8 @@ export class Leadership<V = unknown> {
 
   #handOverOnRequest(to: string): void {
     if (!this.isValid()) return;
-    const [{ election, term, signal }, revision] = [this, this.#own.entryRevision];
-    const isOpen = (): boolean => this.isValid() && this.#own.entryRevision === revision;
+    const [{ election, term, signal }, revision] = [this, this.#ownKeys.entryRevision];
+    const isOpen = (): boolean => this.isValid() && this.#ownKeys.entryRevision === revision;
     void handOverAsRequested(this.#context, { election, term, to, signal, isOpen, handOver: () => this.transferTo(to) });
   }
 
@@ -373,10 +373,10 @@ export class Leadership<V = unknown> {
     const releasing = release(
       { ...this.#context, keys, entryKey: this.#entryKey, session: this.#session, findNext },
       transition(this.#releaseState, { type: 'drained', successor }),
-      end.lost ? undefined : this.#record.remains(this.#own.entryRevision),
+      end.lost ? undefined : this.#record.remains(this.#ownKeys.entryRevision),
     );
     // Begin the release before ending the watches: callers wait for the release alone.
-    this.#own.end();
+    this.#ownKeys.end();
     this.#leaveSession();
     const released = await releasing;
     this.#releaseState = released;

@@ -41,7 +41,7 @@ export interface LeadershipInit {
   readonly session: LeaseSession;
   readonly won: Won;
   /** The watch on its own entry. The leadership takes it over from the campaign, and ends it. */
-  readonly own: KeyWatch;
+  readonly entryWatch: KeyWatch;
   /** Called with each other entry of this member that is read in the queue. */
   readonly alsoMine: (key: Key) => void;
   /**

@@ -370,9 +370,9 @@ export class Election<V = unknown> {
    * Makes the leadership of a campaign that was won. Returns none, and emits no `elected`, if the
    * session ended while the claim was in flight.
    */
-  #becomeLeader({ won, own, enqueueUnknown }: Elected, name: string, session: LeaseSession): Leadership<V> | undefined {
+  #becomeLeader({ won, entryWatch, enqueueUnknown }: Elected, name: string, session: LeaseSession): Leadership<V> | undefined {
     if (!session.isValid()) {
-      own.end();
+      entryWatch.end();
       this.#context.telemetry.emit('left', { election: this.name, key: won.entry.key, why: 'sessionLost' });
       this.#entries.discard(name);
       return undefined;
@@ -382,7 +382,7 @@ export class Election<V = unknown> {
     const leadership: Leadership<V> = new Leadership(this.#context, this.#spec, {
       session,
       won,
-      own,
+      entryWatch,
       alsoMine: (key) => this.#entries.seen(key, session),
       onReleased: ({ left }) => {
         this.#entries.discard(name);

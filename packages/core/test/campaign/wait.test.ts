@@ -130,7 +130,7 @@ describe('looking', () => {
     [
       'the successor claims with its changed entry, if its watch has shown that',
       looking,
-      { type: 'looked', queue: [other, me], termEntry: termOf(4n, other, successor(me)), own: named(me, 4n) },
+      { type: 'looked', queue: [other, me], termEntry: termOf(4n, other, successor(me)), ownEntry: named(me, 4n) },
       { ...claim(5n, termOf(4n, other, successor(me)), [], false), entry: named(me, 4n) },
     ],
     ['anybody else leaves the successor the first try', looking, looked([me, late], termOf(4n, other, successor(late))), forSuccessor],

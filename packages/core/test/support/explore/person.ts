@@ -147,8 +147,8 @@ export function answer(person: Person, call: Call, shelf: Shelf, setting: Settin
 
 /** Without a list of the queue, its own entry is the one that its watch last showed. */
 function looked(person: Person, queue: readonly Entry[] | undefined, { termEntry }: Seen, shelf: Shelf, setting: Setting): CandidateEvent {
-  const own = shelf.read(`${setting.rules.keys.candidates}/${nameOf(person, setting)}`);
-  return queue === undefined ? { type: 'looked', queue, termEntry, own } : { type: 'looked', queue, termEntry };
+  const ownEntry = shelf.read(`${setting.rules.keys.candidates}/${nameOf(person, setting)}`);
+  return queue === undefined ? { type: 'looked', queue, termEntry, ownEntry } : { type: 'looked', queue, termEntry };
 }
 
 export function enqueue(person: Person, shelf: Shelf, setting: Setting): Shelf {

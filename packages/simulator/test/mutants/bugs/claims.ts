@@ -112,8 +112,8 @@ export const claims: readonly Mutant[] = [
     'deafToRemoval',
     'a candidate does not hear that its entry was deleted',
     'core/src/campaign/wait.ts',
-    "if (own === undefined) return { type: 'removed' };",
-    'if (own === undefined) return undefined;',
+    "if (present === undefined) return { type: 'removed' };",
+    'if (present === undefined) return undefined;',
   ),
   mutant(
     'impatience',

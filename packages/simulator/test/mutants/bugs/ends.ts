@@ -7,8 +7,8 @@ export const ends: readonly Mutant[] = [
     'electedTooEarly',
     'a claim whose answer comes too late to lead by is told as elected',
     'core/src/member/election.ts',
-    '    if (!session.isValid()) {\n      own.end();',
-    "    if (!session.isValid()) {\n      this.#context.telemetry.emit('elected', { election: this.name, term: won.term });\n      own.end();",
+    '    if (!session.isValid()) {\n      entryWatch.end();',
+    "    if (!session.isValid()) {\n      this.#context.telemetry.emit('elected', { election: this.name, term: won.term });\n      entryWatch.end();",
   ),
   mutant(
     'releaseFirst',

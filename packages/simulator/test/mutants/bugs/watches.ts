@@ -3,7 +3,7 @@
 import { mutant, type Mutant } from '../mutant.ts';
 
 export const watches: readonly Mutant[] = [
-  mutant('leakedWatch', 'a watch that nobody wants goes on', 'core/src/leadership/leadership.ts', '    this.#own.end();\n', ''),
+  mutant('leakedWatch', 'a watch that nobody wants goes on', 'core/src/leadership/leadership.ts', '    this.#ownKeys.end();\n', ''),
   mutant(
     'leakedHold',
     'a leadership that has ended keeps the process alive',
