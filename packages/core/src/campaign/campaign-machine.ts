@@ -1,8 +1,8 @@
 /**
  * One campaign, from joining the queue to being elected or out of it, as pure transitions:
- * `next(state, event, rules)`. A state says which call to make. The driver (`runner.ts`) makes the
- * call and reports one event. Nothing here waits or reads a clock, so a test can enumerate every
- * interleaving.
+ * `transition(state, event, rules)`. A state says which call to make. The driver (`runner.ts`)
+ * makes the call and reports one event. Nothing here waits or reads a clock, so a test can
+ * enumerate every interleaving.
  *
  * Only the claim decides who leads. The claim is one swap: `leader` absent → mine; `term` n → n+1;
  * the last holder's entry absent; my entry present. The queue only schedules claims: a stale view
@@ -19,7 +19,7 @@ import { isEndedTermOf, isTermOf, lastIssued, wonAtMark } from '../protocol/tran
 import { highestTerm, termAfter } from '../protocol/terms.ts';
 
 /** The state in which a campaign starts. */
-export const start: CandidateState = { phase: 'joining', unknownOutcome: false };
+export const initialState: CandidateState = { phase: 'joining', unknownOutcome: false };
 
 /**
  * How many candidates behind the next in line watch for a vacancy, so that they notice a candidate
@@ -31,7 +31,7 @@ export const WATCH_WINDOW = 8;
  * Returns the state after an event. Events that do not belong to the state leave it unchanged.
  * Throws `FOREIGN_DATA` or `NEWER_FORMAT` for a record that it cannot read.
  */
-export function next(state: CandidateState, event: CandidateEvent, rules: CandidateRules): CandidateState {
+export function transition(state: CandidateState, event: CandidateEvent, rules: CandidateRules): CandidateState {
   if (state.phase === 'elected' || state.phase === 'out') return state;
   if (event.type === 'stop') return leave(state, { why: 'stopped' });
   if (event.type === 'fatal') return fail(state, event.error);
@@ -92,16 +92,16 @@ function decide(state: In<'looking'>, seen: LookedAround, rules: CandidateRules)
     return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'successor', key: successor, term: lastTerm.term } };
   }
   const holderKey = holderOf(lastTerm);
-  const ahead = goingBefore(seen.queue, entry, holderKey, rules.succession);
+  const ahead = candidatesAhead(seen.queue, entry, holderKey, rules.succession);
   const last = ahead.at(-1);
   if (last !== undefined && passed !== 'queue') {
-    const wait = { for: 'ahead', key: last.entry.key, position: ahead.length, next: rules.succession.byArrival } as const;
+    const wait = { for: 'ahead', key: last.entry.key, position: ahead.length, isNextInLine: rules.succession.byArrival } as const;
     return { phase: 'waiting', entry, unknownOutcome, wait };
   }
   const holder = seen.queue.find(({ key }) => key === holderKey);
   if (holder !== undefined) {
-    const isNext = rules.succession.byArrival && ahead.length === 0 && holder.order < entry.order;
-    return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'ahead', key: holder.key, position: 0, next: isNext } };
+    const isNextInLine = rules.succession.byArrival && ahead.length === 0 && holder.order < entry.order;
+    return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'ahead', key: holder.key, position: 0, isNextInLine } };
   }
   return claim(state, seen.termEntry, rules, ahead);
 }
@@ -111,7 +111,7 @@ function isPassed(passed: Passed | undefined, term: bigint): boolean {
 }
 
 /** The candidates ahead of mine. The leader is not among them: it has no claim to make. */
-function goingBefore(queue: readonly Entry[], mine: Entry, holder: Key | undefined, succession: Succession): readonly QueueEntry[] {
+function candidatesAhead(queue: readonly Entry[], mine: Entry, holder: Key | undefined, succession: Succession): readonly QueueEntry[] {
   const others = queue.filter(({ key }) => key !== holder && key !== mine.key);
   const order = inSuccession([...others, mine], succession);
   return order.slice(
@@ -150,7 +150,7 @@ function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRu
       return event.entry.key === entry.key ? entryChanged(state, event, rules) : state;
     case 'woke':
       if (wait.for === 'successor') return { phase: 'looking', entry, unknownOutcome, passed: { successorOf: wait.term } };
-      if (wait.for === 'ahead' && wait.next) return claimAfter(wait.key, state, event.termEntry, rules);
+      if (wait.for === 'ahead' && wait.isNextInLine) return claimAfter(wait.key, state, event.termEntry, rules);
       return { phase: 'looking', entry, unknownOutcome };
     case 'claimTimedOut':
       return { phase: 'looking', entry, unknownOutcome, passed: wait.for === 'successor' ? { successorOf: wait.term } : 'queue' };
@@ -255,12 +255,12 @@ function refused(
   const { holder, nobodyAhead, evict } = state.claim;
   if (holder === undefined) return toLooking(state);
   if (failed.some(({ index }) => index === claimPart.holder)) {
-    return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'ahead', key: holder, position: 0, next: false } };
+    return { phase: 'waiting', entry, unknownOutcome, wait: { for: 'ahead', key: holder, position: 0, isNextInLine: false } };
   }
   // The watch showed the end of the holder's entry before the end of its term.
   const termEntry = failed.find(({ index }) => index === claimPart.term)?.current;
-  const isNext = rules.succession.byArrival && nobodyAhead && evict.length === 0;
-  return isNext && isEndedTermOf(termEntry, holder) ? claimAfter(holder, state, termEntry, rules) : toLooking(state);
+  const isNextInLine = rules.succession.byArrival && nobodyAhead && evict.length === 0;
+  return isNextInLine && isEndedTermOf(termEntry, holder) ? claimAfter(holder, state, termEntry, rules) : toLooking(state);
 }
 
 function confirming(state: In<'confirming'>, event: CandidateEvent, rules: CandidateRules): CandidateState {

@@ -14,7 +14,7 @@ import { type Claim, claimChanges, isRecordOf, type MemberIdentity, type Won } f
 import type { CallOptions, Change, Entry, Key, QueueLook } from '../store/contract.ts';
 import { KeyWatch, watchContext } from '../store/key-watch.ts';
 import { CampaignCalls } from './calls.ts';
-import { next, start, WATCH_WINDOW } from './campaign-machine.ts';
+import { initialState, transition, WATCH_WINDOW } from './campaign-machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Exit, LookedAround } from './state.ts';
 import type { KnownTerms, LostTerms } from './known-terms.ts';
 import { CandidateWait } from './wait.ts';
@@ -112,7 +112,7 @@ export class CampaignRunner {
 
   async #run(): Promise<CampaignResult> {
     const { election, telemetry, terms } = this.#context;
-    let state: CandidateState = start;
+    let state: CandidateState = initialState;
     for (;;) {
       if (state.phase === 'elected') {
         const { won } = state;
@@ -126,7 +126,7 @@ export class CampaignRunner {
       if (!this.#session.isValid()) return { why: 'sessionLost' };
       if (!this.#stopped && this.#givesUp(state)) {
         this.#stopped = true;
-        state = this.#next(state, { type: 'stop' });
+        state = this.#transition(state, { type: 'stop' });
         continue;
       }
       const event = await this.#perform(state);
@@ -135,7 +135,7 @@ export class CampaignRunner {
         telemetry.emit('joined', { election, key: event.entry.key });
       }
       this.#seeTerms(event);
-      state = this.#next(state, event);
+      state = this.#transition(state, event);
     }
   }
 
@@ -152,13 +152,13 @@ export class CampaignRunner {
   }
 
   /** Unreadable data ends a campaign, like every other error that a retry does not solve. */
-  #next(state: CandidateState, event: CandidateEvent): CandidateState {
+  #transition(state: CandidateState, event: CandidateEvent): CandidateState {
     const { rules: fixed, terms } = this.#context;
     const rules = { ...fixed, termFloor: terms.floor, seenTerm: terms.seen };
     try {
-      return next(state, event, rules);
+      return transition(state, event, rules);
     } catch (error) {
-      return next(state, { type: 'fatal', error }, rules);
+      return transition(state, { type: 'fatal', error }, rules);
     }
   }
 

@@ -91,10 +91,10 @@ export type Passed = { readonly successorOf: bigint } | 'queue';
 /** What a waiting candidate waits for. */
 export type Wait =
   /**
-   * Behind this entry, a candidate's or the leader's. `next`: no other candidate is between that
-   * entry and this one, except the leader, and no later candidate can go first.
+   * Behind this entry, a candidate's or the leader's. `isNextInLine`: no other candidate is between
+   * that entry and this one, except the leader, and no later candidate can go first.
    */
-  | { readonly for: 'ahead'; readonly key: Key; readonly position: number; readonly next: boolean }
+  | { readonly for: 'ahead'; readonly key: Key; readonly position: number; readonly isNextInLine: boolean }
   /** The record of a leader whose entry is gone. */
   | { readonly for: 'leader'; readonly key: Key }
   /** The successor of a handover claims first, for `successorClaimTimeoutMs`. */

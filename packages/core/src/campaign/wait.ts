@@ -213,7 +213,7 @@ export class CandidateWait {
    * values, a watch of the term would save no read.
    */
   #mayFollowTerm(): boolean {
-    return this.#wait.for === 'ahead' && this.#wait.next && this.#context.store.capabilities.watchTellsValues;
+    return this.#wait.for === 'ahead' && this.#wait.isNextInLine && this.#context.store.capabilities.watchTellsValues;
   }
 
   #seeTerm(termEntry: Entry | undefined): void {

@@ -124,24 +124,24 @@ export type ReleaseEvent =
 const MAX_TRIES = 5;
 
 /** Returns the state after an event. Events that do not belong to the state leave it unchanged. */
-export function transition(releaseState: ReleaseState, event: ReleaseEvent): ReleaseState {
-  switch (releaseState.phase) {
+export function transition(state: ReleaseState, event: ReleaseEvent): ReleaseState {
+  switch (state.phase) {
     case 'leading':
-      return event.type === 'end' ? { phase: 'draining', reason: event.reason, chosen: event.chosen } : releaseState;
+      return event.type === 'end' ? { phase: 'draining', reason: event.reason, chosen: event.chosen } : state;
     case 'draining':
-      return event.type === 'drained' ? afterDrain(releaseState, event.successor) : releaseState;
+      return event.type === 'drained' ? afterDrain(state, event.successor) : state;
     case 'handingOver':
-      return handingOver(releaseState, event);
+      return handingOver(state, event);
     case 'checking':
-      return checking(releaseState, event);
+      return checking(state, event);
     case 'looking':
-      return looking(releaseState, event);
+      return looking(state, event);
     case 'releasing':
-      return releasing(releaseState, event);
+      return releasing(state, event);
     case 'released':
-      return releaseState;
+      return state;
     default:
-      return releaseState satisfies never;
+      return state satisfies never;
   }
 }
 
@@ -160,25 +160,25 @@ function releaseWithoutSuccessor(reason: LeadershipEndReason): ReleaseState {
   return { phase: 'releasing', reason: reason === 'handover' ? 'handoverFailed' : reason, remains: undefined };
 }
 
-function handingOver(releaseState: In<'handingOver'>, event: ReleaseEvent): ReleaseState {
-  const { reason, early } = releaseState;
+function handingOver(state: In<'handingOver'>, event: ReleaseEvent): ReleaseState {
+  const { reason, early } = state;
   switch (event.type) {
     case 'swapped':
       return { phase: 'released', handoverFailed: false, left: false };
     case 'notSwapped':
-      return early ? { phase: 'looking', reason } : { ...releaseState, phase: 'checking' };
+      return early ? { phase: 'looking', reason } : { ...state, phase: 'checking' };
     case 'failed':
-      return event.unknown ? { ...releaseState, phase: 'checking' } : releaseState;
+      return event.unknown ? { ...state, phase: 'checking' } : state;
     case 'refused':
       return early ? { phase: 'looking', reason } : releaseWithoutSuccessor(reason);
     default:
-      return handoverStopped(releaseState, event);
+      return handoverStopped(state, event);
   }
 }
 
-function checking(releaseState: In<'checking'>, event: ReleaseEvent): ReleaseState {
-  if (event.type !== 'checked') return handoverStopped(releaseState, event);
-  const { reason, early, tries } = releaseState;
+function checking(state: In<'checking'>, event: ReleaseEvent): ReleaseState {
+  if (event.type !== 'checked') return handoverStopped(state, event);
+  const { reason, early, tries } = state;
   const { successorHasTerm, successor } = event;
   if (successorHasTerm) return { phase: 'released', handoverFailed: false, left: false };
   if (successor === undefined && early) return { phase: 'looking', reason };
@@ -186,31 +186,31 @@ function checking(releaseState: In<'checking'>, event: ReleaseEvent): ReleaseSta
   return { phase: 'handingOver', reason, successor, early: false, tries: tries + 1 };
 }
 
-function looking(releaseState: In<'looking'>, event: ReleaseEvent): ReleaseState {
-  if (event.type !== 'looked') return handoverStopped(releaseState, event);
-  const { reason } = releaseState;
+function looking(state: In<'looking'>, event: ReleaseEvent): ReleaseState {
+  if (event.type !== 'looked') return handoverStopped(state, event);
+  const { reason } = state;
   if (event.successor === undefined) return releaseWithoutSuccessor(reason);
   return { phase: 'handingOver', reason, successor: event.successor, early: false, tries: 1 };
 }
 
 /** The events that stop a handover in all its phases. Others leave the state unchanged. */
-function handoverStopped(releaseState: In<'handingOver' | 'checking' | 'looking'>, event: ReleaseEvent): ReleaseState {
-  const { reason } = releaseState;
+function handoverStopped(state: In<'handingOver' | 'checking' | 'looking'>, event: ReleaseEvent): ReleaseState {
+  const { reason } = state;
   switch (event.type) {
     case 'refused':
       return releaseWithoutSuccessor(reason);
     case 'leaseOver':
       return { phase: 'released', handoverFailed: reason === 'handover', left: false };
     default:
-      return releaseState;
+      return state;
   }
 }
 
-function releasing(releaseState: In<'releasing'>, event: ReleaseEvent): ReleaseState {
-  const handoverFailed = releaseState.reason === 'handoverFailed';
+function releasing(state: In<'releasing'>, event: ReleaseEvent): ReleaseState {
+  const handoverFailed = state.reason === 'handoverFailed';
   switch (event.type) {
     case 'remains':
-      return { ...releaseState, remains: event.remains };
+      return { ...state, remains: event.remains };
     case 'swapped':
     case 'leaseOver':
       return { phase: 'released', handoverFailed, left: false };
@@ -218,9 +218,9 @@ function releasing(releaseState: In<'releasing'>, event: ReleaseEvent): ReleaseS
       return { phase: 'released', handoverFailed, left: true };
     case 'notSwapped':
     case 'failed':
-      return { ...releaseState, remains: undefined };
+      return { ...state, remains: undefined };
     default:
-      return releaseState;
+      return state;
   }
 }
 

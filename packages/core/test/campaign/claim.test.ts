@@ -1,7 +1,7 @@
 /** The transitions of a candidate that claims, confirms the result, or leaves. */
 
 import { describe, expect, it } from 'vitest';
-import { next } from '../../src/campaign/campaign-machine.ts';
+import { transition } from '../../src/campaign/campaign-machine.ts';
 import type { CandidateState } from '../../src/campaign/state.ts';
 import {
   behind,
@@ -60,7 +60,7 @@ describe('claiming', () => {
       "refused by the last holder's entry, it waits for that",
       claiming,
       notSwapped([3, other]),
-      wait({ for: 'ahead', key: other.key, position: 0, next: false }),
+      wait({ for: 'ahead', key: other.key, position: 0, isNextInLine: false }),
     ],
     ['refused by a newer term, it reads the queue again', claiming, notSwapped([1, termOf(5n, late)]), looking],
     [
@@ -234,15 +234,15 @@ describe('a campaign that is over', () => {
     { type: 'enqueued', entry: me },
   ] as const;
   it.each(events.map((event) => [event.type, event] as const))('stays so: %s', (_, event) => {
-    expect(next(elected, event, rules)).toBe(elected);
-    expect(next(out, event, rules)).toBe(out);
+    expect(transition(elected, event, rules)).toBe(elected);
+    expect(transition(out, event, rules)).toBe(out);
   });
 });
 
 describe('an event that does not belong to a phase', () => {
   const states: readonly CandidateState[] = [joining, looking, behind, claiming, confirming, withdrawing];
   it.each(states.map((state) => [state.phase, state] as const))('changes nothing while %s', (_, state) => {
-    expect(next(state, paused, rules)).toBe(state);
-    if (state.phase !== 'waiting') expect(next(state, { type: 'claimTimedOut' }, rules)).toBe(state);
+    expect(transition(state, paused, rules)).toBe(state);
+    if (state.phase !== 'waiting') expect(transition(state, { type: 'claimTimedOut' }, rules)).toBe(state);
   });
 });

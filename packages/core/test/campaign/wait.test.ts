@@ -1,7 +1,7 @@
 /** The transitions of a candidate until it claims: it joins, reads the queue, and waits. */
 
 import { describe, expect, it } from 'vitest';
-import { next, start, WATCH_WINDOW } from '../../src/campaign/campaign-machine.ts';
+import { initialState, transition, WATCH_WINDOW } from '../../src/campaign/campaign-machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState } from '../../src/campaign/state.ts';
 import { byPriority, type Entry } from '../../src/index.ts';
 import {
@@ -53,7 +53,7 @@ function removals(state: In<'looking'> | In<'waiting'>): readonly Row[] {
 
 describe('joining', () => {
   table([
-    ['an entry that is there is looked at', start, { type: 'enqueued', entry: me }, looking],
+    ['an entry that is there is looked at', initialState, { type: 'enqueued', entry: me }, looking],
     [
       'an entry that was there before may have been made the leader',
       { ...joining, unknownOutcome: true },
@@ -98,7 +98,7 @@ describe('looking', () => {
       'behind the leader, it waits for its entry',
       looking,
       looked([other, me]),
-      wait({ for: 'ahead', key: other.key, position: 0, next: true }),
+      wait({ for: 'ahead', key: other.key, position: 0, isNextInLine: true }),
     ],
     ['behind a candidate, it waits for that one', looking, looked([other, me], termOf(4n, late)), behind],
     ['whoever comes later is no concern', looking, looked([me, late]), claim(5n, termThen)],
@@ -113,7 +113,7 @@ describe('looking', () => {
       'it waits for a leader that joined later',
       looking,
       looked([me, late], termOf(4n, late)),
-      wait({ for: 'ahead', key: late.key, position: 0, next: false }),
+      wait({ for: 'ahead', key: late.key, position: 0, isNextInLine: false }),
     ],
     [
       'the successor of a handover claims at once',
@@ -156,7 +156,7 @@ describe('looking', () => {
       'a leader has no time to have: its entry is waited for, however the claim timeout ended',
       { ...looking, passed: 'queue' },
       looked([other, me]),
-      wait({ for: 'ahead', key: other.key, position: 0, next: true }),
+      wait({ for: 'ahead', key: other.key, position: 0, isNextInLine: true }),
     ],
     ['a term of its own means that it may have been elected', looking, looked([me], ownTerm), { ...confirming, termEntry: ownTerm }],
     [
@@ -197,14 +197,14 @@ describe('looking', () => {
 
   it('claims above the floor, and above the last term, whichever is higher', () => {
     const floored = { ...rules, termFloor: 41n };
-    expect(next(looking, looked([me], undefined), floored)).toMatchObject({ claim: { term: 42n } });
-    expect(next(looking, looked([me]), floored)).toMatchObject({ claim: { term: 42n } });
-    expect(next(looking, looked([me], termOf(90n, other)), floored)).toMatchObject({ claim: { term: 91n } });
+    expect(transition(looking, looked([me], undefined), floored)).toMatchObject({ claim: { term: 42n } });
+    expect(transition(looking, looked([me]), floored)).toMatchObject({ claim: { term: 42n } });
+    expect(transition(looking, looked([me], termOf(90n, other)), floored)).toMatchObject({ claim: { term: 91n } });
   });
 
   it('evicts a bounded number at once', () => {
     const many = Array.from({ length: 20 }, (_, i) => queued(`m${i}`, i - 30));
-    const state = next({ ...looking, passed: 'queue' }, looked([...many, me], termOf(4n, late)), rules);
+    const state = transition({ ...looking, passed: 'queue' }, looked([...many, me], termOf(4n, late)), rules);
     expect(state).toMatchObject({ phase: 'claiming', claim: { evict: many.slice(0, WATCH_WINDOW) } });
   });
 
@@ -212,7 +212,7 @@ describe('looking', () => {
     const entries = [50, 10, 90]
       .map((rank, at) => queued(`p${rank}`, at + 10))
       .map((entry, at) => renamed(entry, `p~i~1~priority~${[50, 10, 90][at]}`));
-    const state = next({ phase: 'looking', entry: entries[0]!, unknownOutcome: false }, looked(entries, undefined), {
+    const state = transition({ phase: 'looking', entry: entries[0]!, unknownOutcome: false }, looked(entries, undefined), {
       ...rules,
       succession: byPriority(50),
     });
@@ -221,11 +221,11 @@ describe('looking', () => {
 
   it('refuses a queue that follows another succession, by throwing', () => {
     const stranger = renamed(other, 'x~i~1~priority~5');
-    expect(() => next(looking, looked([stranger, me]), rules)).toThrow(expect.objectContaining({ code: 'SUCCESSION_MISMATCH' }));
+    expect(() => transition(looking, looked([stranger, me]), rules)).toThrow(expect.objectContaining({ code: 'SUCCESSION_MISMATCH' }));
   });
 
   it('refuses a term that it cannot read, by throwing', () => {
-    expect(() => next(looking, looked([me], entryOf(keys.term, 'hello')), rules)).toThrow(
+    expect(() => transition(looking, looked([me], entryOf(keys.term, 'hello')), rules)).toThrow(
       expect.objectContaining({ code: 'FOREIGN_DATA' }),
     );
   });
@@ -282,7 +282,7 @@ describe('waiting', () => {
     ],
     [
       'when any other entry ahead has gone, it reads the queue again',
-      { ...behind, wait: { for: 'ahead', key: late.key, position: 0, next: false } },
+      { ...behind, wait: { for: 'ahead', key: late.key, position: 0, isNextInLine: false } },
       { type: 'woke' },
       looking,
     ],
@@ -364,7 +364,7 @@ describe('marked by a handover, where all keys of a swap have one revision', () 
   const sharing: CandidateRules = { ...rules, revisionInSwap: (revision) => revision };
   const mark = electedIn(me, 5n, '7');
   const shared = { ...termOf(5n, me), revision: '7' };
-  const seen = (entry: Entry, termEntry?: Entry): CandidateState => next(behind, { type: 'entryChanged', entry, termEntry }, sharing);
+  const seen = (entry: Entry, termEntry?: Entry): CandidateState => transition(behind, { type: 'entryChanged', entry, termEntry }, sharing);
 
   it('it leads, and knows the revisions of the term and of the record', () => {
     const won = { term: 5n, entry: mark, leaderRevision: '7', termRevision: '7', termValue: undefined, previous };

@@ -1,7 +1,7 @@
 /** One candidate, `me`, behind another: its states, and what may happen to it. */
 
 import { expect, it } from 'vitest';
-import { next } from '../../src/campaign/campaign-machine.ts';
+import { transition } from '../../src/campaign/campaign-machine.ts';
 import type { CandidateEvent, CandidateState, Exit } from '../../src/campaign/state.ts';
 import { IncumbentError, type Entry } from '../../src/index.ts';
 import { readTerm } from '../../src/protocol/record.ts';
@@ -20,7 +20,7 @@ export const behind: In<'waiting'> = {
   phase: 'waiting',
   entry: me,
   unknownOutcome: false,
-  wait: { for: 'ahead', key: other.key, position: 1, next: true },
+  wait: { for: 'ahead', key: other.key, position: 1, isNextInLine: true },
 };
 export const forSuccessor: In<'waiting'> = {
   phase: 'waiting',
@@ -81,7 +81,7 @@ export type Row = readonly [claim: string, state: CandidateState, event: Candida
 
 export function table(rows: readonly Row[]): void {
   it.each(rows)('%s', (_, state, event, then) => {
-    expect(next(state, event, rules)).toEqual(then);
+    expect(transition(state, event, rules)).toEqual(then);
   });
 }
 

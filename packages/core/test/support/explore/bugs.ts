@@ -37,9 +37,9 @@ function claimWithout(place: number): Machine['claimChanges'] {
 
 /** The transitions of a candidate, with their result changed. */
 function then(
-  wrong: (before: CandidateState, after: CandidateState, event: Parameters<Machine['next']>[1]) => CandidateState,
-): Machine['next'] {
-  return (state, event, rules) => wrong(state, real.next(state, event, rules), event);
+  wrong: (before: CandidateState, after: CandidateState, event: Parameters<Machine['campaign']>[1]) => CandidateState,
+): Machine['campaign'] {
+  return (state, event, rules) => wrong(state, real.campaign(state, event, rules), event);
 }
 
 const claims: readonly Bug[] = [
@@ -64,7 +64,7 @@ const claims: readonly Bug[] = [
     'whoever gives a claim up leaves its entry',
     { candidates: 2, budget: { lost: 1, stopped: 1 } },
     {
-      next: then((before, after, { type }) =>
+      campaign: then((before, after, { type }) =>
         type === 'stop' && after.phase === 'withdrawing' && before.phase !== 'withdrawing' ? { phase: 'out', exit: after.exit } : after,
       ),
     },
@@ -74,7 +74,7 @@ const claims: readonly Bug[] = [
     'a claim whose outcome is unknown counts as refused',
     { candidates: 2, budget: { lost: 1, stopped: 1 } },
     {
-      next: (state, event, rules) => real.next(state, event.type === 'failed' ? { ...event, unknown: false } : event, rules),
+      campaign: (state, event, rules) => real.campaign(state, event.type === 'failed' ? { ...event, unknown: false } : event, rules),
     },
   ),
   bug(
@@ -82,8 +82,8 @@ const claims: readonly Bug[] = [
     'a claim whose outcome is unknown counts as applied',
     { candidates: 2, budget: { lost: 1 } },
     {
-      next: (state, event, rules) => {
-        if (state.phase !== 'claiming' || event.type !== 'failed') return real.next(state, event, rules);
+      campaign: (state, event, rules) => {
+        if (state.phase !== 'claiming' || event.type !== 'failed') return real.campaign(state, event, rules);
         return { phase: 'elected', won: { term: state.claim.term, entry: state.entry, leaderRevision: '1', termRevision: '1' } };
       },
     },
@@ -93,7 +93,7 @@ const claims: readonly Bug[] = [
     'whoever withdraws does not read whether a claim was applied',
     { candidates: 2, budget: { lost: 1, stopped: 1 } },
     {
-      next: then((before, after) =>
+      campaign: then((before, after) =>
         before.phase === 'withdrawing' && after.phase === 'confirming' ? { phase: 'out', exit: before.exit } : after,
       ),
     },
@@ -103,7 +103,7 @@ const claims: readonly Bug[] = [
     'a candidate whose entry was deleted does not read whether it was elected before',
     { candidates: 2, budget: { deleted: 1, handovers: 1 } },
     {
-      next: then((before, after, { type }) =>
+      campaign: then((before, after, { type }) =>
         type === 'removed' && before.phase !== 'confirming' && after.phase === 'confirming'
           ? { phase: 'out', exit: { why: 'removed' } }
           : after,
@@ -124,7 +124,7 @@ const claims: readonly Bug[] = [
     'a candidate that is woken goes on waiting',
     { candidates: 2 },
     {
-      next: (state, event, rules) => (state.phase === 'waiting' && event.type === 'woke' ? state : real.next(state, event, rules)),
+      campaign: (state, event, rules) => (state.phase === 'waiting' && event.type === 'woke' ? state : real.campaign(state, event, rules)),
     },
   ),
 ];
@@ -136,8 +136,8 @@ const known: readonly Bug[] = [
     'whoever meets a newer term claims after that term, which may name a successor',
     { candidates: 3, budget: { handovers: 1 }, inOne: false },
     {
-      next: (state, event, rules) => {
-        const after = real.next(state, event, rules);
+      campaign: (state, event, rules) => {
+        const after = real.campaign(state, event, rules);
         if (state.phase !== 'claiming' || event.type !== 'notSwapped' || after.phase !== 'looking') return after;
         const termEntry = event.failed.find(({ index }) => index === 1)?.current;
         if (termEntry === undefined) return after;
@@ -154,9 +154,9 @@ const marks: readonly Bug[] = [
     'a mark of an earlier campaign is trusted',
     { candidates: 3, budget: { handovers: 1, deleted: 1 }, shares: true, led: true },
     {
-      next: (state, event, rules) => {
+      campaign: (state, event, rules) => {
         const isMark = state.phase === 'waiting' && event.type === 'entryChanged';
-        return real.next(isMark ? { ...state, entry: { ...state.entry, key: event.entry.key } } : state, event, rules);
+        return real.campaign(isMark ? { ...state, entry: { ...state.entry, key: event.entry.key } } : state, event, rules);
       },
     },
   ),
@@ -165,7 +165,7 @@ const marks: readonly Bug[] = [
     'a mark of a handover in two steps is trusted',
     { candidates: 2, budget: { handovers: 1 }, inOne: false },
     {
-      next: then((before, after, event) => {
+      campaign: then((before, after, event) => {
         if (before.phase !== 'waiting' || event.type !== 'entryChanged' || after.phase !== 'confirming') return after;
         const { handoverTerm: term = 0n } = readCandidate(event.entry);
         return { phase: 'elected', won: { term, entry: event.entry, leaderRevision: undefined, termRevision: event.entry.revision } };
@@ -176,14 +176,14 @@ const marks: readonly Bug[] = [
     'derivedRevision',
     'the revision of the term is taken from the entry, where keys of a swap have revisions of their own',
     { candidates: 2, budget: { handovers: 1 } },
-    { next: (state, event, rules) => real.next(state, event, { ...rules, revisionInSwap: (other) => other }) },
+    { campaign: (state, event, rules) => real.campaign(state, event, { ...rules, revisionInSwap: (other) => other }) },
   ),
   bug(
     'anotherTerm',
     'the revision of a term is taken from a watch that shows another term',
     { candidates: 2, budget: { handovers: 1 } },
     {
-      next: then((before, after, event) => {
+      campaign: then((before, after, event) => {
         if (before.phase !== 'waiting' || event.type !== 'entryChanged' || after.phase !== 'confirming') return after;
         const { handoverTerm: term } = readCandidate(event.entry);
         const termRevision = event.termEntry?.revision;
@@ -197,8 +197,8 @@ const marks: readonly Bug[] = [
     'a mark is trusted although an operator has changed the entry since',
     { candidates: 2, budget: { handovers: 1, requests: 1 }, shares: true, older: ['operator'] },
     {
-      next: (state, event, rules) =>
-        real.next(state, event.type === 'entryChanged' ? { ...event, entry: withoutRequest(event.entry) } : event, rules),
+      campaign: (state, event, rules) =>
+        real.campaign(state, event.type === 'entryChanged' ? { ...event, entry: withoutRequest(event.entry) } : event, rules),
     },
   ),
 ];
@@ -234,9 +234,9 @@ const ends: readonly Bug[] = [
     'a handover whose outcome is unknown counts as refused',
     { candidates: 2, budget: { handovers: 1, lost: 1 } },
     {
-      transition: (releaseState, event) => {
+      release: (releaseState, event) => {
         const { phase } = releaseState;
-        if (phase !== 'handingOver' || event.type !== 'failed') return real.transition(releaseState, event);
+        if (phase !== 'handingOver' || event.type !== 'failed') return real.release(releaseState, event);
         return { phase: 'released', handoverFailed: true, left: false };
       },
     },
@@ -246,8 +246,8 @@ const ends: readonly Bug[] = [
     'a release that fails is not tried again',
     { candidates: 2, budget: { lost: 1 } },
     {
-      transition: (releaseState, event) => {
-        if (releaseState.phase !== 'releasing' || event.type !== 'failed') return real.transition(releaseState, event);
+      release: (releaseState, event) => {
+        if (releaseState.phase !== 'releasing' || event.type !== 'failed') return real.release(releaseState, event);
         return { phase: 'released', handoverFailed: false, left: false };
       },
     },
@@ -257,8 +257,8 @@ const ends: readonly Bug[] = [
     'a release that was refused is tried again on what was read before',
     { candidates: 3, budget: { handovers: 1, lost: 1 } },
     {
-      transition: (releaseState, event) =>
-        releaseState.phase === 'releasing' && event.type === 'notSwapped' ? releaseState : real.transition(releaseState, event),
+      release: (releaseState, event) =>
+        releaseState.phase === 'releasing' && event.type === 'notSwapped' ? releaseState : real.release(releaseState, event),
     },
   ),
   bug(
@@ -266,10 +266,10 @@ const ends: readonly Bug[] = [
     'the others do not hold back for the successor of a handover',
     { candidates: 3, budget: { handovers: 1 }, inOne: false },
     {
-      next: (state, event, rules) => {
-        const after = real.next(state, event, rules);
+      campaign: (state, event, rules) => {
+        const after = real.campaign(state, event, rules);
         if (after.phase !== 'waiting' || after.wait.for !== 'successor') return after;
-        return real.next(
+        return real.campaign(
           { phase: 'looking', entry: after.entry, unknownOutcome: after.unknownOutcome, passed: { successorOf: after.wait.term } },
           event,
           rules,
@@ -327,10 +327,10 @@ const successors: readonly Bug[] = [
     'a leader whose known successor has left counts its term as handed over',
     { candidates: 2, budget: { looks: 1, stopped: 1, lost: 1 }, led: true },
     {
-      transition: (releaseState, event) =>
+      release: (releaseState, event) =>
         releaseState.phase === 'handingOver' && releaseState.early && event.type === 'notSwapped'
           ? { phase: 'released', handoverFailed: false, left: false }
-          : real.transition(releaseState, event),
+          : real.release(releaseState, event),
     },
   ),
   bug(
@@ -338,10 +338,10 @@ const successors: readonly Bug[] = [
     'a leader whose known successor has left tries that one again, and does not look',
     { candidates: 2, budget: { looks: 1, stopped: 1, lost: 1 }, led: true },
     {
-      transition: (releaseState, event) =>
+      release: (releaseState, event) =>
         releaseState.phase === 'handingOver' && releaseState.early && event.type === 'notSwapped'
           ? releaseState
-          : real.transition(releaseState, event),
+          : real.release(releaseState, event),
     },
   ),
 ];

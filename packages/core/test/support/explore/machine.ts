@@ -1,20 +1,20 @@
 /** The pure functions that are explored: the real ones, or variants with a planted bug. */
 
 import type { Change, Entry } from '../../../src/index.ts';
-import { next } from '../../../src/campaign/campaign-machine.ts';
+import { transition as campaign } from '../../../src/campaign/campaign-machine.ts';
 import { claimChanges, handoverInOne, handoverInTwo, releaseChanges } from '../../../src/protocol/transactions.ts';
-import { transition } from '../../../src/leadership/release-machine.ts';
+import { transition as release } from '../../../src/leadership/release-machine.ts';
 
 export interface Machine {
-  readonly next: typeof next;
-  readonly transition: typeof transition;
+  readonly campaign: typeof campaign;
+  readonly release: typeof release;
   readonly claimChanges: typeof claimChanges;
   readonly handoverInOne: typeof handoverInOne;
   readonly handoverInTwo: typeof handoverInTwo;
   readonly releaseChanges: typeof releaseChanges;
 }
 
-export const real: Machine = { next, transition, claimChanges, handoverInOne, handoverInTwo, releaseChanges };
+export const real: Machine = { campaign, release, claimChanges, handoverInOne, handoverInTwo, releaseChanges };
 
 /**
  * The functions of an older version: it reads no field `elected`, writes none in a handover, and
@@ -23,8 +23,8 @@ export const real: Machine = { next, transition, claimChanges, handoverInOne, ha
 export function olderThan(machine: Machine): Machine {
   return {
     ...machine,
-    next: (state, event, rules) =>
-      machine.next(state, event.type === 'entryChanged' ? { ...event, entry: withoutElected(event.entry) } : event, rules),
+    campaign: (state, event, rules) =>
+      machine.campaign(state, event.type === 'entryChanged' ? { ...event, entry: withoutElected(event.entry) } : event, rules),
     handoverInOne: (handover, lease) =>
       machine.handoverInOne(handover, lease).map((change) => (change.key === handover.successor.entry.key ? older(change) : change)),
   };

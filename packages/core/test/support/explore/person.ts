@@ -4,7 +4,7 @@
  * `leadership/release.ts`.
  */
 
-import { start } from '../../../src/campaign/campaign-machine.ts';
+import { initialState } from '../../../src/campaign/campaign-machine.ts';
 import type { CandidateEvent, CandidateRules, CandidateState, Exit } from '../../../src/campaign/state.ts';
 import type { Change, Entry, Key } from '../../../src/index.ts';
 import type { ChosenSuccessor, LeadershipEndReason, ReleaseState, ReleaseEvent } from '../../../src/leadership/release-machine.ts';
@@ -73,7 +73,7 @@ export function newcomer(id: string): Person {
   return {
     id,
     attempt: 1,
-    state: start,
+    state: initialState,
     releaseState: undefined,
     entryKey: '',
     known: undefined,
@@ -169,9 +169,9 @@ export function lost(person: Person, setting: Setting): Person {
 export function receive(person: Person, event: CandidateEvent, setting: Setting): Person {
   if (person.state === undefined) return person;
   const [machine, { rules }] = [machineOf(person, setting), setting];
-  let state = machine.next(person.state, event, rules);
-  if (state.phase === 'pausing') state = machine.next(state, { type: 'paused' }, rules);
-  if (person.halted) state = machine.next(state, { type: 'stop' }, rules);
+  let state = machine.campaign(person.state, event, rules);
+  if (state.phase === 'pausing') state = machine.campaign(state, { type: 'paused' }, rules);
+  if (person.halted) state = machine.campaign(state, { type: 'stop' }, rules);
   const after = { ...person, state, call: undefined };
   if (state.phase === 'elected') {
     const leading: Person = { ...after, releaseState: { phase: 'leading' }, entryKey: state.won.entry.key };
@@ -229,7 +229,7 @@ export function nextInLine({ id }: Person, shelf: Shelf, { rules: { keys, succes
 
 /** Ends a leadership, whose drain takes no time. */
 export function ends(person: Person, reason: LeadershipEndReason, chosen: ChosenSuccessor | undefined, setting: Setting): Person {
-  const releaseState = setting.machine.transition(person.releaseState!, { type: 'end', reason, chosen });
+  const releaseState = setting.machine.release(person.releaseState!, { type: 'end', reason, chosen });
   const drained = receiveRelease({ ...person, known: undefined, releaseState }, { type: 'drained' }, setting);
   const remains = reason === 'recordDeleted' || drained.call?.type !== 'readRemains' ? undefined : knownRemains(drained, setting);
   return remains === undefined ? drained : remainsRead(drained, remains, setting);
@@ -249,7 +249,7 @@ function knownRemains({ id, state }: Person, { rules: { keys } }: Setting): Rema
 }
 
 export function receiveRelease(person: Person, event: ReleaseEvent, setting: Setting): Person {
-  const releaseState = setting.machine.transition(person.releaseState!, event);
+  const releaseState = setting.machine.release(person.releaseState!, event);
   const after: Person = { ...person, releaseState, call: undefined };
   switch (releaseState.phase) {
     case 'handingOver':

@@ -63,7 +63,7 @@ export const claims: readonly Mutant[] = [
     'wokenIsMyTurn',
     'woken, a candidate does not look who else is ahead',
     'core/src/campaign/campaign-machine.ts',
-    "if (wait.for === 'ahead' && wait.next) return claimAfter(wait.key, state, event.termEntry, rules);",
+    "if (wait.for === 'ahead' && wait.isNextInLine) return claimAfter(wait.key, state, event.termEntry, rules);",
     "return { phase: 'looking', entry, unknownOutcome, passed: 'queue' };",
   ),
   mutant(

@@ -56,8 +56,8 @@ export const ends: readonly Mutant[] = [
     'staleRelease',
     'a release that was refused is tried again on what was read before',
     'core/src/leadership/release-machine.ts',
-    '      return { ...releaseState, remains: undefined };\n    default',
-    '      return releaseState;\n    default',
+    '      return { ...state, remains: undefined };\n    default',
+    '      return state;\n    default',
   ),
   mutant(
     'untoldEnd',
