@@ -184,7 +184,7 @@ export class CampaignRunner {
     const past = this.#waiting;
     this.#waiting = undefined;
     const begun = this.#do(state);
-    if (past !== undefined && state.phase === 'looking' && state.goneAhead !== undefined) return past.endWith(begun);
+    if (past !== undefined && state.phase === 'looking' && state.goneAhead !== undefined) return past.orTermEnded(begun);
     past?.end();
     return begun;
   }
@@ -362,7 +362,7 @@ export class CampaignRunner {
       { ...this.#context, session: this.#session, calls: this.#calls, entryWatch, claimOutcomeUnknown: this.#claimOutcomeUnknown },
       state,
     );
-    return this.#waiting.over();
+    return this.#waiting.run();
   }
 
   #endWait(): void {

@@ -75,7 +75,7 @@ export class CandidateWait {
   /** Whether the one ahead led when this candidate last read who leads. */
   #aheadLeads = false;
 
-  readonly #cancels: Cancel[];
+  readonly #cancels: Cancel[] = [];
   #cancelCheck: Cancel | undefined;
   readonly #failedChecks: Backoff;
   /**
@@ -90,25 +90,29 @@ export class CandidateWait {
     this.#context = context;
     this.#entry = entry;
     this.#wait = wait;
-    const { election, entryWatch, halt, session, telemetry, random, timing } = context;
+    const { random, timing } = context;
     this.#failedChecks = new Backoff(random, 2 * timing.retryEveryMs, timing.ttlMs);
-    telemetry.emit('waiting', { election, behind: wait.key });
-    this.#cancels = [onAbort(halt, () => this.#wake()), session.onEnd(() => this.#wake())];
-    // The leader's record that blocks me may be replaced by my own earlier claim before a watch
-    // shows it absent.
-    this.#watch(wait.key, this.#mayBeMine(), (ahead) => this.#seeAhead(ahead));
-    entryWatch.onNews(() => this.#seeEntry());
-    this.#watchByPosition();
-    this.#checkLater();
   }
 
   /**
-   * Resolves with the event that ended the wait. Rejects if a watch cannot go on. Leaves later
-   * changes of my own entry to the next wait.
+   * Starts the watches and timers, and resolves with the event that ended the wait. Rejects if a
+   * watch cannot go on. Leaves later changes of its own entry to the next wait.
    */
-  async over(): Promise<CandidateEvent> {
+  async run(): Promise<CandidateEvent> {
+    const { election, entryWatch, halt, session, telemetry } = this.#context;
+    telemetry.emit('waiting', { election, behind: this.#wait.key });
+    this.#cancels.push(
+      onAbort(halt, () => this.#wake()),
+      session.onEnd(() => this.#wake()),
+    );
+    // The leader's record that blocks me may be replaced by my own earlier claim before a watch
+    // shows it absent.
+    this.#watch(this.#wait.key, this.#mayBeMine(), (ahead) => this.#seeAhead(ahead));
+    entryWatch.onNews(() => this.#seeEntry());
+    this.#watchByPosition();
+    this.#checkLater();
     const woken = await this.#woken.promise;
-    this.#context.entryWatch.onNews(() => {});
+    entryWatch.onNews(() => {});
     // A handover deletes the leader's entry and changes mine in one step. Mine says more.
     const event = this.#ownEvent ?? woken;
     return event.type === 'woke' || event.type === 'entryChanged' ? { ...event, termEntry: this.#termEntry } : event;
@@ -118,7 +122,7 @@ export class CandidateWait {
    * Resolves with the result of a read of the term, or with the watch's event of the term if that
    * comes first.
    */
-  async endWith(look: Promise<CandidateEvent>): Promise<CandidateEvent> {
+  async orTermEnded(look: Promise<CandidateEvent>): Promise<CandidateEvent> {
     try {
       return await Promise.race([look, this.#termEnded.promise]);
     } finally {
