@@ -4,11 +4,11 @@
  * makes the call and reports one event. Nothing here waits or reads a clock, so a test can
  * enumerate every interleaving.
  *
- * Only the claim decides who leads. The claim is one swap: `leader` absent → mine; `term` n → n+1;
- * the last holder's entry absent; my entry present. The queue only schedules claims: a stale view
- * of the queue costs a retry, never a second leader. (The queue, in which each candidate watches
- * the one ahead, is ZooKeeper's recipe for leader election. Swapping the term in the same step is
- * Kafka's controller epoch, KAFKA-6082.)
+ * Only the claim decides who leads. The claim is one swap: `leader` absent → this candidate's
+ * record; `term` n → n+1; the last holder's entry absent; its own entry present. The queue only
+ * schedules claims: a stale view of the queue costs a retry, never a second leader. (The queue, in
+ * which each candidate watches the one ahead, is ZooKeeper's recipe for leader election. Swapping
+ * the term in the same step is Kafka's controller epoch, KAFKA-6082.)
  */
 
 import type { CandidateEvent, CandidateRules, CandidateState, Exit, LookedAround, Passed } from './state.ts';
@@ -110,13 +110,13 @@ function isPassed(passed: Passed | undefined, term: bigint): boolean {
   return passed === 'queue' || passed?.successorOf === term;
 }
 
-/** The candidates ahead of mine. The leader is not among them: it has no claim to make. */
-function candidatesAhead(queue: readonly Entry[], mine: Entry, holder: Key | undefined, succession: Succession): readonly QueueEntry[] {
-  const others = queue.filter(({ key }) => key !== holder && key !== mine.key);
-  const order = inSuccession([...others, mine], succession);
+/** The candidates ahead of this one. The leader is not among them: it has no claim to make. */
+function candidatesAhead(queue: readonly Entry[], own: Entry, holder: Key | undefined, succession: Succession): readonly QueueEntry[] {
+  const others = queue.filter(({ key }) => key !== holder && key !== own.key);
+  const order = inSuccession([...others, own], succession);
   return order.slice(
     0,
-    order.findIndex((candidate) => candidate.entry.key === mine.key),
+    order.findIndex((candidate) => candidate.entry.key === own.key),
   );
 }
 
@@ -129,8 +129,8 @@ function claim(
   const lastTerm = termEntry && readTerm(termEntry);
   const beforeFirst = rules.termsFromClock === true && lastTerm === undefined ? state.entry.order : 0n;
   const issued = highestTerm(beforeFirst, lastIssued(lastTerm, rules.seenTerm), rules.termFloor);
-  // The state `confirming` means that an earlier claim of mine has an unknown outcome, or that a
-  // handover has named me and may have elected me.
+  // The state `confirming` means that an earlier claim of this candidate has an unknown outcome, or
+  // that a handover has named this candidate and may have elected it.
   const unknownOutcome = state.phase === 'confirming' || state.unknownOutcome;
   const evict = (ahead ?? []).slice(0, WATCH_WINDOW).map(({ entry }) => entry);
   // A successor has not read the queue: the leader that named it has.
@@ -164,9 +164,10 @@ function waiting(state: In<'waiting'>, event: CandidateEvent, rules: CandidateRu
 }
 
 /**
- * My entry has changed. A mark that is certain says that I lead: see `protocol/mark.ts`. If an
- * earlier claim or enqueue of mine has an unknown outcome, I read whether I lead. Without a mark,
- * an operator has changed the entry, and I look again.
+ * This candidate's entry has changed. A mark that is certain says that the candidate leads: see
+ * `protocol/mark.ts`. If an earlier claim or enqueue of the candidate has an unknown outcome, it
+ * reads whether it leads. Without a mark, an operator has changed the entry, and the candidate
+ * looks again.
  */
 function entryChanged(
   state: In<'waiting'>,
@@ -242,10 +243,10 @@ function refused(
   rules: CandidateRules,
 ): CandidateState {
   const { entry, unknownOutcome } = state;
-  const mine = failed.find(({ index }) => index === claimPart.entry);
-  if (mine !== undefined) {
-    if (mine.current === undefined) return removed(state);
-    return { phase: 'confirming', entry: mine.current };
+  const entryCheck = failed.find(({ index }) => index === claimPart.entry);
+  if (entryCheck !== undefined) {
+    if (entryCheck.current === undefined) return removed(state);
+    return { phase: 'confirming', entry: entryCheck.current };
   }
   const leaderEntry = failed.find(({ index }) => index === claimPart.leader)?.current;
   if (leaderEntry !== undefined) {
@@ -284,16 +285,16 @@ function confirming(state: In<'confirming'>, event: CandidateEvent, rules: Candi
       previous: leader.previous,
     });
     if (won.phase === 'elected') return won;
-    // The term was read before the claim was applied. If the term is not mine at the second read
-    // either, somebody has changed it: then my record must go.
+    // The term was read before the claim was applied. If the term is not this candidate's at the
+    // second read either, somebody has changed it: then the record must go.
     return state.secondRead === true
       ? { phase: 'withdrawing', entry, unknownOutcome: true, exit: exit ?? { why: 'removed' } }
       : pause({ ...again, secondRead: true });
   }
   if (state.entryGone === true) return { phase: 'out', exit: exit ?? { why: 'removed' } };
   if (exit !== undefined) return { phase: 'withdrawing', entry, unknownOutcome: true, exit };
-  // The last term was mine, and its record is gone. My entry blocks every claim until it is
-  // deleted, also my own.
+  // The last term was this candidate's, and the leader's record is gone. This candidate's entry
+  // blocks every claim, also its own, until the entry is deleted.
   if (lastTerm?.entry === entry.key) return { phase: 'withdrawing', entry, unknownOutcome: true, exit: { why: 'removed' } };
   if (lastTerm?.ended?.successor === entry.key) return claim(state, termEntry, rules);
   return { phase: 'looking', entry, unknownOutcome: true };
@@ -322,7 +323,8 @@ function withdrawing(state: In<'withdrawing'>, event: CandidateEvent): Candidate
 }
 
 /**
- * My entry is gone. Finds out whether an earlier claim of mine was applied, if one may have been.
+ * This candidate's entry is gone. Finds out whether an earlier claim of it was applied, if one may
+ * have been.
  */
 function withdrawn(state: In<'withdrawing'>): CandidateState {
   const { entry, unknownOutcome, exit } = state;
@@ -365,8 +367,8 @@ function fail(state: CandidateState, error: unknown): CandidateState {
 }
 
 /**
- * Somebody deleted my entry. The store can apply no claim of mine any more, but may have applied an
- * earlier claim, or a handover in one swap.
+ * Somebody deleted this candidate's entry. The store can apply no claim of the candidate any more,
+ * but may have applied an earlier claim, or a handover in one swap.
  */
 function removed(state: CandidateState): CandidateState {
   const exit: Exit = { why: 'removed' };

@@ -58,7 +58,10 @@ export interface Elected {
   readonly enqueueUnknown: boolean;
 }
 
-/** The event instead of a call whose result nobody waits for. */
+/**
+ * Reported instead of making a call, after the caller gave up or the session ended. The loop then
+ * leaves.
+ */
 const HALTED: CandidateEvent = { type: 'failed', unknown: false };
 
 /**

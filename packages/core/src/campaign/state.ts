@@ -76,8 +76,8 @@ export type CandidateState =
       readonly termEntry?: Entry | undefined;
     }
   /**
-   * Delete my entry. After that the store can apply no claim of mine. Without an entry, find it
-   * first by another enqueue.
+   * Delete this candidate's entry. After that the store can apply no claim of it. Without an entry,
+   * find it first by another enqueue.
    */
   | { readonly phase: 'withdrawing'; readonly entry: Entry | undefined; readonly unknownOutcome: boolean; readonly exit: Exit }
   /** Wait for the backoff, then go on with the state `then`. */
@@ -129,11 +129,11 @@ export type CandidateEvent =
   /** Those ahead have not claimed in time. */
   | { readonly type: 'claimTimedOut' }
   /**
-   * The own entry has changed: a handover has marked it, or an operator has changed it.
+   * This candidate's entry has changed: a handover has marked it, or an operator has changed it.
    * `termEntry`: the term's entry, if a watch has shown it.
    */
   | { readonly type: 'entryChanged'; readonly entry: Entry; readonly termEntry?: Entry | undefined }
-  /** My entry was deleted. */
+  /** This candidate's entry was deleted. */
   | { readonly type: 'removed' }
   /** `termValue`: the term's record as the claim wrote it. */
   | { readonly type: 'swapped'; readonly revisions: readonly (Revision | undefined)[]; readonly termValue?: Uint8Array | undefined }

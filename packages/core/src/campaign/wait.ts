@@ -61,11 +61,11 @@ export class CandidateWait {
   readonly #woken = Promise.withResolvers<CandidateEvent>();
   readonly #fail = (error: unknown): void => this.#woken.reject(error);
 
-  /** True if the key that blocks me is gone. */
+  /** True if the key that blocks this candidate is gone. */
   #aheadGone = false;
   /** True if the leader's record is its own. */
   #recordIsOwn = false;
-  /** Set when my entry has changed or is gone. */
+  /** Set when its own entry has changed or is gone. */
   #ownEvent: CandidateEvent | undefined;
   /** The term's entry as the watch last showed it, if the term is watched. */
   #termEntry: Entry | undefined;
@@ -105,15 +105,16 @@ export class CandidateWait {
       onAbort(halt, () => this.#wake()),
       session.onEnd(() => this.#wake()),
     );
-    // The leader's record that blocks me may be replaced by my own earlier claim before a watch
-    // shows it absent.
-    this.#watch(this.#wait.key, this.#mayBeMine(), (ahead) => this.#seeAhead(ahead));
+    // An earlier claim of this candidate may replace the leader's record that blocks it before a
+    // watch shows that record absent.
+    this.#watch(this.#wait.key, this.#mayBeOwn(), (ahead) => this.#seeAhead(ahead));
     entryWatch.onNews(() => this.#seeEntry());
     this.#watchByPosition();
     this.#checkLater();
     const woken = await this.#woken.promise;
     entryWatch.onNews(() => {});
-    // A handover deletes the leader's entry and changes mine in one step. Mine says more.
+    // A handover deletes the leader's entry and changes this candidate's entry in one step. The
+    // change of its own entry says more.
     const event = this.#ownEvent ?? woken;
     return event.type === 'woke' || event.type === 'entryChanged' ? { ...event, termEntry: this.#termEntry } : event;
   }
@@ -172,7 +173,7 @@ export class CandidateWait {
     void follow(this.#context.store.watch(key, { signal: this.#ended.signal, values }), see, this.#fail);
   }
 
-  #mayBeMine(): boolean {
+  #mayBeOwn(): boolean {
     return this.#wait.for === 'leader' && this.#context.claimOutcomeUnknown;
   }
 
@@ -181,7 +182,7 @@ export class CandidateWait {
     if (ahead === undefined) {
       this.#notified(this.#wait.for === 'leader' ? 'leaderGone' : 'aheadGone');
       this.#aheadGone = true;
-    } else if (this.#mayBeMine() && isRecordOf(ahead, this.#entry.key)) this.#recordIsOwn = true;
+    } else if (this.#mayBeOwn() && isRecordOf(ahead, this.#entry.key)) this.#recordIsOwn = true;
     this.#judge();
   }
 
@@ -253,7 +254,7 @@ export class CandidateWait {
 
   /**
    * Watches whether anybody leads, and for how long nobody does. The record's value is needed only
-   * where it may become my own, after a handover in one swap or a claim of mine with an unknown
+   * where it may become its own, after a handover in one swap or an earlier claim with an unknown
    * outcome, and where it says whether the one ahead leads.
    */
   #watchLeader(position: number): void {

@@ -77,9 +77,9 @@ export function electedFields({ term, previous }: Won): Readonly<Record<string, 
 }
 
 /**
- * The claim: `leader` absent → my record; `term` n → n + 1; my entry present; the last holder's
- * entry absent; the evicted entries deleted. `campaign/campaign-machine.ts` finds the first four by
- * their index (`claimPart`).
+ * The claim: `leader` absent → the candidate's record; `term` n → n + 1; its own entry present; the
+ * last holder's entry absent; the evicted entries deleted. `campaign/campaign-machine.ts` finds the
+ * first four by their index (`claimPart`).
  */
 export function claimChanges(
   keys: ElectionKeys,
@@ -114,13 +114,13 @@ export interface Handover {
   readonly termEntry: Entry;
   readonly entry: OwnEntry;
   readonly successor: Successor;
-  /** Why my term ends. */
+  /** Why the leader's term ends. */
   readonly reason: string;
 }
 
 /**
- * The handover in one swap: my term ends, and the successor's term begins under the successor's own
- * lease. The key `leader` is never absent.
+ * The handover in one swap: the leader's term ends, and the successor's term begins under the
+ * successor's own lease. The key `leader` is never absent.
  */
 export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
   const { keys, leaderEntry, termEntry, successor } = handover;
@@ -138,8 +138,8 @@ export function handoverInOne(handover: Handover, lease: LeaseId): Change[] {
 }
 
 /**
- * The first step of a handover in two: my term ends and names the successor. The successor then
- * claims, while the other candidates hold back.
+ * The first step of a handover in two: the leader's term ends and names the successor. The
+ * successor then claims, while the other candidates hold back.
  */
 export function handoverInTwo(handover: Handover): Change[] {
   const { keys, leaderEntry, termEntry, successor } = handover;
@@ -153,8 +153,8 @@ export function handoverInTwo(handover: Handover): Change[] {
 }
 
 /**
- * Writes the mark into the successor's entry, and deletes mine. The order matters for speed: if the
- * store reports the changes in this order, the successor needs no read.
+ * Writes the mark into the successor's entry, and deletes the leader's. The order matters for
+ * speed: if the store reports the changes in this order, the successor needs no read.
  */
 function leave({ entry, successor }: Handover, mark: Uint8Array): Change[] {
   return [
@@ -236,7 +236,10 @@ export function wonAtMark(entry: Entry, { termEntry, revisionInSwap }: MarkConte
   return { ...mark, entry, leaderRevision, termRevision, termValue: ownTermEntry?.value };
 }
 
-/** Writes that my term has ended. Only checks a later term, or a term that has already ended. */
+/**
+ * Writes that the term of the campaign with this entry has ended. Only checks a later term, or a
+ * term that has already ended.
+ */
 function endTerm(key: Key, termEntry: Entry, entryKey: Key, ended: TermEnd): Change {
   const lastTerm = tryRead(readTerm, termEntry);
   if (lastTerm?.entry !== entryKey || lastTerm.ended !== undefined) return { key, expect: termEntry.revision };
