@@ -70,6 +70,15 @@ const HALTED: CandidateEvent = { type: 'failed', unknown: false };
  */
 const LOOK_AHEAD = WATCH_WINDOW + 2;
 
+/** What a campaign reports of its claim once the store has applied it. */
+interface ClaimFacts {
+  readonly term: bigint;
+  /** The terms that the store had lost before the claim. */
+  readonly lost: LostTerms | undefined;
+  /** The entries of the candidates that the claim passes over. */
+  readonly evicted: readonly Key[];
+}
+
 /** One campaign with one entry in the queue. */
 export class CampaignRunner {
   readonly #context: CampaignRunnerContext;
@@ -84,8 +93,8 @@ export class CampaignRunner {
   #firstLook: LookedAround | undefined;
   /** Whether the store may still apply an earlier claim of this campaign. */
   #claimOutcomeUnknown = false;
-  /** The latest claim: its term, and the terms that the store had lost before it. */
-  #claimed: { readonly term: bigint; readonly lost: LostTerms | undefined } | undefined;
+  /** The latest claim that the store has applied, or may have applied. */
+  #claimed: ClaimFacts | undefined;
   #stopped = false;
   /** The key of its entry, once the store has confirmed it. */
   #joinedAs: Key | undefined;
@@ -119,9 +128,7 @@ export class CampaignRunner {
     for (;;) {
       if (state.phase === 'elected') {
         const { won } = state;
-        // The claim was applied, so the store had checked the revision of the term that it read.
-        const lost = this.#claimed?.term === won.term ? this.#claimed.lost : undefined;
-        if (lost !== undefined) telemetry.emit('termWentBack', { election, ...lost });
+        if (this.#claimed?.term === won.term) this.#reportApplied(this.#claimed);
         terms.see(won.term);
         return { why: 'elected', won, entryWatch: this.#watchEntry(won.entry), enqueueUnknown: this.#enqueueUnknown };
       }
@@ -315,24 +322,35 @@ export class CampaignRunner {
   }
 
   async #claim(state: Extract<CandidateState, { phase: 'claiming' }>): Promise<CandidateEvent> {
-    const { election, self, rules, payload, telemetry, terms } = this.#context;
-    const { evict, termEntry } = state.claim;
-    this.#claimed = { term: state.claim.term, lost: terms.lostAt(termEntry) };
-    if (evict.length > 0) telemetry.emit('evicted', { election, keys: evict.map(({ key }) => key) });
+    const { self, rules, payload, terms } = this.#context;
+    const { term, evict, termEntry } = state.claim;
+    const claimed: ClaimFacts = { term, lost: terms.lostAt(termEntry), evicted: evict.map(({ key }) => key) };
+    const earlier = this.#claimed;
     const changes = claimChanges(rules.keys, self, state.entry, state.claim, payload, this.#session.lease);
     const [, termChange] = changes;
     const termValue = termChange !== undefined && 'put' in termChange ? termChange.put : undefined;
     return this.#withPermit(async (call) => {
+      this.#claimed = claimed;
       const sentMs = this.#context.clock.monotonic();
       try {
         const event = await this.#swap(changes, call);
+        if (event.type !== 'swapped') this.#claimed = earlier;
         this.#reportClaim(state.claim, sentMs, event.type === 'swapped' ? 'elected' : 'refused');
         return event.type === 'swapped' ? { ...event, termValue } : event;
       } catch (error) {
-        this.#reportClaim(state.claim, sentMs, outcomeOf(error) === 'unknown' ? 'unknown' : 'failed');
+        const isUnknown = outcomeOf(error) === 'unknown';
+        if (!isUnknown) this.#claimed = earlier;
+        this.#reportClaim(state.claim, sentMs, isUnknown ? 'unknown' : 'failed');
         throw error;
       }
     });
+  }
+
+  /** Reports what a claim that the store has applied shows: the store had checked all of it. */
+  #reportApplied({ lost, evicted }: ClaimFacts): void {
+    const { telemetry, election } = this.#context;
+    if (lost !== undefined) telemetry.emit('termWentBack', { election, ...lost });
+    if (evicted.length > 0) telemetry.emit('evicted', { election, keys: evicted });
   }
 
   #reportClaim({ term, termEntry }: Claim, sentMs: number, outcome: 'elected' | 'refused' | 'unknown' | 'failed'): void {

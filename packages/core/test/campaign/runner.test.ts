@@ -5,7 +5,7 @@ import { writeCandidate } from '../../src/protocol/record.ts';
 import { led } from '../support/led.ts';
 import { relay, timeout } from '../support/relay.ts';
 import { track, type Tracked } from '../support/track.ts';
-import { CANDIDATES, LEADER, NAME, TTL_MS, World } from '../support/world.ts';
+import { CANDIDATES, LEADER, NAME, TERM, TTL_MS, World } from '../support/world.ts';
 
 /** An entry under a lease that lives on, and that nobody campaigns with. */
 async function hungCandidate(world: World, name: string, store: MemoryStore = world.connect()): Promise<void> {
@@ -37,6 +37,49 @@ describe('an entry that lives and never claims', () => {
     expect(waited).toBeLessThan(1.6);
     expect(world.queue()).toEqual(['b']);
     expect(world.events.about('passed over')).toMatchObject([{ keys: [`${CANDIDATES}/w~i~1~fifo~`] }]);
+  });
+
+  it('is reported as passed over once, by the claim that succeeds', async () => {
+    const world = new World();
+    await hungCandidate(world, 'w');
+    const [key, store] = [`${CANDIDATES}/w~i~1~fifo~`, world.connect()];
+    const reported: number[] = [];
+    /** Refuses the first claim, as its entry has changed, and loses the answer to the second. */
+    const refusing = relay(store, {
+      compareAndSwap: async (changes, options) => {
+        if (!changes.some((change) => change.key === key)) return store.compareAndSwap(changes, options);
+        const isFirst = reported.length === 0;
+        if (isFirst) world.server.put(key, writeCandidate(undefined, 1n, 0n));
+        const result = await store.compareAndSwap(changes, options);
+        reported.push(world.events.about('passed over').length);
+        if (!isFirst) throw timeout();
+        return result;
+      },
+    });
+    const next = track(world.member('b', {}, refusing).election(NAME).campaign());
+    await ttlsUntil(world, next, 10);
+    expect([next.value?.term, reported]).toEqual([1n, [0, 0]]);
+    expect(world.events.about('passed over')).toMatchObject([{ keys: [key] }]);
+  });
+
+  it('is not reported as passed over if a handover elects the candidate whose claim is refused', async () => {
+    const world = new World();
+    await hungCandidate(world, 'w');
+    const [key, store] = [`${CANDIDATES}/w~i~1~fifo~`, world.connect()];
+    const handingOver = relay(store, {
+      compareAndSwap: async (changes, options) => {
+        const entry = changes[2]?.key ?? '';
+        if (changes.some((change) => change.key === key)) {
+          for (const its of [LEADER, TERM]) world.put(its, { v: 1, term: '1', memberId: 'b', incarnation: 'i', entry });
+          world.server.put(entry, writeCandidate(undefined, 0n, 0n));
+        }
+        return store.compareAndSwap(changes, options);
+      },
+    });
+    const next = track(world.member('b', {}, handingOver).election(NAME).campaign());
+    await ttlsUntil(world, next, 5);
+    expect([next.value?.term, world.queue()]).toEqual([1n, ['w', 'b']]);
+    expect(world.events.about('passed over')).toEqual([]);
   });
 
   it('holds up nobody whose claim timeout began with another leader', async () => {
