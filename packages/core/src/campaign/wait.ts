@@ -262,26 +262,28 @@ export class CandidateWait {
     // Half a ttl more for each place, so that the candidates time out one after the other.
     this.#vacancyMs = timing.ttlMs * (1 + position / 2);
     const values = store.capabilities.assignableLease || claimOutcomeUnknown || this.#mayFollowTerm();
-    this.#watch(rules.keys.leader, values, (leader) => this.#seeLeader(leader));
+    this.#watch(rules.keys.leader, values, (leaderEntry) => this.#seeLeader(leaderEntry));
   }
 
   /** Times out when the leader's record has been absent for all of `vacancyMs`. */
-  #seeLeader(leader: Entry | undefined): void {
-    this.#context.terms.seeLeader(leader);
+  #seeLeader(leaderEntry: Entry | undefined): void {
+    this.#context.terms.seeLeader(leaderEntry);
     const { store, clock } = this.#context;
     const forMs = this.#vacancyMs;
     if (forMs === undefined) return;
-    if (leader === undefined) {
+    if (leaderEntry === undefined) {
       this.#cancelVacancy ??= clock.schedule(forMs, () => this.#claimTimedOut(forMs));
       return;
     }
     this.#cancelVacancy?.();
     this.#cancelVacancy = undefined;
-    if (isRecordOf(leader, this.#entry.key)) {
+    if (isRecordOf(leaderEntry, this.#entry.key)) {
       this.#notified('handedOver');
       this.#recordIsOwn = true;
       this.#judge();
-    } else if (isRecordOf(leader, this.#wait.key)) this.#followTerm(store.capabilities.revisionInSwap?.(leader.revision, undefined));
+    } else if (isRecordOf(leaderEntry, this.#wait.key)) {
+      this.#followTerm(store.capabilities.revisionInSwap?.(leaderEntry.revision, undefined));
+    }
   }
 
   #checkLater(): void {
@@ -329,17 +331,17 @@ export class CandidateWait {
    * If nobody leads, the next in line reads the queue again, and the others begin to watch how long
    * nobody does.
    */
-  #checkLeader(leader: Entry | undefined): void {
+  #checkLeader(leaderEntry: Entry | undefined): void {
     const wait = this.#wait;
-    if (wait.for === 'leader') return this.#seeAhead(leader);
+    if (wait.for === 'leader') return this.#seeAhead(leaderEntry);
     if (wait.for === 'successor') return;
-    if (leader === undefined && (wait.position === 0 || this.#aheadLeads)) {
+    if (leaderEntry === undefined && (wait.position === 0 || this.#aheadLeads)) {
       this.#notified('leaderGone');
       return this.#woken.resolve({ type: 'due' });
     }
-    this.#aheadLeads = leader !== undefined && isRecordOf(leader, wait.key);
-    if (leader === undefined && this.#vacancyMs === undefined) this.#watchLeader(wait.position);
-    this.#seeLeader(leader);
+    this.#aheadLeads = isRecordOf(leaderEntry, wait.key);
+    if (leaderEntry === undefined && this.#vacancyMs === undefined) this.#watchLeader(wait.position);
+    this.#seeLeader(leaderEntry);
   }
 }
 
