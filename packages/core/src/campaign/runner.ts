@@ -392,7 +392,7 @@ export class CampaignRunner {
   }
 
   #watchEntry(entry: Entry): KeyWatch {
-    this.#entryWatch ??= new KeyWatch(watchContext(this.#context), entry.key, entry.revision);
+    this.#entryWatch ??= new KeyWatch(watchContext(this.#context)).begin(entry.key, entry.revision);
     return this.#entryWatch;
   }
 }

@@ -109,10 +109,14 @@ export class KeyWatch {
   #listener: (() => void) | undefined;
   #see = (entry: Entry | undefined): void => this.#keep(entry);
 
-  /** `since`: see `KeyWatchOptions`. */
-  constructor(context: KeyWatchContext, key: Key, since?: Revision) {
+  constructor(context: KeyWatchContext) {
     this.#context = context;
+  }
+
+  /** Starts the watch on its key. Called once. `since`: see `KeyWatchOptions`. */
+  begin(key: Key, since?: Revision): this {
     this.alsoWatch(key, (entry) => this.#see(entry), since);
+    return this;
   }
 
   /** Calls `see` with every state of another key, until this watch ends. */

@@ -155,7 +155,7 @@ describe('a watch on one key', () => {
 
 function watchOf(world: World, store: Store = world.connect(), since?: Revision): KeyWatch {
   const { ttlMs } = resolveTiming({}, store.name, store.capabilities);
-  return new KeyWatch({ store, clock: world.clock, telemetry: new Telemetry(world.events, {}), retryMs: ttlMs / 10 }, 'a/b', since);
+  return new KeyWatch({ store, clock: world.clock, telemetry: new Telemetry(world.events, {}), retryMs: ttlMs / 10 }).begin('a/b', since);
 }
 
 /** As somebody would wrap a watch. */
