@@ -38,7 +38,7 @@ export const silence: readonly Mutant[] = [
     'removedUnchecked',
     'a candidate whose entry was deleted does not read whether it was elected before',
     'core/src/campaign/campaign-machine.ts',
-    "return { phase: 'confirming', entry: state.entry, exit, gone: true };",
+    "return { phase: 'confirming', entry: state.entry, exit, entryGone: true };",
     "return { phase: 'out', exit };",
   ),
 ];
