@@ -64,7 +64,7 @@ export {
   type ListPart,
   type NewEntry,
 } from './store/checks.ts';
-export { onStopSignal, type StopSignalContext } from './member/stop-signals.ts';
+export { endByDefault, onStopSignal, type StopSignalContext } from './member/stop-signals.ts';
 export { loadRevoker, moduleBeside } from './store/modules.ts';
 export { hasEnded, parseStat, processSpace, type ProcessFiles, type ProcessStat } from './store/process.ts';
 export { watchStates, type WatchController } from './store/watch-iterator.ts';

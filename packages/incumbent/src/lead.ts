@@ -1,7 +1,7 @@
 /** `lead(url, …)`: a whole program of one election in one call. */
 
 import type { ElectionOptions, LeadOptions, Leadership, StopSignal } from '@incumbent/core';
-import { checkFunction, checkName, checkSignal, invalidOption, invalidSecret, isStore } from '@incumbent/core/adapter';
+import { checkFunction, checkName, checkSignal, endByDefault, invalidOption, invalidSecret, isStore } from '@incumbent/core/adapter';
 import { Member, type MemberOptions } from './member.ts';
 import { openStore, type OpenStoreOptions, type StoreOpener } from './open-store.ts';
 
@@ -61,7 +61,7 @@ const owners: Readonly<Record<keyof LeadUrlOptions, readonly Owner[]>> = {
  * store, and resolves with what the work returned. Closes both as well when it rejects.
  *
  * Resolves with undefined when the process is asked to stop (see `stopOn`). A stop while the store
- * is still being opened ends the process as if it were not handled.
+ * is still being opened ends the process as if it were not handled, also a process that is PID 1.
  *
  * For several elections on one store, or with a store that is open, open the store once: `new
  * Member(store).election(name).lead(work)`.
@@ -84,6 +84,7 @@ export async function lead<T, V = unknown>(
   const { stopOn = ['SIGTERM', 'SIGINT'] } = options;
   checkList('stopOn', stopOn);
   if (isStore(url)) throw invalidSecret('url', url, WITH_OPEN_STORE, 'an open store');
+  if (stopOn.length > 0) endByDefault(stopOn);
   const store = await openStore(url, optionsOf('openStore', options));
   try {
     const member = new Member(store, optionsOf('Member', options));

@@ -4,11 +4,11 @@
  */
 
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 import { parseStat } from '@incumbent/core/adapter';
-import { spawnScript, until, type ScriptProcess } from '@incumbent/test-support';
+import { isSkipped, spawnScript, until, type ScriptProcess } from '@incumbent/test-support';
 
 const ENTER = new URL('scripts/enter.ts', import.meta.url);
 
@@ -39,22 +39,9 @@ export function stateOf(pid: number): string | undefined {
 }
 
 /**
- * Whether this process may have namespaces made with these flags of `unshare`, for
- * `describe.runIf(canUnshare(…))`: the runner then counts what is skipped. Where it may not, this
- * says so on standard error.
+ * Whether this process may become another user, for `describe.runIf(canBecomeOthers())`. Where it
+ * may not, this says so on standard error.
  */
-export function canUnshare(...flags: readonly string[]): boolean {
-  const { status, stderr, error } = spawnSync('unshare', [...flags, 'true'], { encoding: 'utf8' });
-  return status === 0 || isSkipped(`no namespaces to be had by unshare ${flags.join(' ')}: ${error?.message ?? stderr.trim()}`);
-}
-
-/** Whether this process may become another user: the same, for tests with several. */
 export function canBecomeOthers(): boolean {
   return process.getuid?.() === 0 || isSkipped('only the administrator may become another user');
-}
-
-function isSkipped(why: string): false {
-  // Past the runner, which may hide what a test file prints.
-  writeSync(2, `SKIPPED TESTS: ${why}\n`);
-  return false;
 }

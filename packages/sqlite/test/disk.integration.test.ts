@@ -1,9 +1,9 @@
 /** A disk that is full in truth: a small one in memory, in a mount namespace of its own. */
 
-import { makeScratch } from '@incumbent/test-support';
+import { canUnshare, makeScratch } from '@incumbent/test-support';
 import { describe, expect, it } from 'vitest';
 
-import { canUnshare, nodeCommand, spawnCommand } from './commands.ts';
+import { nodeCommand, spawnCommand } from './commands.ts';
 
 const FILLER = new URL('scripts/filler.ts', import.meta.url);
 const LOG_FILLER = new URL('scripts/log-filler.ts', import.meta.url);

@@ -5,10 +5,10 @@
 
 import { join } from 'node:path';
 import type { Store } from '@incumbent/core';
-import { makeScratch, spawnScript, until, type ScriptEvent, type ScriptProcess } from '@incumbent/test-support';
+import { canUnshare, makeScratch, spawnScript, until, type ScriptEvent, type ScriptProcess } from '@incumbent/test-support';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { canUnshare, nodeCommand, spawnCommand, stop } from './commands.ts';
+import { nodeCommand, spawnCommand, stop } from './commands.ts';
 import { CALL, LEASE_CALL } from './rig.ts';
 import { HOLDER, LONG_TTL_MS, ScratchFile, vanishes, watchLeader, WITHIN_MS } from './scratch-file.ts';
 

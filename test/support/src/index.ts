@@ -62,5 +62,6 @@ export type { Zookeeper, ZookeeperCluster, ZookeeperClusterServer, ZookeeperOpti
 export { setting } from './settings.ts';
 export { isStopped } from './stopped.ts';
 export { supervise } from './supervise.ts';
+export { canUnshare, isSkipped } from './unshare.ts';
 export { until, type UntilOptions } from './until.ts';
 export type { Cluster, OwnServer, StoreService } from './servers/types.ts';

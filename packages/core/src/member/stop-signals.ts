@@ -25,19 +25,36 @@ export interface StopSignalContext {
 }
 
 /**
+ * Lets these signals end the process when nothing listens to them, which is their default action.
+ * The kernel drops them instead if the process is PID 1 of its container: there, a listener ends
+ * the process, with 128 plus the number of the signal. Like the default action, that listener has
+ * no effect while there is another one. Elsewhere, this does nothing.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION` for no signal, or one that is not known.
+ */
+export function endByDefault(signals: readonly StopSignal[]): void {
+  checkStopSignals(signals);
+  if (process.pid !== 1) return;
+  for (const signal of signals) {
+    // In front of the others, because a listener that is added by `once` is gone when it runs.
+    if (!process.listeners(signal).includes(exitIfAlone)) process.prependListener(signal, exitIfAlone);
+  }
+}
+
+/** Node calls it with the number of the signal, which its types leave out. */
+function exitIfAlone(signal: NodeJS.Signals, number = 0): void {
+  if (process.listenerCount(signal) === 1) process.exit(128 + number);
+}
+
+/**
  * Calls `stop` at the first of these signals, also if the member closes already. Half a second
- * later the signals have their former effect again, by which a second one ends the process. Without
- * a signal, they have it again when the member has closed.
+ * later the signals have their former effect again, by which a second one ends the process, also
+ * one that is PID 1. Without a signal, they have it again when the member has closed.
  *
  * @throws {TypeError | RangeError} `INVALID_OPTION` for no signal, or one that is not known.
  */
 export function onStopSignal(signals: readonly StopSignal[], { clock, closed, stop }: StopSignalContext): void {
-  if (signals.length === 0 || !signals.every((signal) => KNOWN.includes(signal))) {
-    const unknown = signals.find((signal) => !KNOWN.includes(signal));
-    // Other text is not shown: it may be a secret.
-    const invalid = /^SIG[A-Z0-9]{1,8}$/i.test(String(unknown)) ? invalidText : invalidOption;
-    throw invalid('signals', unknown, `one or more of ${KNOWN.join(', ')}, each an argument of its own`);
-  }
+  checkStopSignals(signals);
   let asked = false;
   const begin = (): void => {
     if (asked) return;
@@ -47,10 +64,20 @@ export function onStopSignal(signals: readonly StopSignal[], { clock, closed, st
   };
   const remove = (): void => {
     for (const signal of signals) removeListener(signal, begin);
+    endByDefault(signals);
   };
   for (const signal of signals) addListener(signal, begin);
   // After a signal, the listener outlives the close: the same request may arrive once more.
   onAbort(closed, () => (asked ? undefined : remove()));
+}
+
+function checkStopSignals(signals: readonly StopSignal[]): void {
+  if (signals.length === 0 || !signals.every((signal) => KNOWN.includes(signal))) {
+    const unknown = signals.find((signal) => !KNOWN.includes(signal));
+    // Other text is not shown: it may be a secret.
+    const invalid = /^SIG[A-Z0-9]{1,8}$/i.test(String(unknown)) ? invalidText : invalidOption;
+    throw invalid('signals', unknown, `one or more of ${KNOWN.join(', ')}, each an argument of its own`);
+  }
 }
 
 type Listener = () => void;

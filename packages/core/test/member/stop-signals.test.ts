@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { constants } from 'node:os';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { endByDefault } from '../../src/adapter.ts';
 import type { Member } from '../../src/index.ts';
 import { LEADER, NAME, World } from '../support/world.ts';
 
@@ -140,4 +142,82 @@ describe('shutdownOn', () => {
       /^signals is an array of 1: .*, each an argument of its own$/,
     );
   });
+});
+
+describe('in a process that is PID 1', () => {
+  const NUMBER = constants.signals[FIRST];
+  const STATUS = 128 + NUMBER;
+  const own = Object.getOwnPropertyDescriptor(process, 'pid') ?? {};
+  const exit = vi.fn<typeof process.exit>();
+
+  beforeEach(() => {
+    Object.defineProperty(process, 'pid', { ...own, value: 1 });
+    vi.spyOn(process, 'exit').mockImplementation(exit);
+  });
+  afterEach(() => {
+    Object.defineProperty(process, 'pid', own);
+    vi.restoreAllMocks();
+    exit.mockReset();
+    for (const signal of [FIRST, SECOND]) process.removeAllListeners(signal);
+  });
+
+  /** Calls the listeners as Node does. */
+  function receive(): void {
+    Reflect.apply(process.emit, process, [FIRST, FIRST, NUMBER]);
+  }
+
+  it('shutdownOn ends the process at a signal after the first request', async () => {
+    const world = new World();
+    const member = await leading(world);
+    const work = Promise.withResolvers<void>();
+    member.election(NAME).leadership?.waitUntil(work.promise);
+    receive();
+    await world.pass(499);
+    receive();
+    expect(exit).not.toHaveBeenCalled();
+    await world.pass(1);
+    receive();
+    expect(exit.mock.calls).toEqual([[STATUS]]);
+    work.resolve();
+    await world.close();
+  });
+
+  it('shutdownOn lets a signal end the process after a close that the program began, not before', async () => {
+    const world = new World();
+    const members = [world.member('a'), world.member('b')];
+    for (const member of members) member.shutdownOn(FIRST);
+    await world.run(members[0]?.close() ?? Promise.resolve());
+    receive();
+    expect([exit.mock.calls, members[1]?.state]).toEqual([[], 'closed']);
+    await world.pass(500);
+    await world.close();
+    expect(listening()).toBe(1);
+    receive();
+    expect(exit.mock.calls).toEqual([[STATUS]]);
+  });
+
+  it.each(['on', 'once', 'prependListener'] as const)(
+    'a listener that the program adds by %s takes the place of the default action',
+    (add) => {
+      const listener = vi.fn<() => void>();
+      process[add](FIRST, listener);
+      endByDefault([FIRST]);
+      receive();
+      expect([listener.mock.calls.length, exit.mock.calls]).toEqual([1, []]);
+      process.off(FIRST, listener);
+      receive();
+      expect(exit.mock.calls).toEqual([[STATUS]]);
+    },
+  );
+
+  it('adds one listener however often it is asked', () => {
+    endByDefault([FIRST, SECOND]);
+    endByDefault([FIRST]);
+    expect(listening()).toBe(2);
+  });
+});
+
+it('endByDefault adds no listener in a process that is not PID 1', () => {
+  endByDefault([FIRST, SECOND]);
+  expect(listening()).toBe(0);
 });
