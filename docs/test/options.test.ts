@@ -21,6 +21,7 @@ import { openSqlite } from '@incumbent/sqlite';
 import { openZookeeper } from '@incumbent/zookeeper';
 import { describe, expect, it } from 'vitest';
 
+import { leadUrlOptions, lockOptions, openStoreOptions } from '../site/reference/incumbent-option-help.ts';
 import * as calls from '../site/reference/option-help.ts';
 import type { OptionHelp } from '../site/reference/option-help.ts';
 import * as kubernetes from '../site/reference/kubernetes-option-help.ts';
@@ -39,7 +40,7 @@ const member = new Member(store);
 const election = member.election('options');
 const work = (): void => {};
 
-const { memberOptions, electionOptions, leadOptions, openStoreOptions } = calls;
+const { memberOptions, electionOptions, leadOptions } = calls;
 const { acceptWeakStore } = electionOptions;
 
 function without(options: Options, names: readonly string[]): Options {
@@ -76,10 +77,10 @@ const tables: readonly (readonly [name: string, Options, Check])[] = [
   ['OpenStoreOptions', openStoreOptions, (options) => openStore('memory:', options)],
   [
     'LeadUrlOptions',
-    { ...openStoreOptions, ...memberOptions, ...electionOptions, ...leadOptions, ...calls.leadUrlOptions },
+    { ...openStoreOptions, ...memberOptions, ...electionOptions, ...leadOptions, ...leadUrlOptions },
     (options) => lead('memory:', 'options', work, options),
   ],
-  ['LockOptions', { ...membersOfLocks, acceptWeakStore, ...calls.lockOptions }, (options) => withLock(store, 'options', work, options)],
+  ['LockOptions', { ...membersOfLocks, acceptWeakStore, ...lockOptions }, (options) => withLock(store, 'options', work, options)],
   ['SqliteOptions', stores.sqliteOptions, (options) => openSqlite(Object.assign({ file: '/nowhere/state.db' }, options))],
   ['EtcdOptions', stores.etcdOptions, (options) => openEtcd(Object.assign({ endpoints: ['127.0.0.1:1'] }, options))],
   ['KeepaliveOptions', stores.keepaliveOptions, (keepalive) => openEtcd({ endpoints: ['127.0.0.1:1'], keepalive })],

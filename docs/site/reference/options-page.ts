@@ -1,5 +1,6 @@
 /** The generated page of docs/reference that lists every option. */
 
+import { leadUrlOptions, lockOptions, openStoreOptions } from './incumbent-option-help.ts';
 import {
   keysResourceOptions,
   kubernetesOptions,
@@ -13,12 +14,9 @@ import {
   fenceOptions,
   groupOptions,
   leadOptions,
-  leadUrlOptions,
-  lockOptions,
   memberOptions,
   observerOptions,
   storedValueObserverOptions,
-  openStoreOptions,
   type OptionHelp,
   shutdownOptions,
   signalOptions,

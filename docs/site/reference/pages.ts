@@ -56,8 +56,8 @@ call, or may still apply it. After a write with the outcome \`unknown\`, read be
 retry such errors by themselves.
 
 Two kinds of errors have no such code. A call that is given up through its \`signal\` rejects with the
-reason of the signal. \`withLock\` with \`acquireTimeoutMs\` rejects with a \`DOMException\` whose
-\`name\` is \`TimeoutError\` if the lock was not free in time.
+reason of the signal. \`withLock\` rejects with a \`DOMException\`: its \`name\` is \`TimeoutError\` if
+the lock was not free within \`acquireTimeoutMs\`, and \`AbortError\` after a signal of \`stopOn\`.
 
 ## Store calls
 

@@ -1,9 +1,10 @@
 /** `lead(url, …)`: a whole program of one election in one call. */
 
 import type { ElectionOptions, LeadOptions, Leadership, StopSignal } from '@incumbent/core';
-import { checkFunction, checkName, checkSignal, endByDefault, invalidOption, invalidSecret, isStore } from '@incumbent/core/adapter';
+import { checkFunction, checkName, checkSignal, endByDefault, invalidSecret, isStore } from '@incumbent/core/adapter';
 import { Member, type MemberOptions } from './member.ts';
 import { openStore, type OpenStoreOptions, type StoreOpener } from './open-store.ts';
+import { checkStopOn, stopOnSignals } from './stop-on.ts';
 
 /**
  * The options of {@link lead}: those of `openStore`, of `Member`, of `member.election` and of
@@ -82,14 +83,14 @@ export async function lead<T, V = unknown>(
     Object.keys(owners).filter((name) => name !== 'signal'),
   );
   const { stopOn = ['SIGTERM', 'SIGINT'] } = options;
-  checkList('stopOn', stopOn);
+  checkStopOn(stopOn);
   if (isStore(url)) throw invalidSecret('url', url, WITH_OPEN_STORE, 'an open store');
   if (stopOn.length > 0) endByDefault(stopOn);
   const store = await openStore(url, optionsOf('openStore', options));
   try {
     const member = new Member(store, optionsOf('Member', options));
     try {
-      if (stopOn.length > 0) member.shutdownOn(...stopOn);
+      stopOnSignals(member, stopOn);
       return await member.election(election, optionsOf('election', options)).lead(work, optionsOf('lead', options));
     } finally {
       await member.close();
@@ -105,8 +106,4 @@ const WITH_OPEN_STORE = 'a URL, or a function that opens a store. With an open s
 function optionsOf<V>(owner: Owner, options: LeadUrlOptions<V>): LeadUrlOptions<V> {
   const names = new Set(Object.entries(owners).flatMap(([name, calls]) => (calls.includes(owner) ? [name] : [])));
   return Object.fromEntries(Object.entries(options).filter(([name]) => names.has(name)));
-}
-
-function checkList(option: string, value: unknown): void {
-  if (!Array.isArray(value)) throw invalidOption(option, value, 'a list');
 }

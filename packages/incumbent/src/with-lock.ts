@@ -1,10 +1,11 @@
 /** A lock for one piece of work, by an election of its own. */
 
-import type { ElectionOptions, Leadership, SignalOptions, Store } from '@incumbent/core';
+import type { ElectionOptions, Leadership, SignalOptions, StopSignal, Store } from '@incumbent/core';
 import { systemClock } from '@incumbent/core';
 import { checkFunction, checkName, checkNumber, checkSignal, onAbort } from '@incumbent/core/adapter';
 import { lockMembers } from './lock-members.ts';
 import { Member, type MemberOptions } from './member.ts';
+import { checkStopOn, stopOnSignals } from './stop-on.ts';
 
 /** The lock that the work holds. */
 export interface Lock extends Pick<Leadership, 'guard' | 'swap'> {
@@ -37,11 +38,17 @@ export interface LockOptions
    * up to `drainMs + 3 × callTimeoutMs` if the store cannot be reached. Default: no limit.
    */
   readonly acquireTimeoutMs?: number;
+  /**
+   * Signals on which `withLock` stops as by an abort of `signal`, and rejects with an `AbortError`.
+   * A second signal ends the process. Default `[]`: `withLock` listens to no signal.
+   */
+  readonly stopOn?: readonly StopSignal[];
 }
 
 /** The names of the options besides `signal`. */
 const names: Readonly<Record<Exclude<keyof LockOptions, 'signal'>, true>> = {
   acquireTimeoutMs: true,
+  stopOn: true,
   acceptWeakStore: true,
   ttlMs: true,
   renewEveryMs: true,
@@ -81,7 +88,8 @@ export async function withLock<T>(store: Store, key: string, work: (lock: Lock) 
   checkName('key', key);
   checkFunction('work', work);
   const signal = checkSignal(options, Object.keys(names));
-  const { acquireTimeoutMs, acceptWeakStore, signal: _signal, ...memberOptions } = options;
+  const { acquireTimeoutMs, acceptWeakStore, stopOn = [], signal: _signal, ...memberOptions } = options;
+  checkStopOn(stopOn);
   const timeoutMs = checkNumber('acquireTimeoutMs', acquireTimeoutMs, Infinity, { min: 1, max: 86_400_000 });
   const member = new Member(store, memberOptions);
   lockMembers.add(member.incarnation);
@@ -94,10 +102,11 @@ export async function withLock<T>(store: Store, key: string, work: (lock: Lock) 
     return { value: await work(lock) };
   };
   try {
+    stopOnSignals(member, stopOn);
     const election = member.election(key, { acceptWeakStore });
     const done = await election.lead(run, { once: true, signal: halt.signal });
-    // Only the end of the member resolves without a value, and nobody else has this member.
-    if (done === undefined) throw new TypeError('never');
+    // Only the end of the member resolves without a value, and only `stopOn` ends this member.
+    if (done === undefined) throw new DOMException('the process was asked to stop', 'AbortError');
     return done.value;
   } finally {
     stopTimer();

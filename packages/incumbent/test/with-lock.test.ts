@@ -7,6 +7,8 @@ import { Fence, Member, withLock, type Lock, type LockOptions } from '../src/ind
 const KEY = 'orders';
 const LEADER = `elections/${KEY}/leader`;
 const TTL_MS = 6_000;
+/** A signal that the runner of the tests does not listen to. */
+const STOP = 'SIGUSR2';
 
 /** A server on a manual clock, and what uses its locks. */
 class Scene {
@@ -170,6 +172,39 @@ describe('withLock', () => {
     scene.expectNothingLeft();
   });
 
+  it.each(['holds the lock', 'waits for the lock'])('at a signal of `stopOn` stops as at an abort if it %s', async (when) => {
+    const scene = new Scene();
+    const work: string[] = [];
+    const other = when === 'waits for the lock' ? scene.withLock(() => scene.after(5_000)) : undefined;
+    await scene.clock.advance(50);
+    const locked = scene.withLock(
+      async (lock) => {
+        await untilLost(lock);
+        await scene.after(100);
+        work.push(scene.server.keys().includes(LEADER) ? 'stopped with the lock' : 'stopped without it');
+        return 'done';
+      },
+      { stopOn: [STOP] },
+    );
+    await scene.clock.advance(50);
+    process.emit(STOP, STOP);
+    await expect(scene.run(locked)).rejects.toMatchObject({ name: 'AbortError', message: 'the process was asked to stop' });
+    expect(work).toEqual(other === undefined ? ['stopped with the lock'] : []);
+    await scene.clock.advance(500);
+    expect(process.listenerCount(STOP)).toBe(0);
+    if (other !== undefined) await scene.run(other);
+    scene.expectNothingLeft();
+  });
+
+  it('listens to no signal without `stopOn`, and to none of `stopOn` once the work has ended', async () => {
+    const scene = new Scene();
+    const during = (): number => process.listenerCount(STOP);
+    expect(await scene.run(scene.withLock(() => process.listenerCount('SIGTERM')))).toBe(process.listenerCount('SIGTERM'));
+    expect(await scene.run(scene.withLock(during, { stopOn: [STOP] }))).toBe(1);
+    expect(during()).toBe(0);
+    scene.expectNothingLeft();
+  });
+
   it('gives up after `acquireTimeoutMs`, which does not limit the work', async () => {
     const scene = new Scene();
     const first = scene.withLock(() => scene.after(5_000), { acquireTimeoutMs: 1_000 });
@@ -213,6 +248,8 @@ describe('withLock', () => {
     ['a member id, as each lock has a member of its own', () => {}, { memberId: 'a' }],
     ['no wait', () => {}, { acquireTimeoutMs: 0 }],
     ['a wrong signal', () => {}, { signal: 5 }],
+    ['a signal of the system alone', () => {}, { stopOn: STOP }],
+    ['the name of no signal', () => {}, { stopOn: ['sigterm'] }],
   ])('refuses %s', async (_, work, options) => {
     const scene = new Scene();
     const refused: Promise<unknown> = Reflect.apply(withLock, undefined, [scene.server.connect(), KEY, work, options]);

@@ -301,6 +301,7 @@ const lockOptions: OptionTable<LockOptions> = {
   acceptWeakStore: 'shown',
   signal: 'described',
   acquireTimeoutMs: 'described',
+  stopOn: 'described',
 };
 
 type Store = Awaited<ReturnType<typeof openMemory>>;
