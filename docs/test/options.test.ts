@@ -11,6 +11,7 @@ import {
   StoredValueObserver,
   withLock,
 } from 'incumbent';
+import { ElectionHost } from 'incumbent/host';
 import { openConsul } from '@incumbent/consul';
 import { openEtcd } from '@incumbent/etcd';
 import { openKubernetes, publishLeader } from '@incumbent/kubernetes';
@@ -21,7 +22,7 @@ import { openSqlite } from '@incumbent/sqlite';
 import { openZookeeper } from '@incumbent/zookeeper';
 import { describe, expect, it } from 'vitest';
 
-import { leadUrlOptions, lockOptions, openStoreOptions } from '../site/reference/incumbent-option-help.ts';
+import { hostOptions, leadUrlOptions, lockOptions, openStoreOptions } from '../site/reference/incumbent-option-help.ts';
 import * as calls from '../site/reference/option-help.ts';
 import type { OptionHelp } from '../site/reference/option-help.ts';
 import * as kubernetes from '../site/reference/kubernetes-option-help.ts';
@@ -81,6 +82,7 @@ const tables: readonly (readonly [name: string, Options, Check])[] = [
     (options) => lead('memory:', 'options', work, options),
   ],
   ['LockOptions', { ...membersOfLocks, acceptWeakStore, ...lockOptions }, (options) => withLock(store, 'options', work, options)],
+  ['HostOptions', hostOptions, (options) => ElectionHost.open(Object.assign({ store: 'memory:', onFailure: work }, options))],
   ['SqliteOptions', stores.sqliteOptions, (options) => openSqlite(Object.assign({ file: '/nowhere/state.db' }, options))],
   ['EtcdOptions', stores.etcdOptions, (options) => openEtcd(Object.assign({ endpoints: ['127.0.0.1:1'] }, options))],
   ['KeepaliveOptions', stores.keepaliveOptions, (keepalive) => openEtcd({ endpoints: ['127.0.0.1:1'], keepalive })],
@@ -193,6 +195,7 @@ describe('the defaults', () => {
     [`${SRC.core}/observer/stored-value-observer.ts`, calls.storedValueObserverOptions],
     [`${SRC.core}/observer/admin.ts`, calls.adminOptions],
     [`${SRC.incumbent}/open-store.ts`, openStoreOptions],
+    [`${SRC.incumbent}/host.ts`, hostOptions],
     [`${SRC.incumbent}/partitions/partitioned-election.ts`, slots.partitionOptions],
     ['packages/sqlite/src/options.ts', stores.sqliteOptions],
     ['packages/etcd/src/options.ts', { ...stores.etcdOptions, ...stores.keepaliveOptions }],

@@ -8,6 +8,7 @@ import type {
   MemberOptions,
   OpenStoreOptions,
 } from 'incumbent';
+import type { HostOptions } from 'incumbent/host';
 
 import type { OptionTable } from './option-help.ts';
 
@@ -73,5 +74,40 @@ export const lockOptions: OptionTable<Omit<LockOptions, Exclude<OfOthers, 'signa
   signal: {
     type: 'AbortSignal',
     meaning: 'Gives up: aborts `lock.signal`, waits for the work, releases the lock, and rejects.',
+  },
+};
+
+export const hostOptions: OptionTable<HostOptions> = {
+  store: {
+    type: 'string | URL | () => Promise<Store> | Store',
+    meaning:
+      'What `openStore` opens, and the host closes; or an open store, which you close yourself.',
+  },
+  waitMs: {
+    ...openStoreOptions.waitMs,
+    fallback: 30_000,
+    meaning:
+      'How long to try again while the store cannot be reached, in ms. The first failure goes to ' +
+      '`member.logger`, if there is one. Leave it out for an open store.',
+  },
+  signal: openStoreOptions.signal,
+  onRetry: {
+    ...openStoreOptions.onRetry,
+    meaning:
+      'Called with the error of each attempt that is followed by another. Leave it out for an ' +
+      'open store.',
+  },
+  member: { type: 'MemberOptions', meaning: 'The options of the `Member`.' },
+  acceptWeakStore: {
+    type: 'string',
+    fallback: 'refuses such a store',
+    range: 'the `name` of the store',
+    meaning: 'Accepts a store that is not linearizable, in all elections of the host.',
+  },
+  onFailure: {
+    type: '(failure: { election, error }) => unknown',
+    meaning:
+      'Called when this process takes no further part in an election, because of an error. ' +
+      'Required.',
   },
 };

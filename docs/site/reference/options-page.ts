@@ -1,6 +1,11 @@
 /** The generated page of docs/reference that lists every option. */
 
-import { leadUrlOptions, lockOptions, openStoreOptions } from './incumbent-option-help.ts';
+import {
+  hostOptions,
+  leadUrlOptions,
+  lockOptions,
+  openStoreOptions,
+} from './incumbent-option-help.ts';
 import {
   keysResourceOptions,
   kubernetesOptions,
@@ -117,6 +122,11 @@ that opens the store, such as \`() => openRedis({ client })\`.`,
     intro: `Takes the options of \`new Member\` except \`memberId\`, \`onDuplicate\`, \`host\` and
 \`rebalanceEveryMs\`; \`acceptWeakStore\`; and:`,
     options: lockOptions,
+  },
+  {
+    heading: '`ElectionHost.open(options)`',
+    intro: 'Of `incumbent/host`. `@incumbent/fastify` and `@incumbent/nestjs` take them as well.',
+    options: hostOptions,
   },
 ];
 

@@ -134,7 +134,8 @@ describe('the plugin', () => {
     const options = { ...cluster.process('a'), ttlMs: 5_000 };
     await expect(service.register(incumbent, options)).rejects.toMatchObject({
       code: 'INVALID_OPTION',
-      message: 'there is no incumbent option "options": the options are store, waitMs, member, acceptWeakStore, healthPath, metricsPath',
+      message:
+        'there is no incumbent option "options": the options are store, waitMs, signal, onRetry, member, acceptWeakStore, healthPath, metricsPath',
     });
     await service.close();
   });

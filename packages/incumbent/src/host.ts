@@ -3,10 +3,12 @@
  * and a monitor that are opened and closed together.
  */
 
-import type { Election, ElectionOptions, LeadOptions, Leadership, ShutdownOptions, Store } from '@incumbent/core';
+import type { Election, ElectionOptions, LeadOptions, Leadership, Logger, ShutdownOptions, Store } from '@incumbent/core';
 import {
   checkFunction,
   checkKnown,
+  checkLogger,
+  checkSignal,
   describeStore,
   invalidOption,
   invalidSecret,
@@ -27,9 +29,17 @@ export interface HostOptions {
   readonly store: string | URL | StoreOpener | Store;
   /**
    * How long to try again while the store cannot be reached, in ms. From 0 to Infinity. Default
-   * 30,000. Leave it out for an open store.
+   * 30,000. Leave it out for an open store. The first attempt that fails is logged to
+   * `member.logger`.
    */
   readonly waitMs?: number;
+  /** Aborts the wait for the store, as in `openStore`, and nothing later. */
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Called with the error of each attempt to open the store that is followed by another. Leave it
+   * out for an open store.
+   */
+  readonly onRetry?: (error: unknown) => void;
   /** The options of the `Member`. */
   readonly member?: MemberOptions;
   /**
@@ -43,7 +53,7 @@ export interface HostOptions {
 }
 
 /** The options of a host that the integrations of frameworks have as well. */
-const SHARED_OPTIONS: readonly (keyof HostOptions)[] = ['store', 'waitMs', 'member', 'acceptWeakStore'];
+const SHARED_OPTIONS: readonly (keyof HostOptions)[] = ['store', 'waitMs', 'signal', 'onRetry', 'member', 'acceptWeakStore'];
 
 /**
  * For an integration of a framework: checks the names of its options, which are those of an
@@ -99,12 +109,22 @@ export class ElectionHost {
    */
   static async open(options: HostOptions): Promise<ElectionHost> {
     checkKnown('host', options, [...SHARED_OPTIONS, 'onFailure']);
-    const { store, waitMs } = options;
+    const { store, waitMs, onRetry, signal } = options;
     checkFunction('onFailure', options.onFailure);
+    if (onRetry !== undefined) checkFunction('onRetry', onRetry);
+    checkSignal({ signal });
     const opens = isUrl(store) || isOpener(store);
     if (!opens && !isStore(store)) throw invalidSecret('store', store, `an open store, ${SOURCES}`, describeStore(store));
-    if (!opens && waitMs !== undefined) throw invalidOption('waitMs', waitMs, LEFT_OUT);
-    const opened = opens ? await openStore(store, { waitMs: waitMs ?? WAIT_MS }) : store;
+    for (const [name, value] of Object.entries({ waitMs, onRetry })) {
+      if (!opens && value !== undefined) throw invalidOption(name, value, LEFT_OUT);
+    }
+    const logFirst = firstRetryLogger(checkLogger(options.member?.logger));
+    const retried = (error: unknown): void => {
+      logFirst(error);
+      onRetry?.(error);
+    };
+    signal?.throwIfAborted();
+    const opened = opens ? await openStore(store, { waitMs: waitMs ?? WAIT_MS, signal, onRetry: retried }) : store;
     // Before the member, so that it sees all events.
     const monitor = new Monitor();
     try {
@@ -210,4 +230,18 @@ export class ElectionHost {
       }
     })();
   }
+}
+
+/** Logs the error of the first attempt to open the store, because a start may wait for minutes. */
+function firstRetryLogger(logger: Logger | undefined): (error: unknown) => void {
+  let isLogged = false;
+  return (err) => {
+    if (isLogged) return;
+    isLogged = true;
+    try {
+      logger?.warn({ event: 'waitingForStore', err }, 'waits for the store');
+    } catch {
+      // As with every event of the member, an error of the logger changes nothing.
+    }
+  };
 }

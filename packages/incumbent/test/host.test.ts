@@ -147,11 +147,16 @@ describe('an election host', () => {
     expect(await cluster.run(store.read('key', { timeoutMs: 100 }))).toBeUndefined();
   });
 
-  it('says how to wait for a store that it was given open', async () => {
+  it('opens nothing if `signal` has aborted', async () => {
+    const signal = AbortSignal.abort(new Error('enough'));
+    await expect(open('a', { signal })).rejects.toThrow('enough');
+  });
+
+  it.each([{ waitMs: 1_000 }, { onRetry: () => {} }])('says how to wait for a store that it was given open (%o)', async (wait) => {
     const { store } = cluster.process('a');
-    const refused = ElectionHost.open({ store, waitMs: 1_000, onFailure: () => {} });
+    const refused = ElectionHost.open({ store, ...wait, onFailure: () => {} });
     await expect(refused).rejects.toThrow(
-      /^waitMs is 1000: it must be left out: the store is open\. .*store: \(\) => openRedis\(\{ client \}\)$/,
+      /^(?:waitMs is 1000|onRetry is a function): it must be left out: the store is open\. .*store: \(\) => openRedis\(\{ client \}\)$/,
     );
   });
 
@@ -178,7 +183,15 @@ describe('an election host', () => {
     },
   );
 
-  it.each([{ waitMs: 1_000 }, { nonsense: 1 }, { member: { ttlMs: -1 } }, { onFailure: 1 }])('refuses %o', async (options) => {
+  it.each([
+    { waitMs: 1_000 },
+    { nonsense: 1 },
+    { member: { ttlMs: -1 } },
+    { onFailure: 1 },
+    { onRetry: 1 },
+    { signal: 1 },
+    { member: { logger: 1 } },
+  ])('refuses %o', async (options) => {
     const { store, options: member } = cluster.process('a');
     const all = { store, member, onFailure: (): void => {} };
     await expect(ElectionHost.open(Object.assign(all, options))).rejects.toMatchObject({ code: 'INVALID_OPTION' });

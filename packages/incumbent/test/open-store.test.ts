@@ -1,6 +1,6 @@
 /** The pauses between two attempts take no time here. */
 
-import { type Store, StoreError } from '@incumbent/core';
+import { type Logger, type Store, StoreError } from '@incumbent/core';
 import { type MemoryStore, openMemory } from '@incumbent/memory';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
@@ -69,6 +69,23 @@ describe('a store that a function opens', () => {
     const refused = ElectionHost.open({ store: opener(), member: { ttlMs: -1 }, onFailure: () => {} });
     await expect(refused).rejects.toMatchObject({ code: 'INVALID_OPTION' });
     expect([opened.length, await isClosed(opened[1])]).toEqual([2, true]);
+  });
+
+  it('is waited for by a host, which logs the first failure, and calls `onRetry` until `signal` aborts', async () => {
+    const stop = new AbortController();
+    const retried: unknown[] = [];
+    const onRetry = (error: unknown): void => {
+      retried.push(error);
+      if (retried.length === 2) stop.abort(new Error('enough'));
+    };
+    const log = vi.fn<Logger['warn']>().mockImplementation(() => {
+      throw new Error('a log that fails changes nothing');
+    });
+    const member = { logger: { debug: log, info: log, warn: log, error: log } };
+    const opening = ElectionHost.open({ store: opener(away, away, away), member, signal: stop.signal, onRetry, onFailure: () => {} });
+    await expect(opening).rejects.toThrow('enough');
+    expect(retried).toEqual([away, away]);
+    expect(log.mock.calls).toEqual([[{ event: 'waitingForStore', err: away }, 'waits for the store']]);
   });
 
   it('is closed by lead', async () => {

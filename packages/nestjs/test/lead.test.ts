@@ -228,7 +228,8 @@ describe('the module', () => {
     const options = { ...optionsFor(cluster(), 'a'), storeUrl: 'memory:' };
     await expect(contextOf({ imports: [IncumbentModule.forRoot(options)] })).rejects.toMatchObject({
       code: 'INVALID_OPTION',
-      message: 'there is no IncumbentModule option "storeUrl": the options are store, waitMs, member, acceptWeakStore, logElections, cron',
+      message:
+        'there is no IncumbentModule option "storeUrl": the options are store, waitMs, signal, onRetry, member, acceptWeakStore, logElections, cron',
     });
     const wrong = { ...optionsFor(cluster(), 'a'), logElections: 'all' };
     const module = Reflect.apply(IncumbentModule.forRoot, IncumbentModule, [wrong]);
