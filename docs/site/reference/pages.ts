@@ -48,9 +48,9 @@ export function explain(error: unknown): string {
 }
 \`\`\`
 
-A failed store call also has an \`outcome\`. \`refused\`: the store did not apply the call, and the same
-call would fail again. \`notSent\`: the request was not sent. \`unknown\`: the store may have applied the
-call, or may still apply it. After a write with the outcome \`unknown\`, read before you write again.
+A failed store call also has an \`outcome\`. \`refused\`: the store did not apply the call and never
+will. \`notSent\`: the request was not sent. \`unknown\`: the store may have applied the call, or may still
+apply it. After a write with the outcome \`unknown\`, read before you write again.
 
 "Retryable" below means that \`isRetryable(error)\` is true: the same call may succeed later. Members
 retry such errors by themselves.

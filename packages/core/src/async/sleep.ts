@@ -7,7 +7,8 @@ import { checkAbortSignal, onAbort } from './abort.ts';
 /**
  * Resolves after `delayMs`, or as soon as the signal aborts. The abort is no error, so check
  * `leadership.isValid()` after it. Code that waits by the clock of its member can be tested in a
- * `TestCluster` and in the simulator: `await sleep(clock, 1_000, leadership.signal)`.
+ * `TestCluster` and in the simulator: `await sleep(clock, 1_000, leadership.signal)`. Does not keep
+ * the process alive. A delay above 2^31 - 1 ms (24.8 days) counts as that.
  *
  * @throws `INVALID_OPTION` for anything but a clock, a number and a signal.
  */

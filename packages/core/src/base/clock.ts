@@ -23,8 +23,8 @@ export interface Clock {
   /** Milliseconds since the epoch, by the machine's own clock. */
   wall(): number;
   /**
-   * Runs `task` once, no earlier than `delayMs` from now. Does not keep the process alive. The
-   * returned function prevents the run.
+   * Runs `task` once, no earlier than `delayMs` from now. A delay above 2^31 - 1 ms (24.8 days)
+   * counts as that. Does not keep the process alive. The returned function prevents the run.
    */
   schedule(delayMs: number, task: () => void): Cancel;
   /** Keeps the process alive until the returned function is called. */

@@ -9,7 +9,8 @@ import { jsonOf, withJson } from './json.ts';
 
 /**
  * What is known of a store call that failed:
- * - `refused`: the store did not apply it and never will. The same call would fail again.
+ * - `refused`: the store did not apply it and never will. `isRetryable` tells whether a new call
+ *   may succeed.
  * - `notSent`: the store did not apply it and never will, because the request was not sent.
  * - `unknown`: the store may have applied it, or may still apply it. A write that timed out is
  *   `unknown`.

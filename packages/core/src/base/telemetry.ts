@@ -260,8 +260,9 @@ function levelOf(level: Level, event: TelemetryEvent, { lost, reason }: Telemetr
 
 /**
  * The fields as any logger can write them as JSON: a bigint as a string, a number with at most one
- * decimal, an error under `err` (where pino and others look for it), and errors in an array as
- * their messages. A message that follows itself is written once, with how often it came.
+ * decimal, an error under `err` (where pino and others look for it), and an error in an array as
+ * `CODE: message`, or `Name: message` if it has no code. Equal neighbours in an array are written
+ * once, with their number.
  */
 function loggable(fields: TelemetryFields): Record<string, unknown> {
   const written: Record<string, unknown> = {};

@@ -106,7 +106,8 @@ export class LeaseSession {
 
   /**
    * True while the store certainly keeps the lease and there is time left to stop. Synchronous.
-   * Once false, it stays false.
+   * Once false, it stays false. The first call after the deadline ends the session: it calls the
+   * tasks of `onEnd` before it returns. So do `remainingMs` and `suspect`.
    */
   isValid(): boolean {
     if (this.#end !== undefined) return false;

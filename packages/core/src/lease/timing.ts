@@ -12,8 +12,8 @@ import { checkNumber, invalidOption } from '../base/validate.ts';
 import type { Store, StoreCapabilities } from '../store/contract.ts';
 
 /**
- * The durations of a member, all in ms. They must leave room for two renewals before the deadline:
- * a member's constructor throws `INVALID_OPTION` otherwise.
+ * The durations of a member, in ms, and the error of its clock's rate. They must leave room for two
+ * renewals before the deadline: a member's constructor throws `INVALID_OPTION` otherwise.
  */
 export interface TimingOptions {
   /**

@@ -1,7 +1,8 @@
 /**
- * The values of the keys: JSON with a format version `v`. When a record is written again, fields
- * that this version does not know are kept. A read throws `NEWER_FORMAT` for a newer major version,
- * and `FOREIGN_DATA` for anything that is not a record. Both errors name the key.
+ * The values of the keys: JSON with a format version `v`. A write of `term` or of a queue entry
+ * keeps the fields that this version does not know. The other records are written whole. A read
+ * throws `NEWER_FORMAT` for a newer major version, and `FOREIGN_DATA` for anything that is not a
+ * record. Both errors name the key.
  */
 
 import { IncumbentError } from '../base/errors.ts';

@@ -41,7 +41,7 @@ export function checkAdmitted(option: string, term: unknown, min: 0n | 1n): bigi
   throw invalidOption(option, term, `a bigint from ${min}n to 2n ** 62n`);
 }
 
-/** Returns the highest of these terms. */
+/** Returns the highest of these terms, or 0n if there are none. */
 export function highestTerm(...terms: readonly bigint[]): bigint {
   return terms.reduce((highest, term) => (term > highest ? term : highest), 0n);
 }

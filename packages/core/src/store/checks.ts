@@ -125,7 +125,10 @@ const RESERVED = /^(elections|members|groups)(\/|$)/;
 
 /**
  * Checks the changes of `leadership.swap`: the SDK's own keys are not allowed, and the guard takes
- * one of the store's `maxChanges`. Throws `TOO_LARGE` for too many.
+ * one of the store's `maxChanges`.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION`
+ * @throws {StoreError} `TOO_LARGE` for too many changes.
  */
 export function checkFenced(changes: readonly Change[], { maxChanges }: StoreCapabilities): void {
   checkList(changes);
@@ -139,7 +142,11 @@ export function checkFenced(changes: readonly Change[], { maxChanges }: StoreCap
   throw new StoreError('TOO_LARGE', 'refused', `${changes.length} changes in one swap of a leader: ${most} are allowed (${why})`);
 }
 
-/** Checks that a key is not one of the SDK's own. */
+/**
+ * Checks that a key is not one of the SDK's own.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION`
+ */
 export function checkNotReserved(key: unknown): void {
   if (typeof key !== 'string' || key === '') throw invalidText('key', key, 'a key of the store');
   if (RESERVED.test(key)) throw invalidText('key', key, 'outside elections/, members/ and groups/, which the SDK keeps');
@@ -195,7 +202,11 @@ export function checkListing({ first, last }: ListPart): void {
   if (first !== undefined && last !== undefined) throw invalidOption('last', last, 'absent beside `first`');
 }
 
-/** Checks what `enqueue` is to read. */
+/**
+ * Checks what `enqueue` is to read.
+ *
+ * @throws {TypeError | RangeError} `INVALID_OPTION`
+ */
 export function checkLook(look: QueueLook | undefined): void {
   if (look === undefined) return;
   checkPath('key', look.key);
