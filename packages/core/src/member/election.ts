@@ -2,7 +2,7 @@
 
 import { checkSignal, onAbort, orAborted, type SignalOptions, withHandled } from '../async/abort.ts';
 import type { Semaphore } from '../async/semaphore.ts';
-import { sleep } from '../async/sleep.ts';
+import { keepAlive, sleep } from '../async/sleep.ts';
 import type { Cancel } from '../base/clock.ts';
 import { explainDetached } from '../base/methods.ts';
 import { IncumbentError } from '../base/errors.ts';
@@ -40,7 +40,7 @@ export interface ElectionContext extends SessionContext {
   /** Called when the leadership is released. */
   readonly onReleased: (leadership: ManagedLeadership) => void;
   /** Resolves when the closing member has ended its lease, or at once while work drains. */
-  readonly ended: () => Promise<undefined>;
+  readonly memberClosed: () => Promise<undefined>;
 }
 
 type WaitMode = CampaignRunnerContext['wait'];
@@ -86,6 +86,7 @@ export class Election<V = unknown> {
     this.#entries = new OwnEntries(context, this.#spec.keys);
     this.#value = options.value;
     this.#listeners = new ElectionListeners(name, options, context.telemetry);
+    // Throws for a value that cannot be encoded, before any call to the store.
     codec.encode(options.value);
     this.#terms = new KnownTerms(checkFloor('minTerm', options.minTerm === undefined ? 1n : options.minTerm) - 1n);
     checkStrength(context.store, name, options.acceptWeakStore);
@@ -204,7 +205,7 @@ export class Election<V = unknown> {
 
   async #campaign(options: SignalOptions): Promise<Leadership<V>> {
     const signal = checkSignal(options);
-    return this.#runAlone(signal, () => this.#elect(signal));
+    return keepAlive(this.#context.clock, () => this.#runAlone(signal, () => this.#elect(signal)));
   }
 
   /** True for the error with which calls reject because the member closes. */
@@ -215,15 +216,14 @@ export class Election<V = unknown> {
 
   /** Runs a call of `lead` or `tryLead`. The end of the member is no error. */
   async #runLead<T>(signal: AbortSignal | undefined, task: () => Promise<T>): Promise<T | undefined> {
-    const letGo = this.#context.clock.keepAlive();
-    try {
-      return await this.#runAlone(signal, task);
-    } catch (error) {
-      if (!this.#isClosing(error)) throw error;
-      return await this.#context.ended();
-    } finally {
-      letGo();
-    }
+    return keepAlive(this.#context.clock, async () => {
+      try {
+        return await this.#runAlone(signal, task);
+      } catch (error) {
+        if (!this.#isClosing(error)) throw error;
+        return this.#context.memberClosed();
+      }
+    });
   }
 
   /** Runs a call of `campaign`, `lead` or `tryLead`. Throws if another one runs. */
@@ -243,6 +243,7 @@ export class Election<V = unknown> {
     if (running || this.leadership !== undefined) {
       throw new IncumbentError('ALREADY_CAMPAIGNING', `this member already campaigns for "${this.name}", or leads it`);
     }
+    // Throws for a value that is too large, before any call to the store.
     this.#payload();
     this.#run = { signal };
     return this.#run;
@@ -255,10 +256,9 @@ export class Election<V = unknown> {
   #elect(signal: AbortSignal | undefined): Promise<Leadership<V>>;
   #elect(signal: AbortSignal | undefined, wait: 'never'): Promise<Leadership<V> | undefined>;
   async #elect(signal: AbortSignal | undefined, wait: WaitMode = 'untilElected'): Promise<Leadership<V> | undefined> {
-    const { clock, closing } = this.#context;
+    const { closing } = this.#context;
     signal?.throwIfAborted();
     const halt = new AbortController();
-    const letGo = clock.keepAlive();
     const stops = [onAbort(signal, () => halt.abort(signal?.reason)), onAbort(closing, () => halt.abort(closing.reason))];
     const answer = Promise.withResolvers<Leadership<V> | undefined>();
     onAbort(halt.signal, () => answer.reject(halt.signal.reason));
@@ -271,7 +271,6 @@ export class Election<V = unknown> {
     try {
       return await answer.promise;
     } finally {
-      letGo();
       for (const stop of stops) stop();
     }
   }

@@ -205,7 +205,7 @@ export class Member {
         this.#letGo?.();
         this.#letGo = undefined;
       },
-      ended: () => this.#ended(),
+      memberClosed: () => this.#memberClosed(),
     };
     const { endsEarly } = store.capabilities;
     if (endsEarly !== undefined) this.#telemetry.emit('storeEndsEarly', { why: endsEarly });
@@ -336,7 +336,7 @@ export class Member {
    * Resolves when the member has closed. Resolves at once while work drains: the close waits for
    * that work, and the work may be awaiting another `lead` of this member, which awaits this.
    */
-  async #ended(): Promise<undefined> {
+  async #memberClosed(): Promise<undefined> {
     if (this.#draining.size === 0) await this.#closed;
     return undefined;
   }
