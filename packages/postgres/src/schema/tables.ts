@@ -18,6 +18,9 @@ const MAX_NOTIFICATION_BYTES = 7_900;
  *   election updates.
  * - The triggers also serve people who change rows by hand: the revision changes, watches are
  *   notified, and deleting a lease deletes its keys.
+ * - A call of the store locks the namespace before a lease. Deleting a lease by hand locks the lease
+ *   first. If a call ends the same lease at that moment, the server detects the deadlock and rolls
+ *   one of the two back. The other one ends the lease.
  * - A transaction sends one notification for each namespace in which it changes keys, or more if
  *   the names of the keys do not fit into one.
  *
@@ -129,8 +132,11 @@ DROP TRIGGER IF EXISTS announce ON @schema.namespaces;
 CREATE CONSTRAINT TRIGGER announce AFTER UPDATE OF revision ON @schema.namespaces DEFERRABLE INITIALLY DEFERRED
   FOR EACH ROW EXECUTE FUNCTION @schema.announce();
 
+-- The lock comes first, because an operator's DELETE has not locked the namespace: the deletion of
+-- the keys then sees a key that a claim has bound to the lease meanwhile, and later claims wait.
 CREATE OR REPLACE FUNCTION @schema.end_lease() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+  PERFORM FROM @schema.namespaces WHERE id = OLD.namespace FOR NO KEY UPDATE;
   DELETE FROM @schema.keys WHERE namespace = OLD.namespace AND lease = OLD.id;
   RETURN NULL;
 END $$;
