@@ -81,4 +81,67 @@ await describeOnServer('leases', { store: 'postgres', start: () => startPostgres
       expect(await store.read(LEADER, CALL)).toBeUndefined();
     });
   });
+
+  describe('a clock that is set back by a minute', () => {
+    const TTL_MS = 2_000;
+
+    /** Sets the clock back, as the leases see it: they now end a minute later. */
+    async function setBack({ one, namespace }: Scene): Promise<void> {
+      await one.query(`BEGIN;
+        UPDATE incumbent.leases l SET ends_at = ends_at + interval '60 s' FROM incumbent.namespaces n
+          WHERE n.id = l.namespace AND n.name = '${namespace}';
+        UPDATE incumbent.namespaces SET next_end = next_end + interval '60 s' WHERE name = '${namespace}';
+        COMMIT`);
+    }
+
+    /** Resolves when the key has gone, as a watch shows it, and then as a read shows it. */
+    async function untilGone(store: Store, key: string): Promise<void> {
+      const watch = store.watch(key, { signal: AbortSignal.timeout(15_000) });
+      for await (const entry of watch) {
+        if (entry !== undefined) continue;
+        expect(await store.read(key, CALL)).toBeUndefined();
+        return;
+      }
+      expect.unreachable(`${key} is still there`);
+    }
+
+    it('ends a lease that was renewed afterwards by its ttl', async () => {
+      await using opened = await scene();
+      const { store } = opened;
+      const { id: lease } = await store.grantLease(TTL_MS, GRANT);
+      const { key } = await store.enqueue(QUEUE, 'm', VALUE, lease, CALL);
+      await setBack(opened);
+      await store.renewLease(lease, GRANT);
+      await untilGone(store, key);
+    });
+
+    it.each(['renewed', 'granted'])('ends the lease of a dead member after another lease was %s', async (how) => {
+      await using opened = await scene();
+      const { store } = opened;
+      const { id: dead } = await store.grantLease(TTL_MS, GRANT);
+      const { key } = await store.enqueue(QUEUE, 'm', VALUE, dead, CALL);
+      const { id: alive } = await store.grantLease(TTL_MS, GRANT);
+      await setBack(opened);
+      if (how === 'renewed') await store.renewLease(alive, GRANT);
+      else await store.grantLease(TTL_MS, GRANT);
+      await untilGone(store, key);
+    });
+
+    it('ends no lease before its ttl, and renews without a lock of the namespace afterwards', async () => {
+      await using opened = await scene();
+      const { store, one, namespace } = opened;
+      const { id: long } = await store.grantLease(600_000, GRANT);
+      const { id: short } = await store.grantLease(60_000, GRANT);
+      await setBack(opened);
+      await store.renewLease(short, GRANT);
+      const leases = `SELECT id, ends_at > clock_timestamp() + (ttl_ms - 30000) * interval '1 ms' AS whole,
+        ends_at <= clock_timestamp() + ttl_ms * interval '1 ms' AS possible FROM incumbent.leases WHERE id IN ('${long}', '${short}')`;
+      expect((await one.query(leases)).rows).toEqual(
+        expect.arrayContaining([long, short].map((id) => ({ id, whole: true, possible: true }))),
+      );
+      await one.query(`BEGIN; SELECT FROM incumbent.namespaces WHERE name = '${namespace}' FOR UPDATE`);
+      for (const lease of [long, short]) await store.renewLease(lease, GRANT);
+      await one.query('ROLLBACK');
+    });
+  });
 });

@@ -68,6 +68,22 @@ BEGIN
   END IF;
 END $$;
 
+-- Ends the leases whose time is over, and notes when the next one ends. The caller has locked the
+-- namespace. A lease that ends later than its ttl from now was renewed before the clock was set
+-- back. It gets its whole ttl again. Each row is compared with a new reading of the clock, because
+-- the update waits for a renewal that has not committed yet.
+CREATE OR REPLACE FUNCTION @schema.expire_leases(p_id bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  v_now timestamptz := clock_timestamp();
+BEGIN
+  UPDATE @schema.leases SET ends_at = clock_timestamp() + ttl_ms * interval '1 millisecond'
+    WHERE namespace = p_id AND ends_at > clock_timestamp() + ttl_ms * interval '1 millisecond';
+  DELETE FROM @schema.leases WHERE namespace = p_id AND ends_at <= v_now;
+  -- After the deletion, because a lease stays if its renewal committed meanwhile.
+  UPDATE @schema.namespaces SET next_end = (SELECT min(ends_at) FROM @schema.leases WHERE namespace = p_id)
+    WHERE id = p_id;
+END $$;
+
 -- Locks the namespace until the end of the transaction, creates it if it is absent, and ends the
 -- leases whose time is over. After a failover or a restored dump, every lease gets its whole ttl
 -- again, because the times in the table are of another machine's clock.
@@ -97,11 +113,7 @@ BEGIN
         next_end = (SELECT min(ends_at) FROM @schema.leases WHERE namespace = v_space.id)
       WHERE id = v_space.id;
   ELSIF v_space.next_end <= v_now THEN
-    DELETE FROM @schema.leases WHERE namespace = v_space.id AND ends_at <= v_now;
-    -- After the deletion, because a lease stays if its renewal committed meanwhile.
-    UPDATE @schema.namespaces
-      SET next_end = (SELECT min(ends_at) FROM @schema.leases WHERE namespace = v_space.id)
-      WHERE id = v_space.id;
+    PERFORM @schema.expire_leases(v_space.id);
   END IF;
   RETURN v_space.id;
 END $$;
@@ -150,7 +162,9 @@ BEGIN
   UPDATE @schema.namespaces SET next_end = v_end WHERE id = v_id AND (next_end <= v_end) IS NOT TRUE;
 END $$;
 
--- Returns the ttl. Null: the lease has ended. Locks only the lease.
+-- Returns the ttl. Null: the lease has ended. Locks only the lease, except after a failover, and
+-- when the clock was set back: the lease would then end before next_end, when nobody looks for it.
+-- In these cases the namespace is locked before the lease, as in every other function.
 CREATE OR REPLACE FUNCTION @schema.renew_lease(p_namespace text, p_timeout_ms integer, p_lease text)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -161,6 +175,10 @@ BEGIN
   SELECT * INTO v_space FROM @schema.namespaces WHERE name = p_namespace;
   IF NOT FOUND OR v_space.timeline <> @schema.timeline() THEN
     v_space.id := @schema.lock_namespace(p_namespace, p_timeout_ms);
+  ELSIF v_space.next_end > clock_timestamp() + interval '1 millisecond'
+      * (SELECT ttl_ms FROM @schema.leases WHERE namespace = v_space.id AND id = p_lease) THEN
+    v_space.id := @schema.lock_namespace(p_namespace, p_timeout_ms);
+    PERFORM @schema.expire_leases(v_space.id);
   END IF;
   UPDATE @schema.leases SET ends_at = clock_timestamp() + ttl_ms * interval '1 millisecond'
     WHERE namespace = v_space.id AND id = p_lease AND ends_at > clock_timestamp()
