@@ -1,7 +1,7 @@
 /** The connection that all watches of a store share, without a server. */
 
 import { ManualClock } from '@incumbent/memory';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import type { Connection, ConnectionSource } from '../src/client/connection.ts';
 import { cut, type ExchangeError } from '../src/client/failure.ts';
@@ -19,6 +19,8 @@ class Server implements ConnectionSource {
   /** Who waits for the end of a connection. */
   listeners = 0;
   probes = 0;
+  /** The counter of the namespace. */
+  revision = 1;
   /** Ends the last connection. */
   drop: () => void = () => {};
   notify: (payload: string) => void = () => {};
@@ -57,7 +59,7 @@ class Server implements ConnectionSource {
     if (statement.includes('pg_backend_pid')) return [[String(PROCESS_ID)]];
     if (statement.includes('LISTEN')) return [];
     this.probes += 1;
-    return [['1', '3600000']];
+    return [[String(this.revision), '3600000']];
   }
 }
 
@@ -73,6 +75,20 @@ const watch: RegisteredWatch = {
   invalidate: () => {},
   fail: () => {},
 };
+
+/** A watch that counts how often the hub makes it read again. */
+function countedWatch(): RegisteredWatch & { readonly reads: number } {
+  let reads = 0;
+  return {
+    ...watch,
+    invalidate: () => {
+      reads += 1;
+    },
+    get reads() {
+      return reads;
+    },
+  };
+}
 
 it('adds no listener to the connection with each question', async () => {
   const [clock, server] = [new ManualClock(), new Server()];
@@ -119,5 +135,61 @@ it('asks for lost notifications however many notifications arrive', async () => 
   }
   // Once every 3 s.
   expect(server.probes).toBeGreaterThan(8);
+  hub.close();
+});
+
+describe('a counter that is lower than before, as after a restore in one transaction', () => {
+  it('makes the watches read again, once', async () => {
+    const [clock, server, counted] = [new ManualClock(), new Server(), countedWatch()];
+    server.revision = 100;
+    const hub = hubOf(server, clock);
+    hub.add(counted);
+    await clock.advance(10_000);
+    expect(counted.reads).toBe(0);
+    server.revision = 50;
+    await clock.advance(20_000);
+    expect(counted.reads).toBe(1);
+    hub.close();
+  });
+
+  it('does not hide that later notifications are lost', async () => {
+    const [clock, server, counted] = [new ManualClock(), new Server(), countedWatch()];
+    server.revision = 100;
+    const hub = hubOf(server, clock);
+    hub.add(counted);
+    await clock.advance(10_000);
+    server.revision = 50;
+    await clock.advance(10_000);
+    server.revision = 60;
+    await clock.advance(10_000);
+    expect(counted.reads).toBe(2);
+    hub.close();
+  });
+});
+
+it('finds lost notifications after a forged one with a huge counter', async () => {
+  const [clock, server, counted] = [new ManualClock(), new Server(), countedWatch()];
+  const hub = hubOf(server, clock);
+  hub.add(counted);
+  await clock.advance(100);
+  server.notify('8999999999999999 -\nsomebody-else');
+  await clock.advance(10_000);
+  server.revision = 2;
+  await clock.advance(10_000);
+  expect(counted.reads).toBe(1);
+  hub.close();
+});
+
+it('reads nothing again when each change was notified', async () => {
+  const [clock, server, counted] = [new ManualClock(), new Server(), countedWatch()];
+  const hub = hubOf(server, clock);
+  hub.add(counted);
+  await clock.advance(100);
+  for (let change = 2; change < 20; change += 1) {
+    server.revision = change;
+    server.notify(`${change} 3600000\nsomebody-else`);
+    await clock.advance(1_000);
+  }
+  expect(counted.reads).toBe(0);
   hub.close();
 });

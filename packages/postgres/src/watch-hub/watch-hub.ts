@@ -164,7 +164,8 @@ export class WatchHub implements WatchSource {
       await this.#untilDue();
       if (!connection.usable || !this.#isNeeded) break;
       try {
-        this.#onProbe(await this.#probe(connection));
+        const notifiedBefore = this.#notifiedRevision;
+        this.#onProbe(await this.#probe(connection), notifiedBefore);
       } catch (error) {
         if (isBusy(error)) this.#onAnswer(undefined);
         else connection.end(error instanceof ExchangeError ? error : cut('the server could not be asked', error));
@@ -217,13 +218,21 @@ export class WatchHub implements WatchSource {
     this.#setDue(remainingMs);
   }
 
-  #onProbe({ revision, remainingMs }: Probe): void {
+  /** `notifiedBefore` is the highest counter of a notification that arrived before the question. */
+  #onProbe({ revision, remainingMs }: Probe, notifiedBefore: number): void {
     this.#onAnswer(remainingMs);
-    // The notifications of the answer before this one have had the time to arrive.
-    const isMissed = this.#isNotified ? this.#answeredRevision > this.#notifiedRevision : revision !== this.#answeredRevision;
-    if (this.#isNotified && isMissed) this.#notifiedRevision = this.#answeredRevision;
+    const answered = this.#answeredRevision;
     this.#answeredRevision = revision;
-    if (isMissed) for (const watch of this.#watches) watch.invalidate();
+    // The notifications of the answer before this one have had the time to arrive. The counter is
+    // lower if somebody restored an older state of the tables, which may notify of nothing.
+    const isMissed = this.#isNotified ? answered > this.#notifiedRevision || revision < answered : revision !== answered;
+    if (isMissed) {
+      this.#notifiedRevision = Math.min(answered, revision);
+      for (const watch of this.#watches) watch.invalidate();
+    } else if (notifiedBefore > revision) {
+      // Somebody else has sent that notification. It must not hide that later ones are lost.
+      this.#notifiedRevision = revision;
+    }
   }
 
   #onNotification(payload: string): void {
