@@ -160,6 +160,15 @@ export function foreignLog(path: string): StoreError {
   return new StoreError('CORRUPT', 'refused', message, { details: { file: path } });
 }
 
+/**
+ * The same, shortly after the file was replaced or removed. Removing the file, its log and its -shm
+ * takes three steps, and a call may run between them.
+ */
+export function logNotYetRemoved(path: string): StoreError {
+  const message = `sqlite: ${path} was replaced, or removed, and the former file's log is still beside it`;
+  return new StoreError('UNAVAILABLE', 'notSent', message, { details: { file: path } });
+}
+
 export function replacedAtOpening(path: string): StoreError {
   const message = `sqlite: ${path} was removed or replaced while it was being opened`;
   return new StoreError('UNAVAILABLE', 'notSent', message, { details: { file: path } });

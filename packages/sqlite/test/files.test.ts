@@ -337,7 +337,29 @@ describe('a file that is removed or replaced while it is open', () => {
     await put(other, 'a', 'new');
     await other.close();
     renameSync(file, rig.file);
+    await expect(store.read('a', CALL)).rejects.toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent' });
+    rig.pass(999);
+    await expect(store.read('a', CALL)).rejects.toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent' });
+    rig.pass(1);
     await expect(store.read('a', CALL)).rejects.toMatchObject({ code: 'CORRUPT', outcome: 'refused' });
+  });
+
+  it('removed, and its log a moment later: a call between the two can be retried, and the watches continue', async () => {
+    const { store, key } = await openWatched();
+    await expect.poll(() => textOf(key.latest), SOON).toBe('old');
+    for (const value of ['first', 'second']) {
+      rmSync(rig.file);
+      const call = store.read('a', CALL);
+      await expect(call).rejects.toMatchObject({ code: 'UNAVAILABLE', outcome: 'notSent', details: { file: rig.file } });
+      remove();
+      expect(await store.read('a', CALL)).toBeUndefined();
+      await expect.poll(() => key.latest, SOON).toBeUndefined();
+      expect(await put(store, 'a', value)).toBe(true);
+      await expect.poll(() => textOf(key.latest), SOON).toBe(value);
+      // The second removal has a second of its own.
+      rig.pass(2_000);
+    }
+    expect(key.stale).toEqual([]);
   });
 
   it('replaced by a file that is no store: calls are UNSUPPORTED until a store is there again', async () => {

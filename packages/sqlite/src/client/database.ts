@@ -5,7 +5,18 @@
 
 import { statSync } from 'node:fs';
 
-import { CommitFailure, commitWroteNothing, foreignLog, isFull, replacedAtOpening, SlowRead, storeClosed } from '../errors.ts';
+import type { StoreError } from '@incumbent/core';
+
+import {
+  CommitFailure,
+  commitWroteNothing,
+  foreignLog,
+  isFull,
+  logNotYetRemoved,
+  replacedAtOpening,
+  SlowRead,
+  storeClosed,
+} from '../errors.ts';
 import { createPrivate } from '../host/file-permissions.ts';
 import type { Host } from '../host/host.ts';
 import { numberIn } from '../schema/columns.ts';
@@ -16,6 +27,9 @@ import { checkVersion } from './node-sqlite.ts';
 
 /** A read that ends later than this after its reading of the clock is done again. */
 export const MAX_READ_US = 1_000_000;
+
+/** After the file was removed or replaced, its log may stay at the path for this long. */
+const LOG_REMOVAL_US = 1_000_000;
 
 interface Opened {
   readonly connection: Connection;
@@ -42,6 +56,8 @@ export class Database {
   readonly #connect: Connect;
   #opened: Opened | undefined;
   #openings = 0;
+  /** When the log was first seen without its own file. Undefined: the two belong together. */
+  #foreignLogSinceUs: number | undefined;
   #isDurable = true;
   #isClosed = false;
 
@@ -132,11 +148,19 @@ export class Database {
     if (this.#isClosed) throw storeClosed();
     const files = filesAt(this.path);
     const opened = this.#opened;
+    if (opened !== undefined && opened.files.main !== files.main && opened.files.log === files.log) throw this.#foreignLog();
+    this.#foreignLogSinceUs = undefined;
     if (opened !== undefined && isSame(opened.files, files)) return opened;
-    if (opened !== undefined && opened.files.main !== files.main && opened.files.log === files.log) throw foreignLog(this.path);
     this.#disconnect();
     this.#opened = this.#connectTo(files.main);
     return this.#opened;
+  }
+
+  /** The error while the log of the former file is still at its path. */
+  #foreignLog(): StoreError {
+    const nowUs = this.#host.nowUs();
+    this.#foreignLogSinceUs ??= nowUs;
+    return nowUs - this.#foreignLogSinceUs < LOG_REMOVAL_US ? logNotYetRemoved(this.path) : foreignLog(this.path);
   }
 
   #connectTo(before: string | undefined): Opened {
