@@ -18,9 +18,9 @@ const MAX_NOTIFICATION_BYTES = 7_900;
  *   election updates.
  * - The triggers also serve people who change rows by hand: the revision changes, watches are
  *   notified, and deleting a lease deletes its keys.
- * - A call of the store locks the namespace before a lease. Deleting a lease by hand locks the lease
- *   first. If a call ends the same lease at that moment, the server detects the deadlock and rolls
- *   one of the two back. The other one ends the lease.
+ * - A call of the store locks the namespace before a lease, and deleting a lease by hand locks the
+ *   lease first. If a call ends the same lease at that moment, the server detects the deadlock and
+ *   rolls one of the two back. The other one ends the lease.
  * - A transaction sends one notification for each namespace in which it changes keys, or more if
  *   the names of the keys do not fit into one.
  *
