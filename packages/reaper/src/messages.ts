@@ -26,9 +26,17 @@ export type ParentMessage =
   | { readonly type: 'dropStore'; readonly store: number }
   /**
    * A lease to revoke after the parent's death, and after the groups of the same owner are gone.
-   * `ticket` may be a secret.
+   * `ticket` may be a secret. Groups bound before `from`, when the member got the lease, do not
+   * depend on it. Parents of older versions do not send `from`.
    */
-  | { readonly type: 'lease'; readonly lease: number; readonly store: number; readonly owner: number; readonly ticket: string }
+  | {
+      readonly type: 'lease';
+      readonly lease: number;
+      readonly store: number;
+      readonly owner: number;
+      readonly ticket: string;
+      readonly from?: number;
+    }
   /**
    * The lease was granted or renewed. The store certainly keeps it until `safeUntil`, so groups
    * that depend on it may run until then. By `overBy` it has expired unless it is renewed.
@@ -62,7 +70,7 @@ export type ReaperMessage =
   /** The reaper exits, because it could never prove the parent's death. */
   | { readonly type: 'refused'; readonly why: string };
 
-type Shape = Readonly<Record<string, 'number' | 'string' | 'string?'>>;
+type Shape = Readonly<Record<string, 'number' | 'string' | 'number?' | 'string?'>>;
 
 const processId: Shape = { pid: 'number', started: 'string?' };
 
@@ -70,7 +78,7 @@ const parentMessages: Readonly<Record<ParentMessage['type'], Shape>> = {
   parent: { ...processId, space: 'string?' },
   store: { store: 'number', module: 'string', access: 'string' },
   dropStore: { store: 'number' },
-  lease: { lease: 'number', store: 'number', owner: 'number', ticket: 'string' },
+  lease: { lease: 'number', store: 'number', owner: 'number', ticket: 'string', from: 'number?' },
   renewed: { lease: 'number', safeUntil: 'number', wallSafeUntil: 'number', overBy: 'number' },
   ended: { lease: 'number', at: 'number' },
   forget: { lease: 'number' },
@@ -110,7 +118,7 @@ function fits<T extends { readonly type: string }>(message: unknown, shapes: Rea
   const fields = new Map<string, unknown>(Object.entries(message));
   return Object.entries(shape).every(([name, kind]) => {
     const value = fields.get(name);
-    return kind === 'string?' ? value === undefined || typeof value === 'string' : typeof value === kind;
+    return (kind.endsWith('?') && value === undefined) || typeof value === kind.replace('?', '');
   });
 }
 

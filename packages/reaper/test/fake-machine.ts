@@ -112,7 +112,8 @@ export class LoopHarness {
 
   /** A lease that is safe for `safeMs`, and expires 1 s later. */
   async lease(lease: number, safeMs: number, owner = 1): Promise<void> {
-    await this.send({ type: 'lease', lease, store: 1, owner, ticket: `lease-${lease}` });
+    const from = this.machine.clock.monotonic();
+    await this.send({ type: 'lease', lease, store: 1, owner, ticket: `lease-${lease}`, from });
     await this.renew(lease, safeMs);
   }
 

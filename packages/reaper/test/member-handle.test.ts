@@ -60,6 +60,15 @@ describe('the handle of a member at the reaper', () => {
     expect(renewed.safeUntil).toBeLessThan(before + 800);
   });
 
+  it('sends when the member got each lease, by the machine’s clock', async () => {
+    const { handle, sent } = await startScenario();
+    const before = machine.clock.monotonic();
+    handle.watch('one');
+    const lease = sent.find((message) => message.type === 'lease') ?? expect.unreachable('no lease was sent');
+    expect(lease.from).toBeGreaterThanOrEqual(before);
+    expect(lease.from).toBeLessThanOrEqual(machine.clock.monotonic());
+  });
+
   it('sends nothing about a lease that has ended already', async () => {
     const { handle, sent } = await startScenario();
     const watched = handle.watch('gone');

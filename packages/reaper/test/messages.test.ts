@@ -8,6 +8,7 @@ const all: readonly ParentMessage[] = [
   { type: 'parent', pid: 1 },
   { type: 'store', store: 1, module: 'file:///a', access: '{"password":"s\\ncret"}' },
   { type: 'dropStore', store: 1 },
+  { type: 'lease', lease: 2, store: 1, owner: 1, ticket: 't', from: 1.5 },
   { type: 'lease', lease: 2, store: 1, owner: 1, ticket: 't' },
   { type: 'renewed', lease: 2, safeUntil: 1.5, wallSafeUntil: 2, overBy: 3 },
   { type: 'forget', lease: 2 },
@@ -33,10 +34,18 @@ describe('a message on the pipe', () => {
     }
   });
 
-  it.each(['', '{', 'null', '7', '[]', '{}', '{"type":"toString"}', '{"type":"lease","lease":2}', '{"type":"parent","pid":"1"}'])(
-    'is rejected if its shape is wrong: %s',
-    (line) => expect(() => parseParentMessage(line)).toThrow(SyntaxError),
-  );
+  it.each([
+    '',
+    '{',
+    'null',
+    '7',
+    '[]',
+    '{}',
+    '{"type":"toString"}',
+    '{"type":"lease","lease":2}',
+    '{"type":"lease","lease":2,"store":1,"owner":1,"ticket":"t","from":"1"}',
+    '{"type":"parent","pid":"1"}',
+  ])('is rejected if its shape is wrong: %s', (line) => expect(() => parseParentMessage(line)).toThrow(SyntaxError));
 
   it('is rejected without being quoted, as it may contain a secret', () => {
     expect(() => parseParentMessage('{"type":"store","access":"hunter2"}')).toThrow(/^(?!.*hunter2)/);

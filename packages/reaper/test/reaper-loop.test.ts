@@ -338,6 +338,27 @@ describe('the deadline of a group', () => {
     expect(harness.machine.log).toEqual(['kill -200', 'kill -300']);
   });
 
+  it('does not pass with the end of a lease that was granted after the group was bound', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 12_000);
+    await harness.group(200);
+    await harness.advance(1_000);
+    await harness.lease(2, 12_000);
+    await harness.send({ type: 'ended', lease: 2, at: harness.machine.clock.monotonic() }, { type: 'forget', lease: 2 });
+    expect(harness.machine.log).toEqual([]);
+    await harness.advance(11_000);
+    expect(harness.machine.log).toEqual(['kill -200']);
+  });
+
+  it('passes with any lease of its owner, if the parent does not say when the lease was granted', async () => {
+    const harness = await LoopHarness.withLease();
+    await harness.group(200);
+    await harness.send({ type: 'lease', lease: 2, store: 1, owner: 1, ticket: 'lease-2' });
+    await harness.renew(2, 12_000);
+    await harness.send({ type: 'forget', lease: 2 });
+    expect(harness.machine.log).toEqual(['kill -200']);
+  });
+
   it('kills the group again until no process of it is left', async () => {
     const harness = await LoopHarness.start();
     await harness.lease(1, 1_000);

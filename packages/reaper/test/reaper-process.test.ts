@@ -46,7 +46,7 @@ class FakeProcess {
 }
 
 const PARENT: ParentMessage = { type: 'parent', pid: 1 };
-const LEASE: ParentMessage = { type: 'lease', lease: 2, store: 1, owner: 1, ticket: 't' };
+const LEASE: ParentMessage = { type: 'lease', lease: 2, store: 1, owner: 1, ticket: 't', from: 1 };
 const STORE: ParentMessage = { type: 'store', store: 1, module: 'm', access: 'a' };
 
 function startScenario({ hasPipe = true } = {}): {

@@ -40,7 +40,8 @@ export class MemberHandle implements ReaperMemberHandle {
     if (ticket === undefined) return { renewed: () => {}, ended: () => {}, forget: () => {} };
     this.#announce();
     const lease = nextNumber();
-    this.#reaper.send({ type: 'lease', lease, store: this.#store, owner: this.#owner, ticket });
+    const from = machine.clock.monotonic();
+    this.#reaper.send({ type: 'lease', lease, store: this.#store, owner: this.#owner, ticket, from });
     this.#leases.add(lease);
     return {
       renewed: (times) => this.#renewed(lease, times),

@@ -10,6 +10,8 @@ export interface WatchedLease {
   readonly store: number;
   readonly owner: number;
   readonly ticket: string;
+  /** When the member got the lease. Groups bound earlier do not depend on it. */
+  readonly from?: number;
   /** Absent until the first `renewed` message, which follows the `lease` message at once. */
   readonly times?: LeaseTimes;
   /** When the last leadership under the lease ended. Groups bound later do not depend on it. */
@@ -96,13 +98,16 @@ export class ReaperState {
 
   /**
    * The leases that a group depends on: those of its owner that were valid when the group was
-   * bound. A lost lease stays here until it is revoked, which takes long while the store is away; a
+   * bound. A lease that the owner got later may belong to another member, which shares the reaper;
+   * its end says nothing about the leadership that bound the group. A lost lease stays here until it is revoked, which takes long while the store is away; a
    * group that was bound under the next lease does not depend on the lost one. If no lease was
    * valid, the group should not exist, and depends on every lease of its owner.
    */
   #leasesOf({ owner, at, wallAt }: BoundGroup): readonly TimedLease[] {
     const all = [...this.leases.values()].filter((lease): lease is TimedLease => lease.owner === owner && lease.times !== undefined);
-    const valid = all.filter(({ times, endedAt = Infinity }) => !isPast(times, at, wallAt) && at <= endedAt);
+    const valid = all.filter(
+      ({ times, from = -Infinity, endedAt = Infinity }) => from <= at && !isPast(times, at, wallAt) && at <= endedAt,
+    );
     return valid.length > 0 ? valid : all;
   }
 

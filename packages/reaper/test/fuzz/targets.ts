@@ -18,7 +18,7 @@ const id = fc.nat(1_000);
 const message: fc.Arbitrary<ParentMessage | ReaperMessage> = fc.oneof(
   fc.record({ type: fc.constant('parent' as const), pid: id, started: fc.string(), space: fc.string() }),
   fc.record({ type: fc.constant('store' as const), store: id, module: fc.webUrl(), access: fc.string() }),
-  fc.record({ type: fc.constant('lease' as const), lease: id, store: id, owner: id, ticket: fc.string() }),
+  fc.record({ type: fc.constant('lease' as const), lease: id, store: id, owner: id, ticket: fc.string(), from: fc.nat() }),
   fc.record({ type: fc.constant('renewed' as const), lease: id, safeUntil: fc.nat(), wallSafeUntil: fc.nat(), overBy: fc.nat() }),
   fc.record({ type: fc.constant('ended' as const), lease: id, at: fc.nat() }),
   fc.record({ type: fc.constantFrom('forget' as const), lease: id }),
