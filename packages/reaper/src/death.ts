@@ -32,9 +32,14 @@ export function isGroupGone(system: System, { pid, started }: ProcessId): boolea
   return members.length > 0 && members.every(hasEnded);
 }
 
-/** Sends SIGKILL to the group's present members, unless the group is gone. */
-export function killGroup(system: System, group: ProcessId): void {
-  if (!isGroupGone(system, group)) system.signal(-group.pid, 'SIGKILL');
+/**
+ * Sends SIGKILL to the group's present members, unless the group is gone. Returns whether it was
+ * there.
+ */
+export function killGroup(system: System, group: ProcessId): boolean {
+  if (isGroupGone(system, group)) return false;
+  system.signal(-group.pid, 'SIGKILL');
+  return true;
 }
 
 /**

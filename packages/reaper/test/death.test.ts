@@ -91,7 +91,7 @@ describe('the end of a process group', () => {
     const machine = machineWith();
     machine.start(200, { group: 200, started: '9' });
     expect(isGroupGone(machine, group)).toBe(true);
-    killGroup(machine, group);
+    expect(killGroup(machine, group)).toBe(false);
     expect(machine.log).toEqual([]);
   });
 
@@ -99,7 +99,7 @@ describe('the end of a process group', () => {
     const machine = machineWith(200);
     machine.isLinux = false;
     expect(isGroupGone(machine, { pid: 200 })).toBe(false);
-    killGroup(machine, { pid: 200 });
+    expect(killGroup(machine, { pid: 200 })).toBe(true);
     expect(isGroupGone(machine, { pid: 200 })).toBe(true);
   });
 });

@@ -32,6 +32,8 @@ export class FakeMachine implements System {
   /** The options of every revocation. */
   readonly calls: TimedCall[] = [];
   isLinux = true;
+  /** Whether the reaper may send signals to the processes. */
+  isAllowed = true;
 
   constructor() {
     this.start(PARENT, {});
@@ -45,9 +47,10 @@ export class FakeMachine implements System {
     Object.assign(this.table.get(pid) ?? {}, process);
   }
 
-  signal(pid: number, signal: 'SIGKILL' | 0): 'sent' | 'absent' {
+  signal(pid: number, signal: 'SIGKILL' | 0): 'sent' | 'absent' | 'denied' {
     const targets = [...this.table].filter(([id, { group }]) => (pid < 0 ? group === -pid : id === pid));
     if (targets.length === 0) return 'absent';
+    if (!this.isAllowed) return 'denied';
     if (signal !== 0) this.log.push(`kill ${pid}`);
     for (const [id, { stuck }] of targets) if (signal !== 0 && !stuck) this.table.delete(id);
     return 'sent';

@@ -156,7 +156,7 @@ describe('a reaper whose parent has died', () => {
     await harness.advance(100);
     expect(new Set(harness.machine.log)).toEqual(new Set(['kill -200']));
     harness.machine.set(202, { stuck: false });
-    await harness.advance(10);
+    await harness.advance(200);
     expect(harness.machine.log.slice(-3)).toEqual(['kill -200', 'revoked store/lease-1', 'closed']);
   });
 
@@ -171,6 +171,19 @@ describe('a reaper whose parent has died', () => {
     await harness.advance(200);
     expect(harness.hasEnded).toBe(true);
     expect(harness.machine.log).not.toContain('revoked store/lease-1');
+  });
+
+  it('tries less and less often to kill a group that cannot be killed', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 60_000);
+    await harness.group(200);
+    harness.machine.isAllowed = false;
+    const scans = vi.spyOn(harness.machine, 'processes');
+    await harness.killParent();
+    await harness.advance(60_000);
+    expect(scans.mock.calls.length).toBeLessThan(500);
+    await harness.advance(1_100);
+    expect(harness.hasEnded).toBe(true);
   });
 
   it('does not delay the leases of one owner for the groups of another', async () => {
@@ -370,6 +383,32 @@ describe('the deadline of a group', () => {
     harness.machine.set(201, { stuck: false });
     await harness.advance(1_000);
     expect(harness.machine.table.has(201)).toBe(false);
+  });
+
+  it('is enforced less and less often on a group that cannot be killed', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 1_000);
+    await harness.group(200);
+    harness.machine.isAllowed = false;
+    await harness.advance(1_000);
+    const scans = vi.spyOn(harness.machine, 'processes');
+    await harness.advance(60_000);
+    expect(scans.mock.calls.length).toBeGreaterThan(100);
+    expect(scans.mock.calls.length).toBeLessThan(500);
+  });
+
+  it('is enforced often again on a group that is overdue later', async () => {
+    const harness = await LoopHarness.start();
+    await harness.lease(1, 1_000);
+    await harness.lease(2, 10_100, 2);
+    await harness.group(200);
+    await harness.group(300, 1, 2);
+    harness.machine.set(200, { stuck: true });
+    harness.machine.set(300, { stuck: true });
+    await harness.advance(10_100);
+    const kills = harness.machine.log.length;
+    await harness.advance(50);
+    expect(harness.machine.log.slice(kills).filter((line) => line === 'kill -300').length).toBeGreaterThan(4);
   });
 
   it('is not checked all the time after the group is gone, while the parent has not released it', async () => {

@@ -14,7 +14,7 @@
 
 import type { Clock } from '@incumbent/core';
 
-import { isDead, isGroupGone, killGroup } from '../death.ts';
+import { isDead, killGroup } from '../death.ts';
 import type { ParentMessage, ProcessId } from '../messages.ts';
 import type { System } from '../system.ts';
 import { pause } from './pause.ts';
@@ -53,10 +53,12 @@ const CHECK_INTERVALS = [
 ] as const;
 
 /**
- * How often a group is killed again until it is gone, in ms. Its processes may start others
- * meanwhile.
+ * After how long a group is killed again for the first time, in ms. Its processes may have started
+ * others meanwhile. Each next wait is twice as long, up to {@link CHECK_EVERY_MS}: a process that
+ * belongs to another user, or that hangs in the kernel, may never be gone, and every attempt reads
+ * all of `/proc`.
  */
-const KILL_EVERY_MS = 2;
+const KILL_AGAIN_MS = 2;
 
 /**
  * For how long groups are killed and revocations retried when no lease has a known expiry ahead, in
@@ -74,6 +76,10 @@ export class ReaperLoop {
   #parent: ProcessId | undefined;
   /** When the pipe was closed, on the monotonic clock. Infinity while it is open. */
   #pipeClosedAt = Infinity;
+  /** The groups that were overdue, and not gone, at the last check. */
+  #overdue: ReadonlySet<BoundGroup> = new Set();
+  /** When the latest of those groups was found, on the monotonic clock. */
+  #overdueSince = 0;
 
   constructor(options: ReaperLoopOptions) {
     this.#options = options;
@@ -118,8 +124,7 @@ export class ReaperLoop {
         await pause(this.#clock, nextIntervalMs());
       } else {
         if (this.#isPipeClosed) return;
-        this.#killOverdueGroups();
-        await pause(this.#clock, Math.min(CHECK_EVERY_MS, this.#nextKillInMs()), this.#changed.signal);
+        await pause(this.#clock, Math.min(CHECK_EVERY_MS, this.#killOverdueGroups()), this.#changed.signal);
       }
     }
   }
@@ -167,25 +172,27 @@ export class ReaperLoop {
   /** Resolves with true when the group is gone, with false when it was not gone at `until`. */
   async #killUntilGone(group: BoundGroup, until: number): Promise<boolean> {
     const { system } = this.#options;
-    while (!isGroupGone(system, group)) {
-      if (this.#clock.monotonic() >= until) return false;
-      killGroup(system, group);
-      await pause(this.#clock, KILL_EVERY_MS);
+    const since = this.#clock.monotonic();
+    while (killGroup(system, group)) {
+      const now = this.#clock.monotonic();
+      if (now >= until) return false;
+      await pause(this.#clock, Math.min(killAgainInMs(now - since), until - now));
     }
     return true;
   }
 
-  #killOverdueGroups(): void {
+  /**
+   * Kills the overdue groups that are not gone. Returns after how long the groups must be checked
+   * again, in ms.
+   */
+  #killOverdueGroups(): number {
     const { system } = this.#options;
-    for (const group of this.#state.overdueGroups(this.#clock.monotonic(), this.#clock.wall())) killGroup(system, group);
-  }
-
-  /** An overdue group is killed again until it is gone. */
-  #nextKillInMs(): number {
     const now = this.#clock.monotonic();
-    const overdue = this.#state.overdueGroups(now, this.#clock.wall());
-    if (overdue.some((group) => !isGroupGone(this.#options.system, group))) return KILL_EVERY_MS;
-    return this.#state.nextDeadlineInMs(now) ?? CHECK_EVERY_MS;
+    const overdue = this.#state.overdueGroups(now, this.#clock.wall()).filter((group) => killGroup(system, group));
+    if (overdue.some((group) => !this.#overdue.has(group))) this.#overdueSince = now;
+    this.#overdue = new Set(overdue);
+    const deadlineInMs = this.#state.nextDeadlineInMs(now) ?? CHECK_EVERY_MS;
+    return overdue.length === 0 ? deadlineInMs : Math.min(deadlineInMs, killAgainInMs(now - this.#overdueSince));
   }
 
   /**
@@ -209,4 +216,9 @@ export class ReaperLoop {
     this.#changed.abort();
     this.#changed = new AbortController();
   }
+}
+
+/** After how long a group is killed again that has not been gone for `forMs`. */
+function killAgainInMs(forMs: number): number {
+  return Math.min(Math.max(forMs, KILL_AGAIN_MS), CHECK_EVERY_MS);
 }
