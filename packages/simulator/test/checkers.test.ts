@@ -97,6 +97,18 @@ describe('the leadership-end checker', () => {
     expect(broken(checker(), ...whole(settled).toSpliced(3, 1, then).toSpliced(5, 0, removed))).toEqual([]);
   });
 
+  it('reports that the entry is deleted while the work runs, where the record was deleted before', () => {
+    const check = (reason: string, step: number): readonly string[] => {
+      const handle = handleOf('a#1', 1n);
+      const ended: WorldEvent = { type: 'ended', handle, reason, lost: true };
+      const left: WorldEvent = { type: 'entryGone', election, term: 1n, cause: { by: 'client', owner: 'a#1' } };
+      return broken(checker(), ...whole(handle).toSpliced(3, 1, ended).toSpliced(step, 0, gone(1n, 'operator'), left));
+    };
+    expect(check('recordDeleted', 4)).toEqual(['one end, in order']);
+    expect(check('recordReplaced', 4)).toEqual(['one end, in order']);
+    expect(check('recordDeleted', 5)).toEqual([]);
+  });
+
   it('reports a process that leads again while its former work runs', () => {
     const [first, second] = [handleOf('a#1', 1n), handleOf('a#1', 2n)];
     const again = { ...second, process: first.process };

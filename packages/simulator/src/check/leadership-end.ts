@@ -92,6 +92,7 @@ export class LeadershipEndChecker implements Checker {
           leadership.settled = true;
         });
       case 'recordGone':
+      case 'entryGone':
         return this.#gone(event, atMs);
       case 'final':
         return this.#final(atMs);
@@ -137,8 +138,11 @@ export class LeadershipEndChecker implements Checker {
     leadership.released = true;
   }
 
-  /** The holder deletes its own record last. */
-  #gone({ term, election, cause }: Extract<WorldEvent, { type: 'recordGone' }>, atMs: number): void {
+  /**
+   * The holder deletes its own record and entry last. If its record was deleted or replaced, only
+   * its entry keeps the next candidate from leading while its work drains.
+   */
+  #gone({ term, election, cause }: Extract<WorldEvent, { type: 'recordGone' | 'entryGone' }>, atMs: number): void {
     if (cause.by !== 'client' && cause.by !== 'revoke') return;
     for (const leadership of this.#leaderships.values()) {
       const { handle, aborted } = leadership;

@@ -50,6 +50,8 @@ function tell(event: WorldEvent): string {
       return `store: term ${event.term} to ${event.memberId}, by ${event.by}`;
     case 'recordGone':
       return `store: the record of term ${event.term} is gone, by ${event.cause.by}${'owner' in event.cause ? ` ${event.cause.owner}` : ''}`;
+    case 'entryGone':
+      return `store: the entry of term ${event.term} is gone, by ${event.cause.by}${'owner' in event.cause ? ` ${event.cause.owner}` : ''}`;
     case 'requeued':
       return `store: ${event.name} is there again, further back`;
     case 'elected':

@@ -110,7 +110,10 @@ export class ElectionTracker implements ServerListener {
     this.#emit({ type: 'replaced', process: former, by: holder });
   }
 
-  #candidate(election: string, { key, after, cause }: Changed): void {
+  #candidate(election: string, { key, before, after, cause }: Changed): void {
+    const holder = this.#holders.get(election);
+    if (before !== undefined && after === undefined && holder?.entry === key)
+      this.#emit({ type: 'entryGone', election, term: holder.term, cause });
     if (after === undefined && cause.by === 'operator') this.#deleted.add(key);
     else if (after !== undefined && this.#deleted.has(key))
       this.#emit({ type: 'requeued', election, name: key.slice(key.lastIndexOf('/') + 1) });

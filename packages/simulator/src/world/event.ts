@@ -78,6 +78,8 @@ export type WorldEvent =
   | { readonly type: 'issued'; readonly election: string; readonly term: bigint; readonly memberId: string; readonly by: string }
   /** The leader's record of a term was deleted from the store. */
   | { readonly type: 'recordGone'; readonly election: string; readonly term: bigint; readonly cause: Cause }
+  /** The entry that the last term names was deleted from the store. `term`: that term. */
+  | { readonly type: 'entryGone'; readonly election: string; readonly term: bigint; readonly cause: Cause }
   /** The leader's record in the store now. Without a term if there is no record. */
   | { readonly type: 'record'; readonly election: string; readonly term: bigint | undefined; readonly value: unknown }
   /**

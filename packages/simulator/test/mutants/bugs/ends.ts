@@ -74,6 +74,13 @@ export const ends: readonly Mutant[] = [
     'const stopped = this.#drain !== undefined;',
   ),
   mutant(
+    'noDrainRecordDeleted',
+    'the entry goes without waiting for the work, once the record was deleted or replaced',
+    'core/src/leadership/leadership.ts',
+    'await this.#drain.wait(until, end.lost)',
+    "end.reason === 'recordDeleted' || end.reason === 'recordReplaced' ? false : await this.#drain.wait(until, end.lost)",
+  ),
+  mutant(
     'drainInBelief',
     'validity lasts into the drain',
     'core/src/lease/timing.ts',
