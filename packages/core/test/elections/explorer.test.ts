@@ -8,6 +8,7 @@
 import { describe, expect, it } from 'vitest';
 import { byPriority } from '../../src/index.ts';
 import { search, type Case } from '../support/explore/case.ts';
+import { Shelf } from '../support/explore/shelf.ts';
 
 /** A watchdog: the longest takes some seconds on a quiet machine. */
 const MAX_MS = 600_000;
@@ -19,6 +20,17 @@ function whole(cases: Readonly<Record<string, Case>>): void {
     expect(found.elections).toBeGreaterThan(1);
   });
 }
+
+describe('the store of the explorer', () => {
+  it('has another key if another key has been written more often', () => {
+    const written = (...keys: readonly string[]): Shelf =>
+      keys.reduce((shelf, key) => shelf.put(key, '', undefined), new Shelf(true, false)).delete(...keys);
+    expect(written('a', 'b', 'b').put('a', '', undefined).read('a')?.revision).toBe('a@2');
+    expect(written('b', 'a', 'a').put('a', '', undefined).read('a')?.revision).toBe('a@3');
+    expect(written('a', 'b', 'b').key).not.toBe(written('b', 'a', 'a').key);
+    expect(written('a', 'b', 'b').key).toBe(written('b', 'b', 'a').key);
+  });
+});
 
 describe('two candidates', () => {
   const twoSteps = { inOne: false };

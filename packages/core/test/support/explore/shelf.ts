@@ -114,13 +114,12 @@ export class Shelf {
     return this.delete(...[...this.rows].flatMap(([key, row]) => (row.lease === lease ? [key] : [])));
   }
 
-  /** A key of the whole state. */
+  /** A key of the whole state. Two states with different revisions ahead have different keys. */
   get key(): string {
-    this.#key ??=
-      [...this.rows]
-        .map(([key, row]) => `${key}=${row.text}@${row.revision}#${row.order}`)
-        .toSorted()
-        .join('|') + [...this.#writes.values()].join();
+    this.#key ??= [
+      ...[...this.rows].map(([key, row]) => `${key}=${row.text}@${row.revision}#${row.order}`).toSorted(),
+      ...[...this.#writes].map(([key, count]) => `${key}:${count}`).toSorted(),
+    ].join('|');
     return this.#key;
   }
 
