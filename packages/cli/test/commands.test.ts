@@ -1,3 +1,5 @@
+import { stripVTControlCharacters } from 'node:util';
+
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
 import { TestConsole } from './support/test-console.ts';
@@ -305,6 +307,16 @@ describe('colours', () => {
       true,
     ]);
     expect(await shown(true, { TERM: 'dumb' })).toBe(false);
+  });
+
+  it.each([
+    ['the help', ['--help'], 'out', '\u001b[1mUsage:\u001b[22m'],
+    ['the help of a command', ['status', '--help'], 'out', '\u001b[1mOptions:\u001b[22m'],
+    ['an error of the parser', ['status', '--jsn'], 'err', '\u001b[31mincumbent:\u001b[39m'],
+  ] as const)('change nothing else in %s', async (_, args, stream, coloured) => {
+    const shown = (await console.run(args, { tty: true }))[stream];
+    expect(shown).toContain(coloured);
+    expect(stripVTControlCharacters(shown)).toBe((await console.run(args))[stream]);
   });
 });
 

@@ -3,7 +3,7 @@
  * full disk.
  */
 
-import { randomUUID } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import { styleText } from 'node:util';
 
 import { CliError, Exit } from '../exit.ts';
@@ -31,8 +31,12 @@ export class Printer {
   readonly width: number;
   readonly #stream: OutputStream;
   readonly #colours: boolean;
-  /** Encloses the escape codes that `style` adds. It is random, so no other text contains it. */
-  readonly #delimiter = randomUUID();
+  /**
+   * Encloses the escape codes that `style` adds. It is random, so no other text contains it. It is
+   * an escape code itself, so commander does not count it when it aligns and wraps the help: it uses
+   * `stripVTControlCharacters`, which knows numbers of at most four digits.
+   */
+  readonly #delimiter = `\u001b[${Array.from({ length: 10 }, () => randomInt(1_000, 10_000)).join(';')}m`;
 
   constructor(stream: OutputStream, env: Readonly<Record<string, string | undefined>>) {
     const closed = new AbortController();
@@ -50,16 +54,16 @@ export class Printer {
 
   /** Prints one line, with control characters escaped. */
   line(text: string): void {
-    const parts = text.split(this.#delimiter).map((part, index) => (index % 2 === 0 ? printable(part) : part));
-    this.#put(`${parts.join('')}\n`);
+    this.#put(`${this.#escape(text)}\n`);
   }
 
   /** Prints text that has its own line ends, with other control characters escaped. */
   write(text: string): void {
-    this.#put(text.split('\n').map(printable).join('\n'));
+    const lines = text.split('\n').map((line) => this.#escape(line));
+    this.#put(lines.join('\n'));
   }
 
-  /** The text in a style, for `line`. Unchanged without colours. */
+  /** The text in a style, for `line` and `write`. Unchanged without colours. */
   style(style: Style, text: string): string {
     if (!this.#colours) return text;
     const [open, close] = styleText(style, '|', { validateStream: false }).split('|');
@@ -76,6 +80,12 @@ export class Printer {
       const cells = row.map((cell, column) => (column === row.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)));
       this.line(index === 0 ? this.style('dim', cells.join('  ')) : cells.join('  '));
     });
+  }
+
+  /** Escapes control characters, except the codes of `style`, and removes the delimiters. */
+  #escape(line: string): string {
+    const parts = line.split(this.#delimiter).map((part, index) => (index % 2 === 0 ? printable(part) : part));
+    return parts.join('');
   }
 
   #put(text: string): void {
