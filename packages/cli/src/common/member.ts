@@ -3,6 +3,8 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 
+import { usageError } from '../exit.ts';
+
 /** Random, so that a restarted process does not wait for its former lease to end. */
 export function newMemberId(): string {
   const host = hostname()
@@ -12,10 +14,14 @@ export function newMemberId(): string {
 }
 
 /**
- * SQLite ends a lease as soon as its process has died. But the work that leads is in another
- * process, which may still run then: the program of `run`, a client of `serve`.
+ * The URL of the store for a command whose member acts for another process, which may still run
+ * when this process has died: the program of `run`, a client of `serve`. SQLite ends a lease as
+ * soon as its process has died, so the URL of a SQLite store turns that off.
+ *
+ * @throws A usage error for a store in memory.
  */
-export function withoutExitDetection(url: string): string {
-  if (!url.startsWith('sqlite:') || url.includes('endsWithProcess=')) return url;
+export function sharedStoreUrl(url: string): string {
+  if (/^memory:/i.test(url)) throw usageError('a store in memory belongs to this process alone: no other process could take part');
+  if (!/^sqlite:/i.test(url) || url.includes('endsWithProcess=')) return url;
   return `${url}${url.includes('?') ? '&' : '?'}endsWithProcess=false`;
 }

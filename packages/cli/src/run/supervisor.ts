@@ -11,7 +11,7 @@ import { SlotElection } from 'incumbent';
 import { Monitor } from 'incumbent/monitor';
 
 import { CliError, Exit, toCliError, usageError } from '../exit.ts';
-import { newMemberId, withoutExitDetection } from '../common/member.ts';
+import { newMemberId, sharedStoreUrl } from '../common/member.ts';
 import { openUrl, storeUrl, type StoreOptions } from '../common/store.ts';
 import type { CliContext } from '../context.ts';
 import { checkProgram } from './find-program.ts';
@@ -114,15 +114,14 @@ class Supervisor {
 
   async run(): Promise<number> {
     const { env } = this.#context;
-    const url = storeUrl(this.#options, this.#context);
-    if (url.startsWith('memory:')) throw usageError('a store in memory belongs to this process alone: no other process could take part');
+    // The reaper ends the lease, after it has killed the program.
+    const url = sharedStoreUrl(storeUrl(this.#options, this.#context));
     checkProgram(this.#command[0] ?? '', env['PATH']);
     // Before the member, whose events it counts.
     using monitor = new Monitor();
     using readiness = new Readiness();
     await using _ = await this.#startHealth(monitor, readiness);
-    // The reaper ends the lease, after it has killed the program.
-    const store = await this.#openStore(withoutExitDetection(url), readiness);
+    const store = await this.#openStore(url, readiness);
     if (store === undefined) return this.#signals.code;
     try {
       return await this.#runOnStore(store, readiness);

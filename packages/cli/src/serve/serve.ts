@@ -7,7 +7,7 @@ import { Monitor, type Problem } from 'incumbent/monitor';
 import { Exit, toCliError, usageError } from '../exit.ts';
 import { showDuration } from '../common/duration.ts';
 import { openUrl, storeUrl, type StoreOptions } from '../common/store.ts';
-import { newMemberId, withoutExitDetection } from '../common/member.ts';
+import { newMemberId, sharedStoreUrl } from '../common/member.ts';
 import type { CliContext } from '../context.ts';
 import { pagesOf, type Page } from '../run/health.ts';
 import { Readiness } from '../run/readiness.ts';
@@ -45,8 +45,7 @@ export async function serve(options: ServeOptions, context: CliContext, stopping
   const log = new ServeLog(context.err, options.quiet === true ? 'quiet' : options.verbose === true ? 'verbose' : 'normal');
   checkOptions(options);
   const { access, tls } = listening(options);
-  const url = withoutExitDetection(storeUrl(options, context));
-  if (url.startsWith('memory:')) throw usageError('a store in memory belongs to this process alone: no other process could take part');
+  const url = sharedStoreUrl(storeUrl(options, context));
   const memberId = options.member ?? newMemberId();
   // Before the member, whose events it counts.
   using monitor = new Monitor();
