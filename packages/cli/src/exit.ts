@@ -42,7 +42,8 @@ export const CLI_ERRORS = {
   OTHER_TERM: 'the leader has another term than `--term`; nothing was done',
   TERM_OVER: 'the term ended before the request was written; nothing was done',
   NOT_IN_TIME: 'the leader was told to step down, but nobody has followed it within `--timeout`',
-  WITHDRAWN: 'the leader did not hand over within `--timeout`; the request is withdrawn',
+  WITHDRAWN:
+    'the leader has not handed over within `--timeout`; the request is withdrawn, but a leader that had begun to stop its work still hands over',
   NO_SUCCESSOR: 'the leader has stopped leading, and nobody leads yet',
   OTHER_SUCCESSOR: 'the leader has stopped leading, and another member than the chosen one leads',
   NOT_LAST_TERM: '`--from` is not the last term; nothing was done',

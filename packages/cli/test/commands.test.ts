@@ -223,6 +223,20 @@ describe('handover', () => {
     expect(await first.ended).toMatchObject({ reason: 'handover', lost: false });
   });
 
+  it('that has not happened in time may still happen, and the message says so', async () => {
+    const first = await console.leads('web-1');
+    const work = Promise.withResolvers<void>();
+    first.waitUntil(work.promise);
+    await console.waits('web-2');
+    expect(await console.run(['handover', 'db', '--to', 'web-2', '--timeout', '1ms'])).toMatchObject({
+      code: 1,
+      err:
+        'incumbent: "web-1" has not handed over within 1ms; ' +
+        'the request is withdrawn, but a leader that had begun to stop its work still hands over\n',
+    });
+    work.resolve();
+  });
+
   it('to the leader itself succeeds and changes nothing', async () => {
     await console.leads('web-1');
     expect(await console.run(['handover', 'db', '--to', 'web-1'])).toMatchObject({ code: 0, out: '"web-1" leads already, in term 1\n' });

@@ -69,3 +69,21 @@ it('a handover that does not happen in time is withdrawn, although reads fail', 
   expect(await waitForHandover(admin, 1n, 200)).toBe('withdrawn');
   away.link.heal();
 });
+
+it('a leader that has begun to stop its work hands over although the request is withdrawn, and the page says so', async () => {
+  const leadership = await connected('a')[0].election('db').campaign();
+  const work = Promise.withResolvers<void>();
+  leadership.waitUntil(work.promise);
+  const next = connected('b')[0].election('db').campaign();
+  await untilQueued('b');
+  const { steps } = await new Operator(store).preview('db', 'b');
+  expect(steps.at(-1)).toBe(
+    'If a has not handed over within 30s, the request is withdrawn. If it had begun to stop its work, it still hands over.',
+  );
+  const admin = new ElectionAdmin(store, 'db');
+  expect(await admin.requestHandover(1n, 'b')).toBe(true);
+  await leadership.ended;
+  expect(await waitForHandover(admin, 1n, 0)).toBe('withdrawn');
+  work.resolve();
+  expect(await next).toMatchObject({ memberId: 'b', term: 2n });
+});

@@ -7,7 +7,7 @@
 import { ElectionAdmin, type ElectionState, type Store } from '@incumbent/core';
 
 import { showDuration } from '../common/duration.ts';
-import { waitForHandover, waitForTermEnd } from '../commands/operate/term.ts';
+import { waitForHandover, waitForTermEnd, WITHDRAWN } from '../commands/operate/term.ts';
 import { ApiError } from '../serve/api-error.ts';
 import type { PreviewDocument } from './documents.ts';
 
@@ -53,13 +53,13 @@ export class Operator {
     return { ok: true, text: nowLeads(after) };
   }
 
-  /** As `resign`. Withdraws the request if the leader does not hand over in time. */
+  /** As `resign`. Withdraws the request if the leader has not handed over in time. */
   async handover(election: string, term: bigint, to: string): Promise<OperateResult> {
     const admin = new ElectionAdmin(this.#store, election);
     if (!(await admin.requestHandover(term, to))) return over(term);
     const after = await waitForHandover(admin, term, WITHIN_MS);
     if (after === 'withdrawn')
-      return { ok: false, text: `The leader did not hand over within ${showDuration(WITHIN_MS)}: the request is withdrawn.` };
+      return { ok: false, text: `The leader has not handed over within ${showDuration(WITHIN_MS)}: ${WITHDRAWN}.` };
     if (after === undefined) return { ok: false, text: 'The leader has stopped leading, and nobody has followed yet.' };
     return { ok: after.leader?.memberId === to, text: nowLeads(after) };
   }
@@ -71,7 +71,7 @@ export class Operator {
       this.#store.capabilities.assignableLease
         ? `Then ${to} leads, in one step: the election is never vacant.`
         : `Then ${to} leads. On this store a handover takes two steps, and nobody leads in between.`,
-      `If ${leader} does not hand over within ${showDuration(WITHIN_MS)}, the request is withdrawn and ${leader} goes on leading.`,
+      `If ${leader} has not handed over within ${showDuration(WITHIN_MS)}, the request is withdrawn. If it had begun to stop its work, it still hands over.`,
     ];
   }
 }

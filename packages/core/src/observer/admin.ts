@@ -167,8 +167,9 @@ export class ElectionAdmin<V = unknown> {
   }
 
   /**
-   * Withdraws a request of `requestHandover` that the leader has not begun to carry out. Resolves
-   * with true when there is no request any more, and with false if the term is over.
+   * Withdraws a request of `requestHandover`. Resolves with true when there is no request any more,
+   * and with false if the term is over. True does not mean that the term goes on: a leader that has
+   * begun to stop its work before the withdrawal still hands over.
    */
   async withdrawHandover(term: bigint, options: SignalOptions = {}): Promise<boolean> {
     return this.#untilRequested(term, options, (entry) => writeRequest(entry, undefined));

@@ -2,10 +2,11 @@
 
 import { ElectionAdmin } from '@incumbent/core';
 
+import { showDuration } from '../../common/duration.ts';
 import { addStoreOptions, DURATIONS_HELP, examples, exitCodes, timeoutOption, type CommandParent } from '../../common/options.ts';
 import { printJson } from '../../common/output.ts';
 import { withStore, type StoreOptions } from '../../common/store.ts';
-import { parseTerm, presentLeader, termFields, waitForHandover } from './term.ts';
+import { parseTerm, presentLeader, termFields, waitForHandover, WITHDRAWN } from './term.ts';
 import type { CliContext } from '../../context.ts';
 import { Exit, refusal } from '../../exit.ts';
 
@@ -49,7 +50,8 @@ async function handover(name: string, options: HandoverOptions, context: CliCont
       throw refusal('TERM_OVER', `term ${term} of "${name}" had ended already: nothing was done`);
     (json === true ? err : out).line(`"${memberId}" is asked to hand term ${term} over to "${to}"`);
     const after = await waitForHandover(admin, term, timeout);
-    if (after === 'withdrawn') throw refusal('WITHDRAWN', `"${memberId}" did not hand over in time; the request is withdrawn`);
+    if (after === 'withdrawn')
+      throw refusal('WITHDRAWN', `"${memberId}" has not handed over within ${showDuration(timeout)}; ${WITHDRAWN}`);
     if (after === undefined) throw refusal('NO_SUCCESSOR', `"${memberId}" has stopped leading, and nobody has followed yet`);
     const { leader } = after;
     if (leader === undefined) throw refusal('NO_SUCCESSOR', 'nobody leads now');

@@ -56,8 +56,8 @@ export async function waitForTermEnd(admin: ElectionAdmin, term: bigint, timeout
 
 /**
  * Waits for the end of a handover that was requested, as `waitForTermEnd` does. If the leader has
- * not handed over in time, withdraws the request. Undefined if the leader has stopped leading, and
- * nobody has followed.
+ * not handed over in time, withdraws the request; a leader that had begun to stop its work still
+ * hands over. Undefined if the leader has stopped leading, and nobody has followed.
  */
 export async function waitForHandover(
   admin: ElectionAdmin,
@@ -70,6 +70,9 @@ export async function waitForHandover(
   // The leader may have handed over since the last look.
   return waitForTermEnd(admin, term, 0);
 }
+
+/** What a withdrawal means: the leader may have begun to carry the request out. */
+export const WITHDRAWN = 'the request is withdrawn, but a leader that had begun to stop its work still hands over';
 
 async function stateUnlessAway(admin: ElectionAdmin): Promise<ElectionState | undefined> {
   try {
