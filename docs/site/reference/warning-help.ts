@@ -7,7 +7,9 @@ export const warnings = {
     'The event [`duplicateMember`](#duplicatemember), in a process without a logger.',
   INCUMBENT_LEADERSHIP_LOST:
     'The event [`ended`](#ended) with `lost: true`, in a process without a logger.',
-  INCUMBENT_WORK_FAILED: 'The event [`workFailed`](#workfailed), in a process without a logger.',
+  INCUMBENT_WORK_FAILED:
+    'The event [`workFailed`](#workfailed), in a process without a logger. Or a service of ' +
+    '`@incumbent/fastify` without a logger takes no further part in an election.',
   INCUMBENT_CALLBACK_FAILED:
     'The event [`subscriberFailed`](#subscriberfailed), in a process without a logger.',
   INCUMBENT_GROUP_LEFT: 'The event [`groupLeft`](#groupleft), in a process without a logger.',

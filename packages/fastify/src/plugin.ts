@@ -1,6 +1,6 @@
 /** The plugin of Fastify. */
 
-import type { FastifyInstance, FastifyPluginAsync } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyPluginAsync } from 'fastify';
 import { checkIntegrationOptions, ElectionHost, type HostOptions } from 'incumbent/host';
 
 /** The options of the plugin. */
@@ -33,7 +33,8 @@ declare module 'fastify' {
 /**
  * Opens the store, and decorates the service with `incumbent`, an `ElectionHost`:
  * `service.incumbent.lead('mailer', work)` runs the work in one process. The member uses the logger
- * of the service. A service registers it once.
+ * of the service. Without one, which is the default of Fastify, failures become warnings of Node. A
+ * service registers it once.
  *
  * When the service closes, the member hands over and the work is drained before the server closes,
  * so the next leader works before this process ends. Requests that have begun are answered. New
@@ -76,12 +77,33 @@ function add(service: FastifyInstance, host: ElectionHost, paths: Required<Pick<
 }
 
 function open(service: FastifyInstance, options: Omit<HostOptions, 'onFailure'>): Promise<ElectionHost> {
+  const hasLogger = logs(service.log);
   return ElectionHost.open({
     ...options,
     ...waitOf(service, options),
-    member: { logger: service.log, ...options.member },
-    onFailure: ({ election, error }) => service.log.error(error, `this process takes no further part in the election "${election}"`),
+    // A member without a logger warns itself.
+    ...(hasLogger ? { member: { logger: service.log, ...options.member } } : {}),
+    onFailure: ({ election, error }) => {
+      const text = `this process takes no further part in the election "${election}"`;
+      if (hasLogger) service.log.error(error, text);
+      else warn(text, error);
+    },
   });
+}
+
+/**
+ * Whether the service has a logger. Without one, all methods of `log` are one function, which does
+ * nothing. The same holds for pino with the level `silent`, but then `log` has a level.
+ */
+function logs(log: FastifyBaseLogger): boolean {
+  const { fatal, error, warn: warns, info, debug, trace } = log;
+  return 'level' in log || new Set([fatal, error, warns, info, debug, trace]).size > 1;
+}
+
+function warn(text: string, error: unknown): void {
+  const [why, detail] = error instanceof Error ? [error.message, error.stack] : [String(error), undefined];
+  const options = { type: 'IncumbentWarning', code: 'INCUMBENT_WORK_FAILED' };
+  process.emitWarning(`${text}: ${why}`, detail === undefined ? options : { ...options, detail });
 }
 
 /** The time that the shutdown leaves for other hooks, in ms. */

@@ -129,6 +129,53 @@ describe('the plugin', () => {
     await cluster.run(service.close());
   });
 
+  it('warns of work that has thrown, and of what its member warns of, in a service without a logger', async () => {
+    const warnings: Error[] = [];
+    const listen = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', listen);
+    const service = await serve('a');
+    service.incumbent.lead('printer', () => {
+      throw new Error('no paper');
+    });
+    service.incumbent.lead('scanner', () => new Promise(() => {}));
+    await cluster.advance(500);
+    cluster.server.deleteKey('elections/scanner/leader');
+    await cluster.advance(10_000);
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', listen);
+    expect(warnings).toMatchObject([
+      {
+        name: 'IncumbentWarning',
+        code: 'INCUMBENT_WORK_FAILED',
+        message: 'this process takes no further part in the election "printer": no paper',
+        detail: expect.stringContaining('plugin.test.ts'),
+      },
+      { name: 'IncumbentWarning', code: 'INCUMBENT_LEADERSHIP_LOST' },
+      { name: 'IncumbentWarning', code: 'INCUMBENT_STUCK' },
+    ]);
+    await cluster.run(service.close());
+  });
+
+  it.each(['error', 'silent'])('uses the logger of the service, also of the level %s', async (level) => {
+    const warnings: Error[] = [];
+    const listen = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', listen);
+    const lines: string[] = [];
+    const service = fastify({ logger: { level, stream: { write: (line) => void lines.push(line) } } });
+    await serve('a', {}, service);
+    service.incumbent.lead('copier', () => {
+      throw new Error('no paper');
+    });
+    await cluster.advance(500);
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', listen);
+    expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject(
+      level === 'silent' ? [] : [{ msg: 'this process takes no further part in the election "copier"', err: { message: 'no paper' } }],
+    );
+    expect(warnings).toEqual([]);
+    await cluster.run(service.close());
+  });
+
   it('prevents the start with options that it does not know', async () => {
     const service = fastify();
     const options = { ...cluster.process('a'), ttlMs: 5_000 };
