@@ -180,8 +180,10 @@ export const otherErrors: Readonly<Record<Exclude<ErrorCode, StoreErrorCode>, Er
   WEAK_STORE: {
     meaning: 'The store is not linearizable, and the election does not accept that.',
     cause:
-      'Redis and Valkey may lose an acknowledged write in a failover of their servers, and so ' +
-      'may a PostgreSQL whose standbys are all asynchronous. Two members may then lead.',
+      'The message says how the store may lose a write that it has acknowledged: Redis and ' +
+      'Valkey in a failover or a restart of their servers, PostgreSQL in a crash if `fsync` is ' +
+      'off (as containers for tests often set it), or in a failover if all its standbys are ' +
+      'asynchronous. Two members may then lead.',
     remedy:
       'Use a linearizable store, or accept the weaker guarantee with the name of the store, such ' +
       "as `acceptWeakStore: 'redis'` (`--accept-weak-store redis` on the command line), and " +

@@ -213,7 +213,7 @@ export const electionOptions: OptionTable<ElectionOptions> = {
   acceptWeakStore: {
     type: 'string',
     fallback: 'refuses such a store',
-    range: "the `name` of the store: `'redis'`, or `'postgres'` with asynchronous standbys only",
+    range: "the store's `name`: `'redis'`, `'postgres'` (`fsync` off, or asynchronous standbys)",
     meaning:
       'Accepts a store that is not linearizable. Has no effect on a linearizable store, so a ' +
       'program whose store is configured can always pass it.',

@@ -108,6 +108,15 @@ describe('doctor', () => {
     expect([code, out]).toEqual([0, expect.stringMatching(/^warn  the server .*missing: agent:read$/m)]);
   });
 
+  it('warns of what weakens the server, and says why the store is not linearizable', async () => {
+    const report = { facts: [{ what: 'durability', detail: 'fsync is off', isWeak: true }], warnings: [] };
+    const open = async (): Promise<Store> =>
+      Object.assign(await openMemory({ name: console.name, server: { linearizable: false } }), { inspect: () => Promise.resolve(report) });
+    const { out } = await console.run(['doctor'], { open });
+    expect(out).toMatch(/^warn  durability +fsync is off$/m);
+    expect(out).toMatch(/^warn  linearizable +no: its option linearizable is false; two members may then lead/m);
+  });
+
   it('rejects a ttl that the store does not support', async () => {
     expect(await console.run(['doctor', '--ttl', '48h'])).toMatchObject({
       code: 2,

@@ -7,6 +7,7 @@ import { checkBoolean, checkNumber, checkOneOf } from '@incumbent/core/adapter';
 export interface CapabilityOptions extends Partial<
   Omit<
     StoreCapabilities,
+    | 'weakness'
     | 'expiresWithinMs'
     | 'expiresOnExitWithinMs'
     | 'renewalLag'
@@ -29,8 +30,10 @@ export function capabilitiesOf(options: CapabilityOptions): StoreCapabilities {
   const { endsEarly } = options;
   const swapSharesRevision =
     checkBoolean('swapSharesRevision', options.swapSharesRevision, true) && options.revisionsSurviveDeletion !== false;
+  const linearizable = checkBoolean('linearizable', options.linearizable, true);
   return {
-    linearizable: checkBoolean('linearizable', options.linearizable, true),
+    linearizable,
+    ...(linearizable ? {} : { weakness: 'its option linearizable is false' }),
     termSource: checkOneOf('termSource', options.termSource, 'counter', ['counter', 'clock']),
     minTtlMs,
     maxTtlMs: checkNumber('maxTtlMs', options.maxTtlMs, DAY_MS, { min: minTtlMs, max: DAY_MS }),

@@ -25,10 +25,12 @@ const MAX_KEYS_PER_LEASE = 2_500;
 /** The longest key with its namespace, so that an index takes both. */
 export const MAX_KEY_CHARACTERS = 1_000;
 
-/** `isDurable`: the server keeps every commit that it has acknowledged. */
-export function capabilitiesOf(isDurable: boolean): StoreCapabilities {
+/** `weaknesses`: how the server may lose a commit that it has acknowledged. */
+export function capabilitiesOf(weaknesses: readonly string[]): StoreCapabilities {
+  const isDurable = weaknesses.length === 0;
   return {
     linearizable: isDurable,
+    ...(isDurable ? {} : { weakness: weaknesses.join('; ') }),
     // Orders are times in microseconds, so terms rise also after the whole election was lost.
     termSource: isDurable ? 'counter' : 'clock',
     minTtlMs: MIN_TTL_MS,
@@ -49,7 +51,7 @@ export function capabilitiesOf(isDurable: boolean): StoreCapabilities {
 }
 
 /** What the checks of sizes need. */
-export const LIMITS: Pick<Store, 'name' | 'capabilities'> = { name: 'postgres', capabilities: capabilitiesOf(true) };
+export const LIMITS: Pick<Store, 'name' | 'capabilities'> = { name: 'postgres', capabilities: capabilitiesOf([]) };
 
 /** The server counts whole milliseconds. */
 export function grantedTtlMs(ttlMs: number): number {

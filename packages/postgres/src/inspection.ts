@@ -64,6 +64,7 @@ export async function inspect(client: Client, schema: string, options: TimedCall
       {
         what: 'durability',
         detail: `fsync is ${textAt(server, FSYNC)}; synchronous_commit is ${textAt(server, SYNCHRONOUS_COMMIT)} (the store's calls never use less than on)`,
+        isWeak: textAt(server, FSYNC) === 'off',
       },
       poolerIn(server),
       { what: 'connections', detail: `${textAt(server, CONNECTIONS)} of ${textAt(server, MAX_CONNECTIONS)} are in use` },

@@ -54,7 +54,7 @@ export async function openPostgres(urlOrOptions: string | URL | PostgresOptions 
         await prepareSchema(calls, settings, time);
         const weaknesses = trustDurability ? [] : weaknessesIn(onlyRow(await calls.client.call(() => DURABILITY, time.left)));
         const channel = textAt(onlyRow(await calls.rows('open_namespace', [], time.left)), 0);
-        return new PostgresStore({ calls, clock, channel, isDurable: weaknesses.length === 0, access });
+        return new PostgresStore({ calls, clock, channel, weaknesses, access });
       },
       { timeoutMs },
     );

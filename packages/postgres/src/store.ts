@@ -20,7 +20,7 @@ export interface StoreParts {
   /** The channel of the namespace's notifications. */
   readonly channel: string;
   /** Whether the server keeps every commit that it has acknowledged. */
-  readonly isDurable: boolean;
+  readonly weaknesses: readonly string[];
   /**
    * The options, for the reaper's process to open the store by. Undefined if another process cannot
    * have them.
@@ -38,13 +38,13 @@ export class PostgresStore implements api.Store {
   readonly #reads: Reads;
   readonly #hub: WatchHub;
 
-  constructor({ calls, clock, channel, isDurable, access }: StoreParts) {
+  constructor({ calls, clock, channel, weaknesses, access }: StoreParts) {
     this.namespace = calls.location.namespace;
     this.#clock = clock;
     this.#calls = calls;
     this.#reads = new Reads(calls, clock);
     this.#hub = new WatchHub({ clock, channel, location: calls.location, reads: this.#reads });
-    this.capabilities = capabilitiesOf(isDurable);
+    this.capabilities = capabilitiesOf(weaknesses);
     this.revocation = revocationOf(import.meta.url, access, { renews: true });
   }
 

@@ -45,7 +45,7 @@ describe.runIf(await requireStore({ store: 'postgres', own: true }))('a primary 
     await using store = await open(cluster, uniqueNamespace());
     expect(store.capabilities).toMatchObject({ linearizable: false, termSource: 'clock' });
     const { warnings } = (await store.inspect?.(CALL)) ?? { warnings: [] };
-    expect(warnings).toEqual([expect.stringContaining('none is synchronous')]);
+    expect(warnings).toEqual([expect.stringContaining('synchronous_standby_names is empty')]);
   });
 
   it('keeps terms and leases over the promotion of a synchronous standby, and gives each lease its whole ttl again', async () => {

@@ -17,7 +17,7 @@ it('a printed store shows neither its credentials nor those for the reaper', asy
   });
   const calls = createCalls(settings);
   const { clock, access } = settings;
-  await using store = new PostgresStore({ calls, clock, channel: 'c', isDurable: true, access });
+  await using store = new PostgresStore({ calls, clock, channel: 'c', weaknesses: [], access });
   const lease = '7';
   const texts = [inspect(store), inspect(store, { depth: 10, showHidden: true }), JSON.stringify(store), inspect({ ...store.revocation })];
   expect(showing(texts)).toEqual([]);

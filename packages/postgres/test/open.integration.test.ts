@@ -116,8 +116,14 @@ describe('a server without fsync', async () => {
     it('unless the operator vouches for it', async () => {
       await using weak = await openPostgres(optionsOf(server()));
       expect(weak.capabilities).toMatchObject({ linearizable: false, termSource: 'clock' });
-      const { warnings } = (await weak.inspect?.(CALL)) ?? { warnings: [] };
-      expect(warnings).toEqual([expect.stringContaining('fsync is off')]);
+      await using member = new Member(weak, { memberId: 'a' });
+      expect(() => member.election('x')).toThrow(
+        'the store "postgres" is not linearizable: fsync is off, so a crash of the server may lose what it acknowledged. Two members',
+      );
+      expect(await weak.inspect?.(CALL)).toMatchObject({
+        warnings: [expect.stringContaining('fsync is off')],
+        facts: expect.arrayContaining([expect.objectContaining({ what: 'durability', isWeak: true })]),
+      });
       await using trusted = await openPostgres(optionsOf(server(), { trustDurability: true }));
       expect(trusted.capabilities).toMatchObject({ linearizable: true, termSource: 'counter' });
     });

@@ -34,6 +34,7 @@ const MAX_KEYS_PER_LEASE = 2_500;
 
 export const CAPABILITIES: StoreCapabilities = {
   linearizable: false,
+  weakness: 'its servers may lose what they acknowledged in a failover or a restart',
   termSource: 'clock',
   minTtlMs: MIN_TTL_MS,
   maxTtlMs: MAX_TTL_MS,

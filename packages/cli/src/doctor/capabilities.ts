@@ -13,7 +13,7 @@ export function ttlRangeOf({ capabilities: { minTtlMs, maxTtlMs } }: Store): { r
 }
 
 export function checkCapabilities(store: Store, ttlMs: number): readonly Finding[] {
-  const { linearizable, endsEarly, assignableLease, expiresOnExitWithinMs } = store.capabilities;
+  const { linearizable, weakness, endsEarly, assignableLease, expiresOnExitWithinMs } = store.capabilities;
   const { maxValueBytes, maxChanges, maxKeysPerLease } = store.capabilities;
   const { minTtlMs, maxTtlMs } = ttlRangeOf(store);
   const expiresWithinMs = store.capabilities.expiresWithinMs(ttlMs);
@@ -22,7 +22,7 @@ export function checkCapabilities(store: Store, ttlMs: number): readonly Finding
       ? ok('linearizable', 'yes')
       : warning(
           'linearizable',
-          'no: after a failover of its servers two members may lead, or a term may be issued twice; elections need acceptWeakStore',
+          `no: ${weakness ?? 'it may lose a write that it has acknowledged'}; two members may then lead, or a term may be issued twice; elections need acceptWeakStore`,
         ),
     ok('smallest ttl', `${showDuration(minTtlMs)} (largest ${showDuration(maxTtlMs)})`, { minTtlMs, maxTtlMs }),
     ok(

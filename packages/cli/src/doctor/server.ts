@@ -25,7 +25,7 @@ export async function checkServer(store: Store): Promise<readonly Finding[]> {
     const detail = `the server's clock is ${Math.abs(aheadMs).toFixed(0)} ms ${aheadMs < 0 ? 'behind' : 'ahead of'} this machine's (within ${withinMs.toFixed(0)} ms)`;
     findings.push((Math.abs(aheadMs) - withinMs > MAX_CLOCK_DIFFERENCE_MS ? warning : ok)('clock', detail, { aheadMs, withinMs }));
   }
-  for (const { what, detail } of report?.facts ?? []) findings.push(ok(what, detail));
+  for (const { what, detail, isWeak = false } of report?.facts ?? []) findings.push((isWeak ? warning : ok)(what, detail));
   for (const text of report?.warnings ?? []) findings.push(warning('the server', text));
   return findings;
 }

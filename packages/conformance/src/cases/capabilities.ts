@@ -33,6 +33,13 @@ export const capabilityCases: readonly StoreCase[] = [
     assert.ok(reconnectsWithinMs >= 0 && reconnectsWithinMs < Infinity);
   }),
 
+  define('a store says how it may lose a write if, and only if, it is not linearizable', async ({ store }) => {
+    const { linearizable, weakness } = store.capabilities;
+    assert.equal(weakness === undefined, linearizable, weakness);
+    // Errors continue the clause with a full stop.
+    if (weakness !== undefined) assert.match(weakness, /\w$/);
+  }),
+
   define('the revision of a key says that of another key of the same swap, and no later one, if the store says so', async (client) => {
     const { revisionInSwap } = client.store.capabilities;
     if (revisionInSwap === undefined) return;

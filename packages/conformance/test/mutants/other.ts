@@ -8,6 +8,11 @@ export const otherMutants: readonly Mutant[] = [
     wrap: (store) => but(store, { capabilities: { ...store.capabilities, maxChanges: 11 } }),
   },
   {
+    name: 'a weak store gives no reason',
+    caughtBy: ['capabilities', 'a store says how it may lose a write if, and only if, it is not linearizable'],
+    wrap: (store) => but(store, { capabilities: { ...store.capabilities, linearizable: false } }),
+  },
+  {
     name: 'the namespace is a URL',
     caughtBy: ['capabilities', 'its namespace, if it has one, is a path, and the same for two clients'],
     wrap: (store) => but(store, { namespace: 'memory://user:password@host' }),

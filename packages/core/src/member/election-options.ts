@@ -23,7 +23,7 @@ export interface ElectionOptions<V = unknown> extends ValueOptions<V> {
   readonly minTerm?: bigint;
   /**
    * The `name` of a store that is not linearizable, to accept its weaker guarantees: two members
-   * may lead after a failover of its servers. Has no effect on a linearizable store, so a program
+   * may lead after the store has lost a write. Has no effect on a linearizable store, so a program
    * whose store is configured can always pass it. Default: such a store is refused with
    * `WEAK_STORE`.
    */
@@ -100,10 +100,11 @@ export class ElectionListeners<V> {
 export function checkStrength(store: Store, name: string, accepted: string | undefined): void {
   if (accepted !== undefined && typeof accepted !== 'string')
     throw invalidOption('acceptWeakStore', accepted, "the name of a store, such as 'redis'");
-  if (store.capabilities.linearizable || accepted === store.name) return;
+  const { linearizable, weakness = 'it may lose a write that it has acknowledged' } = store.capabilities;
+  if (linearizable || accepted === store.name) return;
   throw new IncumbentError(
     'WEAK_STORE',
-    `the store "${store.name}" is not linearizable: after a failover of its servers, two members may lead "${name}", or a term be issued twice. ` +
+    `the store "${store.name}" is not linearizable: ${weakness}. Two members may then lead "${name}", or a term be issued twice. ` +
       `If you accept that, pass acceptWeakStore: '${store.name}' in the options of the election`,
     { details: { store: store.name, election: name } },
   );

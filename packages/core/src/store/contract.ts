@@ -198,6 +198,8 @@ export interface StoreCapabilities {
    * option `acceptWeakStore` names the store.
    */
   readonly linearizable: boolean;
+  /** How this store may lose acknowledged writes, as a clause. Absent if it is linearizable. */
+  readonly weakness?: string;
   /**
    * - `counter`: terms are consecutive from 1, except that an abandoned claim may use one up.
    * - `clock`: the store may lose data. The `order` of an entry is a time by the store's clock, and

@@ -21,4 +21,6 @@ export interface StoreReport {
 export interface StoreFact {
   readonly what: string;
   readonly detail: string;
+  /** True if this state weakens the guarantees of the server. Default false. */
+  readonly isWeak?: boolean;
 }

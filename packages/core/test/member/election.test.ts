@@ -166,7 +166,12 @@ describe('campaign', () => {
 describe('an election', () => {
   it('refuses a store that is not linearizable, unless its name is given', async () => {
     const world = new World({ linearizable: false });
-    expect(() => world.member('a').election(NAME)).toThrow(expect.objectContaining({ code: 'WEAK_STORE' }));
+    expect(() => world.member('a').election(NAME)).toThrow(
+      expect.objectContaining({
+        code: 'WEAK_STORE',
+        message: expect.stringContaining(`is not linearizable: its option linearizable is false. Two members may then lead "${NAME}"`),
+      }),
+    );
     expect(() => world.member('b').election(NAME, { acceptWeakStore: 'yes' })).toThrow(expect.objectContaining({ code: 'WEAK_STORE' }));
     const leadership = await world.run(world.member('c').election(NAME, { acceptWeakStore: 'memory' }).campaign());
     expect(leadership.isValid()).toBe(true);

@@ -16,14 +16,16 @@ export function standbysIn(row: Row): string {
   return textAt(row, STANDBYS);
 }
 
-/** How acknowledged commits can be lost. Empty if they cannot. */
+/**
+ * How acknowledged commits can be lost, each way as a clause of a sentence. Empty if they cannot.
+ */
 export function weaknessesIn(row: Row): readonly string[] {
   const weaknesses: string[] = [];
-  if (textAt(row, FSYNC) === 'off') weaknesses.push('fsync is off: a crash of the machine can lose or damage what was acknowledged');
+  if (textAt(row, FSYNC) === 'off') weaknesses.push('fsync is off, so a crash of the server may lose what it acknowledged');
   const standbys = standbysIn(row);
-  if (standbys !== '0' && textAt(row, HAS_SYNCHRONOUS) === 'f')
-    weaknesses.push(
-      `it has ${standbys} standbys, and none is synchronous (synchronous_standby_names is empty): a promoted standby can lack what was acknowledged`,
-    );
+  if (standbys !== '0' && textAt(row, HAS_SYNCHRONOUS) === 'f') {
+    const which = standbys === '1' ? 'its standby is not synchronous' : `none of its ${standbys} standbys is synchronous`;
+    weaknesses.push(`${which} (synchronous_standby_names is empty), so a promoted standby may lack what the server acknowledged`);
+  }
   return weaknesses;
 }
