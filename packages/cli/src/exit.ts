@@ -95,7 +95,7 @@ export function toCliError(error: unknown): CliError {
 
 /** How the SDK's messages name options, and how the command does. */
 const OWN_WORDS: readonly (readonly [RegExp, string])[] = [
-  [/\bacceptWeakStore: '(\w+)' in the options of the election/g, '--accept-weak-store $1'],
+  [/\bacceptWeakStore: '(\w+)' in the options of this call, or of the host that makes it/g, '--accept-weak-store $1'],
   [/Give each process its own memberId, or choose onDuplicate: .*$/s, 'Give each process its own --member'],
   [/ \(ElectionAdmin\.lowerTermUnsafely, or: (incumbent lower-term-unsafely)\)/g, ': $1'],
   [/ \(or open the store with session: "ttl"\)/g, ''],

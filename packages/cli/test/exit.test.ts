@@ -6,7 +6,8 @@ import { toCliError } from '../src/exit.ts';
 describe('an error of the SDK', () => {
   it('names the options of the command, and not those of the API', () => {
     const details = { store: 'redis', election: 'a' };
-    const weak = toCliError(new IncumbentError('WEAK_STORE', "pass acceptWeakStore: 'redis' in the options of the election", { details }));
+    const message = "pass acceptWeakStore: 'redis' in the options of this call, or of the host that makes it";
+    const weak = toCliError(new IncumbentError('WEAK_STORE', message, { details }));
     expect(weak.message).toBe('pass --accept-weak-store redis');
   });
 

@@ -128,7 +128,12 @@ describe('an election host', () => {
   it('accepts a weak store by its name, and ignores the name on a store that is not weak', async () => {
     const weak = new MemoryServer({ linearizable: false }).connect();
     const refused = await open('a', { store: weak, member: {} });
-    expect(() => refused.election('jobs')).toThrow(expect.objectContaining({ code: 'WEAK_STORE' }));
+    expect(() => refused.election('jobs')).toThrow(
+      expect.objectContaining({
+        code: 'WEAK_STORE',
+        message: expect.stringMatching(/pass acceptWeakStore: 'memory' in the options of this call, or of the host that makes it$/),
+      }),
+    );
     const accepted = await open('a', { store: weak, member: {}, acceptWeakStore: 'memory' });
     expect(accepted.election('jobs').name).toBe('jobs');
     const strong = await open('b', { acceptWeakStore: 'memory' });

@@ -40,7 +40,7 @@ async function serve(store: Store, ...options: readonly string[]): Promise<Comma
 
 describe('a campaign of the sidecar itself', () => {
   it.each([
-    ['on a weak store', false, 'reports', 'is not linearizable'],
+    ['on a weak store', false, 'reports', 'pass --accept-weak-store memory'],
     ['with an invalid name', true, 'a b', 'election is "a b"'],
   ])('%s ends the command', async (_what, linearizable, election, message) => {
     for (const more of [[], ['--health', health]]) {

@@ -105,7 +105,7 @@ export function checkStrength(store: Store, name: string, accepted: string | und
   throw new IncumbentError(
     'WEAK_STORE',
     `the store "${store.name}" is not linearizable: ${weakness}. Two members may then lead "${name}", or a term be issued twice. ` +
-      `If you accept that, pass acceptWeakStore: '${store.name}' in the options of the election`,
+      `If you accept that, pass acceptWeakStore: '${store.name}' in the options of this call, or of the host that makes it`,
     { details: { store: store.name, election: name } },
   );
 }
